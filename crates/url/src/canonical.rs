@@ -1,0 +1,306 @@
+//! Canonical URLs and their MD5 digests.
+//!
+//! The canonical form is the WHATWG serialisation without fragment (so: lower-case scheme and host,
+//! punycode, no default port, no dot segments). Two URLs are the same to the crawl exactly when
+//! their canonical texts are equal.
+
+use std::fmt;
+
+use md5::{Digest as _, Md5};
+use url::Url;
+
+/// MD5 of the canonical text: the key of dedup and of the ring (SYSTEMS.md section 5).
+pub type Digest = [u8; 16];
+
+/// The longest URL that is accepted, in bytes, before and after canonicalisation.
+pub const MAX_URL_BYTES: usize = 8192;
+
+/// An absolute `http` or `https` URL in canonical form.
+#[derive(Clone, PartialEq, Eq, Hash)]
+pub struct CrawlUrl {
+    text: Box<str>,
+    digest: Digest,
+    host_start: u16,
+    host_end: u16,
+    path_start: u16,
+    port: u16,
+}
+
+/// Why a text is not a URL that can be crawled; the names are stable and counted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum BadUrl {
+    /// Longer than [`MAX_URL_BYTES`].
+    TooLong,
+    /// Neither `http` nor `https`.
+    Scheme,
+    /// No host, or one that is not valid (IDNA, IPv4 or IPv6 syntax).
+    Host,
+    /// The port is no number from 1 to 65535.
+    Port,
+    /// User name or password in the URL: credentials are never sent by accident.
+    UserInfo,
+    /// A relative reference where an absolute URL is needed.
+    Relative,
+    /// Anything else that WHATWG's parser refuses.
+    Syntax,
+}
+
+impl BadUrl {
+    /// The stable name, as counted in reports.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            BadUrl::TooLong => "url-too-long",
+            BadUrl::Scheme => "url-scheme",
+            BadUrl::Host => "url-host",
+            BadUrl::Port => "url-port",
+            BadUrl::UserInfo => "url-userinfo",
+            BadUrl::Relative => "url-relative",
+            BadUrl::Syntax => "url-syntax",
+        }
+    }
+
+    /// What is allowed, for the person who gave the URL.
+    pub fn allowed(self) -> &'static str {
+        match self {
+            BadUrl::TooLong => "a URL of at most 8192 bytes",
+            BadUrl::Scheme => "a URL that starts with http:// or https://",
+            BadUrl::Host => "a URL with a valid host name or address",
+            BadUrl::Port => "a port from 1 to 65535",
+            BadUrl::UserInfo => "a URL without user name and password",
+            BadUrl::Relative => "an absolute URL such as https://example.com/",
+            BadUrl::Syntax => "a URL such as https://example.com/path",
+        }
+    }
+}
+
+impl fmt::Display for BadUrl {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+impl std::error::Error for BadUrl {}
+
+impl From<url::ParseError> for BadUrl {
+    fn from(error: url::ParseError) -> Self {
+        use url::ParseError as E;
+        match error {
+            E::EmptyHost
+            | E::IdnaError
+            | E::InvalidIpv4Address
+            | E::InvalidIpv6Address
+            | E::InvalidDomainCharacter => BadUrl::Host,
+            E::InvalidPort => BadUrl::Port,
+            E::RelativeUrlWithoutBase | E::RelativeUrlWithCannotBeABaseBase => BadUrl::Relative,
+            E::Overflow => BadUrl::TooLong,
+            _ => BadUrl::Syntax,
+        }
+    }
+}
+
+impl CrawlUrl {
+    /// Parses an absolute URL.
+    pub fn parse(text: &str) -> Result<Self, BadUrl> {
+        if text.len() > MAX_URL_BYTES {
+            return Err(BadUrl::TooLong);
+        }
+        Self::from_url(Url::parse(text)?)
+    }
+
+    /// Takes over a URL that the library has parsed.
+    fn from_url(mut url: Url) -> Result<Self, BadUrl> {
+        let default_port = match url.scheme() {
+            "http" => 80,
+            "https" => 443,
+            _ => return Err(BadUrl::Scheme),
+        };
+        if !url.username().is_empty() || url.password().is_some() {
+            return Err(BadUrl::UserInfo);
+        }
+        let port = url.port().unwrap_or(default_port);
+        if port == 0 {
+            return Err(BadUrl::Port);
+        }
+        if url.host_str().is_none_or(str::is_empty) {
+            return Err(BadUrl::Host);
+        }
+        url.set_fragment(None);
+        if url.as_str().len() > MAX_URL_BYTES {
+            return Err(BadUrl::TooLong);
+        }
+        // No user info is left, so the host follows the scheme's "://" directly.
+        let place =
+            |position: url::Position| u16::try_from(url[..position].len()).map_err(|_| BadUrl::TooLong);
+        let host_start = place(url::Position::BeforeHost)?;
+        let host_end = place(url::Position::AfterHost)?;
+        let path_start = place(url::Position::BeforePath)?;
+        let text: String = url.into();
+        let digest = Md5::digest(text.as_bytes()).into();
+        Ok(CrawlUrl { text: text.into_boxed_str(), digest, host_start, host_end, path_start, port })
+    }
+
+    /// The canonical text.
+    pub fn as_str(&self) -> &str {
+        &self.text
+    }
+
+    /// The host: a name in lower-case ASCII, an IPv4 address, or an IPv6 address in brackets.
+    pub fn host(&self) -> &str {
+        &self.text[usize::from(self.host_start)..usize::from(self.host_end)]
+    }
+
+    /// Host and, where it is not the scheme's own, port: the value of the `Host` header.
+    pub fn authority(&self) -> &str {
+        &self.text[usize::from(self.host_start)..usize::from(self.path_start)]
+    }
+
+    /// Scheme, host and port: what one robots.txt speaks for (RFC 9309 section 2.3).
+    pub fn origin(&self) -> &str {
+        &self.text[..usize::from(self.path_start)]
+    }
+
+    /// Path and query, as sent in the request line.
+    pub fn path_and_query(&self) -> &str {
+        &self.text[usize::from(self.path_start)..]
+    }
+
+    /// The port, the scheme's own when the URL names none.
+    pub fn port(&self) -> u16 {
+        self.port
+    }
+
+    /// Whether TLS is spoken.
+    pub fn is_https(&self) -> bool {
+        self.text.starts_with("https")
+    }
+
+    /// MD5 of the canonical text.
+    pub fn digest(&self) -> &Digest {
+        &self.digest
+    }
+
+    /// The robots.txt that speaks for this URL.
+    pub fn robots(&self) -> CrawlUrl {
+        let text = format!("{}/robots.txt", self.origin());
+        let digest = Md5::digest(text.as_bytes()).into();
+        CrawlUrl { text: text.into_boxed_str(), digest, ..*self }
+    }
+
+    /// Resolves a reference found in a document at this URL, such as a `Location` header.
+    pub fn join(&self, reference: &str) -> Result<CrawlUrl, BadUrl> {
+        Base::new(self)?.join(reference)
+    }
+}
+
+impl fmt::Debug for CrawlUrl {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.text)
+    }
+}
+
+/// What the links of one document are resolved against; parsed once a document.
+pub struct Base(Url);
+
+impl Base {
+    /// The base of a document that names none.
+    pub fn new(document: &CrawlUrl) -> Result<Self, BadUrl> {
+        Ok(Base(Url::parse(document.as_str())?))
+    }
+
+    /// The base after `<base href>`; a reference that does not parse leaves the base as it is (HTML 4.2.3).
+    pub fn set(&mut self, reference: &str) {
+        if reference.len() <= MAX_URL_BYTES
+            && let Ok(url) = self.0.join(reference)
+            && matches!(url.scheme(), "http" | "https")
+        {
+            self.0 = url;
+        }
+    }
+
+    /// Resolves one reference.
+    pub fn join(&self, reference: &str) -> Result<CrawlUrl, BadUrl> {
+        if reference.len() > MAX_URL_BYTES {
+            return Err(BadUrl::TooLong);
+        }
+        CrawlUrl::from_url(self.0.join(reference)?)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn text(url: &str) -> Result<String, BadUrl> {
+        CrawlUrl::parse(url).map(|url| url.as_str().to_owned())
+    }
+
+    #[test]
+    fn equal_resources_have_one_text() {
+        for url in [
+            "HTTP://Example.COM:80/a/../b?q=1#top",
+            "http://example.com/./b?q=1",
+            "  http://example.com/b?q=1#other ",
+        ] {
+            assert_eq!(text(url).unwrap(), "http://example.com/b?q=1");
+        }
+        assert_eq!(text("https://bücher.example").unwrap(), "https://xn--bcher-kva.example/");
+    }
+
+    #[test]
+    fn parts_are_found() {
+        let url = CrawlUrl::parse("https://example.com:8443/a?b#c").unwrap();
+        assert_eq!((url.host(), url.port(), url.is_https()), ("example.com", 8443, true));
+        assert_eq!((url.authority(), url.path_and_query()), ("example.com:8443", "/a?b"));
+        assert_eq!(url.origin(), "https://example.com:8443");
+        assert_eq!(url.robots().as_str(), "https://example.com:8443/robots.txt");
+        assert_eq!(url.robots(), CrawlUrl::parse("https://example.com:8443/robots.txt").unwrap());
+        assert_eq!(CrawlUrl::parse("http://[::1]/").unwrap().host(), "[::1]");
+    }
+
+    #[test]
+    fn bad_urls_have_stable_reasons() {
+        for (url, reason) in [
+            ("ftp://example.com/", BadUrl::Scheme),
+            ("mailto:someone@example.com", BadUrl::Scheme),
+            ("http://", BadUrl::Host),
+            ("http://exa mple.com/", BadUrl::Host),
+            ("http://example.com:99999/", BadUrl::Port),
+            ("http://example.com:0/", BadUrl::Port),
+            ("http://me:secret@example.com/", BadUrl::UserInfo),
+            ("/only/a/path", BadUrl::Relative),
+        ] {
+            assert_eq!(text(url), Err(reason), "{url}");
+        }
+        assert_eq!(text(&format!("http://example.com/{}", "a".repeat(1 << 20))), Err(BadUrl::TooLong));
+    }
+
+    #[test]
+    fn references_follow_the_base() {
+        let page = CrawlUrl::parse("http://example.com/news/2024/page.html").unwrap();
+        let mut base = Base::new(&page).unwrap();
+        assert_eq!(base.join("../old/?a=1#x").unwrap().as_str(), "http://example.com/news/old/?a=1");
+        base.set("javascript:void(0)");
+        assert_eq!(base.join("x").unwrap().as_str(), "http://example.com/news/2024/x");
+        base.set("//cdn.example.net/root/");
+        assert_eq!(base.join("x").unwrap().as_str(), "http://cdn.example.net/root/x");
+    }
+
+    proptest! {
+        #[test]
+        fn canonical_form_is_a_fixed_point(url in "(https?://)?[a-zA-Z0-9.é:/?#%&=;@ \\-]{0,60}") {
+            if let Ok(once) = CrawlUrl::parse(&url) {
+                let twice = CrawlUrl::parse(once.as_str()).unwrap();
+                prop_assert_eq!(&once, &twice);
+                prop_assert!(once.path_and_query().starts_with('/'));
+                prop_assert_eq!(format!("{}{}", once.origin(), once.path_and_query()), once.as_str());
+            }
+        }
+
+        #[test]
+        fn any_text_gets_an_answer(url in any::<String>()) {
+            let _ = CrawlUrl::parse(&url);
+        }
+    }
+}

@@ -1,0 +1,136 @@
+//! Why a URL ended without a page: stable names, by meaning.
+
+/// A kind of failure; the names are part of the output's contract and never change.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum FailureKind {
+    /// The name does not exist (NXDOMAIN).
+    NameNotFound,
+    /// The name exists, but has no address.
+    NameNoData,
+    /// The DNS servers answered with an error (SERVFAIL, REFUSED).
+    NameServerFailure,
+    /// No DNS server answered in time.
+    NameTimeout,
+    /// The host is not a valid DNS name.
+    NameBad,
+    /// Every address is private, loopback, link-local or metadata, and the job does not allow it.
+    AddressRefused,
+    /// The server refused the connection.
+    ConnectRefused,
+    /// No connection in time.
+    ConnectTimeout,
+    /// No route, or another failure to connect.
+    ConnectFailed,
+    /// The certificate is not valid for this name, this time or these roots.
+    TlsCertificate,
+    /// TLS could not be agreed on.
+    TlsFailed,
+    /// The whole exchange took longer than allowed.
+    Timeout,
+    /// The server fell silent for longer than allowed.
+    ReadTimeout,
+    /// The connection broke before the response was complete.
+    ConnectionClosed,
+    /// The response is not HTTP.
+    Protocol,
+    /// The response's headers are larger than allowed.
+    HeadersTooLarge,
+    /// The body is larger than allowed, as received or decoded.
+    BodyTooLarge,
+    /// The body does not decode by its Content-Encoding.
+    EncodingBad,
+    /// A redirect without a usable target.
+    RedirectBad,
+    /// More redirects in a row than allowed, or a redirect onto itself.
+    RedirectLimit,
+    /// robots.txt forbids it.
+    RobotsDisallowed,
+    /// robots.txt could not be had (5xx or unreachable), so everything is forbidden (RFC 9309 section 2.3.1.4).
+    RobotsUnreachable,
+    /// The crawl was stopped before the response was complete.
+    Cancelled,
+}
+
+/// All kinds with their stable names.
+const NAMES: [(FailureKind, &str); 23] = [
+    (FailureKind::NameNotFound, "name-not-found"),
+    (FailureKind::NameNoData, "name-no-data"),
+    (FailureKind::NameServerFailure, "name-server-failure"),
+    (FailureKind::NameTimeout, "name-timeout"),
+    (FailureKind::NameBad, "name-bad"),
+    (FailureKind::AddressRefused, "address-refused"),
+    (FailureKind::ConnectRefused, "connect-refused"),
+    (FailureKind::ConnectTimeout, "connect-timeout"),
+    (FailureKind::ConnectFailed, "connect-failed"),
+    (FailureKind::TlsCertificate, "tls-certificate"),
+    (FailureKind::TlsFailed, "tls-failed"),
+    (FailureKind::Timeout, "timeout"),
+    (FailureKind::ReadTimeout, "read-timeout"),
+    (FailureKind::ConnectionClosed, "connection-closed"),
+    (FailureKind::Protocol, "protocol"),
+    (FailureKind::HeadersTooLarge, "headers-too-large"),
+    (FailureKind::BodyTooLarge, "body-too-large"),
+    (FailureKind::EncodingBad, "encoding-bad"),
+    (FailureKind::RedirectBad, "redirect-bad"),
+    (FailureKind::RedirectLimit, "redirect-limit"),
+    (FailureKind::RobotsDisallowed, "robots-disallowed"),
+    (FailureKind::RobotsUnreachable, "robots-unreachable"),
+    (FailureKind::Cancelled, "cancelled"),
+];
+
+impl FailureKind {
+    /// The stable name.
+    pub fn as_str(self) -> &'static str {
+        NAMES.iter().find(|(kind, _)| *kind == self).map_or("unknown", |(_, name)| name)
+    }
+
+    /// The kind with this stable name.
+    pub fn from_name(name: &str) -> Option<Self> {
+        NAMES.iter().find(|(_, known)| *known == name).map(|(kind, _)| *kind)
+    }
+
+    /// Whether another try later may well end otherwise.
+    pub fn is_transient(self) -> bool {
+        use FailureKind as K;
+        matches!(
+            self,
+            K::NameServerFailure
+                | K::NameTimeout
+                | K::ConnectRefused
+                | K::ConnectTimeout
+                | K::ConnectFailed
+                | K::Timeout
+                | K::ReadTimeout
+                | K::ConnectionClosed
+        )
+    }
+}
+
+/// A failure with its circumstances in words.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Failure {
+    /// What kind.
+    pub kind: FailureKind,
+    /// One line for people; never parsed.
+    pub detail: String,
+}
+
+impl Failure {
+    /// A failure of a kind, with its circumstances.
+    pub fn new(kind: FailureKind, detail: impl Into<String>) -> Self {
+        Failure { kind, detail: detail.into() }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_unique_and_come_back() {
+        for (kind, name) in NAMES {
+            assert_eq!(kind.as_str(), name);
+            assert_eq!(FailureKind::from_name(name), Some(kind));
+        }
+    }
+}

@@ -1,0 +1,21 @@
+//! Everyone's vocabulary: canonical URLs, digests, registered domains, addresses, and the records
+//! that travel from stage to stage. No I/O lives here.
+//!
+//! A URL becomes a [`CrawlUrl`] once, at the edge, and is never parsed again: its canonical text,
+//! the place of its host in that text and its MD5 travel together.
+
+mod address;
+mod canonical;
+mod clock;
+mod domain;
+mod failure;
+mod records;
+
+pub use address::{AddressPolicy, Network};
+pub use canonical::{BadUrl, Base, CrawlUrl, Digest, MAX_URL_BYTES};
+pub use clock::{Clock, Micros};
+pub use domain::registered_domain;
+pub use failure::{Failure, FailureKind};
+pub use records::{
+    Headers, Link, Page, Purpose, Received, Request, Resolved, Response, Step, Times, Verdict,
+};

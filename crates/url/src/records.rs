@@ -1,0 +1,168 @@
+//! The records that travel from stage to stage, and who fills them.
+//!
+//! frontier → [`Request`] → fetch → [`Response`] → parse → [`Page`] → log and frontier.
+//! What the frontier settles without a fetch (refusals, names that fail) is a [`Verdict`].
+
+use std::net::IpAddr;
+
+use bytes::Bytes;
+
+use crate::{CrawlUrl, Failure, Micros};
+
+/// What a request is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Purpose {
+    /// A page of the crawl.
+    Page,
+    /// The robots.txt of an origin, asked for by the frontier itself.
+    Robots,
+}
+
+/// One redirect on the way to a URL.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Step {
+    /// The URL that redirected.
+    pub url: CrawlUrl,
+    /// Its status: 301, 302, 303, 307 or 308.
+    pub status: u16,
+}
+
+/// Work on lease: everything that fetch needs, so that it asks nobody.
+#[derive(Clone, Debug)]
+pub struct Request {
+    /// The frontier's number for this lease; unique within a crawl.
+    pub lease: u64,
+    /// What to fetch.
+    pub url: CrawlUrl,
+    /// What for.
+    pub purpose: Purpose,
+    /// Links from the nearest seed.
+    pub depth: u32,
+    /// Earlier tries of this URL.
+    pub attempt: u32,
+    /// The redirects that led here, oldest first.
+    pub chain: Vec<Step>,
+    /// The host's addresses, vetted, best first; never empty.
+    pub addresses: Vec<IpAddr>,
+    /// How long the host's name took to resolve, in microseconds; 0 when it was cached.
+    pub name_us: u32,
+}
+
+/// Durations of one exchange, in microseconds; 0 where a phase did not happen (a kept-alive connection).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Times {
+    /// TCP connect.
+    pub connect_us: u32,
+    /// TLS handshake.
+    pub tls_us: u32,
+    /// From the request's first byte sent to the response's head.
+    pub first_byte_us: u32,
+    /// From the response's head to its last byte.
+    pub body_us: u32,
+}
+
+/// Header fields in the order received: lower-case names, values as bytes.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Headers(pub Vec<(Box<str>, Box<[u8]>)>);
+
+impl Headers {
+    /// The first value of a field (`name` in lower case), where it is text.
+    pub fn get(&self, name: &str) -> Option<&str> {
+        self.get_all(name).next()
+    }
+
+    /// All values of a field that are text.
+    pub fn get_all<'a, 'n>(&'a self, name: &'n str) -> impl Iterator<Item = &'a str> + use<'a, 'n> {
+        self.0.iter().filter(move |(n, _)| &**n == name).filter_map(|(_, v)| std::str::from_utf8(v).ok())
+    }
+}
+
+/// A complete HTTP response.
+#[derive(Clone, Debug, Default)]
+pub struct Received {
+    /// Status code.
+    pub status: u16,
+    /// Header fields.
+    pub headers: Headers,
+    /// The body as received: transfer coding removed, content coding kept.
+    pub body: Bytes,
+}
+
+/// What became of a request. Filled by fetch.
+#[derive(Clone, Debug)]
+pub struct Response {
+    /// The request, given back.
+    pub request: Request,
+    /// The address spoken to, if one was.
+    pub address: Option<IpAddr>,
+    /// When work on it began.
+    pub started: Micros,
+    /// When it ended.
+    pub finished: Micros,
+    /// Durations of its phases.
+    pub times: Times,
+    /// The response, or why there is none.
+    pub result: Result<Received, Failure>,
+}
+
+/// A link found in a page.
+#[derive(Clone, Debug)]
+pub struct Link {
+    /// Where it leads.
+    pub url: CrawlUrl,
+    /// Whether it, or its page, says `nofollow`.
+    pub nofollow: bool,
+}
+
+/// A response after parsing. Filled by parse; read by the log and the frontier.
+#[derive(Clone, Debug)]
+pub struct Page {
+    /// The response; its result is a failure where the body did not decode.
+    pub response: Response,
+    /// The body without content coding, where parse needed it; shares memory with the received one when there is no coding.
+    pub body: Bytes,
+    /// Name of the character encoding (WHATWG), where the body is text.
+    pub charset: Option<&'static str>,
+    /// Text of the first `<title>`.
+    pub title: Option<Box<str>>,
+    /// Target of `rel=canonical`.
+    pub canonical: Option<CrawlUrl>,
+    /// Target of the redirect (`Location`), where the status is one.
+    pub redirect: Option<CrawlUrl>,
+    /// robots meta or X-Robots-Tag say `noindex`.
+    pub noindex: bool,
+    /// robots meta or X-Robots-Tag say `nofollow`.
+    pub nofollow: bool,
+    /// Links in order of appearance, each once.
+    pub links: Vec<Link>,
+    /// Links that are no URLs that can be crawled (`mailto:`, `javascript:`, broken).
+    pub bad_links: u32,
+}
+
+/// What the frontier settled without a fetch: a refusal, or a name that does not resolve.
+#[derive(Clone, Debug)]
+pub struct Verdict {
+    /// The URL.
+    pub url: CrawlUrl,
+    /// Links from the nearest seed.
+    pub depth: u32,
+    /// The redirects that led here.
+    pub chain: Vec<Step>,
+    /// When.
+    pub at: Micros,
+    /// Why.
+    pub failure: Failure,
+}
+
+/// The answer for one name. Filled by names; read by the frontier.
+#[derive(Clone, Debug)]
+pub struct Resolved {
+    /// The name, as asked for.
+    pub name: Box<str>,
+    /// How long it took, in microseconds; 0 from a cache.
+    pub elapsed_us: u32,
+    /// Until when the answer, or the failure, holds.
+    pub expires: Micros,
+    /// At least one address, best first; or the failure.
+    pub result: Result<Vec<IpAddr>, Failure>,
+}
