@@ -137,6 +137,8 @@ pub struct Page {
     pub links: Vec<Link>,
     /// Links that are no URLs that can be crawled (`mailto:`, `javascript:`, broken).
     pub bad_links: u32,
+    /// Whether the URL goes back to waiting: this outcome is not its last. Filled by the frontier's judgement.
+    pub retry: bool,
 }
 
 /// What the frontier settled without a fetch: a refusal, or a name that does not resolve.

@@ -1,0 +1,275 @@
+//! From what is due to a request on lease: names, robots.txt, clocks.
+
+use std::cmp::Reverse;
+use std::net::IpAddr;
+
+use lycosa_url::{Failure, FailureKind, Micros, Purpose, Request, Resolved};
+
+use crate::queue::{Name, Robots, RobotsOwner, Waiting};
+use crate::schedule::{AddressId, QueueId};
+use crate::state::State;
+use crate::{Frontier, Lease, Resolve};
+
+impl<R: Resolve> Frontier<R> {
+    /// Gives at most `max` requests that may start now, each on lease.
+    pub fn take(&mut self, max: usize, now: Micros) -> Vec<Request> {
+        self.receive_names(now);
+        self.ask_names_again(now);
+        self.recall_leases(now);
+        let mut requests = Vec::new();
+        while requests.len() < max && self.page_budget() > 0 {
+            let Some((address, queue)) = self.schedule.next(now) else { break };
+            self.queues[queue as usize].placed = false;
+            match self.grant(queue, address, now) {
+                Some(request) => {
+                    let pause = self.settings.scaled(self.settings.address_interval);
+                    self.schedule.start(address, now.saturating_add(pause));
+                    requests.push(request);
+                }
+                None => self.schedule.pass(address),
+            }
+            self.place(queue, now);
+        }
+        requests
+    }
+
+    /// The next request of a queue whose turn it is, if its clock, name and robots.txt let it have one.
+    fn grant(&mut self, id: QueueId, address: AddressId, now: Micros) -> Option<Request> {
+        let queue = &mut self.queues[id as usize];
+        if queue.ready_at > now || queue.in_flight >= self.settings.host_concurrency.max(1) {
+            return None;
+        }
+        // The name may have run out, or moved to another address, while the queue waited.
+        if !matches!(&queue.name, Name::Known { clock, expires, .. } if *clock == address && *expires > now) {
+            return None;
+        }
+        while let Some(waiting) = self.queues[id as usize].waiting.pop_front() {
+            match self.verdict(id, &waiting, now) {
+                Permission::Granted => return Some(self.lease(id, address, waiting, now)),
+                Permission::Refused(state, failure) => self.settle(waiting, state, failure, now),
+                Permission::Wait => {
+                    self.queues[id as usize].waiting.push_front(waiting);
+                    return None;
+                }
+                Permission::Ask(attempt) => {
+                    let queue = &mut self.queues[id as usize];
+                    let origin = waiting.url.origin();
+                    queue.set_robots(origin, Robots::Asked);
+                    let owner = Some(Box::new(RobotsOwner { queue: id, origin: origin.into() }));
+                    let url = waiting.url.robots();
+                    queue.waiting.push_front(waiting);
+                    let robots = Waiting { url, depth: 0, attempt, chain: Vec::new(), owner };
+                    return Some(self.lease(id, address, robots, now));
+                }
+            }
+        }
+        None
+    }
+
+    /// What robots.txt says of a URL at the head of its queue.
+    fn verdict(&self, id: QueueId, waiting: &Waiting, now: Micros) -> Permission {
+        if !self.settings.robots || waiting.purpose() == Purpose::Robots {
+            return Permission::Granted;
+        }
+        match self.queues[id as usize].robots(waiting.url.origin()) {
+            None => Permission::Ask(0),
+            Some(Robots::Again { attempt }) => Permission::Ask(*attempt),
+            Some(Robots::Asked) => Permission::Wait,
+            Some(Robots::Known { expires, .. } | Robots::Failed { expires, .. }) if *expires <= now => {
+                Permission::Ask(0)
+            }
+            Some(Robots::Known { rules, .. }) => {
+                if rules.allows(waiting.url.path_and_query()) {
+                    Permission::Granted
+                } else {
+                    let failure = Failure::new(FailureKind::RobotsDisallowed, "robots.txt disallows it");
+                    Permission::Refused(State::Refused, failure)
+                }
+            }
+            Some(Robots::Failed { failure, .. }) => {
+                let unreachable = failure.kind == FailureKind::RobotsUnreachable;
+                let state = if unreachable { State::Refused } else { State::Failed };
+                Permission::Refused(state, failure.clone())
+            }
+        }
+    }
+
+    /// Puts a URL on lease and starts its host's clock.
+    fn lease(&mut self, id: QueueId, address: AddressId, waiting: Waiting, now: Micros) -> Request {
+        let queue = &mut self.queues[id as usize];
+        queue.in_flight += 1;
+        let (addresses, name_us) = match &mut queue.name {
+            // Only the first request carries the time: the others did not wait for the name.
+            Name::Known { addresses, elapsed_us, .. } => (addresses.clone(), std::mem::take(elapsed_us)),
+            _ => (Vec::new(), 0),
+        };
+        self.start_host_clock(id, now);
+        let number = self.next_lease;
+        self.next_lease += 1;
+        let purpose = waiting.purpose();
+        if purpose == Purpose::Page {
+            self.counts.tally.shift(State::Waiting, State::Leased, 1);
+            self.leased_pages += 1;
+        }
+        let request = Request {
+            lease: number,
+            url: waiting.url.clone(),
+            purpose,
+            depth: waiting.depth,
+            attempt: waiting.attempt,
+            chain: waiting.chain.clone(),
+            addresses,
+            name_us,
+        };
+        self.expiring.push_back((now.saturating_add(self.lease_time()), number));
+        self.leases.insert(number, Lease { waiting, queue: id, address });
+        request
+    }
+
+    /// How long a lease lasts: never scaled below what fetch's unscaled time-outs need.
+    fn lease_time(&self) -> Micros {
+        u64::try_from(self.settings.lease.as_micros()).unwrap_or(u64::MAX)
+    }
+
+    /// No request to this host starts within its interval from now.
+    pub(crate) fn start_host_clock(&mut self, id: QueueId, now: Micros) {
+        let queue = &mut self.queues[id as usize];
+        let delay = queue.crawl_delay().unwrap_or_default().min(self.settings.max_crawl_delay);
+        let interval = self.settings.scaled(delay.max(self.settings.host_interval));
+        queue.ready_at = queue.ready_at.max(now.saturating_add(interval));
+    }
+
+    /// Takes in answers for names.
+    fn receive_names(&mut self, now: Micros) {
+        let mut answers = std::mem::take(&mut self.answers);
+        self.resolver.drain(&mut answers);
+        for answer in answers.drain(..) {
+            if let Some(&id) = self.by_host.get(&answer.name)
+                && matches!(self.queues[id as usize].name, Name::Asked)
+            {
+                self.name_answered(id, answer, now);
+            }
+        }
+        self.answers = answers;
+    }
+
+    /// Takes in the answer for a queue's name.
+    fn name_answered(&mut self, id: QueueId, answer: Resolved, now: Micros) {
+        let addresses = answer.result.and_then(|addresses| self.vet(addresses));
+        let queue = &mut self.queues[id as usize];
+        match addresses {
+            Ok((addresses, first)) => {
+                queue.name_attempts = 0;
+                self.counts.unresolved -= 1;
+                let clock = self.schedule.address(first);
+                // An answer is good for at least the request that waits for it.
+                let expires = answer.expires.max(now.saturating_add(1));
+                queue.name = Name::Known { addresses, clock, expires, elapsed_us: answer.elapsed_us };
+                self.place(id, now);
+            }
+            Err(failure) if failure.kind.is_transient() && queue.name_attempts < self.settings.retries => {
+                let again = now.saturating_add(self.settings.backoff(queue.name_attempts));
+                queue.name_attempts += 1;
+                self.names_due.push(Reverse((again, id)));
+            }
+            Err(failure) => {
+                queue.name_attempts = 0;
+                self.counts.unresolved -= 1;
+                queue.name = Name::Failed { failure: failure.clone(), expires: answer.expires };
+                self.fail_all(id, &failure, now);
+            }
+        }
+    }
+
+    /// The addresses that may be spoken to, and the first of them.
+    fn vet(&self, mut addresses: Vec<IpAddr>) -> Result<(Vec<IpAddr>, IpAddr), Failure> {
+        let refused = addresses.first().copied();
+        addresses.retain(|address| self.settings.addresses.permits(*address));
+        match (addresses.first().copied(), refused) {
+            (Some(first), _) => Ok((addresses, first)),
+            (None, Some(refused)) => Err(Failure::new(
+                FailureKind::AddressRefused,
+                format!("{refused} is not a public address and allow_addresses does not name it"),
+            )),
+            (None, None) => Err(Failure::new(FailureKind::NameNoData, "no address")),
+        }
+    }
+
+    /// Asks again for names whose pause is over; until then they count as asked.
+    fn ask_names_again(&mut self, now: Micros) {
+        while let Some(&Reverse((due, id))) = self.names_due.peek() {
+            if due > now {
+                break;
+            }
+            self.names_due.pop();
+            let name = self.queues[id as usize].host.clone();
+            self.resolver.submit(vec![name]);
+        }
+    }
+
+    /// Takes back leases that have run out.
+    fn recall_leases(&mut self, now: Micros) {
+        while let Some(&(due, number)) = self.expiring.front() {
+            let Some(lease) = self.leases.get(&number) else {
+                self.expiring.pop_front();
+                continue;
+            };
+            if due > now {
+                break;
+            }
+            let waiting = lease.waiting.clone();
+            self.expiring.pop_front();
+            if let Some(lease) = self.end_lease(number, now) {
+                self.put_back(lease.queue, waiting, now);
+            }
+        }
+    }
+
+    /// Ends a lease and moves the clocks of its host and address.
+    pub(crate) fn end_lease(&mut self, number: u64, at: Micros) -> Option<Lease> {
+        let lease = self.leases.remove(&number)?;
+        self.queues[lease.queue as usize].in_flight -= 1;
+        self.start_host_clock(lease.queue, at);
+        let pause = self.settings.scaled(self.settings.address_interval);
+        self.schedule.end(lease.address, at.saturating_add(pause));
+        if lease.waiting.purpose() == Purpose::Page {
+            self.leased_pages -= 1;
+        }
+        Some(lease)
+    }
+
+    /// Puts a URL that was on lease at the end of its queue; a robots.txt at its head.
+    pub(crate) fn put_back(&mut self, id: QueueId, waiting: Waiting, now: Micros) {
+        let queue = &mut self.queues[id as usize];
+        if waiting.purpose() == Purpose::Robots {
+            queue.waiting.push_front(waiting);
+        } else {
+            queue.waiting.push_back(waiting);
+            self.counts.tally.shift(State::Leased, State::Waiting, 1);
+        }
+        self.place(id, now);
+    }
+
+    /// Settles everything in a queue whose name fails.
+    pub(crate) fn fail_all(&mut self, id: QueueId, failure: &Failure, now: Micros) {
+        let all = std::mem::take(&mut self.queues[id as usize].waiting);
+        for waiting in all {
+            match waiting.owner {
+                None => self.settle(waiting, State::Failed, failure.clone(), now),
+                Some(owner) => self.robots_failed(&owner, waiting.attempt, failure.clone(), now),
+            }
+        }
+    }
+}
+
+/// What may become of a URL at the head of its queue.
+enum Permission {
+    /// It may be fetched.
+    Granted,
+    /// It may not, for this reason.
+    Refused(State, Failure),
+    /// Its robots.txt is on its way.
+    Wait,
+    /// Its robots.txt is to be asked for first, after this many tries.
+    Ask(u32),
+}

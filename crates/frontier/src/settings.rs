@@ -1,0 +1,125 @@
+//! What a job may set of the frontier. All durations are in the job's own time: `speed` divides them.
+
+use std::collections::HashSet;
+use std::time::Duration;
+
+use lycosa_url::{AddressPolicy, CrawlUrl, Micros, registered_domain};
+
+/// Which links belong to the crawl.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Scope {
+    /// Hosts of the seeds.
+    Host,
+    /// Registered domains of the seeds.
+    Domain,
+    /// Everything.
+    Any,
+}
+
+/// Settings of the frontier.
+#[derive(Clone, Debug)]
+pub struct Settings {
+    /// Which links belong to the crawl.
+    pub scope: Scope,
+    /// The crawl ends after this many pages (responses that are no redirects).
+    pub max_pages: Option<u64>,
+    /// Links from a seed, at most.
+    pub max_depth: Option<u32>,
+    /// Redirects in a row, at most (RFC 9110 section 15.4 asks for a limit; browsers use 20).
+    pub max_redirects: usize,
+    /// Further tries of a URL, a name or a robots.txt after a failure that may pass.
+    pub retries: u32,
+    /// The host's pause after such a failure; doubles with each try.
+    pub retry_delay: Duration,
+    /// From the end of a request to a host, and from its start, to the next start.
+    pub host_interval: Duration,
+    /// The same for an address (IPv6: /64), whichever hosts live there.
+    pub address_interval: Duration,
+    /// Requests to a host at once.
+    pub host_concurrency: u32,
+    /// Requests to an address at once.
+    pub address_concurrency: u32,
+    /// Whether robots.txt is asked for and obeyed.
+    pub robots: bool,
+    /// The name that robots.txt knows this crawler by.
+    pub robots_agent: String,
+    /// How long a robots.txt counts (RFC 9309 section 2.4: at most a day).
+    pub robots_ttl: Duration,
+    /// The longest Crawl-delay that is obeyed; longer ones count as this.
+    pub max_crawl_delay: Duration,
+    /// A lease that is not confirmed comes back after this long.
+    pub lease: Duration,
+    /// Divides every duration above, and Crawl-delay and Retry-After.
+    pub speed: f64,
+    /// Which addresses may be spoken to.
+    pub addresses: AddressPolicy,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Settings {
+            scope: Scope::Host,
+            max_pages: None,
+            max_depth: None,
+            max_redirects: 10,
+            retries: 2,
+            retry_delay: Duration::from_secs(10),
+            host_interval: Duration::from_secs(1),
+            address_interval: Duration::from_millis(250),
+            host_concurrency: 1,
+            address_concurrency: 1,
+            robots: true,
+            robots_agent: "lycosa".to_owned(),
+            robots_ttl: Duration::from_secs(24 * 3600),
+            max_crawl_delay: Duration::from_secs(60),
+            lease: Duration::from_secs(600),
+            speed: 1.0,
+            addresses: AddressPolicy::default(),
+        }
+    }
+}
+
+impl Settings {
+    /// A duration of the job's own time on the machine's clock.
+    pub(crate) fn scaled(&self, duration: Duration) -> Micros {
+        let micros = duration.as_secs_f64() * 1e6 / self.speed;
+        // `as` saturates; a year keeps sums far from overflow.
+        (micros as Micros).min(365 * 24 * 3600 * 1_000_000)
+    }
+
+    /// The pause after the failure of try number `attempt` (from 0).
+    pub(crate) fn backoff(&self, attempt: u32) -> Micros {
+        self.scaled(self.retry_delay.saturating_mul(1 << attempt.min(10)))
+    }
+}
+
+/// The hosts or domains that belong to the crawl; grows when a seed redirects elsewhere.
+#[derive(Debug, Default)]
+pub(crate) struct Territory {
+    places: HashSet<Box<str>>,
+}
+
+impl Territory {
+    /// Takes in the place of a URL.
+    pub(crate) fn include(&mut self, scope: Scope, url: &CrawlUrl) {
+        if let Some(place) = place(scope, url)
+            && !self.places.contains(place)
+        {
+            self.places.insert(place.into());
+        }
+    }
+
+    /// Whether a URL belongs to the crawl.
+    pub(crate) fn contains(&self, scope: Scope, url: &CrawlUrl) -> bool {
+        place(scope, url).is_none_or(|place| self.places.contains(place))
+    }
+}
+
+/// What of a URL the scope looks at; nothing when everything belongs.
+fn place(scope: Scope, url: &CrawlUrl) -> Option<&str> {
+    match scope {
+        Scope::Host => Some(url.host()),
+        Scope::Domain => Some(registered_domain(url.host())),
+        Scope::Any => None,
+    }
+}

@@ -1,0 +1,60 @@
+//! The states of a URL and every transition between them.
+//!
+//! ```text
+//! unknown ──► waiting ──► leased ──► done      a response was recorded
+//!    │         │  ▲         │ ├────► failed    no response, and no further try
+//!    │         │  └─────────┘ │
+//!    │         ├──► failed    └────► refused
+//!    │         └──► refused          robots.txt forbids it
+//!    └──► (out of scope, too deep, nofollow: stays unknown, counted by reason)
+//! ```
+
+/// Where a URL is in its life.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum State {
+    /// Never admitted.
+    Unknown,
+    /// In a host queue.
+    Waiting,
+    /// With fetch, on lease.
+    Leased,
+    /// Ended with a response.
+    Done,
+    /// Ended without a response.
+    Failed,
+    /// Forbidden by the site.
+    Refused,
+}
+
+/// How many URLs are in each state. All transitions go through [`Tally::shift`].
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Tally {
+    counts: [u64; 6],
+}
+
+impl Tally {
+    /// Moves URLs from one state to another.
+    pub(crate) fn shift(&mut self, from: State, to: State, count: u64) {
+        debug_assert!(allowed(from, to), "{from:?} → {to:?}");
+        if from != State::Unknown {
+            self.counts[from as usize] = self.counts[from as usize].saturating_sub(count);
+        }
+        self.counts[to as usize] += count;
+    }
+
+    /// URLs in a state; of `Unknown` none are counted.
+    pub fn count(&self, state: State) -> u64 {
+        self.counts[state as usize]
+    }
+}
+
+/// The table above.
+fn allowed(from: State, to: State) -> bool {
+    use State as S;
+    matches!(
+        (from, to),
+        (S::Unknown, S::Waiting)
+            | (S::Waiting, S::Leased | S::Failed | S::Refused)
+            | (S::Leased, S::Waiting | S::Done | S::Failed | S::Refused)
+    )
+}

@@ -1,0 +1,328 @@
+//! The frontier against scripted names, pages and a scripted clock.
+
+use std::cell::RefCell;
+use std::net::IpAddr;
+use std::rc::Rc;
+use std::time::Duration;
+
+use bytes::Bytes;
+use lycosa_url::{FailureKind, Headers, Link, Page, Purpose, Received, Request, Response, Times};
+
+use super::*;
+use crate::outcome::retry_after;
+
+const SECOND: Micros = 1_000_000;
+
+/// Answers every name at once from a function.
+#[derive(Clone, Default)]
+struct Names {
+    asked: Rc<RefCell<Vec<Box<str>>>>,
+    answers: Rc<RefCell<Vec<Resolved>>>,
+    failing: Rc<RefCell<HashMap<String, FailureKind>>>,
+    addresses: Rc<RefCell<HashMap<String, IpAddr>>>,
+}
+
+impl Resolve for Names {
+    fn submit(&mut self, names: Vec<Box<str>>) {
+        for name in names {
+            self.asked.borrow_mut().push(name.clone());
+            let result = match self.failing.borrow().get(&*name) {
+                Some(kind) => Err(Failure::new(*kind, "scripted")),
+                None => {
+                    let number = u32::from_be_bytes([93, 0, 0, 0]) + name.bytes().map(u32::from).sum::<u32>();
+                    let address = self.addresses.borrow().get(&*name).copied();
+                    Ok(vec![address.unwrap_or(IpAddr::V4(number.into()))])
+                }
+            };
+            self.answers.borrow_mut().push(Resolved { name, elapsed_us: 7, expires: 3600 * SECOND, result });
+        }
+    }
+
+    fn drain(&mut self, into: &mut Vec<Resolved>) {
+        into.append(&mut self.answers.borrow_mut());
+    }
+}
+
+fn url(text: &str) -> CrawlUrl {
+    CrawlUrl::parse(text).unwrap()
+}
+
+fn frontier(settings: Settings) -> (Frontier<Names>, Names) {
+    let names = Names::default();
+    (Frontier::new(settings, names.clone()), names)
+}
+
+/// What a site answers.
+fn answer(
+    request: Request,
+    now: Micros,
+    status: u16,
+    headers: &[(&str, &str)],
+    body: &str,
+    links: &[&str],
+) -> Page {
+    let headers =
+        Headers(headers.iter().map(|(name, value)| ((*name).into(), value.as_bytes().into())).collect());
+    let redirect = headers.get("location").map(url);
+    let received = Received { status, headers, body: Bytes::copy_from_slice(body.as_bytes()) };
+    Page {
+        response: Response {
+            address: request.addresses.first().copied(),
+            request,
+            started: now,
+            finished: now,
+            times: Times::default(),
+            result: Ok(received),
+        },
+        body: Bytes::copy_from_slice(body.as_bytes()),
+        charset: None,
+        title: None,
+        canonical: None,
+        redirect,
+        noindex: false,
+        nofollow: false,
+        links: links.iter().map(|link| Link { url: url(link), nofollow: false }).collect(),
+        bad_links: 0,
+        retry: false,
+    }
+}
+
+fn failed(request: Request, now: Micros, kind: FailureKind) -> Page {
+    let mut page = answer(request, now, 200, &[], "", &[]);
+    page.response.result = Err(Failure::new(kind, "scripted"));
+    page
+}
+
+/// A site: what it answers to a request.
+type Site<'a> = dyn FnMut(Request, Micros) -> Page + 'a;
+
+/// Runs a crawl to its end on a scripted clock; gives each request's time and URL.
+fn run(frontier: &mut Frontier<Names>, site: &mut Site<'_>) -> Vec<(Micros, String)> {
+    let (mut now, mut log) = (0, Vec::new());
+    for _ in 0..10_000 {
+        let requests = frontier.take(100, now);
+        let mut pages: Vec<Page> = Vec::new();
+        for request in requests {
+            log.push((now, request.url.as_str().to_owned()));
+            pages.push(site(request, now));
+        }
+        frontier.judge(&mut pages);
+        frontier.done(&pages, now);
+        if frontier.idle() {
+            return log;
+        }
+        if let Some(due) = frontier.due_at() {
+            now = now.max(due);
+        }
+    }
+    panic!("the crawl does not end: {frontier:?}");
+}
+
+fn robots_or(robots: &'static str, links: &'static [&'static str]) -> impl FnMut(Request, Micros) -> Page {
+    move |request, now| match request.purpose {
+        Purpose::Robots => answer(request, now, 200, &[], robots, &[]),
+        Purpose::Page => answer(request, now, 200, &[], "", links),
+    }
+}
+
+fn urls(log: &[(Micros, String)]) -> Vec<&str> {
+    log.iter().map(|(_, url)| url.as_str()).collect()
+}
+
+#[test]
+fn robots_comes_first_and_intervals_hold() {
+    let (mut frontier, _) = frontier(Settings::default());
+    assert_eq!(frontier.add(&[url("http://a.com/"), url("http://a.com/")], 0), 1);
+    let links = &["http://a.com/1", "http://a.com/secret", "http://b.com/", "http://a.com/"];
+    let log = run(&mut frontier, &mut robots_or("user-agent: *\ndisallow: /secret\ncrawl-delay: 3", links));
+    let expected = [(0, "http://a.com/robots.txt"), (3, "http://a.com/"), (6, "http://a.com/1")];
+    assert_eq!(log, expected.map(|(time, url)| (time * SECOND, url.to_owned())));
+    let verdicts = frontier.verdicts();
+    assert_eq!(verdicts.len(), 1);
+    assert_eq!(
+        (verdicts[0].url.as_str(), verdicts[0].failure.kind),
+        ("http://a.com/secret", FailureKind::RobotsDisallowed)
+    );
+    let counts = frontier.counts();
+    assert_eq!(
+        (counts.pages, counts.tally.count(State::Done), counts.tally.count(State::Refused)),
+        (2, 2, 1)
+    );
+    assert_eq!((counts.refused.scope, counts.known), (2, 3));
+}
+
+#[test]
+fn hosts_on_one_address_share_its_clock() {
+    let (mut frontier, names) =
+        frontier(Settings { scope: Scope::Any, robots: false, ..Settings::default() });
+    for host in ["a.com", "b.com", "c.com"] {
+        names.addresses.borrow_mut().insert(host.to_owned(), "93.1.1.1".parse().unwrap());
+    }
+    frontier.add(&["http://a.com/", "http://b.com/", "http://c.com/", "http://d.com/"].map(url), 0);
+    let log = run(&mut frontier, &mut robots_or("", &[]));
+    let mut times: Vec<Micros> =
+        log.iter().filter(|(_, url)| !url.contains("d.com")).map(|(time, _)| *time).collect();
+    times.sort_unstable();
+    assert_eq!(times, [0, SECOND / 4, SECOND / 2]);
+    assert!(log.contains(&(0, "http://d.com/".to_owned())), "another address does not wait");
+}
+
+#[test]
+fn speed_divides_every_delay() {
+    let (mut frontier, _) = frontier(Settings { speed: 100.0, ..Settings::default() });
+    frontier.add(&[url("http://a.com/")], 0);
+    let log = run(&mut frontier, &mut robots_or("user-agent: *\ncrawl-delay: 3", &["http://a.com/1"]));
+    assert_eq!(log.iter().map(|(time, _)| *time).collect::<Vec<_>>(), [0, 30_000, 60_000]);
+}
+
+#[test]
+fn an_unresolved_name_holds_up_nobody() {
+    let (mut frontier, names) =
+        frontier(Settings { scope: Scope::Any, robots: false, ..Settings::default() });
+    names.failing.borrow_mut().insert("slow.com".into(), FailureKind::NameTimeout);
+    names.failing.borrow_mut().insert("dead.com".into(), FailureKind::NameNotFound);
+    frontier.add(&["http://slow.com/", "http://dead.com/", "http://good.com/"].map(url), 0);
+    let log = run(&mut frontier, &mut robots_or("", &[]));
+    assert_eq!(log, [(0, "http://good.com/".to_owned())]);
+    let kinds: Vec<_> = frontier.verdicts().into_iter().map(|v| (v.at, v.failure.kind)).collect();
+    assert_eq!(kinds, [(0, FailureKind::NameNotFound), (30 * SECOND, FailureKind::NameTimeout)]);
+    assert_eq!(
+        names.asked.borrow().iter().filter(|name| &***name == "slow.com").count(),
+        3,
+        "two further tries"
+    );
+}
+
+#[test]
+fn private_addresses_are_refused_after_resolution() {
+    let (mut frontier, names) = frontier(Settings::default());
+    names.addresses.borrow_mut().insert("evil.com".into(), "169.254.169.254".parse().unwrap());
+    frontier.add(&[url("http://evil.com/")], 0);
+    assert!(run(&mut frontier, &mut robots_or("", &[])).is_empty());
+    assert_eq!(frontier.verdicts()[0].failure.kind, FailureKind::AddressRefused);
+}
+
+#[test]
+fn a_failure_that_may_pass_is_tried_again_later() {
+    let (mut frontier, _) = frontier(Settings { robots: false, ..Settings::default() });
+    frontier.add(&[url("http://a.com/")], 0);
+    let log = run(&mut frontier, &mut |request, now| failed(request, now, FailureKind::ReadTimeout));
+    assert_eq!(log.iter().map(|(time, _)| time / SECOND).collect::<Vec<_>>(), [0, 10, 30]);
+    assert_eq!(frontier.counts().tally.count(State::Failed), 1);
+}
+
+#[test]
+fn retry_after_is_obeyed() {
+    let (mut frontier, _) = frontier(Settings { robots: false, ..Settings::default() });
+    frontier.add(&[url("http://a.com/")], 0);
+    let log = run(&mut frontier, &mut |request, now| match now {
+        0 => answer(request, now, 429, &[("retry-after", "120")], "", &[]),
+        _ => answer(request, now, 200, &[], "", &[]),
+    });
+    assert_eq!(log.iter().map(|(time, _)| time / SECOND).collect::<Vec<_>>(), [0, 120]);
+    assert_eq!(retry_after("Thu, 01 Jan 1970 00:01:00 GMT", 10 * SECOND), Some(Duration::from_secs(50)));
+    assert_eq!(retry_after("soon", 0), None);
+}
+
+#[test]
+fn redirects_are_new_requests_with_their_chain() {
+    let (mut frontier, _) = frontier(Settings { robots: false, ..Settings::default() });
+    frontier.add(&[url("http://a.com/")], 0);
+    let mut last = Vec::new();
+    let log = run(&mut frontier, &mut |request, now| match request.url.as_str() {
+        "http://a.com/" => answer(request, now, 301, &[("location", "http://www.a.com/")], "", &[]),
+        "http://www.a.com/" => answer(request, now, 302, &[("location", "http://www.a.com/home")], "", &[]),
+        _ => {
+            last = request.chain.iter().map(|step| (step.url.as_str().to_owned(), step.status)).collect();
+            answer(request, now, 200, &[], "", &["http://www.a.com/next"])
+        }
+    });
+    assert_eq!(urls(&log)[..3], ["http://a.com/", "http://www.a.com/", "http://www.a.com/home"]);
+    assert_eq!(log.len(), 4, "the seed's new host belongs to the crawl");
+    assert_eq!(frontier.counts().pages, 2);
+    assert!(last.is_empty(), "a link has no chain");
+}
+
+#[test]
+fn redirects_end() {
+    let settings = Settings { robots: false, max_redirects: 3, ..Settings::default() };
+    let (mut frontier, _) = frontier(settings);
+    frontier.add(&[url("http://a.com/0"), url("http://a.com/circle")], 0);
+    let mut count = 0;
+    run(&mut frontier, &mut |request, now| {
+        if request.url.as_str().ends_with("circle") {
+            return answer(request, now, 302, &[("location", "http://a.com/circle")], "", &[]);
+        }
+        count += 1;
+        answer(request, now, 302, &[("location", &format!("http://a.com/{count}"))], "", &[])
+    });
+    assert_eq!(count, 4);
+    assert_eq!(frontier.counts().tally.count(State::Failed), 2);
+}
+
+#[test]
+fn an_unreachable_robots_forbids_everything() {
+    for (status, requests, fetched) in [(500, 3, false), (429, 3, false), (404, 1, true)] {
+        let (mut frontier, _) = frontier(Settings::default());
+        frontier.add(&[url("http://a.com/")], 0);
+        let log = run(&mut frontier, &mut |request, now| match request.purpose {
+            Purpose::Robots => answer(request, now, status, &[], "", &[]),
+            Purpose::Page => answer(request, now, 200, &[], "", &[]),
+        });
+        assert_eq!(log.iter().filter(|(_, url)| url.ends_with("robots.txt")).count(), requests, "{status}");
+        assert_eq!(log.iter().any(|(_, url)| url.ends_with(".com/")), fetched, "{status}");
+        if !fetched {
+            assert_eq!(frontier.verdicts()[0].failure.kind, FailureKind::RobotsUnreachable);
+        }
+    }
+}
+
+#[test]
+fn a_robots_redirect_is_followed_at_the_other_hosts_pace() {
+    let (mut frontier, _) = frontier(Settings::default());
+    frontier.add(&[url("http://a.com/x")], 0);
+    let log = run(&mut frontier, &mut |request, now| match request.url.as_str() {
+        "http://a.com/robots.txt" => answer(request, now, 301, &[("location", "http://b.com/r")], "", &[]),
+        "http://b.com/r" => answer(request, now, 200, &[], "user-agent: *\ndisallow: /x", &[]),
+        _ => answer(request, now, 200, &[], "", &[]),
+    });
+    assert_eq!(urls(&log), ["http://a.com/robots.txt", "http://b.com/r"]);
+    assert_eq!(frontier.verdicts()[0].failure.kind, FailureKind::RobotsDisallowed);
+}
+
+#[test]
+fn limits_end_the_crawl() {
+    let settings =
+        Settings { robots: false, max_pages: Some(3), host_interval: Duration::ZERO, ..Settings::default() };
+    let (mut frontier, _) = frontier(settings);
+    frontier.add(&[url("http://a.com/0")], 0);
+    let links = &["http://a.com/1", "http://a.com/2", "http://a.com/3", "http://a.com/4"];
+    assert_eq!(run(&mut frontier, &mut robots_or("", links)).len(), 3);
+
+    let (mut frontier, _) =
+        self::frontier(Settings { robots: false, max_depth: Some(1), ..Settings::default() });
+    frontier.add(&[url("http://a.com/")], 0);
+    let log = run(&mut frontier, &mut |request, now| {
+        let next = format!("{}x", request.url.as_str());
+        answer(request, now, 200, &[], "", &[&next])
+    });
+    assert_eq!(log.len(), 2);
+    assert_eq!(frontier.counts().refused.depth, 1);
+}
+
+#[test]
+fn a_lease_that_is_not_confirmed_comes_back() {
+    let (mut frontier, _) = frontier(Settings { robots: false, ..Settings::default() });
+    frontier.add(&[url("http://a.com/")], 0);
+    let first = frontier.take(10, 0).pop().unwrap();
+    assert!(frontier.take(10, 599 * SECOND).is_empty());
+    assert!(frontier.take(10, 600 * SECOND).is_empty(), "the host's clock starts again");
+    let second = frontier.take(10, 601 * SECOND).pop().unwrap();
+    assert_eq!(first.url, second.url);
+    let late = answer(first, 602 * SECOND, 200, &[], "", &[]);
+    frontier.done(&[late], 602 * SECOND);
+    assert_eq!((frontier.counts().late, frontier.idle()), (1, false));
+    let page = answer(second, 602 * SECOND, 200, &[], "", &[]);
+    frontier.done(&[page], 602 * SECOND);
+    assert!(frontier.idle());
+}

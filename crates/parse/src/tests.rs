@@ -1,0 +1,139 @@
+//! Pages as they come, and what is found in them.
+
+use lycosa_url::{Headers, Received, Request, Times};
+use proptest::prelude::*;
+
+use super::*;
+
+/// A page at `http://example.com/dir/page` with these headers and this body.
+fn page(status: u16, headers: &[(&str, &str)], body: &[u8]) -> Page {
+    let request = Request {
+        lease: 1,
+        url: CrawlUrl::parse("http://example.com/dir/page").unwrap(),
+        purpose: Purpose::Page,
+        depth: 0,
+        attempt: 0,
+        chain: Vec::new(),
+        addresses: vec!["93.184.216.34".parse().unwrap()],
+        name_us: 0,
+    };
+    let headers =
+        Headers(headers.iter().map(|(name, value)| ((*name).into(), value.as_bytes().into())).collect());
+    let body = Bytes::copy_from_slice(body);
+    let received = Received { status, headers, body: body.clone() };
+    let response = Response {
+        request,
+        address: None,
+        started: 0,
+        finished: 0,
+        times: Times::default(),
+        result: Ok(received),
+    };
+    parse(response, Ok(body), &Limits::default())
+}
+
+fn html(body: &str) -> Page {
+    page(200, &[("content-type", "text/html; charset=utf-8")], body.as_bytes())
+}
+
+fn links(page: &Page) -> Vec<(&str, bool)> {
+    page.links.iter().map(|link| (link.url.as_str(), link.nofollow)).collect()
+}
+
+#[test]
+fn links_come_in_order_each_once_and_resolved() {
+    let page = html(
+        "<a href='b?x=1&amp;y=2'>1</a> <a href=\"/c#top\">2</a><a href=/c>3</a><A HREF=//other.org/>4</A>\
+         <area href='../d'><iframe src=e></iframe><a href='mailto:x@y.z'><a href='javascript:void(0)'><a name=x>\
+         <!-- <a href=/comment> --><script>'<a href=/script>'</script><a href='  /space \n'>",
+    );
+    let expected = [
+        "http://example.com/dir/b?x=1&y=2",
+        "http://example.com/c",
+        "http://other.org/",
+        "http://example.com/d",
+        "http://example.com/dir/e",
+        "http://example.com/space",
+    ];
+    assert_eq!(links(&page), expected.map(|url| (url, false)));
+    assert_eq!(page.bad_links, 2);
+}
+
+#[test]
+fn the_first_base_speaks_for_all_links() {
+    let page = html("<a href=early><base href='http://cdn.example.net/x/'><base href='/no/'><a href=late>");
+    assert_eq!(
+        links(&page),
+        [("http://cdn.example.net/x/early", false), ("http://cdn.example.net/x/late", false)]
+    );
+}
+
+#[test]
+fn nofollow_is_kept_unless_a_mention_follows() {
+    let page = html(
+        "<a rel='external NoFollow' href=a><a href=b><a rel=nofollow href=b><a rel=nofollow href=c><a href=c>",
+    );
+    let flags: Vec<bool> = page.links.iter().map(|link| link.nofollow).collect();
+    assert_eq!(flags, [true, false, false]);
+}
+
+#[test]
+fn the_head_is_read() {
+    let page = html(
+        "<head><title> News &amp;\n views </title><link rel=canonical href='/real'><meta name=ROBOTS content='noindex,nofollow'>\
+         <meta http-equiv=refresh content=\"0; URL='/next'\"></head><svg><title>no</title></svg><a href=x>",
+    );
+    assert_eq!(page.title.as_deref(), Some("News & views"));
+    assert_eq!(page.canonical.as_ref().unwrap().as_str(), "http://example.com/real");
+    assert!(page.noindex && page.nofollow);
+    assert_eq!(links(&page), [("http://example.com/next", true), ("http://example.com/dir/x", true)]);
+}
+
+#[test]
+fn every_charset_reaches_the_title() {
+    let big5 = page(200, &[("content-type", "text/html; charset=big5")], b"<title>\xa4\xa4\xa4\xe5</title>");
+    assert_eq!((big5.title.as_deref(), big5.charset), (Some("中文"), Some("Big5")));
+    let utf16: Vec<u8> =
+        "\u{feff}<title>é</title><a href=/u>".encode_utf16().flat_map(u16::to_le_bytes).collect();
+    let utf16 = page(200, &[("content-type", "text/html")], &utf16);
+    assert_eq!((utf16.title.as_deref(), utf16.charset, utf16.links.len()), (Some("é"), Some("UTF-16LE"), 1));
+}
+
+#[test]
+fn redirects_have_a_target_or_are_failures() {
+    let moved = page(301, &[("location", "/new"), ("content-type", "text/html")], b"<a href=/new>");
+    assert_eq!(moved.redirect.unwrap().as_str(), "http://example.com/new");
+    for location in ["ftp://example.com/", "http://"] {
+        let bad = page(302, &[("location", location)], b"");
+        assert_eq!(bad.response.result.unwrap_err().kind, FailureKind::RedirectBad);
+    }
+    assert_eq!(page(308, &[], b"").response.result.unwrap_err().kind, FailureKind::RedirectBad);
+    assert!(page(304, &[], b"").response.result.is_ok());
+}
+
+#[test]
+fn only_html_has_links() {
+    assert!(page(200, &[("content-type", "application/pdf")], b"<a href=x>").links.is_empty());
+    assert_eq!(page(200, &[("content-type", "text/plain")], b"<a href=x>").charset, Some("UTF-8"));
+    assert_eq!(page(200, &[], b" <a href=x>").links.len(), 1);
+    assert!(page(200, &[], b"\x00\x01<a href=x>").links.is_empty());
+}
+
+#[test]
+fn deep_nesting_ends_within_the_memory_limit() {
+    let mut body = "<a href=first>".to_owned();
+    body.push_str(&"<p>x".repeat(500_000));
+    assert_eq!(links(&html(&body))[0].0, "http://example.com/dir/first");
+}
+
+proptest! {
+    #[test]
+    fn any_bytes_give_a_page(body in proptest::collection::vec(any::<u8>(), 0..300), kind in "(text/html)?(; ?charset=[a-z0-9-]{0,12})?") {
+        page(200, &[("content-type", &kind)], &body);
+    }
+
+    #[test]
+    fn any_markup_gives_a_page(body in "(<[/!a-z]{0,6}( [a-z]{1,4}=[\"']?[a-z&;#:/]{0,8}[\"']?)?>?|[a-z ]{0,4}){0,40}") {
+        html(&body);
+    }
+}
