@@ -1,1 +1,25 @@
-//! store.
+//! The log, and what follows it.
+//!
+//! One append-only log is the truth: seeds, outcomes with their links and bodies as received, verdicts.
+//! [`Log`] writes it, [`Reader`] follows it, [`columns`] and [`lines`] turn what was read into Arrow and
+//! JSON for the sinks. The frame's layout is in `frame.rs`, what stands in a frame in `entry.rs`.
+//!
+//! Guarantees: frames are read whole or not at all; a frame whose checksum does not fit is told by its
+//! position; one process writes.
+
+mod columns;
+mod entry;
+mod frame;
+mod lines;
+mod log;
+mod reader;
+
+pub use columns::{record_batch, schema};
+pub use entry::{Decoders, Entry, Field, Outcome, ParseFieldError, Row};
+pub use frame::{FRAME_HEADER_BYTES, Kind, SEGMENT_HEADER_BYTES};
+pub use lines::write_lines;
+pub use log::{Log, LogError};
+pub use reader::{Reader, ReaderError};
+
+/// A place in the log: bytes since its beginning.
+pub type Position = u64;

@@ -1,0 +1,219 @@
+//! Rows as Arrow columns: what Parquet, DuckDB, Polars and pandas read without copying.
+
+use std::sync::Arc;
+
+use arrow_array::builder::{
+    BinaryBuilder, BooleanBuilder, ListBuilder, StringBuilder, StructBuilder, UInt16Builder, UInt32Builder,
+};
+use arrow_array::{ArrayRef, RecordBatch, TimestampMicrosecondArray};
+use arrow_schema::{ArrowError, DataType, Field as Column, Fields, Schema, TimeUnit};
+
+use crate::entry::{Field, Row};
+
+/// The schema of the chosen columns.
+pub fn schema(fields: &[Field]) -> Arc<Schema> {
+    let column = |field: &Field| Column::new(field.name(), data_type(*field), !required(*field));
+    Arc::new(Schema::new(fields.iter().map(column).collect::<Vec<_>>()))
+}
+
+/// The chosen columns of rows.
+pub fn record_batch(rows: &[Row], fields: &[Field]) -> Result<RecordBatch, ArrowError> {
+    let columns = fields.iter().map(|field| array(rows, *field)).collect();
+    let options = arrow_array::RecordBatchOptions::new().with_row_count(Some(rows.len()));
+    RecordBatch::try_new_with_options(schema(fields), columns, &options)
+}
+
+/// Columns that every row fills.
+fn required(field: Field) -> bool {
+    use Field as F;
+    !matches!(
+        field,
+        F::Status
+            | F::Error
+            | F::ErrorDetail
+            | F::Address
+            | F::ContentType
+            | F::Charset
+            | F::Title
+            | F::Canonical
+            | F::Redirect
+            | F::Body
+    )
+}
+
+/// The type of a column.
+fn data_type(field: Field) -> DataType {
+    use Field as F;
+    match field {
+        F::Status => DataType::UInt16,
+        F::Depth
+        | F::Attempt
+        | F::NameUs
+        | F::ConnectUs
+        | F::TlsUs
+        | F::FirstByteUs
+        | F::BodyUs
+        | F::LinkCount => DataType::UInt32,
+        F::Noindex | F::Nofollow => DataType::Boolean,
+        F::FetchedAt => DataType::Timestamp(TimeUnit::Microsecond, Some("UTC".into())),
+        F::Body => DataType::Binary,
+        F::Chain => list(DataType::Struct(step_fields())),
+        F::Headers => list(DataType::Struct(header_fields())),
+        F::Links => list(DataType::Utf8),
+        F::Url
+        | F::Error
+        | F::ErrorDetail
+        | F::Address
+        | F::ContentType
+        | F::Charset
+        | F::Title
+        | F::Canonical
+        | F::Redirect => DataType::Utf8,
+    }
+}
+
+/// A list of a type.
+fn list(item: DataType) -> DataType {
+    DataType::List(Arc::new(Column::new("item", item, true)))
+}
+
+/// A redirect: URL and status.
+fn step_fields() -> Fields {
+    vec![Column::new("url", DataType::Utf8, false), Column::new("status", DataType::UInt16, false)].into()
+}
+
+/// A header field: name and value; bytes that are no UTF-8 are read as Latin-1 (RFC 9110 section 5.5).
+fn header_fields() -> Fields {
+    vec![Column::new("name", DataType::Utf8, false), Column::new("value", DataType::Utf8, false)].into()
+}
+
+/// One column.
+fn array(rows: &[Row], field: Field) -> ArrayRef {
+    use Field as F;
+    let text = |get: fn(&Row) -> Option<&str>| -> ArrayRef {
+        let mut builder = StringBuilder::with_capacity(rows.len(), rows.len() * 32);
+        rows.iter().for_each(|row| builder.append_option(get(row)));
+        Arc::new(builder.finish())
+    };
+    let number = |get: fn(&Row) -> u32| -> ArrayRef {
+        let mut builder = UInt32Builder::with_capacity(rows.len());
+        rows.iter().for_each(|row| builder.append_value(get(row)));
+        Arc::new(builder.finish())
+    };
+    let flag = |get: fn(&Row) -> bool| -> ArrayRef {
+        let mut builder = BooleanBuilder::with_capacity(rows.len());
+        rows.iter().for_each(|row| builder.append_value(get(row)));
+        Arc::new(builder.finish())
+    };
+    match field {
+        F::Url => text(|row| Some(&row.outcome.url)),
+        F::Error => text(|row| row.outcome.error.as_deref()),
+        F::ErrorDetail => text(|row| row.outcome.error_detail.as_deref()),
+        F::ContentType => text(|row| row.outcome.header("content-type")),
+        F::Charset => text(|row| row.outcome.charset.as_deref()),
+        F::Title => text(|row| row.outcome.title.as_deref()),
+        F::Canonical => text(|row| row.outcome.canonical.as_deref()),
+        F::Redirect => text(|row| row.outcome.redirect.as_deref()),
+        F::Depth => number(|row| row.outcome.depth),
+        F::Attempt => number(|row| row.outcome.attempt),
+        F::NameUs => number(|row| row.outcome.name_us),
+        F::ConnectUs => number(|row| row.outcome.connect_us),
+        F::TlsUs => number(|row| row.outcome.tls_us),
+        F::FirstByteUs => number(|row| row.outcome.first_byte_us),
+        F::BodyUs => number(|row| row.outcome.body_us),
+        F::LinkCount => number(|row| u32::try_from(row.outcome.links.len()).unwrap_or(u32::MAX)),
+        F::Noindex => flag(|row| row.outcome.noindex),
+        F::Nofollow => flag(|row| row.outcome.nofollow),
+        F::Status => statuses(rows),
+        F::Address => addresses(rows),
+        F::FetchedAt => times(rows),
+        F::Chain => chains(rows),
+        F::Headers => headers(rows),
+        F::Links => links(rows),
+        F::Body => bodies(rows),
+    }
+}
+
+/// Status codes.
+fn statuses(rows: &[Row]) -> ArrayRef {
+    let mut builder = UInt16Builder::with_capacity(rows.len());
+    rows.iter().for_each(|row| builder.append_option(row.outcome.status));
+    Arc::new(builder.finish())
+}
+
+/// Addresses as text.
+fn addresses(rows: &[Row]) -> ArrayRef {
+    let mut builder = StringBuilder::with_capacity(rows.len(), rows.len() * 15);
+    rows.iter().for_each(|row| builder.append_option(row.outcome.address.map(|address| address.to_string())));
+    Arc::new(builder.finish())
+}
+
+/// When each outcome was complete.
+fn times(rows: &[Row]) -> ArrayRef {
+    let times = rows.iter().map(|row| i64::try_from(row.outcome.finished).unwrap_or(i64::MAX));
+    Arc::new(TimestampMicrosecondArray::from_iter_values(times).with_timezone("UTC"))
+}
+
+/// Decoded bodies.
+fn bodies(rows: &[Row]) -> ArrayRef {
+    let bytes = rows.iter().filter_map(|row| row.body.as_ref()).map(|body| body.len()).sum();
+    let mut builder = BinaryBuilder::with_capacity(rows.len(), bytes);
+    rows.iter().for_each(|row| builder.append_option(row.body.as_ref()));
+    Arc::new(builder.finish())
+}
+
+/// Links as lists of text.
+fn links(rows: &[Row]) -> ArrayRef {
+    let mut builder = ListBuilder::new(StringBuilder::new());
+    for row in rows {
+        row.outcome.links.iter().for_each(|(url, _)| builder.values().append_value(url));
+        builder.append(true);
+    }
+    Arc::new(builder.finish())
+}
+
+/// Redirects as lists of structs.
+fn chains(rows: &[Row]) -> ArrayRef {
+    let mut builder = ListBuilder::new(StructBuilder::from_fields(step_fields(), 0));
+    for row in rows {
+        for (url, status) in &row.outcome.chain {
+            let step = builder.values();
+            if let Some(urls) = step.field_builder::<StringBuilder>(0) {
+                urls.append_value(url);
+            }
+            if let Some(statuses) = step.field_builder::<UInt16Builder>(1) {
+                statuses.append_value(*status);
+            }
+            step.append(true);
+        }
+        builder.append(true);
+    }
+    Arc::new(builder.finish())
+}
+
+/// Header fields as lists of structs.
+fn headers(rows: &[Row]) -> ArrayRef {
+    let mut builder = ListBuilder::new(StructBuilder::from_fields(header_fields(), 0));
+    for row in rows {
+        for (name, value) in &row.outcome.headers {
+            let header = builder.values();
+            if let Some(names) = header.field_builder::<StringBuilder>(0) {
+                names.append_value(name);
+            }
+            if let Some(values) = header.field_builder::<StringBuilder>(1) {
+                values.append_value(header_text(value));
+            }
+            header.append(true);
+        }
+        builder.append(true);
+    }
+    Arc::new(builder.finish())
+}
+
+/// A header's value as text.
+pub(crate) fn header_text(value: &[u8]) -> std::borrow::Cow<'_, str> {
+    match std::str::from_utf8(value) {
+        Ok(text) => text.into(),
+        Err(_) => value.iter().map(|&byte| char::from(byte)).collect::<String>().into(),
+    }
+}

@@ -1,0 +1,279 @@
+//! What stands in the log's frames, and the rows that sinks make of it.
+
+use std::borrow::Cow;
+use std::net::IpAddr;
+use std::str::FromStr;
+
+use bytes::Bytes;
+use lycosa_url::{Headers, Micros, Page, Step, Verdict};
+use serde::{Deserialize, Serialize};
+
+use crate::frame::Kind;
+
+/// One frame's content: borrowed when it is written, owned when it is read.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Entry<'a> {
+    /// What it is.
+    pub kind: Kind,
+    /// Its facts.
+    pub outcome: Outcome<'a>,
+    /// The body as received; empty where there is none.
+    pub body: Bytes,
+}
+
+/// The facts of an outcome; of a seed only `url` and `finished`, of a verdict no response.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Outcome<'a> {
+    /// The URL.
+    pub url: Cow<'a, str>,
+    /// Redirects that led here, oldest first: URL and status.
+    pub chain: Vec<(Cow<'a, str>, u16)>,
+    /// Links from the nearest seed.
+    pub depth: u32,
+    /// Earlier tries.
+    pub attempt: u32,
+    /// Whether the URL went back to waiting: this outcome is not its last.
+    pub retry: bool,
+    /// Status code.
+    pub status: Option<u16>,
+    /// Kind of failure: a stable name.
+    pub error: Option<Cow<'a, str>>,
+    /// Its circumstances, in words.
+    pub error_detail: Option<Cow<'a, str>>,
+    /// The address spoken to.
+    pub address: Option<IpAddr>,
+    /// When work began, in microseconds since the epoch.
+    pub started: Micros,
+    /// When it ended.
+    pub finished: Micros,
+    /// Microseconds to resolve the name; 0 when it was known.
+    pub name_us: u32,
+    /// Microseconds to connect; 0 on a kept-alive connection.
+    pub connect_us: u32,
+    /// Microseconds of TLS handshake.
+    pub tls_us: u32,
+    /// Microseconds from the request to the response's head.
+    pub first_byte_us: u32,
+    /// Microseconds from there to the last byte.
+    pub body_us: u32,
+    /// Header fields.
+    pub headers: Vec<(Cow<'a, str>, Cow<'a, [u8]>)>,
+    /// Character encoding, of text.
+    pub charset: Option<Cow<'a, str>>,
+    /// Title.
+    pub title: Option<Cow<'a, str>>,
+    /// Target of `rel=canonical`.
+    pub canonical: Option<Cow<'a, str>>,
+    /// Target of a redirect.
+    pub redirect: Option<Cow<'a, str>>,
+    /// The site asks not to index it.
+    pub noindex: bool,
+    /// The site asks not to follow its links.
+    pub nofollow: bool,
+    /// Links: URL, and whether it is `nofollow`.
+    pub links: Vec<(Cow<'a, str>, bool)>,
+}
+
+/// A sink's row: a URL's last outcome, its body without content coding.
+#[derive(Clone, Debug)]
+pub struct Row {
+    /// The facts.
+    pub outcome: Outcome<'static>,
+    /// The decoded body; nothing where there is none or it does not decode.
+    pub body: Option<Bytes>,
+}
+
+/// How bodies become readable. Given by the caller, since decoding lives in other rooms.
+#[derive(Clone, Copy, Debug)]
+pub struct Decoders {
+    /// Undoes a content coding.
+    pub content: fn(&Bytes, Option<&str>) -> Option<Bytes>,
+    /// Turns bytes of a character encoding into text.
+    pub text: for<'a> fn(&'a [u8], &str) -> Cow<'a, str>,
+}
+
+impl<'a> Entry<'a> {
+    /// The frame of a seed.
+    pub fn seed(url: &'a str, at: Micros) -> Self {
+        let outcome = Outcome { url: url.into(), finished: at, ..Outcome::default() };
+        Entry { kind: Kind::Seed, outcome, body: Bytes::new() }
+    }
+
+    /// The frame of a verdict.
+    pub fn verdict(verdict: &'a Verdict) -> Self {
+        let outcome = Outcome {
+            url: verdict.url.as_str().into(),
+            chain: chain(&verdict.chain),
+            depth: verdict.depth,
+            error: Some(verdict.failure.kind.as_str().into()),
+            error_detail: Some(verdict.failure.detail.as_str().into()),
+            started: verdict.at,
+            finished: verdict.at,
+            ..Outcome::default()
+        };
+        Entry { kind: Kind::Verdict, outcome, body: Bytes::new() }
+    }
+
+    /// The frame of a page or a robots.txt.
+    pub fn page(page: &'a Page) -> Self {
+        let response = &page.response;
+        let (request, times) = (&response.request, &response.times);
+        let mut outcome = Outcome {
+            url: request.url.as_str().into(),
+            chain: chain(&request.chain),
+            depth: request.depth,
+            attempt: request.attempt,
+            retry: page.retry,
+            address: response.address,
+            started: response.started,
+            finished: response.finished,
+            name_us: request.name_us,
+            connect_us: times.connect_us,
+            tls_us: times.tls_us,
+            first_byte_us: times.first_byte_us,
+            body_us: times.body_us,
+            charset: page.charset.map(Cow::Borrowed),
+            title: page.title.as_deref().map(Cow::Borrowed),
+            canonical: page.canonical.as_ref().map(|url| url.as_str().into()),
+            redirect: page.redirect.as_ref().map(|url| url.as_str().into()),
+            noindex: page.noindex,
+            nofollow: page.nofollow,
+            links: page.links.iter().map(|link| (link.url.as_str().into(), link.nofollow)).collect(),
+            ..Outcome::default()
+        };
+        let mut body = Bytes::new();
+        match &response.result {
+            Ok(received) => {
+                outcome.status = Some(received.status);
+                outcome.headers = headers(&received.headers);
+                body = received.body.clone();
+            }
+            Err(failure) => {
+                outcome.error = Some(failure.kind.as_str().into());
+                outcome.error_detail = Some(failure.detail.as_str().into());
+            }
+        }
+        let kind = match request.purpose {
+            lycosa_url::Purpose::Page => Kind::Page,
+            lycosa_url::Purpose::Robots => Kind::Robots,
+        };
+        Entry { kind, outcome, body }
+    }
+}
+
+impl Entry<'static> {
+    /// The row that a sink makes of this frame, if it is a URL's last outcome.
+    pub fn into_row(self, decoders: Decoders, with_body: bool) -> Option<Row> {
+        if !matches!(self.kind, Kind::Page | Kind::Verdict) || self.outcome.retry {
+            return None;
+        }
+        let wanted = with_body && self.outcome.status.is_some();
+        let body = if wanted {
+            (decoders.content)(&self.body, self.outcome.header("content-encoding"))
+        } else {
+            None
+        };
+        Some(Row { outcome: self.outcome, body })
+    }
+}
+
+impl Outcome<'_> {
+    /// The first value of a header field that is text.
+    pub fn header(&self, name: &str) -> Option<&str> {
+        let value = self.headers.iter().find(|(known, _)| known == name).map(|(_, value)| value)?;
+        std::str::from_utf8(value).ok()
+    }
+}
+
+/// A chain of redirects.
+fn chain(steps: &[Step]) -> Vec<(Cow<'_, str>, u16)> {
+    steps.iter().map(|step| (step.url.as_str().into(), step.status)).collect()
+}
+
+/// Header fields.
+fn headers(headers: &Headers) -> Vec<(Cow<'_, str>, Cow<'_, [u8]>)> {
+    headers.0.iter().map(|(name, value)| (Cow::Borrowed(&**name), Cow::Borrowed(&**value))).collect()
+}
+
+/// The columns that a sink can write, in their order.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[allow(
+    missing_docs,
+    reason = "each is the field of `Outcome` of the same name, or described in `columns.rs`"
+)]
+pub enum Field {
+    Url,
+    Chain,
+    Depth,
+    Attempt,
+    Status,
+    Error,
+    ErrorDetail,
+    Address,
+    FetchedAt,
+    NameUs,
+    ConnectUs,
+    TlsUs,
+    FirstByteUs,
+    BodyUs,
+    Headers,
+    ContentType,
+    Charset,
+    Title,
+    Canonical,
+    Redirect,
+    Noindex,
+    Nofollow,
+    LinkCount,
+    Links,
+    Body,
+}
+
+impl Field {
+    /// Every column with its name.
+    pub const ALL: [(Field, &'static str); 25] = [
+        (Field::Url, "url"),
+        (Field::Chain, "chain"),
+        (Field::Depth, "depth"),
+        (Field::Attempt, "attempt"),
+        (Field::Status, "status"),
+        (Field::Error, "error"),
+        (Field::ErrorDetail, "error_detail"),
+        (Field::Address, "address"),
+        (Field::FetchedAt, "fetched_at"),
+        (Field::NameUs, "name_us"),
+        (Field::ConnectUs, "connect_us"),
+        (Field::TlsUs, "tls_us"),
+        (Field::FirstByteUs, "first_byte_us"),
+        (Field::BodyUs, "body_us"),
+        (Field::Headers, "headers"),
+        (Field::ContentType, "content_type"),
+        (Field::Charset, "charset"),
+        (Field::Title, "title"),
+        (Field::Canonical, "canonical"),
+        (Field::Redirect, "redirect"),
+        (Field::Noindex, "noindex"),
+        (Field::Nofollow, "nofollow"),
+        (Field::LinkCount, "link_count"),
+        (Field::Links, "links"),
+        (Field::Body, "body"),
+    ];
+
+    /// The column's name.
+    pub fn name(self) -> &'static str {
+        Field::ALL.iter().find(|(field, _)| *field == self).map_or("", |(_, name)| name)
+    }
+}
+
+/// A name that is no column's.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ParseFieldError;
+
+impl FromStr for Field {
+    type Err = ParseFieldError;
+
+    fn from_str(name: &str) -> Result<Self, Self::Err> {
+        Field::ALL.iter().find(|(_, known)| *known == name).map(|(field, _)| *field).ok_or(ParseFieldError)
+    }
+}

@@ -1,0 +1,127 @@
+//! The layout of segments and frames. Little-endian throughout.
+//!
+//! ```text
+//! segment: magic "LYCOSALG" · version u32 · zero u32 · frame …       file name: position of its start, 20 digits
+//! frame:   meta length u32 · body length u32 · kind u8 · zero 3 bytes · CRC-32 of body u32
+//!          · CRC-32 of the 16 bytes above and meta u32 · meta (MessagePack map) · body
+//! ```
+//!
+//! The body stands apart with a checksum of its own, so that readers who do not want it skip it.
+
+use crate::Position;
+
+/// Bytes before a segment's first frame.
+pub const SEGMENT_HEADER_BYTES: usize = 16;
+
+/// Bytes before a frame's meta.
+pub const FRAME_HEADER_BYTES: usize = 20;
+
+/// The longest meta and body that are believed: a length beyond it is damage, not data.
+pub(crate) const MAX_PART_BYTES: u32 = 1 << 30;
+
+/// The version of this layout.
+const VERSION: u32 = 1;
+
+/// What a frame holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+pub enum Kind {
+    /// An accepted seed.
+    Seed = 1,
+    /// The outcome of a page's request; its body follows.
+    Page = 2,
+    /// The outcome of a robots.txt request; its body follows.
+    Robots = 3,
+    /// A URL settled without a fetch.
+    Verdict = 4,
+}
+
+impl Kind {
+    /// The kind of a byte.
+    fn from_byte(byte: u8) -> Option<Self> {
+        [Kind::Seed, Kind::Page, Kind::Robots, Kind::Verdict].into_iter().find(|kind| *kind as u8 == byte)
+    }
+}
+
+/// A frame's header, read and checked for plausibility.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Header {
+    /// Bytes of meta.
+    pub(crate) meta: u32,
+    /// Bytes of body.
+    pub(crate) body: u32,
+    /// What the frame holds.
+    pub(crate) kind: Kind,
+    body_crc: u32,
+    crc: u32,
+}
+
+impl Header {
+    /// Bytes of the whole frame.
+    pub(crate) fn frame_bytes(&self) -> u64 {
+        FRAME_HEADER_BYTES as u64 + u64::from(self.meta) + u64::from(self.body)
+    }
+
+    /// Reads a header; nothing when it cannot be one.
+    pub(crate) fn read(bytes: &[u8; FRAME_HEADER_BYTES]) -> Option<Self> {
+        let word = |at: usize| u32::from_le_bytes([bytes[at], bytes[at + 1], bytes[at + 2], bytes[at + 3]]);
+        let (meta, body) = (word(0), word(4));
+        let kind = Kind::from_byte(bytes[8])?;
+        (meta <= MAX_PART_BYTES && body <= MAX_PART_BYTES).then_some(Header {
+            meta,
+            body,
+            kind,
+            body_crc: word(12),
+            crc: word(16),
+        })
+    }
+
+    /// Whether header and meta are as they were written.
+    pub(crate) fn fits_meta(&self, bytes: &[u8; FRAME_HEADER_BYTES], meta: &[u8]) -> bool {
+        checksum(&[&bytes[..16], meta]) == self.crc
+    }
+
+    /// Whether the body is as it was written.
+    pub(crate) fn fits_body(&self, body: &[u8]) -> bool {
+        checksum(&[body]) == self.body_crc
+    }
+}
+
+/// Appends a frame to a buffer; gives false, and appends nothing, when a part is too long.
+pub(crate) fn write(into: &mut Vec<u8>, kind: Kind, meta: &[u8], body: &[u8]) -> bool {
+    let length = |part: &[u8]| u32::try_from(part.len()).ok().filter(|length| *length <= MAX_PART_BYTES);
+    let (Some(meta_length), Some(body_length)) = (length(meta), length(body)) else { return false };
+    let mut header = [0; 16];
+    header[..4].copy_from_slice(&meta_length.to_le_bytes());
+    header[4..8].copy_from_slice(&body_length.to_le_bytes());
+    header[8] = kind as u8;
+    header[12..].copy_from_slice(&checksum(&[body]).to_le_bytes());
+    into.reserve(FRAME_HEADER_BYTES + meta.len() + body.len());
+    into.extend_from_slice(&header);
+    into.extend_from_slice(&checksum(&[&header, meta]).to_le_bytes());
+    into.extend_from_slice(meta);
+    into.extend_from_slice(body);
+    true
+}
+
+/// The beginning of a segment.
+pub(crate) fn segment_header() -> [u8; SEGMENT_HEADER_BYTES] {
+    let mut header = [0; SEGMENT_HEADER_BYTES];
+    header[..8].copy_from_slice(b"LYCOSALG");
+    header[8..12].copy_from_slice(&VERSION.to_le_bytes());
+    header
+}
+
+/// The file name of the segment that starts at a position.
+pub(crate) fn segment_name(start: Position) -> String {
+    format!("{start:020}.log")
+}
+
+/// CRC-32 over parts.
+fn checksum(parts: &[&[u8]]) -> u32 {
+    let mut hasher = crc32fast::Hasher::new();
+    for part in parts {
+        hasher.update(part);
+    }
+    hasher.finalize()
+}
