@@ -21,7 +21,7 @@ use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 
 use hashbrown::{HashMap, HashSet};
-use lycosa_url::{CrawlUrl, Digest, Failure, Micros, Resolved, Step, Verdict};
+use lycosa_url::{CrawlUrl, Digest, Failure, Micros, Page, Resolved, Step};
 
 use queue::{Name, Queue, Waiting};
 pub use robots::{MAX_ROBOTS_BYTES, Rules};
@@ -94,7 +94,7 @@ pub struct Frontier<R> {
     expiring: VecDeque<(Micros, u64)>,
     next_lease: u64,
     leased_pages: u64,
-    verdicts: Vec<Verdict>,
+    settled: Vec<Page>,
     counts: Counts,
     answers: Vec<Resolved>,
 }
@@ -115,7 +115,7 @@ impl<R: Resolve> Frontier<R> {
             expiring: VecDeque::new(),
             next_lease: 1,
             leased_pages: 0,
-            verdicts: Vec::new(),
+            settled: Vec::new(),
             counts: Counts::default(),
             answers: Vec::new(),
         }
@@ -132,14 +132,14 @@ impl<R: Resolve> Frontier<R> {
     }
 
     /// What was settled without a fetch since the last call: refusals, names that fail.
-    pub fn verdicts(&mut self) -> Vec<Verdict> {
-        std::mem::take(&mut self.verdicts)
+    pub fn settled(&mut self) -> Vec<Page> {
+        std::mem::take(&mut self.settled)
     }
 
-    /// Whether the crawl has ended: nothing waits and nothing is out.
+    /// Whether the crawl has ended: nothing waits, nothing is out, nothing is left to record.
     pub fn idle(&self) -> bool {
         let waiting = self.counts.tally.count(State::Waiting);
-        self.leases.is_empty() && (waiting == 0 || self.page_budget() == 0)
+        self.leases.is_empty() && self.settled.is_empty() && (waiting == 0 || self.page_budget() == 0)
     }
 
     /// When [`Frontier::take`] has something to give or do, at the earliest; nothing while only outcomes
@@ -235,7 +235,7 @@ impl<R: Resolve> Frontier<R> {
     fn settle(&mut self, waiting: Waiting, to: State, failure: Failure, now: Micros) {
         self.counts.tally.shift(State::Waiting, to, 1);
         let Waiting { url, depth, chain, .. } = waiting;
-        self.verdicts.push(Verdict { url, depth, chain, at: now, failure });
+        self.settled.push(Page::settled(url, depth, chain, now, failure));
     }
 }
 

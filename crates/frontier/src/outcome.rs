@@ -19,8 +19,11 @@ const MAX_RETRY_AFTER: Duration = Duration::from_secs(3600);
 impl<R: Resolve> Frontier<R> {
     /// Decides which outcomes are the last of their URL, before they are written to the log: a redirect
     /// that leads nowhere becomes a failure, a failure that may pass becomes a further try.
-    pub fn judge(&self, pages: &mut [Page]) {
-        for page in pages.iter_mut().filter(|page| page.response.request.purpose == Purpose::Page) {
+    pub fn judge<'a>(&self, pages: impl IntoIterator<Item = &'a mut Page>) {
+        for page in pages {
+            if page.response.request.purpose == Purpose::Robots {
+                continue;
+            }
             let request = &page.response.request;
             if let Some(target) = &page.redirect {
                 let circle = *target == request.url || request.chain.iter().any(|step| step.url == *target);
@@ -36,14 +39,20 @@ impl<R: Resolve> Frontier<R> {
                     continue;
                 }
             }
-            page.retry = request.attempt < self.settings.retries && may_pass(page);
+            let cancelled =
+                matches!(&page.response.result, Err(failure) if failure.kind == FailureKind::Cancelled);
+            page.retry = cancelled || (request.attempt < self.settings.retries && may_pass(page));
         }
     }
 
-    /// Takes in judged outcomes: ends their leases, admits their redirects and links.
-    pub fn done(&mut self, pages: &[Page], now: Micros) {
+    /// Takes in judged outcomes: ends their leases, admits their redirects and links. What the frontier
+    /// settled itself has no lease, and passes.
+    pub fn done<'a>(&mut self, pages: impl IntoIterator<Item = &'a Page>, now: Micros) {
         for page in pages {
             let request = &page.response.request;
+            if request.lease == 0 {
+                continue;
+            }
             // Clocks count from the response's own end, which is earlier than this batch.
             let Some(lease) = self.end_lease(request.lease, page.response.finished) else {
                 self.counts.late += 1;

@@ -65,26 +65,18 @@ fn answer(
         Headers(headers.iter().map(|(name, value)| ((*name).into(), value.as_bytes().into())).collect());
     let redirect = headers.get("location").map(url);
     let received = Received { status, headers, body: Bytes::copy_from_slice(body.as_bytes()) };
-    Page {
-        response: Response {
-            address: request.addresses.first().copied(),
-            request,
-            started: now,
-            finished: now,
-            times: Times::default(),
-            result: Ok(received),
-        },
-        body: Bytes::copy_from_slice(body.as_bytes()),
-        charset: None,
-        title: None,
-        canonical: None,
-        redirect,
-        noindex: false,
-        nofollow: false,
-        links: links.iter().map(|link| Link { url: url(link), nofollow: false }).collect(),
-        bad_links: 0,
-        retry: false,
-    }
+    let response = Response {
+        address: request.addresses.first().copied(),
+        request,
+        started: now,
+        finished: now,
+        times: Times::default(),
+        result: Ok(received),
+    };
+    let mut page = Page::new(response, Bytes::copy_from_slice(body.as_bytes()));
+    page.redirect = redirect;
+    page.links = links.iter().map(|link| Link { url: url(link), nofollow: false }).collect();
+    page
 }
 
 fn failed(request: Request, now: Micros, kind: FailureKind) -> Page {
@@ -96,9 +88,15 @@ fn failed(request: Request, now: Micros, kind: FailureKind) -> Page {
 /// A site: what it answers to a request.
 type Site<'a> = dyn FnMut(Request, Micros) -> Page + 'a;
 
-/// Runs a crawl to its end on a scripted clock; gives each request's time and URL.
-fn run(frontier: &mut Frontier<Names>, site: &mut Site<'_>) -> Vec<(Micros, String)> {
-    let (mut now, mut log) = (0, Vec::new());
+/// A request's time and URL.
+type Log = Vec<(Micros, String)>;
+
+/// When a URL was settled without a fetch, and why.
+type Settled = Vec<(Micros, String, FailureKind)>;
+
+/// Runs a crawl to its end on a scripted clock.
+fn crawl(frontier: &mut Frontier<Names>, site: &mut Site<'_>) -> (Log, Settled) {
+    let (mut now, mut log, mut settled) = (0, Vec::new(), Vec::new());
     for _ in 0..10_000 {
         let requests = frontier.take(100, now);
         let mut pages: Vec<Page> = Vec::new();
@@ -108,14 +106,23 @@ fn run(frontier: &mut Frontier<Names>, site: &mut Site<'_>) -> Vec<(Micros, Stri
         }
         frontier.judge(&mut pages);
         frontier.done(&pages, now);
+        for page in frontier.settled() {
+            let kind = page.response.result.unwrap_err().kind;
+            settled.push((page.response.finished, page.response.request.url.as_str().to_owned(), kind));
+        }
         if frontier.idle() {
-            return log;
+            return (log, settled);
         }
         if let Some(due) = frontier.due_at() {
             now = now.max(due);
         }
     }
     panic!("the crawl does not end: {frontier:?}");
+}
+
+/// The requests of a crawl.
+fn run(frontier: &mut Frontier<Names>, site: &mut Site<'_>) -> Log {
+    crawl(frontier, site).0
 }
 
 fn robots_or(robots: &'static str, links: &'static [&'static str]) -> impl FnMut(Request, Micros) -> Page {
@@ -134,15 +141,11 @@ fn robots_comes_first_and_intervals_hold() {
     let (mut frontier, _) = frontier(Settings::default());
     assert_eq!(frontier.add(&[url("http://a.com/"), url("http://a.com/")], 0), 1);
     let links = &["http://a.com/1", "http://a.com/secret", "http://b.com/", "http://a.com/"];
-    let log = run(&mut frontier, &mut robots_or("user-agent: *\ndisallow: /secret\ncrawl-delay: 3", links));
+    let (log, settled) =
+        crawl(&mut frontier, &mut robots_or("user-agent: *\ndisallow: /secret\ncrawl-delay: 3", links));
     let expected = [(0, "http://a.com/robots.txt"), (3, "http://a.com/"), (6, "http://a.com/1")];
     assert_eq!(log, expected.map(|(time, url)| (time * SECOND, url.to_owned())));
-    let verdicts = frontier.verdicts();
-    assert_eq!(verdicts.len(), 1);
-    assert_eq!(
-        (verdicts[0].url.as_str(), verdicts[0].failure.kind),
-        ("http://a.com/secret", FailureKind::RobotsDisallowed)
-    );
+    assert_eq!(settled, [(9 * SECOND, "http://a.com/secret".to_owned(), FailureKind::RobotsDisallowed)]);
     let counts = frontier.counts();
     assert_eq!(
         (counts.pages, counts.tally.count(State::Done), counts.tally.count(State::Refused)),
@@ -182,9 +185,9 @@ fn an_unresolved_name_holds_up_nobody() {
     names.failing.borrow_mut().insert("slow.com".into(), FailureKind::NameTimeout);
     names.failing.borrow_mut().insert("dead.com".into(), FailureKind::NameNotFound);
     frontier.add(&["http://slow.com/", "http://dead.com/", "http://good.com/"].map(url), 0);
-    let log = run(&mut frontier, &mut robots_or("", &[]));
+    let (log, settled) = crawl(&mut frontier, &mut robots_or("", &[]));
     assert_eq!(log, [(0, "http://good.com/".to_owned())]);
-    let kinds: Vec<_> = frontier.verdicts().into_iter().map(|v| (v.at, v.failure.kind)).collect();
+    let kinds: Vec<_> = settled.into_iter().map(|(at, _, kind)| (at, kind)).collect();
     assert_eq!(kinds, [(0, FailureKind::NameNotFound), (30 * SECOND, FailureKind::NameTimeout)]);
     assert_eq!(
         names.asked.borrow().iter().filter(|name| &***name == "slow.com").count(),
@@ -198,8 +201,9 @@ fn private_addresses_are_refused_after_resolution() {
     let (mut frontier, names) = frontier(Settings::default());
     names.addresses.borrow_mut().insert("evil.com".into(), "169.254.169.254".parse().unwrap());
     frontier.add(&[url("http://evil.com/")], 0);
-    assert!(run(&mut frontier, &mut robots_or("", &[])).is_empty());
-    assert_eq!(frontier.verdicts()[0].failure.kind, FailureKind::AddressRefused);
+    let (log, settled) = crawl(&mut frontier, &mut robots_or("", &[]));
+    assert!(log.is_empty());
+    assert_eq!(settled, [(0, "http://evil.com/".to_owned(), FailureKind::AddressRefused)]);
 }
 
 #[test]
@@ -265,14 +269,14 @@ fn an_unreachable_robots_forbids_everything() {
     for (status, requests, fetched) in [(500, 3, false), (429, 3, false), (404, 1, true)] {
         let (mut frontier, _) = frontier(Settings::default());
         frontier.add(&[url("http://a.com/")], 0);
-        let log = run(&mut frontier, &mut |request, now| match request.purpose {
+        let (log, settled) = crawl(&mut frontier, &mut |request, now| match request.purpose {
             Purpose::Robots => answer(request, now, status, &[], "", &[]),
             Purpose::Page => answer(request, now, 200, &[], "", &[]),
         });
         assert_eq!(log.iter().filter(|(_, url)| url.ends_with("robots.txt")).count(), requests, "{status}");
         assert_eq!(log.iter().any(|(_, url)| url.ends_with(".com/")), fetched, "{status}");
         if !fetched {
-            assert_eq!(frontier.verdicts()[0].failure.kind, FailureKind::RobotsUnreachable);
+            assert_eq!(settled[0].2, FailureKind::RobotsUnreachable);
         }
     }
 }
@@ -281,13 +285,13 @@ fn an_unreachable_robots_forbids_everything() {
 fn a_robots_redirect_is_followed_at_the_other_hosts_pace() {
     let (mut frontier, _) = frontier(Settings::default());
     frontier.add(&[url("http://a.com/x")], 0);
-    let log = run(&mut frontier, &mut |request, now| match request.url.as_str() {
+    let (log, settled) = crawl(&mut frontier, &mut |request, now| match request.url.as_str() {
         "http://a.com/robots.txt" => answer(request, now, 301, &[("location", "http://b.com/r")], "", &[]),
         "http://b.com/r" => answer(request, now, 200, &[], "user-agent: *\ndisallow: /x", &[]),
         _ => answer(request, now, 200, &[], "", &[]),
     });
     assert_eq!(urls(&log), ["http://a.com/robots.txt", "http://b.com/r"]);
-    assert_eq!(frontier.verdicts()[0].failure.kind, FailureKind::RobotsDisallowed);
+    assert_eq!(settled[0].2, FailureKind::RobotsDisallowed);
 }
 
 #[test]

@@ -24,7 +24,7 @@ pub fn parse(mut response: Response, decoded: Result<Bytes, Failure>, limits: &L
             Bytes::new()
         }
     };
-    let mut page = empty(response, body);
+    let mut page = Page::new(response, body);
     let Ok(received) = &page.response.result else { return page };
     if page.response.request.purpose == Purpose::Robots {
         page.redirect = redirect(&page.response.request.url, received).ok().flatten();
@@ -48,23 +48,6 @@ pub fn parse(mut response: Response, decoded: Result<Bytes, Failure>, limits: &L
         }
     }
     page
-}
-
-/// A page of which nothing is known yet.
-fn empty(response: Response, body: Bytes) -> Page {
-    Page {
-        response,
-        body,
-        charset: None,
-        title: None,
-        canonical: None,
-        redirect: None,
-        noindex: false,
-        nofollow: false,
-        links: Vec::new(),
-        bad_links: 0,
-        retry: false,
-    }
 }
 
 /// The target of a redirect; a redirect without a usable one is a failure (RFC 9110 section 15.4).

@@ -5,7 +5,7 @@ use std::net::IpAddr;
 use std::str::FromStr;
 
 use bytes::Bytes;
-use lycosa_url::{Headers, Micros, Page, Step, Verdict};
+use lycosa_url::{Headers, Micros, Page, Step};
 use serde::{Deserialize, Serialize};
 
 use crate::frame::Kind;
@@ -21,7 +21,7 @@ pub struct Entry<'a> {
     pub body: Bytes,
 }
 
-/// The facts of an outcome; of a seed only `url` and `finished`, of a verdict no response.
+/// The facts of an outcome; of a seed only `url` and `finished`.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Outcome<'a> {
@@ -100,21 +100,6 @@ impl<'a> Entry<'a> {
         Entry { kind: Kind::Seed, outcome, body: Bytes::new() }
     }
 
-    /// The frame of a verdict.
-    pub fn verdict(verdict: &'a Verdict) -> Self {
-        let outcome = Outcome {
-            url: verdict.url.as_str().into(),
-            chain: chain(&verdict.chain),
-            depth: verdict.depth,
-            error: Some(verdict.failure.kind.as_str().into()),
-            error_detail: Some(verdict.failure.detail.as_str().into()),
-            started: verdict.at,
-            finished: verdict.at,
-            ..Outcome::default()
-        };
-        Entry { kind: Kind::Verdict, outcome, body: Bytes::new() }
-    }
-
     /// The frame of a page or a robots.txt.
     pub fn page(page: &'a Page) -> Self {
         let response = &page.response;
@@ -165,7 +150,7 @@ impl<'a> Entry<'a> {
 impl Entry<'static> {
     /// The row that a sink makes of this frame, if it is a URL's last outcome.
     pub fn into_row(self, decoders: Decoders, with_body: bool) -> Option<Row> {
-        if !matches!(self.kind, Kind::Page | Kind::Verdict) || self.outcome.retry {
+        if self.kind != Kind::Page || self.outcome.retry {
             return None;
         }
         let wanted = with_body && self.outcome.status.is_some();

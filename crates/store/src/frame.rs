@@ -28,18 +28,16 @@ const VERSION: u32 = 1;
 pub enum Kind {
     /// An accepted seed.
     Seed = 1,
-    /// The outcome of a page's request; its body follows.
+    /// The outcome of a page's URL, fetched or refused; its body follows.
     Page = 2,
     /// The outcome of a robots.txt request; its body follows.
     Robots = 3,
-    /// A URL settled without a fetch.
-    Verdict = 4,
 }
 
 impl Kind {
     /// The kind of a byte.
     fn from_byte(byte: u8) -> Option<Self> {
-        [Kind::Seed, Kind::Page, Kind::Robots, Kind::Verdict].into_iter().find(|kind| *kind as u8 == byte)
+        [Kind::Seed, Kind::Page, Kind::Robots].into_iter().find(|kind| *kind as u8 == byte)
     }
 }
 

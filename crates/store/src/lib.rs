@@ -1,6 +1,6 @@
 //! The log, and what follows it.
 //!
-//! One append-only log is the truth: seeds, outcomes with their links and bodies as received, verdicts.
+//! One append-only log is the truth: seeds, outcomes with their links and bodies as received, refusals.
 //! [`Log`] writes it, [`Reader`] follows it, [`columns`] and [`lines`] turn what was read into Arrow and
 //! JSON for the sinks. The frame's layout is in `frame.rs`, what stands in a frame in `entry.rs`.
 //!

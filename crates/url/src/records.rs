@@ -1,7 +1,7 @@
 //! The records that travel from stage to stage, and who fills them.
 //!
 //! frontier → [`Request`] → fetch → [`Response`] → parse → [`Page`] → log and frontier.
-//! What the frontier settles without a fetch (refusals, names that fail) is a [`Verdict`].
+//! What the frontier settles without a fetch (refusals, names that fail) is a [`Page`] too, with a failure.
 
 use std::net::IpAddr;
 
@@ -30,7 +30,7 @@ pub struct Step {
 /// Work on lease: everything that fetch needs, so that it asks nobody.
 #[derive(Clone, Debug)]
 pub struct Request {
-    /// The frontier's number for this lease; unique within a crawl.
+    /// The frontier's number for this lease; unique within a crawl, from 1.
     pub lease: u64,
     /// What to fetch.
     pub url: CrawlUrl,
@@ -141,19 +141,33 @@ pub struct Page {
     pub retry: bool,
 }
 
-/// What the frontier settled without a fetch: a refusal, or a name that does not resolve.
-#[derive(Clone, Debug)]
-pub struct Verdict {
-    /// The URL.
-    pub url: CrawlUrl,
-    /// Links from the nearest seed.
-    pub depth: u32,
-    /// The redirects that led here.
-    pub chain: Vec<Step>,
-    /// When.
-    pub at: Micros,
-    /// Why.
-    pub failure: Failure,
+impl Page {
+    /// A response of which nothing is known beyond its decoded body.
+    pub fn new(response: Response, body: Bytes) -> Self {
+        Page {
+            response,
+            body,
+            charset: None,
+            title: None,
+            canonical: None,
+            redirect: None,
+            noindex: false,
+            nofollow: false,
+            links: Vec::new(),
+            bad_links: 0,
+            retry: false,
+        }
+    }
+
+    /// A URL that the frontier settles without a fetch: refused, or its name does not resolve. Its lease is 0.
+    pub fn settled(url: CrawlUrl, depth: u32, chain: Vec<Step>, at: Micros, failure: Failure) -> Self {
+        let purpose = Purpose::Page;
+        let request =
+            Request { lease: 0, url, purpose, depth, attempt: 0, chain, addresses: Vec::new(), name_us: 0 };
+        let (address, times) = (None, Times::default());
+        let response = Response { request, address, started: at, finished: at, times, result: Err(failure) };
+        Page::new(response, Bytes::new())
+    }
 }
 
 /// The answer for one name. Filled by names; read by the frontier.

@@ -1,0 +1,88 @@
+"""`python -m benchmarks NAME [--quick] [--json]`: run one benchmark, or all; without NAME list them."""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import json
+import signal
+import sys
+from pathlib import Path
+
+from rich.console import Console
+
+from benchmarks import results
+from benchmarks.harness import Options
+from benchmarks.report import BenchmarkError, Report, merged, show
+
+BENCHMARKS = {
+    "crawl": "a static site: CPU a page of Lycosa, Scrapy and a hand-written loop; simnet's ceiling",
+    "memory": "100,000 simulated pages: the crawler's peak resident memory",
+}
+QUICK_ALL = ("crawl",)  # what `all --quick` runs: benchmarks whose quick form judges a claim
+
+
+def main() -> int:
+    """Do what the command line asks; the status is 1 when a claim is not met, 2 when something is missing."""
+    args = _arguments()
+    signal.signal(
+        signal.SIGTERM, lambda *_: sys.exit(143)
+    )  # by way of every `finally`: no server is left behind
+    try:
+        if args.name == "results":
+            results.write(results.read([Path(file) for file in args.files]))
+            return 0
+        if args.name is None:
+            _list()
+            return 0
+        report = _run(args.name, Options(quick=args.quick, peers_only=args.peers_only))
+    except BenchmarkError as error:
+        print(f"benchmarks: {error}", file=sys.stderr)
+        return 2
+    except KeyboardInterrupt:
+        return 130
+    if args.write:
+        results.write([report.object()])
+    if args.json:
+        print(json.dumps(report.object(), indent=2, ensure_ascii=False))
+    else:
+        show(report, Console(width=None if sys.stdout.isatty() else 150))
+    return 0 if report.met else 1
+
+
+def _run(name: str, options: Options) -> Report:
+    """Run one benchmark, or all into one report."""
+    if name != "all":
+        report: Report = importlib.import_module(f"benchmarks.{name}").run(options)
+        return report
+    names = QUICK_ALL if options.quick else tuple(BENCHMARKS)
+    return merged([_run(each, options) for each in names], quick=options.quick)
+
+
+def _list() -> None:
+    """Print what there is."""
+    for name, text in BENCHMARKS.items():
+        print(f"{name:8} {text}")
+    print("all      everything; with --quick what ends within a minute each")
+    print("results  write RESULTS.md from FILE.json… that --json printed")
+
+
+def _arguments() -> argparse.Namespace:
+    """Read the command line."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
+    parser.add_argument(
+        "name", nargs="?", choices=[*BENCHMARKS, "all", "results"], help="which; none: list them"
+    )
+    parser.add_argument("files", nargs="*", help="for results: what --json printed")
+    parser.add_argument("--quick", action="store_true", help="fewer rounds, at most 60 s")
+    parser.add_argument("--json", action="store_true", help="print one JSON object")
+    parser.add_argument("--write", action="store_true", help="write benchmarks/RESULTS.md too")
+    parser.add_argument("--peers-only", action="store_true", help="without Lycosa, so without claims")
+    args = parser.parse_args()
+    if bool(args.files) != (args.name == "results"):
+        parser.error("FILE.json goes with `results`, and `results` needs at least one")
+    return args
+
+
+if __name__ == "__main__":
+    sys.exit(main())

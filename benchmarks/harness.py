@@ -1,0 +1,189 @@
+"""Measuring: contestants as child processes, in turn, pinned, with the CPU time of all that they start."""
+
+from __future__ import annotations
+
+import contextlib
+import math
+import os
+import select
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from benchmarks.report import BenchmarkError
+
+SAMPLE = 0.05  # seconds between two looks at a child's memory; the sampler runs on the server's core
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """What the command line asked of every benchmark."""
+
+    quick: bool = False
+    peers_only: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """What one run cost: CPU seconds and peak memory of all its processes, and wall seconds."""
+
+    cpu: float
+    wall: float
+    peak: int  # bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Cores:
+    """Which cores serve and which the contestants share, one after the other."""
+
+    server: frozenset[int]
+    client: frozenset[int]
+
+    @classmethod
+    def split(cls) -> Cores:
+        """Give the first usable core to the server and the second to the contestants."""
+        usable = sorted(os.sched_getaffinity(0))
+        return cls(frozenset(usable[:1]), frozenset(usable[1:2] or usable[:1]))
+
+    @property
+    def describe(self) -> str:
+        """Say who runs where, and that they disturb each other where there is one core only."""
+        if self.server == self.client:
+            return f"server and contestants share the only core, {min(self.server)}: wall times mean little"
+        return f"server on core {min(self.server)}, contestants on core {min(self.client)}"
+
+
+@dataclass(frozen=True, slots=True)
+class Contestant:
+    """Someone who does the work: `start` makes one run of it and has checked what it wrote."""
+
+    name: str
+    start: Callable[[], Run]
+    rounds: int
+    spare: bool = False  # no claim needs it: left out when time is short
+
+
+def in_turn(contestants: Sequence[Contestant], budget: float = math.inf) -> dict[str, list[Run]]:
+    """Let the contestants run A B C A B C …, so that a slow minute of the machine hits all of them.
+
+    After `budget` seconds only first runs begin, and of those none that is spare.
+    """
+    begin = time.monotonic()
+    runs: dict[str, list[Run]] = {contestant.name: [] for contestant in contestants}
+    for turn in range(max((c.rounds for c in contestants), default=0)):
+        for contestant in contestants:
+            late = time.monotonic() - begin > budget and (turn or contestant.spare)
+            if turn >= contestant.rounds or late:
+                continue
+            run = contestant.start()
+            runs[contestant.name].append(run)
+            progress(
+                f"round {turn + 1}/{contestant.rounds} {contestant.name}: {run.cpu:.2f} s CPU, "
+                f"{run.wall:.2f} s, {run.peak / 1e6:.0f} MB"
+            )
+    return {name: made for name, made in runs.items() if made}
+
+
+def measure(
+    name: str,
+    command: Sequence[str],
+    *,
+    cores: frozenset[int],
+    timeout: float,
+    log: Path,
+    env: Mapping[str, str] | None = None,
+) -> Run:
+    """Run a command to its end on `cores`; a failure's error tells the last line of `log`.
+
+    CPU is what wait4 reports: the child and every descendant that it has waited for.
+    """
+    with log.open("wb") as sink:
+        begin = time.monotonic()
+        try:
+            child = subprocess.Popen(
+                command,
+                stdin=subprocess.DEVNULL,
+                stdout=sink,
+                stderr=sink,
+                env=env,
+                start_new_session=True,
+                preexec_fn=lambda: os.sched_setaffinity(0, cores),
+            )
+        except OSError as error:
+            raise BenchmarkError(f"{name}: cannot start: {error}") from None
+        peak, in_time = _watch(child.pid, begin + timeout)
+        if not in_time:
+            os.killpg(child.pid, signal.SIGKILL)  # the group is the child's own session
+        _, status, usage = os.wait4(child.pid, 0)
+        wall = time.monotonic() - begin
+        child.returncode = os.waitstatus_to_exitcode(status)
+    if not in_time:
+        raise BenchmarkError(f"{name}: not done after {timeout:g} s and was ended")
+    if child.returncode != 0:
+        raise BenchmarkError(f"{name}: exit status {child.returncode}: {last_line(log)}")
+    return Run(usage.ru_utime + usage.ru_stime, wall, peak)
+
+
+def _watch(pid: int, deadline: float) -> tuple[int, bool]:
+    """Wait for a child's end; give its peak memory in bytes and whether it ended before the deadline.
+
+    ru_maxrss would not do: it starts at the size of the process that forked.
+    """
+    peak = 0
+    end = os.pidfd_open(pid)
+    poll = select.poll()
+    poll.register(end, select.POLLIN)
+    try:
+        while not poll.poll(SAMPLE * 1000):
+            peak = max(peak, _resident(pid))
+            if time.monotonic() > deadline:
+                return peak, False
+    except BaseException:
+        os.killpg(pid, signal.SIGKILL)  # Ctrl-C: leave nothing running
+        raise
+    finally:
+        os.close(end)
+    return peak, True
+
+
+def _resident(pid: int) -> int:
+    """Give the peak resident bytes of a process and of its living descendants together."""
+    try:
+        status = Path(f"/proc/{pid}/status").read_text()
+        children = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
+    except OSError:
+        return 0  # it has just ended
+    own = next((int(line.split()[1]) * 1024 for line in status.splitlines() if line.startswith("VmHWM")), 0)
+    return own + sum(_resident(int(child)) for child in children)
+
+
+def last_line(log: Path) -> str:
+    """Give the last line that a command printed: mostly its reason for failing."""
+    lines = log.read_text(errors="replace").strip().splitlines()
+    return lines[-1] if lines else "it printed nothing"
+
+
+def progress(text: str) -> None:
+    """Tell a person who waits; stdout is for the result."""
+    print(text, file=sys.stderr, flush=True)
+
+
+def environment() -> dict[str, str]:
+    """Give an environment in which a child, wherever it runs, can import `benchmarks`."""
+    root = str(Path(__file__).parents[1])
+    return {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, [root, os.environ.get("PYTHONPATH")]))}
+
+
+@contextlib.contextmanager
+def pinned(cores: frozenset[int]) -> Iterator[None]:
+    """Keep this process on `cores` while the block runs, out of the contestants' way."""
+    before = os.sched_getaffinity(0)
+    os.sched_setaffinity(0, cores)
+    try:
+        yield
+    finally:
+        os.sched_setaffinity(0, before)

@@ -1,0 +1,116 @@
+"""nginx as the static server: its own configuration, one worker, a free loopback port."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+from benchmarks.harness import last_line
+from benchmarks.report import BenchmarkError
+
+START = 10.0  # seconds until it must answer
+
+
+@contextlib.contextmanager
+def serving(site: Path, folder: Path, cores: frozenset[int]) -> Iterator[str]:
+    """Serve `site` while the block runs and give the root URL; nginx keeps its files in `folder`."""
+    program = shutil.which("nginx", path=f"{os.environ.get('PATH', '')}:/usr/sbin:/usr/local/sbin")
+    if program is None:
+        raise BenchmarkError("nginx is missing, which serves the site: apt-get install nginx-light")
+    port = _free_port()
+    folder.mkdir(parents=True, exist_ok=True)
+    configuration = folder / "nginx.conf"
+    configuration.write_text(_CONFIGURATION.format(
+        user="user root;" if os.getuid() == 0 else "",  # else the worker could not read a private folder
+        folder=folder, site=site, port=port,
+    ))  # fmt: skip
+    log = folder / "nginx.log"
+    with log.open("wb") as sink:
+        child = subprocess.Popen(
+            [program, "-p", str(folder), "-c", str(configuration), "-e", str(folder / "error.log")],
+            stdin=subprocess.DEVNULL,
+            stdout=sink,
+            stderr=sink,
+            start_new_session=True,
+            preexec_fn=lambda: os.sched_setaffinity(0, cores),
+        )
+    try:
+        _wait_until_it_answers(child, port, log)
+        yield f"http://127.0.0.1:{port}/"
+    finally:
+        child.terminate()
+        try:
+            child.wait(5)
+        except subprocess.TimeoutExpired:
+            os.killpg(child.pid, signal.SIGKILL)
+            child.wait()
+
+
+def version() -> str:
+    """Give nginx's own words about its version."""
+    program = shutil.which("nginx", path=f"{os.environ.get('PATH', '')}:/usr/sbin:/usr/local/sbin")
+    if program is None:
+        return "missing"
+    done = subprocess.run([program, "-v"], capture_output=True, text=True, timeout=10, check=False)
+    return done.stderr.strip().rpartition("/")[2] or "unknown"
+
+
+def _free_port() -> int:
+    """Let the kernel name a loopback port that nobody has."""
+    with socket.socket() as sock:
+        sock.bind(("127.0.0.1", 0))
+        port: int = sock.getsockname()[1]
+        return port
+
+
+def _wait_until_it_answers(child: subprocess.Popen[bytes], port: int, log: Path) -> None:
+    """Return when the port accepts connections."""
+    deadline = time.monotonic() + START
+    while time.monotonic() < deadline:
+        if child.poll() is not None:
+            raise BenchmarkError(f"nginx did not start: {last_line(log)}")
+        with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", port), 1):
+            return
+        time.sleep(0.02)
+    raise BenchmarkError(f"nginx does not answer on port {port} after {START:.0f} s: {last_line(log)}")
+
+
+# What a static site's nginx would have, less the access log; no gzip: contestants are compared on plain HTTP.
+_CONFIGURATION = """
+{user}
+daemon off;
+worker_processes 1;
+pid {folder}/nginx.pid;
+error_log {folder}/error.log;
+events {{ worker_connections 1024; }}
+http {{
+    types {{ text/html html; text/plain txt; }}
+    default_type application/octet-stream;
+    charset utf-8;
+    access_log off;
+    gzip off;
+    sendfile on;
+    tcp_nopush on;
+    open_file_cache max=20000 inactive=600s;
+    open_file_cache_valid 600s;
+    keepalive_timeout 600s;
+    keepalive_requests 100000000;
+    client_body_temp_path {folder}/body;
+    proxy_temp_path {folder}/proxy;
+    fastcgi_temp_path {folder}/fastcgi;
+    uwsgi_temp_path {folder}/uwsgi;
+    scgi_temp_path {folder}/scgi;
+    server {{
+        listen 127.0.0.1:{port};
+        root {site};
+        index index.html;
+    }}
+}}
+"""

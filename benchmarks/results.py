@@ -1,0 +1,51 @@
+"""RESULTS.md, written by the program from what the benchmarks print with --json."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from benchmarks.report import BenchmarkError, tables
+
+RESULTS = Path(__file__).parent / "RESULTS.md"
+
+
+def write(objects: Sequence[dict[str, Any]], path: Path = RESULTS) -> None:
+    """Write all results into one page, replacing the page before."""
+    parts = ["# Results\n\nWritten by `python -m benchmarks … --write`; how it is measured: README.md.\n"]
+    parts += [_section(made) for made in objects]
+    path.write_text("\n".join(parts))
+
+
+def read(files: Sequence[Path]) -> list[dict[str, Any]]:
+    """Read objects that benchmarks printed."""
+    objects = []
+    for file in files:
+        try:
+            made = json.loads(file.read_text())
+            objects.append({key: made[key] for key in (*_KEYS, "name", "quick", "date", "notes")})
+        except (OSError, ValueError, KeyError, TypeError) as error:
+            raise BenchmarkError(f"{file}: not a result of --json: {error!r}") from None
+    return objects
+
+
+def _section(made: dict[str, Any]) -> str:
+    """Write one benchmark's results."""
+    machine = ", ".join(f"{key} {value}" for key, value in made["machine"].items())
+    mode = "quick run" if made["quick"] else "full run"
+    parts = [f"## {made['name']}\n\n{made['date']}, {mode}; {machine}.\n"]
+    for title, columns, rows in tables(made):
+        if rows:
+            lines = [columns, ["---"] * len(columns), *rows]
+            body = "\n".join(
+                "| " + " | ".join(cell.replace("|", "\\|") for cell in line) + " |" for line in lines
+            )
+            parts.append(f"### {title}\n\n{body}\n")
+    if made["notes"]:
+        parts.append("\n".join(f"- {note}" for note in made["notes"]) + "\n")
+    return "\n".join(parts)
+
+
+_KEYS = ("claims", "figures", "peers", "machine")
