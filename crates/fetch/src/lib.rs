@@ -1,1 +1,25 @@
-//! fetch.
+//! HTTP/1.1 with TLS: [`Request`](lycosa_url::Request) in, [`Response`](lycosa_url::Response) out.
+//!
+//! The way of one request, file by file:
+//! [`Fetcher::submit`] (`fetcher`) → a slot of the thread's `engine` → one `exchange`, on a connection
+//! that the `pool` kept or that `connect` opens → [`Fetcher::completed`].
+//!
+//! Fetch keeps nothing that a crash may lose and asks nobody. It follows no redirect, decodes no body
+//! (see [`decode()`], which the caller composes) and repeats by itself in one case only: a kept-alive
+//! connection that turns out to be dead before any byte of the response came.
+
+mod connect;
+mod connection;
+mod decode;
+mod engine;
+mod exchange;
+mod fetcher;
+mod message;
+mod pool;
+mod settings;
+mod tls;
+mod watch;
+
+pub use decode::decode;
+pub use fetcher::Fetcher;
+pub use settings::Settings;

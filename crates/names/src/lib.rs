@@ -1,1 +1,21 @@
-//! names.
+//! Names to addresses: an asynchronous DNS client with a cache, on a thread of its own.
+//!
+//! The way of one name, file by file: [`Client::submit`] (`client`) → the `core`, which decides without
+//! I/O (cache, coalescing, tries, time-outs) on the bytes that `wire` makes and reads → the `engine`,
+//! which has the sockets → [`Client::drain`].
+//!
+//! It is a stub client: the servers it asks are resolvers that recurse. `/etc/hosts` is not read.
+
+mod asked;
+mod cache;
+mod client;
+mod core;
+mod dice;
+mod engine;
+mod lookup;
+mod name;
+mod settings;
+mod wire;
+
+pub use client::Client;
+pub use settings::{Families, Settings, Statistics, system_servers};

@@ -1,1 +1,38 @@
-//! The binding.
+//! `lycosa._core`: the binding. Newtypes, conversions and one call each; no rule lives here.
+//!
+//! Batches cross the border, never single items: [`batch`] has them. Every call that may take longer than a
+//! microsecond gives up the GIL. Errors become Python's by variant, in [`errors`].
+
+mod batch;
+mod errors;
+mod fetch;
+mod frontier;
+mod job;
+mod names;
+mod page;
+mod parse;
+mod simnet;
+mod store;
+mod url;
+
+use pyo3::prelude::*;
+
+/// The compiled core of Lycosa.
+#[pymodule]
+fn _core(m: &Bound<'_, PyModule>) -> PyResult<()> {
+    m.add("__version__", env!("CARGO_PKG_VERSION"))?;
+    m.add_class::<batch::Requests>()?;
+    m.add_class::<batch::Responses>()?;
+    m.add_class::<batch::Pages>()?;
+    m.add_class::<page::Page>()?;
+    m.add_class::<names::Names>()?;
+    m.add_class::<frontier::Frontier>()?;
+    m.add_class::<fetch::Fetcher>()?;
+    m.add_class::<parse::Parser>()?;
+    m.add_class::<store::Log>()?;
+    m.add_class::<store::LogReader>()?;
+    m.add_class::<store::Rows>()?;
+    store::register(m)?;
+    url::register(m)?;
+    simnet::register(m)
+}

@@ -13,6 +13,7 @@ mod frame;
 mod lines;
 mod log;
 mod reader;
+mod summary;
 
 pub use columns::{record_batch, schema};
 pub use entry::{Decoders, Entry, Field, Outcome, ParseFieldError, Row};
@@ -20,6 +21,7 @@ pub use frame::{FRAME_HEADER_BYTES, Kind, SEGMENT_HEADER_BYTES};
 pub use lines::write_lines;
 pub use log::{Log, LogError};
 pub use reader::{Reader, ReaderError};
+pub use summary::Summary;
 
 /// A place in the log: bytes since its beginning.
 pub type Position = u64;

@@ -1,0 +1,131 @@
+//! Opening a connection: the request's addresses in order, each vetted again; then TLS.
+
+use std::io;
+use std::net::{IpAddr, SocketAddr};
+use std::time::Duration;
+
+use hyper::client::conn::http1;
+use lycosa_url::{AddressPolicy, Clock, Failure, FailureKind, Micros, Request};
+use tokio::net::TcpStream;
+use tokio::time::timeout;
+use tokio_rustls::TlsConnector;
+
+use crate::connection::{Connection, Transport};
+use crate::exchange::{Trace, since};
+use crate::settings::Settings;
+use crate::{message, tls};
+
+/// What opening a connection takes; the same for all hosts.
+pub(crate) struct Dialer {
+    policy: AddressPolicy,
+    budget: Duration,
+    clock: Clock,
+    tls: TlsConnector,
+    options: http1::Builder,
+}
+
+impl Dialer {
+    /// A dialer by the settings; fails when the file of roots cannot be used.
+    pub(crate) fn new(settings: &Settings) -> io::Result<Self> {
+        Ok(Dialer {
+            policy: settings.policy.clone(),
+            budget: settings.connect_timeout,
+            clock: settings.clock,
+            tls: tls::connector(settings.ca_file.as_deref())?,
+            options: message::options(settings),
+        })
+    }
+
+    /// Connects for a request, noting address and times in the trace.
+    pub(crate) async fn dial(&self, request: &Request, trace: &Trace) -> Result<Connection, Failure> {
+        let addresses = permitted(&self.policy, request)?;
+        let (stream, address) = self.connect(&addresses, request.url.port(), trace).await?;
+        // Nagle would hold the request back behind the handshake's last, unacknowledged message.
+        stream.set_nodelay(true).map_err(|error| connect_failure(&error, address))?;
+        let transport = match request.url.is_https() {
+            false => Transport::Plain(stream),
+            true => self.encrypt(stream, request, trace).await?,
+        };
+        Connection::start(transport, address, &self.options).await.map_err(|error| message::failure(&error))
+    }
+
+    /// TCP to the first address that answers.
+    async fn connect(
+        &self,
+        addresses: &[IpAddr],
+        port: u16,
+        trace: &Trace,
+    ) -> Result<(TcpStream, IpAddr), Failure> {
+        let began = self.clock.now();
+        let mut last = Failure::new(FailureKind::ConnectFailed, "no address");
+        for (place, &address) in addresses.iter().enumerate() {
+            let now = self.clock.now();
+            let wait = share(self.budget, now.saturating_sub(began), addresses.len() - place);
+            match timeout(wait, TcpStream::connect(SocketAddr::new(address, port))).await {
+                Ok(Ok(stream)) => {
+                    trace.address.set(Some(address));
+                    trace.times(|times| times.connect_us = since(now, self.clock.now()));
+                    return Ok((stream, address));
+                }
+                Ok(Err(error)) => last = connect_failure(&error, address),
+                Err(_) => last = Failure::new(FailureKind::ConnectTimeout, format!("{address}: no answer")),
+            }
+        }
+        Err(last)
+    }
+
+    /// TLS over an open connection.
+    async fn encrypt(
+        &self,
+        stream: TcpStream,
+        request: &Request,
+        trace: &Trace,
+    ) -> Result<Transport, Failure> {
+        let began = self.clock.now();
+        let name = tls::server_name(&request.url)?;
+        let stream = self.tls.connect(name, stream).await.map_err(|error| tls::handshake_failure(&error))?;
+        trace.times(|times| times.tls_us = since(began, self.clock.now()));
+        Ok(Transport::Tls(Box::new(stream)))
+    }
+}
+
+/// The addresses that may be connected to (asked again here because of DNS rebinding).
+fn permitted(policy: &AddressPolicy, request: &Request) -> Result<Vec<IpAddr>, Failure> {
+    let addresses: Vec<IpAddr> =
+        request.addresses.iter().copied().filter(|address| policy.permits(*address)).collect();
+    if addresses.is_empty() {
+        let detail = format!("{}: no permitted address among {:?}", request.url.host(), request.addresses);
+        return Err(Failure::new(FailureKind::AddressRefused, detail));
+    }
+    Ok(addresses)
+}
+
+/// What one of `left` addresses may take, so that a silent one leaves time for the others.
+fn share(budget: Duration, elapsed: Micros, left: usize) -> Duration {
+    let left = u32::try_from(left).unwrap_or(u32::MAX).max(1);
+    budget.saturating_sub(Duration::from_micros(elapsed)) / left
+}
+
+/// What a failed connect means.
+fn connect_failure(error: &io::Error, address: IpAddr) -> Failure {
+    let kind = match error.kind() {
+        io::ErrorKind::ConnectionRefused => FailureKind::ConnectRefused,
+        io::ErrorKind::TimedOut => FailureKind::ConnectTimeout,
+        _ => FailureKind::ConnectFailed,
+    };
+    Failure::new(kind, format!("{address}: {error}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn addresses_share_the_time() {
+        let budget = Duration::from_secs(10);
+        assert_eq!(share(budget, 0, 1), budget);
+        assert_eq!(share(budget, 0, 4), Duration::from_millis(2_500));
+        assert_eq!(share(budget, 4_000_000, 2), Duration::from_secs(3));
+        assert_eq!(share(budget, 99_000_000, 1), Duration::ZERO);
+    }
+}

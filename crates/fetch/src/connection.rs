@@ -1,0 +1,162 @@
+//! One connection to one server: hyper's HTTP/1 state machine over a stream that counts bytes.
+//!
+//! hyper wants its connection driven by a task of its own. Here the exchange drives it itself, so that a
+//! response costs no switch between tasks; an idle connection is driven by nobody and looked at on reuse.
+
+use std::future::{Future, poll_fn};
+use std::io;
+use std::net::IpAddr;
+use std::pin::{Pin, pin};
+use std::rc::Rc;
+use std::task::{Context, Poll, Waker};
+
+use bytes::Bytes;
+use http_body_util::Empty;
+use hyper::body::{Body as _, Frame, Incoming};
+use hyper::client::conn::http1;
+use hyper_util::rt::TokioIo;
+use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+use tokio::net::TcpStream;
+use tokio_rustls::client::TlsStream;
+
+use crate::watch::Wire;
+
+/// The driving half of hyper's connection.
+type Driver = http1::Connection<TokioIo<Stream>, Empty<Bytes>>;
+
+/// An open connection; at most one exchange uses it at a time.
+pub(crate) struct Connection {
+    /// The address spoken to.
+    pub(crate) address: IpAddr,
+    /// What moved on it.
+    pub(crate) wire: Rc<Wire>,
+    sender: http1::SendRequest<Empty<Bytes>>,
+    /// None once hyper is done with the connection.
+    driver: Option<Driver>,
+}
+
+impl Connection {
+    /// Speaks HTTP/1 over a stream.
+    pub(crate) async fn start(
+        transport: Transport,
+        address: IpAddr,
+        options: &http1::Builder,
+    ) -> hyper::Result<Self> {
+        let wire = Rc::new(Wire::default());
+        let stream = Stream { transport, wire: wire.clone() };
+        let (sender, driver) = options.handshake(TokioIo::new(stream)).await?;
+        Ok(Connection { address, wire, sender, driver: Some(driver) })
+    }
+
+    /// Sends a request and waits for the head of its response.
+    pub(crate) async fn send(
+        &mut self,
+        request: http::Request<Empty<Bytes>>,
+    ) -> hyper::Result<http::Response<Incoming>> {
+        let mut response = pin!(self.sender.send_request(request));
+        let driver = &mut self.driver;
+        poll_fn(|context| {
+            drive(driver, context);
+            response.as_mut().poll(context)
+        })
+        .await
+    }
+
+    /// Waits for the next part of a body.
+    pub(crate) async fn frame(&mut self, body: &mut Incoming) -> Option<hyper::Result<Frame<Bytes>>> {
+        poll_fn(|context| {
+            let ready = Pin::new(&mut *body).poll_frame(context);
+            if ready.is_ready() {
+                return ready;
+            }
+            drive(&mut self.driver, context);
+            Pin::new(&mut *body).poll_frame(context)
+        })
+        .await
+    }
+
+    /// Whether another request may be sent: kept alive by the server and, as far as is known, not closed.
+    pub(crate) fn is_reusable(&mut self) -> bool {
+        drive(&mut self.driver, &mut Context::from_waker(Waker::noop()));
+        self.driver.is_some() && self.sender.is_ready()
+    }
+}
+
+/// Lets hyper read and write what it can. Its errors reach the exchange through response and body.
+fn drive(driver: &mut Option<Driver>, context: &mut Context<'_>) {
+    if driver.as_mut().is_some_and(|driver| Pin::new(driver).poll(context).is_ready()) {
+        *driver = None; // answers a request that hyper never began, too
+    }
+}
+
+/// Plain or encrypted.
+pub(crate) enum Transport {
+    /// `http`.
+    Plain(TcpStream),
+    /// `https`.
+    Tls(Box<TlsStream<TcpStream>>),
+}
+
+/// A transport that notes what moves.
+struct Stream {
+    transport: Transport,
+    wire: Rc<Wire>,
+}
+
+impl AsyncRead for Stream {
+    fn poll_read(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        buffer: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        let before = buffer.filled().len();
+        let polled = match &mut self.transport {
+            Transport::Plain(stream) => Pin::new(stream).poll_read(context, buffer),
+            Transport::Tls(stream) => match Pin::new(stream).poll_read(context, buffer) {
+                // Closed without close_notify, as many servers do: the end. Where HTTP knows the length,
+                // truncation shows all the same; where it does not, browsers take it, too.
+                Poll::Ready(Err(error)) if error.kind() == io::ErrorKind::UnexpectedEof => {
+                    Poll::Ready(Ok(()))
+                }
+                polled => polled,
+            },
+        };
+        let count = buffer.filled().len() - before;
+        if count > 0 {
+            self.wire.moved.set(true);
+            self.wire.received.update(|total| total + count as u64);
+        }
+        polled
+    }
+}
+
+impl AsyncWrite for Stream {
+    fn poll_write(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        bytes: &[u8],
+    ) -> Poll<io::Result<usize>> {
+        let polled = match &mut self.transport {
+            Transport::Plain(stream) => Pin::new(stream).poll_write(context, bytes),
+            Transport::Tls(stream) => Pin::new(stream).poll_write(context, bytes),
+        };
+        if polled.is_ready() {
+            self.wire.moved.set(true);
+        }
+        polled
+    }
+
+    fn poll_flush(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        match &mut self.transport {
+            Transport::Plain(stream) => Pin::new(stream).poll_flush(context),
+            Transport::Tls(stream) => Pin::new(stream).poll_flush(context),
+        }
+    }
+
+    fn poll_shutdown(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        match &mut self.transport {
+            Transport::Plain(stream) => Pin::new(stream).poll_shutdown(context),
+            Transport::Tls(stream) => Pin::new(stream).poll_shutdown(context),
+        }
+    }
+}

@@ -1,0 +1,183 @@
+//! Content codings: pure functions from a body as received to its meaning.
+//!
+//! Kept apart from fetching: responses travel as received, and who needs the text decodes (RFC 9110 section 8.4).
+
+use std::io::{self, Read};
+
+use bytes::Bytes;
+use flate2::{Decompress, FlushDecompress, Status};
+use lycosa_url::{Failure, FailureKind};
+
+/// More codings on one body than this are an attack, not a practice.
+const MAX_CODINGS: usize = 3;
+
+/// Members of one gzip body; each costs a decoder, so that many empty ones would cost time without output.
+const MAX_MEMBERS: usize = 10_000;
+
+/// RFC 9659: the largest window that `zstd` may use as a content coding is 8 MB.
+const ZSTD_WINDOW_LOG: u32 = 23;
+
+/// The header byte that says "no zlib window larger than 32 KB", for gzip as for raw deflate.
+const WINDOW_BITS: u8 = 15;
+
+/// One coding.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Coding {
+    Gzip,
+    Deflate,
+    Brotli,
+    Zstd,
+}
+
+/// Removes the codings that `Content-Encoding` names. Without one, the result shares the body's memory.
+///
+/// An output of more than `limit` bytes is `BodyTooLarge`; data that is broken or cut off is `EncodingBad`.
+/// Bytes behind the end of the coded data are ignored, as browsers do.
+pub fn decode(body: &Bytes, content_encoding: Option<&str>, limit: usize) -> Result<Bytes, Failure> {
+    let codings = codings(content_encoding.unwrap_or_default())?;
+    let mut bytes = body.clone();
+    for coding in codings.into_iter().rev() {
+        if bytes.is_empty() {
+            break; // servers name a coding on empty bodies, too
+        }
+        let decoded = match coding {
+            Coding::Gzip => gunzip(&bytes, limit),
+            Coding::Deflate => inflate(&bytes, limit),
+            Coding::Brotli => read(brotli_decompressor::Decompressor::new(&bytes[..], 4096), &bytes, limit),
+            Coding::Zstd => unzstd(&bytes, limit),
+        };
+        bytes = Bytes::from(decoded.map_err(|problem| problem.failure(coding, limit))?);
+    }
+    if bytes.len() > limit {
+        return Err(Problem::TooLarge.failure(Coding::Gzip, limit));
+    }
+    Ok(bytes)
+}
+
+/// Why data does not decode.
+enum Problem {
+    TooLarge,
+    CutOff,
+    Broken(String),
+}
+
+impl Problem {
+    /// The failure, in words.
+    fn failure(self, coding: Coding, limit: usize) -> Failure {
+        match self {
+            Problem::TooLarge => {
+                Failure::new(FailureKind::BodyTooLarge, format!("more than {limit} bytes when decoded"))
+            }
+            Problem::CutOff => Failure::new(FailureKind::EncodingBad, format!("{coding:?}: cut off")),
+            Problem::Broken(why) => Failure::new(FailureKind::EncodingBad, format!("{coding:?}: {why}")),
+        }
+    }
+}
+
+/// The codings in the order applied. Words that are no coding (`utf-8`, `none`) are ignored, as browsers do.
+fn codings(field: &str) -> Result<Vec<Coding>, Failure> {
+    let mut codings = Vec::new();
+    for word in field.split(',') {
+        codings.push(match word.trim().to_ascii_lowercase().as_str() {
+            "gzip" | "x-gzip" => Coding::Gzip,
+            "deflate" => Coding::Deflate,
+            "br" => Coding::Brotli,
+            "zstd" => Coding::Zstd,
+            known @ ("compress" | "x-compress" | "dcb" | "dcz") => {
+                return Err(Failure::new(FailureKind::EncodingBad, format!("{known}: not asked for")));
+            }
+            _ => continue,
+        });
+    }
+    if codings.len() > MAX_CODINGS {
+        let detail = format!("{} codings; at most {MAX_CODINGS}", codings.len());
+        return Err(Failure::new(FailureKind::EncodingBad, detail));
+    }
+    Ok(codings)
+}
+
+/// gzip: one member or several (RFC 1952 section 2.2); what follows and is no member is ignored.
+fn gunzip(input: &[u8], limit: usize) -> Result<Vec<u8>, Problem> {
+    let (mut output, mut rest) = (Vec::new(), input);
+    for _ in 0..MAX_MEMBERS {
+        rest = stream(Decompress::new_gzip(WINDOW_BITS), rest, &mut output, limit)?;
+        if !rest.starts_with(&[0x1f, 0x8b]) {
+            return Ok(output);
+        }
+    }
+    Err(Problem::Broken("too many members".to_owned()))
+}
+
+/// deflate: zlib as RFC 9110 says, or raw as some servers send it.
+fn inflate(input: &[u8], limit: usize) -> Result<Vec<u8>, Problem> {
+    let is_zlib =
+        matches!(*input, [a, b, ..] if a & 0x0f == 8 && u16::from_be_bytes([a, b]).is_multiple_of(31));
+    let mut output = Vec::new();
+    if is_zlib {
+        match stream(Decompress::new(true), input, &mut output, limit) {
+            Err(Problem::Broken(_)) => output.clear(), // two bytes may look like a header by chance
+            ended => return ended.map(|_| output),
+        }
+    }
+    stream(Decompress::new(false), input, &mut output, limit).map(|_| output)
+}
+
+/// Inflates one stream onto the output; gives what follows it.
+fn stream<'a>(
+    mut state: Decompress,
+    input: &'a [u8],
+    output: &mut Vec<u8>,
+    limit: usize,
+) -> Result<&'a [u8], Problem> {
+    output.reserve(first_guess(input, limit));
+    loop {
+        let taken = usize::try_from(state.total_in()).unwrap_or(usize::MAX);
+        let rest = input.get(taken..).unwrap_or_default();
+        let before = output.len();
+        let status = state
+            .decompress_vec(rest, output, FlushDecompress::None)
+            .map_err(|error| Problem::Broken(error.to_string()))?;
+        if output.len() > limit {
+            return Err(Problem::TooLarge);
+        }
+        let taken = usize::try_from(state.total_in()).unwrap_or(usize::MAX);
+        let left = input.get(taken..).unwrap_or_default();
+        if status == Status::StreamEnd {
+            return Ok(left);
+        }
+        if output.len() == output.capacity() {
+            output.reserve(output.len().min(limit - output.len() + 1).max(64));
+        } else if output.len() == before && left.len() == rest.len() || left.is_empty() {
+            return Err(Problem::CutOff);
+        }
+    }
+}
+
+/// zstd: one frame or several.
+fn unzstd(input: &[u8], limit: usize) -> Result<Vec<u8>, Problem> {
+    let mut decoder = zstd::stream::read::Decoder::with_buffer(input)
+        .map_err(|error| Problem::Broken(error.to_string()))?;
+    decoder.window_log_max(ZSTD_WINDOW_LOG).map_err(|error| Problem::Broken(error.to_string()))?;
+    read(decoder, input, limit)
+}
+
+/// Reads a decoder to its end.
+fn read(decoder: impl Read, input: &[u8], limit: usize) -> Result<Vec<u8>, Problem> {
+    let mut output = Vec::with_capacity(first_guess(input, limit));
+    let cap = u64::try_from(limit).unwrap_or(u64::MAX).saturating_add(1);
+    match decoder.take(cap).read_to_end(&mut output) {
+        Ok(_) if output.len() > limit => Err(Problem::TooLarge),
+        Ok(_) => Ok(output),
+        Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => Err(Problem::CutOff),
+        Err(error) => Err(Problem::Broken(error.to_string())),
+    }
+}
+
+/// HTML shrinks to about a quarter.
+fn first_guess(input: &[u8], limit: usize) -> usize {
+    input.len().saturating_mul(4).clamp(64, 1 << 20).min(limit.saturating_add(1))
+}
+
+#[cfg(test)]
+#[path = "decode_tests.rs"]
+mod tests;

@@ -1,0 +1,221 @@
+//! The fetch thread: slots that work through a queue, one hand that watches the time, one way out.
+//!
+//! Everything here lives on that one thread. `queue` is filled by orders and emptied by slots; `outbox` is
+//! filled by slots and emptied by the loop, once for all that completed meanwhile.
+
+use std::cell::{Cell, RefCell};
+use std::collections::VecDeque;
+use std::io;
+use std::rc::Rc;
+use std::sync::Arc;
+use std::time::Duration;
+
+use lycosa_url::{Clock, Failure, FailureKind, Micros, Received, Request, Response};
+use tokio::sync::Notify;
+use tokio::sync::mpsc::UnboundedReceiver;
+use tokio::task::spawn_local;
+use tokio::time::{MissedTickBehavior, interval};
+
+use crate::connect::Dialer;
+use crate::exchange::{Trace, exchange};
+use crate::fetcher::{Counter, Order};
+use crate::message::Template;
+use crate::pool::Pool;
+use crate::settings::Settings;
+use crate::watch::{Limits, Watch};
+
+/// State of the fetch thread.
+pub(crate) struct Engine {
+    /// The time.
+    pub(crate) clock: Clock,
+    /// Opens connections.
+    pub(crate) dialer: Dialer,
+    /// Makes requests.
+    pub(crate) template: Template,
+    /// Keeps connections.
+    pub(crate) pool: RefCell<Pool>,
+    /// The largest body.
+    pub(crate) max_body_bytes: usize,
+    limits: Limits,
+    slots: usize,
+    working: Cell<usize>,
+    queue: RefCell<VecDeque<Request>>,
+    watches: RefCell<Vec<Rc<Watch>>>,
+    outbox: RefCell<Vec<Response>>,
+    outgoing: Notify,
+    counter: Arc<Counter>,
+}
+
+impl Engine {
+    /// An engine by the settings; `counter` is where completed responses go.
+    pub(crate) fn new(settings: &Settings, counter: Arc<Counter>) -> io::Result<Self> {
+        Ok(Engine {
+            clock: settings.clock,
+            dialer: Dialer::new(settings)?,
+            template: Template::new(settings)?,
+            pool: RefCell::new(Pool::new(settings.idle_connections, micros(settings.idle_timeout))),
+            max_body_bytes: settings.max_body_bytes,
+            limits: Limits {
+                connect: micros(settings.connect_timeout),
+                read: micros(settings.read_timeout),
+                total: micros(settings.total_timeout),
+            },
+            slots: settings.slots.max(1),
+            working: Cell::new(0),
+            queue: RefCell::default(),
+            watches: RefCell::default(),
+            outbox: RefCell::default(),
+            outgoing: Notify::new(),
+            counter,
+        })
+    }
+
+    /// The thread's loop; ends when the fetcher is dropped.
+    pub(crate) async fn run(self: Rc<Self>, mut orders: UnboundedReceiver<Order>) {
+        let mut hand = interval(self.limits.tick());
+        hand.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        loop {
+            tokio::select! {
+                biased;
+                () = self.outgoing.notified() => {
+                    self.counter.deliver(&mut self.outbox.borrow_mut());
+                    self.open_slots(); // in place of one that a panic ended
+                }
+                order = orders.recv() => match order {
+                    Some(Order::Fetch(requests)) => self.accept(requests),
+                    Some(Order::Cancel) => self.cancel(),
+                    None => return,
+                },
+                _ = hand.tick(), if self.has_timed() => self.look(),
+            }
+        }
+    }
+
+    /// Queues requests and opens slots for them.
+    fn accept(self: &Rc<Self>, requests: Vec<Request>) {
+        self.queue.borrow_mut().extend(requests);
+        self.open_slots();
+    }
+
+    /// One task for each queued request, as far as slots are free.
+    fn open_slots(self: &Rc<Self>) {
+        let waiting = self.queue.borrow().len();
+        for _ in 0..waiting.min(self.slots.saturating_sub(self.working.get())) {
+            spawn_local(Slot::open(self).work());
+        }
+    }
+
+    /// Everything in flight ends now.
+    fn cancel(&self) {
+        let queued: Vec<Request> = self.queue.borrow_mut().drain(..).collect();
+        let now = self.clock.now();
+        for request in queued {
+            self.complete(request, &Trace::default(), now, Err(cancelled()));
+        }
+        for watch in &*self.watches.borrow() {
+            watch.ring(FailureKind::Cancelled);
+        }
+    }
+
+    /// Whether anything can time out.
+    fn has_timed(&self) -> bool {
+        self.working.get() > 0 || self.pool.borrow().len() > 0
+    }
+
+    /// The hand passes over all watches and idle connections.
+    fn look(&self) {
+        let now = self.clock.now();
+        for watch in &*self.watches.borrow() {
+            watch.look(now);
+        }
+        self.pool.borrow_mut().expire(now);
+    }
+
+    /// Hands a response out.
+    fn complete(&self, request: Request, trace: &Trace, started: Micros, result: Result<Received, Failure>) {
+        let (address, times) = (trace.address.get(), trace.so_far());
+        let finished = self.clock.now();
+        self.outbox.borrow_mut().push(Response { request, address, started, finished, times, result });
+        self.outgoing.notify_one();
+    }
+}
+
+/// One of the slots: a task that works through the queue until it is empty.
+struct Slot {
+    engine: Rc<Engine>,
+    watch: Rc<Watch>,
+    trace: Trace,
+    started: Micros,
+    /// The request in work; given back in any case, even if a library panics.
+    request: Option<Request>,
+}
+
+impl Slot {
+    /// Takes one of the free slots.
+    fn open(engine: &Rc<Engine>) -> Self {
+        let watch = Rc::new(Watch::new(engine.limits));
+        watch.begin(engine.clock.now());
+        engine.watches.borrow_mut().push(watch.clone());
+        engine.working.update(|working| working + 1);
+        Slot { engine: engine.clone(), watch, trace: Trace::default(), started: 0, request: None }
+    }
+
+    /// Works until nothing is queued.
+    async fn work(mut self) {
+        while self.begin() {
+            let result = match &self.request {
+                Some(request) => {
+                    let exchange = exchange(&self.engine, request, &self.watch, &self.trace);
+                    self.watch.guard(exchange).await.unwrap_or_else(|kind| Err(rung(kind)))
+                }
+                None => return,
+            };
+            self.end(result);
+        }
+    }
+
+    /// Takes the next request, if there is one.
+    fn begin(&mut self) -> bool {
+        self.request = self.engine.queue.borrow_mut().pop_front();
+        self.trace = Trace::default();
+        self.started = self.engine.clock.now();
+        self.watch.begin(self.started);
+        self.request.is_some()
+    }
+
+    /// Completes the request in work.
+    fn end(&mut self, result: Result<Received, Failure>) {
+        if let Some(request) = self.request.take() {
+            self.engine.complete(request, &self.trace, self.started, result);
+        }
+    }
+}
+
+impl Drop for Slot {
+    fn drop(&mut self) {
+        self.end(Err(cancelled()));
+        self.engine.watches.borrow_mut().retain(|watch| !Rc::ptr_eq(watch, &self.watch));
+        self.engine.working.update(|working| working - 1);
+    }
+}
+
+/// The failure of a request that was given up from outside.
+fn cancelled() -> Failure {
+    rung(FailureKind::Cancelled)
+}
+
+/// The failure that a watch rang for.
+fn rung(kind: FailureKind) -> Failure {
+    let detail = match kind {
+        FailureKind::ConnectTimeout => "no connection in time",
+        FailureKind::ReadTimeout => "the server fell silent",
+        FailureKind::Timeout => "the exchange took too long",
+        _ => "given up",
+    };
+    Failure::new(kind, detail)
+}
+
+/// A duration in microseconds.
+fn micros(duration: Duration) -> Micros {
+    Micros::try_from(duration.as_micros()).unwrap_or(Micros::MAX)
+}

@@ -1,0 +1,136 @@
+//! One request becomes one response.
+
+use std::cell::Cell;
+use std::net::IpAddr;
+
+use bytes::Bytes;
+use hyper::body::{Body as _, Incoming};
+use lycosa_url::{Failure, FailureKind, Micros, Received, Request, Times};
+
+use crate::connection::Connection;
+use crate::engine::Engine;
+use crate::message;
+use crate::watch::Watch;
+
+/// A body's first allocation at most, whatever Content-Length promises.
+const FIRST_BODY_BYTES: usize = 1 << 20;
+
+/// What is known of an exchange even if it ends early.
+#[derive(Debug, Default)]
+pub(crate) struct Trace {
+    /// The address spoken to.
+    pub(crate) address: Cell<Option<IpAddr>>,
+    times: Cell<Times>,
+}
+
+impl Trace {
+    /// Notes a duration.
+    pub(crate) fn times(&self, note: impl FnOnce(&mut Times)) {
+        let mut times = self.times.get();
+        note(&mut times);
+        self.times.set(times);
+    }
+
+    /// The durations so far.
+    pub(crate) fn so_far(&self) -> Times {
+        self.times.get()
+    }
+}
+
+/// A try that failed, and whether the server had said anything.
+struct Failed {
+    failure: Failure,
+    silent: bool,
+}
+
+/// The whole way of a request: a kept connection, or else a new one.
+pub(crate) async fn exchange(
+    engine: &Engine,
+    request: &Request,
+    watch: &Watch,
+    trace: &Trace,
+) -> Result<Received, Failure> {
+    let kept = engine.pool.borrow_mut().take(request.url.origin(), &request.addresses, engine.clock.now());
+    if let Some(connection) = kept {
+        match attempt(engine, connection, request, watch, trace).await {
+            // The server closed while it was idle. The only case in which fetch repeats a request.
+            Err(Failed { failure, silent: true }) if failure.kind == FailureKind::ConnectionClosed => (),
+            ended => return ended.map_err(|failed| failed.failure),
+        }
+    }
+    watch.connecting(engine.clock.now());
+    trace.address.set(None);
+    let connection = engine.dialer.dial(request, trace).await?;
+    attempt(engine, connection, request, watch, trace).await.map_err(|failed| failed.failure)
+}
+
+/// Request and response on one connection, which is kept afterwards if it can be.
+async fn attempt(
+    engine: &Engine,
+    mut connection: Connection,
+    request: &Request,
+    watch: &Watch,
+    trace: &Trace,
+) -> Result<Received, Failed> {
+    let before = connection.wire.received.get();
+    watch.talking(&connection.wire, engine.clock.now());
+    trace.address.set(Some(connection.address));
+    match talk(engine, &mut connection, request, trace).await {
+        Ok(received) => {
+            if connection.is_reusable() {
+                engine.pool.borrow_mut().park(request.url.origin(), connection, engine.clock.now());
+            }
+            Ok(received)
+        }
+        Err(failure) => Err(Failed { failure, silent: connection.wire.received.get() == before }),
+    }
+}
+
+/// Sends the request, takes head and body.
+async fn talk(
+    engine: &Engine,
+    connection: &mut Connection,
+    request: &Request,
+    trace: &Trace,
+) -> Result<Received, Failure> {
+    let began = engine.clock.now();
+    let response = connection.send(engine.template.request(&request.url)?).await;
+    let response = response.map_err(|error| message::failure(&error))?;
+    let head = engine.clock.now();
+    trace.times(|times| times.first_byte_us = since(began, head));
+    if response.status() == http::StatusCode::SWITCHING_PROTOCOLS {
+        return Err(Failure::new(FailureKind::Protocol, "101 without being asked"));
+    }
+    let (parts, body) = response.into_parts();
+    let headers = message::headers(&parts.headers);
+    let status = parts.status.as_u16();
+    drop(parts); // lets hyper use its read buffer again
+    let body = collect(connection, body, engine.max_body_bytes).await?;
+    trace.times(|times| times.body_us = since(head, engine.clock.now()));
+    Ok(Received { status, headers, body })
+}
+
+/// The whole body in memory of its own; too large a one is left unread as soon as that is known.
+async fn collect(connection: &mut Connection, mut body: Incoming, limit: usize) -> Result<Bytes, Failure> {
+    let too_large = || Failure::new(FailureKind::BodyTooLarge, format!("more than {limit} bytes"));
+    let promised = usize::try_from(body.size_hint().lower()).unwrap_or(usize::MAX);
+    if promised > limit {
+        return Err(too_large());
+    }
+    let mut bytes = Vec::with_capacity(promised.min(FIRST_BODY_BYTES));
+    while let Some(frame) = connection.frame(&mut body).await {
+        let frame = frame.map_err(|error| message::failure(&error))?;
+        if let Some(data) = frame.data_ref() {
+            if data.len() > limit - bytes.len() {
+                return Err(too_large());
+            }
+            bytes.extend_from_slice(data);
+        }
+    }
+    Ok(Bytes::from(bytes.into_boxed_slice()))
+}
+
+/// The microseconds from one moment to another, as a record holds them.
+pub(crate) fn since(from: Micros, to: Micros) -> u32 {
+    u32::try_from(to.saturating_sub(from)).unwrap_or(u32::MAX)
+}

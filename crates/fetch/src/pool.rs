@@ -1,0 +1,146 @@
+//! Kept-alive connections between two requests.
+//!
+//! Guarantees: a connection is given only to a request for its own origin whose vetted addresses hold the
+//! connection's; none waits longer than the time-out; never more than `capacity` wait.
+
+use std::collections::HashMap;
+use std::net::IpAddr;
+
+use lycosa_url::Micros;
+
+use crate::connection::Connection;
+
+/// Idle connections by origin (scheme, host and port as the canonical URL has them).
+pub(crate) struct Pool<C = Connection> {
+    capacity: usize,
+    timeout: Micros,
+    count: usize,
+    idle: HashMap<Box<str>, Vec<Idle<C>>>,
+}
+
+/// A connection and since when it waits.
+struct Idle<C> {
+    connection: C,
+    since: Micros,
+}
+
+/// What the pool must know of a connection.
+pub(crate) trait Pooled {
+    /// The address spoken to.
+    fn address(&self) -> IpAddr;
+    /// Whether it is still open.
+    fn is_reusable(&mut self) -> bool;
+}
+
+impl Pooled for Connection {
+    fn address(&self) -> IpAddr {
+        self.address
+    }
+
+    fn is_reusable(&mut self) -> bool {
+        Connection::is_reusable(self)
+    }
+}
+
+impl<C: Pooled> Pool<C> {
+    /// An empty pool.
+    pub(crate) fn new(capacity: usize, timeout: Micros) -> Self {
+        Pool { capacity, timeout, count: 0, idle: HashMap::new() }
+    }
+
+    /// How many connections wait.
+    pub(crate) fn len(&self) -> usize {
+        self.count
+    }
+
+    /// Takes out the connection that waited least, the likeliest to be alive.
+    pub(crate) fn take(&mut self, origin: &str, addresses: &[IpAddr], now: Micros) -> Option<C> {
+        let idle = self.idle.get_mut(origin)?;
+        while let Some(place) = idle.iter().rposition(|idle| addresses.contains(&idle.connection.address())) {
+            let mut found = idle.remove(place);
+            self.count -= 1;
+            if now.saturating_sub(found.since) < self.timeout && found.connection.is_reusable() {
+                return Some(found.connection);
+            }
+        }
+        None
+    }
+
+    /// Keeps a connection for later. When full, the new one is closed: the others leave soon by themselves.
+    pub(crate) fn park(&mut self, origin: &str, connection: C, now: Micros) {
+        if self.count >= self.capacity {
+            return;
+        }
+        self.count += 1;
+        let idle = Idle { connection, since: now };
+        match self.idle.get_mut(origin) {
+            Some(others) => others.push(idle),
+            None => {
+                self.idle.insert(origin.into(), vec![idle]);
+            }
+        }
+    }
+
+    /// Closes what waited too long and forgets the origins that are left without a connection.
+    pub(crate) fn expire(&mut self, now: Micros) {
+        let timeout = self.timeout;
+        self.idle.retain(|_, idle| {
+            idle.retain(|idle| now.saturating_sub(idle.since) < timeout);
+            !idle.is_empty()
+        });
+        self.count = self.idle.values().map(Vec::len).sum();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[derive(Debug, PartialEq)]
+    struct Fake(u8, bool);
+
+    impl Pooled for Fake {
+        fn address(&self) -> IpAddr {
+            address(self.0)
+        }
+        fn is_reusable(&mut self) -> bool {
+            self.1
+        }
+    }
+
+    fn address(last: u8) -> IpAddr {
+        IpAddr::from([192, 0, 2, last])
+    }
+
+    #[test]
+    fn only_a_vetted_address_of_the_same_origin_is_reused() {
+        let mut pool = Pool::new(10, 100);
+        pool.park("http://a", Fake(1, true), 0);
+        assert_eq!(pool.take("http://b", &[address(1)], 1), None);
+        assert_eq!(pool.take("http://a", &[address(2)], 1), None);
+        assert_eq!(pool.take("http://a", &[address(2), address(1)], 1), Some(Fake(1, true)));
+        assert_eq!(pool.take("http://a", &[address(1)], 1), None);
+    }
+
+    #[test]
+    fn dead_and_old_ones_are_dropped() {
+        let mut pool = Pool::new(10, 100);
+        pool.park("http://a", Fake(1, true), 0);
+        pool.park("http://a", Fake(1, false), 50);
+        assert_eq!(pool.take("http://a", &[address(1)], 100), None);
+        assert_eq!(pool.len(), 0);
+        pool.park("http://a", Fake(1, true), 0);
+        pool.park("http://b", Fake(1, true), 60);
+        pool.expire(100);
+        assert_eq!((pool.len(), pool.idle.len()), (1, 1));
+    }
+
+    #[test]
+    fn the_capacity_holds() {
+        let mut pool = Pool::new(1, 100);
+        pool.park("http://a", Fake(1, true), 0);
+        pool.park("http://b", Fake(2, true), 0);
+        assert_eq!(pool.take("http://b", &[address(2)], 1), None);
+        assert_eq!(pool.len(), 1);
+    }
+}

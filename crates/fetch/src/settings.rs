@@ -1,0 +1,58 @@
+//! What one fetcher is told; every limit has a default.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use lycosa_url::{AddressPolicy, Clock};
+
+/// Limits and identity of a [`Fetcher`](crate::Fetcher).
+#[derive(Clone, Debug)]
+pub struct Settings {
+    /// Exchanges that run at the same time; what is submitted beyond waits inside.
+    pub slots: usize,
+    /// The `User-Agent` sent.
+    pub user_agent: String,
+    /// For TCP and TLS together, over all addresses of the host.
+    pub connect_timeout: Duration,
+    /// The longest silence of a server, before the response or within it.
+    pub read_timeout: Duration,
+    /// For the whole exchange, from the beginning of work on it.
+    pub total_timeout: Duration,
+    /// Status line and header fields of one response, in bytes.
+    pub max_header_bytes: usize,
+    /// Header fields of one response.
+    pub max_headers: usize,
+    /// The body as received, in bytes.
+    pub max_body_bytes: usize,
+    /// Kept-alive connections that wait for another request, over all hosts. Per host no limit is needed:
+    /// no more can be idle than were ever in use at once.
+    pub idle_connections: usize,
+    /// How long a kept-alive connection may wait.
+    pub idle_timeout: Duration,
+    /// Which addresses may be connected to.
+    pub policy: AddressPolicy,
+    /// A PEM file of root certificates that are trusted beside Mozilla's.
+    pub ca_file: Option<PathBuf>,
+    /// The clock of [`started`](lycosa_url::Response::started) and of all time-outs.
+    pub clock: Clock,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Settings {
+            slots: 128,
+            user_agent: concat!("Lycosa/", env!("CARGO_PKG_VERSION")).to_owned(),
+            connect_timeout: Duration::from_secs(10),
+            read_timeout: Duration::from_secs(30),
+            total_timeout: Duration::from_secs(120),
+            max_header_bytes: 64 << 10,
+            max_headers: 200,
+            max_body_bytes: 10 << 20,
+            idle_connections: 512, // with 128 slots still within the usual limit of 1,024 open files
+            idle_timeout: Duration::from_secs(15), // nginx keeps 75 s, Apache 5 s
+            policy: AddressPolicy::default(),
+            ca_file: None,
+            clock: Clock::start(),
+        }
+    }
+}

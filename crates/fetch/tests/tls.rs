@@ -1,0 +1,162 @@
+//! HTTPS: which certificates are accepted, and what the others are called.
+
+#![allow(clippy::unwrap_used)]
+
+mod support;
+
+use std::io::Write as _;
+use std::net::TcpStream;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use lycosa_fetch::{Fetcher, Settings};
+use lycosa_url::{FailureKind, Request};
+use rcgen::{BasicConstraints, Certificate, CertificateParams, IsCa, Issuer, KeyPair, date_time_ymd};
+use rustls::pki_types::PrivateKeyDer;
+use rustls::{ServerConfig, ServerConnection, StreamOwned};
+use support::*;
+
+/// An authority whose root is in a file.
+struct Authority {
+    issuer: Issuer<'static, KeyPair>,
+    file: PathBuf,
+}
+
+impl Authority {
+    fn new(name: &str) -> Authority {
+        let mut params = CertificateParams::new(Vec::new()).unwrap();
+        params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
+        let key = KeyPair::generate().unwrap();
+        let file = std::env::temp_dir().join(format!("lycosa-{}-{name}.pem", std::process::id()));
+        std::fs::write(&file, params.self_signed(&key).unwrap().pem()).unwrap();
+        Authority { issuer: Issuer::new(params, key), file }
+    }
+
+    /// A certificate for a name; expired or not.
+    fn certify(&self, name: &str, is_expired: bool) -> (Certificate, KeyPair) {
+        let mut params = CertificateParams::new(vec![name.to_owned()]).unwrap();
+        if is_expired {
+            params.not_before = date_time_ymd(2020, 1, 1);
+            params.not_after = date_time_ymd(2021, 1, 1);
+        }
+        let key = KeyPair::generate().unwrap();
+        (params.signed_by(&key, &self.issuer).unwrap(), key)
+    }
+
+    fn settings(&self) -> Settings {
+        Settings { ca_file: Some(self.file.clone()), ..settings() }
+    }
+}
+
+impl Drop for Authority {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_file(&self.file);
+    }
+}
+
+/// A script that speaks TLS with a certificate and answers requests until the replies run out; then it
+/// closes, politely or not.
+fn tls((certificate, key): (Certificate, KeyPair), replies: Vec<Vec<u8>>, is_polite: bool) -> Script {
+    let provider = Arc::new(rustls::crypto::ring::default_provider());
+    let key = PrivateKeyDer::try_from(key.serialize_der()).unwrap();
+    let config = ServerConfig::builder_with_provider(provider)
+        .with_safe_default_protocol_versions()
+        .unwrap()
+        .with_no_client_auth()
+        .with_single_cert(vec![certificate.der().clone()], key)
+        .unwrap();
+    Box::new(move |stream: TcpStream| {
+        let session = ServerConnection::new(Arc::new(config)).unwrap();
+        let mut stream = StreamOwned::new(session, stream);
+        for reply in replies {
+            if read_request(&mut stream).is_none() {
+                return;
+            }
+            let _ = stream.write_all(&reply);
+        }
+        if is_polite {
+            stream.conn.send_close_notify();
+        }
+        let _ = stream.flush();
+    })
+}
+
+fn https(server: &Server, host: &str) -> Request {
+    request(&format!("https://{host}:{}/", server.address.port()), &["127.0.0.1"])
+}
+
+#[test]
+fn a_good_certificate_is_accepted_and_the_connection_kept() {
+    let authority = Authority::new("good");
+    let replies = vec![ok("one"), ok("two")];
+    let server = Server::start(vec![tls(authority.certify("example.com", false), replies, true)]);
+    let fetcher = Fetcher::start(authority.settings()).unwrap();
+    let first = fetch(&fetcher, https(&server, "example.com"));
+    assert!(first.times.tls_us > 0 && first.times.connect_us > 0);
+    assert_eq!(page(first).body, "one");
+    let second = fetch(&fetcher, https(&server, "example.com"));
+    assert_eq!(second.times.tls_us, 0);
+    assert_eq!(page(second).body, "two");
+    assert_eq!(server.connections(), 1);
+}
+
+#[test]
+fn an_address_may_be_the_name() {
+    let authority = Authority::new("address");
+    let server = Server::start(vec![tls(authority.certify("127.0.0.1", false), vec![ok("x")], true)]);
+    assert_eq!(page(fetch_with(authority.settings(), https(&server, "127.0.0.1"))).body, "x");
+}
+
+#[test]
+fn bad_certificates_are_told_from_other_failures() {
+    let (authority, other) = (Authority::new("bad"), Authority::new("other"));
+    let self_signed = {
+        let key = KeyPair::generate().unwrap();
+        let params = CertificateParams::new(vec!["example.com".to_owned()]).unwrap();
+        (params.self_signed(&key).unwrap(), key)
+    };
+    for (what, certificate) in [
+        ("wrong name", authority.certify("example.net", false)),
+        ("expired", authority.certify("example.com", true)),
+        ("unknown authority", other.certify("example.com", false)),
+        ("self-signed", self_signed),
+    ] {
+        let server = Server::start(vec![tls(certificate, vec![ok("x")], true)]);
+        let response = fetch_with(authority.settings(), https(&server, "example.com"));
+        assert_eq!(kind(&response), FailureKind::TlsCertificate, "{what}");
+        assert!(response.address.is_some());
+    }
+}
+
+#[test]
+fn a_server_without_tls_is_no_certificate_failure() {
+    let server = Server::start(vec![Box::new(|mut stream| {
+        let _ = stream.write_all(b"HTTP/1.1 400 Bad Request\r\n\r\n");
+    })]);
+    assert_eq!(kind(&fetch_with(settings(), https(&server, "example.com"))), FailureKind::TlsFailed);
+    let server = Server::start(Vec::new());
+    assert_eq!(kind(&fetch_with(settings(), https(&server, "example.com"))), FailureKind::TlsFailed);
+}
+
+#[test]
+fn a_silent_handshake_is_a_connect_timeout() {
+    let server = Server::start(vec![Box::new(|mut stream| {
+        let _ = std::io::Read::read_to_end(&mut stream, &mut Vec::new());
+    })]);
+    let response = fetch_with(settings(), https(&server, "example.com"));
+    assert_eq!(kind(&response), FailureKind::ConnectTimeout);
+}
+
+#[test]
+fn a_rude_close_ends_a_body_of_unknown_length_only() {
+    let authority = Authority::new("rude");
+    let cut = b"HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nbody".to_vec();
+    for (reply, result) in
+        [(b"HTTP/1.1 200 OK\r\n\r\nbody".to_vec(), Ok("body")), (cut, Err(FailureKind::ConnectionClosed))]
+    {
+        let server = Server::start(vec![tls(authority.certify("example.com", false), vec![reply], false)]);
+        let response = fetch_with(authority.settings(), https(&server, "example.com"));
+        let ended = response.result.as_ref().map(|page| &page.body[..]).map_err(|failure| failure.kind);
+        assert_eq!(ended, result.map(str::as_bytes));
+    }
+}

@@ -1,0 +1,289 @@
+use domain::base::iana::Rcode;
+use domain::base::{Message, MessageBuilder, Name};
+use domain::rdata::A;
+use proptest::prelude::*;
+
+use super::*;
+
+const SECOND: Micros = 1_000_000;
+
+/// A core, a clock that only the test moves, and one socket a server.
+struct Scene {
+    core: Core,
+    now: Micros,
+}
+
+impl Scene {
+    fn new(change: impl FnOnce(&mut Settings)) -> Scene {
+        let servers = vec!["192.0.2.1:53".parse().unwrap(), "192.0.2.2:53".parse().unwrap()];
+        let mut settings = Settings { servers, ..Settings::default() };
+        change(&mut settings);
+        Scene { core: Core::new(settings), now: SECOND }
+    }
+
+    fn submit(&mut self, names: &[&str]) -> usize {
+        self.core.submit(names.iter().map(|name| (*name).into()).collect(), self.now)
+    }
+
+    /// Sends everything that is to be sent; gives socket, server, manner and message.
+    fn sent(&mut self) -> Vec<(SocketId, String, Manner, Vec<u8>)> {
+        let mut sent = Vec::new();
+        while let Some(attempt) = self.core.next_try() {
+            let (server, manner) = (attempt.server, attempt.manner);
+            let SocketAddr::V4(v4) = server else { panic!() };
+            let socket = v4.ip().octets()[3].into();
+            let message = self.core.begin(attempt, socket, self.now).unwrap();
+            sent.push((socket, server.ip().to_string(), manner, message));
+        }
+        sent
+    }
+
+    /// What became of each name.
+    fn answers(&mut self) -> Vec<(String, Result<usize, FailureKind>)> {
+        let answers = self.core.answers.drain(..);
+        let short = |result: Answer| result.map(|list| list.len()).map_err(|failure| failure.kind);
+        answers.map(|answer| (answer.name.to_string(), short(answer.result))).collect()
+    }
+
+    fn wait(&mut self, seconds: u64) {
+        self.now += seconds * SECOND;
+        self.core.expire(self.now);
+    }
+}
+
+/// The reply to a message: a code, and that many addresses.
+fn reply(message: &[u8], rcode: Rcode, addresses: u8) -> Vec<u8> {
+    let query = Message::from_slice(message).unwrap();
+    let name: Name<Vec<u8>> = Name::from_octets(name_in(message)).unwrap();
+    let mut reply = MessageBuilder::new_vec().start_answer(query, rcode).unwrap();
+    for last in 0..addresses {
+        reply.push((&name, 100, A::from_octets(192, 0, 2, last))).unwrap();
+    }
+    reply.finish()
+}
+
+/// The bytes of the question's name.
+fn name_in(message: &[u8]) -> Vec<u8> {
+    let end = message[12..].iter().position(|byte| *byte == 0).unwrap();
+    message[12..=12 + end].to_vec()
+}
+
+fn swap_case(mut message: Vec<u8>) -> Vec<u8> {
+    let end = 12 + name_in(&message).len();
+    for byte in &mut message[12..end] {
+        *byte = if byte.is_ascii_uppercase() { byte.to_ascii_lowercase() } else { byte.to_ascii_uppercase() };
+    }
+    message
+}
+
+#[test]
+fn a_name_is_asked_once_and_answered_once() {
+    let mut scene = Scene::new(|_| ());
+    assert_eq!(scene.submit(&["a.example", "a.example"]), 1);
+    assert_eq!(scene.submit(&["a.example"]), 1);
+    let sent = scene.sent();
+    assert_eq!(sent.len(), 1);
+    scene.core.receive(sent[0].0, &reply(&sent[0].3, Rcode::NOERROR, 2), scene.now + 7);
+    scene.core.receive(sent[0].0, &reply(&sent[0].3, Rcode::NOERROR, 2), scene.now + 8); // a duplicate
+    assert_eq!(scene.core.answers[0].elapsed_us, 7);
+    assert_eq!(scene.answers(), [("a.example".to_owned(), Ok(2))]);
+    assert_eq!(scene.core.statistics.mismatched, 1);
+}
+
+#[test]
+fn the_cache_honours_the_ttl() {
+    let mut scene = Scene::new(|_| ());
+    scene.submit(&["a.example"]);
+    let sent = scene.sent();
+    scene.core.receive(1, &reply(&sent[0].3, Rcode::NOERROR, 1), scene.now);
+    assert_eq!(scene.core.answers[0].expires, scene.now + 100 * SECOND);
+    scene.answers();
+    scene.wait(99);
+    scene.submit(&["a.example"]);
+    assert!(scene.sent().is_empty());
+    assert_eq!(scene.core.answers[0].elapsed_us, 0);
+    assert_eq!(scene.answers().len(), 1);
+    scene.wait(1);
+    scene.submit(&["a.example"]);
+    assert_eq!(scene.sent().len(), 1);
+    assert_eq!(scene.core.statistics.cache_hits, 1);
+}
+
+#[test]
+fn ttls_have_bounds_and_failures_have_their_own() {
+    let expires = |min: u64, max: u64, rcode, addresses| {
+        let mut scene = Scene::new(|settings| {
+            settings.servers.truncate(1);
+            settings.min_ttl = Duration::from_secs(min);
+            settings.max_ttl = Duration::from_secs(max);
+        });
+        scene.submit(&["a.example"]);
+        let sent = scene.sent();
+        scene.core.receive(1, &reply(&sent[0].3, rcode, addresses), scene.now);
+        (scene.core.answers[0].expires - scene.now) / SECOND
+    };
+    assert_eq!(expires(60, 1_000, Rcode::NOERROR, 1), 100);
+    assert_eq!(expires(200, 1_000, Rcode::NOERROR, 1), 200);
+    assert_eq!(expires(10, 50, Rcode::NOERROR, 1), 50);
+    assert_eq!(expires(60, 1_000, Rcode::NXDOMAIN, 0), 300);
+    assert_eq!(expires(60, 1_000, Rcode::NOERROR, 0), 300);
+    assert_eq!(expires(60, 1_000, Rcode::SERVFAIL, 0), 30);
+}
+
+#[test]
+fn an_error_is_tried_on_each_server_once() {
+    let mut scene = Scene::new(|_| ());
+    scene.submit(&["a.example", "b.example"]);
+    for (socket, server, _, message) in scene.sent() {
+        assert_eq!(server, "192.0.2.1");
+        scene.core.receive(socket, &reply(&message, Rcode::SERVFAIL, 0), scene.now);
+    }
+    let second = scene.sent();
+    assert_eq!((second[0].1.as_str(), second[1].1.as_str()), ("192.0.2.2", "192.0.2.2"));
+    scene.core.receive(2, &reply(&second[0].3, Rcode::NOERROR, 1), scene.now);
+    scene.core.receive(2, &reply(&second[1].3, Rcode::REFUSED, 0), scene.now);
+    let failed = Err(FailureKind::NameServerFailure);
+    assert_eq!(scene.answers(), [("a.example".to_owned(), Ok(1)), ("b.example".to_owned(), failed)]);
+}
+
+#[test]
+fn silence_ends_within_the_bound() {
+    let mut scene = Scene::new(|_| ());
+    scene.submit(&["a.example"]);
+    let (mut servers, began) = (Vec::new(), scene.now);
+    while scene.core.answers.is_empty() {
+        servers.extend(scene.sent().into_iter().map(|(_, server, manner, _)| (server, manner)));
+        scene.wait(1);
+        assert!(scene.now - began <= 16 * SECOND);
+    }
+    let asked: Vec<&str> = servers.iter().map(|(server, _)| server.as_str()).collect();
+    assert_eq!(asked, ["192.0.2.1", "192.0.2.2", "192.0.2.1", "192.0.2.2"]);
+    assert_eq!(servers[3].1, Manner::Plain);
+    assert_eq!((scene.now - began) / SECOND, 2 + 2 + 4 + 4);
+    assert_eq!(scene.answers()[0].1, Err(FailureKind::NameTimeout));
+    assert_eq!(scene.core.statistics.timeouts, 4);
+    assert!(!scene.core.is_waiting());
+}
+
+#[test]
+fn a_silent_server_is_no_longer_asked_first() {
+    let mut scene = Scene::new(|_| ());
+    scene.submit(&["a.example"]);
+    scene.sent();
+    scene.wait(2);
+    scene.submit(&["b.example"]);
+    assert!(scene.sent().iter().all(|(_, server, _, _)| server == "192.0.2.2"));
+}
+
+#[test]
+fn truncated_and_changed_case_lead_to_tcp() {
+    let mut scene = Scene::new(|_| ());
+    scene.submit(&["truncated.example", "case.example"]);
+    let sent = scene.sent();
+    let mut truncated = reply(&sent[0].3, Rcode::NOERROR, 0);
+    truncated[2] |= 2;
+    scene.core.receive(1, &truncated, scene.now);
+    scene.core.receive(1, &swap_case(reply(&sent[1].3, Rcode::NOERROR, 1)), scene.now);
+    assert!(scene.core.answers.is_empty());
+    let sent = scene.sent();
+    assert!(sent.iter().all(|(_, server, manner, _)| server == "192.0.2.1" && *manner == Manner::Tcp));
+    for (_, _, _, message) in sent {
+        scene.core.receive(1, &swap_case(reply(&message, Rcode::NOERROR, 1)), scene.now);
+    }
+    assert_eq!(scene.answers().len(), 2);
+    let statistics = scene.core.statistics;
+    assert_eq!((statistics.truncated, statistics.case_mismatched, statistics.retries), (1, 1, 2));
+}
+
+#[test]
+fn a_server_that_does_not_know_edns_is_asked_plainly() {
+    let mut scene = Scene::new(|_| ());
+    scene.submit(&["a.example"]);
+    let sent = scene.sent();
+    scene.core.receive(1, &reply(&sent[0].3, Rcode::FORMERR, 0), scene.now);
+    let sent = scene.sent();
+    assert_eq!((sent[0].1.as_str(), sent[0].2), ("192.0.2.1", Manner::Plain));
+    scene.core.receive(1, &reply(&sent[0].3, Rcode::NOERROR, 1), scene.now);
+    assert_eq!(scene.answers()[0].1, Ok(1));
+}
+
+#[test]
+fn what_fits_no_question_is_ignored() {
+    let mut scene = Scene::new(|_| ());
+    scene.submit(&["a.example"]);
+    let sent = scene.sent();
+    let good = reply(&sent[0].3, Rcode::NOERROR, 1);
+    let mut wrong_number = good.clone();
+    wrong_number[0] ^= 0xff;
+    let mut wrong_name = good.clone();
+    wrong_name[13] = b'b';
+    for message in [&wrong_number[..], &wrong_name, &sent[0].3, b"", b"short"] {
+        scene.core.receive(1, message, scene.now);
+    }
+    scene.core.receive(2, &good, scene.now); // on the other server's socket
+    assert!(scene.core.answers.is_empty());
+    assert_eq!(scene.core.statistics.mismatched, 6);
+    scene.core.receive(1, &good, scene.now);
+    assert_eq!(scene.answers()[0].1, Ok(1));
+}
+
+#[test]
+fn a_failed_socket_moves_its_questions_to_the_next_server() {
+    let mut scene = Scene::new(|_| ());
+    scene.submit(&["a.example", "b.example"]);
+    scene.sent();
+    scene.core.fail(1, "nobody listens", scene.now);
+    assert!(scene.sent().iter().all(|(_, server, _, _)| server == "192.0.2.2"));
+}
+
+#[test]
+fn what_is_over_the_bound_waits() {
+    let mut scene = Scene::new(|settings| settings.in_flight = 2);
+    scene.submit(&["a.example", "b.example", "c.example"]);
+    let sent = scene.sent();
+    assert_eq!(sent.len(), 2);
+    scene.core.receive(1, &reply(&sent[0].3, Rcode::NXDOMAIN, 0), scene.now);
+    assert_eq!(scene.sent().len(), 1);
+}
+
+#[test]
+fn some_names_need_no_question() {
+    let mut scene = Scene::new(|_| ());
+    scene.submit(&["127.0.0.1", "[::1]", "a..b", "localhost"]);
+    assert!(scene.sent().is_empty());
+    let results: Vec<_> = scene.answers().into_iter().map(|(_, result)| result).collect();
+    assert_eq!(results, [Ok(1), Ok(1), Err(FailureKind::NameBad), Ok(1)]);
+}
+
+proptest! {
+    /// Whatever happens to the messages, each name is answered exactly once, and within the bound.
+    #[test]
+    fn every_name_is_answered_once(events in proptest::collection::vec((0..6_u8, any::<u8>()), 0..60)) {
+        let mut scene = Scene::new(|settings| settings.in_flight = 3);
+        let names = ["a.example", "b.example", "c.example", "d.example", "e.example"];
+        scene.submit(&names);
+        let mut sent = Vec::new();
+        for (event, which) in events {
+            sent.extend(scene.sent());
+            let picked = sent.get(usize::from(which) % sent.len().max(1)).cloned();
+            let Some((socket, _, _, message)) = picked else { continue };
+            let now = scene.now;
+            match event {
+                0 => scene.core.receive(socket, &reply(&message, Rcode::NOERROR, 1), now),
+                1 => scene.core.receive(socket, &reply(&message, Rcode::SERVFAIL, 0), now),
+                2 => scene.core.receive(socket, &swap_case(reply(&message, Rcode::NOERROR, 1)), now),
+                3 => scene.core.receive(socket, &message, now),
+                4 => scene.core.fail(socket, "gone", now),
+                _ => scene.wait(1),
+            }
+        }
+        for _ in 0..3 * 16 {
+            scene.sent();
+            scene.wait(1);
+        }
+        let mut answered: Vec<String> = scene.answers().into_iter().map(|(name, _)| name).collect();
+        answered.sort();
+        prop_assert_eq!(answered, names);
+        prop_assert!(!scene.core.is_waiting() && scene.core.lookups.is_empty() && scene.core.active == 0);
+    }
+}

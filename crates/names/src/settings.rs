@@ -1,0 +1,127 @@
+//! What one client is told, and what it tells.
+
+use std::io;
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::time::Duration;
+
+use lycosa_url::Clock;
+
+/// Servers and limits of a [`Client`](crate::Client).
+#[derive(Clone, Debug)]
+pub struct Settings {
+    /// The resolvers to ask, the preferred one first; at least one.
+    pub servers: Vec<SocketAddr>,
+    /// For one try; later rounds over the servers get twice as long.
+    pub timeout: Duration,
+    /// Tries for one question, over all servers.
+    pub attempts: u32,
+    /// Names that are asked for at the same time; the others wait inside.
+    pub in_flight: usize,
+    /// Names in the cache.
+    pub capacity: usize,
+    /// The shortest that an answer is held, whatever its TTL.
+    pub min_ttl: Duration,
+    /// The longest that an answer is held, whatever its TTL.
+    pub max_ttl: Duration,
+    /// How long "there is no such name" and "it has no address" are held.
+    pub negative_ttl: Duration,
+    /// How long a server's failure or silence is held.
+    pub failure_ttl: Duration,
+    /// Which addresses are asked for.
+    pub families: Families,
+    /// The time.
+    pub clock: Clock,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Settings {
+            servers: Vec::new(),
+            timeout: Duration::from_secs(2),
+            attempts: 4,
+            in_flight: 1_000,
+            capacity: 200_000,
+            min_ttl: Duration::from_secs(60),
+            max_ttl: Duration::from_secs(86_400),
+            negative_ttl: Duration::from_secs(300),
+            failure_ttl: Duration::from_secs(30), // RFC 9520 section 3.2: at least 1 s, at most 5 min
+            families: Families::V4,
+            clock: Clock::start(),
+        }
+    }
+}
+
+/// Which addresses of a name are asked for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Families {
+    /// IPv4 only.
+    #[default]
+    V4,
+    /// IPv6 only.
+    V6,
+    /// Both at the same time; IPv4 addresses come first.
+    Both,
+}
+
+/// Counts since the start.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Statistics {
+    /// Questions sent, repeated ones included.
+    pub questions: u64,
+    /// Acceptable replies received.
+    pub answers: u64,
+    /// Names answered from the cache.
+    pub cache_hits: u64,
+    /// Names that were being asked for already.
+    pub coalesced: u64,
+    /// Questions sent again, to the next server or in another manner.
+    pub retries: u64,
+    /// Tries that nobody answered in time.
+    pub timeouts: u64,
+    /// Datagrams that fit no question and were ignored.
+    pub mismatched: u64,
+    /// Datagrams that fit a question but for the case of its letters; asked again over TCP.
+    pub case_mismatched: u64,
+    /// Truncated replies; asked again over TCP.
+    pub truncated: u64,
+    /// Names answered with a failure, from the cache or not.
+    pub failures: u64,
+}
+
+/// The resolvers that `/etc/resolv.conf` names; 127.0.0.1 where it names none or does not exist, as in libc.
+pub fn system_servers() -> io::Result<Vec<SocketAddr>> {
+    match std::fs::read_to_string("/etc/resolv.conf") {
+        Ok(text) => Ok(servers_in(&text)),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(servers_in("")),
+        Err(error) => Err(io::Error::new(error.kind(), format!("/etc/resolv.conf: {error}"))),
+    }
+}
+
+/// The `nameserver` lines of a resolv.conf (resolv.conf(5)); lines without a usable address are skipped.
+fn servers_in(text: &str) -> Vec<SocketAddr> {
+    let address = |line: &str| {
+        let mut words = line.split_ascii_whitespace();
+        let word = words.next().filter(|word| *word == "nameserver").and(words.next())?;
+        word.parse::<IpAddr>().ok()
+    };
+    let mut servers: Vec<SocketAddr> =
+        text.lines().filter_map(address).map(|address| SocketAddr::new(address, 53)).collect();
+    if servers.is_empty() {
+        servers.push(SocketAddr::new(Ipv4Addr::LOCALHOST.into(), 53));
+    }
+    servers
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn resolv_conf_is_read_as_libc_does() {
+        let text =
+            "# c\nsearch example.com\nnameserver 192.0.2.1\n nameserver\t2001:db8::1 # x\nnameserver x\n";
+        let servers: Vec<String> = servers_in(text).iter().map(ToString::to_string).collect();
+        assert_eq!(servers, ["192.0.2.1:53", "[2001:db8::1]:53"]);
+        assert_eq!(servers_in("")[0].to_string(), "127.0.0.1:53");
+    }
+}

@@ -1,0 +1,245 @@
+//! Messages on the wire: the only place that knows the `domain` crate.
+
+use std::net::IpAddr;
+
+use domain::base::iana::{Opcode, Rcode, Rtype};
+use domain::base::wire::ParseError;
+use domain::base::{Message, MessageBuilder, Name, ParsedName};
+use domain::rdata::{A, Aaaa, Cname};
+
+use crate::dice::Dice;
+use crate::lookup::Found;
+
+/// Bytes of a message's header.
+const HEADER: usize = 12;
+
+/// The largest datagram asked for: not fragmented on any path (DNS flag day 2020).
+pub(crate) const PAYLOAD: u16 = 1232;
+
+/// The longest chain of aliases that is followed; Unbound follows 11.
+const MAX_CHAIN: usize = 10;
+
+/// What is asked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Kind {
+    /// IPv4 addresses.
+    A,
+    /// IPv6 addresses.
+    Aaaa,
+}
+
+impl Kind {
+    /// The record type.
+    fn rtype(self) -> Rtype {
+        match self {
+            Kind::A => Rtype::A,
+            Kind::Aaaa => Rtype::AAAA,
+        }
+    }
+}
+
+/// How a question is asked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Manner {
+    /// A datagram with EDNS0 and letters of random case, which the reply must repeat (draft-vixie-dnsext-dns0x20).
+    Full,
+    /// A datagram as in 1987, for servers that do not bear the above.
+    Plain,
+    /// Over TCP: no forged reply can come, so the case of letters does not matter.
+    Tcp,
+}
+
+/// A message with one question.
+#[derive(Clone, Debug)]
+pub(crate) struct Query {
+    /// The message.
+    pub(crate) bytes: Vec<u8>,
+    /// Where the question ends.
+    end: usize,
+}
+
+/// Makes a question; nothing when the name does not fit the wire.
+pub(crate) fn query(name: &str, kind: Kind, id: u16, manner: Manner, dice: &mut Dice) -> Option<Query> {
+    let wire = wire_name(name, (manner == Manner::Full).then_some(dice))?;
+    let name = Name::from_octets(wire).ok()?;
+    let mut message = MessageBuilder::from_target(Vec::with_capacity(HEADER + 300)).ok()?;
+    message.header_mut().set_id(id);
+    message.header_mut().set_rd(true);
+    let mut message = message.question();
+    message.push((&name, kind.rtype())).ok()?;
+    let end = message.as_slice().len();
+    if manner == Manner::Plain {
+        return Some(Query { bytes: message.finish(), end });
+    }
+    let mut message = message.additional();
+    message
+        .opt(|opt| {
+            opt.set_udp_payload_size(PAYLOAD);
+            Ok(())
+        })
+        .ok()?;
+    Some(Query { bytes: message.finish(), end })
+}
+
+/// The labels of a checked name, its letters in lower or in random case.
+fn wire_name(name: &str, dice: Option<&mut Dice>) -> Option<Vec<u8>> {
+    let mut wire = Vec::with_capacity(name.len() + 2);
+    for label in name.split('.') {
+        wire.push(u8::try_from(label.len()).ok()?);
+        wire.extend(label.bytes().map(|byte| byte.to_ascii_lowercase()));
+    }
+    wire.push(0);
+    if let Some(dice) = dice {
+        let mut coins = 0;
+        for (place, byte) in wire.iter_mut().enumerate() {
+            if place % 64 == 0 {
+                coins = dice.throw();
+            }
+            // Bytes that count a label are below 64, so never letters.
+            if byte.is_ascii_lowercase() && coins >> (place % 64) & 1 == 1 {
+                *byte = byte.to_ascii_uppercase();
+            }
+        }
+    }
+    Some(wire)
+}
+
+/// The number of a message; nothing when it is too short for one.
+pub(crate) fn id(message: &[u8]) -> Option<u16> {
+    (message.len() >= HEADER).then(|| u16::from_be_bytes([message[0], message[1]]))
+}
+
+/// Whether a message is the reply to a query.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Fit {
+    /// It is.
+    Exact,
+    /// But for the case of letters.
+    OtherCase,
+    /// It is not.
+    No,
+}
+
+/// Compares number, kind and whole question (RFC 5452 section 9.1).
+pub(crate) fn fit(message: &[u8], query: &Query) -> Fit {
+    let Ok(parsed) = Message::from_slice(message) else { return Fit::No };
+    let header = parsed.header();
+    let asked = &query.bytes[..query.end];
+    if !header.qr()
+        || header.opcode() != Opcode::QUERY
+        || parsed.header_counts().qdcount() != 1
+        || message[..2] != asked[..2]
+    {
+        return Fit::No;
+    }
+    let (Some(question), asked) = (message.get(HEADER..query.end), &asked[HEADER..]) else { return Fit::No };
+    if question == asked {
+        Fit::Exact
+    } else if question.eq_ignore_ascii_case(asked) {
+        Fit::OtherCase
+    } else {
+        Fit::No
+    }
+}
+
+/// What a reply says.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Reply {
+    /// The addresses.
+    Addresses(Found),
+    /// There is no such name.
+    NotFound,
+    /// The name has no address of this kind.
+    NoData,
+    /// The reply did not fit the datagram.
+    Truncated,
+    /// The server does not understand the question, perhaps because of EDNS (RFC 6891 section 7).
+    Misunderstood(String),
+    /// The server cannot or will not answer, or answers nonsense.
+    Failed(String),
+}
+
+/// Reads a reply that fits its query.
+pub(crate) fn read(message: &[u8], kind: Kind) -> Reply {
+    let Ok(parsed) = Message::from_slice(message) else { return Reply::Failed("too short".to_owned()) };
+    if parsed.header().tc() {
+        return Reply::Truncated;
+    }
+    match parsed.header().rcode() {
+        Rcode::NOERROR => match addresses(parsed, kind) {
+            Ok(reply) => reply,
+            Err(_) => Reply::Failed("malformed reply".to_owned()),
+        },
+        Rcode::NXDOMAIN => Reply::NotFound,
+        rcode @ (Rcode::FORMERR | Rcode::NOTIMP) => Reply::Misunderstood(rcode.to_string()),
+        rcode => Reply::Failed(rcode.to_string()),
+    }
+}
+
+/// A record that may matter.
+struct Record<'a> {
+    owner: ParsedName<&'a [u8]>,
+    ttl: u32,
+    data: Data<'a>,
+}
+
+/// What it says.
+enum Data<'a> {
+    Alias(ParsedName<&'a [u8]>),
+    Address(IpAddr),
+}
+
+/// The addresses that follow from the question: through aliases, and nothing else that the server adds.
+fn addresses(message: &Message<[u8]>, kind: Kind) -> Result<Reply, ParseError> {
+    let records = records(message, kind)?;
+    let mut name = message.sole_question()?.into_qname();
+    let mut ttl = u32::MAX;
+    for _ in 0..=MAX_CHAIN {
+        let (mut addresses, mut alias) = (Vec::new(), None);
+        for record in records.iter().filter(|record| record.owner == name) {
+            match &record.data {
+                Data::Address(address) => {
+                    ttl = ttl.min(record.ttl);
+                    addresses.push(*address);
+                }
+                Data::Alias(target) => alias = Some((*target, record.ttl)),
+            }
+        }
+        match alias {
+            _ if !addresses.is_empty() => return Ok(Reply::Addresses(Found { addresses, ttl })),
+            Some((target, seconds)) => (name, ttl) = (target, ttl.min(seconds)),
+            None => return Ok(Reply::NoData),
+        }
+    }
+    Ok(Reply::Failed(format!("more than {MAX_CHAIN} aliases, or a loop of them")))
+}
+
+/// The aliases and addresses of the answer section.
+fn records(message: &Message<[u8]>, kind: Kind) -> Result<Vec<Record<'_>>, ParseError> {
+    let mut records = Vec::new();
+    for parsed in message.answer()? {
+        let parsed = parsed?;
+        let data = match (parsed.rtype(), kind) {
+            (Rtype::CNAME, _) => {
+                parsed.to_record::<Cname<_>>()?.map(|record| Data::Alias(*record.data().cname()))
+            }
+            (Rtype::A, Kind::A) => {
+                parsed.to_record::<A>()?.map(|record| Data::Address(record.data().addr().into()))
+            }
+            (Rtype::AAAA, Kind::Aaaa) => {
+                parsed.to_record::<Aaaa>()?.map(|record| Data::Address(record.data().addr().into()))
+            }
+            _ => None,
+        };
+        let ttl = match parsed.ttl().as_secs() {
+            ttl if ttl >> 31 == 1 => 0, // RFC 2181 section 8
+            ttl => ttl,
+        };
+        records.extend(data.map(|data| Record { owner: parsed.owner(), ttl, data }));
+    }
+    Ok(records)
+}
+
+#[cfg(test)]
+#[path = "wire_tests.rs"]
+mod tests;

@@ -1,0 +1,152 @@
+use proptest::prelude::*;
+
+use super::*;
+
+/// A reply to a query: the answer section is given as (owner, TTL, record data).
+fn reply(query: &Query, rcode: Rcode, records: &[(&str, u32, &str)]) -> Vec<u8> {
+    let query = Message::from_slice(&query.bytes).unwrap();
+    let mut message = MessageBuilder::new_vec().start_answer(query, rcode).unwrap();
+    for (owner, ttl, data) in records {
+        let owner: Name<Vec<u8>> = owner.parse().unwrap();
+        match data.parse::<IpAddr>() {
+            Ok(IpAddr::V4(address)) => message.push((owner, *ttl, A::new(address))).unwrap(),
+            Ok(IpAddr::V6(address)) => message.push((owner, *ttl, Aaaa::new(address))).unwrap(),
+            Err(_) => {
+                message.push((owner, *ttl, Cname::new(data.parse::<Name<Vec<u8>>>().unwrap()))).unwrap()
+            }
+        }
+    }
+    message.finish()
+}
+
+fn asked(manner: Manner) -> Query {
+    query("www.Example.com", Kind::A, 7, manner, &mut Dice::default()).unwrap()
+}
+
+fn answer(records: &[(&str, u32, &str)]) -> Reply {
+    read(&reply(&asked(Manner::Full), Rcode::NOERROR, records), Kind::A)
+}
+
+fn found(addresses: &[&str], ttl: u32) -> Reply {
+    Reply::Addresses(Found { addresses: addresses.iter().map(|text| text.parse().unwrap()).collect(), ttl })
+}
+
+#[test]
+fn queries_are_as_resolvers_expect_them() {
+    let plain = asked(Manner::Plain).bytes;
+    assert_eq!(plain[..12], [0, 7, 1, 0, 0, 1, 0, 0, 0, 0, 0, 0]);
+    assert_eq!(plain[12..], *b"\x03www\x07example\x03com\0\0\x01\0\x01");
+    let full = asked(Manner::Full).bytes;
+    assert_eq!(full[12..plain.len()].to_ascii_lowercase(), plain[12..]);
+    assert_eq!(full[plain.len()..], [0, 0, 41, 0x04, 0xd0, 0, 0, 0, 0, 0, 0]); // OPT, 1232
+    let long = "a".repeat(63) + "." + &"b".repeat(63) + "." + &"c".repeat(63) + "." + &"d".repeat(61);
+    assert!(query(&long, Kind::Aaaa, 0, Manner::Full, &mut Dice::default()).is_some());
+    assert!(query(&"a.".repeat(140), Kind::A, 0, Manner::Full, &mut Dice::default()).is_none());
+}
+
+#[test]
+fn the_case_of_letters_is_random() {
+    let mut dice = Dice::default();
+    let mut names: Vec<Vec<u8>> = (0..20)
+        .map(|_| query("averylongname.example", Kind::A, 7, Manner::Full, &mut dice).unwrap().bytes)
+        .collect();
+    names.sort();
+    names.dedup();
+    assert!(names.len() > 15);
+}
+
+#[test]
+fn only_the_reply_to_the_whole_question_fits() {
+    let query = asked(Manner::Full);
+    let good = reply(&query, Rcode::NOERROR, &[]);
+    assert_eq!(fit(&good, &query), Fit::Exact);
+    let with = |place: usize, flip: u8| {
+        let mut bytes = good.clone();
+        bytes[place] ^= flip;
+        fit(&bytes, &query)
+    };
+    assert_eq!(with(1, 1), Fit::No, "another number");
+    assert_eq!(with(2, 0x80), Fit::No, "a query");
+    assert_eq!(with(2, 0x08), Fit::No, "another opcode");
+    assert_eq!(with(5, 2), Fit::No, "several questions");
+    assert_eq!(with(14, 0x20), Fit::OtherCase);
+    assert_eq!(with(14, 0x01), Fit::No, "another name");
+    let end = query.end;
+    assert_eq!(with(end - 3, 28), Fit::No, "another type");
+    assert_eq!(with(end - 1, 2), Fit::No, "another class");
+    assert_eq!(fit(&good[..end - 1], &query), Fit::No, "cut off");
+}
+
+#[test]
+fn aliases_lead_to_addresses() {
+    assert_eq!(
+        answer(&[("www.example.com", 60, "192.0.2.1"), ("WWW.example.COM", 30, "192.0.2.2")]),
+        found(&["192.0.2.1", "192.0.2.2"], 30)
+    );
+    let chain =
+        [("b.example", 20, "192.0.2.1"), ("www.example.com", 9, "a.example"), ("A.example", 5, "b.EXAMPLE")];
+    assert_eq!(answer(&chain), found(&["192.0.2.1"], 5));
+    assert_eq!(answer(&[("www.example.com", 0x8000_0000, "192.0.2.1")]), found(&["192.0.2.1"], 0));
+}
+
+#[test]
+fn only_what_follows_from_the_question_counts() {
+    assert_eq!(answer(&[]), Reply::NoData);
+    assert_eq!(answer(&[("other.example", 60, "192.0.2.1")]), Reply::NoData);
+    assert_eq!(answer(&[("www.example.com", 60, "2001:db8::1")]), Reply::NoData);
+    assert_eq!(
+        answer(&[("www.example.com", 60, "a.example"), ("b.example", 60, "192.0.2.1")]),
+        Reply::NoData
+    );
+}
+
+#[test]
+fn chains_and_loops_end() {
+    let looped = [("www.example.com", 60, "a.example"), ("a.example", 60, "www.example.com")];
+    assert!(matches!(answer(&looped), Reply::Failed(_)));
+    let names: Vec<String> = (0..12).map(|n| format!("n{n}.example")).collect();
+    let chain = |length: usize| {
+        let mut records = vec![("www.example.com", 60, names[0].as_str())];
+        records.extend((1..length).map(|n| (names[n - 1].as_str(), 60, names[n].as_str())));
+        records.push((&names[length - 1], 60, "192.0.2.1"));
+        answer(&records)
+    };
+    assert_eq!(chain(MAX_CHAIN), found(&["192.0.2.1"], 60));
+    assert!(matches!(chain(MAX_CHAIN + 1), Reply::Failed(_)));
+}
+
+#[test]
+fn response_codes_have_their_meaning() {
+    let read = |rcode| read(&reply(&asked(Manner::Full), rcode, &[]), Kind::A);
+    assert_eq!(read(Rcode::NXDOMAIN), Reply::NotFound);
+    assert!(matches!(read(Rcode::FORMERR), Reply::Misunderstood(_)));
+    for rcode in [Rcode::SERVFAIL, Rcode::REFUSED, Rcode::NOTAUTH] {
+        assert!(matches!(read(rcode), Reply::Failed(_)), "{rcode}");
+    }
+    let mut truncated = reply(&asked(Manner::Full), Rcode::NOERROR, &[]);
+    truncated[2] |= 2;
+    assert_eq!(super::read(&truncated, Kind::A), Reply::Truncated);
+}
+
+proptest! {
+    #[test]
+    fn any_bytes_are_read(bytes in proptest::collection::vec(any::<u8>(), 0..600)) {
+        let _ = (id(&bytes), fit(&bytes, &asked(Manner::Full)), read(&bytes, Kind::A), read(&bytes, Kind::Aaaa));
+    }
+
+    #[test]
+    fn damaged_replies_are_read(
+        damage in proptest::collection::vec((0..200_usize, any::<u8>()), 0..6),
+        length in 0..200_usize,
+    ) {
+        let records = [("www.example.com", 9, "a.example"), ("a.example", 5, "192.0.2.1")];
+        let mut bytes = reply(&asked(Manner::Full), Rcode::NOERROR, &records);
+        for (place, value) in damage {
+            if let Some(byte) = bytes.get_mut(place) {
+                *byte = value;
+            }
+        }
+        bytes.truncate(length);
+        let _ = (fit(&bytes, &asked(Manner::Full)), read(&bytes, Kind::A), read(&bytes, Kind::Aaaa));
+    }
+}

@@ -1,0 +1,100 @@
+//! The frontier.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex};
+
+use lycosa_frontier::State;
+use lycosa_url::{Clock, CrawlUrl};
+use pyo3::prelude::*;
+
+use crate::batch::{Pages, Requests};
+use crate::errors::{lock, setting};
+use crate::job::Job;
+use crate::names::{Names, Resolver};
+
+/// The longest that a caller should wait for outcomes before it asks again, in seconds: outcomes are at
+/// most 50 ms late by contract.
+const LONGEST_WAIT: f64 = 0.05;
+
+/// The same while names are being resolved: their answers wake nobody.
+const WAIT_FOR_NAMES: f64 = 0.005;
+
+/// Which URL next.
+#[pyclass(frozen, module = "lycosa._core")]
+pub(crate) struct Frontier {
+    frontier: Mutex<lycosa_frontier::Frontier<Resolver>>,
+    clock: Clock,
+}
+
+#[pymethods]
+impl Frontier {
+    #[new]
+    fn new(job: Job, names: &Names) -> PyResult<Self> {
+        let frontier = lycosa_frontier::Frontier::new(job.frontier()?, names.resolver());
+        Ok(Frontier { frontier: Mutex::new(frontier), clock: Clock::start() })
+    }
+
+    /// Accepts seeds; gives how many were new.
+    fn add(&self, py: Python<'_>, seeds: Vec<String>) -> PyResult<usize> {
+        let parse = |seed: &String| CrawlUrl::parse(seed).map_err(|bad| setting("seed", seed, bad.allowed()));
+        let urls = seeds.iter().map(parse).collect::<PyResult<Vec<_>>>()?;
+        Ok(py.detach(|| lock(&self.frontier).add(&urls, self.clock.now())))
+    }
+
+    /// Gives at most `max` requests that may start now, each on lease.
+    fn take(&self, py: Python<'_>, max: usize) -> Requests {
+        py.detach(|| Requests::new(lock(&self.frontier).take(max, self.clock.now())))
+    }
+
+    /// Decides which outcomes are their URL's last, and adds those that the frontier settled itself.
+    fn judge(&self, py: Python<'_>, pages: &Pages) {
+        py.detach(|| {
+            pages.with(|pages| {
+                let mut frontier = lock(&self.frontier);
+                frontier.judge(pages.iter_mut().filter_map(Arc::get_mut));
+                pages.extend(frontier.settled().into_iter().map(Arc::new));
+            });
+        });
+    }
+
+    /// Confirms judged outcomes: leases end, links are admitted.
+    fn done(&self, py: Python<'_>, pages: &Pages) {
+        py.detach(|| {
+            pages.with(|pages| lock(&self.frontier).done(pages.iter().map(AsRef::as_ref), self.clock.now()));
+        });
+    }
+
+    /// Whether the crawl has ended.
+    fn idle(&self) -> bool {
+        lock(&self.frontier).idle()
+    }
+
+    /// How long outcomes may be waited for before there may be something to take, in seconds.
+    fn wait(&self) -> f64 {
+        let frontier = lock(&self.frontier);
+        let longest = if frontier.counts().unresolved > 0 { WAIT_FOR_NAMES } else { LONGEST_WAIT };
+        let due = frontier.due_at().map(|due| due.saturating_sub(self.clock.now()) as f64 / 1e6);
+        due.map_or(longest, |due| due.min(longest))
+    }
+
+    /// Numbers for progress and reports.
+    fn counts(&self) -> HashMap<&'static str, u64> {
+        let counts = lock(&self.frontier).counts();
+        HashMap::from([
+            ("known", counts.known),
+            ("waiting", counts.tally.count(State::Waiting)),
+            ("leased", counts.tally.count(State::Leased)),
+            ("done", counts.tally.count(State::Done)),
+            ("failed", counts.tally.count(State::Failed)),
+            ("refused", counts.tally.count(State::Refused)),
+            ("pages", counts.pages),
+            ("hosts", counts.hosts),
+            ("unresolved", counts.unresolved),
+            ("late", counts.late),
+            ("links_known", counts.refused.known),
+            ("links_out_of_scope", counts.refused.scope),
+            ("links_too_deep", counts.refused.depth),
+            ("links_nofollow", counts.refused.nofollow),
+        ])
+    }
+}

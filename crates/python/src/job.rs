@@ -1,0 +1,215 @@
+//! A job's settings as the stages' own: the one place where the two meet.
+//!
+//! The attributes read here are those of the models in `python/lycosa/job.py`, which has checked them.
+
+use std::net::{IpAddr, SocketAddr};
+use std::path::PathBuf;
+use std::time::Duration;
+
+use lycosa_frontier::Scope;
+use lycosa_names::Families;
+use lycosa_url::{AddressPolicy, Clock, Network};
+use pyo3::prelude::*;
+
+use crate::errors::{setting, system};
+
+/// Time-outs are not scaled below this: they guard against silence on real sockets, where a busy machine
+/// is silent for a while too.
+const SHORTEST_TIMEOUT: f64 = 1.0;
+
+/// The settings that the core knows.
+#[derive(FromPyObject)]
+pub(crate) struct Job {
+    scope: String,
+    max_pages: Option<u64>,
+    max_depth: Option<u32>,
+    speed: f64,
+    user_agent: String,
+    allow_addresses: Vec<String>,
+    names: NamesSettings,
+    politeness: Politeness,
+    fetch: FetchSettings,
+    parse: ParseSettings,
+}
+
+/// `[names]`.
+#[derive(FromPyObject)]
+struct NamesSettings {
+    resolvers: Vec<String>,
+    timeout: f64,
+    attempts: u32,
+    in_flight: usize,
+    families: String,
+    min_ttl: f64,
+    max_ttl: f64,
+    capacity: usize,
+}
+
+/// `[politeness]`.
+#[derive(FromPyObject)]
+struct Politeness {
+    robots: bool,
+    robots_ttl: f64,
+    host_interval: f64,
+    address_interval: f64,
+    host_concurrency: u32,
+    address_concurrency: u32,
+    max_crawl_delay: f64,
+    retries: u32,
+    retry_delay: f64,
+    max_redirects: usize,
+}
+
+/// `[fetch]`.
+#[derive(FromPyObject)]
+struct FetchSettings {
+    slots: usize,
+    connect_timeout: f64,
+    read_timeout: f64,
+    total_timeout: f64,
+    max_header_bytes: usize,
+    max_body_bytes: usize,
+    ca_file: Option<PathBuf>,
+}
+
+/// `[parse]`.
+#[derive(FromPyObject)]
+struct ParseSettings {
+    threads: usize,
+    max_links: usize,
+    max_decoded_bytes: usize,
+}
+
+impl Job {
+    /// Settings of the frontier.
+    pub(crate) fn frontier(&self) -> PyResult<lycosa_frontier::Settings> {
+        let politeness = &self.politeness;
+        let scope = match self.scope.as_str() {
+            "host" => Scope::Host,
+            "domain" => Scope::Domain,
+            "any" => Scope::Any,
+            other => return Err(setting("scope", other, "host, domain or any")),
+        };
+        Ok(lycosa_frontier::Settings {
+            scope,
+            max_pages: self.max_pages,
+            max_depth: self.max_depth,
+            max_redirects: politeness.max_redirects,
+            retries: politeness.retries,
+            retry_delay: seconds(politeness.retry_delay),
+            host_interval: seconds(politeness.host_interval),
+            address_interval: seconds(politeness.address_interval),
+            host_concurrency: politeness.host_concurrency,
+            address_concurrency: politeness.address_concurrency,
+            robots: politeness.robots,
+            robots_agent: product(&self.user_agent).to_owned(),
+            robots_ttl: seconds(politeness.robots_ttl),
+            max_crawl_delay: seconds(politeness.max_crawl_delay),
+            // Fetch answers within its total time-out; twice that, and it never will.
+            lease: seconds(self.fetch.total_timeout * 2.0 + 60.0),
+            speed: self.speed,
+            addresses: self.addresses()?,
+        })
+    }
+
+    /// Settings of the DNS client.
+    pub(crate) fn names(&self, clock: Clock) -> PyResult<lycosa_names::Settings> {
+        let names = &self.names;
+        let families = match names.families.as_str() {
+            "v4" => Families::V4,
+            "v6" => Families::V6,
+            "both" => Families::Both,
+            other => return Err(setting("names.families", other, "v4, v6 or both")),
+        };
+        let servers = if names.resolvers.is_empty() {
+            lycosa_names::system_servers().map_err(|error| system("the system's resolvers", &error))?
+        } else {
+            names.resolvers.iter().map(|text| server(text)).collect::<PyResult<_>>()?
+        };
+        Ok(lycosa_names::Settings {
+            servers,
+            timeout: self.timeout(names.timeout),
+            attempts: names.attempts,
+            in_flight: names.in_flight,
+            capacity: names.capacity,
+            min_ttl: seconds(names.min_ttl / self.speed),
+            max_ttl: seconds(names.max_ttl / self.speed),
+            families,
+            clock,
+            ..lycosa_names::Settings::default()
+        })
+    }
+
+    /// Settings of fetch.
+    pub(crate) fn fetch(&self, clock: Clock) -> PyResult<lycosa_fetch::Settings> {
+        let fetch = &self.fetch;
+        Ok(lycosa_fetch::Settings {
+            slots: fetch.slots,
+            user_agent: self.user_agent.clone(),
+            connect_timeout: self.timeout(fetch.connect_timeout),
+            read_timeout: self.timeout(fetch.read_timeout),
+            total_timeout: self.timeout(fetch.total_timeout),
+            max_header_bytes: fetch.max_header_bytes,
+            max_body_bytes: fetch.max_body_bytes,
+            policy: self.addresses()?,
+            ca_file: fetch.ca_file.clone(),
+            clock,
+            ..lycosa_fetch::Settings::default()
+        })
+    }
+
+    /// Limits of parse.
+    pub(crate) fn parse_limits(&self) -> lycosa_parse::Limits {
+        lycosa_parse::Limits { links: self.parse.max_links, ..lycosa_parse::Limits::default() }
+    }
+
+    /// Bytes of a decoded body, at most.
+    pub(crate) fn max_decoded_bytes(&self) -> usize {
+        self.parse.max_decoded_bytes
+    }
+
+    /// Threads that parse; 0 means one a core.
+    pub(crate) fn parse_threads(&self) -> usize {
+        match self.parse.threads {
+            0 => std::thread::available_parallelism().map_or(1, usize::from),
+            threads => threads,
+        }
+    }
+
+    /// Which addresses may be spoken to.
+    fn addresses(&self) -> PyResult<AddressPolicy> {
+        let network = |text: &String| {
+            text.parse::<Network>().map_err(|allowed| setting("allow_addresses", text, allowed))
+        };
+        Ok(AddressPolicy::new(self.allow_addresses.iter().map(network).collect::<PyResult<_>>()?))
+    }
+
+    /// A time-out in scaled time.
+    fn timeout(&self, timeout: f64) -> Duration {
+        seconds((timeout / self.speed).max(timeout.min(SHORTEST_TIMEOUT)))
+    }
+}
+
+/// A duration; what is no duration is none.
+pub(crate) fn seconds(seconds: f64) -> Duration {
+    Duration::try_from_secs_f64(seconds).unwrap_or_default()
+}
+
+/// The product token that robots.txt knows a crawler by (RFC 9309 section 2.2.1).
+fn product(user_agent: &str) -> &str {
+    let end = user_agent.find(|c: char| !(c.is_ascii_alphabetic() || matches!(c, '-' | '_')));
+    &user_agent[..end.unwrap_or(user_agent.len())]
+}
+
+/// A resolver's address, with or without a port.
+pub(crate) fn server(text: &str) -> PyResult<SocketAddr> {
+    let with_port = text.parse::<SocketAddr>().ok();
+    let bare = text.trim_start_matches('[').trim_end_matches(']').parse::<IpAddr>().ok();
+    with_port.or(bare.map(|address| SocketAddr::new(address, 53))).ok_or_else(|| {
+        setting(
+            "names.resolvers",
+            text,
+            "an address, with or without port: 192.0.2.1, 192.0.2.1:53, [2001:db8::1]:53",
+        )
+    })
+}

@@ -1,0 +1,151 @@
+//! The binding of the simulated Internet: conversions and one call each. Python's side is `lycosa.simnet`.
+
+use std::path::Path;
+
+use lycosa_simnet::{Error, Params};
+use pyo3::exceptions::{PyOSError, PyRuntimeError};
+use pyo3::prelude::*;
+
+/// Adds what this file defines to the module.
+pub(crate) fn register(m: &Bound<'_, PyModule>) -> PyResult<()> {
+    m.add_class::<Simnet>()?;
+    m.add_function(wrap_pyfunction!(enter_private_namespaces, m)?)
+}
+
+/// A simulated Internet: started by `start`, ended by `stop`; the ledger can be read until the object is gone.
+#[pyclass(module = "lycosa._core")]
+struct Simnet {
+    /// Checked when the object was made.
+    params: Params,
+    /// There once it was started.
+    net: Option<lycosa_simnet::Simnet>,
+}
+
+#[pymethods]
+impl Simnet {
+    /// Checks the parameters; nothing is opened yet.
+    #[new]
+    #[pyo3(signature = (
+        *, hosts = 200, pages = 20, seed = 1, profile = "lan".to_owned(), speed = 1.0, http_port = 0, dns_port = 0,
+        host_interval = 1.0, address_interval = 0.25, threads = 1, agent = "*".to_owned()
+    ))]
+    // Keyword arguments only: their number harms nobody.
+    #[allow(clippy::too_many_arguments)]
+    fn new(
+        py: Python<'_>,
+        hosts: u32,
+        pages: u32,
+        seed: u64,
+        profile: String,
+        speed: f64,
+        http_port: u16,
+        dns_port: u16,
+        host_interval: f64,
+        address_interval: f64,
+        threads: u32,
+        agent: String,
+    ) -> PyResult<Self> {
+        let params = Params {
+            hosts,
+            pages,
+            seed,
+            profile,
+            speed,
+            http_port,
+            dns_port,
+            host_interval,
+            address_interval,
+            threads,
+            agent,
+        };
+        params.check().map_err(|error| raise(py, &error))?;
+        Ok(Self { params, net: None })
+    }
+
+    /// Builds the world, opens the ports and serves.
+    fn start(&mut self, py: Python<'_>) -> PyResult<()> {
+        if self.net.is_none() {
+            let params = self.params.clone();
+            let net = py.detach(|| lycosa_simnet::Simnet::start(params));
+            self.net = Some(net.map_err(|error| raise(py, &error))?);
+        }
+        Ok(())
+    }
+
+    /// Closes all connections and ports.
+    fn stop(&mut self, py: Python<'_>) {
+        if let Some(net) = &mut self.net {
+            py.detach(|| net.stop());
+        }
+    }
+
+    /// Judges everything recorded so far; JSON.
+    fn report(&self, py: Python<'_>) -> PyResult<String> {
+        let net = self.running()?;
+        let json = py.detach(|| net.report().to_json());
+        json.map_err(|error| PyRuntimeError::new_err(error.to_string()))
+    }
+
+    /// The TCP port of HTTP on every host's address.
+    #[getter]
+    fn http_port(&self) -> PyResult<u16> {
+        self.running().map(lycosa_simnet::Simnet::http_port)
+    }
+
+    /// The resolver, `127.0.0.1:PORT`, UDP and TCP.
+    #[getter]
+    fn resolver(&self) -> PyResult<String> {
+        self.running().map(|net| net.resolver().to_string())
+    }
+
+    /// The URLs from which everything can be reached.
+    #[getter]
+    fn seeds(&self) -> PyResult<Vec<String>> {
+        self.running().map(lycosa_simnet::Simnet::seeds)
+    }
+
+    /// Names and addresses of all hosts.
+    #[getter]
+    fn hosts(&self) -> PyResult<Vec<(String, String)>> {
+        let world = self.running()?.world();
+        let host = |host| (world.name(host).to_owned(), world.address(host).to_string());
+        Ok((0..world.host_count()).map(host).collect())
+    }
+}
+
+impl Simnet {
+    /// The simnet, once it was started.
+    fn running(&self) -> PyResult<&lycosa_simnet::Simnet> {
+        self.net.as_ref().ok_or_else(|| PyRuntimeError::new_err("the simulated Internet was not started"))
+    }
+}
+
+/// Moves this process into private mount and network namespaces in which own files stand in for system files.
+///
+/// `files` are pairs of own file and system file. Must be called in the main thread before any other starts.
+#[pyfunction]
+fn enter_private_namespaces(py: Python<'_>, files: Vec<(String, String)>) -> PyResult<()> {
+    let files: Vec<_> = files.iter().map(|(own, system)| (Path::new(own), Path::new(system))).collect();
+    lycosa_simnet::enter_private_namespaces(&files).map_err(|error| raise(py, &error))
+}
+
+/// An error of the crate as Python's: a bad setting as `lycosa.errors.SettingError`, a refusing system as `OSError`.
+fn raise(py: Python<'_>, error: &Error) -> PyErr {
+    match error {
+        Error::Setting { name, value, allowed } => {
+            let class = py.import("lycosa.errors").and_then(|errors| errors.getattr("SettingError"));
+            // A number is shown as one, without the quotes of a string.
+            let made = class.and_then(|class| match value.parse::<f64>() {
+                Ok(_) if value.bytes().all(|b| b.is_ascii_digit()) => {
+                    class.call1((name, value.parse::<u64>().unwrap_or(u64::MAX), allowed))
+                }
+                Ok(number) => class.call1((name, number, allowed)),
+                Err(_) => class.call1((name, value, allowed)),
+            });
+            made.map_or_else(|error| error, PyErr::from_value)
+        }
+        Error::System { source, .. } => {
+            PyOSError::new_err((source.raw_os_error().unwrap_or_default(), error.to_string()))
+        }
+    }
+}

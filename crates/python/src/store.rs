@@ -1,0 +1,185 @@
+//! The log, and rows for sinks.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::sync::Mutex;
+
+use arrow_array::RecordBatchIterator;
+use arrow_array::ffi_stream::FFI_ArrowArrayStream;
+use lycosa_store::{Decoders, Entry, Field, Position, Reader, Row, Summary};
+use lycosa_url::Clock;
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+use pyo3::types::{PyBytes, PyCapsule, PyDict};
+
+use crate::batch::Pages;
+use crate::errors::{self, lock, setting};
+
+/// How sinks read bodies: a body was within the limits when it was parsed, so only absurd ones are refused.
+const DECODERS: Decoders = Decoders {
+    content: |body, coding| lycosa_fetch::decode(body, coding, 1 << 30).ok(),
+    text: lycosa_parse::decode_text,
+};
+
+/// Adds the names of the columns.
+pub(crate) fn register(m: &Bound<'_, PyModule>) -> PyResult<()> {
+    m.add_function(wrap_pyfunction!(empty_rows, m)?)?;
+    m.add("FIELDS", Field::ALL.map(|(_, name)| name).to_vec())
+}
+
+/// The writer of a crawl's log.
+#[pyclass(frozen, module = "lycosa._core")]
+pub(crate) struct Log {
+    inner: Mutex<(lycosa_store::Log, Summary)>,
+    clock: Clock,
+}
+
+#[pymethods]
+impl Log {
+    #[new]
+    fn new(py: Python<'_>, directory: PathBuf, segment_bytes: u64) -> PyResult<Self> {
+        let log = py.detach(|| lycosa_store::Log::create(&directory, segment_bytes));
+        let log = log.map_err(|error| errors::log(&error))?;
+        Ok(Log { inner: Mutex::new((log, Summary::default())), clock: Clock::start() })
+    }
+
+    /// Records accepted seeds.
+    fn append_seeds(&self, py: Python<'_>, seeds: Vec<String>) -> PyResult<()> {
+        let now = self.clock.now();
+        let appended =
+            py.detach(|| lock(&self.inner).0.append(seeds.iter().map(|seed| Entry::seed(seed, now))));
+        appended.map(|_| ()).map_err(|error| errors::log(&error))
+    }
+
+    /// Records outcomes.
+    fn append(&self, py: Python<'_>, pages: &Pages) -> PyResult<()> {
+        let appended = py.detach(|| {
+            pages.with(|pages| {
+                let (log, summary) = &mut *lock(&self.inner);
+                pages.iter().for_each(|page| summary.add(page));
+                log.append(pages.iter().map(|page| Entry::page(page)))
+            })
+        });
+        appended.map(|_| ()).map_err(|error| errors::log(&error))
+    }
+
+    /// Brings what was appended to the disk.
+    fn sync(&self, py: Python<'_>) -> PyResult<()> {
+        py.detach(|| lock(&self.inner).0.sync()).map_err(|error| errors::log(&error))
+    }
+
+    /// The position after the last frame.
+    fn end(&self) -> Position {
+        lock(&self.inner).0.end()
+    }
+
+    /// What was recorded, in numbers.
+    fn summary<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        let summary = lock(&self.inner).1.clone();
+        let dict = PyDict::new(py);
+        dict.set_item("pages", summary.pages)?;
+        dict.set_item("redirects", summary.redirects)?;
+        dict.set_item("retries", summary.retries)?;
+        dict.set_item("robots", summary.robots)?;
+        dict.set_item("bytes", summary.bytes)?;
+        dict.set_item("links", summary.links)?;
+        dict.set_item("statuses", &summary.statuses)?;
+        let failures: BTreeMap<_, _> =
+            summary.failures.iter().map(|(kind, count)| (kind.as_str(), *count)).collect();
+        dict.set_item("failures", failures)?;
+        let mean = |sum: u64| sum as f64 / 1e6 / summary.responses.max(1) as f64;
+        let names = ["name", "connect", "tls", "first_byte", "body"];
+        let phases: BTreeMap<_, _> = names.into_iter().zip(summary.phases_us.map(mean)).collect();
+        dict.set_item("mean_seconds", phases)?;
+        Ok(dict)
+    }
+}
+
+/// Follows a log and makes rows for a sink.
+#[pyclass(frozen, module = "lycosa._core")]
+pub(crate) struct LogReader {
+    reader: Mutex<Reader>,
+    fields: Vec<Field>,
+    with_body: bool,
+}
+
+#[pymethods]
+impl LogReader {
+    #[new]
+    fn new(directory: PathBuf, fields: Vec<String>) -> PyResult<Self> {
+        let parse =
+            |name: &String| name.parse().map_err(|_| setting("store.fields", name, "a column's name"));
+        let fields: Vec<Field> = fields.iter().map(parse).collect::<PyResult<_>>()?;
+        let with_body = fields.contains(&Field::Body);
+        let reader = Reader::open(&directory, with_body).map_err(|error| errors::reader(&error))?;
+        Ok(LogReader { reader: Mutex::new(reader), fields, with_body })
+    }
+
+    /// The next rows, at most so many entries and bytes of bodies; none while the log has no more.
+    fn read(&self, py: Python<'_>, max_entries: usize, max_bytes: usize) -> PyResult<Rows> {
+        let rows = py.detach(|| {
+            let entries = lock(&self.reader).read(max_entries, max_bytes)?;
+            Ok(entries.into_iter().filter_map(|entry| entry.into_row(DECODERS, self.with_body)).collect())
+        });
+        let rows: Vec<Row> = rows.map_err(|error| errors::reader(&error))?;
+        Ok(Rows { rows, fields: self.fields.clone() })
+    }
+
+    /// The position of the next frame.
+    fn position(&self) -> Position {
+        lock(&self.reader).position()
+    }
+}
+
+/// Columns by name.
+fn parse_fields(names: &[String]) -> PyResult<Vec<Field>> {
+    names
+        .iter()
+        .map(|name| name.parse().map_err(|_| setting("store.fields", name, "a column's name")))
+        .collect()
+}
+
+/// No rows of the chosen columns: their schema.
+#[pyfunction]
+fn empty_rows(fields: Vec<String>) -> PyResult<Rows> {
+    Ok(Rows { rows: Vec::new(), fields: parse_fields(&fields)? })
+}
+
+/// Rows of the chosen columns.
+#[pyclass(frozen, module = "lycosa._core")]
+pub(crate) struct Rows {
+    rows: Vec<Row>,
+    fields: Vec<Field>,
+}
+
+#[pymethods]
+impl Rows {
+    fn __len__(&self) -> usize {
+        self.rows.len()
+    }
+
+    /// JSON lines, in UTF-8.
+    fn lines<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
+        let lines = py.detach(|| {
+            let mut lines = Vec::new();
+            lycosa_store::write_lines(&self.rows, &self.fields, DECODERS, &mut lines).map(|()| lines)
+        });
+        lines.map(|lines| PyBytes::new(py, &lines)).map_err(|error| PyValueError::new_err(error.to_string()))
+    }
+
+    /// The rows for any Arrow library (Arrow PyCapsule interface).
+    #[pyo3(signature = (requested_schema=None))]
+    fn __arrow_c_stream__<'py>(
+        &self,
+        py: Python<'py>,
+        requested_schema: Option<Bound<'py, PyAny>>,
+    ) -> PyResult<Bound<'py, PyCapsule>> {
+        // The interface lets a producer ignore the wish for another schema.
+        drop(requested_schema);
+        let batch = py.detach(|| lycosa_store::record_batch(&self.rows, &self.fields));
+        let batch = batch.map_err(|error| PyValueError::new_err(error.to_string()))?;
+        let schema = batch.schema();
+        let stream = FFI_ArrowArrayStream::new(Box::new(RecordBatchIterator::new([Ok(batch)], schema)));
+        PyCapsule::new_with_value(py, stream, c"arrow_array_stream")
+    }
+}

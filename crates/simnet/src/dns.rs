@@ -1,0 +1,307 @@
+//! The resolver: answers address questions from the world's table, on UDP and TCP.
+//!
+//! It looks like a recursive resolver to its clients. Times to live on the wire are unscaled: in scaled time, whoever reads
+//! them divides. Any bytes are survived: what is no query is dropped, what is half a query gets FORMERR.
+
+use std::net::Ipv4Addr;
+
+use crate::hosts::Name;
+use crate::ledger::NONE;
+use crate::world::World;
+
+/// Response codes (RFC 1035, RFC 6891).
+mod rcode {
+    /// The name exists.
+    pub(super) const NO_ERROR: u8 = 0;
+    /// Not understood.
+    pub(super) const FORMAT_ERROR: u8 = 1;
+    /// NXDOMAIN.
+    pub(super) const NAME_ERROR: u8 = 3;
+    /// An opcode other than QUERY.
+    pub(super) const NOT_IMPLEMENTED: u8 = 4;
+    /// A class other than IN.
+    pub(super) const REFUSED: u8 = 5;
+    /// An EDNS version other than 0.
+    pub(super) const BAD_VERSION: u8 = 16;
+}
+
+/// An IPv4 address.
+const TYPE_A: u16 = 1;
+/// The start of a zone.
+const TYPE_SOA: u16 = 6;
+/// EDNS.
+const TYPE_OPT: u16 = 41;
+/// Whatever there is.
+const TYPE_ANY: u16 = 255;
+/// The Internet.
+const CLASS_IN: u16 = 1;
+
+/// Time to live of negative answers, in unscaled seconds.
+const NEGATIVE_TTL: u32 = 900;
+
+/// Bytes of a message's header.
+const HEADER: usize = 12;
+
+/// What was answered, for the ledger.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Answered {
+    /// The host that was asked for, or [`NONE`].
+    pub(crate) host: u32,
+    /// The type asked for, 0 if unknown.
+    pub(crate) qtype: u16,
+    /// The response code.
+    pub(crate) rcode: u8,
+}
+
+/// Writes the answer to a message into `out`; `None` means silence.
+pub(crate) fn answer(world: &World, message: &[u8], out: &mut Vec<u8>) -> Option<Answered> {
+    out.clear();
+    let header: &[u8; HEADER] = message.first_chunk()?;
+    if header[2] & 0x80 != 0 {
+        return None; // An answer: to answer it could go on for ever.
+    }
+    let opcode = header[2] >> 3 & 15;
+    if opcode != 0 {
+        return Some(refuse(header, rcode::NOT_IMPLEMENTED, out));
+    }
+    let Some(query) = Query::parse(message) else { return Some(refuse(header, rcode::FORMAT_ERROR, out)) };
+    let (host, code) = match () {
+        () if query.edns.is_some_and(|version| version != 0) => (NONE, rcode::BAD_VERSION),
+        () if query.class != CLASS_IN => (NONE, rcode::REFUSED),
+        () => match world.hosts.find(&query.name) {
+            Some(Name::Host(host)) => (host, rcode::NO_ERROR),
+            Some(Name::Parent) => (NONE, rcode::NO_ERROR),
+            None if query.name.is_empty() => (NONE, rcode::NO_ERROR),
+            None => (NONE, rcode::NAME_ERROR),
+        },
+    };
+    let address = (host != NONE && matches!(query.qtype, TYPE_A | TYPE_ANY)).then(|| world.address(host));
+    let negative = address.is_none() && matches!(code, rcode::NO_ERROR | rcode::NAME_ERROR);
+    write_header(
+        header,
+        code,
+        [1, u16::from(address.is_some()), u16::from(negative), u16::from(query.edns.is_some())],
+        out,
+    );
+    out.extend_from_slice(&message[HEADER..query.end]);
+    if let Some(address) = address {
+        write_address(address, world.ttl(host), out);
+    }
+    if negative {
+        write_soa(query.zone, out);
+    }
+    if query.edns.is_some() {
+        // The upper bits of the response code live in the OPT record (RFC 6891, 6.1.3).
+        out.extend_from_slice(&[0, 0, TYPE_OPT as u8, 0x04, 0xd0, code >> 4, 0, 0, 0, 0, 0]);
+    }
+    Some(Answered { host, qtype: query.qtype, rcode: code })
+}
+
+/// A question that was understood.
+struct Query {
+    /// The name in lower case, without final dot.
+    name: String,
+    /// The type asked for.
+    qtype: u16,
+    /// The class asked for.
+    class: u16,
+    /// Where the question ends.
+    end: usize,
+    /// Where the name's last label stands: the zone that denies. For the root, its own place.
+    zone: usize,
+    /// The EDNS version, if there is an OPT record.
+    edns: Option<u8>,
+}
+
+impl Query {
+    /// Parses a message with one question, no answers, and anything behind that is whole.
+    fn parse(message: &[u8]) -> Option<Self> {
+        let counts = [4, 6, 8, 10].map(|at| u16::from_be_bytes([message[at], message[at + 1]]));
+        let [1, 0, 0, additional] = counts else { return None };
+        let (mut at, mut zone) = (HEADER, HEADER);
+        let mut name = String::with_capacity(64);
+        loop {
+            let length = usize::from(*message.get(at)?);
+            if length == 0 {
+                break;
+            }
+            let label = message.get(at + 1..at + 1 + length).filter(|_| length < 64)?;
+            if !name.is_empty() {
+                name.push('.');
+            }
+            // Bytes that no host name has become a character that no host name has.
+            name.extend(label.iter().map(|&b| {
+                if b.is_ascii_graphic() && b != b'.' { b.to_ascii_lowercase() as char } else { ' ' }
+            }));
+            zone = at;
+            at += 1 + length;
+            if at - HEADER > 254 {
+                return None;
+            }
+        }
+        let rest: &[u8; 4] = message.get(at + 1..)?.first_chunk()?;
+        let end = at + 5;
+        let mut query = Self {
+            name,
+            qtype: u16::from_be_bytes([rest[0], rest[1]]),
+            class: u16::from_be_bytes([rest[2], rest[3]]),
+            end,
+            zone,
+            edns: None,
+        };
+        let mut at = end;
+        for _ in 0..additional {
+            at = skip_name(message, at)?;
+            let record: &[u8; 10] = message.get(at..)?.first_chunk()?;
+            if u16::from_be_bytes([record[0], record[1]]) == TYPE_OPT {
+                if query.edns.is_some() {
+                    return None; // RFC 6891, 6.1.1: more than one OPT is a format error.
+                }
+                query.edns = Some(record[5]);
+            }
+            at += 10 + usize::from(u16::from_be_bytes([record[8], record[9]]));
+            message.get(..at)?;
+        }
+        Some(query)
+    }
+}
+
+/// The place behind a name that may be compressed.
+fn skip_name(message: &[u8], mut at: usize) -> Option<usize> {
+    loop {
+        match *message.get(at)? {
+            0 => return Some(at + 1),
+            length @ 1..64 => at += 1 + usize::from(length),
+            192.. => return Some(at + 2),
+            _ => return None,
+        }
+    }
+}
+
+/// An answer without sections: the question was not understood.
+fn refuse(header: &[u8; HEADER], code: u8, out: &mut Vec<u8>) -> Answered {
+    write_header(header, code, [0; 4], out);
+    Answered { host: NONE, qtype: 0, rcode: code }
+}
+
+/// The header of the answer to a query with `header`.
+fn write_header(header: &[u8; HEADER], code: u8, counts: [u16; 4], out: &mut Vec<u8>) {
+    // QR and RA set; opcode, RD and CD as asked.
+    out.extend_from_slice(&[
+        header[0],
+        header[1],
+        0x80 | header[2] & 0x79,
+        0x80 | header[3] & 0x10 | code & 15,
+    ]);
+    counts.iter().for_each(|count| out.extend_from_slice(&count.to_be_bytes()));
+}
+
+/// The A record of the question's name.
+fn write_address(address: Ipv4Addr, ttl: u32, out: &mut Vec<u8>) {
+    out.extend_from_slice(&[0xc0, HEADER as u8, 0, TYPE_A as u8, 0, CLASS_IN as u8]);
+    out.extend_from_slice(&ttl.to_be_bytes());
+    out.extend_from_slice(&[0, 4]);
+    out.extend_from_slice(&address.octets());
+}
+
+/// The SOA record that makes a denial cacheable (RFC 2308), of the zone that stands at `zone` in the question.
+fn write_soa(zone: usize, out: &mut Vec<u8>) {
+    const NAMES: &[u8] = b"\x02ns\x06simnet\x00\x0ahostmaster\x06simnet\x00";
+    out.extend_from_slice(&(0xc000 | zone as u16).to_be_bytes());
+    out.extend_from_slice(&[0, TYPE_SOA as u8, 0, CLASS_IN as u8]);
+    out.extend_from_slice(&NEGATIVE_TTL.to_be_bytes());
+    out.extend_from_slice(&(NAMES.len() as u16 + 20).to_be_bytes());
+    out.extend_from_slice(NAMES);
+    for number in [1, 7200, 900, 1_209_600, NEGATIVE_TTL] {
+        out.extend_from_slice(&number.to_be_bytes());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::params::Params;
+    use proptest::prelude::*;
+
+    /// A small world.
+    fn world() -> World {
+        World::new(&Params { hosts: 20, pages: 3, ..Params::default() })
+    }
+
+    /// A query with the given additional section.
+    fn query(name: &str, qtype: u16, additional: &[u8]) -> Vec<u8> {
+        let mut message = vec![0xab, 0xcd, 1, 0, 0, 1, 0, 0, 0, 0, 0, u8::from(!additional.is_empty())];
+        for label in name.split('.').filter(|label| !label.is_empty()) {
+            message.push(label.len() as u8);
+            message.extend_from_slice(label.as_bytes());
+        }
+        message.push(0);
+        message.extend_from_slice(&[(qtype >> 8) as u8, qtype as u8, 0, 1]);
+        message.extend_from_slice(additional);
+        message
+    }
+
+    #[test]
+    fn a_known_name_has_its_address() {
+        let (world, mut out) = (world(), Vec::new());
+        let message = query(&world.name(3).to_uppercase(), TYPE_A, &[]);
+        let answered = answer(&world, &message, &mut out);
+        assert_eq!(answered, Some(Answered { host: 3, qtype: 1, rcode: 0 }));
+        assert_eq!(out[..12], [0xab, 0xcd, 0x81, 0x80, 0, 1, 0, 1, 0, 0, 0, 0]);
+        assert_eq!(out[12..message.len()], message[12..]);
+        assert_eq!(out[out.len() - 4..], world.address(3).octets());
+    }
+
+    #[test]
+    fn denials_carry_a_soa() {
+        let (world, mut out) = (world(), Vec::new());
+        for (name, qtype, rcode) in
+            [(world.name(0), 28, 0), ("com", 1, 0), ("", 2, 0), ("no.such.example", 1, 3)]
+        {
+            let answered = answer(&world, &query(name, qtype, &[]), &mut out);
+            assert_eq!(answered.map(|a| a.rcode), Some(rcode), "{name}");
+            assert_eq!(out[6..12], [0, 0, 0, 1, 0, 0], "{name}");
+        }
+    }
+
+    #[test]
+    fn edns_is_answered_in_kind() {
+        let (world, mut out) = (world(), Vec::new());
+        let opt = |version| [0, 0, 41, 4, 0xd0, 0, version, 0, 0, 0, 0];
+        answer(&world, &query(world.name(0), 1, &opt(0)), &mut out);
+        assert_eq!((out[11], out[3]), (1, 0x80));
+        let answered = answer(&world, &query(world.name(0), 1, &opt(1)), &mut out);
+        assert_eq!(answered.map(|a| a.rcode), Some(16));
+        assert_eq!(out[out.len() - 6..], [1, 0, 0, 0, 0, 0]);
+    }
+
+    #[test]
+    fn half_a_query_is_a_format_error() {
+        let (world, mut out) = (world(), Vec::new());
+        let whole = query(world.name(0), 1, &[]);
+        for length in 12..whole.len() {
+            assert_eq!(answer(&world, &whole[..length], &mut out).map(|a| a.rcode), Some(1));
+        }
+        for length in 0..12 {
+            assert_eq!(answer(&world, &whole[..length], &mut out), None);
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn any_bytes_are_survived(bytes in proptest::collection::vec(any::<u8>(), 0..600)) {
+            answer(&world(), &bytes, &mut Vec::new());
+        }
+
+        #[test]
+        fn any_damage_is_survived(at in 0_usize..40, byte: u8, tail in proptest::collection::vec(any::<u8>(), 0..60)) {
+            let world = world();
+            let mut message = query(world.name(1), 1, &tail);
+            let at = at % message.len();
+            message[at] = byte;
+            let mut out = Vec::new();
+            answer(&world, &message, &mut out);
+            prop_assert!(out.len() <= 512 + 11);
+        }
+    }
+}

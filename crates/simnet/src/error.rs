@@ -1,0 +1,57 @@
+//! What can go wrong when a simulated Internet is started. What clients do wrong is never an error here: it is a record.
+
+use std::fmt;
+
+/// The result of this crate's fallible calls.
+pub type Result<T> = std::result::Result<T, Error>;
+
+/// A setting that is not allowed, or a system call that failed.
+#[derive(Debug)]
+pub enum Error {
+    /// A setting has a value that is not allowed.
+    Setting {
+        /// The setting's name.
+        name: &'static str,
+        /// The value it was given.
+        value: String,
+        /// What is allowed.
+        allowed: String,
+    },
+    /// The system refused.
+    System {
+        /// What was being done, in words.
+        what: String,
+        /// The system's answer.
+        source: std::io::Error,
+    },
+}
+
+impl Error {
+    /// A setting error from anything that can be shown.
+    pub(crate) fn setting(name: &'static str, value: impl ToString, allowed: impl Into<String>) -> Self {
+        Self::Setting { name, value: value.to_string(), allowed: allowed.into() }
+    }
+
+    /// A system error with its circumstances.
+    pub(crate) fn system(what: impl Into<String>, source: impl Into<std::io::Error>) -> Self {
+        Self::System { what: what.into(), source: source.into() }
+    }
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Setting { name, value, allowed } => write!(f, "{name} = {value}: allowed is {allowed}"),
+            Self::System { what, source } => write!(f, "{what}: {source}"),
+        }
+    }
+}
+
+impl std::error::Error for Error {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        match self {
+            Self::Setting { .. } => None,
+            Self::System { source, .. } => Some(source),
+        }
+    }
+}

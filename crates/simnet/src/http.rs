@@ -1,0 +1,423 @@
+//! HTTP/1.1: what a request means is decided without I/O ([`respond`]); [`serve`] moves the bytes of one connection.
+
+use std::cell::RefCell;
+use std::net::Ipv4Addr;
+use std::time::Duration;
+
+use flate2::{Compress, Compression, Crc, FlushCompress, Status};
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::TcpStream;
+
+use crate::ledger::{Kind, Ledger, NONE, Request};
+use crate::page;
+use crate::path::decimal;
+use crate::socket;
+use crate::world::{Slot, World};
+
+/// Most bytes of a request's head.
+const MAX_HEAD: usize = 16 << 10;
+
+/// Most header fields of a request.
+const MAX_FIELDS: usize = 100;
+
+/// Room for an answer's head in front of its body, so that both leave with one write.
+const HEAD_ROOM: usize = 640;
+
+/// How long a connection that we ended may still deliver what nobody reads.
+const LINGER: Duration = Duration::from_millis(250);
+
+/// Buffers of this many bytes and more are not kept for the next answer.
+const KEEP_BUFFER: usize = 512 << 10;
+
+/// What a serving thread needs to answer.
+pub(crate) struct Site {
+    /// What there is.
+    pub(crate) world: World,
+    /// Who writes down what was asked.
+    pub(crate) ledger: Ledger,
+    /// What follows host names in URLs: `:8080`, or nothing for port 80.
+    pub(crate) port: String,
+    /// How long a connection may be idle.
+    pub(crate) idle: Duration,
+}
+
+/// One answer, rendered: `out[start..]` are its bytes.
+#[derive(Debug)]
+pub(crate) struct Answer {
+    /// Where it starts in the buffer.
+    start: usize,
+    /// Its status.
+    status: u16,
+    /// What was asked for.
+    kind: Kind,
+    /// The host, or [`NONE`].
+    host: u32,
+    /// A slot or a string, as the kind says.
+    page: u32,
+    /// Bytes of the body.
+    body: u32,
+    /// Whether the connection ends with it.
+    close: bool,
+    /// Whether a body goes with it; a HEAD never completes a page.
+    whole: bool,
+}
+
+/// Answers the requests of one connection until it closes, is idle for too long, or breaks.
+pub(crate) async fn serve(site: &Site, shard: usize, stream: TcpStream, address: Ipv4Addr) {
+    let connection = site.ledger.connect();
+    let mut buffer = vec![0; 2048];
+    let (mut filled, mut time) = (0, 0);
+    loop {
+        let mut out = Buffer::take();
+        let Some((used, answer)) = respond(site, address, &buffer[..filled], &mut out.0) else {
+            if filled == buffer.len() {
+                buffer.resize(MAX_HEAD.min(filled * 2) + 1, 0);
+            }
+            drop(out);
+            let read = tokio::time::timeout(site.idle, socket::receive(&stream, &mut buffer[filled..])).await;
+            let Ok(Ok((length @ 1.., stamp))) = read else { return };
+            filled += length;
+            time = site.ledger.time(stamp);
+            continue;
+        };
+        let Answer { status, kind, host, page, body, .. } = answer;
+        let place = site.ledger.request(
+            shard,
+            Request {
+                time,
+                host,
+                page,
+                address: address.to_bits(),
+                connection,
+                body,
+                status,
+                kind,
+                complete: false,
+            },
+        );
+        if write(&stream, &out.0[answer.start..], site.idle).await.is_none() {
+            return;
+        }
+        if answer.whole {
+            site.ledger.complete(shard, place);
+        }
+        if answer.close {
+            return hang_up(stream, &mut buffer).await;
+        }
+        buffer.copy_within(used..filled, 0);
+        filled -= used;
+    }
+}
+
+/// Ends a connection so that the last answer arrives: closing with unread bytes would reset it (RFC 9112, 9.6).
+async fn hang_up(mut stream: TcpStream, buffer: &mut [u8]) {
+    let drain = async {
+        stream.shutdown().await?;
+        // Bounded: a client that sends for ever is cut off.
+        for _ in 0..64 {
+            if stream.read(buffer).await? == 0 {
+                break;
+            }
+        }
+        std::io::Result::Ok(())
+    };
+    // What goes wrong here goes wrong after the answer.
+    let _ = tokio::time::timeout(LINGER, drain).await;
+}
+
+/// Writes all bytes; `None` when the client is gone or does not read.
+async fn write(stream: &TcpStream, mut bytes: &[u8], idle: Duration) -> Option<()> {
+    while !bytes.is_empty() {
+        match stream.try_write(bytes) {
+            Ok(written) => bytes = &bytes[written..],
+            Err(error) if error.kind() == std::io::ErrorKind::WouldBlock => {
+                tokio::time::timeout(idle, stream.writable()).await.ok()?.ok()?;
+            }
+            Err(_) => return None,
+        }
+    }
+    Some(())
+}
+
+/// A request's head as far as it matters here.
+struct Head<'a> {
+    /// Whether the method is GET.
+    get: bool,
+    /// Whether the method is HEAD.
+    head: bool,
+    /// The path with its query.
+    path: &'a str,
+    /// The authority of an absolute target, else the Host field.
+    host: &'a str,
+    /// Whether gzip is accepted.
+    gzip: bool,
+    /// Whether the connection ends after the answer.
+    close: bool,
+}
+
+/// Renders the answer to the first request in `bytes`; `None` when its head is not there yet. Also says how many bytes it took.
+fn respond(site: &Site, address: Ipv4Addr, bytes: &[u8], out: &mut Vec<u8>) -> Option<(usize, Answer)> {
+    out.clear();
+    out.resize(HEAD_ROOM, 0);
+    let mut fields = [httparse::EMPTY_HEADER; MAX_FIELDS];
+    let mut request = httparse::Request::new(&mut fields);
+    let used = match request.parse(bytes) {
+        Ok(httparse::Status::Complete(used)) if used <= MAX_HEAD => used,
+        Ok(httparse::Status::Partial) if bytes.len() < MAX_HEAD => return None,
+        Ok(_) | Err(httparse::Error::TooManyHeaders) => return Some((bytes.len(), refuse(431, out))),
+        Err(_) => return Some((bytes.len(), refuse(400, out))),
+    };
+    let answer = match read_head(&request) {
+        Ok(head) if head.get || head.head => answer(site, address, &head, out),
+        Ok(_) => refuse(501, out),
+        Err(status) => refuse(status, out),
+    };
+    Some((used, answer))
+}
+
+/// What a parsed head says, or the status that refuses it.
+fn read_head<'a>(request: &httparse::Request<'_, 'a>) -> Result<Head<'a>, u16> {
+    let old = request.version == Some(0);
+    let method = request.method.unwrap_or_default();
+    let mut path = request.path.unwrap_or_default();
+    let mut head =
+        Head { get: method == "GET", head: method == "HEAD", path, host: "", gzip: false, close: old };
+    let mut hosts = 0;
+    for field in request.headers.iter() {
+        let Ok(value) = std::str::from_utf8(field.value) else { continue };
+        match field.name.len() {
+            4 if field.name.eq_ignore_ascii_case("host") => {
+                head.host = value.trim();
+                hosts += 1;
+            }
+            10 if field.name.eq_ignore_ascii_case("connection") => {
+                head.close = has_token(value, "close") || old && !has_token(value, "keep-alive");
+            }
+            15 if field.name.eq_ignore_ascii_case("accept-encoding") => head.gzip = has_token(value, "gzip"),
+            // A body is not read; what follows it would be taken for a request.
+            14 if field.name.eq_ignore_ascii_case("content-length") => head.close |= value.trim() != "0",
+            17 if field.name.eq_ignore_ascii_case("transfer-encoding") => head.close = true,
+            _ => {}
+        }
+    }
+    if let Some(rest) = path.strip_prefix("http://") {
+        let end = rest.find(['/', '?']).unwrap_or(rest.len());
+        (head.host, path) = rest.split_at(end);
+        head.path = if path.is_empty() { "/" } else { path };
+    }
+    // RFC 9112, 3.2: exactly one Host field in HTTP/1.1.
+    if hosts > 1 || hosts == 0 && !old || !head.path.starts_with('/') { Err(400) } else { Ok(head) }
+}
+
+/// Whether a comma-separated list has a token that is not refused with `q=0`.
+fn has_token(list: &str, token: &str) -> bool {
+    list.split(',').any(|item| {
+        let mut parts = item.split(';').map(str::trim);
+        let named = parts.next().is_some_and(|name| name.eq_ignore_ascii_case(token));
+        named
+            && !parts.any(|p| {
+                p.strip_prefix("q=0").is_some_and(|rest| rest.bytes().all(|b| b == b'.' || b == b'0'))
+            })
+    })
+}
+
+/// The answer to a request that was understood.
+fn answer(site: &Site, address: Ipv4Addr, head: &Head<'_>, out: &mut Vec<u8>) -> Answer {
+    let world = &site.world;
+    let host = find_host(world, head.host).filter(|&host| world.address(host) == address);
+    let Some(host) = host else {
+        let text = format!("{}{}", head.host, head.path);
+        return plain(421, Kind::Misdirected, NONE, site.ledger.intern(&text), head, out);
+    };
+    if head.path == "/robots.txt" {
+        let robots = world.robots(host);
+        if !robots.exists {
+            return plain(404, Kind::Robots, host, NONE, head, out);
+        }
+        robots.write(out);
+        return finish(
+            200,
+            Kind::Robots,
+            host,
+            NONE,
+            head,
+            &["Content-Type: text/plain; charset=utf-8\r\n"],
+            out,
+        );
+    }
+    let Some(slot) = world.find_slot(host, head.path.as_bytes()) else {
+        return plain(404, Kind::Unknown, host, site.ledger.intern(head.path), head, out);
+    };
+    match world.slot(host, slot) {
+        Slot::Missing => plain(404, Kind::Page, host, slot, head, out),
+        Slot::Broken => plain(500, Kind::Page, host, slot, head, out),
+        Slot::Redirect { permanent, host: to, slot: target } => {
+            let status = if permanent { 301 } else { 302 };
+            let path = world.path(to, target);
+            // Half of the redirects inside a host are relative (RFC 9110, 10.2.2).
+            let location = if to == host && slot % 2 == 0 {
+                format!("Location: {path}\r\n")
+            } else {
+                format!("Location: http://{}{}{path}\r\n", world.name(to), site.port)
+            };
+            out.extend_from_slice(b"<!DOCTYPE html>\n<title>Moved</title>\n<p>This page has moved.\n");
+            finish(
+                status,
+                Kind::Page,
+                host,
+                slot,
+                head,
+                &[&location, "Content-Type: text/html; charset=utf-8\r\n"],
+                out,
+            )
+        }
+        Slot::Page => {
+            page::render(world, &site.port, host, slot, out);
+            let encoding = match (world.compresses(host), head.gzip) {
+                (true, true) => {
+                    gzip(out);
+                    "Content-Encoding: gzip\r\nVary: Accept-Encoding\r\n"
+                }
+                (true, false) => "Vary: Accept-Encoding\r\n",
+                (false, _) => "",
+            };
+            let (mut a, mut b) = ([0; 10], [0; 10]);
+            let (a, b) = (decimal(host, &mut a), decimal(slot, &mut b));
+            let tag = if encoding.starts_with('C') { "-gzip\"\r\n" } else { "\"\r\n" };
+            // One host in eight names its charset in the page alone.
+            let charset = if host % 8 == 7 { "\r\n" } else { "; charset=utf-8\r\n" };
+            let fields = ["Content-Type: text/html", charset, encoding, "ETag: \"", a, "-", b, tag];
+            finish(200, Kind::Page, host, slot, head, &fields, out)
+        }
+    }
+}
+
+/// The host of a Host field: its port is of no concern, its case neither.
+fn find_host(world: &World, field: &str) -> Option<u32> {
+    let name = field.rsplit_once(':').map_or(field, |(name, _)| name);
+    let mut lower = [0; 255];
+    let lower = lower.get_mut(..name.len())?;
+    lower.copy_from_slice(name.as_bytes());
+    lower.make_ascii_lowercase();
+    let lower = std::str::from_utf8(lower).ok()?;
+    world.find_host(lower.strip_suffix('.').unwrap_or(lower))
+}
+
+/// A short page that says no.
+fn plain(status: u16, kind: Kind, host: u32, page: u32, head: &Head<'_>, out: &mut Vec<u8>) -> Answer {
+    let text = ["<!DOCTYPE html>\n<title>", reason(status), "</title>\n<h1>", reason(status), "</h1>\n"];
+    text.iter().for_each(|part| out.extend_from_slice(part.as_bytes()));
+    finish(status, kind, host, page, head, &["Content-Type: text/html; charset=utf-8\r\n"], out)
+}
+
+/// The answer to what was not understood; the connection ends.
+fn refuse(status: u16, out: &mut Vec<u8>) -> Answer {
+    let head = Head { get: true, head: false, path: "", host: "", gzip: false, close: true };
+    plain(status, Kind::Bad, NONE, NONE, &head, out)
+}
+
+/// Puts the head in front of the body that `out` holds.
+fn finish(
+    status: u16,
+    kind: Kind,
+    host: u32,
+    page: u32,
+    head: &Head<'_>,
+    fields: &[&str],
+    out: &mut Vec<u8>,
+) -> Answer {
+    let body = (out.len() - HEAD_ROOM) as u32;
+    let (mut code, mut length) = ([0; 10], [0; 10]);
+    let first =
+        ["HTTP/1.1 ", decimal(u32::from(status), &mut code), " ", reason(status), "\r\nServer: simnet\r\n"];
+    let close = if head.close { "Connection: close\r\n" } else { "" };
+    let last = ["Content-Length: ", decimal(body, &mut length), "\r\n", close, "\r\n"];
+    let parts = || first.iter().chain(fields).chain(&last);
+    let size: usize = parts().map(|part| part.len()).sum();
+    // Paths are under 100 bytes and names under 80: the room is ample. A head that did not fit would be a bug: refuse.
+    let start = HEAD_ROOM.saturating_sub(size);
+    let mut at = start;
+    for part in parts() {
+        if let Some(place) = out.get_mut(at..at + part.len()) {
+            place.copy_from_slice(part.as_bytes());
+        }
+        at += part.len();
+    }
+    if head.head {
+        out.truncate(HEAD_ROOM);
+    }
+    let body = if head.head { 0 } else { body };
+    Answer { start, status, kind, host, page, body, close: head.close, whole: !head.head }
+}
+
+/// The phrase of a status.
+fn reason(status: u16) -> &'static str {
+    match status {
+        200 => "OK",
+        301 => "Moved Permanently",
+        302 => "Found",
+        400 => "Bad Request",
+        404 => "Not Found",
+        421 => "Misdirected Request",
+        431 => "Request Header Fields Too Large",
+        500 => "Internal Server Error",
+        _ => "Not Implemented",
+    }
+}
+
+/// Compresses the body that `out` holds, at the fastest level.
+fn gzip(out: &mut Vec<u8>) {
+    thread_local! {
+        /// The compressor's tables are 300 KB: one set a thread, not one an answer.
+        static COMPRESS: RefCell<(Compress, Vec<u8>)> = RefCell::new((Compress::new(Compression::new(1), false), Vec::new()));
+    }
+    COMPRESS.with_borrow_mut(|(compress, plain)| {
+        plain.clear();
+        plain.extend_from_slice(&out[HEAD_ROOM..]);
+        out.truncate(HEAD_ROOM);
+        // RFC 1952: magic, deflate, no flags, no time, fastest, unknown system.
+        out.extend_from_slice(&[0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 4, 255]);
+        compress.reset();
+        loop {
+            out.reserve(plain.len() / 2 + 64);
+            let done = compress.total_in() as usize;
+            match compress.compress_vec(&plain[done..], out, FlushCompress::Finish) {
+                Ok(Status::Ok | Status::BufError) => {}
+                Ok(Status::StreamEnd) | Err(_) => break,
+            }
+        }
+        let mut crc = Crc::new();
+        crc.update(plain);
+        out.extend_from_slice(&crc.sum().to_le_bytes());
+        out.extend_from_slice(&(plain.len() as u32).to_le_bytes());
+    });
+}
+
+/// An output buffer from the thread's pool: idle connections hold none.
+struct Buffer(Vec<u8>);
+
+thread_local! {
+    /// Buffers not in use, at most as many as answers were ever in flight at once.
+    static POOL: RefCell<Vec<Vec<u8>>> = const { RefCell::new(Vec::new()) };
+}
+
+impl Buffer {
+    /// A buffer, used before or new.
+    fn take() -> Self {
+        Self(POOL.with_borrow_mut(Vec::pop).unwrap_or_default())
+    }
+}
+
+impl Drop for Buffer {
+    fn drop(&mut self) {
+        let buffer = std::mem::take(&mut self.0);
+        if buffer.capacity() < KEEP_BUFFER {
+            // The thread may be ending: then the buffer ends with it.
+            let _ = POOL.try_with(|pool| pool.borrow_mut().push(buffer));
+        }
+    }
+}
+
+#[cfg(test)]
+#[path = "http_tests.rs"]
+mod tests;

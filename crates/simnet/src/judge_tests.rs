@@ -1,0 +1,200 @@
+//! Every kind of violation on hand-written records: found when there is one, not found when all is legal.
+
+use super::*;
+
+/// A world, what it is judged with, and records being written.
+struct Case {
+    world: World,
+    params: Params,
+    records: Records,
+}
+
+impl Case {
+    /// No records yet; host interval 1 s, address interval 0.25 s.
+    fn new(speed: f64) -> Self {
+        let params = Params { hosts: 300, pages: 30, speed, ..Params::default() };
+        Self { world: World::new(&params), params, records: Records::default() }
+    }
+
+    /// Adds a complete answer.
+    fn add(&mut self, ms: u64, host: u32, page: u32, kind: Kind) -> &mut Request {
+        let address = if host == NONE { 1 } else { self.world.address(host).to_bits() };
+        let (time, connection, body) = (ms * 1000, 0, 100);
+        let status = 200;
+        self.records.requests.push(Request {
+            time,
+            host,
+            page,
+            address,
+            connection,
+            body,
+            status,
+            kind,
+            complete: true,
+        });
+        self.records.requests.last_mut().unwrap()
+    }
+
+    /// The first host that fits.
+    fn host(&self, fits: impl Fn(&World, u32) -> bool) -> u32 {
+        (0..300).find(|&host| fits(&self.world, host)).unwrap()
+    }
+
+    fn judge(&self) -> Report {
+        judge(&self.world, &self.params, ":8080", &self.records)
+    }
+}
+
+/// Whether a host has its address for itself.
+fn alone(world: &World, host: u32) -> bool {
+    (0..300).filter(|&other| world.address(other) == world.address(host)).count() == 1
+}
+
+#[test]
+fn a_whole_legal_crawl_is_clean() {
+    let mut case = Case::new(1.0);
+    let mut ms = 0;
+    for host in 0..300 {
+        case.add(ms, host, NONE, Kind::Robots);
+        for slot in 0..case.world.pages(host) {
+            if case.world.robots(host).allows("*", case.world.path(host, slot).as_bytes()) {
+                ms += 5_000;
+                let ok = case.world.slot(host, slot) == Slot::Page;
+                case.add(ms, host, slot, Kind::Page).status = if ok { 200 } else { 404 };
+            }
+        }
+        ms += 5_000;
+    }
+    let report = case.judge();
+    assert_eq!((report.coverage.served, report.coverage.ratio), (report.coverage.reachable, 1.0));
+    assert!(report.coverage.reachable > 8_000 && report.coverage.missed.is_empty());
+    assert_eq!((report.robots.count, report.rates.host.count, report.rates.address.count), (0, 0, 0));
+    assert_eq!((report.repeats.urls, report.totals.hosts_asked), (0, 300));
+    serde_json::to_string(&report).unwrap();
+}
+
+#[test]
+fn incomplete_and_refused_pages_are_not_covered() {
+    let mut case = Case::new(1.0);
+    case.add(0, 0, 0, Kind::Page).complete = false;
+    case.add(9_000, 1, 0, Kind::Page).status = 500;
+    case.add(18_000, 2, 0, Kind::Page);
+    let report = case.judge();
+    assert_eq!((report.coverage.served, report.totals.incomplete), (1, 1));
+    assert_eq!(report.coverage.missed[0], format!("http://{}:8080/", case.world.name(0)));
+    assert_eq!(report.coverage.missed.len(), 20);
+}
+
+#[test]
+fn gaps_by_host_are_judged_in_scaled_time() {
+    for (speed, gap_ms, violations) in
+        [(1.0, 989, 1), (1.0, 991, 0), (100.0, 9, 1), (100.0, 10, 0), (100.0, 0, 1)]
+    {
+        let mut case = Case::new(speed);
+        let host = case.host(|w, h| w.robots(h).crawl_delay.is_none() && alone(w, h));
+        case.params.address_interval = 0.0;
+        case.add(50, host, NONE, Kind::Robots);
+        case.add(50 + gap_ms, host, 0, Kind::Page);
+        let rate = case.judge().rates.host;
+        assert_eq!((rate.count, rate.keys), (violations, violations), "{speed} {gap_ms}");
+        if let Some(worst) = rate.worst {
+            assert_eq!((worst.gap_s, worst.allowed_s), (gap_ms as f64 / 1e3, 1.0 / speed));
+        }
+    }
+}
+
+#[test]
+fn crawl_delay_replaces_the_host_interval() {
+    let mut case = Case::new(1.0);
+    let host = case.host(|w, h| w.robots(h).crawl_delay == Some(3) && alone(w, h));
+    case.add(0, host, NONE, Kind::Robots);
+    case.add(2_900, host, 0, Kind::Page);
+    case.add(6_000, host, 1, Kind::Page);
+    let rate = case.judge().rates.host;
+    assert_eq!((rate.count, rate.first[0].allowed_s, rate.first[0].gap_s), (1, 3.0, 2.9));
+}
+
+#[test]
+fn names_on_one_address_share_its_interval() {
+    let mut case = Case::new(1.0);
+    let one = case.host(|w, h| !alone(w, h));
+    let two = case.host(|w, h| h != one && w.address(h) == w.address(one));
+    for (gap, violations) in [(240, 1), (250, 0)] {
+        case.records.requests.clear();
+        case.add(0, one, NONE, Kind::Robots);
+        case.add(gap, two, NONE, Kind::Robots);
+        let rates = case.judge().rates;
+        assert_eq!((rates.address.count, rates.host.count), (violations, 0));
+    }
+}
+
+#[test]
+fn disallowed_and_early_requests_are_found() {
+    let mut case = Case::new(1.0);
+    let closed =
+        |w: &World, h: u32| (0..w.pages(h)).find(|&s| !w.robots(h).allows("*", w.path(h, s).as_bytes()));
+    let host = case.host(|w, h| closed(w, h).is_some());
+    let slot = closed(&case.world, host).unwrap();
+    case.add(0, host, 0, Kind::Page);
+    case.add(9_000, host, NONE, Kind::Robots);
+    case.add(18_000, host, 0, Kind::Page);
+    case.add(27_000, host, slot, Kind::Page);
+    let robots = case.judge().robots;
+    assert_eq!((robots.count, robots.before_robots, robots.disallowed, robots.first.len()), (2, 1, 1, 2));
+    assert!(robots.first[1].starts_with("disallowed: http://"));
+}
+
+#[test]
+fn unknown_paths_are_judged_too() {
+    let mut case = Case::new(1.0);
+    let host = case.host(|w, h| !w.robots(h).allows("*", b"/private/x"));
+    case.records.strings = vec!["/private/x".into(), "/favicon.ico".into()];
+    case.add(0, host, NONE, Kind::Robots);
+    case.add(9_000, host, 0, Kind::Unknown).status = 404;
+    case.add(18_000, host, 1, Kind::Unknown).status = 404;
+    let robots = case.judge().robots;
+    assert_eq!((robots.count, robots.disallowed), (1, 1));
+    assert!(robots.first[0].contains("/private/x"));
+}
+
+#[test]
+fn agents_are_judged_by_their_own_group() {
+    let mut case = Case::new(1.0);
+    let host = case.host(|w, h| w.robots(h).shuts_out);
+    case.add(0, host, NONE, Kind::Robots);
+    case.add(9_000, host, 0, Kind::Page);
+    assert_eq!(case.judge().robots.count, 0);
+    case.params.agent = "GPTBot".into();
+    assert_eq!(case.judge().robots.disallowed, 1);
+}
+
+#[test]
+fn repeats_tell_retries_from_waste() {
+    let mut case = Case::new(1.0);
+    case.add(0, 4, NONE, Kind::Robots);
+    case.add(9_000, 4, NONE, Kind::Robots);
+    case.add(18_000, 4, 0, Kind::Page).status = 500;
+    case.add(27_000, 4, 0, Kind::Page);
+    case.add(36_000, 4, 0, Kind::Page);
+    case.add(45_000, 4, 1, Kind::Page);
+    let repeats = case.judge().repeats;
+    assert_eq!((repeats.urls, repeats.requests, repeats.after_answer), (1, 2, 1));
+    assert_eq!(repeats.top, [Repeat { url: format!("http://{}:8080/", case.world.name(4)), requests: 3 }]);
+}
+
+#[test]
+fn questions_and_strangers_are_counted() {
+    let mut case = Case::new(1.0);
+    case.records.strings = vec!["no.such.host/x".into()];
+    case.add(0, NONE, 0, Kind::Misdirected).status = 421;
+    for (host, qtype, rcode) in
+        [(3, 1, 0), (3, 1, 0), (3, 28, 0), (NONE, 1, 3), (NONE, 0, 1), (NONE, 0, u8::MAX)]
+    {
+        case.records.questions.push(Question { time: 0, host, qtype, rcode, tcp: qtype == 28 });
+    }
+    let totals = case.judge().totals;
+    assert_eq!(totals.misdirected, ["no.such.host/x"]);
+    assert_eq!((totals.dns_questions, totals.dns_names, totals.dns_tcp), (6, 1, 1));
+    let answers: Vec<_> = totals.dns_by_answer.into_iter().collect();
+    assert_eq!(answers, [("address", 2), ("error", 1), ("nodata", 1), ("nxdomain", 1), ("silence", 1)]);
+}

@@ -1,0 +1,117 @@
+//! The parameters of a simulated Internet: each with its default, minimum and maximum.
+
+use crate::error::{Error, Result};
+
+/// Addresses available: 127.1.0.1 to 127.254.255.254 without final 0 and 255.
+pub const MAX_HOSTS: u32 = 254 * 256 * 254;
+
+/// The most pages a host may have in the mean.
+const MAX_PAGES: u32 = 100_000;
+
+/// What world to simulate, where to serve it and what manners to expect of crawlers.
+#[derive(Clone, Debug)]
+pub struct Params {
+    /// Number of host names. Default 200, 1 to [`MAX_HOSTS`].
+    pub hosts: u32,
+    /// Mean number of URLs a host. Default 20, 1 to 100,000.
+    pub pages: u32,
+    /// The world's seed. Default 1.
+    pub seed: u64,
+    /// The network's behaviour. `lan`: no delays, no faults.
+    pub profile: String,
+    /// Scaled time: every delay is divided by it. Default 1, above 0 up to 1,000,000.
+    pub speed: f64,
+    /// TCP port of HTTP; 0 picks a free one. Default 0.
+    pub http_port: u16,
+    /// UDP and TCP port of DNS on 127.0.0.1; 0 picks a free one. Default 0.
+    pub dns_port: u16,
+    /// Shortest polite interval between requests to a host without Crawl-delay, in unscaled seconds. Default 1.
+    pub host_interval: f64,
+    /// Shortest polite interval between requests to an address, in unscaled seconds. Default 0.25.
+    pub address_interval: f64,
+    /// Threads that serve. Default 1, 1 to 64.
+    pub threads: u32,
+    /// The product token by which the crawler under test is judged against robots.txt. Default `*`.
+    pub agent: String,
+}
+
+impl Default for Params {
+    fn default() -> Self {
+        Self {
+            hosts: 200,
+            pages: 20,
+            seed: 1,
+            profile: "lan".to_owned(),
+            speed: 1.0,
+            http_port: 0,
+            dns_port: 0,
+            host_interval: 1.0,
+            address_interval: 0.25,
+            threads: 1,
+            agent: "*".to_owned(),
+        }
+    }
+}
+
+impl Params {
+    /// Checks every value; the error names the first that is not allowed.
+    pub fn check(&self) -> Result<()> {
+        if !(1..=MAX_HOSTS).contains(&self.hosts) {
+            let allowed =
+                format!("1 to {MAX_HOSTS}, the number of addresses in 127.1.0.0 to 127.254.255.255");
+            return Err(Error::setting("hosts", self.hosts, allowed));
+        }
+        if !(1..=MAX_PAGES).contains(&self.pages) {
+            return Err(Error::setting("pages", self.pages, format!("1 to {MAX_PAGES}")));
+        }
+        if self.profile != "lan" {
+            return Err(Error::setting("profile", &self.profile, "lan"));
+        }
+        if !(self.speed > 0.0 && self.speed <= 1e6) {
+            return Err(Error::setting("speed", self.speed, "above 0, up to 1000000"));
+        }
+        for (name, value) in
+            [("host_interval", self.host_interval), ("address_interval", self.address_interval)]
+        {
+            if !(0.0..=86_400.0).contains(&value) {
+                return Err(Error::setting(name, value, "0 to 86400 seconds"));
+            }
+        }
+        if !(1..=64).contains(&self.threads) {
+            return Err(Error::setting("threads", self.threads, "1 to 64"));
+        }
+        if self.agent.is_empty() || !self.agent.is_ascii() {
+            return Err(Error::setting("agent", &self.agent, "* or a product token"));
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_bad_value_is_named() {
+        let good = Params::default();
+        assert!(good.check().is_ok());
+        let bad = [
+            ("hosts", Params { hosts: 0, ..good.clone() }),
+            ("hosts", Params { hosts: MAX_HOSTS + 1, ..good.clone() }),
+            ("pages", Params { pages: 0, ..good.clone() }),
+            ("profile", Params { profile: "moon".into(), ..good.clone() }),
+            ("speed", Params { speed: 0.0, ..good.clone() }),
+            ("speed", Params { speed: f64::NAN, ..good.clone() }),
+            ("host_interval", Params { host_interval: -1.0, ..good.clone() }),
+            ("address_interval", Params { address_interval: f64::INFINITY, ..good.clone() }),
+            ("threads", Params { threads: 0, ..good.clone() }),
+            ("agent", Params { agent: String::new(), ..good }),
+        ];
+        for (name, params) in bad {
+            match params.check() {
+                Err(Error::Setting { name: told, .. }) => assert_eq!(told, name),
+                other => panic!("{name}: {other:?}"),
+            }
+        }
+    }
+}

@@ -1,0 +1,391 @@
+//! The model: which hosts, URLs, links and answers there are. A pure function of the seed.
+//!
+//! Guarantees, repeated by the tests:
+//! 1. Two worlds with the same parameters are the same.
+//! 2. Every URL of a host is reached from its front page by allowed, followed links alone.
+//! 3. Every host's front page is reached from the seeds in the same way.
+//! 4. A redirect leads to a page that answers 200 and is allowed for all agents.
+//!
+//! Each host's URLs are *slots* 0..n. They form a tree with [`FANOUT`] children: slot i links to slots 8i+1 to 8i+8. Whatever is no plain
+//! page (redirect, missing, broken, forbidden, nofollow) is a leaf of the tree, so it hides nothing. Front pages form a tree in the same way.
+
+use std::net::Ipv4Addr;
+
+use crate::hosts::{Hosts, Name};
+use crate::params::Params;
+use crate::path;
+use crate::random::Rng;
+use crate::robots::{Fence, Robots};
+use crate::text::Text;
+
+/// Children of a page in its host's tree.
+const FANOUT: u32 = 8;
+
+/// Children of a front page in the tree of hosts.
+const HOST_FANOUT: u32 = 4;
+
+/// Mean size of a page's HTML in bytes, and its bounds.
+const PAGE_BYTES: (f64, f64, f64) = (27_000.0, 2_000.0, 300_000.0);
+
+/// What answers at a slot.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Slot {
+    /// 200 with a page.
+    Page,
+    /// 301 (`permanent`) or 302 to another page.
+    Redirect {
+        /// Whether the status is 301.
+        permanent: bool,
+        /// The target's host.
+        host: u32,
+        /// The target's slot.
+        slot: u32,
+    },
+    /// 404, although pages link to it.
+    Missing,
+    /// 500 for ever.
+    Broken,
+}
+
+/// Where on its page a link stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Place {
+    /// The navigation bar.
+    Navigation,
+    /// In the running text.
+    Text,
+    /// The list of related pages at the end.
+    List,
+}
+
+/// A link of a page.
+#[derive(Clone, Copy, Debug)]
+pub struct Link {
+    /// The target's host.
+    pub host: u32,
+    /// The target's slot.
+    pub slot: u32,
+    /// False with `rel=nofollow`.
+    pub follow: bool,
+    /// Where it stands.
+    pub place: Place,
+    /// Random bits for how it is written.
+    pub(crate) look: u32,
+}
+
+/// How a page is made; drawn when it is rendered or its links are counted.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Layout {
+    /// Bytes of HTML to aim at.
+    pub(crate) bytes: u32,
+    /// Whether a robots meta tag says nofollow.
+    pub(crate) nofollow: bool,
+    /// Random bits for its head and title.
+    pub(crate) look: u64,
+}
+
+/// A simulated Internet's content.
+pub struct World {
+    /// Where everything derives from.
+    seed: u64,
+    /// Names, addresses, numbers of URLs.
+    pub(crate) hosts: Hosts,
+    /// Fragments of text.
+    pub(crate) text: Text,
+    /// Number of hosts.
+    count: u32,
+}
+
+/// Purposes of random streams: one number each, so that no two things are drawn from the same bits.
+mod purpose {
+    /// What answers, and whether it is behind a fence.
+    pub(super) const SLOT: u64 = 10;
+    /// Words in paths.
+    pub(super) const PATH: u64 = 11;
+    /// Size and head of a page.
+    pub(super) const LAYOUT: u64 = 12;
+    /// Links of a page.
+    pub(super) const LINKS: u64 = 13;
+    /// A robots.txt.
+    pub(super) const ROBOTS: u64 = 14;
+    /// A host's other properties.
+    pub(super) const HOST: u64 = 15;
+}
+
+impl World {
+    /// Builds the world; the parameters have been checked.
+    pub fn new(params: &Params) -> Self {
+        Self {
+            seed: params.seed,
+            hosts: Hosts::new(params.seed, params.hosts, params.pages),
+            text: Text::new(params.seed),
+            count: params.hosts,
+        }
+    }
+
+    /// Number of hosts.
+    pub fn host_count(&self) -> u32 {
+        self.count
+    }
+
+    /// Number of URLs of all hosts, robots.txt not counted.
+    pub fn url_count(&self) -> u64 {
+        self.hosts.total()
+    }
+
+    /// The host's name.
+    pub fn name(&self, host: u32) -> &str {
+        self.hosts.name(host)
+    }
+
+    /// The host of a lower-case name.
+    pub fn find_host(&self, name: &str) -> Option<u32> {
+        match self.hosts.find(name) {
+            Some(Name::Host(host)) => Some(host),
+            _ => None,
+        }
+    }
+
+    /// The host's address.
+    pub fn address(&self, host: u32) -> Ipv4Addr {
+        self.hosts.address(host)
+    }
+
+    /// The host's number of URLs.
+    pub fn pages(&self, host: u32) -> u32 {
+        self.hosts.pages(host)
+    }
+
+    /// The hosts whose front pages are in the seed file: the roots of the tree of hosts.
+    pub fn seeds(&self) -> std::ops::Range<u32> {
+        0..(self.count / 100).max(10).min(self.count)
+    }
+
+    /// The host's robots.txt.
+    pub fn robots(&self, host: u32) -> Robots {
+        Robots::draw(self.rng(purpose::ROBOTS, host, 0))
+    }
+
+    /// Whether the host compresses for clients that accept it: 30 % do.
+    pub(crate) fn compresses(&self, host: u32) -> bool {
+        self.rng(purpose::HOST, host, 0).chance(300)
+    }
+
+    /// The time to live of the host's address, in unscaled seconds.
+    pub(crate) fn ttl(&self, host: u32) -> u32 {
+        [60, 300, 300, 300, 3600, 3600, 3600, 14_400, 86_400, 86_400]
+            [self.rng(purpose::HOST, host, 1).below(10) as usize]
+    }
+
+    /// What answers at a slot.
+    pub fn slot(&self, host: u32, slot: u32) -> Slot {
+        if !self.is_special(host, slot) {
+            return Slot::Page;
+        }
+        let mut rng = self.rng(purpose::SLOT, host, slot);
+        // Shares of leaves; 7 of 8 slots are leaves: 2 % redirects, 1 % missing, 0.5 % broken of all.
+        match rng.below(1000) {
+            0..23 => {
+                let permanent = rng.chance(600);
+                let host = if rng.chance(400) { rng.zipf(self.count) } else { host };
+                Slot::Redirect { permanent, host, slot: rng.below(inner(self.pages(host))) }
+            }
+            23..35 => Slot::Missing,
+            35..41 => Slot::Broken,
+            _ => Slot::Page,
+        }
+    }
+
+    /// Appends the path (and query) of a slot.
+    pub fn write_path(&self, out: &mut Vec<u8>, host: u32, slot: u32) {
+        path::write(out, slot, self.rng(purpose::PATH, host, slot), self.fence(host, slot));
+    }
+
+    /// The slot of a path, if the host has it.
+    pub fn find_slot(&self, host: u32, path: &[u8]) -> Option<u32> {
+        let slot = path::candidate(path).filter(|&slot| slot < self.pages(host))?;
+        let mut own = Vec::with_capacity(96);
+        self.write_path(&mut own, host, slot);
+        (own == path).then_some(slot)
+    }
+
+    /// The path of a slot as text.
+    pub fn path(&self, host: u32, slot: u32) -> String {
+        let mut out = Vec::new();
+        self.write_path(&mut out, host, slot);
+        String::from_utf8(out).unwrap_or_default()
+    }
+
+    /// Whether a page's links count: neither a robots meta tag nor its status forbids it.
+    pub fn follows(&self, host: u32, slot: u32) -> bool {
+        self.slot(host, slot) == Slot::Page && !self.layout(host, slot).nofollow
+    }
+
+    /// How a page is made.
+    pub(crate) fn layout(&self, host: u32, slot: u32) -> Layout {
+        let mut rng = self.rng(purpose::LAYOUT, host, slot);
+        let (mean, least, most) = PAGE_BYTES;
+        let bytes = rng.log_normal(mean, 0.9).clamp(least, most) as u32;
+        let nofollow = self.is_special(host, slot) && rng.chance(15);
+        Layout { bytes, nofollow, look: rng.bits() }
+    }
+
+    /// Visits the links of a page in the order in which they stand on it.
+    pub fn links(&self, host: u32, slot: u32, visit: impl FnMut(Link)) {
+        self.links_of(host, slot, self.layout(host, slot).bytes, visit);
+    }
+
+    /// [`World::links`] of a page whose size is known.
+    pub(crate) fn links_of(&self, host: u32, slot: u32, bytes: u32, mut visit: impl FnMut(Link)) {
+        let mut rng = self.rng(purpose::LINKS, host, slot);
+        let pages = self.pages(host);
+        let mut give = |host, slot, follow, place, look: u64| {
+            visit(Link { host, slot, follow, place, look: (look >> 32) as u32 });
+        };
+        for target in 0..pages.min(1 + path::NAVIGATION.len() as u32) {
+            give(host, target, true, Place::Navigation, rng.bits());
+        }
+        let child = slot * FANOUT + 1;
+        for target in child.min(pages)..(child + FANOUT).min(pages) {
+            give(host, target, true, Place::Text, rng.bits());
+        }
+        if slot == 0 {
+            let child = self.seeds().end + host * HOST_FANOUT;
+            for target in child.min(self.count)..(child + HOST_FANOUT).min(self.count) {
+                give(target, 0, true, Place::Text, rng.bits());
+            }
+        }
+        // One link for each 480 bytes: some 60 on a page of the mean size, navigation included.
+        let links = (bytes / 480).clamp(4, 200);
+        let outer = links / 4;
+        for i in 0..links {
+            let place = if i < links / 2 { Place::Text } else { Place::List };
+            let follow = !rng.chance(40);
+            // The last ones lead outside. The lower of two draws: early pages are linked to more often.
+            if i < links - outer {
+                let target = rng.below(pages).min(rng.below(pages));
+                give(host, target, follow, place, rng.bits());
+            } else {
+                let host = rng.zipf(self.count);
+                let pages = self.pages(host);
+                let target = if rng.chance(600) { 0 } else { rng.below(pages).min(rng.below(pages)) };
+                give(host, target, follow, place, rng.bits());
+            }
+        }
+    }
+
+    /// The fence that a slot lies behind: one leaf in eight of a host whose robots.txt has one.
+    fn fence(&self, host: u32, slot: u32) -> Option<Fence> {
+        if !self.is_special(host, slot) {
+            return None;
+        }
+        let fence = self.robots(host).fence?;
+        let mut rng = self.rng(purpose::SLOT, host, slot);
+        let closed = rng.below(1000) >= 41 && rng.chance(125);
+        // Behind the fence with a gate, half of the pages are open.
+        closed.then(|| if fence == Fence::Open && rng.chance(500) { Fence::Private } else { fence })
+    }
+
+    /// Whether a slot may be anything else than a plain page: a leaf that is not in the navigation.
+    fn is_special(&self, host: u32, slot: u32) -> bool {
+        slot > path::NAVIGATION.len() as u32 && slot >= inner(self.pages(host))
+    }
+
+    /// The random stream of a thing on a host.
+    fn rng(&self, purpose: u64, host: u32, slot: u32) -> Rng {
+        Rng::new(self.seed, purpose, u64::from(host), u64::from(slot))
+    }
+}
+
+/// Number of slots that have children, at least 1: these are plain pages.
+fn inner(pages: u32) -> u32 {
+    pages.saturating_sub(1).div_ceil(FANOUT).max(1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A world of some hosts and pages.
+    fn world(hosts: u32, pages: u32, seed: u64) -> World {
+        World::new(&Params { hosts, pages, seed, ..Params::default() })
+    }
+
+    #[test]
+    fn every_page_and_host_is_reached_by_allowed_links_alone() {
+        for (hosts, pages, seed) in [(1, 1, 1), (3, 2, 2), (120, 40, 3), (600, 7, 4)] {
+            let world = world(hosts, pages, seed);
+            let mut seen = vec![false; world.url_count() as usize];
+            let mut queue: Vec<(u32, u32)> = world.seeds().map(|host| (host, 0)).collect();
+            queue.iter().for_each(|&(host, _)| seen[world.hosts.first(host) as usize] = true);
+            while let Some((host, slot)) = queue.pop() {
+                let allowed = world.robots(host).allows("*", world.path(host, slot).as_bytes());
+                if !allowed || !world.follows(host, slot) {
+                    continue;
+                }
+                world.links(host, slot, |link| {
+                    let place = (world.hosts.first(link.host) + u64::from(link.slot)) as usize;
+                    if link.follow && !seen[place] {
+                        seen[place] = true;
+                        queue.push((link.host, link.slot));
+                    }
+                });
+            }
+            assert!(seen.iter().all(|&s| s), "{hosts} hosts, {pages} pages");
+        }
+    }
+
+    #[test]
+    fn paths_are_unique_and_found() {
+        let world = world(50, 100, 5);
+        for host in 0..50 {
+            for slot in 0..world.pages(host) {
+                assert_eq!(world.find_slot(host, world.path(host, slot).as_bytes()), Some(slot));
+            }
+        }
+        assert_eq!(world.find_slot(0, b"/news/2024/no-such-17.html"), None);
+        assert_eq!(world.find_slot(0, b"/a?id=4294967295"), None);
+    }
+
+    #[test]
+    fn shares_are_as_documented() {
+        let world = world(2_000, 50, 6);
+        let (mut redirects, mut missing, mut broken, mut closed, mut nofollow) = (0, 0, 0, 0, 0);
+        for host in 0..2_000 {
+            for slot in 0..world.pages(host) {
+                match world.slot(host, slot) {
+                    Slot::Page => nofollow += u64::from(!world.follows(host, slot)),
+                    Slot::Redirect { host, slot, .. } => {
+                        redirects += 1;
+                        assert_eq!(world.slot(host, slot), Slot::Page);
+                        assert!(world.robots(host).allows("*", world.path(host, slot).as_bytes()));
+                    }
+                    Slot::Missing => missing += 1,
+                    Slot::Broken => broken += 1,
+                }
+                closed += u64::from(!world.robots(host).allows("*", world.path(host, slot).as_bytes()));
+            }
+        }
+        let permille = |n: u64| n * 1000 / world.url_count();
+        assert!((15..25).contains(&permille(redirects)), "{redirects}");
+        assert!((7..13).contains(&permille(missing)), "{missing}");
+        assert!((3..7).contains(&permille(broken)), "{broken}");
+        assert!((5..25).contains(&permille(closed)), "{closed}");
+        assert!((5..20).contains(&permille(nofollow)), "{nofollow}");
+        let robots = |test: fn(&Robots) -> bool| (0..2_000).filter(|&h| test(&world.robots(h))).count() / 20;
+        assert!((17..24).contains(&robots(|r| !r.exists)));
+        assert!((12..19).contains(&robots(|r| r.fence.is_some())));
+        assert!((3..8).contains(&robots(|r| r.crawl_delay.is_some())));
+    }
+
+    #[test]
+    fn pages_have_some_60_links_in_the_mean() {
+        let world = world(200, 50, 7);
+        let mut links = 0;
+        for host in 0..200 {
+            (0..world.pages(host)).for_each(|slot| world.links(host, slot, |_| links += 1));
+        }
+        let mean = links / world.url_count();
+        assert!((52..68).contains(&mean), "{mean}");
+    }
+}

@@ -1,0 +1,72 @@
+//! What a crawl has recorded so far, in numbers.
+
+use std::collections::BTreeMap;
+
+use lycosa_url::{FailureKind, Page, Purpose};
+
+/// Counts over all recorded outcomes.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Summary {
+    /// Responses that are no redirects.
+    pub pages: u64,
+    /// Redirects.
+    pub redirects: u64,
+    /// Outcomes that led to a further try.
+    pub retries: u64,
+    /// Answers for robots.txt.
+    pub robots: u64,
+    /// Bytes of bodies as received.
+    pub bytes: u64,
+    /// Links in pages.
+    pub links: u64,
+    /// Responses by status code.
+    pub statuses: BTreeMap<u16, u64>,
+    /// URLs that ended without a response, by kind.
+    pub failures: BTreeMap<FailureKind, u64>,
+    /// Sums of the phases' durations over all responses, in microseconds: name, connect, TLS, first byte, body.
+    pub phases_us: [u64; 5],
+    /// Responses that the sums are over.
+    pub responses: u64,
+}
+
+impl Summary {
+    /// Counts one outcome.
+    pub fn add(&mut self, page: &Page) {
+        let response = &page.response;
+        if let Ok(received) = &response.result {
+            self.bytes += received.body.len() as u64;
+            self.responses += 1;
+            let times = &response.times;
+            let phases = [
+                response.request.name_us,
+                times.connect_us,
+                times.tls_us,
+                times.first_byte_us,
+                times.body_us,
+            ];
+            for (sum, phase) in self.phases_us.iter_mut().zip(phases) {
+                *sum += u64::from(phase);
+            }
+        }
+        if response.request.purpose == Purpose::Robots {
+            self.robots += 1;
+        } else if page.retry {
+            self.retries += 1;
+        } else {
+            self.add_last(page);
+        }
+    }
+
+    /// Counts a URL's last outcome.
+    fn add_last(&mut self, page: &Page) {
+        match &page.response.result {
+            Ok(received) => {
+                *self.statuses.entry(received.status).or_default() += 1;
+                self.links += page.links.len() as u64;
+                let counter = if page.redirect.is_some() { &mut self.redirects } else { &mut self.pages };
+                *counter += 1;
+            }
+            Err(failure) => *self.failures.entry(failure.kind).or_default() += 1,
+        }
+    }
+}

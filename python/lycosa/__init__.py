@@ -1,0 +1,13 @@
+"""Lycosa: a distributed web crawler. Names never wait, nothing is lost, no site is hurt.
+
+>>> import lycosa
+>>> for page in lycosa.crawl("https://example.com/", max_pages=10):  # doctest: +SKIP
+...     print(page.status, page.url, page.title)
+"""
+
+from lycosa._core import __version__
+from lycosa.errors import LycosaError, SettingError, StorageError
+from lycosa.records import Page, Pages
+from lycosa.session import Crawl, crawl
+
+__all__ = ["Crawl", "LycosaError", "Page", "Pages", "SettingError", "StorageError", "__version__", "crawl"]

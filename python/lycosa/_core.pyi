@@ -1,0 +1,257 @@
+"""The compiled core: batches and the stages that move them. Proved equal to the binary by stubtest."""
+
+from os import PathLike
+from typing import Any, final
+
+from lycosa.fetch.scripted import Answer
+from lycosa.job import Job
+
+__version__: str
+FIELDS: list[str]
+
+def canonical_url(url: str) -> str:
+    """The canonical form of an absolute URL; raises SettingError where it is none."""
+
+def domain_of(url: str) -> str:
+    """The registered domain of an absolute URL's host; raises SettingError where it is no URL."""
+
+def check_network(text: str) -> None:
+    """Raise SettingError where the text is no address and no network."""
+
+def check_resolver(text: str) -> None:
+    """Raise SettingError where the text is no resolver's address."""
+
+def empty_rows(fields: list[str]) -> Rows:
+    """No rows of the chosen columns: their schema."""
+
+def enter_private_namespaces(files: list[tuple[str, str]]) -> None:
+    """Enter private mount and network namespaces; lay own files over the system's there."""
+
+@final
+class Requests:
+    """Requests on lease, from the frontier to fetch."""
+
+    def __new__(cls) -> Requests: ...
+    def __len__(self) -> int: ...
+    def urls(self) -> list[str]:
+        """Their URLs."""
+
+@final
+class Responses:
+    """Responses, from fetch to parse."""
+
+    @classmethod
+    def scripted(cls, requests: Requests, answers: list[Answer]) -> Responses:
+        """Answers without a network: for each request status, headers and body, or the name of a failure."""
+
+    def __len__(self) -> int: ...
+
+@final
+class Pages:
+    """Outcomes, from parse to the log, the frontier and the user."""
+
+    def __len__(self) -> int: ...
+    def __getitem__(self, index: int) -> Page: ...
+    def last(self) -> list[Page]:
+        """Each URL's last outcome: pages and failures; no redirects, no robots.txt, no further tries."""
+
+@final
+class Page:
+    """The outcome of one URL: a response, or the reason why there is none."""
+
+    @property
+    def url(self) -> str:
+        """The URL, in canonical form."""
+
+    @property
+    def chain(self) -> list[tuple[str, int]]:
+        """The redirects that led here, oldest first: URL and status."""
+
+    @property
+    def depth(self) -> int:
+        """Links from the nearest seed."""
+
+    @property
+    def attempt(self) -> int:
+        """Earlier tries."""
+
+    @property
+    def status(self) -> int | None:
+        """Status code; None where there is no response."""
+
+    @property
+    def error(self) -> str | None:
+        """Kind of failure, a stable name such as ``connect-timeout``; None where there is a response."""
+
+    @property
+    def error_detail(self) -> str | None:
+        """The failure's circumstances, for people."""
+
+    @property
+    def address(self) -> str | None:
+        """The address spoken to."""
+
+    @property
+    def fetched_at(self) -> float:
+        """When the outcome was complete, in seconds since the epoch."""
+
+    @property
+    def times(self) -> dict[str, float]:
+        """Durations in seconds: name, connect, tls, first_byte, body; 0 where a phase did not happen."""
+
+    @property
+    def headers(self) -> list[tuple[str, str]]:
+        """Header fields in the order received; names in lower case."""
+
+    def header(self, name: str) -> str | None:
+        """The first value of a header field, whatever its case; None where it is missing."""
+
+    @property
+    def body(self) -> bytes:
+        """The body without content coding."""
+
+    @property
+    def wire_body(self) -> bytes:
+        """The body as received, with its content coding."""
+
+    @property
+    def text(self) -> str | None:
+        """The body as text by its charset; None where it is no text."""
+
+    @property
+    def charset(self) -> str | None:
+        """Name of the character encoding (WHATWG)."""
+
+    @property
+    def title(self) -> str | None:
+        """Text of the first ``<title>``."""
+
+    @property
+    def canonical(self) -> str | None:
+        """Target of ``rel=canonical``."""
+
+    @property
+    def redirect(self) -> str | None:
+        """Target of the redirect."""
+
+    @property
+    def noindex(self) -> bool:
+        """Whether the site asks not to index the page."""
+
+    @property
+    def nofollow(self) -> bool:
+        """Whether the site asks not to follow the page's links."""
+
+    @property
+    def links(self) -> list[str]:
+        """The page's links, each once, in order."""
+
+    @property
+    def retry(self) -> bool:
+        """Whether the URL went back to waiting: another outcome follows."""
+
+@final
+class Names:
+    """The DNS client of a crawl, on a thread of its own."""
+
+    def __new__(cls, job: Job) -> Names: ...
+    def pending(self) -> int:
+        """Names that wait for their answer."""
+
+    def statistics(self) -> dict[str, int]:
+        """Counts since the start."""
+
+@final
+class Frontier:
+    """Which URL next; see ``lycosa.stages.Frontier``."""
+
+    def __new__(cls, job: Job, names: Names) -> Frontier: ...
+    def add(self, seeds: list[str]) -> int: ...
+    def take(self, max: int) -> Requests: ...
+    def judge(self, pages: Pages) -> None: ...
+    def done(self, pages: Pages) -> None: ...
+    def idle(self) -> bool: ...
+    def wait(self) -> float: ...
+    def counts(self) -> dict[str, int]: ...
+
+@final
+class Fetcher:
+    """HTTP over real sockets, on a thread of its own; see ``lycosa.stages.Fetch``."""
+
+    def __new__(cls, job: Job) -> Fetcher: ...
+    def free(self) -> int: ...
+    def in_flight(self) -> int: ...
+    def submit(self, requests: Requests) -> None: ...
+    def completed(self, max: int, within: float) -> Responses: ...
+    def cancel(self) -> None: ...
+
+@final
+class Parser:
+    """Responses to pages, on all cores; see ``lycosa.stages.Parse``."""
+
+    def __new__(cls, job: Job) -> Parser: ...
+    def parse(self, responses: Responses) -> Pages: ...
+
+@final
+class Log:
+    """The writer of a crawl's log; see ``lycosa.stages.Log``."""
+
+    def __new__(cls, directory: str | PathLike[str], segment_bytes: int) -> Log: ...
+    def append_seeds(self, seeds: list[str]) -> None: ...
+    def append(self, pages: Pages) -> None: ...
+    def sync(self) -> None: ...
+    def end(self) -> int: ...
+    def summary(self) -> dict[str, Any]: ...
+
+@final
+class LogReader:
+    """Follows a log and makes rows for a sink."""
+
+    def __new__(cls, directory: str | PathLike[str], fields: list[str]) -> LogReader: ...
+    def read(self, max_entries: int, max_bytes: int) -> Rows:
+        """The next rows, at most so many entries and bytes of bodies; none while the log has no more."""
+
+    def position(self) -> int:
+        """The position of the next frame."""
+
+@final
+class Rows:
+    """Rows of the chosen columns."""
+
+    def __len__(self) -> int: ...
+    def lines(self) -> bytes:
+        """JSON lines, in UTF-8."""
+
+    def __arrow_c_stream__(self, requested_schema: object | None = None) -> Any:
+        """The rows for any Arrow library (Arrow PyCapsule interface)."""
+
+@final
+class Simnet:
+    """A simulated Internet; see ``lycosa.simnet.SimulatedInternet``."""
+
+    def __new__(
+        cls,
+        *,
+        hosts: int = 200,
+        pages: int = 20,
+        seed: int = 1,
+        profile: str = "lan",
+        speed: float = 1.0,
+        http_port: int = 0,
+        dns_port: int = 0,
+        host_interval: float = 1.0,
+        address_interval: float = 0.25,
+        threads: int = 1,
+        agent: str = "*",
+    ) -> Simnet: ...
+    def start(self) -> None: ...
+    def stop(self) -> None: ...
+    def report(self) -> str: ...
+    @property
+    def http_port(self) -> int: ...
+    @property
+    def resolver(self) -> str: ...
+    @property
+    def seeds(self) -> list[str]: ...
+    @property
+    def hosts(self) -> list[tuple[str, str]]: ...

@@ -1,0 +1,41 @@
+"""From a job to stages and sinks: the only file that picks implementations."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from lycosa import _core
+from lycosa.errors import SettingError
+from lycosa.job import Job
+from lycosa.stages import Sink, Stages
+from lycosa.store.json_lines import JsonLinesSink
+from lycosa.store.parquet import ParquetSink
+
+#: Endings of output files, and what writes them.
+SINKS: dict[str, type[JsonLinesSink] | type[ParquetSink]] = {
+    ".parquet": ParquetSink,
+    ".jsonl": JsonLinesSink,
+    ".ndjson": JsonLinesSink,
+}
+
+
+def assemble(job: Job, log_directory: Path) -> tuple[Stages, _core.Names]:
+    """The embedded stages of a job, and the DNS client that its frontier asks."""
+    names = _core.Names(job)
+    return (
+        Stages(
+            frontier=_core.Frontier(job, names),
+            fetch=_core.Fetcher(job),
+            parse=_core.Parser(job),
+            log=_core.Log(log_directory, job.store.segment_bytes),
+        ),
+        names,
+    )
+
+
+def make_sink(output: Path, job: Job) -> Sink:
+    """The sink for an output file, by its ending."""
+    kind = SINKS.get(output.suffix)
+    if kind is None:
+        raise SettingError("output", output, f"a file that ends in {', '.join(SINKS)}")
+    return kind(output, list(job.store.fields))

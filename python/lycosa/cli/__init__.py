@@ -1,0 +1,43 @@
+"""``lycosa``: the command line. Errors are one line on stderr and exit status 2."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from typing import Never
+
+from lycosa.errors import LycosaError, SettingError
+
+
+class Parser(argparse.ArgumentParser):
+    """A parser whose errors are one line."""
+
+    def error(self, message: str) -> Never:
+        """Say what is wrong and where to read on; exit with status 2."""
+        print(f"{self.prog}: {message}; see {self.prog} --help", file=sys.stderr)
+        raise SystemExit(2)
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Run a command; give its exit status."""
+    from lycosa import __version__
+    from lycosa.cli import crawl, simnet
+
+    parser = Parser(
+        prog="lycosa",
+        description="A distributed web crawler. Names never wait, nothing is lost, no site is hurt.",
+    )
+    parser.add_argument("--version", action="version", version=f"lycosa {__version__}")
+    subparsers = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
+    crawl.add_parser(subparsers)
+    simnet.add_parser(subparsers)
+    args = parser.parse_args(arguments)
+    try:
+        status: int = args.run(args)
+    except SettingError as error:
+        print(f"lycosa: {error}", file=sys.stderr)
+        return 2
+    except (LycosaError, OSError) as error:
+        print(f"lycosa: {error}", file=sys.stderr)
+        return 1
+    return status

@@ -1,0 +1,157 @@
+"""``lycosa crawl``: crawl from seeds to files."""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import importlib.util
+import json
+import os
+import signal
+import sys
+import tomllib
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
+
+from lycosa.errors import SettingError
+
+if TYPE_CHECKING:
+    from lycosa.session import Crawl
+
+#: The exit status after Ctrl-C, as shells have it: 128 + SIGINT.
+INTERRUPTED = 130
+
+DESCRIPTION = """\
+Crawls from SEED, politely, and writes each URL's outcome to files.
+
+The log of everything that happened is kept in DIR/log; outputs follow it. Any key of a job can be given with
+--set, for example --set politeness.host_interval=2. Ctrl-C once finishes what is in flight; twice ends at once.
+"""
+
+
+def add_parser(subparsers: Any) -> None:
+    """Register the sub-command."""
+    parser = subparsers.add_parser(
+        "crawl",
+        help="crawl from seeds to files",
+        description=DESCRIPTION,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    add = parser.add_argument
+    add("seeds", nargs="*", metavar="SEED", help="URL to start from; takes the place of the job file's seeds")
+    add("-o", "--output", action="append", metavar="OUT", help="FILE.parquet or FILE.jsonl; may be repeated"
+        " (default: DIR/pages.parquet)")
+    add("--dir", metavar="DIR", help="directory of the log (default: crawl-HOST of the first seed)")
+    add("--job", metavar="FILE", help="job file (TOML) with any of the settings")
+    add("--max-pages", type=int, metavar="N", help="end after N pages (default: no limit)")
+    add("--max-depth", type=int, metavar="N", help="follow at most N links from a seed (default: no limit)")
+    add("--scope", metavar="SCOPE", help="host, domain (registered domain) or any (default: host)")
+    add("--resolver", action="append", metavar="ADDR", help="DNS server, with or without port; may be repeated"
+        " (default: the system's)")
+    add("--user-agent", metavar="TEXT", help="how the crawler introduces itself")
+    add("--speed", type=float, metavar="K", help="divide every delay by K: for simulated Internets only")
+    add("--set", action="append", default=[], metavar="KEY=VALUE", help="any other key of the job; may be repeated")
+    add("--fresh", action="store_true", help="replace the log and the outputs of an earlier crawl")
+    add("--quiet", action="store_true", help="show neither progress nor summary")
+    add("--report", metavar="FILE", help="write the summary as JSON to FILE (- for standard output)")
+    parser.set_defaults(run=run)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Crawl; the exit status is 0, or 130 after Ctrl-C."""
+    crawl = _prepare(args)
+    with _signals(crawl), _progress(crawl, args.quiet):
+        for _ in crawl.batches():
+            pass
+    report = crawl.report()
+    if not args.quiet:
+        from lycosa.cli.progress import print_summary
+
+        print_summary(report)
+    if args.report is not None:
+        _write_report(args.report, report)
+    return INTERRUPTED if crawl.control.stopping else 0
+
+
+def _prepare(args: argparse.Namespace) -> Crawl:
+    """Check everything; nothing is written yet."""
+    from lycosa.job import make_job, merge, read_job
+    from lycosa.session import Crawl
+
+    settings = read_job(Path(args.job)) if args.job is not None else {}
+    for key in ("seeds", "max_pages", "max_depth", "scope", "user_agent", "speed"):
+        value = getattr(args, key)
+        if value is not None and value != []:
+            settings[key] = value
+    if args.resolver:
+        settings = merge(settings, {"names": {"resolvers": args.resolver}})
+    for text in args.set:
+        settings = merge(settings, _assignment(text))
+    job = make_job(settings)
+    directory = Path(args.dir) if args.dir is not None else _default_directory(job.checked_seeds()[0])
+    if args.report not in (None, "-") and not os.access(Path(args.report).absolute().parent, os.W_OK):
+        raise SettingError("--report", args.report, "a file in a directory that can be written to")
+    outputs = [Path(output) for output in args.output or [directory / _default_output()]]
+    return Crawl(job, directory=directory, outputs=outputs, fresh=args.fresh)
+
+
+def _assignment(text: str) -> dict[str, Any]:
+    """``a.b=value`` as settings; a value that is no TOML is text."""
+    key, equals, value = text.partition("=")
+    if not equals or not key.strip():
+        raise SettingError("--set", text, "KEY=VALUE, such as politeness.host_interval=2")
+    for candidate in (value, json.dumps(value)):
+        with contextlib.suppress(tomllib.TOMLDecodeError):
+            return tomllib.loads(f"{key} = {candidate}")
+    raise SettingError("--set", text, "KEY=VALUE, such as politeness.host_interval=2")
+
+
+def _default_directory(seed: str) -> Path:
+    """A directory named after the first seed's host."""
+    return Path(f"crawl-{urlsplit(seed).hostname}")
+
+
+def _default_output() -> str:
+    """Parquet where pyarrow is installed."""
+    return "pages.parquet" if importlib.util.find_spec("pyarrow") else "pages.jsonl"
+
+
+@contextlib.contextmanager
+def _signals(crawl: Crawl) -> Iterator[None]:
+    """Ctrl-C and SIGTERM: once to finish, twice to end at once, three times to die."""
+
+    def handle(_signal: int, _frame: object) -> None:
+        if crawl.control.aborting:
+            os._exit(INTERRUPTED)
+        if crawl.control.stopping:
+            crawl.abort()
+            return
+        crawl.stop()
+        print("lycosa: finishing what is in flight; Ctrl-C again to end at once", file=sys.stderr)
+
+    previous = {number: signal.signal(number, handle) for number in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        yield
+    finally:
+        for number, handler in previous.items():
+            signal.signal(number, handler)
+
+
+def _progress(crawl: Crawl, quiet: bool) -> contextlib.AbstractContextManager[object]:
+    """Live progress, unless it is not wanted."""
+    if quiet:
+        return contextlib.nullcontext()
+    from lycosa.cli.progress import Progress
+
+    return Progress(crawl)
+
+
+def _write_report(where: str, report: dict[str, Any]) -> None:
+    """Write the report as JSON."""
+    text = json.dumps(report, indent=2) + "\n"
+    if where == "-":
+        sys.stdout.write(text)
+    else:
+        Path(where).write_text(text, encoding="utf-8")

@@ -1,0 +1,246 @@
+"""``lycosa simnet``: run a simulated Internet, or a command inside one, and print what its ledger says."""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import json
+import os
+import resource
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+from types import FrameType
+from typing import Any
+
+from lycosa import _core
+from lycosa.errors import LycosaError, SettingError
+from lycosa.simnet import SimulatedInternet
+from lycosa.simnet.render import print_report
+
+DESCRIPTION = """\
+Runs a simulated Internet: DNS, HTTP servers and pages that derive from the seed, and a ledger of all
+that was served.
+
+Without COMMAND it runs until Ctrl-C or SIGTERM. With COMMAND it runs COMMAND against it, prints the
+ledger's report and exits with COMMAND's status (128 + signal number if it was killed, 127 if it was not
+found). In COMMAND's arguments
+  {job} is replaced by the path of a job file for `lycosa crawl --job`,
+  {seeds} by the path of a file with seed URLs, one a line,
+  {resolver} by the address of the DNS server.
+
+As root, both live in private mount and network namespaces with ports 53 and 80 and a resolv.conf of
+their own: any program can crawl it unmodified, and nothing reaches the real network. Otherwise, or with
+--no-namespace, high ports on loopback are used.
+"""
+
+EPILOG = """\
+examples:
+  lycosa simnet --hosts 2000 --pages 50 --seed 7 --speed 100 -- lycosa crawl --job {job}
+  lycosa simnet --hosts 20 --pages 10 -- wget -r -l 3 -i {seeds}
+"""
+
+#: Default of a port: 53 and 80 in private namespaces, any free one otherwise.
+FREE_PORT = 0
+
+
+def add_parser(subparsers: Any) -> None:
+    """Register the sub-command."""
+    parser = subparsers.add_parser(
+        "simnet",
+        help="a simulated Internet that judges crawlers",
+        description=DESCRIPTION,
+        epilog=EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    add = parser.add_argument
+    add("--hosts", default=200, metavar="N", help="host names (default 200)")
+    add("--pages", default=20, metavar="M", help="mean number of URLs a host (default 20)")
+    add("--seed", default=1, metavar="S", help="one seed, one world (default 1)")
+    add("--profile", default="lan", metavar="P", help="lan: no delays, no faults (default)")
+    add("--speed", default=1.0, metavar="K", help="divide every delay by K (default 1)")
+    add("--http-port", metavar="PORT", help="TCP port of all hosts (default: 80 or a free one)")
+    add("--dns-port", metavar="PORT", help="port of the resolver (default: 53 or a free one)")
+    add(
+        "--host-interval",
+        default=1.0,
+        metavar="SECONDS",
+        help="polite interval by host, before scaling, where robots.txt has no Crawl-delay (default 1)",
+    )
+    add(
+        "--address-interval",
+        default=0.25,
+        metavar="SECONDS",
+        help="polite interval by address, before scaling (default 0.25)",
+    )
+    add("--agent", default="*", metavar="TOKEN", help="product token that robots.txt is judged for (default *)")
+    add("--threads", default=1, metavar="N", help="threads that serve (default 1)")
+    add("--no-namespace", action="store_true", help="use high ports on loopback even as root")
+    add("--report", metavar="FILE", help="write the ledger's report to FILE as JSON")
+    add("command", nargs=argparse.REMAINDER, metavar="-- COMMAND", help="a program and its arguments")
+    parser.set_defaults(run=run)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Run the simulated Internet as the arguments say; the result is the exit status."""
+    try:
+        return _run(args)
+    except SettingError as error:
+        # Settings are named as they were typed.
+        print(f"lycosa simnet: {error}", file=sys.stderr)
+        return 2
+    except KeyboardInterrupt:
+        # Before there was anything to stop or to report.
+        return 130
+    except (LycosaError, OSError) as error:
+        reason = error.strerror if isinstance(error, OSError) and error.strerror else error
+        print(f"lycosa simnet: {reason}", file=sys.stderr)
+        return 1
+
+
+def _run(args: argparse.Namespace) -> int:
+    """:func:`run`, with errors as exceptions."""
+    command = args.command[1:] if args.command[:1] == ["--"] else args.command
+    report_file = _writable(args.report)
+    private = os.geteuid() == 0 and not args.no_namespace
+    net = SimulatedInternet(
+        hosts=_whole("hosts", args.hosts),
+        pages=_whole("pages", args.pages),
+        seed=_whole("seed", args.seed),
+        profile=args.profile,
+        speed=_real("speed", args.speed),
+        http_port=_whole("http_port", args.http_port or (80 if private else FREE_PORT)),
+        dns_port=_whole("dns_port", args.dns_port or (53 if private else FREE_PORT)),
+        host_interval=_real("host_interval", args.host_interval),
+        address_interval=_real("address_interval", args.address_interval),
+        threads=_whole("threads", args.threads),
+        agent=args.agent,
+    )
+    if command and shutil.which(command[0]) is None:
+        print(f"lycosa simnet: COMMAND = {command[0]!r}: allowed is a program in PATH", file=sys.stderr)
+        return 127
+    _raise_file_limit()
+    with tempfile.TemporaryDirectory(prefix="lycosa-simnet-") as folder:
+        if private:
+            _enter_namespaces(Path(folder))
+        with net:
+            job, seeds = net.job_file(), net.seed_file()
+            if command:
+                places = {"{job}": str(job), "{seeds}": str(seeds), "{resolver}": net.resolver}
+                status = _run_command([_fill(argument, places) for argument in command])
+            else:
+                with _stop_signals() as stopped:
+                    print(f"resolver   {net.resolver}")
+                    print(f"HTTP port  {net.http_port}")
+                    print(f"seed file  {seeds}")
+                    print(f"job file   {job}")
+                    print("Ctrl-C stops it and prints the report.", flush=True)
+                    stopped.wait()
+                status = 0
+        report = net.report()
+    sys.stdout.flush()
+    print_report(report)
+    if report_file is not None:
+        report_file.write_text(json.dumps(report, indent=2) + "\n", encoding="utf-8")
+    return status
+
+
+def _run_command(command: list[str]) -> int:
+    """Run a command to its end. Ctrl-C reaches it by its process group; SIGTERM is passed on."""
+    with contextlib.ExitStack() as stack:
+        # Python handlers, unlike SIG_IGN, are not inherited by the command.
+        process: subprocess.Popen[bytes] | None = None
+
+        def pass_on(number: int, frame: FrameType | None) -> None:
+            if process is not None:
+                process.send_signal(number)
+
+        stack.enter_context(_handled(signal.SIGINT, lambda number, frame: None))
+        stack.enter_context(_handled(signal.SIGTERM, pass_on))
+        process = subprocess.Popen(command)
+        status = process.wait()
+    return status if status >= 0 else 128 - status
+
+
+@contextlib.contextmanager
+def _stop_signals() -> Iterator[threading.Event]:
+    """An event that SIGINT and SIGTERM set."""
+    stopped = threading.Event()
+    with (
+        _handled(signal.SIGINT, lambda number, frame: stopped.set()),
+        _handled(signal.SIGTERM, lambda number, frame: stopped.set()),
+    ):
+        yield stopped
+
+
+@contextlib.contextmanager
+def _handled(number: signal.Signals, handler: Any) -> Iterator[None]:
+    """Handle a signal for a while."""
+    before = signal.signal(number, handler)
+    try:
+        yield
+    finally:
+        signal.signal(number, before)
+
+
+def _enter_namespaces(folder: Path) -> None:
+    """Move this process where ports 53 and 80 are free and names are resolved by the simulated Internet alone."""
+    resolver = folder / "resolv.conf"
+    resolver.write_text("nameserver 127.0.0.1\n", encoding="ascii")
+    # Other sources of names, such as systemd's, would answer from the real network.
+    switch = folder / "nsswitch.conf"
+    lines = ["hosts: files dns"]
+    with contextlib.suppress(OSError):
+        text = Path("/etc/nsswitch.conf").read_text(encoding="utf-8", errors="replace")
+        lines += [line for line in text.splitlines() if not line.lstrip().startswith("hosts:")]
+    switch.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    for file in (resolver, switch):
+        file.chmod(0o644)
+    _core.enter_private_namespaces([(str(resolver), "/etc/resolv.conf"), (str(switch), "/etc/nsswitch.conf")])
+
+
+def _writable(name: str | None) -> Path | None:
+    """The report's path, once it is known that it can be written; nothing is written yet."""
+    if name is None:
+        return None
+    path = Path(name).absolute()
+    exists = path.exists()
+    if path.is_dir() or not os.access(path if exists else path.parent, os.W_OK):
+        raise SettingError("report", name, "a file that can be written")
+    return path
+
+
+def _raise_file_limit() -> None:
+    """Allow as many open files as the system lets this user have: each connection is one."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if soft != hard:
+        with contextlib.suppress(ValueError, OSError):
+            resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
+
+
+def _fill(argument: str, places: dict[str, str]) -> str:
+    """An argument of the command with its placeholders replaced."""
+    for place, value in places.items():
+        argument = argument.replace(place, value)
+    return argument
+
+
+def _whole(name: str, value: int | str) -> int:
+    """A whole number. Not converted by argparse, whose errors take several lines and do not say what is allowed."""
+    try:
+        return int(value)
+    except ValueError:
+        raise SettingError(name, value, "a whole number") from None
+
+
+def _real(name: str, value: float | str) -> float:
+    """A number."""
+    try:
+        return float(value)
+    except ValueError:
+        raise SettingError(name, value, "a number") from None

@@ -1,0 +1,51 @@
+"""The loop: one page's way through the stages, and nothing else.
+
+frontier → fetch → parse → log → frontier. Batches are what is ready now, never a barrier. An outcome is judged,
+then recorded, then confirmed: a lease that is confirmed is in the log.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from lycosa.records import Pages
+from lycosa.stages import Stages
+
+#: Outcomes moved at once, at most: large enough that Python's share per page is small, small enough that
+#: the first of them is not late.
+BATCH = 256
+
+
+class Control:
+    """How a running crawl is told to end; may be used from any thread and from signal handlers."""
+
+    def __init__(self) -> None:
+        """Nothing was told."""
+        self.stopping = False
+        self.aborting = False
+
+    def stop(self) -> None:
+        """Take no new work; finish what is in flight."""
+        self.stopping = True
+
+    def abort(self) -> None:
+        """End at once: what is in flight is cancelled, and its URLs stay waiting."""
+        self.stopping = self.aborting = True
+
+
+def run(stages: Stages, control: Control) -> Iterator[Pages]:
+    """Crawl until the frontier is idle or ``control`` says stop; yield each batch once it is confirmed."""
+    frontier, fetch, parse, log = stages.frontier, stages.fetch, stages.parse, stages.log
+    while not frontier.idle():
+        if not control.stopping:
+            fetch.submit(frontier.take(fetch.free()))
+        elif control.aborting or fetch.in_flight() == 0:
+            break
+        pages = parse.parse(fetch.completed(BATCH, frontier.wait()))
+        frontier.judge(pages)
+        if len(pages) == 0:
+            continue
+        log.append(pages)
+        frontier.done(pages)
+        yield pages
+    fetch.cancel()

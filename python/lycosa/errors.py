@@ -1,0 +1,29 @@
+"""Errors, by meaning: what the user set, what this machine refuses. What sites do is no error but an outcome."""
+
+from __future__ import annotations
+
+
+class LycosaError(Exception):
+    """The base of all errors that Lycosa raises on purpose; its text is one line for people."""
+
+
+class SettingError(LycosaError):
+    """A setting, an argument or a seed that is not allowed."""
+
+    def __init__(self, name: str, value: object, allowed: str) -> None:
+        """Say which setting it is, its value, and what is allowed."""
+        super().__init__(name, value, allowed)
+        self.name = name
+        self.value = value
+        self.allowed = allowed
+
+    def __str__(self) -> str:
+        """One line."""
+        shown = str(self.value)
+        if len(shown) > 200:
+            shown = f"{shown[:200]}… ({len(shown)} characters)"
+        return " ".join(f"{self.name}: {shown!r} is not allowed; allowed: {self.allowed}".split())
+
+
+class StorageError(LycosaError):
+    """The log or an output cannot be written or read."""

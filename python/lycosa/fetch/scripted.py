@@ -1,0 +1,44 @@
+"""A fetch without a network: a public test double."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from lycosa.records import Requests, Responses
+
+#: Status, headers and body; or the stable name of a failure.
+Answer = tuple[int, list[tuple[str, str]], bytes] | str
+
+
+class ScriptedFetch:
+    """Answers each URL by a function, at once and in order."""
+
+    def __init__(self, answer: Callable[[str], Answer], slots: int = 16) -> None:
+        """``answer`` gives the answer for a URL; ``slots`` is the number of requests taken at once."""
+        self._answer = answer
+        self._slots = slots
+        self._waiting: list[Requests] = []
+
+    def free(self) -> int:
+        """Slots that are free."""
+        return self._slots - self.in_flight()
+
+    def in_flight(self) -> int:
+        """Requests submitted and not completed."""
+        return sum(len(requests) for requests in self._waiting)
+
+    def submit(self, requests: Requests) -> None:
+        """Take requests."""
+        if len(requests) > 0:
+            self._waiting.append(requests)
+
+    def completed(self, max: int, within: float) -> Responses:
+        """Answer the oldest batch; ``max`` is not needed, since batches are never larger than ``slots``."""
+        if not self._waiting:
+            return Responses.scripted(Requests(), [])
+        requests = self._waiting.pop(0)
+        return Responses.scripted(requests, [self._answer(url) for url in requests.urls()])
+
+    def cancel(self) -> None:
+        """Forget what waits."""
+        self._waiting.clear()

@@ -1,0 +1,192 @@
+"""A job: everything that a crawl may be told, in one file. Each line has default, minimum, maximum and unit.
+
+Durations are in seconds of the job's own time: ``speed`` divides them.
+"""
+
+from __future__ import annotations
+
+import difflib
+import tomllib
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
+
+from lycosa import _core
+from lycosa.errors import SettingError
+
+MIB = 1 << 20
+DAY = 86_400.0
+
+
+def _network(text: str) -> str:
+    """Refuse what is no address and no network."""
+    _core.check_network(text)
+    return text
+
+
+def _resolver(text: str) -> str:
+    """Refuse what is no resolver's address."""
+    _core.check_resolver(text)
+    return text
+
+
+def _field(name: str) -> str:
+    """Refuse what is no column."""
+    if name not in _core.FIELDS:
+        raise SettingError("store.fields", name, f"one of {', '.join(_core.FIELDS)}{_nearest(name, _core.FIELDS)}")
+    return name
+
+
+def _agent(text: str) -> str:
+    """Refuse what cannot stand in a header."""
+    if not text.isascii() or not text.isprintable() or not text.strip() or not text[0].isalpha():
+        raise SettingError("user_agent", text, "printable ASCII that starts with a product name, such as mybot/1.0")
+    return text
+
+
+class Room(BaseModel):
+    """Settings of one room; unknown keys are errors."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
+
+
+class Names(Room):
+    """DNS."""
+
+    resolvers: tuple[Annotated[str, AfterValidator(_resolver)], ...] = ()  # default: the system's
+    families: Literal["v4", "v6", "both"] = "v4"
+    timeout: float = Field(2.0, ge=0.1, le=60)  # s, for one try
+    attempts: int = Field(4, ge=1, le=20)  # tries over all resolvers
+    in_flight: int = Field(1_000, ge=1, le=50_000)  # names asked for at once
+    min_ttl: float = Field(60.0, ge=0, le=7 * DAY)  # s
+    max_ttl: float = Field(DAY, ge=1, le=7 * DAY)  # s
+    capacity: int = Field(200_000, ge=1, le=100_000_000)  # names
+
+
+class Politeness(Room):
+    """How sites are treated."""
+
+    robots: bool = True
+    robots_ttl: float = Field(DAY, ge=60, le=DAY)  # s; RFC 9309 section 2.4: at most a day
+    host_interval: float = Field(1.0, ge=0, le=3_600)  # s, after the start and the end of a request
+    address_interval: float = Field(0.25, ge=0, le=3_600)  # s, for all hosts of one address
+    host_concurrency: int = Field(1, ge=1, le=64)  # requests at once
+    address_concurrency: int = Field(1, ge=1, le=64)  # requests at once
+    max_crawl_delay: float = Field(60.0, ge=0, le=3_600)  # s; a longer Crawl-delay counts as this
+    retries: int = Field(2, ge=0, le=20)  # further tries after a failure that may pass
+    retry_delay: float = Field(10.0, ge=0, le=3_600)  # s, doubles with each try
+    max_redirects: int = Field(10, ge=0, le=50)  # in a row
+
+
+class Fetch(Room):
+    """HTTP."""
+
+    slots: int = Field(128, ge=1, le=10_000)  # requests at once
+    connect_timeout: float = Field(10.0, ge=0.1, le=600)  # s, TCP and TLS
+    read_timeout: float = Field(30.0, ge=0.1, le=600)  # s of silence
+    total_timeout: float = Field(120.0, ge=0.1, le=3_600)  # s
+    max_header_bytes: int = Field(64 * 1024, ge=8_192, le=MIB)  # bytes
+    max_body_bytes: int = Field(10 * MIB, ge=1, le=1024 * MIB)  # bytes, as received
+    ca_file: Path | None = None  # PEM of further roots
+
+
+class Parse(Room):
+    """Parsing."""
+
+    threads: int = Field(0, ge=0, le=256)  # 0: one a core
+    max_links: int = Field(10_000, ge=0, le=1_000_000)  # of one page
+    max_decoded_bytes: int = Field(32 * MIB, ge=1, le=1024 * MIB)  # bytes, decoded
+
+
+class Store(Room):
+    """The log and the outputs."""
+
+    segment_bytes: int = Field(256 * MIB, ge=MIB, le=4096 * MIB)  # bytes of one file of the log
+    fields: tuple[Annotated[str, AfterValidator(_field)], ...] = tuple(_core.FIELDS)  # columns of the outputs
+
+
+class Job(Room):
+    """One crawl."""
+
+    seeds: tuple[str, ...] = ()
+    scope: Literal["host", "domain", "any"] = "host"  # of the seeds
+    max_pages: int | None = Field(None, ge=1)  # default: no limit
+    max_depth: int | None = Field(None, ge=0, le=2**31)  # links from a seed; default: no limit
+    speed: float = Field(1.0, gt=0, le=1_000_000)  # divides every delay; for simulated Internets
+    user_agent: Annotated[str, AfterValidator(_agent)] = "Lycosa/0.1"
+    allow_addresses: tuple[Annotated[str, AfterValidator(_network)], ...] = ()  # beside public ones
+    names: Names = Names()
+    politeness: Politeness = Politeness()
+    fetch: Fetch = Fetch()
+    parse: Parse = Parse()
+    store: Store = Store()
+
+    def checked_seeds(self) -> list[str]:
+        """The seeds in canonical form; raises SettingError for a bad one or none at all."""
+        if not self.seeds:
+            raise SettingError("seeds", "", "at least one URL such as https://example.com/")
+        seeds = []
+        for seed in self.seeds:
+            try:
+                seeds.append(_core.canonical_url(seed))
+            except SettingError as error:
+                raise SettingError("seed", seed, error.allowed) from None
+        return seeds
+
+
+def make_job(settings: dict[str, Any]) -> Job:
+    """Check settings; raises SettingError that names the first bad one, its value and what is allowed."""
+    try:
+        return Job.model_validate(settings)
+    except ValidationError as error:
+        raise _explain(error) from None
+
+
+def read_job(path: Path) -> dict[str, Any]:
+    """Read a job file (TOML); raises SettingError where it cannot be read."""
+    try:
+        return tomllib.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise SettingError("job", path, f"a file that can be read ({error.strerror})") from None
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise SettingError("job", path, f"a TOML file ({error})") from None
+
+
+def merge(settings: dict[str, Any], over: dict[str, Any]) -> dict[str, Any]:
+    """Lay settings over others, room by room."""
+    merged = dict(settings)
+    for key, value in over.items():
+        below = merged.get(key)
+        merged[key] = merge(below, value) if isinstance(below, dict) and isinstance(value, dict) else value
+    return merged
+
+
+def _explain(error: ValidationError) -> SettingError:
+    """The first problem in one line."""
+    problem = error.errors(include_url=False)[0]
+    path = [str(part) for part in problem["loc"] if not isinstance(part, int)]
+    name = ".".join(path)
+    if problem["type"] == "extra_forbidden":
+        return SettingError(name, problem["input"], f"no key of this name{_nearest(path[-1], _keys(path[:-1]))}")
+    message = problem["msg"]
+    for start in ("Input should be a ", "Input should be an ", "Input should be "):
+        message = message.removeprefix(start)
+    return SettingError(name, problem["input"], message)
+
+
+def _keys(path: list[str]) -> list[str]:
+    """The keys of a room."""
+    model: type[BaseModel] = Job
+    for part in path:
+        annotation = model.model_fields[part].annotation
+        if not (isinstance(annotation, type) and issubclass(annotation, BaseModel)):
+            return []
+        model = annotation
+    return list(model.model_fields)
+
+
+def _nearest(name: str, known: list[str]) -> str:
+    """A hint at the nearest known name."""
+    match = difflib.get_close_matches(name, known, n=1)
+    return f"; did you mean {match[0]}?" if match else ""

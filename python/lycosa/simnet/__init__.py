@@ -1,0 +1,167 @@
+"""A simulated Internet as a test double: real sockets and DNS packets, realistic pages, a ledger that judges.
+
+>>> with SimulatedInternet(hosts=20, pages=5, seed=1, speed=100) as net:  # doctest: +SKIP
+...     crawl_with(net.resolver, net.seeds)
+...     assert net.report()["coverage"]["ratio"] == 1.0
+
+One seed means one world, byte for byte. What the fields of the report mean stands in ``crates/simnet/src/report.rs``.
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+import tempfile
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+from lycosa import _core
+from lycosa.errors import SettingError
+
+__all__ = ["USER_AGENT", "SimulatedInternet"]
+
+#: How the generated job introduces itself.
+USER_AGENT = "lycosa-simnet/0.1 (+http://localhost/)"
+
+#: The number of addresses in 127.1.0.0 to 127.254.255.255 that hosts can have.
+MAX_HOSTS = 254 * 256 * 254
+
+
+class SimulatedInternet:
+    """Starts on entry, stops on exit; the report can be read afterwards.
+
+    hosts: host names, 1 to 16,516,096; default 200.
+    pages: mean number of URLs a host, 1 to 100,000; default 20.
+    seed: 0 to 2**64 - 1; default 1.
+    profile: how the network behaves; only ``"lan"`` (no delays, no faults) so far.
+    speed: every delay is divided by it, above 0 to 1,000,000; default 1.
+    http_port, dns_port: 0 (default) picks a free port. DNS listens on 127.0.0.1, HTTP on each host's address.
+    host_interval: seconds (unscaled) between polite requests to a host without Crawl-delay; default 1.
+    address_interval: seconds (unscaled) between polite requests to an address; default 0.25.
+    threads: threads that serve, 1 to 64; default 1.
+    agent: the product token by which robots.txt is judged; default ``"*"``.
+    """
+
+    def __init__(
+        self,
+        *,
+        hosts: int = 200,
+        pages: int = 20,
+        seed: int = 1,
+        profile: str = "lan",
+        speed: float = 1.0,
+        http_port: int = 0,
+        dns_port: int = 0,
+        host_interval: float = 1.0,
+        address_interval: float = 0.25,
+        threads: int = 1,
+        agent: str = "*",
+    ) -> None:
+        """Check every setting; nothing is opened yet."""
+        # What does not fit the core's integers cannot be checked there.
+        _check_integer("hosts", hosts, 1, MAX_HOSTS)
+        _check_integer("pages", pages, 1, 100_000)
+        _check_integer("seed", seed, 0, 2**64 - 1)
+        _check_integer("http_port", http_port, 0, 65_535)
+        _check_integer("dns_port", dns_port, 0, 65_535)
+        _check_integer("threads", threads, 1, 64)
+        self.speed = speed
+        self._core = _core.Simnet(
+            hosts=hosts,
+            pages=pages,
+            seed=seed,
+            profile=profile,
+            speed=speed,
+            http_port=http_port,
+            dns_port=dns_port,
+            host_interval=host_interval,
+            address_interval=address_interval,
+            threads=threads,
+            agent=agent,
+        )
+        self._folder: Path | None = None
+
+    def start(self) -> None:
+        """Build the world, open the ports, serve."""
+        self._core.start()
+
+    def stop(self) -> None:
+        """Close all connections and ports, remove the temporary files."""
+        self._core.stop()
+        if self._folder is not None:
+            shutil.rmtree(self._folder, ignore_errors=True)
+            self._folder = None
+
+    def __enter__(self) -> Self:
+        """Start."""
+        self.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """Stop."""
+        self.stop()
+
+    @property
+    def resolver(self) -> str:
+        """The DNS server, ``127.0.0.1:PORT``, UDP and TCP."""
+        return self._core.resolver
+
+    @property
+    def http_port(self) -> int:
+        """The TCP port of HTTP on every host's address."""
+        return self._core.http_port
+
+    @property
+    def seeds(self) -> list[str]:
+        """URLs from which everything can be reached."""
+        return self._core.seeds
+
+    @property
+    def hosts(self) -> dict[str, str]:
+        """Each host's name and address."""
+        return dict(self._core.hosts)
+
+    def report(self) -> dict[str, Any]:
+        """Everything the ledger has to say so far."""
+        report: dict[str, Any] = json.loads(self._core.report())
+        return report
+
+    def job(self) -> str:
+        """A job (TOML) that crawls this Internet, and the only thing that permits loopback addresses."""
+        seeds = "".join(f"    {json.dumps(url)},\n" for url in self.seeds)
+        return (
+            f"seeds = [\n{seeds}]\n"
+            'scope = "any"\n'
+            f"speed = {float(self.speed)!r}\n"
+            'allow_addresses = ["127.0.0.0/8"]\n'
+            f"user_agent = {json.dumps(USER_AGENT)}\n"
+            "\n[names]\n"
+            f"resolvers = [{json.dumps(self.resolver)}]\n"
+        )
+
+    def job_file(self, path: Path | str | None = None) -> Path:
+        """Write :meth:`job` to a file; without a path, to a temporary one that goes with this Internet."""
+        target = self._temporary("job.toml") if path is None else Path(path)
+        target.write_text(self.job(), encoding="utf-8")
+        return target
+
+    def seed_file(self, path: Path | str | None = None) -> Path:
+        """Write :attr:`seeds` to a file, one a line; without a path, to a temporary one as :meth:`job_file`."""
+        target = self._temporary("seeds.txt") if path is None else Path(path)
+        target.write_text("".join(f"{url}\n" for url in self.seeds), encoding="utf-8")
+        return target
+
+    def _temporary(self, name: str) -> Path:
+        """A path in this Internet's own temporary folder."""
+        if self._folder is None:
+            self._folder = Path(tempfile.mkdtemp(prefix="lycosa-simnet-"))
+        return self._folder / name
+
+
+def _check_integer(name: str, value: int, least: int, most: int) -> None:
+    """Raise a SettingError unless the value is an integer within its bounds."""
+    if not isinstance(value, int) or not least <= value <= most:
+        raise SettingError(name, value, f"{least} to {most}")

@@ -1,0 +1,1 @@
+"""The log's followers: sinks and the threads that feed them."""
