@@ -9,10 +9,14 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 
 use crate::ledger::{Kind, Ledger, NONE, Request};
+use crate::network::Network;
+use crate::pace::Pace;
 use crate::page;
 use crate::path::decimal;
 use crate::socket;
 use crate::world::{Slot, World};
+
+mod hostile;
 
 /// Most bytes of a request's head.
 const MAX_HEAD: usize = 16 << 10;
@@ -33,6 +37,8 @@ const KEEP_BUFFER: usize = 512 << 10;
 pub(crate) struct Site {
     /// What there is.
     pub(crate) world: World,
+    /// What delays, loses and limits.
+    pub(crate) network: Network,
     /// Who writes down what was asked.
     pub(crate) ledger: Ledger,
     /// What follows host names in URLs: `:8080`, or nothing for port 80.
@@ -58,6 +64,8 @@ pub(crate) struct Answer {
     body: u32,
     /// Whether the connection ends with it.
     close: bool,
+    /// When its bytes leave.
+    pace: Pace,
     /// Whether a body goes with it; a HEAD never completes a page.
     whole: bool,
 }
@@ -69,7 +77,7 @@ pub(crate) async fn serve(site: &Site, shard: usize, stream: TcpStream, address:
     let (mut filled, mut time) = (0, 0);
     loop {
         let mut out = Buffer::take();
-        let Some((used, answer)) = respond(site, address, &buffer[..filled], &mut out.0) else {
+        let Some((used, answer)) = respond(site, address, time, &buffer[..filled], &mut out.0) else {
             if filled == buffer.len() {
                 buffer.resize(MAX_HEAD.min(filled * 2) + 1, 0);
             }
@@ -95,7 +103,19 @@ pub(crate) async fn serve(site: &Site, shard: usize, stream: TcpStream, address:
                 complete: false,
             },
         );
-        if write(&stream, &out.0[answer.start..], site.idle).await.is_none() {
+        let (mut from, bytes) = (0, &out.0[answer.start..]);
+        for (until, pause) in answer.pace.pieces(bytes.len()) {
+            if !pause.is_zero() {
+                tokio::time::sleep(pause).await;
+            }
+            if write(&stream, &bytes[from..until], site.idle).await.is_none() {
+                return;
+            }
+            from = until;
+        }
+        if answer.pace.cut {
+            // Without the wait for what is unsent: the client sees a reset.
+            let _ = stream.set_zero_linger();
             return;
         }
         if answer.whole {
@@ -155,8 +175,14 @@ struct Head<'a> {
     close: bool,
 }
 
-/// Renders the answer to the first request in `bytes`; `None` when its head is not there yet. Also says how many bytes it took.
-fn respond(site: &Site, address: Ipv4Addr, bytes: &[u8], out: &mut Vec<u8>) -> Option<(usize, Answer)> {
+/// Renders the answer to the first request in `bytes`, which arrived at `time`; `None` when its head is not there yet. Also says how many bytes it took.
+fn respond(
+    site: &Site,
+    address: Ipv4Addr,
+    time: u64,
+    bytes: &[u8],
+    out: &mut Vec<u8>,
+) -> Option<(usize, Answer)> {
     out.clear();
     out.resize(HEAD_ROOM, 0);
     let mut fields = [httparse::EMPTY_HEADER; MAX_FIELDS];
@@ -167,11 +193,13 @@ fn respond(site: &Site, address: Ipv4Addr, bytes: &[u8], out: &mut Vec<u8>) -> O
         Ok(_) | Err(httparse::Error::TooManyHeaders) => return Some((bytes.len(), refuse(431, out))),
         Err(_) => return Some((bytes.len(), refuse(400, out))),
     };
-    let answer = match read_head(&request) {
-        Ok(head) if head.get || head.head => answer(site, address, &head, out),
+    let mut answer = match read_head(&request) {
+        Ok(head) if head.get || head.head => self::answer(site, address, time, &head, out),
         Ok(_) => refuse(501, out),
         Err(status) => refuse(status, out),
     };
+    let Answer { host, page, kind, status, body, .. } = answer;
+    answer.pace = site.network.pace(&site.world, host, page, kind, status, body);
     Some((used, answer))
 }
 
@@ -222,13 +250,24 @@ fn has_token(list: &str, token: &str) -> bool {
 }
 
 /// The answer to a request that was understood.
-fn answer(site: &Site, address: Ipv4Addr, head: &Head<'_>, out: &mut Vec<u8>) -> Answer {
+fn answer(site: &Site, address: Ipv4Addr, time: u64, head: &Head<'_>, out: &mut Vec<u8>) -> Answer {
     let world = &site.world;
-    let host = find_host(world, head.host).filter(|&host| world.address(host) == address);
-    let Some(host) = host else {
+    let (age, mut lower) = (site.network.age(time), [0; 255]);
+    let name = lower_name(head.host, &mut lower).unwrap_or_default();
+    let host = world.find_host(name);
+    let Some(host) = host.filter(|&host| world.lives_at(host, address, age)) else {
+        let zone = if host.is_none() { world.find_zone(name) } else { None };
+        if let Some(zone) = zone.filter(|&zone| world.lives_at(zone, address, age)) {
+            return hostile::wild(site, zone, name, head, out);
+        }
         let text = format!("{}{}", head.host, head.path);
         return plain(421, Kind::Misdirected, NONE, site.ledger.intern(&text), head, out);
     };
+    if world.has_natures()
+        && let Some(answer) = hostile::answer(site, host, time, head, out)
+    {
+        return answer;
+    }
     if head.path == "/robots.txt" {
         let robots = world.robots(host);
         if !robots.exists {
@@ -250,7 +289,7 @@ fn answer(site: &Site, address: Ipv4Addr, head: &Head<'_>, out: &mut Vec<u8>) ->
     };
     match world.slot(host, slot) {
         Slot::Missing => plain(404, Kind::Page, host, slot, head, out),
-        Slot::Broken => plain(500, Kind::Page, host, slot, head, out),
+        Slot::Broken => plain(world.fault(host, slot), Kind::Page, host, slot, head, out),
         Slot::Redirect { permanent, host: to, slot: target } => {
             let status = if permanent { 301 } else { 302 };
             let path = world.path(to, target);
@@ -272,6 +311,9 @@ fn answer(site: &Site, address: Ipv4Addr, head: &Head<'_>, out: &mut Vec<u8>) ->
             )
         }
         Slot::Page => {
+            if let Some(kind) = hostile::render(site, host, slot, HEAD_ROOM, out) {
+                return finish(200, Kind::Page, host, slot, head, &[&kind], out);
+            }
             page::render(world, &site.port, host, slot, out);
             let encoding = match (world.compresses(host), head.gzip) {
                 (true, true) => {
@@ -292,15 +334,14 @@ fn answer(site: &Site, address: Ipv4Addr, head: &Head<'_>, out: &mut Vec<u8>) ->
     }
 }
 
-/// The host of a Host field: its port is of no concern, its case neither.
-fn find_host(world: &World, field: &str) -> Option<u32> {
+/// The name in a Host field in lower case: its port is of no concern.
+fn lower_name<'a>(field: &str, lower: &'a mut [u8; 255]) -> Option<&'a str> {
     let name = field.rsplit_once(':').map_or(field, |(name, _)| name);
-    let mut lower = [0; 255];
     let lower = lower.get_mut(..name.len())?;
     lower.copy_from_slice(name.as_bytes());
     lower.make_ascii_lowercase();
     let lower = std::str::from_utf8(lower).ok()?;
-    world.find_host(lower.strip_suffix('.').unwrap_or(lower))
+    Some(lower.strip_suffix('.').unwrap_or(lower))
 }
 
 /// A short page that says no.
@@ -347,7 +388,17 @@ fn finish(
         out.truncate(HEAD_ROOM);
     }
     let body = if head.head { 0 } else { body };
-    Answer { start, status, kind, host, page, body, close: head.close, whole: !head.head }
+    Answer {
+        start,
+        status,
+        kind,
+        host,
+        page,
+        body,
+        close: head.close,
+        pace: Pace::default(),
+        whole: !head.head,
+    }
 }
 
 /// The phrase of a status.
@@ -359,8 +410,12 @@ fn reason(status: u16) -> &'static str {
         400 => "Bad Request",
         404 => "Not Found",
         421 => "Misdirected Request",
+        429 => "Too Many Requests",
         431 => "Request Header Fields Too Large",
         500 => "Internal Server Error",
+        502 => "Bad Gateway",
+        503 => "Service Unavailable",
+        504 => "Gateway Timeout",
         _ => "Not Implemented",
     }
 }

@@ -1,12 +1,17 @@
 //! The judgement: pure functions from records to a report, so that tests can feed records written by hand.
+//!
+//! Coverage counts the pages that `world.rs` says count. robots.txt is judged by the version that the crawler fetched last, where it changes, and
+//! forbids everything where it answers 5xx (RFC 9309, 2.3.1.4). Names in wildcard zones are hosts of their own, with their zone's robots.txt.
+//! After a 429 or 503 with Retry-After, any request but for robots.txt that comes before the pause is over, in scaled time, is a violation.
 
 use std::collections::{HashMap, HashSet};
 use std::net::Ipv4Addr;
 
-use crate::ledger::{Kind, NONE, Question, Records, Request};
+use crate::ledger::{Kind, NONE, Question, Records, Request, WILD};
+use crate::nature::Lookup;
 use crate::params::Params;
 use crate::report::{
-    Coverage, Rate, RateViolation, Rates, Repeat, Repeats, Report, RobotsViolations, Totals,
+    Coverage, Pauses, Rate, RateViolation, Rates, Repeat, Repeats, Report, RobotsViolations, Totals,
 };
 use crate::world::{Slot, World};
 
@@ -26,6 +31,7 @@ pub fn judge(world: &World, params: &Params, port: &str, records: &Records) -> R
         repeats: judge.repeats(&records.requests),
         robots: judge.robots(&records.requests),
         rates: judge.rates(&records.requests),
+        pauses: judge.pauses(&records.requests),
     }
 }
 
@@ -75,7 +81,7 @@ impl Judge<'_> {
         let mut names = HashSet::new();
         for question in &records.questions {
             totals.dns_tcp += u64::from(question.tcp);
-            let answer = answer_name(question);
+            let answer = self.answer_name(question);
             *totals.dns_by_type.entry(type_name(question.qtype)).or_default() += 1;
             *totals.dns_by_answer.entry(answer).or_default() += 1;
             if answer == "address" {
@@ -112,6 +118,9 @@ impl Judge<'_> {
         // A queue, not a stack: what is missed near the seeds explains what is missed behind it.
         while let Some(&(host, slot)) = queue.get(next) {
             next += 1;
+            if !world.nature(host).counts() {
+                continue;
+            }
             path.clear();
             world.write_path(&mut path, host, slot);
             if !world.robots(host).allows(&self.params.agent, &path) {
@@ -178,26 +187,30 @@ impl Judge<'_> {
     /// Looks for requests that robots.txt forbids.
     fn robots(&self, requests: &[Request]) -> RobotsViolations {
         let mut found = RobotsViolations::default();
-        let mut asked = HashSet::new();
+        // By host: when its robots.txt was asked for last.
+        let mut asked = HashMap::new();
         let mut path = Vec::new();
         for request in requests {
             match request.kind {
                 Kind::Robots => {
-                    asked.insert(request.host);
+                    asked.insert(request.host, request.time);
                     continue;
                 }
                 Kind::Page => {
                     path.clear();
                     self.world.write_path(&mut path, request.host, request.page);
                 }
-                Kind::Unknown => {
+                Kind::Unknown | Kind::Trap => {
                     path.clear();
                     path.extend_from_slice(self.string(request.page).as_bytes());
                 }
                 Kind::Misdirected | Kind::Bad => continue,
             }
-            let disallowed = !self.world.robots(request.host).allows(&self.params.agent, &path);
-            let before = !asked.contains(&request.host);
+            let (fetched, host) = (asked.get(&request.host), self.base(request.host));
+            let age = fetched.map_or(0.0, |&time| seconds(time) * self.params.speed);
+            let disallowed =
+                host.is_some_and(|host| !self.world.robots_at(host, age).allows(&self.params.agent, &path));
+            let before = fetched.is_none();
             found.disallowed += u64::from(disallowed);
             found.before_robots += u64::from(before);
             if disallowed || before {
@@ -217,7 +230,7 @@ impl Judge<'_> {
         let params = self.params;
         let scaled = |interval: f64| interval / params.speed;
         let host_interval = |host| {
-            let delay = self.world.robots(host).delay(&params.agent);
+            let delay = self.base(host).and_then(|host| self.world.robots(host).delay(&params.agent));
             scaled(delay.map_or(params.host_interval, f64::from))
         };
         let by_host = requests.iter().filter(|r| r.host != NONE).map(|r| (r.host, r.time));
@@ -226,13 +239,76 @@ impl Judge<'_> {
             speed: params.speed,
             host_interval_s: params.host_interval,
             address_interval_s: params.address_interval,
-            host: gaps(by_host, host_interval, |host| self.world.name(host).to_owned()),
+            host: gaps(by_host, host_interval, |host| self.name(host).to_owned()),
             address: gaps(
                 by_address,
                 |_| scaled(params.address_interval),
                 |address| Ipv4Addr::from_bits(address).to_string(),
             ),
         }
+    }
+
+    /// Looks for requests to hosts that had asked for a pause with Retry-After.
+    fn pauses(&self, requests: &[Request]) -> Pauses {
+        let mut pauses = Pauses::default();
+        // By host: until when it wants quiet.
+        let mut quiet: HashMap<u32, f64> = HashMap::new();
+        for request in requests.iter().filter(|r| r.kind != Kind::Robots) {
+            let Some(pause) = self.base(request.host).and_then(|host| self.world.retry_after(host)) else {
+                continue;
+            };
+            let (time, pause) = (seconds(request.time), f64::from(pause) / self.params.speed);
+            if let Some(&until) = quiet.get(&request.host)
+                && time < until - pause * (1.0 - TOLERANCE)
+            {
+                pauses.count += 1;
+                if pauses.first.len() < EXAMPLES {
+                    let url = self.target(request.host, request.page, request.kind);
+                    pauses.first.push(format!("{url} at {time:.6} s, {:.6} s too early", until - time));
+                }
+            }
+            if matches!(request.status, 429 | 503) {
+                pauses.asked += 1;
+                quiet.insert(request.host, time + pause);
+            }
+        }
+        pauses
+    }
+
+    /// What a question got.
+    fn answer_name(&self, question: &Question) -> &'static str {
+        let has = |host| match question.qtype {
+            1 => self.world.has_v4(host),
+            28 => self.world.address6(host).is_some(),
+            255 => true,
+            _ => false,
+        };
+        match question.rcode {
+            0 if question.host < self.world.host_count()
+                && self.world.nature(question.host).lookup != Lookup::NoData
+                && has(question.host) =>
+            {
+                "address"
+            }
+            0 => "nodata",
+            3 => "nxdomain",
+            u8::MAX => "silence",
+            _ => "error",
+        }
+    }
+
+    /// The world's host of a record: itself, or the one in whose wildcard zone the name lies.
+    fn base(&self, host: u32) -> Option<u32> {
+        match host {
+            NONE => None,
+            WILD.. => self.world.find_zone(self.string(host - WILD)),
+            _ => Some(host),
+        }
+    }
+
+    /// The name of a record's host.
+    fn name(&self, host: u32) -> &str {
+        if (WILD..NONE).contains(&host) { self.string(host - WILD) } else { self.world.name(host) }
     }
 
     /// The URL of a record.
@@ -245,7 +321,7 @@ impl Judge<'_> {
 
     /// The URL of a path.
     fn url(&self, host: u32, path: &str) -> String {
-        format!("http://{}{}{path}", self.world.name(host), self.port)
+        format!("http://{}{}{path}", self.name(host), self.port)
     }
 
     /// A string that a record refers to.
@@ -306,6 +382,7 @@ fn kind_name(kind: Kind) -> &'static str {
         Kind::Unknown => "unknown",
         Kind::Misdirected => "misdirected",
         Kind::Bad => "bad",
+        Kind::Trap => "trap",
     }
 }
 
@@ -315,17 +392,6 @@ fn type_name(qtype: u16) -> &'static str {
         1 => "A",
         28 => "AAAA",
         _ => "other",
-    }
-}
-
-/// What a question got.
-fn answer_name(question: &Question) -> &'static str {
-    match question.rcode {
-        0 if question.host != NONE && matches!(question.qtype, 1 | 255) => "address",
-        0 => "nodata",
-        3 => "nxdomain",
-        u8::MAX => "silence",
-        _ => "error",
     }
 }
 

@@ -6,11 +6,19 @@
 
 mod dns;
 mod error;
+mod figures;
 mod hosts;
 mod http;
 mod judge;
+mod later;
 mod ledger;
+mod mangle;
+mod model;
+mod model_check;
 mod namespace;
+mod nature;
+mod network;
+mod pace;
 mod page;
 mod params;
 mod path;
@@ -20,14 +28,20 @@ mod robots;
 mod server;
 mod socket;
 mod text;
+mod trap;
 mod world;
 
 pub use error::{Error, Result};
+pub use figures::{Figures, Quantiles, Shares};
 pub use judge::judge;
-pub use ledger::{Kind, NONE, Question, Records, Request};
+pub use ledger::{Kind, NONE, Question, Records, Request, WILD};
+pub use model::{MAX_CNAMES, Model};
 pub use namespace::enter_private_namespaces;
+pub use nature::{Family, Gate, Lookup, Manner, Nature, Trap};
 pub use params::{MAX_HOSTS, Params};
-pub use report::{Coverage, Rate, RateViolation, Rates, Repeat, Repeats, Report, RobotsViolations, Totals};
+pub use report::{
+    Coverage, Pauses, Rate, RateViolation, Rates, Repeat, Repeats, Report, RobotsViolations, Totals,
+};
 pub use robots::Robots;
 pub use server::Simnet;
 pub use world::{Link, Place, Slot, World};

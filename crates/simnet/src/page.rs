@@ -2,6 +2,7 @@
 
 use crate::path::decimal;
 use crate::text::plain_word;
+use crate::trap;
 use crate::world::{Layout, Link, Place, World};
 
 /// Bytes that head, navigation and foot take, about.
@@ -30,6 +31,8 @@ struct Page<'a> {
     port: &'a str,
     /// The page's host.
     host: u32,
+    /// The page's own slot.
+    slot: u32,
     /// The page's own path.
     path: Vec<u8>,
     /// The directory that relative links start from: up to the last `/` of the path, or of the base.
@@ -74,6 +77,7 @@ impl<'a> Page<'a> {
             world,
             port,
             host,
+            slot,
             path,
             directory,
             based,
@@ -166,7 +170,9 @@ impl<'a> Page<'a> {
         if self.place != Place::List {
             self.part(Place::List);
         }
-        self.put("</ul></aside></main>\n<footer><p>");
+        self.put("</ul>");
+        trap::entrances(self.world, self.port, self.host, self.slot, self.out);
+        self.put("</aside></main>\n<footer><p>");
         self.put(self.world.name(self.host));
         self.put("</p></footer>\n</body>\n</html>\n");
     }

@@ -1,6 +1,8 @@
 //! The parameters of a simulated Internet: each with its default, minimum and maximum.
 
 use crate::error::{Error, Result};
+use crate::hosts;
+use crate::model::Model;
 
 /// Addresses available: 127.1.0.1 to 127.254.255.254 without final 0 and 255.
 pub const MAX_HOSTS: u32 = 254 * 256 * 254;
@@ -17,7 +19,7 @@ pub struct Params {
     pub pages: u32,
     /// The world's seed. Default 1.
     pub seed: u64,
-    /// The network's behaviour. `lan`: no delays, no faults.
+    /// The world's behaviour: `lan`, `internet`, `hostile`, or the path of a model file. Default `lan`: no delays, no faults.
     pub profile: String,
     /// Scaled time: every delay is divided by it. Default 1, above 0 up to 1,000,000.
     pub speed: f64,
@@ -33,6 +35,8 @@ pub struct Params {
     pub threads: u32,
     /// The product token by which the crawler under test is judged against robots.txt. Default `*`.
     pub agent: String,
+    /// Whether hosts are served on IPv6 too: then names have AAAA records by the model's shares. Default false.
+    pub ipv6: bool,
 }
 
 impl Default for Params {
@@ -49,6 +53,7 @@ impl Default for Params {
             address_interval: 0.25,
             threads: 1,
             agent: "*".to_owned(),
+            ipv6: false,
         }
     }
 }
@@ -64,9 +69,7 @@ impl Params {
         if !(1..=MAX_PAGES).contains(&self.pages) {
             return Err(Error::setting("pages", self.pages, format!("1 to {MAX_PAGES}")));
         }
-        if self.profile != "lan" {
-            return Err(Error::setting("profile", &self.profile, "lan"));
-        }
+        self.model()?;
         if !(self.speed > 0.0 && self.speed <= 1e6) {
             return Err(Error::setting("speed", self.speed, "above 0, up to 1000000"));
         }
@@ -84,6 +87,18 @@ impl Params {
             return Err(Error::setting("agent", &self.agent, "* or a product token"));
         }
         Ok(())
+    }
+
+    /// The profile's model, which must have addresses for the hosts.
+    pub(crate) fn model(&self) -> Result<Model> {
+        let model = Model::load(&self.profile)?;
+        let pool = model.addresses.pool as usize;
+        if pool < self.hosts as usize && hosts::groups(self.seed, self.hosts, &model.addresses).len() > pool {
+            let allowed =
+                format!("at most as many as share {pool} addresses (addresses.pool of {})", self.profile);
+            return Err(Error::setting("hosts", self.hosts, allowed));
+        }
+        Ok(model)
     }
 }
 

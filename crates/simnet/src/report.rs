@@ -21,6 +21,8 @@ pub struct Report {
     pub robots: RobotsViolations,
     /// Offences against the intervals between requests.
     pub rates: Rates,
+    /// Offences against Retry-After.
+    pub pauses: Pauses,
 }
 
 impl Report {
@@ -47,7 +49,7 @@ pub struct Totals {
     pub incomplete: u64,
     /// Requests by status.
     pub by_status: BTreeMap<u16, u64>,
-    /// Requests by kind: page, robots, unknown, misdirected, bad.
+    /// Requests by kind: page, robots, unknown, misdirected, bad, trap.
     pub by_kind: BTreeMap<&'static str, u64>,
     /// Hosts asked for anything.
     pub hosts_asked: u64,
@@ -116,6 +118,17 @@ pub struct RobotsViolations {
     /// Requests to a host whose robots.txt had not been requested before.
     pub before_robots: u64,
     /// The first of both kinds.
+    pub first: Vec<String>,
+}
+
+/// Requests to hosts that had asked for a pause (429 or 503 with Retry-After), robots.txt aside.
+#[derive(Clone, Debug, Default, Serialize)]
+pub struct Pauses {
+    /// Answers that asked for one.
+    pub asked: u64,
+    /// Requests that came before it was over.
+    pub count: u64,
+    /// The first of them.
     pub first: Vec<String>,
 }
 
