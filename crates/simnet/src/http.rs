@@ -4,13 +4,13 @@ use std::cell::RefCell;
 use std::net::Ipv4Addr;
 use std::time::Duration;
 
-use flate2::{Compress, Compression, Crc, FlushCompress, Status};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 
 use crate::ledger::{Kind, Ledger, NONE, Request};
 use crate::network::Network;
 use crate::pace::Pace;
+use crate::packed::Mark;
 use crate::page;
 use crate::path::decimal;
 use crate::socket;
@@ -314,15 +314,17 @@ fn answer(site: &Site, address: Ipv4Addr, time: u64, head: &Head<'_>, out: &mut 
             if let Some(kind) = hostile::render(site, host, slot, HEAD_ROOM, out) {
                 return finish(200, Kind::Page, host, slot, head, &[&kind], out);
             }
-            page::render(world, &site.port, host, slot, out);
             let encoding = match (world.compresses(host), head.gzip) {
                 (true, true) => {
-                    gzip(out);
+                    compressed(site, host, slot, out);
                     "Content-Encoding: gzip\r\nVary: Accept-Encoding\r\n"
                 }
                 (true, false) => "Vary: Accept-Encoding\r\n",
                 (false, _) => "",
             };
+            if !encoding.starts_with('C') {
+                page::render(world, &site.port, host, slot, out);
+            }
             let (mut a, mut b) = ([0; 10], [0; 10]);
             let (a, b) = (decimal(host, &mut a), decimal(slot, &mut b));
             let tag = if encoding.starts_with('C') { "-gzip\"\r\n" } else { "\"\r\n" };
@@ -420,31 +422,18 @@ fn reason(status: u16) -> &'static str {
     }
 }
 
-/// Compresses the body that `out` holds, at the fastest level.
-fn gzip(out: &mut Vec<u8>) {
+/// Renders a page as gzip, from compressed fragments.
+fn compressed(site: &Site, host: u32, slot: u32, out: &mut Vec<u8>) {
     thread_local! {
-        /// The compressor's tables are 300 KB: one set a thread, not one an answer.
-        static COMPRESS: RefCell<(Compress, Vec<u8>)> = RefCell::new((Compress::new(Compression::new(1), false), Vec::new()));
+        /// The page as it is without compression, and its fragments' places.
+        static PLAIN: RefCell<(Vec<u8>, Vec<Mark>)> = const { RefCell::new((Vec::new(), Vec::new())) };
     }
-    COMPRESS.with_borrow_mut(|(compress, plain)| {
+    PLAIN.with_borrow_mut(|(plain, marks)| {
         plain.clear();
-        plain.extend_from_slice(&out[HEAD_ROOM..]);
-        out.truncate(HEAD_ROOM);
-        // RFC 1952: magic, deflate, no flags, no time, fastest, unknown system.
-        out.extend_from_slice(&[0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 4, 255]);
-        compress.reset();
-        loop {
-            out.reserve(plain.len() / 2 + 64);
-            let done = compress.total_in() as usize;
-            match compress.compress_vec(&plain[done..], out, FlushCompress::Finish) {
-                Ok(Status::Ok | Status::BufError) => {}
-                Ok(Status::StreamEnd) | Err(_) => break,
-            }
-        }
-        let mut crc = Crc::new();
-        crc.update(plain);
-        out.extend_from_slice(&crc.sum().to_le_bytes());
-        out.extend_from_slice(&(plain.len() as u32).to_le_bytes());
+        marks.clear();
+        page::render_marked(&site.world, &site.port, host, slot, Some(marks), plain);
+        let text = &site.world.text;
+        text.packed().gzip(plain, marks, |n| text.fragment(n).len(), out);
     });
 }
 

@@ -19,6 +19,7 @@ mod namespace;
 mod nature;
 mod network;
 mod pace;
+mod packed;
 mod page;
 mod params;
 mod path;

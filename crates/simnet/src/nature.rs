@@ -176,11 +176,7 @@ pub(crate) fn deal(
             _ => nature.lookup == Lookup::Address,
         },
     );
-    dealer.give(
-        &shares.traps,
-        |nature, trap| nature.trap = trap,
-        |_, nature, _| nature.counts(),
-    );
+    dealer.give(&shares.traps, |nature, trap| nature.trap = trap, |_, nature, _| nature.counts());
     dealer.give(
         &shares.wildcards,
         |nature, wildcard| nature.wildcard = wildcard,

@@ -57,10 +57,14 @@ def print_report(report: dict[str, Any], console: Console | None = None) -> None
                 f"{worst['gap_s'] * 1e3:.2f} ms, allowed {worst['allowed_s'] * 1e3:.2f} ms"
             )
         row(f"rate violations by {name}", text, bad=rate["count"] > 0)
+    pauses = report["pauses"]
+    if pauses["asked"]:
+        row("Retry-After violations", f"{pauses['count']:,} after {pauses['asked']:,} times asked", bad=pauses["count"] > 0)
     console.print(table)
     examples = [f"missed: {url}" for url in coverage["missed"][:5]]
     examples += [f"misdirected: {target}" for target in totals["misdirected"][:5]]
     examples += robots["first"][:5]
+    examples += pauses["first"][:5]
     for example in examples:
         console.print(Text(f"  {example}"), soft_wrap=True)
 
