@@ -169,7 +169,8 @@ impl Judge<'_> {
                 repeats.urls += u64::from(*count == 2);
                 repeats.after_answer += u64::from(*answered);
             }
-            *answered |= request.complete && request.status < 500;
+            // After a 429, the same question is what was asked for.
+            *answered |= request.complete && request.status < 500 && request.status != 429;
         }
         let mut top: Vec<_> = urls.into_iter().filter(|(_, (count, _))| *count > 1).collect();
         top.sort_by_key(|&(key, (count, _))| (std::cmp::Reverse(count), key));
@@ -204,7 +205,16 @@ impl Judge<'_> {
                     path.clear();
                     path.extend_from_slice(self.string(request.page).as_bytes());
                 }
-                Kind::Misdirected | Kind::Bad => continue,
+                Kind::Misdirected => {
+                    // A name that has moved was asked, if at its old address: RFC 9309 leaves it at that.
+                    let name = self.string(request.page).strip_suffix("/robots.txt").unwrap_or_default();
+                    let name = name.rsplit_once(':').map_or(name, |(name, _)| name);
+                    if let Some(host) = self.world.find_host(name) {
+                        asked.insert(host, request.time);
+                    }
+                    continue;
+                }
+                Kind::Bad => continue,
             }
             let (fetched, host) = (asked.get(&request.host), self.base(request.host));
             let age = fetched.map_or(0.0, |&time| seconds(time) * self.params.speed);
