@@ -184,7 +184,9 @@ def _check_places(directory: Path | None, outputs: list[Path], fresh: bool) -> N
         if directory.exists() and not directory.is_dir():
             raise SettingError("directory", directory, "a directory")
         if not fresh and any((directory / "log").glob("*.log")):
-            raise SettingError("directory", directory, "one without the log of an earlier crawl, or fresh to replace it")
+            raise SettingError(
+                "directory", directory, "one without the log of an earlier crawl, or fresh to replace it"
+            )
         _check_writable("directory", directory)
     for output in outputs:
         if output.suffix not in SINKS:
@@ -198,8 +200,6 @@ def _check_places(directory: Path | None, outputs: list[Path], fresh: bool) -> N
 
 def _check_writable(name: str, path: Path) -> None:
     """Refuse a path whose nearest existing part cannot be written to."""
-
-
     existing = path
     while not existing.exists() and existing != existing.parent:
         existing = existing.parent

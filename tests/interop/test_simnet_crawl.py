@@ -14,7 +14,6 @@ from pathlib import Path
 from urllib.parse import urldefrag, urljoin, urlsplit
 
 import pytest
-
 from lycosa.simnet import SimulatedInternet
 
 

@@ -41,18 +41,33 @@ def add_parser(subparsers: Any) -> None:
     )
     add = parser.add_argument
     add("seeds", nargs="*", metavar="SEED", help="URL to start from; takes the place of the job file's seeds")
-    add("-o", "--output", action="append", metavar="OUT", help="FILE.parquet or FILE.jsonl; may be repeated"
-        " (default: DIR/pages.parquet)")
+    add(
+        "-o",
+        "--output",
+        action="append",
+        metavar="OUT",
+        help="FILE.parquet or FILE.jsonl; may be repeated (default: DIR/pages.parquet)",
+    )
     add("--dir", metavar="DIR", help="directory of the log (default: crawl-HOST of the first seed)")
     add("--job", metavar="FILE", help="job file (TOML) with any of the settings")
     add("--max-pages", type=int, metavar="N", help="end after N pages (default: no limit)")
     add("--max-depth", type=int, metavar="N", help="follow at most N links from a seed (default: no limit)")
     add("--scope", metavar="SCOPE", help="host, domain (registered domain) or any (default: host)")
-    add("--resolver", action="append", metavar="ADDR", help="DNS server, with or without port; may be repeated"
-        " (default: the system's)")
+    add(
+        "--resolver",
+        action="append",
+        metavar="ADDR",
+        help="DNS server, with or without port; may be repeated (default: the system's)",
+    )
     add("--user-agent", metavar="TEXT", help="how the crawler introduces itself")
     add("--speed", type=float, metavar="K", help="divide every delay by K: for simulated Internets only")
-    add("--set", action="append", default=[], metavar="KEY=VALUE", help="any other key of the job; may be repeated")
+    add(
+        "--set",
+        action="append",
+        default=[],
+        metavar="KEY=VALUE",
+        help="any other key of the job; may be repeated",
+    )
     add("--fresh", action="store_true", help="replace the log and the outputs of an earlier crawl")
     add("--quiet", action="store_true", help="show neither progress nor summary")
     add("--report", metavar="FILE", help="write the summary as JSON to FILE (- for standard output)")

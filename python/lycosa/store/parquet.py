@@ -17,7 +17,8 @@ class ParquetSink:
     """Writes ``.parquet``; the file takes its name when it is complete, until then it is ``NAME.part``."""
 
     #: Rows and bytes of bodies of one row group: what a reader holds in memory at once.
-    rows, bytes = 10_000, 32 << 20
+    rows: int = 10_000
+    bytes: int = 32 << 20
 
     def __init__(self, path: Path, fields: list[str]) -> None:
         """Open the file; raises SettingError without pyarrow, StorageError where it cannot be written."""
@@ -32,7 +33,11 @@ class ParquetSink:
         schema = self._reader.from_stream(_core.empty_rows(fields)).schema
         try:
             self._writer: pyarrow.parquet.ParquetWriter = pyarrow.parquet.ParquetWriter(
-                self._part, schema, compression="zstd", compression_level=1, use_dictionary=_dictionary(fields)
+                self._part,
+                schema,
+                compression="zstd",
+                compression_level=1,
+                use_dictionary=_dictionary(fields),
             )
         except OSError as error:
             raise StorageError(f"{path}: {error.strerror or error}") from None
