@@ -8,7 +8,7 @@ import os
 import shutil
 import tempfile
 import time
-from collections.abc import AsyncIterator, Generator, Iterator
+from collections.abc import AsyncIterator, Generator, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -25,7 +25,7 @@ def crawl(
     *seeds: str,
     job: str | Path | None = None,
     directory: str | Path | None = None,
-    output: str | Path | list[str | Path] | None = None,
+    output: str | Path | Sequence[str | Path] = (),
     fresh: bool = False,
     **settings: Any,
 ) -> Crawl:
@@ -45,7 +45,7 @@ def crawl(
     merged = merge(read_job(Path(job)) if job is not None else {}, settings)
     if seeds:
         merged["seeds"] = seeds
-    outputs = [] if output is None else output if isinstance(output, list) else [output]
+    outputs = [output] if isinstance(output, str | Path) else output
     where = None if directory is None else Path(directory)
     return Crawl(make_job(merged), directory=where, outputs=[Path(path) for path in outputs], fresh=fresh)
 

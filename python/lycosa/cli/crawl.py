@@ -77,16 +77,17 @@ def add_parser(subparsers: Any) -> None:
 def run(args: argparse.Namespace) -> int:
     """Crawl; the exit status is 0, or 130 after Ctrl-C."""
     crawl = _prepare(args)
-    with _signals(crawl), _progress(crawl, args.quiet):
-        for _ in crawl.batches():
-            pass
-    report = crawl.report()
-    if not args.quiet:
-        from lycosa.cli.progress import print_summary
+    with _signals(crawl):
+        with _progress(crawl, args.quiet):
+            for _ in crawl.batches():
+                pass
+        report = crawl.report()
+        if not args.quiet:
+            from lycosa.cli.progress import print_summary
 
-        print_summary(report)
-    if args.report is not None:
-        _write_report(args.report, report)
+            print_summary(report)
+        if args.report is not None:
+            _write_report(args.report, report)
     return INTERRUPTED if crawl.control.stopping else 0
 
 
@@ -151,7 +152,8 @@ def _signals(crawl: Crawl) -> Iterator[None]:
         yield
     finally:
         for number, handler in previous.items():
-            signal.signal(number, handler)
+            # A crawl that was told to end has ended: another Ctrl-C must not turn its exit into a traceback.
+            signal.signal(number, signal.SIG_IGN if crawl.control.stopping else handler)
 
 
 def _progress(crawl: Crawl, quiet: bool) -> contextlib.AbstractContextManager[object]:

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-SIMNET = [sys.executable, "-m", "lycosa.cli", "simnet"]
+SIMNET = [sys.executable, "-m", "lycosa", "simnet"]
 
 
 def simnet(*arguments: str) -> subprocess.CompletedProcess[str]:
