@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import os
-import shutil
 import tempfile
 import time
 from collections.abc import AsyncIterator, Generator, Iterator, Sequence
@@ -18,7 +17,6 @@ from lycosa.records import Page, Pages
 
 if TYPE_CHECKING:
     from lycosa.job import Job
-    from lycosa.store.follow import Follower
 
 
 def crawl(
@@ -121,7 +119,8 @@ class Crawl:
 
     def report(self) -> dict[str, Any]:
         """What happened so far, in numbers; complete after the iteration."""
-        return self._live.report() if self._live is not None else self._report
+        live = self._live
+        return live.report() if live is not None else self._report
 
 
 class _Live:
@@ -132,16 +131,16 @@ class _Live:
         from lycosa.store.follow import Follower
 
         log_directory = directory / "log"
-        if fresh and log_directory.exists():
-            shutil.rmtree(log_directory)
+        if fresh:
+            # Only what a log consists of: the folder may be somebody's for other things as well.
+            for segment in log_directory.glob("[0-9]" * 20 + ".log"):
+                segment.unlink()
         self._started, self._cpu = time.monotonic(), time.process_time()
         self._outputs, self._directory = outputs, directory
         self.stages, self._names = assemble(job, log_directory)
-        self._followers: list[Follower] = []
-        for output in outputs:
-            sink = make_sink(output, job)
-            follower = Follower(log_directory, sink, list(job.store.fields), rows=sink.rows, bytes=sink.bytes)
-            self._followers.append(follower)
+        # All sinks are open before the first of their threads starts.
+        sinks = [make_sink(output, job) for output in outputs]
+        self._followers = [Follower(log_directory, sink, list(job.store.fields)) for sink in sinks]
 
     def start(self, seeds: list[str]) -> None:
         """Record and accept the seeds."""
@@ -178,7 +177,7 @@ class _Live:
 
 def _check_places(directory: Path | None, outputs: list[Path], fresh: bool) -> None:
     """Refuse places that cannot be written, or that hold something already, before anything is written."""
-    from lycosa.assemble import SINKS
+    from lycosa.assemble import check_output
 
     if directory is not None:
         if directory.exists() and not directory.is_dir():
@@ -189,8 +188,7 @@ def _check_places(directory: Path | None, outputs: list[Path], fresh: bool) -> N
             )
         _check_writable("directory", directory)
     for output in outputs:
-        if output.suffix not in SINKS:
-            raise SettingError("output", output, f"a file that ends in {', '.join(SINKS)}")
+        check_output(output)
         if output.exists() and not fresh:
             raise SettingError("output", output, "a file that does not exist yet, or fresh to replace it")
         if not output.parent.is_dir() and output.parent != directory:

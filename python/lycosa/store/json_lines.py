@@ -15,6 +15,10 @@ class JsonLinesSink:
     rows: int = 1_000
     bytes: int = 8 << 20
 
+    @staticmethod
+    def check(path: Path) -> None:
+        """Nothing beyond the package is needed."""
+
     def __init__(self, path: Path, fields: list[str]) -> None:
         """Open the file; raises StorageError where that is not possible."""
         self.path = path

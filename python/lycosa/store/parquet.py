@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -20,13 +21,17 @@ class ParquetSink:
     rows: int = 10_000
     bytes: int = 32 << 20
 
+    @staticmethod
+    def check(path: Path) -> None:
+        """Raise SettingError without pyarrow."""
+        if importlib.util.find_spec("pyarrow") is None:
+            raise SettingError("output", path, "a .jsonl file; for Parquet: pip install 'lycosa[parquet]'")
+
     def __init__(self, path: Path, fields: list[str]) -> None:
-        """Open the file; raises SettingError without pyarrow, StorageError where it cannot be written."""
-        try:
-            import pyarrow
-            import pyarrow.parquet
-        except ImportError:
-            raise SettingError("output", path, "Parquet with pyarrow: pip install 'lycosa[parquet]'") from None
+        """Open the file; raises StorageError where it cannot be written."""
+        import pyarrow
+        import pyarrow.parquet
+
         self.path = path
         self._part = path.with_name(path.name + ".part")
         self._reader = pyarrow.RecordBatchReader
