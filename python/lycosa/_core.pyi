@@ -239,7 +239,7 @@ class LogReader:
 
 @final
 class Rows:
-    """Rows of the chosen columns."""
+    """Rows of the chosen columns; whoever writes them takes them: they are empty afterwards."""
 
     def __len__(self) -> int: ...
     def lines(self) -> bytes:

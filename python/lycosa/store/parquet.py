@@ -19,7 +19,7 @@ class ParquetSink:
 
     #: Rows and bytes of bodies of one row group: what a reader holds in memory at once.
     rows: int = 10_000
-    bytes: int = 32 << 20
+    bytes: int = 8 << 20
 
     @staticmethod
     def check(path: Path) -> None:
