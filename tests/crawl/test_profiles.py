@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-
 from lycosa.errors import SettingError
 from lycosa.simnet import SimulatedInternet
 
@@ -49,7 +48,8 @@ def test_a_crawl_of_a_hostile_world_ends_politely(seed: int, tmp_path: Path) -> 
     with SimulatedInternet(hosts=30, pages=5, seed=seed, speed=100, profile="hostile") as net:
         report = crawl(net, tmp_path, max_pages=600)
     assert_polite(report)
-    assert report["totals"]["by_kind"]["trap"] > 0 and report["pauses"]["asked"] > 0
+    assert report["totals"]["by_kind"]["trap"] > 0
+    assert report["pauses"]["asked"] > 0
 
 
 def test_a_model_file_of_ones_own(tmp_path: Path) -> None:

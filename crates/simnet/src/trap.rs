@@ -62,7 +62,7 @@ pub(crate) fn answer(world: &World, host: u32, path: &str, out: &mut Vec<u8>) ->
         }
         Trap::Sessions => {
             let at = path.find("?sid=").or_else(|| path.find("&sid="))?;
-            let slot = world.find_slot(host, path[..at].as_bytes())?;
+            let slot = world.find_slot(host, &path.as_bytes()[..at])?;
             let next = path[at + 5..].bytes().fold(u64::from(slot), |n, byte| mix(n ^ u64::from(byte)));
             (1..5).map(|i| session(&world.path(host, (slot * 2 + i) % world.pages(host)), next)).collect()
         }

@@ -289,7 +289,7 @@ impl World {
     pub fn robots_at(&self, host: u32, seconds: f64) -> Robots {
         let mut robots = self.robots(host);
         // The stricter version comes first: a crawl that is shorter than the change meets it.
-        robots.shuts_blog &= (seconds / self.model.robots.change_s) as u64 % 2 == 0;
+        robots.shuts_blog &= ((seconds / self.model.robots.change_s) as u64).is_multiple_of(2);
         robots
     }
 

@@ -59,7 +59,11 @@ def print_report(report: dict[str, Any], console: Console | None = None) -> None
         row(f"rate violations by {name}", text, bad=rate["count"] > 0)
     pauses = report["pauses"]
     if pauses["asked"]:
-        row("Retry-After violations", f"{pauses['count']:,} after {pauses['asked']:,} times asked", bad=pauses["count"] > 0)
+        row(
+            "Retry-After violations",
+            f"{pauses['count']:,} after {pauses['asked']:,} times asked",
+            bad=pauses["count"] > 0,
+        )
     console.print(table)
     examples = [f"missed: {url}" for url in coverage["missed"][:5]]
     examples += [f"misdirected: {target}" for target in totals["misdirected"][:5]]
