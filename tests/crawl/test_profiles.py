@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import gzip
+import http.client
 import json
 import subprocess
 import sys
@@ -72,3 +74,22 @@ def test_the_model_tells_its_quantiles() -> None:
     assert 58 < quantiles[50] < 63
     assert quantiles[99.9] > 3000
     assert model["world"]["names_per_address"][0] == [1, 0.2]
+
+
+def test_pythons_gzip_reads_the_pages() -> None:
+    seen = 0
+    with SimulatedInternet(hosts=30, pages=3) as net:
+        for name, address in net.hosts.items():
+            bodies = []
+            for coding in ("gzip", "identity"):
+                connection = http.client.HTTPConnection(address, net.http_port, timeout=10)
+                connection.request("GET", "/", headers={"Host": name, "Accept-Encoding": coding})
+                response = connection.getresponse()
+                body = response.read()
+                if response.headers["Content-Encoding"] == "gzip":
+                    body = gzip.decompress(body)
+                    seen += 1
+                bodies.append(body)
+                connection.close()
+            assert bodies[0] == bodies[1]
+    assert seen > 3

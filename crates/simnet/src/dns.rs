@@ -327,6 +327,52 @@ mod tests {
     }
 
     #[test]
+    fn aliases_lead_to_the_address_and_answer_themselves() {
+        let params = Params { hosts: 400, pages: 3, profile: "hostile".into(), ..Params::default() };
+        let (world, mut out) = (World::new(&params), Vec::new());
+        let plain = |h: &u32| world.nature(*h).lookup == Lookup::Address && world.aliases(*h) > 1;
+        let host = (0..400).filter(plain).max_by_key(|&h| world.aliases(h)).unwrap();
+        let aliases = world.aliases(host);
+        let wild = format!("{}.{}", "x".repeat(60), world.name(host));
+        for (name, records) in
+            [(world.name(host).to_owned(), aliases + 1), (format!("e2.h{host}.cdn.simnet"), 2)]
+        {
+            let answered = answer(&world, &query(&name, TYPE_A, &[]), &mut out).unwrap();
+            assert_eq!((answered.host, answered.rcode, u32::from(out[7])), (host, 0, records), "{name}");
+            assert_eq!(out[out.len() - 4..], world.address(host).octets());
+            assert!(out.len() <= 512);
+        }
+        let answered = answer(&world, &query(&format!("e9.h{host}.cdn.simnet"), TYPE_A, &[]), &mut out);
+        assert_eq!(answered.map(|a| a.rcode), Some(3));
+        assert_eq!(world.find_zone(&wild).is_some(), world.nature(host).wildcard);
+    }
+
+    #[test]
+    fn names_answer_as_their_nature_says() {
+        let params =
+            Params { hosts: 400, pages: 3, profile: "internet".into(), ipv6: true, ..Params::default() };
+        let (world, mut out) = (World::new(&params), Vec::new());
+        for host in 0..400 {
+            let nature = world.nature(host);
+            let expected = match nature.lookup {
+                Lookup::NxDomain => 3,
+                Lookup::ServFail => 2,
+                _ => 0,
+            };
+            for (qtype, length) in [(TYPE_A, 4), (TYPE_AAAA, 16)] {
+                let answered = answer(&world, &query(world.name(host), qtype, &[]), &mut out).unwrap();
+                assert_eq!(answered.rcode, expected);
+                let has = if qtype == TYPE_A { world.has_v4(host) } else { world.address6(host).is_some() };
+                let has = has && matches!(nature.lookup, Lookup::Address | Lookup::Dead);
+                assert_eq!(out[9] == 0, has || expected == 2, "{nature:?} {qtype}");
+                if has {
+                    assert_eq!(out[out.len() - length - 2..out.len() - length], [0, length as u8]);
+                }
+            }
+        }
+    }
+
+    #[test]
     fn edns_is_answered_in_kind() {
         let (world, mut out) = (world(), Vec::new());
         let opt = |version| [0, 0, 41, 4, 0xd0, 0, version, 0, 0, 0, 0];
