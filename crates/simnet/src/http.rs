@@ -92,7 +92,7 @@ pub(crate) async fn serve(site: &Site, shard: usize, stream: TcpStream, address:
                 body,
                 status,
                 kind,
-                complete: false,
+                ..Request::default()
             },
         );
         if write(&stream, &out.0[answer.start..], site.idle).await.is_none() {

@@ -31,6 +31,7 @@ impl Case {
             status,
             kind,
             complete: true,
+            ..Request::default()
         });
         self.records.requests.last_mut().unwrap()
     }
@@ -41,7 +42,7 @@ impl Case {
     }
 
     fn judge(&self) -> Report {
-        judge(&self.world, &self.params, ":8080", &self.records)
+        judge(&self.world, &self.params, ":8080", &self.records, &ALWAYS)
     }
 }
 

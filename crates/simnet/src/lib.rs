@@ -6,6 +6,7 @@
 
 mod dns;
 mod error;
+mod habits;
 mod hosts;
 mod http;
 mod judge;
@@ -14,20 +15,29 @@ mod namespace;
 mod page;
 mod params;
 mod path;
+mod query;
 mod random;
 mod report;
 mod robots;
+mod series;
 mod server;
 mod socket;
 mod text;
+mod verdict;
 mod world;
 
 pub use error::{Error, Result};
-pub use judge::judge;
+pub use judge::{ALWAYS, judge};
+pub use ledger::file::{Damage, Header, Saved, read};
 pub use ledger::{Kind, NONE, Question, Records, Request};
 pub use namespace::enter_private_namespaces;
 pub use params::{MAX_HOSTS, Params};
-pub use report::{Coverage, Rate, RateViolation, Rates, Repeat, Repeats, Report, RobotsViolations, Totals};
+pub use query::{Entry, Listing, Query};
+pub use report::{
+    Coverage, Flatness, Habit, Habits, Ignored, Rate, RateViolation, Rates, Repeat, Repeats, Report,
+    RobotsViolations, SpeedUp, Totals,
+};
 pub use robots::Robots;
+pub use series::{Busy, Series};
 pub use server::Simnet;
 pub use world::{Link, Place, Slot, World};

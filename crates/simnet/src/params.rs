@@ -1,5 +1,9 @@
 //! The parameters of a simulated Internet: each with its default, minimum and maximum.
 
+use std::path::PathBuf;
+
+use serde::{Deserialize, Serialize};
+
 use crate::error::{Error, Result};
 
 /// Addresses available: 127.1.0.1 to 127.254.255.254 without final 0 and 255.
@@ -9,7 +13,8 @@ pub const MAX_HOSTS: u32 = 254 * 256 * 254;
 const MAX_PAGES: u32 = 100_000;
 
 /// What world to simulate, where to serve it and what manners to expect of crawlers.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
 pub struct Params {
     /// Number of host names. Default 200, 1 to [`MAX_HOSTS`].
     pub hosts: u32,
@@ -33,6 +38,9 @@ pub struct Params {
     pub threads: u32,
     /// The product token by which the crawler under test is judged against robots.txt. Default `*`.
     pub agent: String,
+    /// The file that the ledger is written to. Without one it stays in memory.
+    #[serde(skip)]
+    pub ledger: Option<PathBuf>,
 }
 
 impl Default for Params {
@@ -49,6 +57,7 @@ impl Default for Params {
             address_interval: 0.25,
             threads: 1,
             agent: "*".to_owned(),
+            ledger: None,
         }
     }
 }

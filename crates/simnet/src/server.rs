@@ -12,7 +12,8 @@ use tokio::sync::watch;
 use crate::dns;
 use crate::error::{Error, Result};
 use crate::http::{self, Site};
-use crate::judge::judge;
+use crate::judge::{ALWAYS, judge};
+use crate::ledger::file::Header;
 use crate::ledger::{Ledger, NONE, Question, Records};
 use crate::params::Params;
 use crate::report::Report;
@@ -50,10 +51,16 @@ impl Simnet {
             listeners.push(listen_on_loopback(http_port, shared)?);
         }
         let (udp, tcp, dns_port) = open_resolver(params.dns_port)?;
+        let world = World::new(&params);
+        let port = if http_port == 80 { String::new() } else { format!(":{http_port}") };
+        let ledger = match &params.ledger {
+            Some(path) => Ledger::create(params.threads, path, Header::new(&params, &port, &world))?,
+            None => Ledger::new(params.threads),
+        };
         let site = Arc::new(Site {
-            world: World::new(&params),
-            ledger: Ledger::new(params.threads),
-            port: if http_port == 80 { String::new() } else { format!(":{http_port}") },
+            world,
+            ledger,
+            port,
             idle: Duration::from_secs_f64((IDLE / params.speed).clamp(0.25, 86_400.0)),
         });
         let (stop, stopped) = watch::channel(false);
@@ -109,13 +116,13 @@ impl Simnet {
     }
 
     /// A copy of everything recorded so far.
-    pub fn records(&self) -> Records {
+    pub fn records(&self) -> Result<Records> {
         self.site.ledger.records()
     }
 
     /// Judges everything recorded so far.
-    pub fn report(&self) -> Report {
-        judge(self.world(), &self.params, &self.site.port, &self.records())
+    pub fn report(&self) -> Result<Report> {
+        Ok(judge(self.world(), &self.params, &self.site.port, &self.records()?, &ALWAYS))
     }
 
     /// Closes all connections and ports; the ledger can still be read.
@@ -125,6 +132,7 @@ impl Simnet {
             // A thread that failed has nothing left to stop.
             let _ = thread.join();
         }
+        self.site.ledger.close();
     }
 }
 
