@@ -27,7 +27,8 @@ impl Simnet {
     #[new]
     #[pyo3(signature = (
         *, hosts = 200, pages = 20, seed = 1, profile = "lan".to_owned(), speed = 1.0, http_port = 0, dns_port = 0,
-        host_interval = 1.0, address_interval = 0.25, threads = 1, agent = "*".to_owned(), ledger = None
+        host_interval = 1.0, address_interval = 0.25, threads = 1, agent = "*".to_owned(), ipv6 = false,
+        ledger = None
     ))]
     // Keyword arguments only: their number harms nobody.
     #[allow(clippy::too_many_arguments)]
@@ -44,6 +45,7 @@ impl Simnet {
         address_interval: f64,
         threads: u32,
         agent: String,
+        ipv6: bool,
         ledger: Option<PathBuf>,
     ) -> PyResult<Self> {
         let params = Params {
@@ -58,6 +60,7 @@ impl Simnet {
             address_interval,
             threads,
             agent,
+            ipv6,
             ledger,
         };
         params.check().map_err(|error| raise(py, &error))?;
@@ -86,6 +89,13 @@ impl Simnet {
         let net = self.running()?;
         let report = py.detach(|| net.report()).map_err(|error| raise(py, &error))?;
         report.to_json().map_err(|error| PyRuntimeError::new_err(error.to_string()))
+    }
+
+    /// The model, its quantiles, and how the world came out; JSON.
+    fn model(&self, py: Python<'_>) -> PyResult<String> {
+        let net = self.running()?;
+        let json = py.detach(|| net.figures().to_json());
+        json.map_err(|error| PyRuntimeError::new_err(error.to_string()))
     }
 
     /// The TCP port of HTTP on every host's address.
@@ -135,6 +145,7 @@ fn enter_private_namespaces(py: Python<'_>, files: Vec<(String, String)>) -> PyR
 pub(crate) fn raise(py: Python<'_>, error: &Error) -> PyErr {
     match error {
         Error::Setting { name, value, allowed } => {
+            let name = name.as_ref();
             let class = py.import("lycosa.errors").and_then(|errors| errors.getattr("SettingError"));
             // A number is shown as one, without the quotes of a string.
             let made = class.and_then(|class| match value.parse::<f64>() {

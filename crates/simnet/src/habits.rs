@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use crate::judge::{EXAMPLES, Judge, TOLERANCE, seconds};
 use crate::ledger::{Kind, NONE, Request};
-use crate::report::{Habit, Habits, Ignored, Rate, SpeedUp};
+use crate::report::{Habit, Habits, Ignored, SpeedUp};
 use crate::verdict::is_plea;
 
 /// Gaps looked at before and after a plea.
@@ -31,26 +31,26 @@ struct Visits {
 }
 
 /// Looks for habits in requests in the order of time; hosts that were asked for nothing from `since` on are left out.
-pub(crate) fn find(judge: &Judge<'_>, requests: &[Request], since: u64, retry_after: Rate) -> Habits {
+pub(crate) fn find(judge: &Judge<'_>, requests: &[Request], since: u64) -> Habits {
     let mut hosts: BTreeMap<u32, Visits> = BTreeMap::new();
     for request in requests.iter().filter(|request| request.host != NONE) {
         let visits = hosts.entry(request.host).or_default();
         visits.requests.push((request.time, request.status));
         visits.robots |= request.kind == Kind::Robots;
-        visits.pages |= matches!(request.kind, Kind::Page | Kind::Unknown);
+        visits.pages |= matches!(request.kind, Kind::Page | Kind::Unknown | Kind::Trap);
     }
-    let mut habits = Habits { retry_after, ..Habits::default() };
+    let mut habits = Habits::default();
     for (&host, visits) in &hosts {
         if visits.requests.last().is_none_or(|(time, _)| *time < since) {
             continue;
         }
-        let name = || judge.world.name(host).to_owned();
+        let name = || judge.name(host).to_owned();
         let gaps: Vec<f64> = visits.requests.windows(2).map(|pair| seconds(pair[1].0 - pair[0].0)).collect();
         let allowed_s = judge.interval(host);
         if visits.pages {
             enter(&mut habits.robots_never_asked, !visits.robots, name);
         }
-        if judge.world.robots(host).delay(&judge.params.agent).is_some() && !gaps.is_empty() {
+        if judge.has_delay(host) && !gaps.is_empty() {
             let median_s = median(&gaps);
             let ignored =
                 || Ignored { key: name(), allowed_s, median_s, requests: visits.requests.len() as u64 };

@@ -4,6 +4,7 @@ use super::*;
 use crate::judge::{ALWAYS, judge};
 use crate::ledger::Records;
 use crate::params::Params;
+use crate::report::Report;
 use crate::world::World;
 
 /// A world and its first host with (or without) a Crawl-delay of 3 s.
@@ -16,6 +17,11 @@ fn world(speed: f64, delay: bool) -> (World, Params, u32) {
 
 /// Requests to one host: milliseconds, status, Retry-After in milliseconds.
 fn judged(speed: f64, delay: bool, visits: &[(u64, u16, u32)]) -> Habits {
+    report(speed, delay, visits).habits
+}
+
+/// The whole report of such requests.
+fn report(speed: f64, delay: bool, visits: &[(u64, u16, u32)]) -> Report {
     let (world, params, host) = world(speed, delay);
     let requests = visits.iter().map(|&(ms, status, retry_after_ms)| Request {
         time: ms * 1000,
@@ -28,7 +34,6 @@ fn judged(speed: f64, delay: bool, visits: &[(u64, u16, u32)]) -> Habits {
         ..Request::default()
     });
     judge(&world, &params, "", &Records { requests: requests.collect(), ..Records::default() }, &ALWAYS)
-        .habits
 }
 
 #[test]
@@ -36,19 +41,19 @@ fn retry_after_counts_from_the_answer_in_scaled_time() {
     // Answered at 0.1 s; 30 s at speed 10 are 3 s.
     let plea = (0, 429, 30_000);
     for (ms, count) in [(100, 0), (101, 1), (3_000, 1), (3_099, 0), (3_100, 0), (9_000, 0)] {
-        let found = judged(10.0, false, &[plea, (ms, 200, 0)]).retry_after;
+        let found = report(10.0, false, &[plea, (ms, 200, 0)]).pauses;
         assert_eq!((found.count, found.keys), (count, count), "{ms}");
     }
-    let worst = judged(10.0, false, &[plea, (1_100, 200, 0), (2_100, 503, 0)]).retry_after.worst.unwrap();
+    let worst = report(10.0, false, &[plea, (1_100, 200, 0), (2_100, 503, 0)]).pauses.worst.unwrap();
     assert_eq!((worst.gap_s, worst.allowed_s, worst.at_s), (1.0, 3.0, 1.1));
 }
 
 #[test]
 fn the_longest_plea_holds_and_other_statuses_are_none() {
     let long_then_short = [(0, 503, 60_000), (1_000, 429, 1_000), (30_000, 200, 0), (61_000, 200, 0)];
-    assert_eq!(judged(1.0, false, &long_then_short).retry_after.count, 2);
+    assert_eq!(report(1.0, false, &long_then_short).pauses.count, 2);
     // A redirect may carry Retry-After too (RFC 9110, 10.2.3): nobody is judged by that.
-    assert_eq!(judged(1.0, false, &[(0, 301, 60_000), (1_000, 200, 0)]).retry_after.count, 0);
+    assert_eq!(report(1.0, false, &[(0, 301, 60_000), (1_000, 200, 0)]).pauses.count, 0);
 }
 
 #[test]

@@ -4,15 +4,19 @@ use std::cell::RefCell;
 use std::net::Ipv4Addr;
 use std::time::Duration;
 
-use flate2::{Compress, Compression, Crc, FlushCompress, Status};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 
 use crate::ledger::{Kind, Ledger, NONE, Request};
+use crate::network::Network;
+use crate::pace::Pace;
+use crate::packed::Mark;
 use crate::page;
 use crate::path::decimal;
 use crate::socket;
 use crate::world::{Slot, World};
+
+mod hostile;
 
 /// Most bytes of a request's head.
 const MAX_HEAD: usize = 16 << 10;
@@ -33,6 +37,8 @@ const KEEP_BUFFER: usize = 512 << 10;
 pub(crate) struct Site {
     /// What there is.
     pub(crate) world: World,
+    /// What delays, loses and limits.
+    pub(crate) network: Network,
     /// Who writes down what was asked.
     pub(crate) ledger: Ledger,
     /// What follows host names in URLs: `:8080`, or nothing for port 80.
@@ -58,6 +64,8 @@ pub(crate) struct Answer {
     body: u32,
     /// Whether the connection ends with it.
     close: bool,
+    /// When its bytes leave.
+    pace: Pace,
     /// Whether a body goes with it; a HEAD never completes a page.
     whole: bool,
 }
@@ -69,7 +77,7 @@ pub(crate) async fn serve(site: &Site, shard: usize, stream: TcpStream, address:
     let (mut filled, mut time) = (0, 0);
     loop {
         let mut out = Buffer::take();
-        let Some((used, answer)) = respond(site, address, &buffer[..filled], &mut out.0) else {
+        let Some((used, answer)) = respond(site, address, time, &buffer[..filled], &mut out.0) else {
             if filled == buffer.len() {
                 buffer.resize(MAX_HEAD.min(filled * 2) + 1, 0);
             }
@@ -92,10 +100,23 @@ pub(crate) async fn serve(site: &Site, shard: usize, stream: TcpStream, address:
                 body,
                 status,
                 kind,
+                retry_after_ms: retry_after(&site.world, host, kind, status),
                 ..Request::default()
             },
         );
-        if write(&stream, &out.0[answer.start..], site.idle).await.is_none() {
+        let (mut from, bytes) = (0, &out.0[answer.start..]);
+        for (until, pause) in answer.pace.pieces(bytes.len()) {
+            if !pause.is_zero() {
+                tokio::time::sleep(pause).await;
+            }
+            if write(&stream, &bytes[from..until], site.idle).await.is_none() {
+                return;
+            }
+            from = until;
+        }
+        if answer.pace.cut {
+            // Without the wait for what is unsent: the client sees a reset.
+            let _ = stream.set_zero_linger();
             return;
         }
         if answer.whole {
@@ -107,6 +128,12 @@ pub(crate) async fn serve(site: &Site, shard: usize, stream: TcpStream, address:
         buffer.copy_within(used..filled, 0);
         filled -= used;
     }
+}
+
+/// The Retry-After of an answer in milliseconds; 0 if it had none.
+fn retry_after(world: &World, host: u32, kind: Kind, status: u16) -> u32 {
+    let asks = matches!(status, 429 | 503) && kind != Kind::Robots;
+    world.retry_after(host).filter(|_| asks).unwrap_or_default().saturating_mul(1000)
 }
 
 /// Ends a connection so that the last answer arrives: closing with unread bytes would reset it (RFC 9112, 9.6).
@@ -155,8 +182,14 @@ struct Head<'a> {
     close: bool,
 }
 
-/// Renders the answer to the first request in `bytes`; `None` when its head is not there yet. Also says how many bytes it took.
-fn respond(site: &Site, address: Ipv4Addr, bytes: &[u8], out: &mut Vec<u8>) -> Option<(usize, Answer)> {
+/// Renders the answer to the first request in `bytes`, which arrived at `time`; `None` when its head is not there yet. Also says how many bytes it took.
+fn respond(
+    site: &Site,
+    address: Ipv4Addr,
+    time: u64,
+    bytes: &[u8],
+    out: &mut Vec<u8>,
+) -> Option<(usize, Answer)> {
     out.clear();
     out.resize(HEAD_ROOM, 0);
     let mut fields = [httparse::EMPTY_HEADER; MAX_FIELDS];
@@ -167,11 +200,13 @@ fn respond(site: &Site, address: Ipv4Addr, bytes: &[u8], out: &mut Vec<u8>) -> O
         Ok(_) | Err(httparse::Error::TooManyHeaders) => return Some((bytes.len(), refuse(431, out))),
         Err(_) => return Some((bytes.len(), refuse(400, out))),
     };
-    let answer = match read_head(&request) {
-        Ok(head) if head.get || head.head => answer(site, address, &head, out),
+    let mut answer = match read_head(&request) {
+        Ok(head) if head.get || head.head => self::answer(site, address, time, &head, out),
         Ok(_) => refuse(501, out),
         Err(status) => refuse(status, out),
     };
+    let Answer { host, page, kind, status, body, .. } = answer;
+    answer.pace = site.network.pace(&site.world, host, page, kind, status, body);
     Some((used, answer))
 }
 
@@ -222,13 +257,24 @@ fn has_token(list: &str, token: &str) -> bool {
 }
 
 /// The answer to a request that was understood.
-fn answer(site: &Site, address: Ipv4Addr, head: &Head<'_>, out: &mut Vec<u8>) -> Answer {
+fn answer(site: &Site, address: Ipv4Addr, time: u64, head: &Head<'_>, out: &mut Vec<u8>) -> Answer {
     let world = &site.world;
-    let host = find_host(world, head.host).filter(|&host| world.address(host) == address);
-    let Some(host) = host else {
+    let (age, mut lower) = (site.network.age(time), [0; 255]);
+    let name = lower_name(head.host, &mut lower).unwrap_or_default();
+    let host = world.find_host(name);
+    let Some(host) = host.filter(|&host| world.lives_at(host, address, age)) else {
+        let zone = if host.is_none() { world.find_zone(name) } else { None };
+        if let Some(zone) = zone.filter(|&zone| world.lives_at(zone, address, age)) {
+            return hostile::wild(site, zone, name, head, out);
+        }
         let text = format!("{}{}", head.host, head.path);
         return plain(421, Kind::Misdirected, NONE, site.ledger.intern(&text), head, out);
     };
+    if world.has_natures()
+        && let Some(answer) = hostile::answer(site, host, time, head, out)
+    {
+        return answer;
+    }
     if head.path == "/robots.txt" {
         let robots = world.robots(host);
         if !robots.exists {
@@ -250,7 +296,7 @@ fn answer(site: &Site, address: Ipv4Addr, head: &Head<'_>, out: &mut Vec<u8>) ->
     };
     match world.slot(host, slot) {
         Slot::Missing => plain(404, Kind::Page, host, slot, head, out),
-        Slot::Broken => plain(500, Kind::Page, host, slot, head, out),
+        Slot::Broken => plain(world.fault(host, slot), Kind::Page, host, slot, head, out),
         Slot::Redirect { permanent, host: to, slot: target } => {
             let status = if permanent { 301 } else { 302 };
             let path = world.path(to, target);
@@ -272,15 +318,20 @@ fn answer(site: &Site, address: Ipv4Addr, head: &Head<'_>, out: &mut Vec<u8>) ->
             )
         }
         Slot::Page => {
-            page::render(world, &site.port, host, slot, out);
+            if let Some(kind) = hostile::render(site, host, slot, HEAD_ROOM, out) {
+                return finish(200, Kind::Page, host, slot, head, &[&kind], out);
+            }
             let encoding = match (world.compresses(host), head.gzip) {
                 (true, true) => {
-                    gzip(out);
+                    compressed(site, host, slot, out);
                     "Content-Encoding: gzip\r\nVary: Accept-Encoding\r\n"
                 }
                 (true, false) => "Vary: Accept-Encoding\r\n",
                 (false, _) => "",
             };
+            if !encoding.starts_with('C') {
+                page::render(world, &site.port, host, slot, out);
+            }
             let (mut a, mut b) = ([0; 10], [0; 10]);
             let (a, b) = (decimal(host, &mut a), decimal(slot, &mut b));
             let tag = if encoding.starts_with('C') { "-gzip\"\r\n" } else { "\"\r\n" };
@@ -292,15 +343,14 @@ fn answer(site: &Site, address: Ipv4Addr, head: &Head<'_>, out: &mut Vec<u8>) ->
     }
 }
 
-/// The host of a Host field: its port is of no concern, its case neither.
-fn find_host(world: &World, field: &str) -> Option<u32> {
+/// The name in a Host field in lower case: its port is of no concern.
+fn lower_name<'a>(field: &str, lower: &'a mut [u8; 255]) -> Option<&'a str> {
     let name = field.rsplit_once(':').map_or(field, |(name, _)| name);
-    let mut lower = [0; 255];
     let lower = lower.get_mut(..name.len())?;
     lower.copy_from_slice(name.as_bytes());
     lower.make_ascii_lowercase();
     let lower = std::str::from_utf8(lower).ok()?;
-    world.find_host(lower.strip_suffix('.').unwrap_or(lower))
+    Some(lower.strip_suffix('.').unwrap_or(lower))
 }
 
 /// A short page that says no.
@@ -347,7 +397,17 @@ fn finish(
         out.truncate(HEAD_ROOM);
     }
     let body = if head.head { 0 } else { body };
-    Answer { start, status, kind, host, page, body, close: head.close, whole: !head.head }
+    Answer {
+        start,
+        status,
+        kind,
+        host,
+        page,
+        body,
+        close: head.close,
+        pace: Pace::default(),
+        whole: !head.head,
+    }
 }
 
 /// The phrase of a status.
@@ -359,37 +419,28 @@ fn reason(status: u16) -> &'static str {
         400 => "Bad Request",
         404 => "Not Found",
         421 => "Misdirected Request",
+        429 => "Too Many Requests",
         431 => "Request Header Fields Too Large",
         500 => "Internal Server Error",
+        502 => "Bad Gateway",
+        503 => "Service Unavailable",
+        504 => "Gateway Timeout",
         _ => "Not Implemented",
     }
 }
 
-/// Compresses the body that `out` holds, at the fastest level.
-fn gzip(out: &mut Vec<u8>) {
+/// Renders a page as gzip, from compressed fragments.
+fn compressed(site: &Site, host: u32, slot: u32, out: &mut Vec<u8>) {
     thread_local! {
-        /// The compressor's tables are 300 KB: one set a thread, not one an answer.
-        static COMPRESS: RefCell<(Compress, Vec<u8>)> = RefCell::new((Compress::new(Compression::new(1), false), Vec::new()));
+        /// The page as it is without compression, and its fragments' places.
+        static PLAIN: RefCell<(Vec<u8>, Vec<Mark>)> = const { RefCell::new((Vec::new(), Vec::new())) };
     }
-    COMPRESS.with_borrow_mut(|(compress, plain)| {
+    PLAIN.with_borrow_mut(|(plain, marks)| {
         plain.clear();
-        plain.extend_from_slice(&out[HEAD_ROOM..]);
-        out.truncate(HEAD_ROOM);
-        // RFC 1952: magic, deflate, no flags, no time, fastest, unknown system.
-        out.extend_from_slice(&[0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 4, 255]);
-        compress.reset();
-        loop {
-            out.reserve(plain.len() / 2 + 64);
-            let done = compress.total_in() as usize;
-            match compress.compress_vec(&plain[done..], out, FlushCompress::Finish) {
-                Ok(Status::Ok | Status::BufError) => {}
-                Ok(Status::StreamEnd) | Err(_) => break,
-            }
-        }
-        let mut crc = Crc::new();
-        crc.update(plain);
-        out.extend_from_slice(&crc.sum().to_le_bytes());
-        out.extend_from_slice(&(plain.len() as u32).to_le_bytes());
+        marks.clear();
+        page::render_marked(&site.world, &site.port, host, slot, Some(marks), plain);
+        let text = &site.world.text;
+        text.packed().gzip(plain, marks, |n| text.fragment(n).len(), out);
     });
 }
 

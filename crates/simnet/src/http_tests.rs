@@ -9,26 +9,33 @@ use crate::params::Params;
 
 /// A small site on port 8080.
 fn site() -> Site {
-    let world = World::new(&Params { hosts: 60, pages: 40, ..Params::default() });
-    Site { world, ledger: Ledger::new(1), port: ":8080".into(), idle: Duration::from_secs(1) }
+    site_of("lan", 60)
+}
+
+/// A site of a profile.
+pub(super) fn site_of(profile: &str, hosts: u32) -> Site {
+    let params = Params { hosts, pages: 40, profile: profile.into(), ..Params::default() };
+    let world = World::new(&params);
+    let network = Network::new(&world, &params);
+    Site { world, network, ledger: Ledger::new(1), port: ":8080".into(), idle: Duration::from_secs(1) }
 }
 
 /// The answer to a request that came in on a host's address, head and body.
-fn ask(site: &Site, host: u32, request: &str) -> (Answer, String, Vec<u8>) {
+pub(super) fn ask(site: &Site, host: u32, request: &str) -> (Answer, String, Vec<u8>) {
     let mut out = Vec::new();
-    let (_, answer) = respond(site, site.world.address(host), request.as_bytes(), &mut out).unwrap();
+    let (_, answer) = respond(site, site.world.address(host), 0, request.as_bytes(), &mut out).unwrap();
     let end = out[answer.start..].windows(4).position(|w| w == b"\r\n\r\n").unwrap() + answer.start + 4;
     let head = String::from_utf8(out[answer.start..end].to_vec()).unwrap();
     (answer, head, out[end..].to_vec())
 }
 
 /// A GET of a path of a host.
-fn get(site: &Site, host: u32, path: &str, fields: &str) -> (Answer, String, Vec<u8>) {
+pub(super) fn get(site: &Site, host: u32, path: &str, fields: &str) -> (Answer, String, Vec<u8>) {
     ask(site, host, &format!("GET {path} HTTP/1.1\r\nHost: {}:8080\r\n{fields}\r\n", site.world.name(host)))
 }
 
 /// The value of a field.
-fn field<'a>(head: &'a str, name: &str) -> Option<&'a str> {
+pub(super) fn field<'a>(head: &'a str, name: &str) -> Option<&'a str> {
     head.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(": "))
 }
 
@@ -148,10 +155,11 @@ fn connections_close_when_asked() {
 fn pipelined_requests_are_taken_one_by_one() {
     let site = site();
     let one = format!("GET / HTTP/1.1\r\nHost: {}\r\n\r\n", site.world.name(0));
-    let (used, _) = respond(&site, site.world.address(0), one.repeat(2).as_bytes(), &mut Vec::new()).unwrap();
+    let (used, _) =
+        respond(&site, site.world.address(0), 0, one.repeat(2).as_bytes(), &mut Vec::new()).unwrap();
     assert_eq!(used, one.len());
     for end in 0..one.len() {
-        assert!(respond(&site, site.world.address(0), &one.as_bytes()[..end], &mut Vec::new()).is_none());
+        assert!(respond(&site, site.world.address(0), 0, &one.as_bytes()[..end], &mut Vec::new()).is_none());
     }
 }
 
@@ -159,9 +167,9 @@ proptest! {
     #[test]
     fn any_bytes_are_survived(bytes in proptest::collection::vec(any::<u8>(), 0..400), path in "/[ -~]{0,80}") {
         let site = site();
-        respond(&site, site.world.address(0), &bytes, &mut Vec::new());
+        respond(&site, site.world.address(0), 0, &bytes, &mut Vec::new());
         let request = format!("GET {path} HTTP/1.1\r\nHost: {}\r\n\r\n", site.world.name(0));
-        let answered = respond(&site, site.world.address(0), request.as_bytes(), &mut Vec::new());
+        let answered = respond(&site, site.world.address(0), 0, request.as_bytes(), &mut Vec::new());
         prop_assert!(answered.is_some());
     }
 }

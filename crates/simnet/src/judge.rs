@@ -1,17 +1,22 @@
 //! The judgement: pure functions from records to a report, so that tests can feed records written by hand.
+//!
+//! Coverage counts the pages that `world.rs` says count. robots.txt is judged by the version that the crawler fetched last, where it changes, and
+//! forbids everything where it answers 5xx (RFC 9309, 2.3.1.4). Names in wildcard zones are hosts of their own, with their zone's robots.txt.
+//! After a 429 or 503 with Retry-After, any request but for robots.txt that comes before the pause is over, in scaled time, is a violation.
 
 use std::collections::{HashMap, HashSet};
 use std::net::Ipv4Addr;
 use std::ops::Range;
 
 use crate::habits;
-use crate::ledger::{Kind, NONE, Question, Records, Request};
+use crate::ledger::{Kind, NONE, Question, Records, Request, WILD};
+use crate::nature::Lookup;
 use crate::params::Params;
 use crate::report::{
-    Coverage, Rate, RateViolation, Rates, Repeat, Repeats, Report, RobotsViolations, Totals,
+    Coverage, Pauses, Rate, RateViolation, Rates, Repeat, Repeats, Report, RobotsViolations, Totals,
 };
 use crate::series;
-use crate::verdict::{Gap, Verdicts};
+use crate::verdict::{Gap, Verdicts, is_plea};
 use crate::world::{Slot, World};
 
 /// Examples listed of each violation.
@@ -31,7 +36,7 @@ pub fn judge(world: &World, params: &Params, port: &str, records: &Records, wind
     let until = records.requests.partition_point(|request| request.time < window.end);
     let since = records.requests.partition_point(|request| request.time < window.start);
     let requests = &records.requests[..until];
-    let (robots, rates, retry_after) = judge.manners(requests, since);
+    let (robots, rates, pauses) = judge.manners(requests, since);
     Report {
         version: 1,
         totals: judge.totals(records, &requests[since.min(until)..], window),
@@ -39,7 +44,8 @@ pub fn judge(world: &World, params: &Params, port: &str, records: &Records, wind
         repeats: judge.repeats(requests, since),
         robots,
         rates,
-        habits: habits::find(&judge, requests, window.start, retry_after),
+        pauses,
+        habits: habits::find(&judge, requests, window.start),
         flatness: series::flatness(&requests[since.min(until)..]),
     }
 }
@@ -90,7 +96,7 @@ impl Judge<'_> {
         let mut names = HashSet::new();
         for question in questions() {
             totals.dns_tcp += u64::from(question.tcp);
-            let answer = answer_name(question);
+            let answer = self.answer_name(question);
             *totals.dns_by_type.entry(type_name(question.qtype)).or_default() += 1;
             *totals.dns_by_answer.entry(answer).or_default() += 1;
             if answer == "address" {
@@ -127,6 +133,9 @@ impl Judge<'_> {
         // A queue, not a stack: what is missed near the seeds explains what is missed behind it.
         while let Some(&(host, slot)) = queue.get(next) {
             next += 1;
+            if !world.nature(host).counts() {
+                continue;
+            }
             path.clear();
             world.write_path(&mut path, host, slot);
             if !world.robots(host).allows(&self.params.agent, &path) {
@@ -178,7 +187,8 @@ impl Judge<'_> {
                 repeats.urls += u64::from(*count == 2);
                 repeats.after_answer += u64::from(*answered);
             }
-            *answered |= request.complete && request.status < 500;
+            // After a 429, the same question is what was asked for.
+            *answered |= request.complete && request.status < 500 && request.status != 429;
         }
         let mut top: Vec<_> = urls.into_iter().filter(|(_, (count, _))| *count > 1).collect();
         top.sort_by_key(|&(key, (count, _))| (std::cmp::Reverse(count), key));
@@ -193,10 +203,10 @@ impl Judge<'_> {
         repeats
     }
 
-    /// Looks for requests that robots.txt or an interval forbids, from `since` on; the last are those before Retry-After.
-    fn manners(&self, requests: &[Request], since: usize) -> (RobotsViolations, Rates, Rate) {
+    /// Looks for requests that robots.txt, an interval or a Retry-After forbids, from `since` on.
+    fn manners(&self, requests: &[Request], since: usize) -> (RobotsViolations, Rates, Pauses) {
         let params = self.params;
-        let mut robots = RobotsViolations::default();
+        let (mut robots, mut pauses) = (RobotsViolations::default(), Pauses::default());
         let [mut hosts, mut addresses, mut pleas] = [(); 3].map(|()| Tally::default());
         let mut verdicts = Verdicts::new(self);
         for (place, request) in requests.iter().enumerate() {
@@ -204,10 +214,16 @@ impl Judge<'_> {
             if place < since {
                 continue;
             }
-            let host = |host: u32| self.world.name(host).to_owned();
+            let host = |host: u32| self.name(host).to_owned();
             hosts.enter(request.host, request.time, verdict.host, host);
             addresses.enter(request.address, request.time, verdict.address, |address| self.address(address));
             pleas.enter(request.host, request.time, verdict.retry, host);
+            pauses.asked += u64::from(request.retry_after_ms > 0 && is_plea(request.status));
+            if let Some(gap) = verdict.retry.filter(|_| pauses.first.len() < EXAMPLES) {
+                let url = self.target(request.host, request.page, request.kind);
+                let early = gap.allowed_s - gap.gap_s;
+                pauses.first.push(format!("{url} at {:.6} s, {early:.6} s too early", seconds(request.time)));
+            }
             robots.disallowed += u64::from(verdict.disallowed);
             robots.before_robots += u64::from(verdict.before_robots);
             if verdict.disallowed || verdict.before_robots {
@@ -226,13 +242,23 @@ impl Judge<'_> {
             host: hosts.rate,
             address: addresses.rate,
         };
-        (robots, rates, pleas.rate)
+        let Rate { count, keys, worst, .. } = pleas.rate;
+        (robots, rates, Pauses { count, keys, worst, ..pauses })
+    }
+
+    /// The host's Crawl-delay for the agent that is judged, in unscaled seconds.
+    fn delay(&self, host: u32) -> Option<u8> {
+        self.base(host).and_then(|host| self.world.robots(host).delay(&self.params.agent))
+    }
+
+    /// Whether a host has a Crawl-delay.
+    pub(crate) fn has_delay(&self, host: u32) -> bool {
+        self.delay(host).is_some()
     }
 
     /// The gap that a host is due, in seconds of the wall clock.
     pub(crate) fn interval(&self, host: u32) -> f64 {
-        let delay = self.world.robots(host).delay(&self.params.agent);
-        self.scaled(delay.map_or(self.params.host_interval, f64::from))
+        self.scaled(self.delay(host).map_or(self.params.host_interval, f64::from))
     }
 
     /// A time of the simulated world on the wall clock.
@@ -245,10 +271,46 @@ impl Judge<'_> {
         path.clear();
         match request.kind {
             Kind::Page => self.world.write_path(path, request.host, request.page),
-            Kind::Unknown => path.extend_from_slice(self.string(request.page).as_bytes()),
+            Kind::Unknown | Kind::Trap => path.extend_from_slice(self.string(request.page).as_bytes()),
             Kind::Robots | Kind::Misdirected | Kind::Bad => return false,
         }
         true
+    }
+
+    /// What a question got.
+    fn answer_name(&self, question: &Question) -> &'static str {
+        let has = |host| match question.qtype {
+            1 => self.world.has_v4(host),
+            28 => self.world.address6(host).is_some(),
+            255 => true,
+            _ => false,
+        };
+        match question.rcode {
+            0 if question.host < self.world.host_count()
+                && self.world.nature(question.host).lookup != Lookup::NoData
+                && has(question.host) =>
+            {
+                "address"
+            }
+            0 => "nodata",
+            3 => "nxdomain",
+            u8::MAX => "silence",
+            _ => "error",
+        }
+    }
+
+    /// The world's host of a record: itself, or the one in whose wildcard zone the name lies.
+    pub(crate) fn base(&self, host: u32) -> Option<u32> {
+        match host {
+            NONE => None,
+            WILD.. => self.world.find_zone(self.string(host - WILD)),
+            _ => Some(host),
+        }
+    }
+
+    /// The name of a record's host.
+    pub(crate) fn name(&self, host: u32) -> &str {
+        if (WILD..NONE).contains(&host) { self.string(host - WILD) } else { self.world.name(host) }
     }
 
     /// The URL of a record.
@@ -262,7 +324,7 @@ impl Judge<'_> {
     /// What a request asked for: its URL, or what was understood of it.
     pub(crate) fn asked(&self, request: &Request) -> String {
         match request.kind {
-            Kind::Page | Kind::Unknown => self.target(request.host, request.page, request.kind),
+            Kind::Page | Kind::Unknown | Kind::Trap => self.target(request.host, request.page, request.kind),
             Kind::Robots => self.url(request.host, "/robots.txt"),
             Kind::Misdirected => format!("http://{}", self.string(request.page)),
             Kind::Bad => "(not understood)".to_owned(),
@@ -277,11 +339,11 @@ impl Judge<'_> {
 
     /// The URL of a path.
     fn url(&self, host: u32, path: &str) -> String {
-        format!("http://{}{}{path}", self.world.name(host), self.port)
+        format!("http://{}{}{path}", self.name(host), self.port)
     }
 
     /// A string that a record refers to.
-    fn string(&self, id: u32) -> &str {
+    pub(crate) fn string(&self, id: u32) -> &str {
         self.strings.get(id as usize).map_or("(not kept)", String::as_str)
     }
 }
@@ -332,6 +394,7 @@ pub(crate) fn kind_name(kind: Kind) -> &'static str {
         Kind::Unknown => "unknown",
         Kind::Misdirected => "misdirected",
         Kind::Bad => "bad",
+        Kind::Trap => "trap",
     }
 }
 
@@ -341,17 +404,6 @@ fn type_name(qtype: u16) -> &'static str {
         1 => "A",
         28 => "AAAA",
         _ => "other",
-    }
-}
-
-/// What a question got.
-fn answer_name(question: &Question) -> &'static str {
-    match question.rcode {
-        0 if question.host != NONE && matches!(question.qtype, 1 | 255) => "address",
-        0 => "nodata",
-        3 => "nxdomain",
-        u8::MAX => "silence",
-        _ => "error",
     }
 }
 

@@ -22,6 +22,9 @@ use writer::Writer;
 /// No host, page or string.
 pub const NONE: u32 = u32::MAX;
 
+/// A host from here on, [`NONE`] aside, is a name in a wildcard zone: the rest is the number of its string.
+pub const WILD: u32 = 1 << 31;
+
 /// Most bytes of unknown names and paths that are kept; what comes later is recorded without its text.
 const MAX_STRINGS: usize = 64 << 20;
 
@@ -39,6 +42,8 @@ pub enum Kind {
     Misdirected,
     /// Not understood: bad syntax, too large, or an unknown method.
     Bad,
+    /// A URL of a trap; `page` is a string: the path. It counts in no coverage.
+    Trap,
 }
 
 /// One request, as recorded when its head had arrived.
@@ -46,7 +51,7 @@ pub enum Kind {
 pub struct Request {
     /// Microseconds since the simnet started, when its last byte reached this machine's network stack.
     pub time: u64,
-    /// The host, or [`NONE`].
+    /// The host, a name in a wildcard zone ([`WILD`]), or [`NONE`].
     pub host: u32,
     /// A slot or a string, as `kind` says, or [`NONE`].
     pub page: u32,

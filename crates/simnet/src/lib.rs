@@ -6,12 +6,21 @@
 
 mod dns;
 mod error;
+mod figures;
 mod habits;
 mod hosts;
 mod http;
 mod judge;
+mod later;
 mod ledger;
+mod mangle;
+mod model;
+mod model_check;
 mod namespace;
+mod nature;
+mod network;
+mod pace;
+mod packed;
 mod page;
 mod params;
 mod path;
@@ -23,18 +32,22 @@ mod series;
 mod server;
 mod socket;
 mod text;
+mod trap;
 mod verdict;
 mod world;
 
 pub use error::{Error, Result};
+pub use figures::{Figures, Quantiles, Shares};
 pub use judge::{ALWAYS, judge};
 pub use ledger::file::{Damage, Header, Saved, read};
-pub use ledger::{Kind, NONE, Question, Records, Request};
+pub use ledger::{Kind, NONE, Question, Records, Request, WILD};
+pub use model::{MAX_CNAMES, Model};
 pub use namespace::enter_private_namespaces;
+pub use nature::{Family, Gate, Lookup, Manner, Nature, Trap};
 pub use params::{MAX_HOSTS, Params};
 pub use query::{Entry, Listing, Query};
 pub use report::{
-    Coverage, Flatness, Habit, Habits, Ignored, Rate, RateViolation, Rates, Repeat, Repeats, Report,
+    Coverage, Flatness, Habit, Habits, Ignored, Pauses, Rate, RateViolation, Rates, Repeat, Repeats, Report,
     RobotsViolations, SpeedUp, Totals,
 };
 pub use robots::Robots;

@@ -5,6 +5,8 @@ use std::path::PathBuf;
 use serde::{Deserialize, Serialize};
 
 use crate::error::{Error, Result};
+use crate::hosts;
+use crate::model::Model;
 
 /// Addresses available: 127.1.0.1 to 127.254.255.254 without final 0 and 255.
 pub const MAX_HOSTS: u32 = 254 * 256 * 254;
@@ -22,7 +24,7 @@ pub struct Params {
     pub pages: u32,
     /// The world's seed. Default 1.
     pub seed: u64,
-    /// The network's behaviour. `lan`: no delays, no faults.
+    /// The world's behaviour: `lan`, `internet`, `hostile`, or the path of a model file. Default `lan`: no delays, no faults.
     pub profile: String,
     /// Scaled time: every delay is divided by it. Default 1, above 0 up to 1,000,000.
     pub speed: f64,
@@ -38,6 +40,8 @@ pub struct Params {
     pub threads: u32,
     /// The product token by which the crawler under test is judged against robots.txt. Default `*`.
     pub agent: String,
+    /// Whether hosts are served on IPv6 too: then names have AAAA records by the model's shares. Default false.
+    pub ipv6: bool,
     /// The file that the ledger is written to. Without one it stays in memory.
     #[serde(skip)]
     pub ledger: Option<PathBuf>,
@@ -57,6 +61,7 @@ impl Default for Params {
             address_interval: 0.25,
             threads: 1,
             agent: "*".to_owned(),
+            ipv6: false,
             ledger: None,
         }
     }
@@ -73,9 +78,7 @@ impl Params {
         if !(1..=MAX_PAGES).contains(&self.pages) {
             return Err(Error::setting("pages", self.pages, format!("1 to {MAX_PAGES}")));
         }
-        if self.profile != "lan" {
-            return Err(Error::setting("profile", &self.profile, "lan"));
-        }
+        self.model()?;
         if !(self.speed > 0.0 && self.speed <= 1e6) {
             return Err(Error::setting("speed", self.speed, "above 0, up to 1000000"));
         }
@@ -93,6 +96,18 @@ impl Params {
             return Err(Error::setting("agent", &self.agent, "* or a product token"));
         }
         Ok(())
+    }
+
+    /// The profile's model, which must have addresses for the hosts.
+    pub(crate) fn model(&self) -> Result<Model> {
+        let model = Model::load(&self.profile)?;
+        let pool = model.addresses.pool as usize;
+        if pool < self.hosts as usize && hosts::groups(self.seed, self.hosts, &model.addresses).len() > pool {
+            let allowed =
+                format!("at most as many as share {pool} addresses (addresses.pool of {})", self.profile);
+            return Err(Error::setting("hosts", self.hosts, allowed));
+        }
+        Ok(model)
     }
 }
 

@@ -100,7 +100,7 @@ pub struct Entry {
     pub address: String,
     /// What was asked for: the URL, or what was understood of it.
     pub url: String,
-    /// page, robots, unknown, misdirected or bad.
+    /// page, robots, unknown, misdirected, trap or bad.
     pub kind: &'static str,
     /// The answer's status.
     pub status: u16,
@@ -133,7 +133,7 @@ impl Entry {
         let (address_gap_s, address_allowed_s) = gap(verdict.address);
         Self {
             at_s: seconds(request.time),
-            host: (request.host != NONE).then(|| judge.world.name(request.host).to_owned()),
+            host: (request.host != NONE).then(|| judge.name(request.host).to_owned()),
             address: judge.address(request.address),
             url: judge.asked(request),
             kind: kind_name(request.kind),

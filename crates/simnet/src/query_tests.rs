@@ -75,7 +75,7 @@ fn what_the_world_does_not_have_is_told() {
 fn a_window_of_a_report_knows_what_came_before() {
     let (world, params, records) = case();
     let report = judge(&world, &params, "", &records, &(5_005_000..9_500_000));
-    assert_eq!((report.totals.requests, report.rates.host.count, report.habits.retry_after.count), (2, 1, 1));
+    assert_eq!((report.totals.requests, report.rates.host.count, report.pauses.count), (2, 1, 1));
     assert_eq!(
         (report.robots.before_robots, report.coverage.served, report.habits.robots_never_asked.of),
         (0, 1, 1)

@@ -21,6 +21,8 @@ pub struct Report {
     pub robots: RobotsViolations,
     /// Offences against the intervals between requests.
     pub rates: Rates,
+    /// Offences against Retry-After.
+    pub pauses: Pauses,
     /// Bad habits: what hosts had to suffer, host by host.
     pub habits: Habits,
     /// How evenly requests came.
@@ -51,7 +53,7 @@ pub struct Totals {
     pub incomplete: u64,
     /// Requests by status.
     pub by_status: BTreeMap<u16, u64>,
-    /// Requests by kind: page, robots, unknown, misdirected, bad.
+    /// Requests by kind: page, robots, unknown, misdirected, bad, trap.
     pub by_kind: BTreeMap<&'static str, u64>,
     /// Hosts asked for anything.
     pub hosts_asked: u64,
@@ -123,6 +125,21 @@ pub struct RobotsViolations {
     pub first: Vec<String>,
 }
 
+/// Requests to hosts that had asked for a pause (429 or 503 with Retry-After), robots.txt aside.
+#[derive(Clone, Debug, Default, Serialize)]
+pub struct Pauses {
+    /// Answers that asked for one.
+    pub asked: u64,
+    /// Requests that came before it was over.
+    pub count: u64,
+    /// Hosts that suffered from it.
+    pub keys: u64,
+    /// The request that came earliest, as a share of the pause: gaps count from when the answer that asked was written.
+    pub worst: Option<RateViolation>,
+    /// The first of them.
+    pub first: Vec<String>,
+}
+
 /// Two requests that came too close.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct RateViolation {
@@ -167,8 +184,6 @@ pub struct Rates {
 /// Bad habits, judged host by host.
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct Habits {
-    /// Requests before a Retry-After had passed: gaps count from when the plea was answered.
-    pub retry_after: Rate,
     /// Faster after 429 or 503 than before. What still keeps twice the allowed gap afterwards is not blamed.
     pub speeding_up: Habit<SpeedUp>,
     /// A Crawl-delay that is not kept: the median gap is below it.

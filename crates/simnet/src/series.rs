@@ -97,7 +97,7 @@ impl Series {
         hosts.truncate(BUSIEST);
         series.busiest = hosts
             .iter()
-            .map(|&(host, _)| Busy { host: world.name(host).to_owned(), requests: empty() })
+            .map(|&(host, _)| Busy { host: judge.name(host).to_owned(), requests: empty() })
             .collect();
         let places: HashMap<u32, usize> =
             hosts.iter().enumerate().map(|(place, &(host, _))| (host, place)).collect();

@@ -8,13 +8,17 @@ use std::time::Duration;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream, UdpSocket};
 use tokio::sync::watch;
+use tokio::time::Instant;
 
 use crate::dns;
 use crate::error::{Error, Result};
+use crate::figures::Figures;
 use crate::http::{self, Site};
 use crate::judge::{ALWAYS, judge};
+use crate::later::Later;
 use crate::ledger::file::Header;
 use crate::ledger::{Ledger, NONE, Question, Records};
+use crate::network::{Fate, Network};
 use crate::params::Params;
 use crate::report::Report;
 use crate::socket::listen_on_loopback;
@@ -58,6 +62,7 @@ impl Simnet {
             None => Ledger::new(params.threads),
         };
         let site = Arc::new(Site {
+            network: Network::new(&world, &params),
             world,
             ledger,
             port,
@@ -123,6 +128,11 @@ impl Simnet {
     /// Judges everything recorded so far.
     pub fn report(&self) -> Result<Report> {
         Ok(judge(self.world(), &self.params, &self.site.port, &self.records()?, &ALWAYS))
+    }
+
+    /// The model and how the world came out, for comparison with what is measured.
+    pub fn figures(&self) -> Figures {
+        Figures::of(self.world())
     }
 
     /// Closes all connections and ports; the ledger can still be read.
@@ -218,10 +228,25 @@ fn spawn_resolver(site: &Arc<Site>, udp: std::net::UdpSocket, tcp: std::net::Tcp
 /// Answers datagrams for ever.
 async fn resolve_udp(site: &Site, socket: &UdpSocket) {
     let (mut message, mut out) = ([0; 4096], Vec::with_capacity(1024));
+    let mut later = Later::default();
     loop {
+        let received = match later.next() {
+            None => socket.recv_from(&mut message).await,
+            Some(at) => {
+                // Here, not only when the timer fires: under load there is always something to receive.
+                while let Some((asker, answer)) = later.due(Instant::now()) {
+                    let _ = socket.send_to(&answer, asker).await;
+                }
+                match tokio::time::timeout_at(at, socket.recv_from(&mut message)).await {
+                    Ok(received) => received,
+                    Err(_) => continue,
+                }
+            }
+        };
         // An error belongs to an earlier answer that its asker did not want any more (ICMP).
-        let Ok((length, asker)) = socket.recv_from(&mut message).await else { continue };
-        if resolve(site, &message[..length], false, &mut out) {
+        let Ok((length, asker)) = received else { continue };
+        let Some(delay) = resolve(site, &message[..length], false, &mut out) else { continue };
+        if !later.take(delay, asker, &out) {
             let _ = socket.send_to(&out, asker).await;
         }
     }
@@ -235,7 +260,10 @@ async fn resolve_tcp(site: &Site, mut stream: TcpStream) {
             let length = tokio::time::timeout(site.idle, stream.read_u16()).await??;
             message.resize(usize::from(length), 0);
             tokio::time::timeout(site.idle, stream.read_exact(&mut message)).await??;
-            if resolve(site, &message, true, &mut out) {
+            if let Some(delay) = resolve(site, &message, true, &mut out) {
+                if !delay.is_zero() {
+                    tokio::time::sleep(delay).await;
+                }
                 out.splice(0..0, (out.len() as u16).to_be_bytes());
                 tokio::time::timeout(site.idle, stream.write_all(&out)).await??;
             }
@@ -245,10 +273,16 @@ async fn resolve_tcp(site: &Site, mut stream: TcpStream) {
     let _: std::io::Result<()> = work.await;
 }
 
-/// Answers one message and records it; false means silence.
-fn resolve(site: &Site, message: &[u8], tcp: bool, out: &mut Vec<u8>) -> bool {
-    let answered = dns::answer(&site.world, message, out);
+/// Answers one message and records it; the result is how late the answer leaves, `None` means silence.
+fn resolve(site: &Site, message: &[u8], tcp: bool, out: &mut Vec<u8>) -> Option<Duration> {
+    let time = site.ledger.time(None);
+    let answered = dns::answer(&site.world, site.network.age(time), message, out);
+    let fate = answered.map(|a| site.network.question(&site.world, a.host, tcp));
     let (host, qtype, rcode) = answered.map_or((NONE, 0, u8::MAX), |a| (a.host, a.qtype, a.rcode));
-    site.ledger.question(0, Question { time: site.ledger.time(None), host, qtype, rcode, tcp });
-    answered.is_some()
+    let (rcode, delay) = match fate {
+        Some(Fate::After(delay)) => (rcode, Some(delay)),
+        Some(Fate::Lost) | None => (u8::MAX, None),
+    };
+    site.ledger.question(0, Question { time, host, qtype, rcode, tcp });
+    delay
 }

@@ -62,10 +62,17 @@ struct Host {
     last: Option<u64>,
     /// The gap that it is due, in seconds.
     allowed_s: f64,
-    /// Whether robots.txt was asked for.
-    robots: bool,
+    /// When robots.txt was asked for last.
+    robots: Option<u64>,
     /// When its last plea was answered, and until when it wants to be left alone.
     plea: Option<(u64, u64)>,
+}
+
+impl Host {
+    /// A host that was asked for nothing.
+    fn new(judge: &Judge<'_>, host: u32) -> Self {
+        Self { last: None, allowed_s: judge.interval(host), robots: None, plea: None }
+    }
 }
 
 /// Gives the verdicts. Requests come in the order of their times; of others the gap is 0.
@@ -95,15 +102,11 @@ impl<'a> Verdicts<'a> {
                 Some(Gap { gap_s: seconds(request.time.saturating_sub(last)), allowed_s: interval });
         }
         if request.host == NONE {
+            self.moved(request);
             return verdict;
         }
         let judge = self.judge;
-        let host = self.hosts.entry(request.host).or_insert_with(|| Host {
-            last: None,
-            allowed_s: judge.interval(request.host),
-            robots: false,
-            plea: None,
-        });
+        let host = self.hosts.entry(request.host).or_insert_with(|| Host::new(judge, request.host));
         if let Some(last) = host.last.replace(request.time) {
             verdict.host =
                 Some(Gap { gap_s: seconds(request.time.saturating_sub(last)), allowed_s: host.allowed_s });
@@ -111,7 +114,8 @@ impl<'a> Verdicts<'a> {
         // What was under way when the plea was answered is innocent.
         if let Some((answered, until)) = host.plea.filter(|(answered, _)| request.time > *answered) {
             let gap = Gap { gap_s: seconds(request.time - answered), allowed_s: seconds(until - answered) };
-            verdict.retry = gap.is_close().then_some(gap);
+            // Looking at robots.txt again is no visit.
+            verdict.retry = Some(gap).filter(|gap| gap.is_close() && request.kind != Kind::Robots);
         }
         if is_plea(request.status) && request.retry_after_ms > 0 && request.complete {
             let answered = request.time + u64::from(request.took);
@@ -122,11 +126,28 @@ impl<'a> Verdicts<'a> {
             }
         }
         if request.kind == Kind::Robots {
-            host.robots = true;
+            host.robots = Some(request.time);
         } else if judge.write_path(request, &mut self.path) {
-            verdict.before_robots = !host.robots;
-            verdict.disallowed = !judge.world.robots(request.host).allows(&judge.params.agent, &self.path);
+            verdict.before_robots = host.robots.is_none();
+            // Judged by the version that was fetched, where it changes.
+            let age = host.robots.map_or(0.0, |time| seconds(time) * judge.params.speed);
+            let base = judge.base(request.host);
+            let allows = |host| judge.world.robots_at(host, age).allows(&judge.params.agent, &self.path);
+            verdict.disallowed = base.is_some_and(|host| !allows(host));
         }
         verdict
+    }
+
+    /// A name that has moved was asked for its robots.txt, if at its old address: RFC 9309 leaves it at that.
+    fn moved(&mut self, request: &Request) {
+        if request.kind != Kind::Misdirected {
+            return;
+        }
+        let name = self.judge.string(request.page).strip_suffix("/robots.txt").unwrap_or_default();
+        let name = name.rsplit_once(':').map_or(name, |(name, _)| name);
+        if let Some(host) = self.judge.world.find_host(name) {
+            let judge = self.judge;
+            self.hosts.entry(host).or_insert_with(|| Host::new(judge, host)).robots = Some(request.time);
+        }
     }
 }

@@ -63,7 +63,12 @@ def add_parser(subparsers: Any) -> None:
     add("--hosts", default=200, metavar="N", help="host names (default 200)")
     add("--pages", default=20, metavar="M", help="mean number of URLs a host (default 20)")
     add("--seed", default=1, metavar="S", help="one seed, one world (default 1)")
-    add("--profile", default="lan", metavar="P", help="lan: no delays, no faults (default)")
+    add(
+        "--profile",
+        default="lan",
+        metavar="P",
+        help="lan (no delays, no faults; default), internet, hostile, or a model file (FILE.toml)",
+    )
     add("--speed", default=1.0, metavar="K", help="divide every delay by K (default 1)")
     add("--http-port", metavar="PORT", help="TCP port of all hosts (default: 80 or a free one)")
     add("--dns-port", metavar="PORT", help="port of the resolver (default: 53 or a free one)")

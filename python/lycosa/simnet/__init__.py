@@ -35,7 +35,8 @@ class SimulatedInternet:
     hosts: host names, 1 to 16,516,096; default 200.
     pages: mean number of URLs a host, 1 to 100,000; default 20.
     seed: 0 to 2**64 - 1; default 1.
-    profile: how the network behaves; only ``"lan"`` (no delays, no faults) so far.
+    profile: how the world behaves: ``"lan"`` (no delays, no faults), ``"internet"``, ``"hostile"``, or the path of a
+        model file that ends in ``.toml``; the known ones lie in ``profiles/`` as examples.
     speed: every delay is divided by it, above 0 to 1,000,000; default 1.
     http_port, dns_port: 0 (default) picks a free port. DNS listens on 127.0.0.1, HTTP on each host's address.
     host_interval: seconds (unscaled) between polite requests to a host without Crawl-delay; default 1.
@@ -132,6 +133,11 @@ class SimulatedInternet:
         """Everything the ledger has to say so far."""
         report: dict[str, Any] = json.loads(self._core.report())
         return report
+
+    def model(self) -> dict[str, Any]:
+        """The model, its delays' quantiles, how the world's names came out (``crates/simnet/src/figures.rs``)."""
+        model: dict[str, Any] = json.loads(self._core.model())
+        return model
 
     def job(self) -> str:
         """A job (TOML) that crawls this Internet, and the only thing that permits loopback addresses."""

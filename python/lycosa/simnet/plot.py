@@ -95,7 +95,7 @@ def _summary(report: dict[str, Any]) -> str:
     return (
         f"{totals['requests']:,} requests in {totals['span_s']:.1f} s, {totals['requests_per_s']:,.0f}/s; "
         f"violations: {rates['host']['count']:,} by host, {rates['address']['count']:,} by address, "
-        f"{robots['count']:,} of robots.txt, {report['habits']['retry_after']['count']:,} of Retry-After"
+        f"{robots['count']:,} of robots.txt, {report['pauses']['count']:,} of Retry-After"
     )
 
 

@@ -58,7 +58,7 @@ def print_report(report: dict[str, Any], console: Console | None = None) -> None
                 f"{worst['gap_s'] * 1e3:.2f} ms, allowed {worst['allowed_s'] * 1e3:.2f} ms"
             )
         row(f"rate violations by {name}", text, bad=rate["count"] > 0)
-    for name, text, bad in _habits(report["habits"]):
+    for name, text, bad in _habits(report["pauses"], report["habits"]):
         row(name, text, bad)
     flat = ", ".join(f"{f['variation']:.0%} over {f['window_s']:g} s" for f in report["flatness"])
     row("variation of the rate", flat or "too short to tell")
@@ -66,6 +66,7 @@ def print_report(report: dict[str, Any], console: Console | None = None) -> None
     examples = [f"missed: {url}" for url in coverage["missed"][:5]]
     examples += [f"misdirected: {target}" for target in totals["misdirected"][:5]]
     examples += robots["first"][:5]
+    examples += pauses["first"][:5]
     for example in examples:
         console.print(Text(f"  {example}"), soft_wrap=True)
 
@@ -96,12 +97,13 @@ def print_listing(listing: dict[str, Any], console: Console | None = None) -> No
     console.print(f"{listing['count']:,} requests, {listing['violations']:,} with a violation{more}")
 
 
-def _habits(habits: dict[str, Any]) -> Iterator[tuple[str, str, bool]]:
+def _habits(pauses: dict[str, Any], habits: dict[str, Any]) -> Iterator[tuple[str, str, bool]]:
     """Name, text and badness of each habit; those that could not be judged are left out."""
-    retry = habits["retry_after"]
-    worst = retry["worst"]
-    example = f"; worst {worst['key']}: {worst['gap_s']:.3f} s, asked for {worst['allowed_s']:.3f} s" if worst else ""
-    yield "before Retry-After", f"{retry['count']:,} at {retry['keys']:,} hosts{example}", retry["count"] > 0
+    if pauses["asked"]:
+        worst = pauses["worst"]
+        example = f"; worst {worst['key']}: {worst['gap_s']:.3f} s, asked for {worst['allowed_s']:.3f} s" if worst else ""
+        text = f"{pauses['count']:,} by {pauses['keys']:,} hosts, after {pauses['asked']:,} times asked{example}"
+        yield "Retry-After violations", text, pauses["count"] > 0
     for name, text in _HABITS.items():
         habit = habits[name]
         if not habit["of"]:

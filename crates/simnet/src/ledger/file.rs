@@ -12,6 +12,7 @@ use serde::{Deserialize, Serialize};
 use super::Records;
 use super::codec::{Content, Decoder, HEAD, Head, MAGIC, MARKER};
 use crate::error::{Error, Result};
+use crate::model::Model;
 use crate::params::Params;
 use crate::world::World;
 
@@ -25,6 +26,8 @@ pub struct Header {
     pub software: String,
     /// The world's parameters.
     pub params: Params,
+    /// The world's model: a file that the profile named may be another one by now.
+    pub model: Model,
     /// What follows host names in URLs.
     pub port: String,
     /// When the ledger's time began, in microseconds since 1970.
@@ -39,6 +42,7 @@ impl Header {
         Self {
             software: env!("CARGO_PKG_VERSION").to_owned(),
             params: params.clone(),
+            model: world.model().clone(),
             port: port.to_owned(),
             started_us: 0,
             fingerprint: fingerprint(world),
@@ -62,7 +66,10 @@ pub struct Saved {
 impl Saved {
     /// The world that it was recorded in.
     pub fn world(&self) -> Result<World> {
-        let world = World::new(&self.header.params);
+        let Header { params, model, .. } = &self.header;
+        // The profile's own model is of no concern: it may be a file that is gone.
+        Params { profile: "lan".to_owned(), ..params.clone() }.check()?;
+        let world = World::with_model(params, model.clone());
         if fingerprint(&world) == self.header.fingerprint {
             return Ok(world);
         }
@@ -141,7 +148,6 @@ pub fn read(path: &Path) -> Result<Saved> {
         Ok(head) if head.content == Content::Header => serde_json::from_slice::<Header>(&reader.payload).ok(),
         _ => None,
     };
-    let header = header.filter(|header| header.params.check().is_ok());
     let header = header.ok_or_else(|| wrong("a ledger whose header is undamaged"))?;
     let mut book = Book::default();
     let why = loop {
