@@ -252,6 +252,26 @@ class Rows:
         """The rows for any Arrow library (Arrow PyCapsule interface)."""
 
 @final
+class Ledger:
+    """A ledger file; see ``lycosa.simnet.Ledger``."""
+
+    def __new__(cls, path: str | PathLike[str]) -> Ledger: ...
+    def header(self) -> str: ...
+    def damage(self) -> tuple[str, str] | None: ...
+    def report(self, since: float | None = None, until: float | None = None) -> str: ...
+    def query(
+        self,
+        *,
+        host: str | None = None,
+        address: str | None = None,
+        violations: bool = False,
+        since: float | None = None,
+        until: float | None = None,
+        limit: int | None = None,
+    ) -> str: ...
+    def series(self, since: float | None = None, until: float | None = None) -> str: ...
+
+@final
 class Simnet:
     """A simulated Internet; see ``lycosa.simnet.SimulatedInternet``."""
 
@@ -270,6 +290,7 @@ class Simnet:
         threads: int = 1,
         agent: str = ...,
         ipv6: bool = False,
+        ledger: str | PathLike[str] | None = None,
     ) -> Simnet: ...
     def start(self) -> None: ...
     def stop(self) -> None: ...

@@ -1,6 +1,6 @@
 //! The binding of the simulated Internet: conversions and one call each. Python's side is `lycosa.simnet`.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use lycosa_simnet::{Error, Params};
 use pyo3::exceptions::{PyOSError, PyRuntimeError};
@@ -27,7 +27,8 @@ impl Simnet {
     #[new]
     #[pyo3(signature = (
         *, hosts = 200, pages = 20, seed = 1, profile = "lan".to_owned(), speed = 1.0, http_port = 0, dns_port = 0,
-        host_interval = 1.0, address_interval = 0.25, threads = 1, agent = "*".to_owned(), ipv6 = false
+        host_interval = 1.0, address_interval = 0.25, threads = 1, agent = "*".to_owned(), ipv6 = false,
+        ledger = None
     ))]
     // Keyword arguments only: their number harms nobody.
     #[allow(clippy::too_many_arguments)]
@@ -45,6 +46,7 @@ impl Simnet {
         threads: u32,
         agent: String,
         ipv6: bool,
+        ledger: Option<PathBuf>,
     ) -> PyResult<Self> {
         let params = Params {
             hosts,
@@ -59,6 +61,7 @@ impl Simnet {
             threads,
             agent,
             ipv6,
+            ledger,
         };
         params.check().map_err(|error| raise(py, &error))?;
         Ok(Self { params, net: None })
@@ -84,8 +87,8 @@ impl Simnet {
     /// Judges everything recorded so far; JSON.
     fn report(&self, py: Python<'_>) -> PyResult<String> {
         let net = self.running()?;
-        let json = py.detach(|| net.report().to_json());
-        json.map_err(|error| PyRuntimeError::new_err(error.to_string()))
+        let report = py.detach(|| net.report()).map_err(|error| raise(py, &error))?;
+        report.to_json().map_err(|error| PyRuntimeError::new_err(error.to_string()))
     }
 
     /// The model, its quantiles, and how the world came out; JSON.
@@ -139,7 +142,7 @@ fn enter_private_namespaces(py: Python<'_>, files: Vec<(String, String)>) -> PyR
 }
 
 /// An error of the crate as Python's: a bad setting as `lycosa.errors.SettingError`, a refusing system as `OSError`.
-fn raise(py: Python<'_>, error: &Error) -> PyErr {
+pub(crate) fn raise(py: Python<'_>, error: &Error) -> PyErr {
     match error {
         Error::Setting { name, value, allowed } => {
             let name = name.as_ref();

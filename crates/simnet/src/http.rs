@@ -100,7 +100,8 @@ pub(crate) async fn serve(site: &Site, shard: usize, stream: TcpStream, address:
                 body,
                 status,
                 kind,
-                complete: false,
+                retry_after_ms: retry_after(&site.world, host, kind, status),
+                ..Request::default()
             },
         );
         let (mut from, bytes) = (0, &out.0[answer.start..]);
@@ -127,6 +128,12 @@ pub(crate) async fn serve(site: &Site, shard: usize, stream: TcpStream, address:
         buffer.copy_within(used..filled, 0);
         filled -= used;
     }
+}
+
+/// The Retry-After of an answer in milliseconds; 0 if it had none.
+fn retry_after(world: &World, host: u32, kind: Kind, status: u16) -> u32 {
+    let asks = matches!(status, 429 | 503) && kind != Kind::Robots;
+    world.retry_after(host).filter(|_| asks).unwrap_or_default().saturating_mul(1000)
 }
 
 /// Ends a connection so that the last answer arrives: closing with unread bytes would reset it (RFC 9112, 9.6).

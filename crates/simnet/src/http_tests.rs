@@ -92,7 +92,7 @@ fn strangers_are_misdirected() {
         let (answer, ..) = ask(&site, 0, &format!("GET /x HTTP/1.1\r\nHost: {host}\r\n\r\n"));
         assert_eq!((answer.status, answer.kind, answer.host), (421, Kind::Misdirected, NONE), "{host}");
     }
-    assert_eq!(site.ledger.records().strings[0], format!("{name}/x"));
+    assert_eq!(site.ledger.records().unwrap().strings[0], format!("{name}/x"));
 }
 
 #[test]

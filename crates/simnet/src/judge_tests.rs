@@ -33,6 +33,7 @@ impl Case {
             status,
             kind,
             complete: true,
+            ..Request::default()
         });
         self.records.requests.last_mut().unwrap()
     }
@@ -49,7 +50,7 @@ impl Case {
     }
 
     fn judge(&self) -> Report {
-        judge(&self.world, &self.params, ":8080", &self.records)
+        judge(&self.world, &self.params, ":8080", &self.records, &ALWAYS)
     }
 }
 
@@ -228,9 +229,12 @@ fn requests_before_the_pause_is_over_are_found() {
     let mut case = Case::with("hostile", 10.0);
     let host = case.host(|world, host| world.retry_after(host).is_some());
     let pause = u64::from(case.world.retry_after(host).unwrap()) * 100; // ms in scaled time
-    case.add(1_000, host, 0, Kind::Page).status = 429;
+    let asks = |request: &mut Request, status| {
+        (request.status, request.retry_after_ms) = (status, pause as u32 * 10);
+    };
+    asks(case.add(1_000, host, 0, Kind::Page), 429);
     case.add(1_000 + pause, host, 0, Kind::Page);
-    case.add(9_000 + pause, host, 1, Kind::Page).status = 503;
+    asks(case.add(9_000 + pause, host, 1, Kind::Page), 503);
     case.add(9_100 + pause, host, NONE, Kind::Robots);
     let pauses = case.judge().pauses;
     assert_eq!((pauses.asked, pauses.count), (2, 0));

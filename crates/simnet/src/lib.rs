@@ -7,6 +7,7 @@
 mod dns;
 mod error;
 mod figures;
+mod habits;
 mod hosts;
 mod http;
 mod judge;
@@ -23,26 +24,33 @@ mod packed;
 mod page;
 mod params;
 mod path;
+mod query;
 mod random;
 mod report;
 mod robots;
+mod series;
 mod server;
 mod socket;
 mod text;
 mod trap;
+mod verdict;
 mod world;
 
 pub use error::{Error, Result};
 pub use figures::{Figures, Quantiles, Shares};
-pub use judge::judge;
+pub use judge::{ALWAYS, judge};
+pub use ledger::file::{Damage, Header, Saved, read};
 pub use ledger::{Kind, NONE, Question, Records, Request, WILD};
 pub use model::{MAX_CNAMES, Model};
 pub use namespace::enter_private_namespaces;
 pub use nature::{Family, Gate, Lookup, Manner, Nature, Trap};
 pub use params::{MAX_HOSTS, Params};
+pub use query::{Entry, Listing, Query};
 pub use report::{
-    Coverage, Pauses, Rate, RateViolation, Rates, Repeat, Repeats, Report, RobotsViolations, Totals,
+    Coverage, Flatness, Habit, Habits, Ignored, Pauses, Rate, RateViolation, Rates, Repeat, Repeats, Report,
+    RobotsViolations, SpeedUp, Totals,
 };
 pub use robots::Robots;
+pub use series::{Busy, Series};
 pub use server::Simnet;
 pub use world::{Link, Place, Slot, World};

@@ -1,5 +1,9 @@
 //! The parameters of a simulated Internet: each with its default, minimum and maximum.
 
+use std::path::PathBuf;
+
+use serde::{Deserialize, Serialize};
+
 use crate::error::{Error, Result};
 use crate::hosts;
 use crate::model::Model;
@@ -11,7 +15,8 @@ pub const MAX_HOSTS: u32 = 254 * 256 * 254;
 const MAX_PAGES: u32 = 100_000;
 
 /// What world to simulate, where to serve it and what manners to expect of crawlers.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
 pub struct Params {
     /// Number of host names. Default 200, 1 to [`MAX_HOSTS`].
     pub hosts: u32,
@@ -37,6 +42,9 @@ pub struct Params {
     pub agent: String,
     /// Whether hosts are served on IPv6 too: then names have AAAA records by the model's shares. Default false.
     pub ipv6: bool,
+    /// The file that the ledger is written to. Without one it stays in memory.
+    #[serde(skip)]
+    pub ledger: Option<PathBuf>,
 }
 
 impl Default for Params {
@@ -54,6 +62,7 @@ impl Default for Params {
             threads: 1,
             agent: "*".to_owned(),
             ipv6: false,
+            ledger: None,
         }
     }
 }

@@ -14,8 +14,9 @@ use crate::dns;
 use crate::error::{Error, Result};
 use crate::figures::Figures;
 use crate::http::{self, Site};
-use crate::judge::judge;
+use crate::judge::{ALWAYS, judge};
 use crate::later::Later;
+use crate::ledger::file::Header;
 use crate::ledger::{Ledger, NONE, Question, Records};
 use crate::network::{Fate, Network};
 use crate::params::Params;
@@ -55,11 +56,16 @@ impl Simnet {
         }
         let (udp, tcp, dns_port) = open_resolver(params.dns_port)?;
         let world = World::new(&params);
+        let port = if http_port == 80 { String::new() } else { format!(":{http_port}") };
+        let ledger = match &params.ledger {
+            Some(path) => Ledger::create(params.threads, path, Header::new(&params, &port, &world))?,
+            None => Ledger::new(params.threads),
+        };
         let site = Arc::new(Site {
             network: Network::new(&world, &params),
             world,
-            ledger: Ledger::new(params.threads),
-            port: if http_port == 80 { String::new() } else { format!(":{http_port}") },
+            ledger,
+            port,
             idle: Duration::from_secs_f64((IDLE / params.speed).clamp(0.25, 86_400.0)),
         });
         let (stop, stopped) = watch::channel(false);
@@ -115,13 +121,13 @@ impl Simnet {
     }
 
     /// A copy of everything recorded so far.
-    pub fn records(&self) -> Records {
+    pub fn records(&self) -> Result<Records> {
         self.site.ledger.records()
     }
 
     /// Judges everything recorded so far.
-    pub fn report(&self) -> Report {
-        judge(self.world(), &self.params, &self.site.port, &self.records())
+    pub fn report(&self) -> Result<Report> {
+        Ok(judge(self.world(), &self.params, &self.site.port, &self.records()?, &ALWAYS))
     }
 
     /// The model and how the world came out, for comparison with what is measured.
@@ -136,6 +142,7 @@ impl Simnet {
             // A thread that failed has nothing left to stop.
             let _ = thread.join();
         }
+        self.site.ledger.close();
     }
 }
 

@@ -138,7 +138,11 @@ pub(crate) mod purpose {
 impl World {
     /// Builds the world; the parameters have been checked.
     pub fn new(params: &Params) -> Self {
-        let model = params.model().unwrap_or_default();
+        Self::with_model(params, params.model().unwrap_or_default())
+    }
+
+    /// Builds the world of a model, whatever the parameters' profile is by now.
+    pub(crate) fn with_model(params: &Params, model: Model) -> Self {
         let mut world = Self {
             seed: params.seed,
             hosts: Hosts::new(params.seed, params.hosts, params.pages, &model.addresses),

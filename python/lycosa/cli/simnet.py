@@ -42,7 +42,8 @@ their own: any program can crawl it unmodified, and nothing reaches the real net
 EPILOG = """\
 examples:
   lycosa simnet --hosts 2000 --pages 50 --seed 7 --speed 100 -- lycosa crawl --job {job}
-  lycosa simnet --hosts 20 --pages 10 -- wget -r -l 3 -i {seeds}
+  lycosa simnet --hosts 20 --pages 10 --ledger wget.ledger -- wget -r -l 3 -i {seeds}
+  lycosa simnet report wget.ledger --violations
 """
 
 #: Default of a port: 53 and 80 in private namespaces, any free one otherwise.
@@ -86,6 +87,7 @@ def add_parser(subparsers: Any) -> None:
     add("--agent", default="*", metavar="TOKEN", help="product token that robots.txt is judged for (default *)")
     add("--threads", default=1, metavar="N", help="threads that serve (default 1)")
     add("--no-namespace", action="store_true", help="use high ports on loopback even as root")
+    add("--ledger", metavar="FILE", help="write the ledger to FILE; `lycosa simnet report FILE` asks it")
     add("--report", metavar="FILE", help="write the ledger's report to FILE as JSON")
     add("command", nargs=argparse.REMAINDER, metavar="-- COMMAND", help="a program and its arguments")
     parser.set_defaults(run=run)
@@ -111,6 +113,8 @@ def run(args: argparse.Namespace) -> int:
 def _run(args: argparse.Namespace) -> int:
     """:func:`run`, with errors as exceptions."""
     command = args.command[1:] if args.command[:1] == ["--"] else args.command
+    if args.command[:1] == ["report"]:
+        raise SettingError("report", "after other options", "lycosa simnet report LEDGER, or -- report for a program")
     report_file = _writable(args.report)
     private = os.geteuid() == 0 and not args.no_namespace
     net = SimulatedInternet(
@@ -125,6 +129,7 @@ def _run(args: argparse.Namespace) -> int:
         address_interval=_real("address_interval", args.address_interval),
         threads=_whole("threads", args.threads),
         agent=args.agent,
+        ledger=args.ledger,
     )
     if command and shutil.which(command[0]) is None:
         print(f"lycosa simnet: COMMAND = {command[0]!r}: allowed is a program in PATH", file=sys.stderr)

@@ -18,8 +18,9 @@ from typing import Any, Self
 
 from lycosa import _core
 from lycosa.errors import SettingError
+from lycosa.simnet.ledger import Ledger
 
-__all__ = ["USER_AGENT", "SimulatedInternet"]
+__all__ = ["USER_AGENT", "Ledger", "SimulatedInternet"]
 
 #: How the generated job introduces itself.
 USER_AGENT = "lycosa-simnet/0.1 (+http://localhost/)"
@@ -42,6 +43,7 @@ class SimulatedInternet:
     address_interval: seconds (unscaled) between polite requests to an address; default 0.25.
     threads: threads that serve, 1 to 64; default 1.
     agent: the product token by which robots.txt is judged; default ``"*"``.
+    ledger: the file that the ledger is written to, for :class:`Ledger`; without one it stays in memory.
     """
 
     def __init__(
@@ -58,6 +60,7 @@ class SimulatedInternet:
         address_interval: float = 0.25,
         threads: int = 1,
         agent: str = "*",
+        ledger: Path | str | None = None,
     ) -> None:
         """Check every setting; nothing is opened yet."""
         # What does not fit the core's integers cannot be checked there.
@@ -80,6 +83,7 @@ class SimulatedInternet:
             address_interval=address_interval,
             threads=threads,
             agent=agent,
+            ledger=ledger,
         )
         self._folder: Path | None = None
 
