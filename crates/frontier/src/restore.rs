@@ -112,7 +112,7 @@ impl<R: Resolve> Restore<'_, R> {
         let frontier = &mut *self.frontier;
         let rules = match received.status {
             200..=299 => Rules::parse(&page.body, &frontier.settings.robots_agent),
-            400..=428 | 430..=499 => Rules::default(),
+            400..=420 | 422..=428 | 430..=499 => Rules::default(),
             _ => return,
         };
         let request = &page.response.request;

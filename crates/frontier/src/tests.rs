@@ -266,7 +266,7 @@ fn redirects_end() {
 
 #[test]
 fn an_unreachable_robots_forbids_everything() {
-    for (status, requests, fetched) in [(500, 3, false), (429, 3, false), (404, 1, true)] {
+    for (status, requests, fetched) in [(500, 3, false), (429, 3, false), (421, 3, false), (404, 1, true)] {
         let (mut frontier, _) = frontier(Settings::default());
         frontier.add(&[url("http://a.com/")], 0);
         let (log, settled) = crawl(&mut frontier, &mut |request, now| match request.purpose {
