@@ -16,7 +16,7 @@ from benchmarks.served import serving
 
 LARGE = {"hosts": 10_000, "pages": 100, "seed": 1}  # for memory and DNS
 STARTED = {"hosts": 2_000, "pages": 50, "seed": 1}
-SEEN = {"hosts": 3_000, "pages": 20, "seed": 1}  # for distributions
+SEEN = {"hosts": 2_000, "pages": 20, "seed": 1}  # for distributions
 SPEEDS = {"lan": 1.0, "internet": 5.0}  # distributions are looked at in scaled time: timers are good to a millisecond
 PROFILES = ("internet", "hostile")  # with ceilings of their own where this version has them
 TIMELESS = {"hosts": 200, "pages": 20, "seed": 1, "speed": 1e6}  # delays vanish: only work is left

@@ -36,7 +36,7 @@ async def survey(task: dict[str, Any]) -> dict[str, Any]:
     async def ask(name: str) -> None:
         names.append({"name": name, **await asker.ask(name, patience)})
 
-    await _each(ask, task["names"][:FRESH], 4)
+    await _each(ask, task["names"][:FRESH], 8)
     await _each(ask, task["names"][FRESH:], ASKING)
     pages: list[dict[str, Any]] = []
 
