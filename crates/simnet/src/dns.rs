@@ -3,7 +3,7 @@
 //! It looks like a recursive resolver to its clients. Times to live on the wire are unscaled: in scaled time, whoever reads
 //! them divides. Any bytes are survived: what is no query is dropped, what is half a query gets FORMERR.
 
-use std::net::Ipv4Addr;
+use std::net::IpAddr;
 
 use crate::hosts::Name;
 use crate::ledger::NONE;
@@ -29,6 +29,8 @@ mod rcode {
 const TYPE_A: u16 = 1;
 /// The start of a zone.
 const TYPE_SOA: u16 = 6;
+/// An IPv6 address.
+const TYPE_AAAA: u16 = 28;
 /// EDNS.
 const TYPE_OPT: u16 = 41;
 /// Whatever there is.
@@ -75,16 +77,17 @@ pub(crate) fn answer(world: &World, message: &[u8], out: &mut Vec<u8>) -> Option
             None => (NONE, rcode::NAME_ERROR),
         },
     };
-    let address = (host != NONE && matches!(query.qtype, TYPE_A | TYPE_ANY)).then(|| world.address(host));
-    let negative = address.is_none() && matches!(code, rcode::NO_ERROR | rcode::NAME_ERROR);
+    let addresses = addresses(world, host, query.qtype);
+    let answers = addresses.iter().flatten().count() as u16;
+    let negative = answers == 0 && matches!(code, rcode::NO_ERROR | rcode::NAME_ERROR);
     write_header(
         header,
         code,
-        [1, u16::from(address.is_some()), u16::from(negative), u16::from(query.edns.is_some())],
+        [1, answers, u16::from(negative), u16::from(query.edns.is_some())],
         out,
     );
     out.extend_from_slice(&message[HEADER..query.end]);
-    if let Some(address) = address {
+    for &address in addresses.iter().flatten() {
         write_address(address, world.ttl(host), out);
     }
     if negative {
@@ -95,6 +98,15 @@ pub(crate) fn answer(world: &World, message: &[u8], out: &mut Vec<u8>) -> Option
         out.extend_from_slice(&[0, 0, TYPE_OPT as u8, 0x04, 0xd0, code >> 4, 0, 0, 0, 0, 0]);
     }
     Some(Answered { host, qtype: query.qtype, rcode: code })
+}
+
+/// What of a host's addresses answers a question.
+fn addresses(world: &World, host: u32, qtype: u16) -> [Option<IpAddr>; 2] {
+    let asked = |qtypes: [u16; 2]| host != NONE && qtypes.contains(&qtype);
+    [
+        asked([TYPE_A, TYPE_ANY]).then(|| world.address(host).into()),
+        asked([TYPE_AAAA, TYPE_ANY]).then(|| world.address6(host).map(IpAddr::from)).flatten(),
+    ]
 }
 
 /// A question that was understood.
@@ -196,12 +208,21 @@ fn write_header(header: &[u8; HEADER], code: u8, counts: [u16; 4], out: &mut Vec
     counts.iter().for_each(|count| out.extend_from_slice(&count.to_be_bytes()));
 }
 
-/// The A record of the question's name.
-fn write_address(address: Ipv4Addr, ttl: u32, out: &mut Vec<u8>) {
-    out.extend_from_slice(&[0xc0, HEADER as u8, 0, TYPE_A as u8, 0, CLASS_IN as u8]);
+/// The A or AAAA record of the question's name.
+fn write_address(address: IpAddr, ttl: u32, out: &mut Vec<u8>) {
+    let qtype = if address.is_ipv4() { TYPE_A } else { TYPE_AAAA };
+    out.extend_from_slice(&[0xc0, HEADER as u8, 0, qtype as u8, 0, CLASS_IN as u8]);
     out.extend_from_slice(&ttl.to_be_bytes());
-    out.extend_from_slice(&[0, 4]);
-    out.extend_from_slice(&address.octets());
+    match address {
+        IpAddr::V4(address) => {
+            out.extend_from_slice(&[0, 4]);
+            out.extend_from_slice(&address.octets());
+        }
+        IpAddr::V6(address) => {
+            out.extend_from_slice(&[0, 16]);
+            out.extend_from_slice(&address.octets());
+        }
+    }
 }
 
 /// The SOA record that makes a denial cacheable (RFC 2308), of the zone that stands at `zone` in the question.

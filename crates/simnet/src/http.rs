@@ -1,21 +1,22 @@
 //! HTTP/1.1: what a request means is decided without I/O ([`respond`]); [`serve`] moves the bytes of one connection.
 
 use std::cell::RefCell;
-use std::net::Ipv4Addr;
 use std::time::Duration;
 
 use flate2::{Compress, Compression, Crc, FlushCompress, Status};
-use tokio::io::{AsyncReadExt, AsyncWriteExt};
-use tokio::net::TcpStream;
+use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 
 use crate::ledger::{Kind, Ledger, NONE, Request};
 use crate::page;
 use crate::path::decimal;
-use crate::socket;
+use crate::ports::Ports;
+use crate::secure::compact;
+use crate::tls::Tls;
+use crate::wire::{Arrival, Door};
 use crate::world::{Slot, World};
 
 /// Most bytes of a request's head.
-const MAX_HEAD: usize = 16 << 10;
+pub(crate) const MAX_HEAD: usize = 16 << 10;
 
 /// Most header fields of a request.
 const MAX_FIELDS: usize = 100;
@@ -23,8 +24,11 @@ const MAX_FIELDS: usize = 100;
 /// Room for an answer's head in front of its body, so that both leave with one write.
 const HEAD_ROOM: usize = 640;
 
+/// Most bytes of a path that a redirect to HTTPS repeats: what fits into [`HEAD_ROOM`].
+const MAX_MOVED: usize = 256;
+
 /// How long a connection that we ended may still deliver what nobody reads.
-const LINGER: Duration = Duration::from_millis(250);
+pub(crate) const LINGER: Duration = Duration::from_millis(250);
 
 /// Buffers of this many bytes and more are not kept for the next answer.
 const KEEP_BUFFER: usize = 512 << 10;
@@ -35,8 +39,10 @@ pub(crate) struct Site {
     pub(crate) world: World,
     /// Who writes down what was asked.
     pub(crate) ledger: Ledger,
-    /// What follows host names in URLs: `:8080`, or nothing for port 80.
-    pub(crate) port: String,
+    /// What stands around host names in URLs.
+    pub(crate) ports: Ports,
+    /// There if any host is on HTTPS.
+    pub(crate) tls: Option<Tls>,
     /// How long a connection may be idle.
     pub(crate) idle: Duration,
 }
@@ -62,45 +68,67 @@ pub(crate) struct Answer {
     whole: bool,
 }
 
+impl Answer {
+    /// Its bytes in the buffer that it was rendered into.
+    pub(crate) fn bytes<'a>(&self, out: &'a [u8]) -> &'a [u8] {
+        &out[self.start..]
+    }
+
+    /// Records the request; the result is its place for [`Answer::complete`].
+    pub(crate) fn record(
+        &self,
+        site: &Site,
+        shard: usize,
+        time: u64,
+        door: Door,
+        connection: u32,
+    ) -> Option<usize> {
+        let &Self { status, kind, host, page, body, .. } = self;
+        let address = compact(door.address)?;
+        let request =
+            Request { time, host, page, address, connection, body, status, kind, complete: false };
+        Some(site.ledger.request(shard, request))
+    }
+
+    /// Notes that it was written to its end.
+    pub(crate) fn complete(&self, site: &Site, shard: usize, place: usize) {
+        if self.whole {
+            site.ledger.complete(shard, place);
+        }
+    }
+}
+
 /// Answers the requests of one connection until it closes, is idle for too long, or breaks.
-pub(crate) async fn serve(site: &Site, shard: usize, stream: TcpStream, address: Ipv4Addr) {
-    let connection = site.ledger.connect();
+pub(crate) async fn serve<S>(
+    site: &Site,
+    shard: usize,
+    mut stream: S,
+    arrival: Arrival,
+    door: Door,
+    connection: u32,
+) where
+    S: AsyncRead + AsyncWrite + Unpin,
+{
     let mut buffer = vec![0; 2048];
     let (mut filled, mut time) = (0, 0);
     loop {
         let mut out = Buffer::take();
-        let Some((used, answer)) = respond(site, address, &buffer[..filled], &mut out.0) else {
+        let Some((used, answer)) = respond(site, door, &buffer[..filled], &mut out.0) else {
             if filled == buffer.len() {
                 buffer.resize(MAX_HEAD.min(filled * 2) + 1, 0);
             }
             drop(out);
-            let read = tokio::time::timeout(site.idle, socket::receive(&stream, &mut buffer[filled..])).await;
-            let Ok(Ok((length @ 1.., stamp))) = read else { return };
+            let read = tokio::time::timeout(site.idle, stream.read(&mut buffer[filled..])).await;
+            let Ok(Ok(length @ 1..)) = read else { return };
             filled += length;
-            time = site.ledger.time(stamp);
+            time = site.ledger.time(arrival.last());
             continue;
         };
-        let Answer { status, kind, host, page, body, .. } = answer;
-        let place = site.ledger.request(
-            shard,
-            Request {
-                time,
-                host,
-                page,
-                address: address.to_bits(),
-                connection,
-                body,
-                status,
-                kind,
-                complete: false,
-            },
-        );
-        if write(&stream, &out.0[answer.start..], site.idle).await.is_none() {
+        let Some(place) = answer.record(site, shard, time, door, connection) else { return };
+        if write(&mut stream, answer.bytes(&out.0), site.idle).await.is_none() {
             return;
         }
-        if answer.whole {
-            site.ledger.complete(shard, place);
-        }
+        answer.complete(site, shard, place);
         if answer.close {
             return hang_up(stream, &mut buffer).await;
         }
@@ -110,7 +138,7 @@ pub(crate) async fn serve(site: &Site, shard: usize, stream: TcpStream, address:
 }
 
 /// Ends a connection so that the last answer arrives: closing with unread bytes would reset it (RFC 9112, 9.6).
-async fn hang_up(mut stream: TcpStream, buffer: &mut [u8]) {
+async fn hang_up(mut stream: impl AsyncRead + AsyncWrite + Unpin, buffer: &mut [u8]) {
     let drain = async {
         stream.shutdown().await?;
         // Bounded: a client that sends for ever is cut off.
@@ -126,17 +154,14 @@ async fn hang_up(mut stream: TcpStream, buffer: &mut [u8]) {
 }
 
 /// Writes all bytes; `None` when the client is gone or does not read.
-async fn write(stream: &TcpStream, mut bytes: &[u8], idle: Duration) -> Option<()> {
+async fn write(stream: &mut (impl AsyncWrite + Unpin), mut bytes: &[u8], idle: Duration) -> Option<()> {
     while !bytes.is_empty() {
-        match stream.try_write(bytes) {
-            Ok(written) => bytes = &bytes[written..],
-            Err(error) if error.kind() == std::io::ErrorKind::WouldBlock => {
-                tokio::time::timeout(idle, stream.writable()).await.ok()?.ok()?;
-            }
-            Err(_) => return None,
+        match tokio::time::timeout(idle, stream.write(bytes)).await {
+            Ok(Ok(written @ 1..)) => bytes = &bytes[written..],
+            _ => return None,
         }
     }
-    Some(())
+    tokio::time::timeout(idle, stream.flush()).await.ok()?.ok()
 }
 
 /// A request's head as far as it matters here.
@@ -156,7 +181,7 @@ struct Head<'a> {
 }
 
 /// Renders the answer to the first request in `bytes`; `None` when its head is not there yet. Also says how many bytes it took.
-fn respond(site: &Site, address: Ipv4Addr, bytes: &[u8], out: &mut Vec<u8>) -> Option<(usize, Answer)> {
+pub(crate) fn respond(site: &Site, door: Door, bytes: &[u8], out: &mut Vec<u8>) -> Option<(usize, Answer)> {
     out.clear();
     out.resize(HEAD_ROOM, 0);
     let mut fields = [httparse::EMPTY_HEADER; MAX_FIELDS];
@@ -168,7 +193,7 @@ fn respond(site: &Site, address: Ipv4Addr, bytes: &[u8], out: &mut Vec<u8>) -> O
         Err(_) => return Some((bytes.len(), refuse(400, out))),
     };
     let answer = match read_head(&request) {
-        Ok(head) if head.get || head.head => answer(site, address, &head, out),
+        Ok(head) if head.get || head.head => answer(site, door, &head, out),
         Ok(_) => refuse(501, out),
         Err(status) => refuse(status, out),
     };
@@ -200,7 +225,7 @@ fn read_head<'a>(request: &httparse::Request<'_, 'a>) -> Result<Head<'a>, u16> {
             _ => {}
         }
     }
-    if let Some(rest) = path.strip_prefix("http://") {
+    if let Some(rest) = path.strip_prefix("http://").or_else(|| path.strip_prefix("https://")) {
         let end = rest.find(['/', '?']).unwrap_or(rest.len());
         (head.host, path) = rest.split_at(end);
         head.path = if path.is_empty() { "/" } else { path };
@@ -222,13 +247,23 @@ fn has_token(list: &str, token: &str) -> bool {
 }
 
 /// The answer to a request that was understood.
-fn answer(site: &Site, address: Ipv4Addr, head: &Head<'_>, out: &mut Vec<u8>) -> Answer {
+fn answer(site: &Site, door: Door, head: &Head<'_>, out: &mut Vec<u8>) -> Answer {
     let world = &site.world;
-    let host = find_host(world, head.host).filter(|&host| world.address(host) == address);
-    let Some(host) = host else {
+    // With TLS, the host must be the one that the handshake named (RFC 9110, 7.4).
+    let serves =
+        |host: &u32| world.lives_at(*host, door.address) && door.server.is_none_or(|named| named == *host);
+    let Some(host) = find_host(world, head.host).filter(serves) else {
         let text = format!("{}{}", head.host, head.path);
         return plain(421, Kind::Misdirected, NONE, site.ledger.intern(&text), head, out);
     };
+    if door.server.is_none() && world.is_https(host) {
+        let path = site.ledger.intern(head.path);
+        if head.path.len() > MAX_MOVED {
+            return plain(414, Kind::Upgrade, host, path, head, out);
+        }
+        let location = format!("Location: {}\r\n", site.ports.url(world, host, head.path));
+        return moved(301, Kind::Upgrade, host, path, head, &location, out);
+    }
     if head.path == "/robots.txt" {
         let robots = world.robots(host);
         if !robots.exists {
@@ -258,21 +293,12 @@ fn answer(site: &Site, address: Ipv4Addr, head: &Head<'_>, out: &mut Vec<u8>) ->
             let location = if to == host && slot % 2 == 0 {
                 format!("Location: {path}\r\n")
             } else {
-                format!("Location: http://{}{}{path}\r\n", world.name(to), site.port)
+                format!("Location: {}\r\n", site.ports.url(world, to, &path))
             };
-            out.extend_from_slice(b"<!DOCTYPE html>\n<title>Moved</title>\n<p>This page has moved.\n");
-            finish(
-                status,
-                Kind::Page,
-                host,
-                slot,
-                head,
-                &[&location, "Content-Type: text/html; charset=utf-8\r\n"],
-                out,
-            )
+            moved(status, Kind::Page, host, slot, head, &location, out)
         }
         Slot::Page => {
-            page::render(world, &site.port, host, slot, out);
+            page::render(world, &site.ports, host, slot, out);
             let encoding = match (world.compresses(host), head.gzip) {
                 (true, true) => {
                     gzip(out);
@@ -301,6 +327,20 @@ fn find_host(world: &World, field: &str) -> Option<u32> {
     lower.make_ascii_lowercase();
     let lower = std::str::from_utf8(lower).ok()?;
     world.find_host(lower.strip_suffix('.').unwrap_or(lower))
+}
+
+/// A short page that says where to go.
+fn moved(
+    status: u16,
+    kind: Kind,
+    host: u32,
+    page: u32,
+    head: &Head<'_>,
+    location: &str,
+    out: &mut Vec<u8>,
+) -> Answer {
+    out.extend_from_slice(b"<!DOCTYPE html>\n<title>Moved</title>\n<p>This page has moved.\n");
+    finish(status, kind, host, page, head, &[location, "Content-Type: text/html; charset=utf-8\r\n"], out)
 }
 
 /// A short page that says no.
@@ -358,6 +398,7 @@ fn reason(status: u16) -> &'static str {
         302 => "Found",
         400 => "Bad Request",
         404 => "Not Found",
+        414 => "URI Too Long",
         421 => "Misdirected Request",
         431 => "Request Header Fields Too Large",
         500 => "Internal Server Error",
@@ -394,7 +435,7 @@ fn gzip(out: &mut Vec<u8>) {
 }
 
 /// An output buffer from the thread's pool: idle connections hold none.
-struct Buffer(Vec<u8>);
+pub(crate) struct Buffer(pub(crate) Vec<u8>);
 
 thread_local! {
     /// Buffers not in use, at most as many as answers were ever in flight at once.
@@ -403,7 +444,7 @@ thread_local! {
 
 impl Buffer {
     /// A buffer, used before or new.
-    fn take() -> Self {
+    pub(crate) fn take() -> Self {
         Self(POOL.with_borrow_mut(Vec::pop).unwrap_or_default())
     }
 }

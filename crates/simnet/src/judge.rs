@@ -1,13 +1,15 @@
 //! The judgement: pure functions from records to a report, so that tests can feed records written by hand.
 
 use std::collections::{HashMap, HashSet};
-use std::net::Ipv4Addr;
 
 use crate::ledger::{Kind, NONE, Question, Records, Request};
 use crate::params::Params;
+use crate::ports::Ports;
 use crate::report::{
     Coverage, Rate, RateViolation, Rates, Repeat, Repeats, Report, RobotsViolations, Totals,
 };
+use crate::secure::expand;
+use crate::trust;
 use crate::world::{Slot, World};
 
 /// Examples listed of each violation.
@@ -16,9 +18,9 @@ const EXAMPLES: usize = 20;
 /// Of an interval, the share that must be kept: 1 % is the clocks'.
 const TOLERANCE: f64 = 0.99;
 
-/// Judges records (in the order of their times) by a world and the parameters it is judged with. `port` is as in its URLs.
-pub fn judge(world: &World, params: &Params, port: &str, records: &Records) -> Report {
-    let judge = Judge { world, params, port, strings: &records.strings };
+/// Judges records (in the order of their times) by a world and the parameters it is judged with.
+pub fn judge(world: &World, params: &Params, ports: &Ports, records: &Records) -> Report {
+    let judge = Judge { world, params, ports, strings: &records.strings };
     Report {
         version: 1,
         totals: judge.totals(records),
@@ -26,6 +28,7 @@ pub fn judge(world: &World, params: &Params, port: &str, records: &Records) -> R
         repeats: judge.repeats(&records.requests),
         robots: judge.robots(&records.requests),
         rates: judge.rates(&records.requests),
+        certificates: trust::judge(world, ports, records),
     }
 }
 
@@ -35,8 +38,8 @@ struct Judge<'a> {
     world: &'a World,
     /// Speed, intervals, agent.
     params: &'a Params,
-    /// What follows host names in URLs.
-    port: &'a str,
+    /// What stands around host names in URLs.
+    ports: &'a Ports,
     /// Paths and names that are not of the world.
     strings: &'a [String],
 }
@@ -75,7 +78,7 @@ impl Judge<'_> {
         let mut names = HashSet::new();
         for question in &records.questions {
             totals.dns_tcp += u64::from(question.tcp);
-            let answer = answer_name(question);
+            let answer = answer_name(self.world, question);
             *totals.dns_by_type.entry(type_name(question.qtype)).or_default() += 1;
             *totals.dns_by_answer.entry(answer).or_default() += 1;
             if answer == "address" {
@@ -114,7 +117,8 @@ impl Judge<'_> {
             next += 1;
             path.clear();
             world.write_path(&mut path, host, slot);
-            if !world.robots(host).allows(&self.params.agent, &path) {
+            // A careful crawler ends where a certificate is bad: everything else is reachable without.
+            if !world.is_trusted(host) || !world.robots(host).allows(&self.params.agent, &path) {
                 continue;
             }
             let mut visit = |host, slot| {
@@ -152,7 +156,7 @@ impl Judge<'_> {
     fn repeats(&self, requests: &[Request]) -> Repeats {
         let mut urls: HashMap<(u32, u32, Kind), (u64, bool)> = HashMap::new();
         let mut repeats = Repeats::default();
-        for request in requests.iter().filter(|r| matches!(r.kind, Kind::Page | Kind::Unknown)) {
+        for request in requests.iter().filter(|r| matches!(r.kind, Kind::Page | Kind::Unknown | Kind::Upgrade)) {
             let (count, answered) = urls.entry((request.host, request.page, request.kind)).or_default();
             *count += 1;
             if *count > 1 {
@@ -190,7 +194,11 @@ impl Judge<'_> {
                     path.clear();
                     self.world.write_path(&mut path, request.host, request.page);
                 }
-                Kind::Unknown => {
+                Kind::Unknown | Kind::Upgrade => {
+                    // The file itself may be asked for anywhere; it counts where it is given.
+                    if request.kind == Kind::Upgrade && self.string(request.page) == "/robots.txt" {
+                        continue;
+                    }
                     path.clear();
                     path.extend_from_slice(self.string(request.page).as_bytes());
                 }
@@ -230,7 +238,7 @@ impl Judge<'_> {
             address: gaps(
                 by_address,
                 |_| scaled(params.address_interval),
-                |address| Ipv4Addr::from_bits(address).to_string(),
+                |address| expand(address).to_string(),
             ),
         }
     }
@@ -239,13 +247,14 @@ impl Judge<'_> {
     fn target(&self, host: u32, page: u32, kind: Kind) -> String {
         match kind {
             Kind::Page => self.url(host, &self.world.path(host, page)),
+            Kind::Upgrade => format!("http://{}{}", self.world.name(host), self.string(page)),
             _ => self.url(host, self.string(page)),
         }
     }
 
     /// The URL of a path.
     fn url(&self, host: u32, path: &str) -> String {
-        format!("http://{}{}{path}", self.world.name(host), self.port)
+        self.ports.url(self.world, host, path)
     }
 
     /// A string that a record refers to.
@@ -305,6 +314,7 @@ fn kind_name(kind: Kind) -> &'static str {
         Kind::Robots => "robots",
         Kind::Unknown => "unknown",
         Kind::Misdirected => "misdirected",
+        Kind::Upgrade => "upgrade",
         Kind::Bad => "bad",
     }
 }
@@ -319,9 +329,10 @@ fn type_name(qtype: u16) -> &'static str {
 }
 
 /// What a question got.
-fn answer_name(question: &Question) -> &'static str {
+fn answer_name(world: &World, question: &Question) -> &'static str {
     match question.rcode {
         0 if question.host != NONE && matches!(question.qtype, 1 | 255) => "address",
+        0 if question.host != NONE && question.qtype == 28 && world.address6(question.host).is_some() => "address",
         0 => "nodata",
         3 => "nxdomain",
         u8::MAX => "silence",

@@ -7,6 +7,8 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant, SystemTime};
 
+use crate::secure::Handshakes;
+
 /// No host, page or string.
 pub const NONE: u32 = u32::MAX;
 
@@ -24,6 +26,8 @@ pub enum Kind {
     Unknown,
     /// A host that does not exist or does not live at the address; `page` is a string: host and path.
     Misdirected,
+    /// Anything asked without TLS of a host that is on HTTPS: all it gets is a redirect; `page` is a string: the path.
+    Upgrade,
     /// Not understood: bad syntax, too large, or an unknown method.
     Bad,
 }
@@ -37,7 +41,7 @@ pub struct Request {
     pub host: u32,
     /// A slot or a string, as `kind` says, or [`NONE`].
     pub page: u32,
-    /// The address that the connection came in on.
+    /// The address that the connection came in on: IPv4, or of fd00::/64 the end.
     pub address: u32,
     /// The connection's number.
     pub connection: u32,
@@ -77,6 +81,8 @@ pub struct Records {
     pub strings: Vec<String>,
     /// Connections accepted.
     pub connections: u64,
+    /// TLS handshakes.
+    pub handshakes: Handshakes,
 }
 
 /// What one thread records.

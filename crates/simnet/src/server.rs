@@ -1,6 +1,6 @@
 //! Starts it all: worker threads, each with a runtime and a listener of its own, and the resolver on the first of them.
 
-use std::net::{Ipv4Addr, SocketAddr};
+use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::sync::Arc;
 use std::thread::JoinHandle;
 use std::time::Duration;
@@ -10,13 +10,18 @@ use tokio::net::{TcpListener, TcpStream, UdpSocket};
 use tokio::sync::watch;
 
 use crate::dns;
+use crate::authority::Authority;
 use crate::error::{Error, Result};
 use crate::http::{self, Site};
 use crate::judge::judge;
 use crate::ledger::{Ledger, NONE, Question, Records};
 use crate::params::Params;
 use crate::report::Report;
-use crate::socket::listen_on_loopback;
+use crate::ports::Ports;
+use crate::secure::{NETWORK6, compact};
+use crate::socket::{Purpose, listen_on_loopback};
+use crate::tls::{self, Tls};
+use crate::wire::{Door, Wire};
 use crate::world::World;
 
 /// How long an idle connection is kept, in unscaled seconds; never less than 250 ms.
@@ -30,6 +35,8 @@ pub struct Simnet {
     site: Arc<Site>,
     /// The port that was found.
     http_port: u16,
+    /// The port that was found; 0 when no host is on HTTPS.
+    https_port: u16,
     /// The port that was found.
     dns_port: u16,
     /// Tells the threads to end.
@@ -42,24 +49,24 @@ impl Simnet {
     /// Builds the world, opens the ports and serves.
     pub fn start(params: Params) -> Result<Self> {
         params.check()?;
-        let shared = params.threads > 1;
-        let first = listen_on_loopback(params.http_port, shared)?;
-        let http_port = first.local_addr().map_err(|e| Error::system("asking for the HTTP port", e))?.port();
-        let mut listeners = vec![first];
-        for _ in 1..params.threads {
-            listeners.push(listen_on_loopback(http_port, shared)?);
-        }
+        let mut listeners = Vec::new();
+        listeners.resize_with(params.threads as usize, Vec::new);
+        let http_port = open_site(&params, HTTP, params.http_port, &mut listeners)?;
+        let secure = params.https > 0.0;
+        let https_port =
+            if secure { open_site(&params, HTTPS, params.https_port, &mut listeners)? } else { 0 };
         let (udp, tcp, dns_port) = open_resolver(params.dns_port)?;
         let site = Arc::new(Site {
             world: World::new(&params),
             ledger: Ledger::new(params.threads),
-            port: if http_port == 80 { String::new() } else { format!(":{http_port}") },
+            ports: Ports::new(http_port, https_port),
+            tls: if secure { Some(Tls::new(params.seed)?) } else { None },
             idle: Duration::from_secs_f64((IDLE / params.speed).clamp(0.25, 86_400.0)),
         });
         let (stop, stopped) = watch::channel(false);
-        let mut net = Self { params, site, http_port, dns_port, stop, threads: Vec::new() };
+        let mut net = Self { params, site, http_port, https_port, dns_port, stop, threads: Vec::new() };
         let mut resolver = Some((udp, tcp));
-        for (shard, listener) in listeners.into_iter().enumerate() {
+        for (shard, listeners) in listeners.into_iter().enumerate() {
             let (site, resolver, mut stopped) = (net.site.clone(), resolver.take(), stopped.clone());
             let runtime = tokio::runtime::Builder::new_current_thread()
                 .enable_all()
@@ -70,7 +77,9 @@ impl Simnet {
                     if let Some((udp, tcp)) = resolver {
                         spawn_resolver(&site, udp, tcp);
                     }
-                    tokio::spawn(accept_http(site, shard, listener));
+                    for (purpose, listener) in listeners {
+                        tokio::spawn(accept_http(site.clone(), shard, purpose, listener));
+                    }
                     // An error means that the simnet is gone: the same.
                     let _ = stopped.wait_for(|&stopped| stopped).await;
                 });
@@ -97,6 +106,16 @@ impl Simnet {
         self.http_port
     }
 
+    /// The TCP port of HTTPS on every host's address; 0 when no host is on HTTPS.
+    pub fn https_port(&self) -> u16 {
+        self.https_port
+    }
+
+    /// The certificate of the authority that vouches for the hosts of a seed, as PEM. To be trusted inside a simulation only.
+    pub fn authority_pem(seed: u64) -> Result<String> {
+        Ok(Authority::new(seed)?.pem())
+    }
+
     /// The resolver's address, UDP and TCP.
     pub fn resolver(&self) -> SocketAddr {
         SocketAddr::from((Ipv4Addr::LOCALHOST, self.dns_port))
@@ -105,17 +124,18 @@ impl Simnet {
     /// The URLs from which everything can be reached.
     pub fn seeds(&self) -> Vec<String> {
         let world = self.world();
-        world.seeds().map(|host| format!("http://{}{}/", world.name(host), self.site.port)).collect()
+        world.seeds().map(|host| self.site.ports.url(world, host, "/")).collect()
     }
 
     /// A copy of everything recorded so far.
     pub fn records(&self) -> Records {
-        self.site.ledger.records()
+        let handshakes = self.site.tls.as_ref().map(Tls::handshakes).unwrap_or_default();
+        Records { handshakes, ..self.site.ledger.records() }
     }
 
     /// Judges everything recorded so far.
     pub fn report(&self) -> Report {
-        judge(self.world(), &self.params, &self.site.port, &self.records())
+        judge(self.world(), &self.params, &self.site.ports, &self.records())
     }
 
     /// Closes all connections and ports; the ledger can still be read.
@@ -134,17 +154,61 @@ impl Drop for Simnet {
     }
 }
 
+/// What is behind `http_port`.
+const HTTP: Purpose = Purpose { setting: "http_port", secure: false, six: false };
+
+/// What is behind `https_port`.
+const HTTPS: Purpose = Purpose { setting: "https_port", secure: true, six: false };
+
+/// The listeners of one thread, each with what it is for.
+type Listeners = Vec<(Purpose, std::net::TcpListener)>;
+
+/// Opens one port for each thread and kind of address; the result is the port that was found.
+fn open_site(params: &Params, purpose: Purpose, port: u16, threads: &mut [Listeners]) -> Result<u16> {
+    let shared = params.threads > 1;
+    let first = listen_on_loopback(purpose, port, shared)?;
+    let port = first.local_addr().map_err(|e| Error::system("asking for a port", e))?.port();
+    let mut first = Some(first);
+    if params.ipv6_share > 0.0 {
+        let first6 = SocketAddr::from((Ipv6Addr::from_bits(NETWORK6.to_bits() | 1), 0));
+        if std::net::UdpSocket::bind(first6).is_err() {
+            let allowed = "0 where fd00::/64 is not routed to this machine; private namespaces, which need root, have it";
+            return Err(Error::setting("ipv6_share", params.ipv6_share, allowed));
+        }
+    }
+    for listeners in threads {
+        let listener = match first.take() {
+            Some(first) => first,
+            None => listen_on_loopback(purpose, port, shared)?,
+        };
+        listeners.push((purpose, listener));
+        if params.ipv6_share > 0.0 {
+            let six = Purpose { six: true, ..purpose };
+            listeners.push((six, listen_on_loopback(six, port, shared)?));
+        }
+    }
+    Ok(port)
+}
+
 /// Accepts connections for ever; each gets a task.
-async fn accept_http(site: Arc<Site>, shard: usize, listener: std::net::TcpListener) {
+async fn accept_http(site: Arc<Site>, shard: usize, purpose: Purpose, listener: std::net::TcpListener) {
     let Ok(listener) = TcpListener::from_std(listener) else { return };
     loop {
         let Some(stream) = accept(&listener).await else { continue };
-        let Ok(SocketAddr::V4(local)) = stream.local_addr() else { continue };
+        let Ok(address) = stream.local_addr().map(|local| local.ip()) else { continue };
         // The listener is bound to the loopback device; this is the second lock on the same door.
-        if local.ip().is_loopback() && stream.set_nodelay(true).is_ok() {
-            let site = site.clone();
-            tokio::spawn(async move { http::serve(&site, shard, stream, *local.ip()).await });
+        if compact(address).is_none() || stream.set_nodelay(true).is_err() {
+            continue;
         }
+        let site = site.clone();
+        tokio::spawn(async move {
+            if purpose.secure {
+                return tls::serve(&site, shard, stream, address).await;
+            }
+            let (wire, connection) = (Wire::new(stream), site.ledger.connect());
+            let arrival = wire.arrival();
+            http::serve(&site, shard, wire, arrival, Door { address, server: None }, connection).await;
+        });
     }
 }
 

@@ -16,6 +16,7 @@ use crate::params::Params;
 use crate::path;
 use crate::random::Rng;
 use crate::robots::{Fence, Robots};
+use crate::secure::Shares;
 use crate::text::Text;
 
 /// Children of a page in its host's tree.
@@ -92,6 +93,8 @@ pub struct World {
     pub(crate) hosts: Hosts,
     /// Fragments of text.
     pub(crate) text: Text,
+    /// Of HTTPS and IPv6.
+    pub(crate) shares: Shares,
     /// Number of hosts.
     count: u32,
 }
@@ -119,6 +122,7 @@ impl World {
             seed: params.seed,
             hosts: Hosts::new(params.seed, params.hosts, params.pages),
             text: Text::new(params.seed),
+            shares: Shares::new(params),
             count: params.hosts,
         }
     }
@@ -159,6 +163,11 @@ impl World {
     /// The hosts whose front pages are in the seed file: the roots of the tree of hosts.
     pub fn seeds(&self) -> std::ops::Range<u32> {
         0..(self.count / 100).max(10).min(self.count)
+    }
+
+    /// Whether the host is a leaf of the tree of hosts: nothing is found through it alone.
+    pub(crate) fn is_childless(&self, host: u32) -> bool {
+        u64::from(self.seeds().end) + u64::from(host) * u64::from(HOST_FANOUT) >= u64::from(self.count)
     }
 
     /// The host's robots.txt.
@@ -292,7 +301,7 @@ impl World {
     }
 
     /// The random stream of a thing on a host.
-    fn rng(&self, purpose: u64, host: u32, slot: u32) -> Rng {
+    pub(crate) fn rng(&self, purpose: u64, host: u32, slot: u32) -> Rng {
         Rng::new(self.seed, purpose, u64::from(host), u64::from(slot))
     }
 }
