@@ -25,9 +25,7 @@ QUICK_ALL = ("crawl",)  # what `all --quick` runs: benchmarks whose quick form j
 def main() -> int:
     """Do what the command line asks; the status is 1 when a claim is not met, 2 when something is missing."""
     args = _arguments()
-    signal.signal(
-        signal.SIGTERM, lambda *_: sys.exit(143)
-    )  # by way of every `finally`: no server is left behind
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # by way of every `finally`: no server is left behind
     try:
         if args.name == "results":
             results.write(results.read([Path(file) for file in args.files]))
@@ -70,9 +68,7 @@ def _list() -> None:
 def _arguments() -> argparse.Namespace:
     """Read the command line."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
-    parser.add_argument(
-        "name", nargs="?", choices=[*BENCHMARKS, "all", "results"], help="which; none: list them"
-    )
+    parser.add_argument("name", nargs="?", choices=[*BENCHMARKS, "all", "results"], help="which; none: list them")
     parser.add_argument("files", nargs="*", help="for results: what --json printed")
     parser.add_argument("--quick", action="store_true", help="fewer rounds, at most 60 s")
     parser.add_argument("--json", action="store_true", help="print one JSON object")

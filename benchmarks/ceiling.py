@@ -36,9 +36,7 @@ def add(report: Report, cores: Cores, fastest: Sequence[float]) -> None:
             for encoding, done, cpu in _round(Path(folder), cores):
                 loads[encoding].append((done, cpu))
     report.peers.append(
-        Peer(
-            load.generator(), load.version(), f"the load on simnet: {load.CONNECTIONS} connections, one core"
-        )
+        Peer(load.generator(), load.version(), f"the load on simnet: {load.CONNECTIONS} connections, one core")
     )
     for encoding, made in loads.items():
         name = f"simnet lan, {encoding}"

@@ -75,9 +75,7 @@ def require_lycosa() -> None:
     except ModuleNotFoundError:
         found = None
     if found is None:
-        raise BenchmarkError(
-            f"lycosa is not installed in {sys.executable}: run `make build`, or use --peers-only"
-        )
+        raise BenchmarkError(f"lycosa is not installed in {sys.executable}: run `make build`, or use --peers-only")
 
 
 def _contestants(task: Task, options: Options, peers: list[Peer]) -> list[Contestant]:
@@ -160,9 +158,7 @@ def _judge(report: Report, runs: dict[str, list[Run]], pages: int, options: Opti
             Figure.of(f"{name}: peak memory", "MB", [run.peak / 1e6 for run in made]),
         ]
     if options.quick and SCRAPY in runs:
-        report.notes.append(
-            f"quick: Scrapy's figures are reckoned from its first {PART:,} pages and its start"
-        )
+        report.notes.append(f"quick: Scrapy's figures are reckoned from its first {PART:,} pages and its start")
     if options.peers_only:
         return
     ratios: dict[str, float | None] = {}
@@ -193,12 +189,8 @@ def _peers() -> list[Peer]:
     """Describe the others and their settings."""
     same = f"{CONCURRENCY} requests at a time, no delay, robots.txt obeyed"
     return [
-        Peer.package(
-            SCRAPY, ["scrapy"], f"{same}, default reactor, lxml LinkExtractor, no cookies, log WARNING"
-        ),
-        Peer.package(
-            LOOP, ["aiohttp", "uvloop", "selectolax", "orjson"], f"{same}, lexbor, urljoin, no cookies"
-        ),
+        Peer.package(SCRAPY, ["scrapy"], f"{same}, default reactor, lxml LinkExtractor, no cookies, log WARNING"),
+        Peer.package(LOOP, ["aiohttp", "uvloop", "selectolax", "orjson"], f"{same}, lexbor, urljoin, no cookies"),
         Peer("nginx", nginx.version(), "the server: 1 worker, keep-alive, sendfile, no gzip, no access log"),
     ]
 

@@ -35,9 +35,7 @@ class Load:
     size: float  # bytes, heads included
 
 
-def run(
-    port: int, targets: Targets, encoding: str, seconds: int, cores: frozenset[int], folder: Path
-) -> Load:
+def run(port: int, targets: Targets, encoding: str, seconds: int, cores: frozenset[int], folder: Path) -> Load:
     """Ask for the pages over and over for some seconds."""
     log = folder / "load.log"
     if shutil.which("wrk"):

@@ -37,9 +37,7 @@ def run(options: Options) -> Report:
         Figure.of(f"crawler, {bar:,} pages: served", "pages", [pages]),
     ]
     if options.quick:
-        report.notes.append(
-            "quick: a tenth of the pages; the claim memory-100k is judged by the full run only"
-        )
+        report.notes.append("quick: a tenth of the pages; the claim memory-100k is judged by the full run only")
     else:
         text = f"peak resident memory of a crawl of at least {bar:,} pages, at most"
         report.claims.append(Claim.at_most("memory-100k", text, peak, "MB", 500))

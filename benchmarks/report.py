@@ -130,9 +130,7 @@ def merged(reports: Sequence[Report], *, quick: bool) -> Report:
 
 def machine() -> dict[str, Any]:
     """Describe the machine; a figure without it means nothing."""
-    models = [
-        line.partition(":")[2].strip() for line in _lines("/proc/cpuinfo") if line.startswith("model name")
-    ]
+    models = [line.partition(":")[2].strip() for line in _lines("/proc/cpuinfo") if line.startswith("model name")]
     return {
         "cpu": models[0] if models else platform.processor() or "unknown",
         "cores": len(os.sched_getaffinity(0)),
@@ -144,9 +142,7 @@ def machine() -> dict[str, Any]:
 def show(report: Report, console: Console) -> None:
     """Print a report for a person."""
     made = report.object()
-    console.print(
-        f"[bold]{report.name}[/]  {' · '.join(f'{key} {value}' for key, value in made['machine'].items())}"
-    )
+    console.print(f"[bold]{report.name}[/]  {' · '.join(f'{key} {value}' for key, value in made['machine'].items())}")
     for title, columns, rows in tables(made):
         if not rows:
             continue

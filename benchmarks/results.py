@@ -39,9 +39,7 @@ def _section(made: dict[str, Any]) -> str:
     for title, columns, rows in tables(made):
         if rows:
             lines = [columns, ["---"] * len(columns), *rows]
-            body = "\n".join(
-                "| " + " | ".join(cell.replace("|", "\\|") for cell in line) + " |" for line in lines
-            )
+            body = "\n".join("| " + " | ".join(cell.replace("|", "\\|") for cell in line) + " |" for line in lines)
             parts.append(f"### {title}\n\n{body}\n")
     if made["notes"]:
         parts.append("\n".join(f"- {note}" for note in made["notes"]) + "\n")

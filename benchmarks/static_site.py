@@ -133,9 +133,7 @@ class _Writer:
         ]  # .invalid: no host that could ever be asked
         inline, cards, aside = links[:12], links[12:32], links[32:]
         parts = [
-            _HEAD.format(
-                title=html.escape(title), description=html.escape(self._pick_sentence()), number=number
-            ),
+            _HEAD.format(title=html.escape(title), description=html.escape(self._pick_sentence()), number=number),
             self._navigation(number, navigation),
             f'<main id="content"><article class="article article--long" data-id="{number}"><header>'
             f'<h1 class="article__title">{html.escape(title)}</h1><p class="byline">By <span class="author">'
@@ -247,8 +245,7 @@ class _Writer:
         shapes = (
             "<p>{0} <em>{1}</em> {2} <strong>{3}</strong> {4}</p>\n",
             '<p>{0} {1} <span class="term" data-kind="note">{2}</span> {3} &mdash; {4}</p>\n',
-            '<blockquote class="quote"><p>{0} {1}</p>'
-            "<footer>{2} <cite>{3}</cite> &amp; {4}</footer></blockquote>\n",
+            '<blockquote class="quote"><p>{0} {1}</p><footer>{2} <cite>{3}</cite> &amp; {4}</footer></blockquote>\n',
             '<ul class="list"><li>{0}</li><li>{1} <code>{2}</code></li><li>{3}</li><li>{4}</li></ul>\n',
             '<figure class="figure"><img src="/img/f.jpg" alt="{0}" width="640" height="360">'
             "<figcaption>{1} <!-- {2} --> {3} <small>{4}</small></figcaption></figure>\n",

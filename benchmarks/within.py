@@ -20,9 +20,7 @@ def main() -> None:
     result, seconds, *command = sys.argv[1:]
     cores = frozenset(os.sched_getaffinity(0))
     try:
-        run = measure(
-            "crawler", command, cores=cores, timeout=float(seconds), log=Path(result).with_suffix(".log")
-        )
+        run = measure("crawler", command, cores=cores, timeout=float(seconds), log=Path(result).with_suffix(".log"))
     except BenchmarkError as error:
         Path(result).write_text(json.dumps({"failure": str(error)}))
         sys.exit(1)

@@ -21,7 +21,7 @@ class SiteSpider(scrapy.Spider):
 
     name = "site"
 
-    def __init__(self, seed: str, **kwargs: Any) -> None:  # noqa: ANN401 - Scrapy's own signature
+    def __init__(self, seed: str, **kwargs: Any) -> None:
         """Start at `seed` and stay below it."""
         super().__init__(**kwargs)
         self.site = seed
@@ -30,7 +30,7 @@ class SiteSpider(scrapy.Spider):
         """Ask for the seed as for any other page; by default Scrapy would fetch it again when linked."""
         yield scrapy.Request(self.site)
 
-    def parse(self, response: Response, **kwargs: Any) -> Iterator[Any]:  # noqa: ANN401 - Scrapy's own signature
+    def parse(self, response: Response, **kwargs: Any) -> Iterator[Any]:
         """Write a page's record and follow its links."""
         assert isinstance(response, TextResponse)
         links = EXTRACTOR.extract_links(response)

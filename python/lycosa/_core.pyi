@@ -6,6 +6,29 @@ from typing import Any, final
 from lycosa.fetch.scripted import Answer
 from lycosa.job import Job
 
+__all__ = [
+    "FIELDS",
+    "Fetcher",
+    "Frontier",
+    "Log",
+    "LogReader",
+    "Names",
+    "Page",
+    "Pages",
+    "Parser",
+    "Requests",
+    "Responses",
+    "Rows",
+    "Simnet",
+    "__version__",
+    "canonical_url",
+    "check_network",
+    "check_resolver",
+    "domain_of",
+    "empty_rows",
+    "enter_private_namespaces",
+]
+
 __version__: str
 FIELDS: list[str]
 
@@ -51,7 +74,7 @@ class Pages:
     """Outcomes, from parse to the log, the frontier and the user."""
 
     def __len__(self) -> int: ...
-    def __getitem__(self, index: int) -> Page: ...
+    def __getitem__(self, index: int, /) -> Page: ...
     def last(self) -> list[Page]:
         """Each URL's last outcome: pages and failures; no redirects, no robots.txt, no further tries."""
 
@@ -216,7 +239,7 @@ class LogReader:
 
 @final
 class Rows:
-    """Rows of the chosen columns."""
+    """Rows of the chosen columns; whoever writes them takes them: they are empty afterwards."""
 
     def __len__(self) -> int: ...
     def lines(self) -> bytes:
@@ -235,14 +258,14 @@ class Simnet:
         hosts: int = 200,
         pages: int = 20,
         seed: int = 1,
-        profile: str = "lan",
+        profile: str = ...,
         speed: float = 1.0,
         http_port: int = 0,
         dns_port: int = 0,
         host_interval: float = 1.0,
         address_interval: float = 0.25,
         threads: int = 1,
-        agent: str = "*",
+        agent: str = ...,
     ) -> Simnet: ...
     def start(self) -> None: ...
     def stop(self) -> None: ...

@@ -33,9 +33,15 @@ def assemble(job: Job, log_directory: Path) -> tuple[Stages, _core.Names]:
     )
 
 
-def make_sink(output: Path, job: Job) -> Sink:
-    """The sink for an output file, by its ending."""
+def check_output(output: Path) -> type[JsonLinesSink] | type[ParquetSink]:
+    """The kind of sink for an output file, by its ending; raises SettingError where there is none."""
     kind = SINKS.get(output.suffix)
     if kind is None:
         raise SettingError("output", output, f"a file that ends in {', '.join(SINKS)}")
-    return kind(output, list(job.store.fields))
+    kind.check(output)
+    return kind
+
+
+def make_sink(output: Path, job: Job) -> Sink:
+    """The sink for an output file."""
+    return check_output(output)(output, list(job.store.fields))

@@ -5,10 +5,9 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import os
-import shutil
 import tempfile
 import time
-from collections.abc import AsyncIterator, Generator, Iterator
+from collections.abc import AsyncIterator, Generator, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -18,14 +17,13 @@ from lycosa.records import Page, Pages
 
 if TYPE_CHECKING:
     from lycosa.job import Job
-    from lycosa.store.follow import Follower
 
 
 def crawl(
     *seeds: str,
     job: str | Path | None = None,
     directory: str | Path | None = None,
-    output: str | Path | list[str | Path] | None = None,
+    output: str | Path | Sequence[str | Path] = (),
     fresh: bool = False,
     **settings: Any,
 ) -> Crawl:
@@ -45,7 +43,7 @@ def crawl(
     merged = merge(read_job(Path(job)) if job is not None else {}, settings)
     if seeds:
         merged["seeds"] = seeds
-    outputs = [] if output is None else output if isinstance(output, list) else [output]
+    outputs = [output] if isinstance(output, str | Path) else output
     where = None if directory is None else Path(directory)
     return Crawl(make_job(merged), directory=where, outputs=[Path(path) for path in outputs], fresh=fresh)
 
@@ -121,7 +119,8 @@ class Crawl:
 
     def report(self) -> dict[str, Any]:
         """What happened so far, in numbers; complete after the iteration."""
-        return self._live.report() if self._live is not None else self._report
+        live = self._live
+        return live.report() if live is not None else self._report
 
 
 class _Live:
@@ -132,16 +131,16 @@ class _Live:
         from lycosa.store.follow import Follower
 
         log_directory = directory / "log"
-        if fresh and log_directory.exists():
-            shutil.rmtree(log_directory)
+        if fresh:
+            # Only what a log consists of: the folder may be somebody's for other things as well.
+            for segment in log_directory.glob("[0-9]" * 20 + ".log"):
+                segment.unlink()
         self._started, self._cpu = time.monotonic(), time.process_time()
         self._outputs, self._directory = outputs, directory
         self.stages, self._names = assemble(job, log_directory)
-        self._followers: list[Follower] = []
-        for output in outputs:
-            sink = make_sink(output, job)
-            follower = Follower(log_directory, sink, list(job.store.fields), rows=sink.rows, bytes=sink.bytes)
-            self._followers.append(follower)
+        # All sinks are open before the first of their threads starts.
+        sinks = [make_sink(output, job) for output in outputs]
+        self._followers = [Follower(log_directory, sink, list(job.store.fields)) for sink in sinks]
 
     def start(self, seeds: list[str]) -> None:
         """Record and accept the seeds."""
@@ -178,17 +177,18 @@ class _Live:
 
 def _check_places(directory: Path | None, outputs: list[Path], fresh: bool) -> None:
     """Refuse places that cannot be written, or that hold something already, before anything is written."""
-    from lycosa.assemble import SINKS
+    from lycosa.assemble import check_output
 
     if directory is not None:
         if directory.exists() and not directory.is_dir():
             raise SettingError("directory", directory, "a directory")
         if not fresh and any((directory / "log").glob("*.log")):
-            raise SettingError("directory", directory, "one without the log of an earlier crawl, or fresh to replace it")
+            raise SettingError(
+                "directory", directory, "one without the log of an earlier crawl, or fresh to replace it"
+            )
         _check_writable("directory", directory)
     for output in outputs:
-        if output.suffix not in SINKS:
-            raise SettingError("output", output, f"a file that ends in {', '.join(SINKS)}")
+        check_output(output)
         if output.exists() and not fresh:
             raise SettingError("output", output, "a file that does not exist yet, or fresh to replace it")
         if not output.parent.is_dir() and output.parent != directory:
@@ -198,8 +198,6 @@ def _check_places(directory: Path | None, outputs: list[Path], fresh: bool) -> N
 
 def _check_writable(name: str, path: Path) -> None:
     """Refuse a path whose nearest existing part cannot be written to."""
-
-
     existing = path
     while not existing.exists() and existing != existing.parent:
         existing = existing.parent

@@ -81,6 +81,10 @@ class Log(Protocol):
 class Sink(Protocol):
     """Takes rows that follow the log, in its order, each once."""
 
+    #: Rows, and bytes of bodies, that are taken at once, at most.
+    rows: int
+    bytes: int
+
     def write(self, rows: Rows) -> None:
         """Take rows."""
 

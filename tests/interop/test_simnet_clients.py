@@ -12,7 +12,6 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-
 from lycosa.simnet import SimulatedInternet
 
 
@@ -124,7 +123,7 @@ def test_unmodified_programs_crawl_in_private_namespaces(tmp_path: Path) -> None
         "for url in $(cat {seeds}); do "
         'curl -sS --max-time 10 -o /dev/null -w "%{http_code} %{remote_port}\\n" $url; done'
     )
-    command = [sys.executable, "-m", "lycosa.cli", "simnet", "--hosts", "12", "--pages", "2", "--report", str(report)]
+    command = [sys.executable, "-m", "lycosa", "simnet", "--hosts", "12", "--pages", "2", "--report", str(report)]
     before = Path("/etc/resolv.conf").read_bytes() if Path("/etc/resolv.conf").exists() else None
     done = subprocess.run([*command, "--", "sh", "-c", script], capture_output=True, text=True, timeout=60)
     assert done.returncode == 0, done.stderr

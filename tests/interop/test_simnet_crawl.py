@@ -14,7 +14,6 @@ from pathlib import Path
 from urllib.parse import urldefrag, urljoin, urlsplit
 
 import pytest
-
 from lycosa.simnet import SimulatedInternet
 
 
@@ -86,7 +85,7 @@ def test_everything_that_is_reachable_is_found(threads: int) -> None:
 def test_a_busy_simnet_blames_nobody(tmp_path: Path) -> None:
     """Gaps are measured when requests arrive at the kernel, not when a stalled simnet comes to read them."""
     report = tmp_path / "report.json"
-    command = [sys.executable, "-m", "lycosa.cli", "simnet", "--hosts", "1", "--pages", "1", "--no-namespace"]
+    command = [sys.executable, "-m", "lycosa", "simnet", "--hosts", "1", "--pages", "1", "--no-namespace"]
     command += ["--host-interval", "0.19", "--address-interval", "0.19", "--report", str(report)]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None

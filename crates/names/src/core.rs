@@ -260,13 +260,14 @@ impl Core {
         self.start(now);
     }
 
-    /// How long an answer is held.
+    /// How long an answer is held, on the machine's clock.
     fn hold(&self, answer: &Answer, ttl: u32) -> Duration {
-        match answer {
+        let held = match answer {
             Ok(_) => Duration::from_secs(ttl.into()).min(self.settings.max_ttl).max(self.settings.min_ttl),
             Err(failure) if failure.kind.is_transient() => self.settings.failure_ttl,
             Err(_) => self.settings.negative_ttl,
-        }
+        };
+        Duration::try_from_secs_f64(held.as_secs_f64() / self.settings.speed).unwrap_or(held)
     }
 
     /// Puts an answer out.

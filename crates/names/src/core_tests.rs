@@ -131,6 +131,15 @@ fn ttls_have_bounds_and_failures_have_their_own() {
 }
 
 #[test]
+fn speed_divides_every_ttl() {
+    let mut scene = Scene::new(|settings| settings.speed = 100.0);
+    scene.submit(&["a.example"]);
+    let sent = scene.sent();
+    scene.core.receive(1, &reply(&sent[0].3, Rcode::NOERROR, 1), scene.now);
+    assert_eq!(scene.core.answers[0].expires - scene.now, SECOND);
+}
+
+#[test]
 fn an_error_is_tried_on_each_server_once() {
     let mut scene = Scene::new(|_| ());
     scene.submit(&["a.example", "b.example"]);

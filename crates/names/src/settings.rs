@@ -27,6 +27,8 @@ pub struct Settings {
     pub negative_ttl: Duration,
     /// How long a server's failure or silence is held.
     pub failure_ttl: Duration,
+    /// Divides every TTL, those in answers as well: scaled time. Time-outs are the caller's to scale.
+    pub speed: f64,
     /// Which addresses are asked for.
     pub families: Families,
     /// The time.
@@ -45,6 +47,7 @@ impl Default for Settings {
             max_ttl: Duration::from_secs(86_400),
             negative_ttl: Duration::from_secs(300),
             failure_ttl: Duration::from_secs(30), // RFC 9520 section 3.2: at least 1 s, at most 5 min
+            speed: 1.0,
             families: Families::V4,
             clock: Clock::start(),
         }

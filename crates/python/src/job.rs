@@ -132,8 +132,9 @@ impl Job {
             attempts: names.attempts,
             in_flight: names.in_flight,
             capacity: names.capacity,
-            min_ttl: seconds(names.min_ttl / self.speed),
-            max_ttl: seconds(names.max_ttl / self.speed),
+            min_ttl: seconds(names.min_ttl),
+            max_ttl: seconds(names.max_ttl),
+            speed: self.speed,
             families,
             clock,
             ..lycosa_names::Settings::default()

@@ -122,7 +122,7 @@ impl LogReader {
             Ok(entries.into_iter().filter_map(|entry| entry.into_row(DECODERS, self.with_body)).collect())
         });
         let rows: Vec<Row> = rows.map_err(|error| errors::reader(&error))?;
-        Ok(Rows { rows, fields: self.fields.clone() })
+        Ok(Rows { rows: Mutex::new(rows), fields: self.fields.clone() })
     }
 
     /// The position of the next frame.
@@ -142,27 +142,35 @@ fn parse_fields(names: &[String]) -> PyResult<Vec<Field>> {
 /// No rows of the chosen columns: their schema.
 #[pyfunction]
 fn empty_rows(fields: Vec<String>) -> PyResult<Rows> {
-    Ok(Rows { rows: Vec::new(), fields: parse_fields(&fields)? })
+    Ok(Rows { rows: Mutex::default(), fields: parse_fields(&fields)? })
 }
 
-/// Rows of the chosen columns.
+/// Rows of the chosen columns. Whoever writes them takes them: they are empty afterwards, so that a sink
+/// never holds bodies twice.
 #[pyclass(frozen, module = "lycosa._core")]
 pub(crate) struct Rows {
-    rows: Vec<Row>,
+    rows: Mutex<Vec<Row>>,
     fields: Vec<Field>,
+}
+
+impl Rows {
+    /// Their content.
+    fn take(&self) -> Vec<Row> {
+        std::mem::take(&mut lock(&self.rows))
+    }
 }
 
 #[pymethods]
 impl Rows {
     fn __len__(&self) -> usize {
-        self.rows.len()
+        lock(&self.rows).len()
     }
 
     /// JSON lines, in UTF-8.
     fn lines<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
         let lines = py.detach(|| {
             let mut lines = Vec::new();
-            lycosa_store::write_lines(&self.rows, &self.fields, DECODERS, &mut lines).map(|()| lines)
+            lycosa_store::write_lines(&self.take(), &self.fields, DECODERS, &mut lines).map(|()| lines)
         });
         lines.map(|lines| PyBytes::new(py, &lines)).map_err(|error| PyValueError::new_err(error.to_string()))
     }
@@ -176,7 +184,7 @@ impl Rows {
     ) -> PyResult<Bound<'py, PyCapsule>> {
         // The interface lets a producer ignore the wish for another schema.
         drop(requested_schema);
-        let batch = py.detach(|| lycosa_store::record_batch(&self.rows, &self.fields));
+        let batch = py.detach(|| lycosa_store::record_batch(&self.take(), &self.fields));
         let batch = batch.map_err(|error| PyValueError::new_err(error.to_string()))?;
         let schema = batch.schema();
         let stream = FFI_ArrowArrayStream::new(Box::new(RecordBatchIterator::new([Ok(batch)], schema)));

@@ -41,18 +41,33 @@ def add_parser(subparsers: Any) -> None:
     )
     add = parser.add_argument
     add("seeds", nargs="*", metavar="SEED", help="URL to start from; takes the place of the job file's seeds")
-    add("-o", "--output", action="append", metavar="OUT", help="FILE.parquet or FILE.jsonl; may be repeated"
-        " (default: DIR/pages.parquet)")
+    add(
+        "-o",
+        "--output",
+        action="append",
+        metavar="OUT",
+        help="FILE.parquet or FILE.jsonl; may be repeated (default: DIR/pages.parquet)",
+    )
     add("--dir", metavar="DIR", help="directory of the log (default: crawl-HOST of the first seed)")
     add("--job", metavar="FILE", help="job file (TOML) with any of the settings")
     add("--max-pages", type=int, metavar="N", help="end after N pages (default: no limit)")
     add("--max-depth", type=int, metavar="N", help="follow at most N links from a seed (default: no limit)")
     add("--scope", metavar="SCOPE", help="host, domain (registered domain) or any (default: host)")
-    add("--resolver", action="append", metavar="ADDR", help="DNS server, with or without port; may be repeated"
-        " (default: the system's)")
+    add(
+        "--resolver",
+        action="append",
+        metavar="ADDR",
+        help="DNS server, with or without port; may be repeated (default: the system's)",
+    )
     add("--user-agent", metavar="TEXT", help="how the crawler introduces itself")
     add("--speed", type=float, metavar="K", help="divide every delay by K: for simulated Internets only")
-    add("--set", action="append", default=[], metavar="KEY=VALUE", help="any other key of the job; may be repeated")
+    add(
+        "--set",
+        action="append",
+        default=[],
+        metavar="KEY=VALUE",
+        help="any other key of the job; may be repeated",
+    )
     add("--fresh", action="store_true", help="replace the log and the outputs of an earlier crawl")
     add("--quiet", action="store_true", help="show neither progress nor summary")
     add("--report", metavar="FILE", help="write the summary as JSON to FILE (- for standard output)")
@@ -62,16 +77,17 @@ def add_parser(subparsers: Any) -> None:
 def run(args: argparse.Namespace) -> int:
     """Crawl; the exit status is 0, or 130 after Ctrl-C."""
     crawl = _prepare(args)
-    with _signals(crawl), _progress(crawl, args.quiet):
-        for _ in crawl.batches():
-            pass
-    report = crawl.report()
-    if not args.quiet:
-        from lycosa.cli.progress import print_summary
+    with _signals(crawl):
+        with _progress(crawl, args.quiet):
+            for _ in crawl.batches():
+                pass
+        report = crawl.report()
+        if not args.quiet:
+            from lycosa.cli.progress import print_summary
 
-        print_summary(report)
-    if args.report is not None:
-        _write_report(args.report, report)
+            print_summary(report)
+        if args.report is not None:
+            _write_report(args.report, report)
     return INTERRUPTED if crawl.control.stopping else 0
 
 
@@ -136,7 +152,8 @@ def _signals(crawl: Crawl) -> Iterator[None]:
         yield
     finally:
         for number, handler in previous.items():
-            signal.signal(number, handler)
+            # A crawl that was told to end has ended: another Ctrl-C must not turn its exit into a traceback.
+            signal.signal(number, signal.SIG_IGN if crawl.control.stopping else handler)
 
 
 def _progress(crawl: Crawl, quiet: bool) -> contextlib.AbstractContextManager[object]:

@@ -107,7 +107,10 @@ def print_summary(report: dict[str, Any]) -> None:
         ("bodies received", f"{report['bytes'] / 1e6:,.1f} MB"),
         ("status codes", ", ".join(f"{status}: {n:,}" for status, n in report["statuses"].items()) or "none"),
         ("failed", ", ".join(f"{kind}: {n:,}" for kind, n in report["failures"].items()) or "none"),
-        ("URLs known", f"{frontier['known']:,} on {frontier['hosts']:,} hosts, {frontier['waiting']:,} still waiting"),
+        (
+            "URLs known",
+            f"{frontier['known']:,} on {frontier['hosts']:,} hosts, {frontier['waiting']:,} still waiting",
+        ),
         ("robots.txt read", f"{report['robots']:,}"),
         ("DNS questions", f"{report['names']['questions']:,}"),
         ("log", f"{report['log']} ({report['log_bytes'] / 1e6:,.1f} MB)"),

@@ -16,11 +16,10 @@ PAUSE = 0.2
 class Follower:
     """Feeds one sink from the log until it is closed."""
 
-    def __init__(self, log_directory: Path, sink: Sink, fields: list[str], *, rows: int, bytes: int) -> None:
-        """Open the log at its beginning and start; ``rows`` and ``bytes`` bound what is taken at once."""
+    def __init__(self, log_directory: Path, sink: Sink, fields: list[str]) -> None:
+        """Open the log at its beginning and start."""
         self._reader = _core.LogReader(log_directory, fields)
         self._sink = sink
-        self._rows, self._bytes = rows, bytes
         self._ending = threading.Event()
         self._error: Exception | None = None
         self._thread = threading.Thread(target=self._follow, name="lycosa-sink", daemon=True)
@@ -48,7 +47,7 @@ class Follower:
                 # Asked before reading: what was written before the end was told is still taken.
                 ending = self._ending.is_set()
                 before = self._reader.position()
-                rows = self._reader.read(self._rows, self._bytes)
+                rows = self._reader.read(self._sink.rows, self._sink.bytes)
                 if len(rows) > 0:
                     self._sink.write(rows)
                 if self._reader.position() == before:

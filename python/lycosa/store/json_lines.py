@@ -12,7 +12,12 @@ class JsonLinesSink:
     """Writes ``.jsonl``; what has been written can be read while the crawl goes on."""
 
     #: Rows and bytes of bodies taken at once.
-    rows, bytes = 1_000, 8 << 20
+    rows: int = 1_000
+    bytes: int = 8 << 20
+
+    @staticmethod
+    def check(path: Path) -> None:
+        """Nothing beyond the package is needed."""
 
     def __init__(self, path: Path, fields: list[str]) -> None:
         """Open the file; raises StorageError where that is not possible."""

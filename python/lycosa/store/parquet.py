@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -17,22 +18,31 @@ class ParquetSink:
     """Writes ``.parquet``; the file takes its name when it is complete, until then it is ``NAME.part``."""
 
     #: Rows and bytes of bodies of one row group: what a reader holds in memory at once.
-    rows, bytes = 10_000, 32 << 20
+    rows: int = 10_000
+    bytes: int = 8 << 20
+
+    @staticmethod
+    def check(path: Path) -> None:
+        """Raise SettingError without pyarrow."""
+        if importlib.util.find_spec("pyarrow") is None:
+            raise SettingError("output", path, "a .jsonl file; for Parquet: pip install 'lycosa[parquet]'")
 
     def __init__(self, path: Path, fields: list[str]) -> None:
-        """Open the file; raises SettingError without pyarrow, StorageError where it cannot be written."""
-        try:
-            import pyarrow
-            import pyarrow.parquet
-        except ImportError:
-            raise SettingError("output", path, "Parquet with pyarrow: pip install 'lycosa[parquet]'") from None
+        """Open the file; raises StorageError where it cannot be written."""
+        import pyarrow
+        import pyarrow.parquet
+
         self.path = path
         self._part = path.with_name(path.name + ".part")
         self._reader = pyarrow.RecordBatchReader
         schema = self._reader.from_stream(_core.empty_rows(fields)).schema
         try:
             self._writer: pyarrow.parquet.ParquetWriter = pyarrow.parquet.ParquetWriter(
-                self._part, schema, compression="zstd", compression_level=1, use_dictionary=_dictionary(fields)
+                self._part,
+                schema,
+                compression="zstd",
+                compression_level=1,
+                use_dictionary=_dictionary(fields),
             )
         except OSError as error:
             raise StorageError(f"{path}: {error.strerror or error}") from None

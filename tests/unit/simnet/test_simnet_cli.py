@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-SIMNET = [sys.executable, "-m", "lycosa.cli", "simnet"]
+SIMNET = [sys.executable, "-m", "lycosa", "simnet"]
 
 
 def simnet(*arguments: str) -> subprocess.CompletedProcess[str]:
@@ -21,7 +21,9 @@ def simnet(*arguments: str) -> subprocess.CompletedProcess[str]:
 
 def test_the_commands_status_is_the_exit_status(tmp_path: Path) -> None:
     report = tmp_path / "report.json"
-    done = simnet("--hosts", "5", "--pages", "2", "--no-namespace", "--report", str(report), "--", "sh", "-c", "exit 7")
+    done = simnet(
+        "--hosts", "5", "--pages", "2", "--no-namespace", "--report", str(report), "--", "sh", "-c", "exit 7"
+    )
     assert done.returncode == 7, done.stderr
     assert "coverage" in done.stdout
     assert json.loads(report.read_text())["totals"]["requests"] == 0

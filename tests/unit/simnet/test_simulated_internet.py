@@ -10,7 +10,6 @@ from typing import Any
 from urllib.parse import urlsplit
 
 import pytest
-
 from lycosa.errors import SettingError
 from lycosa.simnet import USER_AGENT, SimulatedInternet
 
@@ -86,7 +85,8 @@ def test_the_ledger_judges() -> None:
 
 def test_names_that_live_elsewhere_are_misdirected() -> None:
     with SimulatedInternet(hosts=10, pages=1) as net:
-        (name, _), (_, address) = list(net.hosts.items())[0], list(net.hosts.items())[5]
+        hosts = list(net.hosts.items())
+        (name, _), (_, address) = hosts[0], hosts[5]
         connection = http.client.HTTPConnection(address, net.http_port, timeout=10)
         connection.request("GET", "/", headers={"Host": name})
         assert connection.getresponse().status == 421

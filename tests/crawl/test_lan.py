@@ -1,0 +1,43 @@
+"""Whole crawls on the simulated Internet, judged by its ledger."""
+
+from __future__ import annotations
+
+import lycosa
+import pytest
+from lycosa.simnet import SimulatedInternet
+
+
+@pytest.mark.parametrize("seed", [1, 2, 3])
+def test_everything_reachable_is_fetched_once_and_no_site_is_hurt(seed: int) -> None:
+    with SimulatedInternet(hosts=150, pages=15, seed=seed, speed=100) as net:
+        crawl = lycosa.crawl(job=net.job_file())
+        pages = [page for page in crawl if page.status == 200]
+        ledger = net.report()
+    assert ledger["coverage"]["ratio"] == 1.0
+    assert ledger["repeats"]["requests"] == 0
+    assert ledger["robots"]["disallowed"] == ledger["robots"]["before_robots"] == 0
+    assert ledger["rates"]["host"]["count"] == ledger["rates"]["address"]["count"] == 0
+    assert len(pages) == ledger["coverage"]["served"]
+    assert all(page.title and page.charset == "UTF-8" for page in pages)
+
+
+def test_scope_host_stays_on_the_seeds_hosts() -> None:
+    with SimulatedInternet(hosts=50, pages=10, speed=200) as net:
+        pages = list(lycosa.crawl(*net.seeds[:1], job=net.job_file(), scope="host"))
+        asked = net.report()["totals"]["hosts_asked"]
+    assert asked <= 2, "the seed's host, and perhaps the one it redirects to"
+    assert len(pages) > 3
+
+
+def test_names_are_asked_for_once() -> None:
+    with SimulatedInternet(hosts=100, pages=10, speed=200) as net:
+        list(lycosa.crawl(job=net.job_file()))
+        totals = net.report()["totals"]
+    assert totals["dns_questions"] == totals["dns_names"] == 100
+
+
+def test_a_job_without_leave_touches_no_loopback_address() -> None:
+    with SimulatedInternet(hosts=5, pages=3, speed=200) as net:
+        pages = list(lycosa.crawl(job=net.job_file(), allow_addresses=[]))
+        assert {page.error for page in pages} == {"address-refused"}
+        assert net.report()["totals"]["requests"] == 0

@@ -1,0 +1,48 @@
+"""What the documents say is so."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+
+
+def named_paths(document: str) -> list[str]:
+    """The paths in back quotes: words with a slash or a known ending, without placeholders."""
+    words = re.findall(r"`([A-Za-z0-9_./-]+)`", (ROOT / document).read_text())
+    return [word for word in words if "/" in word or word.endswith((".py", ".rs", ".md", ".toml", ".pyi"))]
+
+
+@pytest.mark.parametrize("document", ["ARCHITECTURE.md", "README.md", "CONTRIBUTING.md", "docs/dependencies.md"])
+def test_every_path_that_is_named_exists(document: str) -> None:
+    paths = named_paths(document)
+    missing = [path for path in paths if not (ROOT / path).exists()]
+    assert missing == []
+    assert paths or document != "ARCHITECTURE.md"
+
+
+def test_only_the_binding_knows_pyo3() -> None:
+    for manifest in ROOT.glob("crates/*/Cargo.toml"):
+        if manifest.parent.name != "python":
+            assert "pyo3" not in manifest.read_text(), manifest
+
+
+def test_stages_do_not_import_each_other_in_rust() -> None:
+    rooms = ["names", "frontier", "fetch", "parse", "store", "simnet"]
+    for room in rooms:
+        lines = (ROOT / "crates" / room / "Cargo.toml").read_text().splitlines()
+        known = {line.split(".")[0].split(" ")[0] for line in lines if line.startswith("lycosa-")}
+        assert known <= {"lycosa-url"}, room
+
+
+def test_every_dependency_earns_its_line() -> None:
+    used = set()
+    for manifest in ROOT.glob("crates/*/Cargo.toml"):
+        parsed = tomllib.loads(manifest.read_text())
+        used |= {*parsed.get("dependencies", {}), *parsed.get("dev-dependencies", {})}
+    listed = set(re.findall(r"^\| `([^`]+)`", (ROOT / "docs" / "dependencies.md").read_text(), re.MULTILINE))
+    assert listed == {name for name in used if not name.startswith("lycosa-")}
