@@ -261,7 +261,11 @@ class Simnet:
         profile: str = ...,
         speed: float = 1.0,
         http_port: int = 0,
+        https_port: int = 0,
         dns_port: int = 0,
+        https: float = 0.0,
+        bad_certificates: float = 0.0,
+        ipv6_share: float = 0.0,
         host_interval: float = 1.0,
         address_interval: float = 0.25,
         threads: int = 1,
@@ -273,8 +277,14 @@ class Simnet:
     @property
     def http_port(self) -> int: ...
     @property
+    def https_port(self) -> int: ...
+    @property
+    def authority(self) -> str: ...
+    @property
     def resolver(self) -> str: ...
     @property
     def seeds(self) -> list[str]: ...
     @property
     def hosts(self) -> list[tuple[str, str]]: ...
+    @property
+    def certificates(self) -> list[tuple[str, str]]: ...

@@ -170,11 +170,7 @@ fn open_site(params: &Params, purpose: Purpose, port: u16, threads: &mut [Listen
     let port = first.local_addr().map_err(|e| Error::system("asking for a port", e))?.port();
     let mut first = Some(first);
     if params.ipv6_share > 0.0 {
-        let first6 = SocketAddr::from((Ipv6Addr::from_bits(NETWORK6.to_bits() | 1), 0));
-        if std::net::UdpSocket::bind(first6).is_err() {
-            let allowed = "0 where fd00::/64 is not routed to this machine; private namespaces, which need root, have it";
-            return Err(Error::setting("ipv6_share", params.ipv6_share, allowed));
-        }
+        check_network6(params)?;
     }
     for listeners in threads {
         let listener = match first.take() {
@@ -188,6 +184,21 @@ fn open_site(params: &Params, purpose: Purpose, port: u16, threads: &mut [Listen
         }
     }
     Ok(port)
+}
+
+/// Refuses IPv6 where fd00::/64 does not lead to this machine.
+fn check_network6(params: &Params) -> Result<()> {
+    let first = SocketAddr::from((Ipv6Addr::from_bits(NETWORK6.to_bits() | 1), 9));
+    // Connecting sends nothing, but chooses the way: one's own machine is reached from the loopback address or from itself.
+    let from = std::net::UdpSocket::bind((Ipv6Addr::UNSPECIFIED, 0)).and_then(|socket| {
+        socket.connect(first)?;
+        socket.local_addr()
+    });
+    if from.is_ok_and(|from| from.ip().is_loopback() || from.ip() == first.ip()) {
+        return Ok(());
+    }
+    let allowed = "0, because fd00::/64 is not routed to this machine; in private namespaces (as root, without --no-namespace) it is";
+    Err(Error::setting("ipv6_share", params.ipv6_share, allowed))
 }
 
 /// Accepts connections for ever; each gets a task.
@@ -226,12 +237,8 @@ async fn accept(listener: &TcpListener) -> Option<TcpStream> {
 /// Binds the resolver's two sockets to one port.
 fn open_resolver(port: u16) -> Result<(std::net::UdpSocket, std::net::TcpListener, u16)> {
     let told = |e: std::io::Error| match e.kind() {
-        std::io::ErrorKind::AddrInUse => {
-            Error::setting("dns_port", port, "a port that nothing listens on, or 0 for any free port")
-        }
-        std::io::ErrorKind::PermissionDenied => {
-            Error::setting("dns_port", port, "1024 to 65535, or 0 for any free port: lower ones need root")
-        }
+        std::io::ErrorKind::AddrInUse => Error::taken("dns_port", port),
+        std::io::ErrorKind::PermissionDenied => Error::reserved("dns_port", port),
         _ => Error::system(format!("opening the resolver's port {port} on 127.0.0.1"), e),
     };
     let mut attempts = if port == 0 { 20 } else { 1 };

@@ -25,12 +25,8 @@ pub(crate) struct Purpose {
 /// A listener for all addresses of the loopback device and of no other; several can share a port.
 pub(crate) fn listen_on_loopback(purpose: Purpose, port: u16, shared: bool) -> Result<TcpListener> {
     let told = |e: Errno| match e {
-        Errno::EADDRINUSE => {
-            Error::setting(purpose.setting, port, "a port that nothing listens on, or 0 for any free port")
-        }
-        Errno::EACCES => {
-            Error::setting(purpose.setting, port, "1024 to 65535, or 0 for any free port: lower ones need root")
-        }
+        Errno::EADDRINUSE => Error::taken(purpose.setting, port),
+        Errno::EACCES => Error::reserved(purpose.setting, port),
         e => Error::system(format!("listening on the loopback device, TCP port {port}"), e),
     };
     let flags = SockFlag::SOCK_NONBLOCK | SockFlag::SOCK_CLOEXEC;

@@ -57,10 +57,19 @@ def print_report(report: dict[str, Any], console: Console | None = None) -> None
                 f"{worst['gap_s'] * 1e3:.2f} ms, allowed {worst['allowed_s'] * 1e3:.2f} ms"
             )
         row(f"rate violations by {name}", text, bad=rate["count"] > 0)
+    certificates = report["certificates"]
+    if certificates["handshakes"] or certificates["failed_handshakes"] or certificates["bad_hosts"]:
+        row(
+            "bad certificates accepted",
+            f"{certificates['count']:,} requests; {_counts(certificates['accepted'])}; {certificates['bad_hosts']:,} hosts "
+            f"have one, {certificates['failed_handshakes']:,} of "
+            f"{certificates['handshakes'] + certificates['failed_handshakes']:,} handshakes failed",
+            bad=certificates["count"] > 0,
+        )
     console.print(table)
     examples = [f"missed: {url}" for url in coverage["missed"][:5]]
     examples += [f"misdirected: {target}" for target in totals["misdirected"][:5]]
-    examples += robots["first"][:5]
+    examples += robots["first"][:5] + certificates["first"][:5]
     for example in examples:
         console.print(Text(f"  {example}"), soft_wrap=True)
 
