@@ -47,7 +47,7 @@ def check_resolver(text: str) -> None:
 def empty_rows(fields: list[str]) -> Rows:
     """No rows of the chosen columns: their schema."""
 
-def enter_private_namespaces(files: list[tuple[str, str]]) -> None:
+def enter_private_namespaces(files: list[tuple[str, str]], ipv6: bool) -> None:
     """Enter private mount and network namespaces; lay own files over the system's there."""
 
 @final
