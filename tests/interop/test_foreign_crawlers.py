@@ -1,4 +1,4 @@
-"""Unmodified foreign programs crawl the simulated Internet over HTTP, HTTPS and IPv6 in private namespaces, and are judged."""
+"""Foreign programs, unmodified, crawl the simulated Internet over HTTP, HTTPS and IPv6, and are judged."""
 
 from __future__ import annotations
 
@@ -17,10 +17,25 @@ pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="private namespaces ne
 HERE = Path(__file__).parent
 
 #: 40 % of the hosts on HTTPS, a third of these bad, half with IPv6, some with Crawl-delay.
-WORLD = ["--hosts", "60", "--pages", "6", "--seed", "4", "--https", "0.5", "--bad-certificates", "0.33", "--ipv6", "0.5"]
+WORLD = [
+    "--hosts",
+    "60",
+    "--pages",
+    "6",
+    "--seed",
+    "4",
+    "--https",
+    "0.5",
+    "--bad-certificates",
+    "0.33",
+    "--ipv6",
+    "0.5",
+]
 
 
-def judged(report: Path, *command: str, world: list[str] = WORLD) -> tuple[subprocess.CompletedProcess[str], dict[str, Any]]:
+def judged(
+    report: Path, *command: str, world: list[str] = WORLD
+) -> tuple[subprocess.CompletedProcess[str], dict[str, Any]]:
     """Run a program inside the simulated Internet; what it printed, and what the ledger says."""
     simnet = [sys.executable, "-m", "lycosa", "simnet", *world, "--report", str(report), "--"]
     # No variable shows the way to trusted roots: the namespace alone has to.
@@ -40,10 +55,11 @@ def test_programs_trust_the_authority_without_being_told(tmp_path: Path) -> None
         "  curl -sS --fail --max-time 10 -o one --http1.1 $url; curl -sS --fail --max-time 10 -o two --http2 $url;"
         "  cmp one two; wget -q --timeout 10 -O three $url; cmp one three;"
         f"  {sys.executable} -c '{python}' $url;"
-        "  echo | openssl s_client -brief -verify_return_error -connect ${url#https://}:443 2>/dev/null || true;"
+        "  host=$(echo $url | cut -d/ -f3);"
+        "  openssl s_client -brief -verify_return_error -connect $host:443 </dev/null;"
         "done; echo tested $n"
     )
-    done, report = judged(tmp_path / "report.json", "sh", "-c", script.replace("${url#https://}", "$(echo $url | cut -d/ -f3)"))
+    done, report = judged(tmp_path / "report.json", "sh", "-c", script)
     assert done.returncode == 0, done.stdout + done.stderr
     tested = int(done.stdout.split("tested ")[1].split()[0])
     assert tested >= 3
@@ -54,7 +70,9 @@ def test_programs_trust_the_authority_without_being_told(tmp_path: Path) -> None
 def test_the_roots_of_the_system_are_left_alone(tmp_path: Path) -> None:
     folder = Path("/etc/ssl/certs")
     before = sorted(folder.iterdir()), (folder / "ca-certificates.crt").read_bytes()
-    done, _ = judged(tmp_path / "report.json", "sh", "-c", "ls /etc/ssl/certs | wc -l; openssl x509 -in {ca} -noout -subject_hash")
+    done, _ = judged(
+        tmp_path / "report.json", "sh", "-c", "ls /etc/ssl/certs | wc -l; openssl x509 -in {ca} -noout -subject_hash"
+    )
     count, own = done.stdout.split()[:2]
     assert int(count) == len(before[0]) + 1
     assert not (folder / f"{own}.0").exists()
@@ -65,8 +83,9 @@ def test_the_roots_of_the_system_are_left_alone(tmp_path: Path) -> None:
 def test_addresses_of_both_kinds_are_served(tmp_path: Path, program: str) -> None:
     script = (
         "for url in $(cat {seeds}); do name=$(echo $url | cut -d/ -f3);"
-        f"  a=$({program} +short $name AAAA); b=$({program} +tcp +short $name AAAA); [ \"$a\" = \"$b\" ] || echo differ;"
-        "   [ -z \"$a\" ] || { echo $name $a $(curl -6 -sS --max-time 10 -o /dev/null -w '%{http_code} %{remote_ip}' $url);"
+        f'  a=$({program} +short $name AAAA); b=$({program} +tcp +short $name AAAA); [ "$a" = "$b" ] || echo differ;'
+        '   [ -z "$a" ] || { echo $name $a'
+        "     $(curl -6 -sS --max-time 10 -o /dev/null -w '%{http_code} %{remote_ip}' $url);"
         "     curl -4 -sS --max-time 10 -o /dev/null $url; };"
         "done"
     )
@@ -84,15 +103,19 @@ def test_addresses_of_both_kinds_are_served(tmp_path: Path, program: str) -> Non
 
 def test_wget_crawls_and_refuses_bad_certificates(tmp_path: Path) -> None:
     arguments = ["-q", "-r", "-l", "4", "-H", "--timeout", "10", "--tries", "1", "-i", "{seeds}"]
-    done, report = judged(tmp_path / "report.json", "wget", *arguments)
+    # GnuTLS reads all roots again for each connection: a world of 30 hosts takes it 10 seconds.
+    world = ["--hosts", "30", "--pages", "4", *WORLD[4:]]
+    done, report = judged(tmp_path / "report.json", "wget", *arguments, world=world)
     assert done.returncode in (0, 5, 8), done.stderr  # 5: certificates, 8: statuses
     assert report["coverage"]["ratio"] > 0.8
-    assert report["totals"]["by_status"]["200"] > 100
-    # Its known habit: robots.txt is obeyed, Crawl-delay and every interval are not.
-    assert report["robots"]["count"] == 0
-    assert report["rates"]["host"]["count"] > 50
+    assert report["totals"]["by_status"]["200"] > 50
+    # Its known habits: the very first page is fetched before robots.txt; Crawl-delay and every interval are ignored.
+    assert report["robots"]["disallowed"] == 0
+    assert report["robots"]["before_robots"] <= 1
+    assert report["rates"]["host"]["count"] > 20
+    # GnuTLS ends the handshake first and looks at the certificate then.
     assert report["certificates"]["count"] == 0
-    assert report["certificates"]["failed_handshakes"] > 0
+    assert report["certificates"]["silent_handshakes"] > 0
 
 
 def test_scrapy_crawls_and_accepts_bad_certificates(tmp_path: Path) -> None:
@@ -117,5 +140,7 @@ def test_colly_crawls_and_ignores_crawl_delay(tmp_path: Path) -> None:
     assert "x509" in done.stdout
     assert report["coverage"]["ratio"] == 1.0
     assert report["robots"]["disallowed"] == 0
-    assert report["certificates"]["count"] == 0
     assert report["rates"]["host"]["count"] > 100
+    # It refuses bad certificates, and knocks at the same doors for each link again.
+    assert report["certificates"]["count"] == 0
+    assert report["certificates"]["failed_handshakes"] > 10 * report["certificates"]["bad_hosts"]

@@ -88,7 +88,9 @@ def test_hosts_without_https_have_no_certificate(net: SimulatedInternet) -> None
 
 def test_a_host_on_https_redirects_whoever_comes_without(net: SimulatedInternet) -> None:
     for name in good_hosts(net)[:5]:
-        told = curl(net, name, "-o", os.devnull, "-w", "%{http_code} %{redirect_url}", f"http://{name}:{net.http_port}/a?b")
+        told = curl(
+            net, name, "-o", os.devnull, "-w", "%{http_code} %{redirect_url}", f"http://{name}:{net.http_port}/a?b"
+        )
         assert told.decode() == f"301 https://{name}:{net.https_port}/a?b"
 
 
@@ -137,7 +139,12 @@ def test_a_http_2_client_gets_many_pages_on_one_connection(net: SimulatedInterne
         client.initiate_connection()
         paths = ["/", "/about", "/robots.txt", "/no-such-page"] * 10
         for number, path in enumerate(paths):
-            fields = [(":method", "GET"), (":scheme", "https"), (":authority", f"{name}:{net.https_port}"), (":path", path)]
+            fields = [
+                (":method", "GET"),
+                (":scheme", "https"),
+                (":authority", f"{name}:{net.https_port}"),
+                (":path", path),
+            ]
             client.send_headers(2 * number + 1, fields, end_stream=True)
         ended = 0
         while ended < len(paths):

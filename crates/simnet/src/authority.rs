@@ -76,8 +76,10 @@ impl Authority {
             Signatory { issuer: Issuer::new(issuer_params, issuer_key), certificate: signed.der().clone() };
         let stranger_params = authority("An authority that nobody knows", &stranger_key, None);
         let signed = stranger_params.self_signed(&stranger_key).map_err(told)?;
-        let stranger =
-            Signatory { issuer: Issuer::new(stranger_params, stranger_key), certificate: signed.der().clone() };
+        let stranger = Signatory {
+            issuer: Issuer::new(stranger_params, stranger_key),
+            certificate: signed.der().clone(),
+        };
         let host_signer = host_key.signer()?;
         Ok(Self { root, issuer, stranger, host_key, host_signer })
     }

@@ -80,12 +80,7 @@ pub(crate) fn answer(world: &World, message: &[u8], out: &mut Vec<u8>) -> Option
     let addresses = addresses(world, host, query.qtype);
     let answers = addresses.iter().flatten().count() as u16;
     let negative = answers == 0 && matches!(code, rcode::NO_ERROR | rcode::NAME_ERROR);
-    write_header(
-        header,
-        code,
-        [1, answers, u16::from(negative), u16::from(query.edns.is_some())],
-        out,
-    );
+    write_header(header, code, [1, answers, u16::from(negative), u16::from(query.edns.is_some())], out);
     out.extend_from_slice(&message[HEADER..query.end]);
     for &address in addresses.iter().flatten() {
         write_address(address, world.ttl(host), out);

@@ -42,8 +42,7 @@ impl Error {
     /// A port that is not for everybody.
     pub(crate) fn reserved(name: &'static str, port: u16) -> Self {
         let option = name.replace('_', "-");
-        let allowed =
-            format!("1024 to 65535, because lower ones need root; --{option} 0 takes any free one");
+        let allowed = format!("1024 to 65535, because lower ones need root; --{option} 0 takes any free one");
         Self::setting(name, port, allowed)
     }
 

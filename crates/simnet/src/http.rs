@@ -85,8 +85,7 @@ impl Answer {
     ) -> Option<usize> {
         let &Self { status, kind, host, page, body, .. } = self;
         let address = compact(door.address)?;
-        let request =
-            Request { time, host, page, address, connection, body, status, kind, complete: false };
+        let request = Request { time, host, page, address, connection, body, status, kind, complete: false };
         Some(site.ledger.request(shard, request))
     }
 

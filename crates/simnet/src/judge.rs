@@ -156,7 +156,9 @@ impl Judge<'_> {
     fn repeats(&self, requests: &[Request]) -> Repeats {
         let mut urls: HashMap<(u32, u32, Kind), (u64, bool)> = HashMap::new();
         let mut repeats = Repeats::default();
-        for request in requests.iter().filter(|r| matches!(r.kind, Kind::Page | Kind::Unknown | Kind::Upgrade)) {
+        for request in
+            requests.iter().filter(|r| matches!(r.kind, Kind::Page | Kind::Unknown | Kind::Upgrade))
+        {
             let (count, answered) = urls.entry((request.host, request.page, request.kind)).or_default();
             *count += 1;
             if *count > 1 {
@@ -332,7 +334,9 @@ fn type_name(qtype: u16) -> &'static str {
 fn answer_name(world: &World, question: &Question) -> &'static str {
     match question.rcode {
         0 if question.host != NONE && matches!(question.qtype, 1 | 255) => "address",
-        0 if question.host != NONE && question.qtype == 28 && world.address6(question.host).is_some() => "address",
+        0 if question.host != NONE && question.qtype == 28 && world.address6(question.host).is_some() => {
+            "address"
+        }
         0 => "nodata",
         3 => "nxdomain",
         u8::MAX => "silence",

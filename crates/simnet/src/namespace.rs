@@ -31,7 +31,9 @@ pub fn enter_private_namespaces(files: &[(&Path, &Path)], ipv6: bool) -> Result<
         mount(Some(*own), &target, nothing, MsFlags::MS_BIND, nothing)
             .map_err(|e| Error::system(format!("mounting {} over {}", own.display(), target.display()), e))?;
     }
-    bring_loopback_up().map_err(|e| Error::system("bringing the loopback device up (needs CAP_NET_ADMIN; --no-namespace does without)", e))?;
+    bring_loopback_up().map_err(|e| {
+        Error::system("bringing the loopback device up (needs CAP_NET_ADMIN; --no-namespace does without)", e)
+    })?;
     if ipv6 {
         route_network6().map_err(|e| Error::system("routing fd00::/64 (--ipv6 0 does without IPv6)", e))?;
     }

@@ -9,15 +9,15 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream, UdpSocket};
 use tokio::sync::watch;
 
-use crate::dns;
 use crate::authority::Authority;
+use crate::dns;
 use crate::error::{Error, Result};
 use crate::http::{self, Site};
 use crate::judge::judge;
 use crate::ledger::{Ledger, NONE, Question, Records};
 use crate::params::Params;
-use crate::report::Report;
 use crate::ports::Ports;
+use crate::report::Report;
 use crate::secure::{NETWORK6, compact};
 use crate::socket::{Purpose, listen_on_loopback};
 use crate::tls::{self, Tls};

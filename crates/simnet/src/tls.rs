@@ -66,10 +66,7 @@ impl Tls {
 
     /// How handshakes went so far.
     pub(crate) fn handshakes(&self) -> Handshakes {
-        Handshakes {
-            good: self.good.load(Ordering::Relaxed),
-            failed: self.failed.load(Ordering::Relaxed),
-        }
+        Handshakes { good: self.good.load(Ordering::Relaxed), failed: self.failed.load(Ordering::Relaxed) }
     }
 
     /// Shakes hands for the host that the client names, if it is here and on HTTPS.

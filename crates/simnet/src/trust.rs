@@ -21,6 +21,8 @@ pub struct Certificates {
     pub handshakes: u64,
     /// TLS handshakes that did not: as a rule because the client refused the certificate.
     pub failed_handshakes: u64,
+    /// TLS handshakes that succeeded, but no request followed: some clients look at the certificate afterwards.
+    pub silent_handshakes: u64,
     /// Requests that were sent to a host in spite of its bad certificate.
     pub count: u64,
     /// The hosts of these requests by what is wrong with them: expired, not_yet_valid, wrong_name, self_signed, unknown_authority,
@@ -38,15 +40,17 @@ pub(crate) fn judge(world: &World, ports: &Ports, records: &Records) -> Certific
         failed_handshakes: records.handshakes.failed,
         ..Certificates::default()
     };
-    let mut hosts = HashSet::new();
+    let (mut hosts, mut connections) = (HashSet::new(), HashSet::new());
     for request in &records.requests {
         // A request without TLS saw no certificate.
         if request.host == NONE || request.kind == Kind::Upgrade {
             continue;
         }
-        let Some(certificate) = world.certificate(request.host).filter(|&c| c != Certificate::Good) else {
+        let Some(certificate) = world.certificate(request.host) else { continue };
+        connections.insert(request.connection);
+        if certificate == Certificate::Good {
             continue;
-        };
+        }
         found.count += 1;
         if hosts.insert(request.host) {
             *found.accepted.entry(certificate.name()).or_default() += 1;
@@ -56,5 +60,6 @@ pub(crate) fn judge(world: &World, ports: &Ports, records: &Records) -> Certific
             }
         }
     }
+    found.silent_handshakes = found.handshakes.saturating_sub(connections.len() as u64);
     found
 }

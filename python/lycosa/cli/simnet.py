@@ -142,7 +142,12 @@ def _run(args: argparse.Namespace) -> int:
         with net:
             job, seeds = net.job_file(), net.seed_file()
             if command:
-                places = {"{job}": str(job), "{seeds}": str(seeds), "{resolver}": net.resolver, "{ca}": str(net.ca_file)}
+                places = {
+                    "{job}": str(job),
+                    "{seeds}": str(seeds),
+                    "{resolver}": net.resolver,
+                    "{ca}": str(net.ca_file),
+                }
                 status = _run_command([_fill(argument, places) for argument in command], private)
             else:
                 with _stop_signals() as stopped:
@@ -165,7 +170,10 @@ def _run(args: argparse.Namespace) -> int:
 
 
 def _run_command(command: list[str], private: bool) -> int:
-    """Run a command to its end, in private namespaces with their trusted roots. Ctrl-C reaches it by its process group; SIGTERM is passed on."""
+    """Run a command to its end, in private namespaces with their trusted roots.
+
+    Ctrl-C reaches it by its process group; SIGTERM is passed on.
+    """
     with contextlib.ExitStack() as stack:
         # Python handlers, unlike SIG_IGN, are not inherited by the command.
         process: subprocess.Popen[bytes] | None = None
@@ -203,7 +211,7 @@ def _handled(number: signal.Signals, handler: Any) -> Iterator[None]:
 
 
 def _enter_namespaces(folder: Path, net: SimulatedInternet) -> None:
-    """Move this process where ports are free, names are resolved by the simulated Internet alone, and its authority is trusted."""
+    """Move this process where ports are free, and names and certificates are the simulated Internet's."""
     resolver = folder / "resolv.conf"
     resolver.write_text("nameserver 127.0.0.1\n", encoding="ascii")
     # Other sources of names, such as systemd's, would answer from the real network.

@@ -36,8 +36,8 @@ class SimulatedInternet:
     seed: 0 to 2**64 - 1; default 1.
     profile: how the network behaves; only ``"lan"`` (no delays, no faults) so far.
     speed: every delay is divided by it, above 0 to 1,000,000; default 1.
-    http_port, https_port, dns_port: 0 (default) picks a free port. DNS listens on 127.0.0.1, the others on each host's
-        address.
+    http_port, https_port, dns_port: 0 (default) picks a free port. DNS listens on 127.0.0.1, the others on
+        each host's address.
     https: share of hosts whose URLs are ``https``, 0 to 1; default 0. Their authority is :attr:`ca_file`.
     bad_certificates: share of those hosts with a certificate that is bad in one of six ways, 0 to 0.75; default 0.
     ipv6_share: share of hosts with an IPv6 address too, 0 to 1; default 0. Above 0 only in private namespaces.

@@ -61,9 +61,9 @@ def print_report(report: dict[str, Any], console: Console | None = None) -> None
     if certificates["handshakes"] or certificates["failed_handshakes"] or certificates["bad_hosts"]:
         row(
             "bad certificates accepted",
-            f"{certificates['count']:,} requests; {_counts(certificates['accepted'])}; {certificates['bad_hosts']:,} hosts "
-            f"have one, {certificates['failed_handshakes']:,} of "
-            f"{certificates['handshakes'] + certificates['failed_handshakes']:,} handshakes failed",
+            f"{certificates['count']:,} requests; {_counts(certificates['accepted'])}; "
+            f"{certificates['bad_hosts']:,} hosts have one; {certificates['handshakes']:,} handshakes succeeded, "
+            f"{certificates['failed_handshakes']:,} failed, {certificates['silent_handshakes']:,} without a request",
             bad=certificates["count"] > 0,
         )
     console.print(table)

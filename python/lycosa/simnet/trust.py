@@ -1,4 +1,4 @@
-"""Trusted roots for programs in private namespaces: the system's own and the simulated authority, where programs look for them."""
+"""Trusted roots in private namespaces: the system's and the simulated authority, where programs look for them."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ BUNDLES = [
 #: OpenSSL's hash of the authority's subject, which is the same for every seed (`openssl x509 -subject_hash`).
 SUBJECT_HASH = "4b90a518"
 
-#: Variables of programs that do not read the system's roots: Python's requests, Node.js; and OpenSSL where there are none.
+#: Variables of programs that do not read the system's roots: requests, Node.js; and OpenSSL where there are none.
 VARIABLES = ["SSL_CERT_FILE", "REQUESTS_CA_BUNDLE", "NODE_EXTRA_CA_CERTS"]
 
 
 def trusted_roots(folder: Path, authority: str) -> list[tuple[str, str]]:
-    """Write files that trust the authority (PEM) beside the system's roots; pairs of own and system path, to be mounted."""
+    """Write the system's roots and the authority (PEM) as files; pairs of own and system path, to be mounted."""
     pairs = []
     for number, bundle in enumerate(BUNDLES):
         # Files in the folder of roots come with it.
