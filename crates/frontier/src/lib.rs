@@ -14,18 +14,20 @@ mod outcome;
 mod queue;
 mod robots;
 mod schedule;
+mod seen;
 mod settings;
 mod state;
 
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 
-use hashbrown::{HashMap, HashSet};
-use lycosa_url::{CrawlUrl, Digest, Failure, Micros, Page, Resolved, Step};
+use hashbrown::HashMap;
+use lycosa_url::{CrawlUrl, Failure, Micros, Page, Resolved, Step};
 
 use queue::{Name, Queue, Waiting};
 pub use robots::{MAX_ROBOTS_BYTES, Rules};
 use schedule::{AddressId, QueueId, Schedule};
+pub use seen::{KeyWidth, Seen};
 use settings::Territory;
 pub use settings::{Scope, Settings};
 pub use state::{State, Tally};
@@ -82,7 +84,7 @@ struct Lease {
 pub struct Frontier<R> {
     settings: Settings,
     resolver: R,
-    seen: HashSet<Digest>,
+    seen: Seen,
     territory: Territory,
     queues: Vec<Queue>,
     by_host: HashMap<Box<str>, QueueId>,
@@ -106,7 +108,7 @@ impl<R: Resolve> Frontier<R> {
             schedule: Schedule::new(settings.address_concurrency.max(1)),
             settings,
             resolver,
-            seen: HashSet::new(),
+            seen: Seen::default(),
             territory: Territory::default(),
             queues: Vec::new(),
             by_host: HashMap::new(),
@@ -160,7 +162,7 @@ impl<R: Resolve> Frontier<R> {
         if !self.admissible(url, depth, nofollow) {
             return false;
         }
-        self.seen.insert(*url.digest());
+        self.seen.insert(url.digest());
         self.counts.tally.shift(State::Unknown, State::Waiting, 1);
         let queue = self.queue_of(url.host());
         let waiting = Waiting { url: url.clone(), depth, attempt: 0, chain, owner: None };

@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 
+use lycosa_url::header_text;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
 
@@ -19,14 +20,6 @@ impl Page {
     /// The reason why there is none.
     fn failure(&self) -> Option<&lycosa_url::Failure> {
         self.0.response.result.as_ref().err()
-    }
-}
-
-/// A header's value as text; bytes that are no UTF-8 are read as Latin-1.
-fn header_text(value: &[u8]) -> Cow<'_, str> {
-    match std::str::from_utf8(value) {
-        Ok(text) => text.into(),
-        Err(_) => value.iter().map(|&byte| char::from(byte)).collect::<String>().into(),
     }
 }
 

@@ -1,12 +1,16 @@
 //! Rows as Arrow columns: what Parquet, DuckDB, Polars and pandas read without copying.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use arrow_array::builder::{
-    BinaryBuilder, BooleanBuilder, ListBuilder, StringBuilder, StructBuilder, UInt16Builder, UInt32Builder,
+    ArrayBuilder, BinaryBuilder, BooleanBuilder, ListBuilder, StringBuilder, StructBuilder, UInt16Builder,
+    UInt32Builder,
 };
 use arrow_array::{ArrayRef, RecordBatch, TimestampMicrosecondArray};
 use arrow_schema::{ArrowError, DataType, Field as Column, Fields, Schema, TimeUnit};
+
+use lycosa_url::header_text;
 
 use crate::entry::{Field, Row};
 
@@ -82,7 +86,7 @@ fn step_fields() -> Fields {
     vec![Column::new("url", DataType::Utf8, false), Column::new("status", DataType::UInt16, false)].into()
 }
 
-/// A header field: name and value; bytes that are no UTF-8 are read as Latin-1 (RFC 9110 section 5.5).
+/// A header field: name and value.
 fn header_fields() -> Fields {
     vec![Column::new("name", DataType::Utf8, false), Column::new("value", DataType::Utf8, false)].into()
 }
@@ -127,8 +131,16 @@ fn array(rows: &[Row], field: Field) -> ArrayRef {
         F::Status => statuses(rows),
         F::Address => addresses(rows),
         F::FetchedAt => times(rows),
-        F::Chain => chains(rows),
-        F::Headers => headers(rows),
+        F::Chain => {
+            let append = |statuses: &mut UInt16Builder, status: &u16| statuses.append_value(*status);
+            pairs(rows, step_fields(), |row| &row.outcome.chain, append)
+        }
+        F::Headers => {
+            let append = |values: &mut StringBuilder, value: &Cow<'static, [u8]>| {
+                values.append_value(header_text(value))
+            };
+            pairs(rows, header_fields(), |row| &row.outcome.headers, append)
+        }
         F::Links => links(rows),
         F::Body => bodies(rows),
     }
@@ -172,48 +184,29 @@ fn links(rows: &[Row]) -> ArrayRef {
     Arc::new(builder.finish())
 }
 
-/// Redirects as lists of structs.
-fn chains(rows: &[Row]) -> ArrayRef {
-    let mut builder = ListBuilder::new(StructBuilder::from_fields(step_fields(), 0));
+/// A text and what belongs to it.
+type Pair<T> = (Cow<'static, str>, T);
+
+/// Pairs as lists of structs: a text, and what `append` makes of the right side.
+fn pairs<'a, T: 'a, B: ArrayBuilder>(
+    rows: &'a [Row],
+    fields: Fields,
+    pairs: fn(&'a Row) -> &'a [Pair<T>],
+    append: fn(&mut B, &'a T),
+) -> ArrayRef {
+    let mut builder = ListBuilder::new(StructBuilder::from_fields(fields, 0));
     for row in rows {
-        for (url, status) in &row.outcome.chain {
-            let step = builder.values();
-            if let Some(urls) = step.field_builder::<StringBuilder>(0) {
-                urls.append_value(url);
+        for (left, right) in pairs(row) {
+            let entry = builder.values();
+            if let Some(texts) = entry.field_builder::<StringBuilder>(0) {
+                texts.append_value(left);
             }
-            if let Some(statuses) = step.field_builder::<UInt16Builder>(1) {
-                statuses.append_value(*status);
+            if let Some(values) = entry.field_builder::<B>(1) {
+                append(values, right);
             }
-            step.append(true);
+            entry.append(true);
         }
         builder.append(true);
     }
     Arc::new(builder.finish())
-}
-
-/// Header fields as lists of structs.
-fn headers(rows: &[Row]) -> ArrayRef {
-    let mut builder = ListBuilder::new(StructBuilder::from_fields(header_fields(), 0));
-    for row in rows {
-        for (name, value) in &row.outcome.headers {
-            let header = builder.values();
-            if let Some(names) = header.field_builder::<StringBuilder>(0) {
-                names.append_value(name);
-            }
-            if let Some(values) = header.field_builder::<StringBuilder>(1) {
-                values.append_value(header_text(value));
-            }
-            header.append(true);
-        }
-        builder.append(true);
-    }
-    Arc::new(builder.finish())
-}
-
-/// A header's value as text.
-pub(crate) fn header_text(value: &[u8]) -> std::borrow::Cow<'_, str> {
-    match std::str::from_utf8(value) {
-        Ok(text) => text.into(),
-        Err(_) => value.iter().map(|&byte| char::from(byte)).collect::<String>().into(),
-    }
 }

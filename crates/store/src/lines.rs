@@ -3,9 +3,9 @@
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use chrono::{DateTime, SecondsFormat};
+use lycosa_url::header_text;
 use serde::ser::{Serialize, SerializeMap, Serializer};
 
-use crate::columns::header_text;
 use crate::entry::{Decoders, Field, Row};
 
 /// Appends one line for each row.

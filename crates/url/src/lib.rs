@@ -16,4 +16,6 @@ pub use canonical::{BadUrl, Base, CrawlUrl, Digest, MAX_URL_BYTES};
 pub use clock::{Clock, Micros};
 pub use domain::registered_domain;
 pub use failure::{Failure, FailureKind};
-pub use records::{Headers, Link, Page, Purpose, Received, Request, Resolved, Response, Step, Times};
+pub use records::{
+    Headers, Link, Page, Purpose, Received, Request, Resolved, Response, Step, Times, header_text,
+};

@@ -3,6 +3,7 @@
 //! frontier → [`Request`] → fetch → [`Response`] → parse → [`Page`] → log and frontier.
 //! What the frontier settles without a fetch (refusals, names that fail) is a [`Page`] too, with a failure.
 
+use std::borrow::Cow;
 use std::net::IpAddr;
 
 use bytes::Bytes;
@@ -74,6 +75,14 @@ impl Headers {
     /// All values of a field that are text.
     pub fn get_all<'a, 'n>(&'a self, name: &'n str) -> impl Iterator<Item = &'a str> + use<'a, 'n> {
         self.0.iter().filter(move |(n, _)| &**n == name).filter_map(|(_, v)| std::str::from_utf8(v).ok())
+    }
+}
+
+/// A header's value as text; bytes that are no UTF-8 are read as Latin-1 (RFC 9110 section 5.5).
+pub fn header_text(value: &[u8]) -> Cow<'_, str> {
+    match std::str::from_utf8(value) {
+        Ok(text) => text.into(),
+        Err(_) => value.iter().map(|&byte| char::from(byte)).collect::<String>().into(),
     }
 }
 

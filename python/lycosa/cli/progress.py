@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Self
 from rich.console import Console
 from rich.live import Live
 from rich.table import Table
+from rich.text import Text
 
 if TYPE_CHECKING:
     from lycosa.session import Crawl
@@ -49,7 +50,9 @@ class Progress:
         if self._console.is_terminal:
             with Live(console=self._console, refresh_per_second=4, transient=True) as live:
                 while not self._end.wait(LIVE):
-                    live.update(self._table(self._crawl.report()))
+                    report = self._crawl.report()
+                    if report:
+                        live.update(Text(self._line(report)))
         else:
             while not self._end.wait(PLAIN):
                 report = self._crawl.report()
@@ -66,34 +69,19 @@ class Progress:
         return (pages - before) / max(now - start, 1e-3)
 
     def _line(self, report: dict[str, Any]) -> str:
-        """One line for logs."""
+        """The crawl in one line."""
         frontier = report["frontier"]
-        failures = sum(report["failures"].values())
         return (
-            f"{report['seconds']:.0f} s: {report['pages']} pages, {self._rate(report):.0f}/s, "
-            f"{frontier['waiting']} waiting, {report['in_flight']} in flight, {frontier['hosts']} hosts, "
-            f"{frontier['unresolved']} names open, {failures} failed, {frontier['refused']} refused"
+            f"{report['seconds']:.0f} s: {report['pages']:,} pages, {self._rate(report):,.0f}/s, "
+            f"{frontier['waiting']:,} waiting, {report['in_flight']} in flight, {frontier['hosts']:,} hosts, "
+            f"{frontier['unresolved']:,} names open, {report['bytes'] / 1e6:,.0f} MB{_failures(report)}"
         )
 
-    def _table(self, report: dict[str, Any]) -> Table:
-        """The live view."""
-        table = Table.grid(padding=(0, 2))
-        if not report:
-            return table
-        frontier = report["frontier"]
-        table.add_row(
-            f"[bold]{report['pages']:,}[/] pages",
-            f"[bold]{self._rate(report):,.0f}[/]/s",
-            f"{frontier['waiting']:,} waiting",
-            f"{report['in_flight']:,} in flight",
-            f"{frontier['hosts']:,} hosts",
-            f"{frontier['unresolved']:,} names open",
-            f"{report['bytes'] / 1e6:,.0f} MB",
-        )
-        worst = sorted(report["failures"].items(), key=lambda item: -item[1])[:4]
-        if worst:
-            table.add_row(*(f"[yellow]{count:,} {kind}[/]" for kind, count in worst))
-        return table
+
+def _failures(report: dict[str, Any]) -> str:
+    """The most frequent failures by kind, as the end of a line."""
+    worst = sorted(report["failures"].items(), key=lambda item: -item[1])[:4]
+    return "".join(f", {count:,} {kind}" for kind, count in worst)
 
 
 def print_summary(report: dict[str, Any]) -> None:
