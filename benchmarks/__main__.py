@@ -18,8 +18,8 @@ from benchmarks.report import BenchmarkError, Report, merged, show
 BENCHMARKS = {
     "crawl": "a static site: CPU a page of Lycosa, Scrapy and a hand-written loop; simnet's ceiling",
     "memory": "100,000 simulated pages: the crawler's peak resident memory",
+    "simnet": "the simulated Internet: rates a core, memory, start, distributions beside the model's",
 }
-QUICK_ALL = ("crawl",)  # what `all --quick` runs: benchmarks whose quick form judges a claim
 
 
 def main() -> int:
@@ -33,28 +33,35 @@ def main() -> int:
         if args.name is None:
             _list()
             return 0
-        report = _run(args.name, Options(quick=args.quick, peers_only=args.peers_only))
+        reports, failed = _run(args.name, Options(args.quick, args.peers_only, args.plot))
     except BenchmarkError as error:
         print(f"benchmarks: {error}", file=sys.stderr)
         return 2
     except KeyboardInterrupt:
         return 130
     if args.write:
-        results.write([report.object()])
+        results.write([report.object() for report in reports])
+    report = reports[0] if len(reports) == 1 else merged(reports, quick=args.quick)
     if args.json:
         print(json.dumps(report.object(), indent=2, ensure_ascii=False))
     else:
         show(report, Console(width=None if sys.stdout.isatty() else 150))
-    return 0 if report.met else 1
+    for name, error in failed.items():
+        print(f"benchmarks: {name}: {error}", file=sys.stderr)
+    return 2 if failed else 0 if report.met else 1
 
 
-def _run(name: str, options: Options) -> Report:
-    """Run one benchmark, or all into one report."""
-    if name != "all":
-        report: Report = importlib.import_module(f"benchmarks.{name}").run(options)
-        return report
-    names = QUICK_ALL if options.quick else tuple(BENCHMARKS)
-    return merged([_run(each, options) for each in names], quick=options.quick)
+def _run(name: str, options: Options) -> tuple[list[Report], dict[str, BenchmarkError]]:
+    """Run one benchmark, or all; one that cannot run does not keep the others from it."""
+    reports, failed = [], {}
+    for each in BENCHMARKS if name == "all" else [name]:
+        try:
+            reports.append(importlib.import_module(f"benchmarks.{each}").run(options))
+        except BenchmarkError as error:
+            failed[each] = error
+    if not reports:
+        raise BenchmarkError("; ".join(f"{each}: {error}" for each, error in failed.items()))
+    return reports, failed
 
 
 def _list() -> None:
@@ -73,6 +80,7 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--quick", action="store_true", help="fewer rounds, at most 60 s")
     parser.add_argument("--json", action="store_true", help="print one JSON object")
     parser.add_argument("--write", action="store_true", help="write benchmarks/RESULTS.md too")
+    parser.add_argument("--plot", type=Path, metavar="FILE", help="simnet: draw the distributions, .png or .svg")
     parser.add_argument("--peers-only", action="store_true", help="without Lycosa, so without claims")
     args = parser.parse_args()
     if bool(args.files) != (args.name == "results"):

@@ -25,6 +25,7 @@ class Options:
 
     quick: bool = False
     peers_only: bool = False
+    plot: Path | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -220,6 +220,9 @@ class Log:
     """The writer of a crawl's log; see ``lycosa.stages.Log``."""
 
     def __new__(cls, directory: str | PathLike[str], segment_bytes: int) -> Log: ...
+    def replay(self, frontier: Frontier) -> int:
+        """Restore an empty frontier from what was recorded; give the number of records."""
+
     def append_seeds(self, seeds: list[str]) -> None: ...
     def append(self, pages: Pages) -> None: ...
     def sync(self) -> None: ...
@@ -249,6 +252,26 @@ class Rows:
         """The rows for any Arrow library (Arrow PyCapsule interface)."""
 
 @final
+class Ledger:
+    """A ledger file; see ``lycosa.simnet.Ledger``."""
+
+    def __new__(cls, path: str | PathLike[str]) -> Ledger: ...
+    def header(self) -> str: ...
+    def damage(self) -> tuple[str, str] | None: ...
+    def report(self, since: float | None = None, until: float | None = None) -> str: ...
+    def query(
+        self,
+        *,
+        host: str | None = None,
+        address: str | None = None,
+        violations: bool = False,
+        since: float | None = None,
+        until: float | None = None,
+        limit: int | None = None,
+    ) -> str: ...
+    def series(self, since: float | None = None, until: float | None = None) -> str: ...
+
+@final
 class Simnet:
     """A simulated Internet; see ``lycosa.simnet.SimulatedInternet``."""
 
@@ -265,15 +288,18 @@ class Simnet:
         dns_port: int = 0,
         https: float = 0.0,
         bad_certificates: float = 0.0,
-        ipv6_share: float = 0.0,
         host_interval: float = 1.0,
         address_interval: float = 0.25,
         threads: int = 1,
         agent: str = ...,
+        ipv6: bool = False,
+        ipv6_share: float = 0.0,
+        ledger: str | PathLike[str] | None = None,
     ) -> Simnet: ...
     def start(self) -> None: ...
     def stop(self) -> None: ...
     def report(self) -> str: ...
+    def model(self) -> str: ...
     @property
     def http_port(self) -> int: ...
     @property

@@ -20,17 +20,12 @@ SINKS: dict[str, type[JsonLinesSink] | type[ParquetSink]] = {
 
 
 def assemble(job: Job, log_directory: Path) -> tuple[Stages, _core.Names]:
-    """The embedded stages of a job, and the DNS client that its frontier asks."""
+    """The embedded stages of a job, going on from its log, and the DNS client that its frontier asks."""
+    log = _core.Log(log_directory, job.store.segment_bytes)
     names = _core.Names(job)
-    return (
-        Stages(
-            frontier=_core.Frontier(job, names),
-            fetch=_core.Fetcher(job),
-            parse=_core.Parser(job),
-            log=_core.Log(log_directory, job.store.segment_bytes),
-        ),
-        names,
-    )
+    frontier = _core.Frontier(job, names)
+    log.replay(frontier)
+    return Stages(frontier=frontier, fetch=_core.Fetcher(job), parse=_core.Parser(job), log=log), names
 
 
 def check_output(output: Path) -> type[JsonLinesSink] | type[ParquetSink]:

@@ -31,9 +31,10 @@ def crawl(
 
     seeds: absolute URLs; they take the place of those in the job file.
     job: a job file (TOML).
-    directory: where the log is kept; default a temporary directory that goes when the crawl ends.
+    directory: where the log is kept; one that has a log already is gone on with. Default: a temporary directory that
+        goes when the crawl ends.
     output: files to write, ``.parquet`` or ``.jsonl``.
-    fresh: replace a log and outputs that exist already.
+    fresh: start over; replace a log and outputs that exist already.
     settings: keys of the job, laid over the job file: ``max_pages=100``, ``politeness={"host_interval": 2}``.
 
     Raises SettingError for a bad setting or seed, before anything is written.
@@ -175,6 +176,11 @@ class _Live:
         }
 
 
+def has_log(directory: Path | None) -> bool:
+    """Whether a directory holds the log of an earlier crawl."""
+    return directory is not None and any((directory / "log").glob("*.log"))
+
+
 def _check_places(directory: Path | None, outputs: list[Path], fresh: bool) -> None:
     """Refuse places that cannot be written, or that hold something already, before anything is written."""
     from lycosa.assemble import check_output
@@ -182,14 +188,11 @@ def _check_places(directory: Path | None, outputs: list[Path], fresh: bool) -> N
     if directory is not None:
         if directory.exists() and not directory.is_dir():
             raise SettingError("directory", directory, "a directory")
-        if not fresh and any((directory / "log").glob("*.log")):
-            raise SettingError(
-                "directory", directory, "one without the log of an earlier crawl, or fresh to replace it"
-            )
         _check_writable("directory", directory)
     for output in outputs:
         check_output(output)
-        if output.exists() and not fresh:
+        # A crawl that goes on writes its outputs again, from the log's beginning.
+        if output.exists() and not fresh and not has_log(directory):
             raise SettingError("output", output, "a file that does not exist yet, or fresh to replace it")
         if not output.parent.is_dir() and output.parent != directory:
             raise SettingError("output", output, "a file in a directory that exists")

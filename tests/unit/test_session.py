@@ -86,8 +86,21 @@ def test_places_are_refused_before_anything_is_written(job: str, tmp_path: Path)
         lycosa.crawl(job=job, directory=existing)
 
 
-def test_a_log_is_replaced_only_when_asked(job: str, tmp_path: Path) -> None:
-    list(lycosa.crawl(job=job, directory=tmp_path, max_pages=1))
-    with pytest.raises(lycosa.SettingError, match="earlier crawl"):
-        lycosa.crawl(job=job, directory=tmp_path)
-    list(lycosa.crawl(job=job, directory=tmp_path, max_pages=1, fresh=True))
+def test_a_crawl_goes_on_where_it_was_left(job: str, tmp_path: Path) -> None:
+    output = tmp_path / "pages.jsonl"
+    first = lycosa.crawl(job=job, directory=tmp_path, output=output, max_pages=5)
+    urls = {page.url for page in first}
+    second = lycosa.crawl(job=job, directory=tmp_path, output=output)
+    more = {page.url for page in second}
+    assert not urls & more
+    rows = [json.loads(line) for line in output.read_text().splitlines()]
+    assert {row["url"] for row in rows if row["redirect"] is None} == urls | more
+    assert len({row["url"] for row in rows}) == len(rows)
+    assert second.report()["pages"] > 5
+    assert list(lycosa.crawl(job=job, directory=tmp_path, output=output)) == [], "nothing is left to do"
+
+
+def test_a_crawl_starts_over_only_when_asked(job: str, tmp_path: Path) -> None:
+    before = {page.url for page in lycosa.crawl(job=job, directory=tmp_path, max_pages=3)}
+    again = {page.url for page in lycosa.crawl(job=job, directory=tmp_path, max_pages=3, fresh=True)}
+    assert before & again

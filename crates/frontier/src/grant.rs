@@ -17,7 +17,7 @@ impl<R: Resolve> Frontier<R> {
         self.ask_names_again(now);
         self.recall_leases(now);
         let mut requests = Vec::new();
-        while requests.len() < max && self.page_budget() > 0 {
+        while now >= self.not_before && requests.len() < max && self.page_budget() > 0 {
             let Some((address, queue)) = self.schedule.next(now) else { break };
             self.queues[queue as usize].placed = false;
             match self.grant(queue, address, now) {

@@ -12,6 +12,7 @@
 mod grant;
 mod outcome;
 mod queue;
+mod restore;
 mod robots;
 mod schedule;
 mod seen;
@@ -25,6 +26,7 @@ use hashbrown::HashMap;
 use lycosa_url::{CrawlUrl, Failure, Micros, Page, Resolved, Step};
 
 use queue::{Name, Queue, Waiting};
+pub use restore::Restore;
 pub use robots::{MAX_ROBOTS_BYTES, Rules};
 use schedule::{AddressId, QueueId, Schedule};
 pub use seen::{KeyWidth, Seen};
@@ -95,6 +97,8 @@ pub struct Frontier<R> {
     /// Leases by the time they run out; all last equally long, so the order is that of granting.
     expiring: VecDeque<(Micros, u64)>,
     next_lease: u64,
+    /// Nothing starts before: after a restart, the clocks of addresses are unknown.
+    not_before: Micros,
     leased_pages: u64,
     settled: Vec<Page>,
     counts: Counts,
@@ -116,6 +120,7 @@ impl<R: Resolve> Frontier<R> {
             leases: HashMap::new(),
             expiring: VecDeque::new(),
             next_lease: 1,
+            not_before: 0,
             leased_pages: 0,
             settled: Vec::new(),
             counts: Counts::default(),
@@ -149,7 +154,8 @@ impl<R: Resolve> Frontier<R> {
     pub fn due_at(&self) -> Option<Micros> {
         let name = self.names_due.peek().map(|Reverse((due, _))| *due);
         let lease = self.expiring.front().map(|(due, _)| *due);
-        [self.schedule.due_at(), name, lease].into_iter().flatten().min()
+        let start = self.schedule.due_at().map(|due| due.max(self.not_before));
+        [start, name, lease].into_iter().flatten().min()
     }
 
     /// Numbers for progress and reports.
@@ -159,16 +165,21 @@ impl<R: Resolve> Frontier<R> {
 
     /// Admits a URL to its host's queue, if every rule allows it.
     fn admit(&mut self, url: &CrawlUrl, depth: u32, nofollow: bool, chain: Vec<Step>, now: Micros) -> bool {
-        if !self.admissible(url, depth, nofollow) {
-            return false;
-        }
-        self.seen.insert(url.digest());
-        self.counts.tally.shift(State::Unknown, State::Waiting, 1);
+        let Some(waiting) = self.accept(url, depth, nofollow, chain) else { return false };
         let queue = self.queue_of(url.host());
-        let waiting = Waiting { url: url.clone(), depth, attempt: 0, chain, owner: None };
         self.queues[queue as usize].waiting.push_back(waiting);
         self.place(queue, now);
         true
+    }
+
+    /// A URL that is new and allowed, from now on known and waiting.
+    fn accept(&mut self, url: &CrawlUrl, depth: u32, nofollow: bool, chain: Vec<Step>) -> Option<Waiting> {
+        if !self.admissible(url, depth, nofollow) {
+            return None;
+        }
+        self.seen.insert(url.digest());
+        self.counts.tally.shift(State::Unknown, State::Waiting, 1);
+        Some(Waiting { url: url.clone(), depth, attempt: 0, chain, owner: None })
     }
 
     /// All admission rules, in order of cost; counts the reason for a refusal.

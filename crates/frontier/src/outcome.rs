@@ -124,7 +124,8 @@ impl<R: Resolve> Frontier<R> {
                 return self.robots_redirected(lease.waiting.chain, owner, attempt, page, now);
             }
             // Unavailable: there are no rules. Too many redirects count as unavailable.
-            300..=428 | 430..=499 => Rules::default(),
+            // Misdirected (421) says nothing of the origin: the name may have moved.
+            300..=420 | 422..=428 | 430..=499 => Rules::default(),
             status => {
                 let failure =
                     Failure::new(FailureKind::RobotsUnreachable, format!("robots.txt: status {status}"));
@@ -171,10 +172,10 @@ impl<R: Resolve> Frontier<R> {
     }
 }
 
-/// Whether another try may end otherwise: time-outs, broken connections, overload.
+/// Whether another try may end otherwise: time-outs, broken connections, overload, an address that the name has left.
 fn may_pass(page: &Page) -> bool {
     match &page.response.result {
-        Ok(received) => matches!(received.status, 408 | 429 | 502 | 503 | 504),
+        Ok(received) => matches!(received.status, 408 | 421 | 429 | 502 | 503 | 504),
         Err(failure) => failure.kind.is_transient(),
     }
 }

@@ -266,7 +266,7 @@ fn redirects_end() {
 
 #[test]
 fn an_unreachable_robots_forbids_everything() {
-    for (status, requests, fetched) in [(500, 3, false), (429, 3, false), (404, 1, true)] {
+    for (status, requests, fetched) in [(500, 3, false), (429, 3, false), (421, 3, false), (404, 1, true)] {
         let (mut frontier, _) = frontier(Settings::default());
         frontier.add(&[url("http://a.com/")], 0);
         let (log, settled) = crawl(&mut frontier, &mut |request, now| match request.purpose {
@@ -329,4 +329,78 @@ fn a_lease_that_is_not_confirmed_comes_back() {
     let page = answer(second, 602 * SECOND, 200, &[], "", &[]);
     frontier.done(&[page], 602 * SECOND);
     assert!(frontier.idle());
+}
+
+#[test]
+fn what_was_recorded_is_not_fetched_again_and_what_was_not_is() {
+    // A crawl that is cut off after every number of batches, and goes on from what it had recorded.
+    let links =
+        &["http://a.com/1", "http://a.com/2", "http://a.com/secret", "http://b.com/", "http://a.com/"];
+    let site = |request: Request, now: Micros| match request.purpose {
+        Purpose::Robots => {
+            answer(request, now, 200, &[], "user-agent: *\ndisallow: /secret\ncrawl-delay: 2", &[])
+        }
+        Purpose::Page if request.url.as_str() == "http://a.com/1" && request.attempt == 0 => {
+            failed(request, now, FailureKind::ReadTimeout)
+        }
+        Purpose::Page if request.url.as_str() == "http://b.com/" => {
+            answer(request, now, 301, &[("location", "http://b.com/home")], "", &[])
+        }
+        Purpose::Page => answer(request, now, 200, &[], "", links),
+    };
+    for cut in 0..12 {
+        let settings = Settings { scope: Scope::Any, ..Settings::default() };
+        let seed = url("http://a.com/");
+        let (mut first, _) = frontier(settings.clone());
+        first.add(std::slice::from_ref(&seed), 0);
+        let (mut now, mut recorded, mut last_start) = (0, Vec::new(), HashMap::new());
+        for _ in 0..cut {
+            let requests = first.take(1, now);
+            for request in &requests {
+                last_start.insert(request.url.host().to_owned(), now);
+            }
+            let mut pages: Vec<Page> = requests.into_iter().map(|request| site(request, now)).collect();
+            first.judge(&mut pages);
+            pages.extend(first.settled());
+            first.done(&pages, now);
+            recorded.extend(pages);
+            now = now.max(first.due_at().unwrap_or(now));
+        }
+        let (mut second, _) = frontier(settings);
+        let mut restore = second.restore();
+        restore.seed(&seed);
+        recorded.iter().for_each(|page| restore.outcome(page));
+        restore.finish(now);
+        let (mut starts, mut settled) = (Vec::new(), Vec::new());
+        let finished = |pages: &[Page]| {
+            let last =
+                pages.iter().filter(|page| !page.retry && page.response.request.purpose == Purpose::Page);
+            last.map(|page| page.response.request.url.as_str().to_owned()).collect::<Vec<_>>()
+        };
+        settled.extend(finished(&recorded));
+        while !second.idle() {
+            let requests = second.take(1, now);
+            starts.extend(requests.iter().map(|request| (request.url.host().to_owned(), now)));
+            let mut pages: Vec<Page> = requests.into_iter().map(|request| site(request, now)).collect();
+            second.judge(&mut pages);
+            pages.extend(second.settled());
+            second.done(&pages, now);
+            settled.extend(finished(&pages));
+            now = now.max(second.due_at().unwrap_or(now));
+        }
+        settled.sort_unstable();
+        let expected = [
+            "http://a.com/",
+            "http://a.com/1",
+            "http://a.com/2",
+            "http://a.com/secret",
+            "http://b.com/",
+            "http://b.com/home",
+        ];
+        assert_eq!(settled, expected, "cut after {cut} batches");
+        for (host, start) in starts {
+            let gap = start - last_start.insert(host, start).map_or(0, |last| last.min(start));
+            assert!(gap >= SECOND || start < SECOND, "cut after {cut} batches: a gap of {gap} µs");
+        }
+    }
 }

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
 
-use lycosa_frontier::State;
+use lycosa_frontier::{Restore, State};
 use lycosa_url::{Clock, CrawlUrl};
 use pyo3::prelude::*;
 
@@ -24,6 +24,17 @@ const WAIT_FOR_NAMES: f64 = 0.005;
 pub(crate) struct Frontier {
     frontier: Mutex<lycosa_frontier::Frontier<Resolver>>,
     clock: Clock,
+}
+
+impl Frontier {
+    /// Restores the frontier by what `feed` tells it.
+    pub(crate) fn restore<T>(&self, feed: impl FnOnce(&mut Restore<'_, Resolver>) -> T) -> T {
+        let mut frontier = lock(&self.frontier);
+        let mut restore = frontier.restore();
+        let result = feed(&mut restore);
+        restore.finish(self.clock.now());
+        result
+    }
 }
 
 #[pymethods]

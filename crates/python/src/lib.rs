@@ -8,6 +8,7 @@ mod errors;
 mod fetch;
 mod frontier;
 mod job;
+mod ledger;
 mod names;
 mod page;
 mod parse;
@@ -34,5 +35,6 @@ fn _core(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add_class::<store::Rows>()?;
     store::register(m)?;
     url::register(m)?;
+    ledger::register(m)?;
     simnet::register(m)
 }

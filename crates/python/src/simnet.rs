@@ -1,6 +1,6 @@
 //! The binding of the simulated Internet: conversions and one call each. Python's side is `lycosa.simnet`.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use lycosa_simnet::{Error, Params};
 use pyo3::exceptions::{PyOSError, PyRuntimeError};
@@ -27,7 +27,8 @@ impl Simnet {
     #[new]
     #[pyo3(signature = (
         *, hosts = 200, pages = 20, seed = 1, profile = "lan".to_owned(), speed = 1.0, http_port = 0, https_port = 0,
-        dns_port = 0, https = 0.0, bad_certificates = 0.0, ipv6_share = 0.0, host_interval = 1.0, address_interval = 0.25, threads = 1, agent = "*".to_owned()
+        dns_port = 0, https = 0.0, bad_certificates = 0.0, host_interval = 1.0, address_interval = 0.25, threads = 1,
+        agent = "*".to_owned(), ipv6 = false, ipv6_share = 0.0, ledger = None
     ))]
     // Keyword arguments only: their number harms nobody.
     #[allow(clippy::too_many_arguments)]
@@ -43,11 +44,13 @@ impl Simnet {
         dns_port: u16,
         https: f64,
         bad_certificates: f64,
-        ipv6_share: f64,
         host_interval: f64,
         address_interval: f64,
         threads: u32,
         agent: String,
+        ipv6: bool,
+        ipv6_share: f64,
+        ledger: Option<PathBuf>,
     ) -> PyResult<Self> {
         let params = Params {
             hosts,
@@ -60,11 +63,13 @@ impl Simnet {
             dns_port,
             https,
             bad_certificates,
-            ipv6_share,
             host_interval,
             address_interval,
             threads,
             agent,
+            ipv6,
+            ipv6_share,
+            ledger,
         };
         params.check().map_err(|error| raise(py, &error))?;
         Ok(Self { params, net: None })
@@ -90,7 +95,14 @@ impl Simnet {
     /// Judges everything recorded so far; JSON.
     fn report(&self, py: Python<'_>) -> PyResult<String> {
         let net = self.running()?;
-        let json = py.detach(|| net.report().to_json());
+        let report = py.detach(|| net.report()).map_err(|error| raise(py, &error))?;
+        report.to_json().map_err(|error| PyRuntimeError::new_err(error.to_string()))
+    }
+
+    /// The model, its quantiles, and how the world came out; JSON.
+    fn model(&self, py: Python<'_>) -> PyResult<String> {
+        let net = self.running()?;
+        let json = py.detach(|| net.figures().to_json());
         json.map_err(|error| PyRuntimeError::new_err(error.to_string()))
     }
 
@@ -158,9 +170,10 @@ fn enter_private_namespaces(py: Python<'_>, files: Vec<(String, String)>, ipv6: 
 }
 
 /// An error of the crate as Python's: a bad setting as `lycosa.errors.SettingError`, a refusing system as `OSError`.
-fn raise(py: Python<'_>, error: &Error) -> PyErr {
+pub(crate) fn raise(py: Python<'_>, error: &Error) -> PyErr {
     match error {
         Error::Setting { name, value, allowed } => {
+            let name = name.as_ref();
             let class = py.import("lycosa.errors").and_then(|errors| errors.getattr("SettingError"));
             // A number is shown as one, without the quotes of a string.
             let made = class.and_then(|class| match value.parse::<f64>() {

@@ -6,14 +6,17 @@ use std::sync::Mutex;
 
 use arrow_array::RecordBatchIterator;
 use arrow_array::ffi_stream::FFI_ArrowArrayStream;
-use lycosa_store::{Decoders, Entry, Field, Position, Reader, Row, Summary};
-use lycosa_url::Clock;
+use lycosa_frontier::Restore;
+use lycosa_store::{Bodies, Decoders, Entry, Field, Kind, Position, Reader, ReaderError, Row, Summary};
+use lycosa_url::{Clock, CrawlUrl};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyCapsule, PyDict};
 
 use crate::batch::Pages;
 use crate::errors::{self, lock, setting};
+use crate::frontier::Frontier;
+use crate::names::Resolver;
 
 /// How sinks read bodies: a body was within the limits when it was parsed, so only absurd ones are refused.
 const DECODERS: Decoders = Decoders {
@@ -31,6 +34,7 @@ pub(crate) fn register(m: &Bound<'_, PyModule>) -> PyResult<()> {
 #[pyclass(frozen, module = "lycosa._core")]
 pub(crate) struct Log {
     inner: Mutex<(lycosa_store::Log, Summary)>,
+    directory: PathBuf,
     clock: Clock,
 }
 
@@ -38,9 +42,22 @@ pub(crate) struct Log {
 impl Log {
     #[new]
     fn new(py: Python<'_>, directory: PathBuf, segment_bytes: u64) -> PyResult<Self> {
-        let log = py.detach(|| lycosa_store::Log::create(&directory, segment_bytes));
+        let log = py.detach(|| lycosa_store::Log::open(&directory, segment_bytes));
         let log = log.map_err(|error| errors::log(&error))?;
-        Ok(Log { inner: Mutex::new((log, Summary::default())), clock: Clock::start() })
+        Ok(Log { inner: Mutex::new((log, Summary::default())), directory, clock: Clock::start() })
+    }
+
+    /// Restores an empty frontier from what was recorded; gives the number of records.
+    fn replay(&self, py: Python<'_>, frontier: &Frontier) -> PyResult<u64> {
+        let replayed = py.detach(|| {
+            let (log, summary) = &mut *lock(&self.inner);
+            if log.is_new() {
+                return Ok(0);
+            }
+            let mut reader = Reader::open(&self.directory, Bodies::Robots)?;
+            frontier.restore(|restore| replay(&mut reader, restore, summary))
+        });
+        replayed.map_err(|error| errors::reader(&error))
     }
 
     /// Records accepted seeds.
@@ -95,6 +112,34 @@ impl Log {
     }
 }
 
+/// Feeds a frontier with all records of a log.
+fn replay(
+    reader: &mut Reader,
+    restore: &mut Restore<'_, Resolver>,
+    summary: &mut Summary,
+) -> Result<u64, ReaderError> {
+    let mut count = 0;
+    loop {
+        let entries = reader.read(1_000, 8 << 20)?;
+        if entries.is_empty() {
+            return Ok(count);
+        }
+        count += entries.len() as u64;
+        for entry in entries {
+            if entry.kind == Kind::Seed {
+                CrawlUrl::parse(&entry.outcome.url).iter().for_each(|seed| restore.seed(seed));
+            } else if let Some(mut page) = entry.into_page() {
+                if let Ok(received) = &page.response.result {
+                    let coding = received.headers.get("content-encoding");
+                    page.body = (DECODERS.content)(&received.body, coding).unwrap_or_default();
+                }
+                summary.add(&page);
+                restore.outcome(&page);
+            }
+        }
+    }
+}
+
 /// Follows a log and makes rows for a sink.
 #[pyclass(frozen, module = "lycosa._core")]
 pub(crate) struct LogReader {
@@ -111,7 +156,8 @@ impl LogReader {
             |name: &String| name.parse().map_err(|_| setting("store.fields", name, "a column's name"));
         let fields: Vec<Field> = fields.iter().map(parse).collect::<PyResult<_>>()?;
         let with_body = fields.contains(&Field::Body);
-        let reader = Reader::open(&directory, with_body).map_err(|error| errors::reader(&error))?;
+        let bodies = if with_body { Bodies::All } else { Bodies::None };
+        let reader = Reader::open(&directory, bodies).map_err(|error| errors::reader(&error))?;
         Ok(LogReader { reader: Mutex::new(reader), fields, with_body })
     }
 

@@ -3,10 +3,11 @@
 //! It looks like a recursive resolver to its clients. Times to live on the wire are unscaled: in scaled time, whoever reads
 //! them divides. Any bytes are survived: what is no query is dropped, what is half a query gets FORMERR.
 
-use std::net::IpAddr;
+use std::net::Ipv6Addr;
 
 use crate::hosts::Name;
 use crate::ledger::NONE;
+use crate::nature::Lookup;
 use crate::world::World;
 
 /// Response codes (RFC 1035, RFC 6891).
@@ -15,6 +16,8 @@ mod rcode {
     pub(super) const NO_ERROR: u8 = 0;
     /// Not understood.
     pub(super) const FORMAT_ERROR: u8 = 1;
+    /// SERVFAIL.
+    pub(super) const SERVER_FAILURE: u8 = 2;
     /// NXDOMAIN.
     pub(super) const NAME_ERROR: u8 = 3;
     /// An opcode other than QUERY.
@@ -27,10 +30,12 @@ mod rcode {
 
 /// An IPv4 address.
 const TYPE_A: u16 = 1;
-/// The start of a zone.
-const TYPE_SOA: u16 = 6;
+/// An alias.
+const TYPE_CNAME: u16 = 5;
 /// An IPv6 address.
 const TYPE_AAAA: u16 = 28;
+/// The start of a zone.
+const TYPE_SOA: u16 = 6;
 /// EDNS.
 const TYPE_OPT: u16 = 41;
 /// Whatever there is.
@@ -40,6 +45,9 @@ const CLASS_IN: u16 = 1;
 
 /// Time to live of negative answers, in unscaled seconds.
 const NEGATIVE_TTL: u32 = 900;
+
+/// The zone of aliases: `e2.h17.cdn.simnet` is the second last on the way to host 17.
+const ALIAS_ZONE: &str = ".cdn.simnet";
 
 /// Bytes of a message's header.
 const HEADER: usize = 12;
@@ -55,8 +63,8 @@ pub(crate) struct Answered {
     pub(crate) rcode: u8,
 }
 
-/// Writes the answer to a message into `out`; `None` means silence.
-pub(crate) fn answer(world: &World, message: &[u8], out: &mut Vec<u8>) -> Option<Answered> {
+/// Writes the answer to a message into `out`; `None` means silence. `age` is the world's in unscaled seconds.
+pub(crate) fn answer(world: &World, age: f64, message: &[u8], out: &mut Vec<u8>) -> Option<Answered> {
     out.clear();
     let header: &[u8; HEADER] = message.first_chunk()?;
     if header[2] & 0x80 != 0 {
@@ -67,23 +75,29 @@ pub(crate) fn answer(world: &World, message: &[u8], out: &mut Vec<u8>) -> Option
         return Some(refuse(header, rcode::NOT_IMPLEMENTED, out));
     }
     let Some(query) = Query::parse(message) else { return Some(refuse(header, rcode::FORMAT_ERROR, out)) };
-    let (host, code) = match () {
-        () if query.edns.is_some_and(|version| version != 0) => (NONE, rcode::BAD_VERSION),
-        () if query.class != CLASS_IN => (NONE, rcode::REFUSED),
-        () => match world.hosts.find(&query.name) {
-            Some(Name::Host(host)) => (host, rcode::NO_ERROR),
-            Some(Name::Parent) => (NONE, rcode::NO_ERROR),
-            None if query.name.is_empty() => (NONE, rcode::NO_ERROR),
-            None => (NONE, rcode::NAME_ERROR),
-        },
+    let (host, code, aliases) = match () {
+        () if query.edns.is_some_and(|version| version != 0) => (NONE, rcode::BAD_VERSION, 0),
+        () if query.class != CLASS_IN => (NONE, rcode::REFUSED, 0),
+        () => look_up(world, &query.name),
     };
-    let addresses = addresses(world, host, query.qtype);
-    let answers = addresses.iter().flatten().count() as u16;
-    let negative = answers == 0 && matches!(code, rcode::NO_ERROR | rcode::NAME_ERROR);
-    write_header(header, code, [1, answers, u16::from(negative), u16::from(query.edns.is_some())], out);
+    let exists = host != NONE && code == rcode::NO_ERROR && world.nature(host).lookup != Lookup::NoData;
+    let v4 = exists && matches!(query.qtype, TYPE_A | TYPE_ANY) && world.has_v4(host);
+    let v6 = world_v6(world, host).filter(|_| exists && matches!(query.qtype, TYPE_AAAA | TYPE_ANY));
+    let aliases = if exists { aliases } else { 0 };
+    let addresses = u16::from(v4) + u16::from(v6.is_some());
+    let negative = addresses == 0 && matches!(code, rcode::NO_ERROR | rcode::NAME_ERROR);
+    let counts = [1, addresses + aliases as u16, u16::from(negative), u16::from(query.edns.is_some())];
+    write_header(header, code, counts, out);
     out.extend_from_slice(&message[HEADER..query.end]);
-    for &address in addresses.iter().flatten() {
-        write_address(address, world.ttl(host), out);
+    let mut owner = HEADER;
+    for left in (1..=aliases).rev() {
+        owner = write_alias(owner, host, left, world.ttl(host), out);
+    }
+    if v4 {
+        write_record(owner, TYPE_A, world.ttl(host), &world.address_at(host, age).octets(), out);
+    }
+    if let Some(address) = v6 {
+        write_record(owner, TYPE_AAAA, world.ttl(host), &address.octets(), out);
     }
     if negative {
         write_soa(query.zone, out);
@@ -95,13 +109,35 @@ pub(crate) fn answer(world: &World, message: &[u8], out: &mut Vec<u8>) -> Option
     Some(Answered { host, qtype: query.qtype, rcode: code })
 }
 
-/// What of a host's addresses answers a question.
-fn addresses(world: &World, host: u32, qtype: u16) -> [Option<IpAddr>; 2] {
-    let asked = |qtypes: [u16; 2]| host != NONE && qtypes.contains(&qtype);
-    [
-        asked([TYPE_A, TYPE_ANY]).then(|| world.address(host).into()),
-        asked([TYPE_AAAA, TYPE_ANY]).then(|| world.address6(host).map(IpAddr::from)).flatten(),
-    ]
+/// What a lower-case name means: its host, the response code, how many aliases stand before the address.
+fn look_up(world: &World, name: &str) -> (u32, u8, u32) {
+    let found = match world.hosts.find(name) {
+        Some(Name::Host(host)) => Some((host, world.aliases(host))),
+        Some(Name::Parent) => return (NONE, rcode::NO_ERROR, 0),
+        None if name.is_empty() => return (NONE, rcode::NO_ERROR, 0),
+        None => {
+            find_alias(world, name).or_else(|| world.find_zone(name).map(|host| (host, world.aliases(host))))
+        }
+    };
+    let Some((host, aliases)) = found else { return (NONE, rcode::NAME_ERROR, 0) };
+    match world.nature(host).lookup {
+        Lookup::NxDomain => (host, rcode::NAME_ERROR, 0),
+        Lookup::ServFail => (host, rcode::SERVER_FAILURE, 0),
+        Lookup::Address | Lookup::NoData | Lookup::Dead => (host, rcode::NO_ERROR, aliases),
+    }
+}
+
+/// The host that an alias leads to, and the aliases behind it.
+fn find_alias(world: &World, name: &str) -> Option<(u32, u32)> {
+    let (left, host) = name.strip_suffix(ALIAS_ZONE)?.split_once('.')?;
+    let (left, host): (u32, u32) =
+        (left.strip_prefix('e')?.parse().ok()?, host.strip_prefix('h')?.parse().ok()?);
+    (host < world.host_count() && left >= 1 && left <= world.aliases(host)).then(|| (host, left - 1))
+}
+
+/// The IPv6 address of a host, if it is one.
+fn world_v6(world: &World, host: u32) -> Option<Ipv6Addr> {
+    if host == NONE { None } else { world.address6(host) }
 }
 
 /// A question that was understood.
@@ -203,21 +239,26 @@ fn write_header(header: &[u8; HEADER], code: u8, counts: [u16; 4], out: &mut Vec
     counts.iter().for_each(|count| out.extend_from_slice(&count.to_be_bytes()));
 }
 
-/// The A or AAAA record of the question's name.
-fn write_address(address: IpAddr, ttl: u32, out: &mut Vec<u8>) {
-    let qtype = if address.is_ipv4() { TYPE_A } else { TYPE_AAAA };
-    out.extend_from_slice(&[0xc0, HEADER as u8, 0, qtype as u8, 0, CLASS_IN as u8]);
+/// A record of the name that stands at `owner`.
+fn write_record(owner: usize, kind: u16, ttl: u32, data: &[u8], out: &mut Vec<u8>) {
+    out.extend_from_slice(&(0xc000 | owner as u16).to_be_bytes());
+    out.extend_from_slice(&[0, kind as u8, 0, CLASS_IN as u8]);
     out.extend_from_slice(&ttl.to_be_bytes());
-    match address {
-        IpAddr::V4(address) => {
-            out.extend_from_slice(&[0, 4]);
-            out.extend_from_slice(&address.octets());
-        }
-        IpAddr::V6(address) => {
-            out.extend_from_slice(&[0, 16]);
-            out.extend_from_slice(&address.octets());
-        }
+    out.extend_from_slice(&(data.len() as u16).to_be_bytes());
+    out.extend_from_slice(data);
+}
+
+/// The CNAME record of the name at `owner`; the result is where the alias stands.
+fn write_alias(owner: usize, host: u32, left: u32, ttl: u32, out: &mut Vec<u8>) -> usize {
+    let name = format!("e{left}.h{host}{ALIAS_ZONE}");
+    let mut data = Vec::with_capacity(name.len() + 2);
+    for label in name.split('.') {
+        data.push(label.len() as u8);
+        data.extend_from_slice(label.as_bytes());
     }
+    data.push(0);
+    write_record(owner, TYPE_CNAME, ttl, &data, out);
+    out.len() - data.len()
 }
 
 /// The SOA record that makes a denial cacheable (RFC 2308), of the zone that stands at `zone` in the question.
@@ -238,6 +279,11 @@ mod tests {
     use super::*;
     use crate::params::Params;
     use proptest::prelude::*;
+
+    /// [`super::answer`] of a new world.
+    fn answer(world: &World, message: &[u8], out: &mut Vec<u8>) -> Option<Answered> {
+        super::answer(world, 0.0, message, out)
+    }
 
     /// A small world.
     fn world() -> World {
@@ -277,6 +323,52 @@ mod tests {
             let answered = answer(&world, &query(name, qtype, &[]), &mut out);
             assert_eq!(answered.map(|a| a.rcode), Some(rcode), "{name}");
             assert_eq!(out[6..12], [0, 0, 0, 1, 0, 0], "{name}");
+        }
+    }
+
+    #[test]
+    fn aliases_lead_to_the_address_and_answer_themselves() {
+        let params = Params { hosts: 400, pages: 3, profile: "hostile".into(), ..Params::default() };
+        let (world, mut out) = (World::new(&params), Vec::new());
+        let plain = |h: &u32| world.nature(*h).lookup == Lookup::Address && world.aliases(*h) > 1;
+        let host = (0..400).filter(plain).max_by_key(|&h| world.aliases(h)).unwrap();
+        let aliases = world.aliases(host);
+        let wild = format!("{}.{}", "x".repeat(60), world.name(host));
+        for (name, records) in
+            [(world.name(host).to_owned(), aliases + 1), (format!("e2.h{host}.cdn.simnet"), 2)]
+        {
+            let answered = answer(&world, &query(&name, TYPE_A, &[]), &mut out).unwrap();
+            assert_eq!((answered.host, answered.rcode, u32::from(out[7])), (host, 0, records), "{name}");
+            assert_eq!(out[out.len() - 4..], world.address(host).octets());
+            assert!(out.len() <= 512);
+        }
+        let answered = answer(&world, &query(&format!("e9.h{host}.cdn.simnet"), TYPE_A, &[]), &mut out);
+        assert_eq!(answered.map(|a| a.rcode), Some(3));
+        assert_eq!(world.find_zone(&wild).is_some(), world.nature(host).wildcard);
+    }
+
+    #[test]
+    fn names_answer_as_their_nature_says() {
+        let params =
+            Params { hosts: 400, pages: 3, profile: "internet".into(), ipv6: true, ..Params::default() };
+        let (world, mut out) = (World::new(&params), Vec::new());
+        for host in 0..400 {
+            let nature = world.nature(host);
+            let expected = match nature.lookup {
+                Lookup::NxDomain => 3,
+                Lookup::ServFail => 2,
+                _ => 0,
+            };
+            for (qtype, length) in [(TYPE_A, 4), (TYPE_AAAA, 16)] {
+                let answered = answer(&world, &query(world.name(host), qtype, &[]), &mut out).unwrap();
+                assert_eq!(answered.rcode, expected);
+                let has = if qtype == TYPE_A { world.has_v4(host) } else { world.address6(host).is_some() };
+                let has = has && matches!(nature.lookup, Lookup::Address | Lookup::Dead);
+                assert_eq!(out[9] == 0, has || expected == 2, "{nature:?} {qtype}");
+                if has {
+                    assert_eq!(out[out.len() - length - 2..out.len() - length], [0, length as u8]);
+                }
+            }
         }
     }
 

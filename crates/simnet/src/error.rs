@@ -1,5 +1,6 @@
 //! What can go wrong when a simulated Internet is started. What clients do wrong is never an error here: it is a record.
 
+use std::borrow::Cow;
 use std::fmt;
 
 /// The result of this crate's fallible calls.
@@ -11,7 +12,7 @@ pub enum Error {
     /// A setting has a value that is not allowed.
     Setting {
         /// The setting's name.
-        name: &'static str,
+        name: Cow<'static, str>,
         /// The value it was given.
         value: String,
         /// What is allowed.
@@ -28,8 +29,12 @@ pub enum Error {
 
 impl Error {
     /// A setting error from anything that can be shown.
-    pub(crate) fn setting(name: &'static str, value: impl ToString, allowed: impl Into<String>) -> Self {
-        Self::Setting { name, value: value.to_string(), allowed: allowed.into() }
+    pub(crate) fn setting(
+        name: impl Into<Cow<'static, str>>,
+        value: impl ToString,
+        allowed: impl Into<String>,
+    ) -> Self {
+        Self::Setting { name: name.into(), value: value.to_string(), allowed: allowed.into() }
     }
 
     /// A port that something else listens on.

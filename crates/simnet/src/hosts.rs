@@ -5,6 +5,7 @@
 use std::collections::HashMap;
 use std::net::Ipv4Addr;
 
+use crate::model::Addresses;
 use crate::random::Rng;
 use crate::text::plain_word;
 
@@ -51,17 +52,20 @@ pub(crate) struct Hosts {
     first: Vec<u64>,
     /// Every name and every parent of a name, lower case.
     index: HashMap<Box<str>, Name>,
+    /// Whether there are names beneath each host's.
+    parents: Vec<bool>,
 }
 
 impl Hosts {
     /// Draws `hosts` hosts with `pages` URLs each in the mean.
-    pub(crate) fn new(seed: u64, hosts: u32, pages: u32) -> Self {
+    pub(crate) fn new(seed: u64, hosts: u32, pages: u32, model: &Addresses) -> Self {
         let mut all = Self {
             names: String::new(),
             ends: Vec::with_capacity(hosts as usize),
-            addresses: addresses(seed, hosts),
+            addresses: addresses(seed, hosts, model),
             first: Vec::with_capacity(hosts as usize + 1),
             index: HashMap::with_capacity(hosts as usize * 2),
+            parents: vec![false; hosts as usize],
         };
         let mut rng = Rng::new(seed, 2, 0, 0);
         let mut domain = String::new();
@@ -82,11 +86,14 @@ impl Hosts {
             let mut parent = name.as_str();
             while let Some((_, rest)) = parent.split_once('.') {
                 parent = rest;
-                all.index.entry(parent.into()).or_insert(Name::Parent);
+                if let Name::Host(parent) = *all.index.entry(parent.into()).or_insert(Name::Parent) {
+                    all.parents[parent as usize] = true;
+                }
             }
             all.names.push_str(&name);
             all.ends.push(all.names.len() as u32);
-            all.index.insert(name.into(), Name::Host(host));
+            let before = all.index.insert(name.into(), Name::Host(host));
+            all.parents[host as usize] = before.is_some();
             all.first.push(total);
             let mean = f64::from(pages);
             total += rng.log_normal(mean, 0.7).clamp(1.0, mean * LARGEST).round() as u64;
@@ -95,11 +102,17 @@ impl Hosts {
         all
     }
 
-    /// The host's name.
+    /// The host's name. Names in wildcard zones stand in no table.
     pub(crate) fn name(&self, host: u32) -> &str {
         let i = host as usize;
+        let Some(&end) = self.ends.get(i) else { return "(in a wildcard zone)" };
         let start = if i == 0 { 0 } else { self.ends[i - 1] as usize };
-        &self.names[start..self.ends[i] as usize]
+        &self.names[start..end as usize]
+    }
+
+    /// Whether there are names beneath the host's.
+    pub(crate) fn is_parent(&self, host: u32) -> bool {
+        self.parents[host as usize]
     }
 
     /// What a lower-case name means, if it exists.
@@ -145,19 +158,49 @@ fn registered_domain(rng: &mut Rng) -> String {
     format!("{a}{glue}{b}{number}.{suffix}")
 }
 
-/// Addresses from 127.1.0.1 upwards: four of five hosts alone, the others in groups of 2 to 8 on one address.
-fn addresses(seed: u64, hosts: u32) -> Vec<u32> {
+/// The address of a number: from 127.1.0.1 upwards, without final 0 and 255.
+fn nth_address(n: u32) -> u32 {
+    0x7f01_0001 + n / 254 * 256 + n % 254
+}
+
+/// How many names each address has: the model's shares of names, met to the nearest name.
+pub(crate) fn groups(seed: u64, hosts: u32, model: &Addresses) -> Vec<u32> {
     let mut rng = Rng::new(seed, 3, 0, 0);
+    let mut sizes = Vec::new();
+    let (mut sum, mut given) = (0.0, 0);
+    for group in &model.groups {
+        sum += group.share;
+        let until = ((sum * f64::from(hosts)).round() as u32).min(hosts);
+        while given < until {
+            let left = until - given;
+            let drawn = group.least + rng.zipf(group.most - group.least + 1);
+            let size = match sizes.last_mut() {
+                // What is left is too little for an address of this kind: it joins the last.
+                Some(last) if left < group.least && *last >= group.least => {
+                    *last += left;
+                    break;
+                }
+                _ => drawn.min(left),
+            };
+            sizes.push(size);
+            given += size;
+        }
+        given = until;
+    }
+    // Shares are checked to sum to 1; rounding may leave a name over.
+    sizes.extend(std::iter::repeat_n(1, (hosts - given) as usize));
+    sizes
+}
+
+/// Each host's address.
+fn addresses(seed: u64, hosts: u32, model: &Addresses) -> Vec<u32> {
+    let sizes = groups(seed, hosts, model);
     let mut all = Vec::with_capacity(hosts as usize);
-    let mut next = 0;
-    while all.len() < hosts as usize {
-        // 4.8 % of addresses carry 5 names in the mean: 20 % of the names.
-        let names = if rng.chance(48) { 2 + rng.below(7) } else { 1 };
-        let address = 0x7f01_0001 + next / 254 * 256 + next % 254;
-        next += 1;
-        all.extend(std::iter::repeat_n(address, (names as usize).min(hosts as usize - all.len())));
+    for (n, &size) in sizes.iter().enumerate() {
+        all.extend(std::iter::repeat_n(nth_address(n as u32), size as usize));
     }
     // Neighbours in the list are popular together; names that share an address need not be.
+    let mut rng = Rng::new(seed, 4, 0, 0);
     for i in (1..all.len()).rev() {
         all.swap(i, rng.below(i as u32 + 1) as usize);
     }
@@ -171,7 +214,7 @@ mod tests {
 
     #[test]
     fn names_are_unique_and_found() {
-        let hosts = Hosts::new(1, 10_000, 20);
+        let hosts = Hosts::new(1, 10_000, 20, &Addresses::default());
         let names: HashSet<_> = (0..10_000).map(|h| hosts.name(h)).collect();
         assert_eq!(names.len(), 10_000);
         for host in 0..10_000 {
@@ -185,18 +228,18 @@ mod tests {
 
     #[test]
     fn a_fifth_of_the_names_share_addresses() {
-        let hosts = Hosts::new(1, 10_000, 20);
+        let hosts = Hosts::new(1, 10_000, 20, &Addresses::default());
         let mut names = HashMap::new();
         (0..10_000).for_each(|h| *names.entry(hosts.address(h)).or_insert(0) += 1);
         let shared: u32 = names.values().filter(|&&n| n > 1).sum();
-        assert!((1_500..2_500).contains(&shared), "{shared}");
+        assert_eq!(shared, 2_000);
         assert!(names.values().all(|&n| n <= 8));
         assert!(names.keys().all(|a| a.octets()[0] == 127 && a.octets()[1] >= 1 && a.octets()[3] != 0));
     }
 
     #[test]
     fn page_counts_are_skewed_around_the_mean() {
-        let hosts = Hosts::new(1, 10_000, 50);
+        let hosts = Hosts::new(1, 10_000, 50, &Addresses::default());
         let mean = hosts.total() / 10_000;
         assert!((46..54).contains(&mean), "{mean}");
         assert!((0..10_000).all(|h| (1..=300).contains(&hosts.pages(h))));

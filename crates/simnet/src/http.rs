@@ -3,17 +3,21 @@
 use std::cell::RefCell;
 use std::time::Duration;
 
-use flate2::{Compress, Compression, Crc, FlushCompress, Status};
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 
 use crate::ledger::{Kind, Ledger, NONE, Request};
+use crate::network::Network;
+use crate::pace::Pace;
+use crate::packed::Mark;
 use crate::page;
 use crate::path::decimal;
 use crate::ports::Ports;
 use crate::secure::compact;
 use crate::tls::Tls;
-use crate::wire::{Arrival, Door};
+use crate::wire::{Arrival, Break, Door};
 use crate::world::{Slot, World};
+
+mod hostile;
 
 /// Most bytes of a request's head.
 pub(crate) const MAX_HEAD: usize = 16 << 10;
@@ -24,8 +28,8 @@ const MAX_FIELDS: usize = 100;
 /// Room for an answer's head in front of its body, so that both leave with one write.
 const HEAD_ROOM: usize = 640;
 
-/// Most bytes of a path that a redirect to HTTPS repeats: what fits into [`HEAD_ROOM`].
-const MAX_MOVED: usize = 256;
+/// Most bytes of name and path that a redirect to HTTPS repeats: what fits into [`HEAD_ROOM`].
+const MAX_MOVED: usize = 400;
 
 /// How long a connection that we ended may still deliver what nobody reads.
 pub(crate) const LINGER: Duration = Duration::from_millis(250);
@@ -37,6 +41,8 @@ const KEEP_BUFFER: usize = 512 << 10;
 pub(crate) struct Site {
     /// What there is.
     pub(crate) world: World,
+    /// What delays, loses and limits.
+    pub(crate) network: Network,
     /// Who writes down what was asked.
     pub(crate) ledger: Ledger,
     /// What stands around host names in URLs.
@@ -64,6 +70,8 @@ pub(crate) struct Answer {
     body: u32,
     /// Whether the connection ends with it.
     close: bool,
+    /// When its bytes leave.
+    pub(crate) pace: Pace,
     /// Whether a body goes with it; a HEAD never completes a page.
     whole: bool,
 }
@@ -84,8 +92,18 @@ impl Answer {
         connection: u32,
     ) -> Option<usize> {
         let &Self { status, kind, host, page, body, .. } = self;
-        let address = compact(door.address)?;
-        let request = Request { time, host, page, address, connection, body, status, kind, complete: false };
+        let request = Request {
+            time,
+            host,
+            page,
+            address: compact(door.address)?,
+            connection,
+            body,
+            status,
+            kind,
+            retry_after_ms: retry_after(&site.world, host, kind, status),
+            ..Request::default()
+        };
         Some(site.ledger.request(shard, request))
     }
 
@@ -106,13 +124,13 @@ pub(crate) async fn serve<S>(
     door: Door,
     connection: u32,
 ) where
-    S: AsyncRead + AsyncWrite + Unpin,
+    S: AsyncRead + AsyncWrite + Break + Unpin,
 {
     let mut buffer = vec![0; 2048];
     let (mut filled, mut time) = (0, 0);
     loop {
         let mut out = Buffer::take();
-        let Some((used, answer)) = respond(site, door, &buffer[..filled], &mut out.0) else {
+        let Some((used, answer)) = respond(site, door, time, &buffer[..filled], &mut out.0) else {
             if filled == buffer.len() {
                 buffer.resize(MAX_HEAD.min(filled * 2) + 1, 0);
             }
@@ -124,8 +142,19 @@ pub(crate) async fn serve<S>(
             continue;
         };
         let Some(place) = answer.record(site, shard, time, door, connection) else { return };
-        if write(&mut stream, answer.bytes(&out.0), site.idle).await.is_none() {
-            return;
+        let (mut from, bytes) = (0, answer.bytes(&out.0));
+        for (until, pause) in answer.pace.pieces(bytes.len()) {
+            if !pause.is_zero() {
+                tokio::time::sleep(pause).await;
+            }
+            if write(&mut stream, &bytes[from..until], site.idle).await.is_none() {
+                return;
+            }
+            from = until;
+        }
+        if answer.pace.cut {
+            // Without the wait for what is unsent: the client sees a reset.
+            return stream.reset();
         }
         answer.complete(site, shard, place);
         if answer.close {
@@ -134,6 +163,12 @@ pub(crate) async fn serve<S>(
         buffer.copy_within(used..filled, 0);
         filled -= used;
     }
+}
+
+/// The Retry-After of an answer in milliseconds; 0 if it had none.
+fn retry_after(world: &World, host: u32, kind: Kind, status: u16) -> u32 {
+    let asks = matches!(status, 429 | 503) && kind != Kind::Robots;
+    world.retry_after(host).filter(|_| asks).unwrap_or_default().saturating_mul(1000)
 }
 
 /// Ends a connection so that the last answer arrives: closing with unread bytes would reset it (RFC 9112, 9.6).
@@ -179,8 +214,14 @@ struct Head<'a> {
     close: bool,
 }
 
-/// Renders the answer to the first request in `bytes`; `None` when its head is not there yet. Also says how many bytes it took.
-pub(crate) fn respond(site: &Site, door: Door, bytes: &[u8], out: &mut Vec<u8>) -> Option<(usize, Answer)> {
+/// Renders the answer to the first request in `bytes`, which arrived at `time`; `None` when its head is not there yet. Also says how many bytes it took.
+pub(crate) fn respond(
+    site: &Site,
+    door: Door,
+    time: u64,
+    bytes: &[u8],
+    out: &mut Vec<u8>,
+) -> Option<(usize, Answer)> {
     out.clear();
     out.resize(HEAD_ROOM, 0);
     let mut fields = [httparse::EMPTY_HEADER; MAX_FIELDS];
@@ -191,11 +232,13 @@ pub(crate) fn respond(site: &Site, door: Door, bytes: &[u8], out: &mut Vec<u8>) 
         Ok(_) | Err(httparse::Error::TooManyHeaders) => return Some((bytes.len(), refuse(431, out))),
         Err(_) => return Some((bytes.len(), refuse(400, out))),
     };
-    let answer = match read_head(&request) {
-        Ok(head) if head.get || head.head => answer(site, door, &head, out),
+    let mut answer = match read_head(&request) {
+        Ok(head) if head.get || head.head => self::answer(site, door, time, &head, out),
         Ok(_) => refuse(501, out),
         Err(status) => refuse(status, out),
     };
+    let Answer { host, page, kind, status, body, .. } = answer;
+    answer.pace = site.network.pace(&site.world, host, page, kind, status, body);
     Some((used, answer))
 }
 
@@ -246,22 +289,30 @@ fn has_token(list: &str, token: &str) -> bool {
 }
 
 /// The answer to a request that was understood.
-fn answer(site: &Site, door: Door, head: &Head<'_>, out: &mut Vec<u8>) -> Answer {
+fn answer(site: &Site, door: Door, time: u64, head: &Head<'_>, out: &mut Vec<u8>) -> Answer {
     let world = &site.world;
+    let (age, mut lower) = (site.network.age(time), [0; 255]);
+    let name = lower_name(head.host, &mut lower).unwrap_or_default();
+    let host = world.find_host(name);
     // With TLS, the host must be the one that the handshake named (RFC 9110, 7.4).
-    let serves =
-        |host: &u32| world.lives_at(*host, door.address) && door.server.is_none_or(|named| named == *host);
-    let Some(host) = find_host(world, head.host).filter(serves) else {
+    let serves = |&host: &u32| {
+        world.serves_at(host, door.address, age) && door.server.is_none_or(|named| named == host)
+    };
+    let Some(host) = host.filter(serves) else {
+        let zone = if host.is_none() { world.find_zone(name) } else { None };
+        if let Some(zone) = zone.filter(serves) {
+            return hostile::wild(site, zone, door.server.is_some(), name, head, out);
+        }
         let text = format!("{}{}", head.host, head.path);
         return plain(421, Kind::Misdirected, NONE, site.ledger.intern(&text), head, out);
     };
     if door.server.is_none() && world.is_https(host) {
-        let path = site.ledger.intern(head.path);
-        if head.path.len() > MAX_MOVED {
-            return plain(414, Kind::Upgrade, host, path, head, out);
-        }
-        let location = format!("Location: {}\r\n", site.ports.url(world, host, head.path));
-        return moved(301, Kind::Upgrade, host, path, head, &location, out);
+        return upgrade(site, host, host, name, head, out);
+    }
+    if world.has_natures()
+        && let Some(answer) = hostile::answer(site, host, time, head, out)
+    {
+        return answer;
     }
     if head.path == "/robots.txt" {
         let robots = world.robots(host);
@@ -284,7 +335,7 @@ fn answer(site: &Site, door: Door, head: &Head<'_>, out: &mut Vec<u8>) -> Answer
     };
     match world.slot(host, slot) {
         Slot::Missing => plain(404, Kind::Page, host, slot, head, out),
-        Slot::Broken => plain(500, Kind::Page, host, slot, head, out),
+        Slot::Broken => plain(world.fault(host, slot), Kind::Page, host, slot, head, out),
         Slot::Redirect { permanent, host: to, slot: target } => {
             let status = if permanent { 301 } else { 302 };
             let path = world.path(to, target);
@@ -297,15 +348,20 @@ fn answer(site: &Site, door: Door, head: &Head<'_>, out: &mut Vec<u8>) -> Answer
             moved(status, Kind::Page, host, slot, head, &location, out)
         }
         Slot::Page => {
-            page::render(world, &site.ports, host, slot, out);
+            if let Some(kind) = hostile::render(site, host, slot, HEAD_ROOM, out) {
+                return finish(200, Kind::Page, host, slot, head, &[&kind], out);
+            }
             let encoding = match (world.compresses(host), head.gzip) {
                 (true, true) => {
-                    gzip(out);
+                    compressed(site, host, slot, out);
                     "Content-Encoding: gzip\r\nVary: Accept-Encoding\r\n"
                 }
                 (true, false) => "Vary: Accept-Encoding\r\n",
                 (false, _) => "",
             };
+            if !encoding.starts_with('C') {
+                page::render(world, &site.ports, host, slot, out);
+            }
             let (mut a, mut b) = ([0; 10], [0; 10]);
             let (a, b) = (decimal(host, &mut a), decimal(slot, &mut b));
             let tag = if encoding.starts_with('C') { "-gzip\"\r\n" } else { "\"\r\n" };
@@ -317,15 +373,25 @@ fn answer(site: &Site, door: Door, head: &Head<'_>, out: &mut Vec<u8>) -> Answer
     }
 }
 
-/// The host of a Host field: its port is of no concern, its case neither.
-fn find_host(world: &World, field: &str) -> Option<u32> {
+/// The name in a Host field in lower case: its port is of no concern.
+fn lower_name<'a>(field: &str, lower: &'a mut [u8; 255]) -> Option<&'a str> {
     let name = field.rsplit_once(':').map_or(field, |(name, _)| name);
-    let mut lower = [0; 255];
     let lower = lower.get_mut(..name.len())?;
     lower.copy_from_slice(name.as_bytes());
     lower.make_ascii_lowercase();
     let lower = std::str::from_utf8(lower).ok()?;
-    world.find_host(lower.strip_suffix('.').unwrap_or(lower))
+    Some(lower.strip_suffix('.').unwrap_or(lower))
+}
+
+/// The answer of a host on HTTPS to whoever comes without: where it is. `own` is the host, or the name in its zone, for the ledger.
+fn upgrade(site: &Site, host: u32, own: u32, name: &str, head: &Head<'_>, out: &mut Vec<u8>) -> Answer {
+    let path = site.ledger.intern(head.path);
+    if name.len() + head.path.len() > MAX_MOVED {
+        return plain(414, Kind::Upgrade, own, path, head, out);
+    }
+    let (scheme, port) = site.ports.around(&site.world, host);
+    let location = format!("Location: {scheme}{name}{port}{}\r\n", head.path);
+    moved(301, Kind::Upgrade, own, path, head, &location, out)
 }
 
 /// A short page that says where to go.
@@ -386,7 +452,17 @@ fn finish(
         out.truncate(HEAD_ROOM);
     }
     let body = if head.head { 0 } else { body };
-    Answer { start, status, kind, host, page, body, close: head.close, whole: !head.head }
+    Answer {
+        start,
+        status,
+        kind,
+        host,
+        page,
+        body,
+        close: head.close,
+        pace: Pace::default(),
+        whole: !head.head,
+    }
 }
 
 /// The phrase of a status.
@@ -399,37 +475,28 @@ fn reason(status: u16) -> &'static str {
         404 => "Not Found",
         414 => "URI Too Long",
         421 => "Misdirected Request",
+        429 => "Too Many Requests",
         431 => "Request Header Fields Too Large",
         500 => "Internal Server Error",
+        502 => "Bad Gateway",
+        503 => "Service Unavailable",
+        504 => "Gateway Timeout",
         _ => "Not Implemented",
     }
 }
 
-/// Compresses the body that `out` holds, at the fastest level.
-fn gzip(out: &mut Vec<u8>) {
+/// Renders a page as gzip, from compressed fragments.
+fn compressed(site: &Site, host: u32, slot: u32, out: &mut Vec<u8>) {
     thread_local! {
-        /// The compressor's tables are 300 KB: one set a thread, not one an answer.
-        static COMPRESS: RefCell<(Compress, Vec<u8>)> = RefCell::new((Compress::new(Compression::new(1), false), Vec::new()));
+        /// The page as it is without compression, and its fragments' places.
+        static PLAIN: RefCell<(Vec<u8>, Vec<Mark>)> = const { RefCell::new((Vec::new(), Vec::new())) };
     }
-    COMPRESS.with_borrow_mut(|(compress, plain)| {
+    PLAIN.with_borrow_mut(|(plain, marks)| {
         plain.clear();
-        plain.extend_from_slice(&out[HEAD_ROOM..]);
-        out.truncate(HEAD_ROOM);
-        // RFC 1952: magic, deflate, no flags, no time, fastest, unknown system.
-        out.extend_from_slice(&[0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 4, 255]);
-        compress.reset();
-        loop {
-            out.reserve(plain.len() / 2 + 64);
-            let done = compress.total_in() as usize;
-            match compress.compress_vec(&plain[done..], out, FlushCompress::Finish) {
-                Ok(Status::Ok | Status::BufError) => {}
-                Ok(Status::StreamEnd) | Err(_) => break,
-            }
-        }
-        let mut crc = Crc::new();
-        crc.update(plain);
-        out.extend_from_slice(&crc.sum().to_le_bytes());
-        out.extend_from_slice(&(plain.len() as u32).to_le_bytes());
+        marks.clear();
+        page::render_marked(&site.world, &site.ports, host, slot, Some(marks), plain);
+        let text = &site.world.text;
+        text.packed().gzip(plain, marks, |n| text.fragment(n).len(), out);
     });
 }
 

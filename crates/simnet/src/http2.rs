@@ -3,6 +3,7 @@
 
 use std::future::poll_fn;
 use std::sync::Arc;
+use std::time::Duration;
 
 use bytes::Bytes;
 use h2::server::{Builder, SendResponse};
@@ -73,28 +74,48 @@ async fn answer(
     mut respond: SendResponse<Bytes>,
 ) {
     let mut out = Buffer::take();
-    let rendered = http1::respond(site, door, &translate(request), &mut out.0);
+    let rendered = http1::respond(site, door, time, &translate(request), &mut out.0);
     // Neither half of the translation can fail, unless there is a bug in it.
     let Some((_, answer)) = rendered else { return respond.send_reset(Reason::INTERNAL_ERROR) };
-    let Some((head, body)) = translate_back(answer.bytes(&out.0)) else {
+    let Some((head, mut body)) = translate_back(answer.bytes(&out.0)) else {
         return respond.send_reset(Reason::INTERNAL_ERROR);
     };
     drop(out);
     let Some(place) = answer.record(site, shard, time, door, connection) else { return };
+    let length = body.len();
+    let mut pieces = answer.pace.pieces(length).peekable();
+    rest(pieces.peek().map(|&(_, pause)| pause).unwrap_or_default()).await;
     let Ok(mut stream) = respond.send_response(head, body.is_empty()) else { return };
-    if send(site, &mut stream, body).await.is_none() {
-        return stream.send_reset(Reason::CANCEL);
+    for (i, (until, pause)) in pieces.enumerate() {
+        if i > 0 {
+            rest(pause).await;
+        }
+        let piece = body.split_to(until + body.len() - length);
+        if send(site, &mut stream, piece, body.is_empty()).await.is_none() {
+            return stream.send_reset(Reason::CANCEL);
+        }
+    }
+    if answer.pace.cut {
+        // What HTTP/1.1 does to a connection is done to a stream here.
+        return stream.send_reset(Reason::INTERNAL_ERROR);
     }
     answer.complete(site, shard, place);
 }
 
-/// Sends a body as the client's windows open; `None` when they stay shut or the client is gone.
-async fn send(site: &Site, stream: &mut SendStream<Bytes>, mut body: Bytes) -> Option<()> {
-    while !body.is_empty() {
-        stream.reserve_capacity(body.len());
+/// Waits, if there is anything to wait for.
+async fn rest(pause: Duration) {
+    if !pause.is_zero() {
+        tokio::time::sleep(pause).await;
+    }
+}
+
+/// Sends bytes as the client's windows open, with `last` the end of the stream; `None` when they stay shut or the client is gone.
+async fn send(site: &Site, stream: &mut SendStream<Bytes>, mut bytes: Bytes, last: bool) -> Option<()> {
+    while !bytes.is_empty() {
+        stream.reserve_capacity(bytes.len());
         let room = tokio::time::timeout(site.idle, poll_fn(|cx| stream.poll_capacity(cx))).await;
-        let part = body.split_to(room.ok()??.ok()?.min(body.len()));
-        stream.send_data(part, body.is_empty()).ok()?;
+        let part = bytes.split_to(room.ok()??.ok()?.min(bytes.len()));
+        stream.send_data(part, last && bytes.is_empty()).ok()?;
     }
     Some(())
 }

@@ -1,59 +1,86 @@
 //! The judgement: pure functions from records to a report, so that tests can feed records written by hand.
+//!
+//! Coverage counts the pages that `world.rs` says count. robots.txt is judged by the version that the crawler fetched last, where it changes, and
+//! forbids everything where it answers 5xx (RFC 9309, 2.3.1.4). Names in wildcard zones are hosts of their own, with their zone's robots.txt.
+//! After a 429 or 503 with Retry-After, any request but for robots.txt that comes before the pause is over, in scaled time, is a violation.
 
 use std::collections::{HashMap, HashSet};
+use std::ops::Range;
 
-use crate::ledger::{Kind, NONE, Question, Records, Request};
+use crate::habits;
+use crate::ledger::{Kind, NONE, Question, Records, Request, WILD};
+use crate::nature::Lookup;
 use crate::params::Params;
 use crate::ports::Ports;
 use crate::report::{
-    Coverage, Rate, RateViolation, Rates, Repeat, Repeats, Report, RobotsViolations, Totals,
+    Coverage, Pauses, Rate, RateViolation, Rates, Repeat, Repeats, Report, RobotsViolations, Totals,
 };
 use crate::secure::expand;
+use crate::series;
 use crate::trust;
+use crate::verdict::{Gap, Verdicts, is_plea};
 use crate::world::{Slot, World};
 
 /// Examples listed of each violation.
-const EXAMPLES: usize = 20;
+pub(crate) const EXAMPLES: usize = 20;
 
 /// Of an interval, the share that must be kept: 1 % is the clocks'.
-const TOLERANCE: f64 = 0.99;
+pub(crate) const TOLERANCE: f64 = 0.99;
+
+/// All of a ledger's time.
+pub const ALWAYS: Range<u64> = 0..u64::MAX;
 
 /// Judges records (in the order of their times) by a world and the parameters it is judged with.
-pub fn judge(world: &World, params: &Params, ports: &Ports, records: &Records) -> Report {
+///
+/// Of `window`, in microseconds: what came before is not counted, but known, as a robots.txt asked for or the time of a last request.
+pub fn judge(
+    world: &World,
+    params: &Params,
+    ports: &Ports,
+    records: &Records,
+    window: &Range<u64>,
+) -> Report {
     let judge = Judge { world, params, ports, strings: &records.strings };
+    let until = records.requests.partition_point(|request| request.time < window.end);
+    let since = records.requests.partition_point(|request| request.time < window.start);
+    let requests = &records.requests[..until];
+    let (robots, rates, pauses) = judge.manners(requests, since);
     Report {
         version: 1,
-        totals: judge.totals(records),
-        coverage: judge.coverage(&records.requests),
-        repeats: judge.repeats(&records.requests),
-        robots: judge.robots(&records.requests),
-        rates: judge.rates(&records.requests),
-        certificates: trust::judge(world, ports, records),
+        totals: judge.totals(records, &requests[since.min(until)..], window),
+        coverage: judge.coverage(&requests[since.min(until)..]),
+        repeats: judge.repeats(requests, since),
+        robots,
+        rates,
+        pauses,
+        habits: habits::find(&judge, requests, window.start),
+        flatness: series::flatness(&requests[since.min(until)..]),
+        certificates: trust::find(&judge, records, &requests[since.min(until)..]),
     }
 }
 
 /// What all judgements need.
-struct Judge<'a> {
+pub(crate) struct Judge<'a> {
     /// What there was to find.
-    world: &'a World,
+    pub(crate) world: &'a World,
     /// Speed, intervals, agent.
-    params: &'a Params,
+    pub(crate) params: &'a Params,
     /// What stands around host names in URLs.
-    ports: &'a Ports,
+    pub(crate) ports: &'a Ports,
     /// Paths and names that are not of the world.
-    strings: &'a [String],
+    pub(crate) strings: &'a [String],
 }
 
 impl Judge<'_> {
     /// Counts.
-    fn totals(&self, records: &Records) -> Totals {
-        let requests = &records.requests;
+    fn totals(&self, records: &Records, requests: &[Request], window: &Range<u64>) -> Totals {
+        let questions = || records.questions.iter().filter(|question| window.contains(&question.time));
         let mut totals = Totals {
             hosts: self.world.host_count(),
             urls: self.world.url_count(),
             requests: requests.len() as u64,
             connections: records.connections,
-            dns_questions: records.questions.len() as u64,
+            dns_questions: questions().count() as u64,
             ..Totals::default()
         };
         let mut hosts = HashSet::new();
@@ -76,9 +103,9 @@ impl Judge<'_> {
                 if totals.span_s > 0.0 { requests.len() as f64 / totals.span_s } else { 0.0 };
         }
         let mut names = HashSet::new();
-        for question in &records.questions {
+        for question in questions() {
             totals.dns_tcp += u64::from(question.tcp);
-            let answer = answer_name(self.world, question);
+            let answer = self.answer_name(question);
             *totals.dns_by_type.entry(type_name(question.qtype)).or_default() += 1;
             *totals.dns_by_answer.entry(answer).or_default() += 1;
             if answer == "address" {
@@ -115,10 +142,13 @@ impl Judge<'_> {
         // A queue, not a stack: what is missed near the seeds explains what is missed behind it.
         while let Some(&(host, slot)) = queue.get(next) {
             next += 1;
+            // A careful crawler ends where a certificate is bad: everything else is reachable without.
+            if !world.nature(host).counts() || !world.is_trusted(host) {
+                continue;
+            }
             path.clear();
             world.write_path(&mut path, host, slot);
-            // A careful crawler ends where a certificate is bad: everything else is reachable without.
-            if !world.is_trusted(host) || !world.robots(host).allows(&self.params.agent, &path) {
+            if !world.robots(host).allows(&self.params.agent, &path) {
                 continue;
             }
             let mut visit = |host, slot| {
@@ -152,21 +182,23 @@ impl Judge<'_> {
         coverage
     }
 
-    /// Counts requests by URL.
-    fn repeats(&self, requests: &[Request]) -> Repeats {
+    /// Counts requests by URL; repeats from `since` on.
+    fn repeats(&self, requests: &[Request], since: usize) -> Repeats {
         let mut urls: HashMap<(u32, u32, Kind), (u64, bool)> = HashMap::new();
         let mut repeats = Repeats::default();
-        for request in
-            requests.iter().filter(|r| matches!(r.kind, Kind::Page | Kind::Unknown | Kind::Upgrade))
-        {
+        for (place, request) in requests.iter().enumerate() {
+            if !matches!(request.kind, Kind::Page | Kind::Unknown | Kind::Upgrade) {
+                continue;
+            }
             let (count, answered) = urls.entry((request.host, request.page, request.kind)).or_default();
             *count += 1;
-            if *count > 1 {
+            if *count > 1 && place >= since {
                 repeats.requests += 1;
                 repeats.urls += u64::from(*count == 2);
                 repeats.after_answer += u64::from(*answered);
             }
-            *answered |= request.complete && request.status < 500;
+            // After a 429, the same question is what was asked for.
+            *answered |= request.complete && request.status < 500 && request.status != 429;
         }
         let mut top: Vec<_> = urls.into_iter().filter(|(_, (count, _))| *count > 1).collect();
         top.sort_by_key(|&(key, (count, _))| (std::cmp::Reverse(count), key));
@@ -181,143 +213,209 @@ impl Judge<'_> {
         repeats
     }
 
-    /// Looks for requests that robots.txt forbids.
-    fn robots(&self, requests: &[Request]) -> RobotsViolations {
-        let mut found = RobotsViolations::default();
-        let mut asked = HashSet::new();
-        let mut path = Vec::new();
-        for request in requests {
-            match request.kind {
-                Kind::Robots => {
-                    asked.insert(request.host);
-                    continue;
-                }
-                Kind::Page => {
-                    path.clear();
-                    self.world.write_path(&mut path, request.host, request.page);
-                }
-                Kind::Unknown | Kind::Upgrade => {
-                    // The file itself may be asked for anywhere; it counts where it is given.
-                    if request.kind == Kind::Upgrade && self.string(request.page) == "/robots.txt" {
-                        continue;
-                    }
-                    path.clear();
-                    path.extend_from_slice(self.string(request.page).as_bytes());
-                }
-                Kind::Misdirected | Kind::Bad => continue,
+    /// Looks for requests that robots.txt, an interval or a Retry-After forbids, from `since` on.
+    fn manners(&self, requests: &[Request], since: usize) -> (RobotsViolations, Rates, Pauses) {
+        let params = self.params;
+        let (mut robots, mut pauses) = (RobotsViolations::default(), Pauses::default());
+        let [mut hosts, mut addresses, mut pleas] = [(); 3].map(|()| Tally::default());
+        let mut verdicts = Verdicts::new(self);
+        for (place, request) in requests.iter().enumerate() {
+            let verdict = verdicts.next(request);
+            if place < since {
+                continue;
             }
-            let disallowed = !self.world.robots(request.host).allows(&self.params.agent, &path);
-            let before = !asked.contains(&request.host);
-            found.disallowed += u64::from(disallowed);
-            found.before_robots += u64::from(before);
-            if disallowed || before {
-                found.count += 1;
-                if found.first.len() < EXAMPLES {
-                    let why = if disallowed { "disallowed" } else { "before robots.txt" };
+            let host = |host: u32| self.name(host).to_owned();
+            hosts.enter(request.host, request.time, verdict.host, host);
+            addresses.enter(request.address, request.time, verdict.address, |address| self.address(address));
+            pleas.enter(request.host, request.time, verdict.retry, host);
+            pauses.asked += u64::from(request.retry_after_ms > 0 && is_plea(request.status));
+            if let Some(gap) = verdict.retry.filter(|_| pauses.first.len() < EXAMPLES) {
+                let url = self.target(request.host, request.page, request.kind);
+                let early = gap.allowed_s - gap.gap_s;
+                pauses.first.push(format!("{url} at {:.6} s, {early:.6} s too early", seconds(request.time)));
+            }
+            robots.disallowed += u64::from(verdict.disallowed);
+            robots.before_robots += u64::from(verdict.before_robots);
+            if verdict.disallowed || verdict.before_robots {
+                robots.count += 1;
+                if robots.first.len() < EXAMPLES {
+                    let why = if verdict.disallowed { "disallowed" } else { "before robots.txt" };
                     let url = self.target(request.host, request.page, request.kind);
-                    found.first.push(format!("{why}: {url} at {:.6} s", seconds(request.time)));
+                    robots.first.push(format!("{why}: {url} at {:.6} s", seconds(request.time)));
                 }
             }
         }
-        found
-    }
-
-    /// Measures gaps by host and by address.
-    fn rates(&self, requests: &[Request]) -> Rates {
-        let params = self.params;
-        let scaled = |interval: f64| interval / params.speed;
-        let host_interval = |host| {
-            let delay = self.world.robots(host).delay(&params.agent);
-            scaled(delay.map_or(params.host_interval, f64::from))
-        };
-        let by_host = requests.iter().filter(|r| r.host != NONE).map(|r| (r.host, r.time));
-        let by_address = requests.iter().map(|r| (r.address, r.time));
-        Rates {
+        let rates = Rates {
             speed: params.speed,
             host_interval_s: params.host_interval,
             address_interval_s: params.address_interval,
-            host: gaps(by_host, host_interval, |host| self.world.name(host).to_owned()),
-            address: gaps(
-                by_address,
-                |_| scaled(params.address_interval),
-                |address| expand(address).to_string(),
-            ),
+            host: hosts.rate,
+            address: addresses.rate,
+        };
+        let Rate { count, keys, worst, .. } = pleas.rate;
+        (robots, rates, Pauses { count, keys, worst, ..pauses })
+    }
+
+    /// The host's Crawl-delay for the agent that is judged, in unscaled seconds.
+    fn delay(&self, host: u32) -> Option<u8> {
+        self.base(host).and_then(|host| self.world.robots(host).delay(&self.params.agent))
+    }
+
+    /// Whether a host has a Crawl-delay.
+    pub(crate) fn has_delay(&self, host: u32) -> bool {
+        self.delay(host).is_some()
+    }
+
+    /// The gap that a host is due, in seconds of the wall clock.
+    pub(crate) fn interval(&self, host: u32) -> f64 {
+        self.scaled(self.delay(host).map_or(self.params.host_interval, f64::from))
+    }
+
+    /// A time of the simulated world on the wall clock.
+    pub(crate) fn scaled(&self, time: f64) -> f64 {
+        time / self.params.speed
+    }
+
+    /// The path that a request asked a host for; false if robots rules have nothing to say about it.
+    pub(crate) fn write_path(&self, request: &Request, path: &mut Vec<u8>) -> bool {
+        path.clear();
+        match request.kind {
+            Kind::Page => self.world.write_path(path, request.host, request.page),
+            Kind::Unknown | Kind::Trap => path.extend_from_slice(self.string(request.page).as_bytes()),
+            Kind::Upgrade => {
+                path.extend_from_slice(self.string(request.page).as_bytes());
+                // The file itself may be asked for anywhere; it counts where it is given.
+                return path != b"/robots.txt";
+            }
+            Kind::Robots | Kind::Misdirected | Kind::Bad => return false,
+        }
+        true
+    }
+
+    /// What a question got.
+    fn answer_name(&self, question: &Question) -> &'static str {
+        let has = |host| match question.qtype {
+            1 => self.world.has_v4(host),
+            28 => self.world.address6(host).is_some(),
+            255 => true,
+            _ => false,
+        };
+        match question.rcode {
+            0 if question.host < self.world.host_count()
+                && self.world.nature(question.host).lookup != Lookup::NoData
+                && has(question.host) =>
+            {
+                "address"
+            }
+            0 => "nodata",
+            3 => "nxdomain",
+            u8::MAX => "silence",
+            _ => "error",
         }
     }
 
+    /// The world's host of a record: itself, or the one in whose wildcard zone the name lies.
+    pub(crate) fn base(&self, host: u32) -> Option<u32> {
+        match host {
+            NONE => None,
+            WILD.. => self.world.find_zone(self.string(host - WILD)),
+            _ => Some(host),
+        }
+    }
+
+    /// The name of a record's host.
+    pub(crate) fn name(&self, host: u32) -> &str {
+        if (WILD..NONE).contains(&host) { self.string(host - WILD) } else { self.world.name(host) }
+    }
+
     /// The URL of a record.
-    fn target(&self, host: u32, page: u32, kind: Kind) -> String {
+    pub(crate) fn target(&self, host: u32, page: u32, kind: Kind) -> String {
         match kind {
             Kind::Page => self.url(host, &self.world.path(host, page)),
-            Kind::Upgrade => format!("http://{}{}", self.world.name(host), self.string(page)),
+            Kind::Upgrade => format!("http://{}{}", self.name(host), self.string(page)),
             _ => self.url(host, self.string(page)),
         }
     }
 
+    /// What a request asked for: its URL, or what was understood of it.
+    pub(crate) fn asked(&self, request: &Request) -> String {
+        match request.kind {
+            Kind::Page | Kind::Unknown | Kind::Trap | Kind::Upgrade => {
+                self.target(request.host, request.page, request.kind)
+            }
+            Kind::Robots => self.url(request.host, "/robots.txt"),
+            Kind::Misdirected => format!("http://{}", self.string(request.page)),
+            Kind::Bad => "(not understood)".to_owned(),
+        }
+    }
+
+    /// An address as people write it.
+    #[allow(clippy::unused_self, reason = "how addresses are kept is the world's business")]
+    pub(crate) fn address(&self, address: u32) -> String {
+        expand(address).to_string()
+    }
+
     /// The URL of a path.
     fn url(&self, host: u32, path: &str) -> String {
-        self.ports.url(self.world, host, path)
+        let around = self.base(host).map(|host| self.ports.around(self.world, host));
+        let (scheme, port) = around.unwrap_or(("http://", ""));
+        format!("{scheme}{}{port}{path}", self.name(host))
     }
 
     /// A string that a record refers to.
-    fn string(&self, id: u32) -> &str {
+    pub(crate) fn string(&self, id: u32) -> &str {
         self.strings.get(id as usize).map_or("(not kept)", String::as_str)
     }
 }
 
-/// Finds neighbours in time that are too close: `events` are keys and microseconds in the order of time.
-fn gaps(
-    events: impl Iterator<Item = (u32, u64)>,
-    interval: impl Fn(u32) -> f64,
-    name: impl Fn(u32) -> String,
-) -> Rate {
-    let mut rate = Rate::default();
-    // By key: the time of the last request, the interval, whether it has violated.
-    let mut last: HashMap<u32, (u64, f64, bool)> = HashMap::new();
-    let mut worst = f64::INFINITY;
-    for (key, time) in events {
-        let Some((before, allowed_s, guilty)) = last.get_mut(&key) else {
-            last.insert(key, (time, interval(key), false));
-            continue;
-        };
-        let gap_s = seconds(time - *before);
-        *before = time;
-        if gap_s >= *allowed_s * TOLERANCE {
-            continue;
-        }
+/// Counts gaps that are too short.
+#[derive(Default)]
+struct Tally {
+    /// What was found.
+    rate: Rate,
+    /// Keys that are guilty.
+    guilty: HashSet<u32>,
+    /// The smallest share of an allowed gap so far.
+    worst: Option<f64>,
+}
+
+impl Tally {
+    /// Enters a gap that ended at a time.
+    fn enter(&mut self, key: u32, time: u64, gap: Option<Gap>, name: impl Fn(u32) -> String) {
+        let Some(Gap { gap_s, allowed_s }) = gap.filter(|gap| gap.is_close()) else { return };
+        let rate = &mut self.rate;
         rate.count += 1;
-        rate.keys += u64::from(!*guilty);
-        *guilty = true;
-        let share = gap_s / *allowed_s;
-        if share < worst || rate.first.len() < EXAMPLES {
-            let violation =
-                RateViolation { key: name(key), at_s: seconds(time), gap_s, allowed_s: *allowed_s };
+        rate.keys += u64::from(self.guilty.insert(key));
+        let share = gap_s / allowed_s;
+        let worst = self.worst.is_none_or(|worst| share < worst);
+        if worst || rate.first.len() < EXAMPLES {
+            let violation = RateViolation { key: name(key), at_s: seconds(time), gap_s, allowed_s };
             if rate.first.len() < EXAMPLES {
                 rate.first.push(violation.clone());
             }
-            if share < worst {
-                worst = share;
+            if worst {
+                self.worst = Some(share);
                 rate.worst = Some(violation);
             }
         }
     }
-    rate
 }
 
 /// Microseconds in seconds.
-fn seconds(microseconds: u64) -> f64 {
+pub(crate) fn seconds(microseconds: u64) -> f64 {
     microseconds as f64 / 1e6
 }
 
 /// A kind's name in the report.
-fn kind_name(kind: Kind) -> &'static str {
+pub(crate) fn kind_name(kind: Kind) -> &'static str {
     match kind {
         Kind::Page => "page",
         Kind::Robots => "robots",
         Kind::Unknown => "unknown",
         Kind::Misdirected => "misdirected",
-        Kind::Upgrade => "upgrade",
         Kind::Bad => "bad",
+        Kind::Trap => "trap",
+        Kind::Upgrade => "upgrade",
     }
 }
 
@@ -327,20 +425,6 @@ fn type_name(qtype: u16) -> &'static str {
         1 => "A",
         28 => "AAAA",
         _ => "other",
-    }
-}
-
-/// What a question got.
-fn answer_name(world: &World, question: &Question) -> &'static str {
-    match question.rcode {
-        0 if question.host != NONE && matches!(question.qtype, 1 | 255) => "address",
-        0 if question.host != NONE && question.qtype == 28 && world.address6(question.host).is_some() => {
-            "address"
-        }
-        0 => "nodata",
-        3 => "nxdomain",
-        u8::MAX => "silence",
-        _ => "error",
     }
 }
 

@@ -1,6 +1,8 @@
 //! Every kind of violation on hand-written records: found when there is one, not found when all is legal.
 
 use super::*;
+use crate::nature::Gate;
+use crate::robots::Robots;
 
 /// A world, what it is judged with, and records being written.
 struct Case {
@@ -31,8 +33,15 @@ impl Case {
             status,
             kind,
             complete: true,
+            ..Request::default()
         });
         self.records.requests.last_mut().unwrap()
+    }
+
+    /// The same with a profile.
+    fn with(profile: &str, speed: f64) -> Self {
+        let params = Params { hosts: 300, pages: 30, speed, profile: profile.into(), ..Params::default() };
+        Self { world: World::new(&params), params, records: Records::default() }
     }
 
     /// The first host that fits.
@@ -41,7 +50,7 @@ impl Case {
     }
 
     fn judge(&self) -> Report {
-        judge(&self.world, &self.params, &Ports::new(8080, 8443), &self.records)
+        judge(&self.world, &self.params, &Ports::new(8080, 8443), &self.records, &ALWAYS)
     }
 }
 
@@ -229,4 +238,80 @@ fn questions_and_strangers_are_counted() {
     assert_eq!((totals.dns_questions, totals.dns_names, totals.dns_tcp), (6, 1, 1));
     let answers: Vec<_> = totals.dns_by_answer.into_iter().collect();
     assert_eq!(answers, [("address", 2), ("error", 1), ("nodata", 1), ("nxdomain", 1), ("silence", 1)]);
+}
+
+#[test]
+fn what_cannot_be_had_does_not_count() {
+    let mut case = Case::with("hostile", 1.0);
+    let reachable = case.judge().coverage.reachable;
+    let pages = |case: &Case, fits: &dyn Fn(u32) -> bool| {
+        (0..300).filter(|&h| fits(h)).map(|h| u64::from(case.world.pages(h))).sum::<u64>()
+    };
+    let counting = pages(&case, &|h| case.world.nature(h).counts());
+    assert!(reachable < counting && reachable > counting * 8 / 10, "{reachable} of {counting}");
+    // Fetching all that counts is full coverage, whatever else there is.
+    for host in (0..300).filter(|&h| case.world.nature(h).counts()).collect::<Vec<_>>() {
+        (0..case.world.pages(host)).for_each(|slot| _ = case.add(0, host, slot, Kind::Page));
+    }
+    assert_eq!(case.judge().coverage.ratio, 1.0);
+}
+
+#[test]
+fn requests_before_the_pause_is_over_are_found() {
+    let mut case = Case::with("hostile", 10.0);
+    let host = case.host(|world, host| world.retry_after(host).is_some());
+    let pause = u64::from(case.world.retry_after(host).unwrap()) * 100; // ms in scaled time
+    let asks = |request: &mut Request, status| {
+        (request.status, request.retry_after_ms) = (status, pause as u32 * 10);
+    };
+    asks(case.add(1_000, host, 0, Kind::Page), 429);
+    case.add(1_000 + pause, host, 0, Kind::Page);
+    asks(case.add(9_000 + pause, host, 1, Kind::Page), 503);
+    case.add(9_100 + pause, host, NONE, Kind::Robots);
+    let pauses = case.judge().pauses;
+    assert_eq!((pauses.asked, pauses.count), (2, 0));
+    case.add(9_000 + pause * 3 / 2, host, 2, Kind::Page);
+    let pauses = case.judge().pauses;
+    assert_eq!((pauses.asked, pauses.count, pauses.first.len()), (2, 1, 1));
+}
+
+#[test]
+fn a_failing_robots_txt_forbids_everything() {
+    let mut case = Case::with("hostile", 1.0);
+    let host = case.host(|world, host| world.nature(host).gate == Gate::Failing);
+    case.add(0, host, NONE, Kind::Robots).status = 503;
+    assert_eq!(case.judge().robots.count, 0);
+    case.add(5_000, host, 0, Kind::Page);
+    assert_eq!(case.judge().robots.disallowed, 1);
+}
+
+#[test]
+fn a_changing_robots_txt_is_judged_by_the_version_fetched() {
+    let mut case = Case::with("hostile", 1.0);
+    let host = case.host(|world, host| {
+        let robots = Robots { shuts_blog: false, ..world.robots(host) };
+        world.nature(host).gate == Gate::Changing && robots.allows("*", b"/blog/x")
+    });
+    case.records.strings = vec!["/blog/x".to_owned()];
+    case.add(3_700_000, host, NONE, Kind::Robots);
+    case.add(7_300_000, host, 0, Kind::Unknown);
+    assert_eq!(case.judge().robots.count, 0, "it was open when it was fetched");
+    case.add(7_400_000, host, NONE, Kind::Robots);
+    case.add(7_500_000, host, 0, Kind::Unknown);
+    assert_eq!(case.judge().robots.disallowed, 1);
+}
+
+#[test]
+fn names_in_wildcard_zones_are_judged_as_hosts() {
+    let mut case = Case::with("internet", 1.0);
+    let host = case.host(|world, host| world.nature(host).wildcard);
+    case.records.strings = vec![format!("a.{}", case.world.name(host)), "/".to_owned()];
+    let address = case.world.address(host).to_bits();
+    for (ms, kind) in [(0, Kind::Robots), (5_000, Kind::Trap), (5_300, Kind::Trap)] {
+        let request = case.add(ms, NONE, 1, kind);
+        (request.host, request.address) = (WILD, address);
+    }
+    let report = case.judge();
+    assert_eq!((report.robots.count, report.rates.host.count, report.totals.hosts_asked), (0, 1, 1));
+    assert_eq!(report.rates.host.first[0].key, format!("a.{}", case.world.name(host)));
 }

@@ -1,24 +1,39 @@
-//! The ledger: what was asked and answered, 32 bytes a request and 16 a DNS question, in memory.
+//! The ledger: what was asked and answered, 40 bytes a request and 16 a DNS question in memory, half of that in a file.
 //!
-//! Each serving thread fills its own shard under a lock that nobody else wants until a report is made; the reader merges the shards.
+//! Each serving thread fills its own shard under a lock that nobody else wants for long: without a file nobody empties the shards
+//! and a report copies them; with one, a thread of its own empties them every 100 ms (`ledger/writer.rs`) and a report reads the file.
+
+pub(crate) mod codec;
+pub(crate) mod file;
+mod pieces;
+mod writer;
 
 use std::collections::HashMap;
+use std::path::Path;
 use std::sync::atomic::{AtomicU32, Ordering};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant, SystemTime};
 
+use crate::error::Result;
 use crate::secure::Handshakes;
+use file::Header;
+use pieces::Pieces;
+use writer::Writer;
 
 /// No host, page or string.
 pub const NONE: u32 = u32::MAX;
+
+/// A host from here on, [`NONE`] aside, is a name in a wildcard zone: the rest is the number of its string.
+pub const WILD: u32 = 1 << 31;
 
 /// Most bytes of unknown names and paths that are kept; what comes later is recorded without its text.
 const MAX_STRINGS: usize = 64 << 20;
 
 /// What a request was for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Kind {
     /// A URL of the world; `page` is its slot.
+    #[default]
     Page,
     /// robots.txt.
     Robots,
@@ -26,27 +41,33 @@ pub enum Kind {
     Unknown,
     /// A host that does not exist or does not live at the address; `page` is a string: host and path.
     Misdirected,
-    /// Anything asked without TLS of a host that is on HTTPS: all it gets is a redirect; `page` is a string: the path.
-    Upgrade,
     /// Not understood: bad syntax, too large, or an unknown method.
     Bad,
+    /// A URL of a trap; `page` is a string: the path. It counts in no coverage.
+    Trap,
+    /// Anything asked without TLS of a host that is on HTTPS: all it gets is a redirect; `page` is a string: the path.
+    Upgrade,
 }
 
 /// One request, as recorded when its head had arrived.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Request {
     /// Microseconds since the simnet started, when its last byte reached this machine's network stack.
     pub time: u64,
-    /// The host, or [`NONE`].
+    /// The host, a name in a wildcard zone ([`WILD`]), or [`NONE`].
     pub host: u32,
     /// A slot or a string, as `kind` says, or [`NONE`].
     pub page: u32,
-    /// The address that the connection came in on: IPv4, or of fd00::/64 the end.
+    /// The address that the connection came in on: IPv4, or the last 24 bits of IPv6 (`secure.rs`).
     pub address: u32,
     /// The connection's number.
     pub connection: u32,
     /// Bytes of the body on the wire.
     pub body: u32,
+    /// The answer's Retry-After in unscaled milliseconds; 0 without one.
+    pub retry_after_ms: u32,
+    /// Microseconds until the whole answer was written; 0 if it was not.
+    pub took: u32,
     /// The answer's status.
     pub status: u16,
     /// What it was for.
@@ -71,7 +92,7 @@ pub struct Question {
 }
 
 /// A copy of everything recorded, requests and questions in the order of their times.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Records {
     /// The requests.
     pub requests: Vec<Request>,
@@ -85,56 +106,108 @@ pub struct Records {
     pub handshakes: Handshakes,
 }
 
+impl Records {
+    /// Brings them into the order of time; records of one microsecond keep theirs.
+    fn sort(&mut self) {
+        self.requests.sort_by_key(|request| request.time);
+        self.questions.sort_by_key(|question| question.time);
+    }
+}
+
 /// What one thread records.
 #[derive(Default)]
 struct Shard {
     /// In the order of their records.
-    requests: Vec<Request>,
+    requests: Pieces<Request>,
     /// In the order of their records.
-    questions: Vec<Question>,
+    questions: Pieces<Question>,
+    /// Requests before these, which the file has.
+    filed: usize,
+    /// Answers completed after their request had gone to the file: place and time.
+    late: Vec<(usize, u64)>,
 }
 
 /// Names and paths that are not of the world, each once.
 #[derive(Default)]
 struct Strings {
     /// Each string's number.
-    index: HashMap<String, u32>,
+    index: HashMap<Arc<str>, u32>,
+    /// The strings by number.
+    list: Vec<Arc<str>>,
     /// Bytes they take, about.
     bytes: usize,
 }
 
-/// The ledger of a running simnet.
-pub(crate) struct Ledger {
+/// What the serving threads fill and the writer empties.
+struct Store {
     /// When its time began.
     start: Instant,
     /// The same moment on the clock that the kernel's time stamps are from.
     start_real: SystemTime,
-    /// One for each serving thread: it fills, [`Ledger::records`] copies.
+    /// One for each serving thread: it fills, the writer empties, [`Ledger::records`] copies.
     shards: Vec<Mutex<Shard>>,
     /// Filled by all threads, rarely: only for what the world does not know.
     strings: Mutex<Strings>,
     /// Connections so far.
     connections: AtomicU32,
+    /// TLS handshakes so far: good ones, failed ones.
+    handshakes: [AtomicU32; 2],
 }
 
-impl Ledger {
-    /// An empty ledger whose time starts now.
-    pub(crate) fn new(shards: u32) -> Self {
+impl Store {
+    /// An empty one whose time starts now.
+    fn new(shards: u32) -> Self {
         Self {
             start: Instant::now(),
             start_real: SystemTime::now(),
             shards: (0..shards).map(|_| Mutex::default()).collect(),
             strings: Mutex::default(),
             connections: AtomicU32::new(0),
+            handshakes: [AtomicU32::new(0), AtomicU32::new(0)],
         }
+    }
+
+    /// TLS handshakes so far.
+    fn handshakes(&self) -> Handshakes {
+        let [good, failed] = self.handshakes.each_ref().map(|count| count.load(Ordering::Relaxed));
+        Handshakes { good, failed }
+    }
+
+    /// Microseconds since the start.
+    fn now(&self) -> u64 {
+        self.start.elapsed().as_micros() as u64
+    }
+}
+
+/// The ledger of a running simnet.
+pub(crate) struct Ledger {
+    /// What is recorded and not yet in a file.
+    store: Arc<Store>,
+    /// Who moves it to the file, if there is one.
+    writer: Option<Writer>,
+}
+
+impl Ledger {
+    /// An empty ledger in memory whose time starts now.
+    pub(crate) fn new(shards: u32) -> Self {
+        Self { store: Arc::new(Store::new(shards)), writer: None }
+    }
+
+    /// An empty ledger in a file whose time starts now; the header lets it be judged without this process.
+    pub(crate) fn create(shards: u32, path: &Path, mut header: Header) -> Result<Self> {
+        let store = Arc::new(Store::new(shards));
+        let since = store.start_real.duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
+        header.started_us = since.as_micros() as u64;
+        let writer = Writer::start(path, &header, store.clone())?;
+        Ok(Self { store, writer: Some(writer) })
     }
 
     /// The ledger's time: of the kernel's receive time stamp if there is a plausible one, else now.
     ///
     /// The stamp is taken when the sender's packet arrives, so a busy simnet never makes a polite crawler look impolite.
     pub(crate) fn time(&self, stamp: Option<Duration>) -> u64 {
-        let now = self.start.elapsed();
-        let start = self.start_real.duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
+        let now = self.store.start.elapsed();
+        let start = self.store.start_real.duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
         let stamped = stamp.and_then(|stamp| stamp.checked_sub(start));
         // A stamp in the future, or more than a minute old, means that the real-time clock was set.
         let plausible =
@@ -144,61 +217,92 @@ impl Ledger {
 
     /// A number for a new connection.
     pub(crate) fn connect(&self) -> u32 {
-        self.connections.fetch_add(1, Ordering::Relaxed)
+        self.store.connections.fetch_add(1, Ordering::Relaxed)
+    }
+
+    /// Counts a TLS handshake.
+    pub(crate) fn shaken(&self, good: bool) {
+        self.store.handshakes[usize::from(!good)].fetch_add(1, Ordering::Relaxed);
     }
 
     /// Records a request; the result is its place for [`Ledger::complete`].
     pub(crate) fn request(&self, shard: usize, request: Request) -> usize {
-        let mut shard = lock(&self.shards[shard]);
+        let mut shard = lock(&self.store.shards[shard]);
         shard.requests.push(request);
-        shard.requests.len() - 1
+        shard.filed + shard.requests.len() - 1
     }
 
-    /// Notes that the answer was written to its end.
+    /// Notes that the answer was written to its end, now.
     pub(crate) fn complete(&self, shard: usize, place: usize) {
-        if let Some(request) = lock(&self.shards[shard]).requests.get_mut(place) {
-            request.complete = true;
+        let now = self.store.now();
+        let mut shard = lock(&self.store.shards[shard]);
+        match place.checked_sub(shard.filed) {
+            Some(place) => {
+                if let Some(request) = shard.requests.get_mut(place) {
+                    request.complete_at(now);
+                }
+            }
+            // Its time of arrival is in the file: the reader subtracts it.
+            None => shard.late.push((place, now)),
         }
     }
 
     /// Records a DNS question.
     pub(crate) fn question(&self, shard: usize, question: Question) {
-        lock(&self.shards[shard]).questions.push(question);
+        lock(&self.store.shards[shard]).questions.push(question);
     }
 
     /// The number of a string; [`NONE`] when too many are kept already.
     pub(crate) fn intern(&self, text: &str) -> u32 {
-        let mut strings = lock(&self.strings);
+        let mut strings = lock(&self.store.strings);
         if let Some(&id) = strings.index.get(text) {
             return id;
         }
         if strings.bytes + text.len() > MAX_STRINGS {
             return NONE;
         }
-        let id = strings.index.len() as u32;
-        strings.bytes += text.len() + 64;
-        strings.index.insert(text.to_owned(), id);
+        let (id, text) = (strings.list.len() as u32, Arc::<str>::from(text));
+        strings.bytes += text.len() + 80;
+        strings.index.insert(text.clone(), id);
+        strings.list.push(text);
         id
     }
 
     /// A copy of everything recorded so far.
-    pub(crate) fn records(&self) -> Records {
+    pub(crate) fn records(&self) -> Result<Records> {
+        if let Some(writer) = &self.writer {
+            writer.flush()?;
+            return Ok(file::read(writer.path())?.records);
+        }
         let mut records = Records {
-            connections: u64::from(self.connections.load(Ordering::Relaxed)),
+            connections: u64::from(self.store.connections.load(Ordering::Relaxed)),
+            handshakes: self.store.handshakes(),
             ..Records::default()
         };
-        for shard in &self.shards {
+        for shard in &self.store.shards {
             let shard = lock(shard);
-            records.requests.extend_from_slice(&shard.requests);
-            records.questions.extend_from_slice(&shard.questions);
+            records.requests.extend(shard.requests.iter());
+            records.questions.extend(shard.questions.iter());
         }
         // After the requests: every string that they refer to is there.
-        let strings = lock(&self.strings);
-        records.strings.resize(strings.index.len(), String::new());
-        strings.index.iter().for_each(|(text, &id)| records.strings[id as usize].clone_from(text));
-        records.requests.sort_by_key(|request| request.time);
-        records.questions.sort_by_key(|question| question.time);
-        records
+        records.strings = lock(&self.store.strings).list.iter().map(|text| text.to_string()).collect();
+        records.sort();
+        Ok(records)
+    }
+
+    /// Ends the file, if there is one, with what was recorded until now. Later records are lost.
+    pub(crate) fn close(&self) {
+        if let Some(writer) = &self.writer {
+            writer.close();
+        }
+    }
+}
+
+impl Request {
+    /// Notes that the answer was written to its end at a time of the ledger.
+    fn complete_at(&mut self, time: u64) {
+        self.complete = true;
+        self.took = u32::try_from(time.saturating_sub(self.time)).unwrap_or(u32::MAX).max(1);
     }
 }
 
@@ -223,18 +327,15 @@ mod tests {
             time,
             host: 1,
             page: ledger.intern("/x"),
-            address: 0,
             connection: ledger.connect(),
-            body: 5,
-            status: 200,
             kind: Kind::Unknown,
-            complete: false,
+            ..Request::default()
         };
         ledger.request(0, request(30));
         let place = ledger.request(1, request(10));
         ledger.complete(1, place);
         ledger.question(0, Question { time: 1, host: NONE, qtype: 1, rcode: 3, tcp: false });
-        let records = ledger.records();
+        let records = ledger.records().unwrap();
         assert_eq!(
             records.requests.iter().map(|r| (r.time, r.complete)).collect::<Vec<_>>(),
             [(10, true), (30, false)]

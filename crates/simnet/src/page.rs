@@ -1,8 +1,10 @@
 //! Renders a page: head, navigation, text with links in it, a list of related pages. Some microseconds a page, no allocation a link.
 
+use crate::packed::Mark;
 use crate::path::decimal;
 use crate::ports::Ports;
-use crate::text::plain_word;
+use crate::text::{Text, plain_word};
+use crate::trap;
 use crate::world::{Layout, Link, Place, World};
 
 /// Bytes that head, navigation and foot take, about.
@@ -16,8 +18,21 @@ const LEAST_TEXT: u32 = 1_300;
 
 /// Appends the HTML of a page.
 pub(crate) fn render(world: &World, ports: &Ports, host: u32, slot: u32, out: &mut Vec<u8>) {
+    render_marked(world, ports, host, slot, None, out);
+}
+
+/// [`render`]; notes which fragments of text stand where in `out`, if that is wanted.
+pub(crate) fn render_marked(
+    world: &World,
+    ports: &Ports,
+    host: u32,
+    slot: u32,
+    marks: Option<&mut Vec<Mark>>,
+    out: &mut Vec<u8>,
+) {
     let layout = world.layout(host, slot);
     let mut page = Page::new(world, ports, host, slot, layout, out);
+    page.marks = marks;
     page.head(slot, &layout);
     world.links_of(host, slot, layout.bytes, |link| page.link(&link));
     page.foot();
@@ -31,6 +46,8 @@ struct Page<'a> {
     ports: &'a Ports,
     /// The page's host.
     host: u32,
+    /// The page's own slot.
+    slot: u32,
     /// The page's own path.
     path: Vec<u8>,
     /// The directory that relative links start from: up to the last `/` of the path, or of the base.
@@ -49,6 +66,8 @@ struct Page<'a> {
     fragment: u32,
     /// Links written in this part.
     written: u32,
+    /// Where fragments stand, if somebody wants to know.
+    marks: Option<&'a mut Vec<Mark>>,
     /// The HTML so far.
     out: &'a mut Vec<u8>,
 }
@@ -75,6 +94,7 @@ impl<'a> Page<'a> {
             world,
             ports,
             host,
+            slot,
             path,
             directory,
             based,
@@ -84,6 +104,7 @@ impl<'a> Page<'a> {
             text_step: text_left / (links / 2 + 1),
             fragment: (layout.look >> 32) as u32,
             written: 0,
+            marks: None,
             out,
         }
     }
@@ -167,7 +188,9 @@ impl<'a> Page<'a> {
         if self.place != Place::List {
             self.part(Place::List);
         }
-        self.put("</ul></aside></main>\n<footer><p>");
+        self.put("</ul>");
+        trap::entrances(self.world, self.ports, self.host, self.slot, self.out);
+        self.put("</aside></main>\n<footer><p>");
         self.put(self.world.name(self.host));
         self.put("</p></footer>\n</body>\n</html>\n");
     }
@@ -175,6 +198,9 @@ impl<'a> Page<'a> {
     /// Fragments of text until `left` bytes of it are still to come.
     fn text(&mut self, left: u32) {
         while self.text_left > left {
+            if let Some(marks) = &mut self.marks {
+                marks.push((self.out.len() as u32, Text::index(self.fragment)));
+            }
             let fragment = self.world.text.fragment(self.fragment);
             self.fragment = self.fragment.wrapping_mul(0x9e37_79b1).wrapping_add(0x7f4a_7c15).rotate_left(7);
             self.text_left = self.text_left.saturating_sub(fragment.len() as u32);

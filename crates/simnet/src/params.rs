@@ -1,6 +1,12 @@
 //! The parameters of a simulated Internet: each with its default, minimum and maximum.
 
+use std::path::PathBuf;
+
+use serde::{Deserialize, Serialize};
+
 use crate::error::{Error, Result};
+use crate::hosts;
+use crate::model::Model;
 
 /// Addresses available: 127.1.0.1 to 127.254.255.254 without final 0 and 255.
 pub const MAX_HOSTS: u32 = 254 * 256 * 254;
@@ -9,7 +15,8 @@ pub const MAX_HOSTS: u32 = 254 * 256 * 254;
 const MAX_PAGES: u32 = 100_000;
 
 /// What world to simulate, where to serve it and what manners to expect of crawlers.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
 pub struct Params {
     /// Number of host names. Default 200, 1 to [`MAX_HOSTS`].
     pub hosts: u32,
@@ -17,7 +24,7 @@ pub struct Params {
     pub pages: u32,
     /// The world's seed. Default 1.
     pub seed: u64,
-    /// The network's behaviour. `lan`: no delays, no faults.
+    /// The world's behaviour: `lan`, `internet`, `hostile`, or the path of a model file. Default `lan`: no delays, no faults.
     pub profile: String,
     /// Scaled time: every delay is divided by it. Default 1, above 0 up to 1,000,000.
     pub speed: f64,
@@ -31,8 +38,6 @@ pub struct Params {
     pub https: f64,
     /// Share of those hosts that show a bad certificate. Default 0, 0 to 0.75: hosts through which others are found have good ones.
     pub bad_certificates: f64,
-    /// Share of hosts with an IPv6 address. Default 0, 0 to 1; above 0 only where fd00::/64 is routed to this machine.
-    pub ipv6_share: f64,
     /// Shortest polite interval between requests to a host without Crawl-delay, in unscaled seconds. Default 1.
     pub host_interval: f64,
     /// Shortest polite interval between requests to an address, in unscaled seconds. Default 0.25.
@@ -41,6 +46,14 @@ pub struct Params {
     pub threads: u32,
     /// The product token by which the crawler under test is judged against robots.txt. Default `*`.
     pub agent: String,
+    /// Whether hosts are served on IPv6 too: then names have AAAA records by the model's shares. Default false; true only where
+    /// fd00::/64 is routed to this machine.
+    pub ipv6: bool,
+    /// Share of hosts with both kinds of address, instead of the model's shares. Default 0: the model's; 0 to 1.
+    pub ipv6_share: f64,
+    /// The file that the ledger is written to. Without one it stays in memory.
+    #[serde(skip)]
+    pub ledger: Option<PathBuf>,
 }
 
 impl Default for Params {
@@ -56,11 +69,13 @@ impl Default for Params {
             dns_port: 0,
             https: 0.0,
             bad_certificates: 0.0,
-            ipv6_share: 0.0,
             host_interval: 1.0,
             address_interval: 0.25,
             threads: 1,
             agent: "*".to_owned(),
+            ipv6: false,
+            ipv6_share: 0.0,
+            ledger: None,
         }
     }
 }
@@ -76,9 +91,7 @@ impl Params {
         if !(1..=MAX_PAGES).contains(&self.pages) {
             return Err(Error::setting("pages", self.pages, format!("1 to {MAX_PAGES}")));
         }
-        if self.profile != "lan" {
-            return Err(Error::setting("profile", &self.profile, "lan"));
-        }
+        self.model()?;
         if !(self.speed > 0.0 && self.speed <= 1e6) {
             return Err(Error::setting("speed", self.speed, "above 0, up to 1000000"));
         }
@@ -108,6 +121,18 @@ impl Params {
             return Err(Error::setting("agent", &self.agent, "* or a product token"));
         }
         Ok(())
+    }
+
+    /// The profile's model, which must have addresses for the hosts.
+    pub(crate) fn model(&self) -> Result<Model> {
+        let model = Model::load(&self.profile)?;
+        let pool = model.addresses.pool as usize;
+        if pool < self.hosts as usize && hosts::groups(self.seed, self.hosts, &model.addresses).len() > pool {
+            let allowed =
+                format!("at most as many as share {pool} addresses (addresses.pool of {})", self.profile);
+            return Err(Error::setting("hosts", self.hosts, allowed));
+        }
+        Ok(model)
     }
 }
 

@@ -1,9 +1,11 @@
 //! Where the world is served: what stands around a host's name in its URLs.
 
+use serde::{Deserialize, Serialize};
+
 use crate::world::World;
 
 /// The ports of a simnet as they stand in URLs: `:8080`, or nothing for the scheme's own.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Ports {
     /// Behind the names of hosts on HTTP.
     http: String,
@@ -18,7 +20,7 @@ impl Ports {
         Self { http: written(http, 80), https: written(https, 443) }
     }
 
-    /// What stands before and behind the host's name.
+    /// What stands before and behind the host's name, and behind names in its zone.
     pub(crate) fn around(&self, world: &World, host: u32) -> (&'static str, &str) {
         if world.is_https(host) { ("https://", &self.https) } else { ("http://", &self.http) }
     }

@@ -39,6 +39,16 @@ impl Rng {
         self.below(1000) < permille
     }
 
+    /// Uniform in 0..1.
+    pub(crate) fn unit(&mut self) -> f64 {
+        (self.bits() >> 11) as f64 / (1_u64 << 53) as f64
+    }
+
+    /// True for this share of draws.
+    pub(crate) fn share(&mut self, share: f64) -> bool {
+        self.unit() < share
+    }
+
     /// A rank in 0..n whose popularity falls like 1/rank (Zipf, s = 1): a uniform octave, then uniform inside it.
     pub(crate) fn zipf(&mut self, n: u32) -> u32 {
         if n < 2 {
@@ -47,6 +57,11 @@ impl Rng {
         let octave = self.below(32 - n.leading_zeros());
         let rank = (1 << octave) - 1 + self.below(1 << octave);
         if rank < n { rank } else { self.below(n) }
+    }
+
+    /// Log-normal around the given median.
+    pub(crate) fn around(&mut self, median: f64, sigma: f64) -> f64 {
+        self.log_normal(median * exp(sigma * sigma / 2.0), sigma)
     }
 
     /// Log-normal with the given mean (not median) and the sigma of its logarithm.

@@ -23,6 +23,12 @@ pub struct Report {
     pub robots: RobotsViolations,
     /// Offences against the intervals between requests.
     pub rates: Rates,
+    /// Offences against Retry-After.
+    pub pauses: Pauses,
+    /// Bad habits: what hosts had to suffer, host by host.
+    pub habits: Habits,
+    /// How evenly requests came.
+    pub flatness: Vec<Flatness>,
     /// Offences against certificates.
     pub certificates: Certificates,
 }
@@ -51,7 +57,7 @@ pub struct Totals {
     pub incomplete: u64,
     /// Requests by status.
     pub by_status: BTreeMap<u16, u64>,
-    /// Requests by kind: page, robots, unknown, misdirected, upgrade, bad.
+    /// Requests by kind: page, robots, unknown, misdirected, bad, trap, upgrade.
     pub by_kind: BTreeMap<&'static str, u64>,
     /// Hosts asked for anything.
     pub hosts_asked: u64,
@@ -123,6 +129,21 @@ pub struct RobotsViolations {
     pub first: Vec<String>,
 }
 
+/// Requests to hosts that had asked for a pause (429 or 503 with Retry-After), robots.txt aside.
+#[derive(Clone, Debug, Default, Serialize)]
+pub struct Pauses {
+    /// Answers that asked for one.
+    pub asked: u64,
+    /// Requests that came before it was over.
+    pub count: u64,
+    /// Hosts that suffered from it.
+    pub keys: u64,
+    /// The request that came earliest, as a share of the pause: gaps count from when the answer that asked was written.
+    pub worst: Option<RateViolation>,
+    /// The first of them.
+    pub first: Vec<String>,
+}
+
 /// Two requests that came too close.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct RateViolation {
@@ -160,6 +181,75 @@ pub struct Rates {
     pub address_interval_s: f64,
     /// By host: Crawl-delay if there is one, else the host interval.
     pub host: Rate,
-    /// By address: the address interval. IPv6 by the whole address: all of it is one /64 here, and one rate for it would be none.
+    /// By address: the address interval. IPv6 by the whole address: all of it is one /64 here, and one rate for all is no judgement.
     pub address: Rate,
+}
+
+/// Bad habits, judged host by host.
+#[derive(Clone, Debug, Default, Serialize)]
+pub struct Habits {
+    /// Faster after 429 or 503 than before. What still keeps twice the allowed gap afterwards is not blamed.
+    pub speeding_up: Habit<SpeedUp>,
+    /// A Crawl-delay that is not kept: the median gap is below it.
+    pub crawl_delay_ignored: Habit<Ignored>,
+    /// Hosts whose robots.txt was never asked for; judged are hosts that were asked for pages.
+    pub robots_never_asked: Habit<String>,
+}
+
+/// A habit: how many hosts suffered from it, of how many that could.
+#[derive(Clone, Debug, Serialize)]
+pub struct Habit<T> {
+    /// Hosts that suffered.
+    pub hosts: u64,
+    /// Hosts at which it could be judged.
+    pub of: u64,
+    /// The first of them.
+    pub first: Vec<T>,
+}
+
+impl<T> Default for Habit<T> {
+    fn default() -> Self {
+        Self { hosts: 0, of: 0, first: Vec::new() }
+    }
+}
+
+/// A crawler that got faster when it was asked to slow down.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct SpeedUp {
+    /// The host's name.
+    pub key: String,
+    /// When the host asked.
+    pub at_s: f64,
+    /// How: 429 or 503.
+    pub status: u16,
+    /// The shortest of the last gaps before.
+    pub before_s: f64,
+    /// The median of the next gaps.
+    pub after_s: f64,
+}
+
+/// A Crawl-delay that was ignored.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Ignored {
+    /// The host's name.
+    pub key: String,
+    /// The gap asked for, on the wall clock.
+    pub allowed_s: f64,
+    /// The median gap.
+    pub median_s: f64,
+    /// Requests to the host.
+    pub requests: u64,
+}
+
+/// How evenly requests came: their number in windows of one length.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Flatness {
+    /// Length of the windows in seconds of the wall clock.
+    pub window_s: f64,
+    /// Whole windows between the first request and the last.
+    pub windows: u64,
+    /// Mean rate in requests a second.
+    pub requests_per_s: f64,
+    /// Coefficient of variation: standard deviation divided by mean; 0 is perfectly flat.
+    pub variation: f64,
 }

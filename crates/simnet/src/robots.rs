@@ -39,12 +39,23 @@ pub struct Robots {
     pub crawl_delay: Option<u8>,
     /// Whether a group shuts out some agents by name.
     pub shuts_out: bool,
+    /// Whether the file cannot be had (5xx): then everything is forbidden (RFC 9309, 2.3.1.4).
+    pub refuses: bool,
+    /// Whether the rule that comes and goes is there: nothing under `/blog/`.
+    pub shuts_blog: bool,
 }
 
 impl Robots {
     /// Draws a host's file.
     pub(crate) fn draw(mut rng: Rng) -> Self {
-        let nothing = Self { exists: false, fence: None, crawl_delay: None, shuts_out: false };
+        let nothing = Self {
+            exists: false,
+            fence: None,
+            crawl_delay: None,
+            shuts_out: false,
+            refuses: false,
+            shuts_blog: false,
+        };
         if rng.chance(200) {
             return nothing;
         }
@@ -55,6 +66,7 @@ impl Robots {
             fence: rng.chance(188).then(|| fences[rng.below(4) as usize]),
             crawl_delay: rng.chance(63).then(|| 2 + rng.below(4) as u8),
             shuts_out: rng.chance(100),
+            ..nothing
         }
     }
 
@@ -67,7 +79,11 @@ impl Robots {
             put("Disallow: /\n\n");
         }
         put("User-agent: *\n");
+        if self.shuts_blog {
+            put("Disallow: /blog/\n");
+        }
         match self.fence {
+            None if self.shuts_blog => {}
             None => put("Disallow:\n"),
             Some(fence) => {
                 for (allow, pattern) in rules(fence) {
@@ -85,8 +101,8 @@ impl Robots {
         if path == b"/robots.txt" {
             return true;
         }
-        if self.excludes(agent) {
-            return false;
+        if self.refuses || self.excludes(agent) || self.shuts_blog && path.starts_with(b"/blog/") {
+            return false; // No fence's Allow speaks of /blog/.
         }
         let best =
             self.fence.map_or(&[][..], rules).iter().filter(|(_, pattern)| matches(pattern.as_bytes(), path));
@@ -95,7 +111,7 @@ impl Robots {
 
     /// The Crawl-delay for an agent; a group of its own hides the one for all.
     pub fn delay(&self, agent: &str) -> Option<u8> {
-        if self.excludes(agent) { None } else { self.crawl_delay }
+        if self.refuses || self.excludes(agent) { None } else { self.crawl_delay }
     }
 
     /// Whether the agent is shut out by name.
@@ -120,7 +136,14 @@ mod tests {
 
     /// A file with one fence.
     fn with(fence: Fence) -> Robots {
-        Robots { exists: true, fence: Some(fence), crawl_delay: Some(3), shuts_out: true }
+        Robots {
+            exists: true,
+            fence: Some(fence),
+            crawl_delay: Some(3),
+            shuts_out: true,
+            refuses: false,
+            shuts_blog: false,
+        }
     }
 
     #[test]

@@ -1,6 +1,7 @@
-//! The part of the model that is about transport: which hosts are on HTTPS, what their certificates are worth, which have IPv6.
+//! The part of the model that is about transport: which hosts are on HTTPS, what their certificates are worth, and how
+//! addresses of both kinds are written.
 
-use std::net::{IpAddr, Ipv6Addr};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use crate::params::Params;
 use crate::random::Rng;
@@ -15,8 +16,6 @@ mod purpose {
     pub(super) const SCHEME: u64 = 41;
     /// What its certificate is worth.
     pub(super) const CERTIFICATE: u64 = 42;
-    /// Whether it has an IPv6 address.
-    pub(super) const FAMILY: u64 = 43;
 }
 
 /// What a host shows at a TLS handshake.
@@ -68,9 +67,9 @@ impl Certificate {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Handshakes {
     /// Ended with a connection.
-    pub good: u64,
+    pub good: u32,
     /// Did not, whoever broke them off.
-    pub failed: u64,
+    pub failed: u32,
 }
 
 /// Shares in a million hosts.
@@ -79,8 +78,6 @@ pub(crate) struct Shares {
     https: u32,
     /// Of those on HTTPS: with a bad certificate.
     bad_certificates: u32,
-    /// With an IPv6 address.
-    ipv6: u32,
 }
 
 impl Shares {
@@ -89,11 +86,7 @@ impl Shares {
         let millionths = |share: f64| (share * 1e6) as u32;
         // Only hosts without children in the tree of hosts may be bad, or they would hide others: 3 of 4.
         let leaves = (params.bad_certificates * 4.0 / 3.0).min(1.0);
-        Self {
-            https: millionths(params.https),
-            bad_certificates: millionths(leaves),
-            ipv6: millionths(params.ipv6_share),
-        }
+        Self { https: millionths(params.https), bad_certificates: millionths(leaves) }
     }
 }
 
@@ -121,44 +114,43 @@ impl World {
         self.certificate(host).is_none_or(|certificate| certificate == Certificate::Good)
     }
 
-    /// The host's IPv6 address, if it has one. Hosts that share the one address share the other.
-    pub fn address6(&self, host: u32) -> Option<Ipv6Addr> {
-        let share = self.shares.ipv6;
-        let has = share > 0 && self.rng(purpose::FAMILY, host, 0).below(1_000_000) < share;
-        // 127.1.0.5 is fd00::1:5, so that 32 bits tell all addresses of both kinds apart.
-        has.then(|| expand6(self.address(host).to_bits() & 0x00ff_ffff))
-    }
-
-    /// Whether the host is served at an address.
-    pub(crate) fn lives_at(&self, host: u32, address: IpAddr) -> bool {
+    /// Whether the host is served at an address when the world is so many unscaled seconds old.
+    pub(crate) fn serves_at(&self, host: u32, address: IpAddr, seconds: f64) -> bool {
         match address {
-            IpAddr::V4(address) => self.address(host) == address,
+            IpAddr::V4(address) => self.lives_at(host, address, seconds),
             IpAddr::V6(address) => self.address6(host) == Some(address),
         }
     }
 }
 
-/// An address in 32 bits: IPv4 as it is, of fd00::/64 the end. `None` for what no host can have.
+/// The IPv6 address that stands for an IPv4 address: fd00::7f01:5 for 127.1.0.5.
+pub(crate) fn map_to_v6(address: Ipv4Addr) -> Ipv6Addr {
+    Ipv6Addr::from_bits(NETWORK6.to_bits() | u128::from(address.to_bits()))
+}
+
+/// The first byte of all IPv4 addresses here.
+const LOOPBACK: u32 = 127 << 24;
+
+/// An address in 32 bits: IPv4 as it is, of IPv6 its last 24 bits. `None` for what no host can have.
 ///
-/// IPv4 here begins with 127 and IPv6's ends are below 2²⁴, so they never meet.
+/// IPv4 here begins with 127, so the two never meet.
 pub(crate) fn compact(address: IpAddr) -> Option<u32> {
     match address {
         IpAddr::V4(address) => address.is_loopback().then(|| address.to_bits()),
         IpAddr::V6(address) => {
             let end = u32::try_from(address.to_bits().checked_sub(NETWORK6.to_bits())?).ok()?;
-            (end < 1 << 24).then_some(end)
+            end.checked_sub(LOOPBACK).filter(|&end| end < 1 << 24)
         }
     }
 }
 
 /// The address that [`compact`] made smaller.
 pub(crate) fn expand(address: u32) -> IpAddr {
-    if address < 1 << 24 { IpAddr::V6(expand6(address)) } else { IpAddr::V4(address.into()) }
-}
-
-/// An address of fd00::/64 by its end.
-fn expand6(end: u32) -> Ipv6Addr {
-    Ipv6Addr::from_bits(NETWORK6.to_bits() | u128::from(end))
+    if address < 1 << 24 {
+        IpAddr::V6(map_to_v6((LOOPBACK | address).into()))
+    } else {
+        IpAddr::V4(address.into())
+    }
 }
 
 #[cfg(test)]
@@ -167,7 +159,8 @@ mod tests {
 
     /// A world with some of everything.
     fn world(https: f64, bad_certificates: f64, ipv6_share: f64) -> World {
-        World::new(&Params { hosts: 4_000, https, bad_certificates, ipv6_share, ..Params::default() })
+        let ipv6 = ipv6_share > 0.0;
+        World::new(&Params { hosts: 4_000, https, bad_certificates, ipv6, ipv6_share, ..Params::default() })
     }
 
     #[test]
@@ -182,7 +175,7 @@ mod tests {
             assert!(count(&|host| world.certificate(host) == Some(*kind)) > bad / 12, "{kind:?}");
         }
         let six = count(&|host| world.address6(host).is_some());
-        assert!((1_450..1_750).contains(&six), "{six}");
+        assert!((1_590..1_610).contains(&six), "{six}");
     }
 
     #[test]
@@ -198,10 +191,12 @@ mod tests {
         for host in 0..4_000 {
             for address in [IpAddr::V4(world.address(host)), IpAddr::V6(world.address6(host).unwrap())] {
                 assert_eq!(compact(address).map(expand), Some(address));
-                assert!(world.lives_at(host, address));
+                assert!(world.serves_at(host, address, 0.0));
             }
         }
-        for foreign in ["::1", "fd00::1:0:0:1", "fd00::1ff:ffff", "fd01::1", "ffff::", "10.0.0.1"] {
+        for foreign in
+            ["::1", "fd00::1:5", "fd00::1:7f01:5", "fd00::8001:5", "fd01::7f01:5", "ffff::", "10.0.0.1"]
+        {
             assert_eq!(compact(foreign.parse().unwrap()), None, "{foreign}");
         }
     }

@@ -8,17 +8,22 @@ use std::time::Duration;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream, UdpSocket};
 use tokio::sync::watch;
+use tokio::time::Instant;
 
 use crate::authority::Authority;
 use crate::dns;
 use crate::error::{Error, Result};
+use crate::figures::Figures;
 use crate::http::{self, Site};
-use crate::judge::judge;
+use crate::judge::{ALWAYS, judge};
+use crate::later::Later;
+use crate::ledger::file::Header;
 use crate::ledger::{Ledger, NONE, Question, Records};
+use crate::network::{Fate, Network};
 use crate::params::Params;
 use crate::ports::Ports;
 use crate::report::Report;
-use crate::secure::{NETWORK6, compact};
+use crate::secure::{NETWORK6, compact, map_to_v6};
 use crate::socket::{Purpose, listen_on_loopback};
 use crate::tls::{self, Tls};
 use crate::wire::{Door, Wire};
@@ -49,6 +54,9 @@ impl Simnet {
     /// Builds the world, opens the ports and serves.
     pub fn start(params: Params) -> Result<Self> {
         params.check()?;
+        if params.ipv6 {
+            check_network6()?;
+        }
         let mut listeners = Vec::new();
         listeners.resize_with(params.threads as usize, Vec::new);
         let http_port = open_site(&params, HTTP, params.http_port, &mut listeners)?;
@@ -56,10 +64,17 @@ impl Simnet {
         let https_port =
             if secure { open_site(&params, HTTPS, params.https_port, &mut listeners)? } else { 0 };
         let (udp, tcp, dns_port) = open_resolver(params.dns_port)?;
+        let world = World::new(&params);
+        let ports = Ports::new(http_port, https_port);
+        let ledger = match &params.ledger {
+            Some(path) => Ledger::create(params.threads, path, Header::new(&params, &ports, &world))?,
+            None => Ledger::new(params.threads),
+        };
         let site = Arc::new(Site {
-            world: World::new(&params),
-            ledger: Ledger::new(params.threads),
-            ports: Ports::new(http_port, https_port),
+            network: Network::new(&world, &params),
+            world,
+            ledger,
+            ports,
             tls: if secure { Some(Tls::new(params.seed)?) } else { None },
             idle: Duration::from_secs_f64((IDLE / params.speed).clamp(0.25, 86_400.0)),
         });
@@ -128,14 +143,18 @@ impl Simnet {
     }
 
     /// A copy of everything recorded so far.
-    pub fn records(&self) -> Records {
-        let handshakes = self.site.tls.as_ref().map(Tls::handshakes).unwrap_or_default();
-        Records { handshakes, ..self.site.ledger.records() }
+    pub fn records(&self) -> Result<Records> {
+        self.site.ledger.records()
     }
 
     /// Judges everything recorded so far.
-    pub fn report(&self) -> Report {
-        judge(self.world(), &self.params, &self.site.ports, &self.records())
+    pub fn report(&self) -> Result<Report> {
+        Ok(judge(self.world(), &self.params, &self.site.ports, &self.records()?, &ALWAYS))
+    }
+
+    /// The model and how the world came out, for comparison with what is measured.
+    pub fn figures(&self) -> Figures {
+        Figures::of(self.world())
     }
 
     /// Closes all connections and ports; the ledger can still be read.
@@ -145,6 +164,7 @@ impl Simnet {
             // A thread that failed has nothing left to stop.
             let _ = thread.join();
         }
+        self.site.ledger.close();
     }
 }
 
@@ -169,16 +189,13 @@ fn open_site(params: &Params, purpose: Purpose, port: u16, threads: &mut [Listen
     let first = listen_on_loopback(purpose, port, shared)?;
     let port = first.local_addr().map_err(|e| Error::system("asking for a port", e))?.port();
     let mut first = Some(first);
-    if params.ipv6_share > 0.0 {
-        check_network6(params)?;
-    }
     for listeners in threads {
         let listener = match first.take() {
             Some(first) => first,
             None => listen_on_loopback(purpose, port, shared)?,
         };
         listeners.push((purpose, listener));
-        if params.ipv6_share > 0.0 {
+        if params.ipv6 {
             let six = Purpose { six: true, ..purpose };
             listeners.push((six, listen_on_loopback(six, port, shared)?));
         }
@@ -187,8 +204,8 @@ fn open_site(params: &Params, purpose: Purpose, port: u16, threads: &mut [Listen
 }
 
 /// Refuses IPv6 where fd00::/64 does not lead to this machine.
-fn check_network6(params: &Params) -> Result<()> {
-    let first = SocketAddr::from((Ipv6Addr::from_bits(NETWORK6.to_bits() | 1), 9));
+fn check_network6() -> Result<()> {
+    let first = SocketAddr::from((map_to_v6(Ipv4Addr::LOCALHOST), 9));
     // Connecting sends nothing, but chooses the way: one's own machine is reached from the loopback address or from itself.
     let from = std::net::UdpSocket::bind((Ipv6Addr::UNSPECIFIED, 0)).and_then(|socket| {
         socket.connect(first)?;
@@ -197,8 +214,10 @@ fn check_network6(params: &Params) -> Result<()> {
     if from.is_ok_and(|from| from.ip().is_loopback() || from.ip() == first.ip()) {
         return Ok(());
     }
-    let allowed = "0, because fd00::/64 is not routed to this machine; in private namespaces (as root, without --no-namespace) it is";
-    Err(Error::setting("ipv6_share", params.ipv6_share, allowed))
+    let allowed = format!(
+        "off, because {NETWORK6}/64 is not routed to this machine; in private namespaces (as root, without --no-namespace) it is"
+    );
+    Err(Error::setting("ipv6", "on", allowed))
 }
 
 /// Accepts connections for ever; each gets a task.
@@ -281,10 +300,25 @@ fn spawn_resolver(site: &Arc<Site>, udp: std::net::UdpSocket, tcp: std::net::Tcp
 /// Answers datagrams for ever.
 async fn resolve_udp(site: &Site, socket: &UdpSocket) {
     let (mut message, mut out) = ([0; 4096], Vec::with_capacity(1024));
+    let mut later = Later::default();
     loop {
+        let received = match later.next() {
+            None => socket.recv_from(&mut message).await,
+            Some(at) => {
+                // Here, not only when the timer fires: under load there is always something to receive.
+                while let Some((asker, answer)) = later.due(Instant::now()) {
+                    let _ = socket.send_to(&answer, asker).await;
+                }
+                match tokio::time::timeout_at(at, socket.recv_from(&mut message)).await {
+                    Ok(received) => received,
+                    Err(_) => continue,
+                }
+            }
+        };
         // An error belongs to an earlier answer that its asker did not want any more (ICMP).
-        let Ok((length, asker)) = socket.recv_from(&mut message).await else { continue };
-        if resolve(site, &message[..length], false, &mut out) {
+        let Ok((length, asker)) = received else { continue };
+        let Some(delay) = resolve(site, &message[..length], false, &mut out) else { continue };
+        if !later.take(delay, asker, &out) {
             let _ = socket.send_to(&out, asker).await;
         }
     }
@@ -298,7 +332,10 @@ async fn resolve_tcp(site: &Site, mut stream: TcpStream) {
             let length = tokio::time::timeout(site.idle, stream.read_u16()).await??;
             message.resize(usize::from(length), 0);
             tokio::time::timeout(site.idle, stream.read_exact(&mut message)).await??;
-            if resolve(site, &message, true, &mut out) {
+            if let Some(delay) = resolve(site, &message, true, &mut out) {
+                if !delay.is_zero() {
+                    tokio::time::sleep(delay).await;
+                }
                 out.splice(0..0, (out.len() as u16).to_be_bytes());
                 tokio::time::timeout(site.idle, stream.write_all(&out)).await??;
             }
@@ -308,10 +345,16 @@ async fn resolve_tcp(site: &Site, mut stream: TcpStream) {
     let _: std::io::Result<()> = work.await;
 }
 
-/// Answers one message and records it; false means silence.
-fn resolve(site: &Site, message: &[u8], tcp: bool, out: &mut Vec<u8>) -> bool {
-    let answered = dns::answer(&site.world, message, out);
+/// Answers one message and records it; the result is how late the answer leaves, `None` means silence.
+fn resolve(site: &Site, message: &[u8], tcp: bool, out: &mut Vec<u8>) -> Option<Duration> {
+    let time = site.ledger.time(None);
+    let answered = dns::answer(&site.world, site.network.age(time), message, out);
+    let fate = answered.map(|a| site.network.question(&site.world, a.host, tcp));
     let (host, qtype, rcode) = answered.map_or((NONE, 0, u8::MAX), |a| (a.host, a.qtype, a.rcode));
-    site.ledger.question(0, Question { time: site.ledger.time(None), host, qtype, rcode, tcp });
-    answered.is_some()
+    let (rcode, delay) = match fate {
+        Some(Fate::After(delay)) => (rcode, Some(delay)),
+        Some(Fate::Lost) | None => (u8::MAX, None),
+    };
+    site.ledger.question(0, Question { time, host, qtype, rcode, tcp });
+    delay
 }

@@ -1,5 +1,8 @@
 //! The text model: words with Zipf frequencies, and a pool of fragments rendered once, of which all pages are composed.
 
+use std::sync::OnceLock;
+
+use crate::packed::Packed;
 use crate::random::Rng;
 
 /// Fragments in the pool; more would leave the processor's cache, fewer would make near-duplicates.
@@ -54,6 +57,8 @@ pub(crate) struct Text {
     pool: String,
     /// Where each fragment ends.
     ends: Vec<u32>,
+    /// The fragments compressed, when somebody first accepts gzip.
+    packed: OnceLock<Packed>,
 }
 
 impl Text {
@@ -67,12 +72,22 @@ impl Text {
             }
             ends.push(pool.len() as u32);
         }
-        Self { pool, ends }
+        Self { pool, ends, packed: OnceLock::new() }
+    }
+
+    /// Which fragment a random number means.
+    pub(crate) fn index(n: u32) -> u32 {
+        n % FRAGMENTS as u32
+    }
+
+    /// The fragments compressed.
+    pub(crate) fn packed(&self) -> &Packed {
+        self.packed.get_or_init(|| Packed::new((0..FRAGMENTS as u32).map(|n| self.fragment(n))))
     }
 
     /// The fragment of a random number.
     pub(crate) fn fragment(&self, n: u32) -> &str {
-        let i = n as usize % FRAGMENTS;
+        let i = Self::index(n) as usize;
         let start = if i == 0 { 0 } else { self.ends[i - 1] as usize };
         &self.pool[start..self.ends[i] as usize]
     }

@@ -2,7 +2,6 @@
 
 use std::collections::HashMap;
 use std::net::IpAddr;
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use rustls::ServerConfig;
@@ -17,9 +16,8 @@ use crate::authority::Authority;
 use crate::error::{Error, Result};
 use crate::http::{self, Site};
 use crate::http2;
-use crate::secure::{Certificate, Handshakes};
+use crate::secure::Certificate;
 use crate::wire::{Door, Wire};
-use crate::world::World;
 
 /// Most certificates that are kept, some 2 KB each; a further one costs a fraction of a millisecond.
 const MAX_KEPT: usize = 4_096;
@@ -36,12 +34,8 @@ pub(crate) struct Tls {
     authority: Authority,
     /// The settings of all hosts, without certificate.
     common: Arc<ServerConfig>,
-    /// The settings of hosts asked for lately. Any thread fills it; when it is full it starts anew.
-    hosts: Mutex<HashMap<u32, Arc<ServerConfig>>>,
-    /// Handshakes that succeeded.
-    good: AtomicU64,
-    /// Handshakes that did not, whoever broke them off.
-    failed: AtomicU64,
+    /// The settings of names asked for lately. Any thread fills it; when it is full it starts anew.
+    names: Mutex<HashMap<Box<str>, Arc<ServerConfig>>>,
 }
 
 impl Tls {
@@ -55,38 +49,30 @@ impl Tls {
             .with_cert_resolver(Arc::new(NoCertificate));
         common.alpn_protocols = vec![HTTP2.to_vec(), b"http/1.1".to_vec()];
         common.session_storage = ServerSessionMemoryCache::new(MAX_SESSIONS);
-        Ok(Self {
-            authority: Authority::new(seed)?,
-            common: Arc::new(common),
-            hosts: Mutex::default(),
-            good: AtomicU64::new(0),
-            failed: AtomicU64::new(0),
-        })
+        Ok(Self { authority: Authority::new(seed)?, common: Arc::new(common), names: Mutex::default() })
     }
 
-    /// How handshakes went so far.
-    pub(crate) fn handshakes(&self) -> Handshakes {
-        Handshakes { good: self.good.load(Ordering::Relaxed), failed: self.failed.load(Ordering::Relaxed) }
-    }
-
-    /// Shakes hands for the host that the client names, if it is here and on HTTPS.
-    async fn shake(&self, world: &World, wire: Wire, address: IpAddr) -> Option<(u32, TlsStream<Wire>)> {
+    /// Shakes hands for the host, or the name in a host's zone, that the client names, if it is here and on HTTPS.
+    async fn shake(&self, site: &Site, wire: Wire, address: IpAddr) -> Option<(u32, TlsStream<Wire>)> {
+        let (world, arrival) = (&site.world, wire.arrival());
         let start = LazyConfigAcceptor::new(Acceptor::default(), wire).await.ok()?;
-        let named = start.client_hello().server_name().and_then(|name| world.find_host(name));
-        let host = named.filter(|&host| world.lives_at(host, address));
-        let config = host.and_then(|host| self.config(world, host, world.certificate(host)?));
+        let age = site.network.age(site.ledger.time(arrival.last()));
+        let name = start.client_hello().server_name().unwrap_or_default().to_ascii_lowercase();
+        let named = world.find_host(&name).or_else(|| world.find_zone(&name));
+        let host = named.filter(|&host| world.serves_at(host, address, age));
+        let config = host.and_then(|host| self.config(&name, world.certificate(host)?));
         // Without a certificate the handshake ends with an alert: no such host on HTTPS here.
         let stream = start.into_stream(config.unwrap_or_else(|| self.common.clone())).await.ok()?;
         Some((host?, stream))
     }
 
-    /// The settings of a host. `None` if its name cannot be certified, which would be a bug in the model.
-    fn config(&self, world: &World, host: u32, certificate: Certificate) -> Option<Arc<ServerConfig>> {
-        let kept = || self.hosts.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(config) = kept().get(&host) {
+    /// The settings for a name. `None` if it cannot be certified, which would be a bug in the model.
+    fn config(&self, name: &str, certificate: Certificate) -> Option<Arc<ServerConfig>> {
+        let kept = || self.names.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(config) = kept().get(name) {
             return Some(config.clone());
         }
-        let certified = self.authority.certify(world.name(host), certificate).ok()?;
+        let certified = self.authority.certify(name, certificate).ok()?;
         let mut config = ServerConfig::clone(&self.common);
         config.cert_resolver = Arc::new(SingleCertAndKey::from(certified));
         if certificate != Certificate::Good {
@@ -98,7 +84,7 @@ impl Tls {
         if kept.len() >= MAX_KEPT {
             kept.clear();
         }
-        kept.insert(host, config.clone());
+        kept.insert(name.into(), config.clone());
         Some(config)
     }
 }
@@ -109,12 +95,10 @@ pub(crate) async fn serve(site: &Arc<Site>, shard: usize, stream: TcpStream, add
     let connection = site.ledger.connect();
     let wire = Wire::new(stream);
     let arrival = wire.arrival();
-    let shaken = tokio::time::timeout(site.idle, tls.shake(&site.world, wire, address)).await;
-    let Ok(Some((host, stream))) = shaken else {
-        tls.failed.fetch_add(1, Ordering::Relaxed);
-        return;
-    };
-    tls.good.fetch_add(1, Ordering::Relaxed);
+    let shaken = tokio::time::timeout(site.idle, tls.shake(site, wire, address)).await;
+    let shaken = shaken.ok().flatten();
+    site.ledger.shaken(shaken.is_some());
+    let Some((host, stream)) = shaken else { return };
     let door = Door { address, server: Some(host) };
     if stream.get_ref().1.alpn_protocol() == Some(HTTP2) {
         http2::serve(site, shard, stream, arrival, door, connection).await;

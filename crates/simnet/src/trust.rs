@@ -4,13 +4,9 @@ use std::collections::{BTreeMap, HashSet};
 
 use serde::Serialize;
 
-use crate::ledger::{Kind, NONE, Records};
-use crate::ports::Ports;
+use crate::judge::{EXAMPLES, Judge};
+use crate::ledger::{Kind, Records, Request};
 use crate::secure::Certificate;
-use crate::world::World;
-
-/// Examples listed.
-const EXAMPLES: usize = 20;
 
 /// What was done about certificates.
 #[derive(Clone, Debug, Default, Serialize)]
@@ -32,34 +28,40 @@ pub struct Certificates {
     pub first: Vec<String>,
 }
 
+/// What was wrong with the certificate that a request was sent past; `None` if nothing was, or none was shown.
+pub(crate) fn accepted(judge: &Judge<'_>, request: &Request) -> Option<Certificate> {
+    certificate(judge, request).filter(|&certificate| certificate != Certificate::Good)
+}
+
+/// The certificate that a request's connection began with; `None` if it began without.
+fn certificate(judge: &Judge<'_>, request: &Request) -> Option<Certificate> {
+    let host = judge.base(request.host).filter(|_| request.kind != Kind::Upgrade)?;
+    judge.world.certificate(host)
+}
+
 /// Looks for requests that came through in spite of a bad certificate.
-pub(crate) fn judge(world: &World, ports: &Ports, records: &Records) -> Certificates {
+pub(crate) fn find(judge: &Judge<'_>, records: &Records, requests: &[Request]) -> Certificates {
+    let world = judge.world;
     let mut found = Certificates {
         bad_hosts: (0..world.host_count()).filter(|&host| !world.is_trusted(host)).count() as u64,
-        handshakes: records.handshakes.good,
-        failed_handshakes: records.handshakes.failed,
+        handshakes: records.handshakes.good.into(),
+        failed_handshakes: records.handshakes.failed.into(),
         ..Certificates::default()
     };
-    let (mut hosts, mut connections) = (HashSet::new(), HashSet::new());
-    for request in &records.requests {
-        // A request without TLS saw no certificate.
-        if request.host == NONE || request.kind == Kind::Upgrade {
-            continue;
-        }
-        let Some(certificate) = world.certificate(request.host) else { continue };
-        connections.insert(request.connection);
-        if certificate == Certificate::Good {
-            continue;
-        }
+    let secure = records.requests.iter().filter(|request| certificate(judge, request).is_some());
+    let connections: HashSet<u32> = secure.map(|request| request.connection).collect();
+    found.silent_handshakes = found.handshakes.saturating_sub(connections.len() as u64);
+    let mut hosts = HashSet::new();
+    for request in requests {
+        let Some(certificate) = accepted(judge, request) else { continue };
         found.count += 1;
         if hosts.insert(request.host) {
             *found.accepted.entry(certificate.name()).or_default() += 1;
             if found.first.len() < EXAMPLES {
-                let url = ports.url(world, request.host, "/");
+                let url = judge.asked(request);
                 found.first.push(format!("accepted {}: {url}", certificate.name()));
             }
         }
     }
-    found.silent_handshakes = found.handshakes.saturating_sub(connections.len() as u64);
     found
 }

@@ -12,6 +12,7 @@ use std::time::Duration;
 use nix::sys::socket::{ControlMessageOwned, MsgFlags, recvmsg};
 use tokio::io::{AsyncRead, AsyncWrite, Interest, ReadBuf};
 use tokio::net::TcpStream;
+use tokio_rustls::server::TlsStream;
 
 /// Where a connection came in.
 #[derive(Clone, Copy, Debug)]
@@ -31,6 +32,24 @@ impl Arrival {
     /// The kernel's time stamp of the last bytes, since 1970, if it gave one.
     pub(crate) fn last(&self) -> Option<Duration> {
         Some(self.0.load(Ordering::Relaxed)).filter(|&nanos| nanos > 0).map(Duration::from_nanos)
+    }
+}
+
+/// What can be broken off.
+pub(crate) trait Break {
+    /// Drops the connection without the wait for what is unsent: the client sees a reset.
+    fn reset(self);
+}
+
+impl Break for Wire {
+    fn reset(self) {
+        let _ = self.stream.set_zero_linger();
+    }
+}
+
+impl Break for TlsStream<Wire> {
+    fn reset(self) {
+        self.into_inner().0.reset();
     }
 }
 

@@ -4,19 +4,25 @@
 //! 1. Two worlds with the same parameters are the same.
 //! 2. Every URL of a host is reached from its front page by allowed, followed links alone.
 //! 3. Every host's front page is reached from the seeds in the same way.
-//! 4. A redirect leads to a page that answers 200 and is allowed for all agents.
+//! 4. A redirect leads to a page that answers 200 and is allowed for all agents, if its host counts.
+//!
+//! What counts in the coverage: slots of hosts whose [`Nature::counts`]: whose name answers with an IPv4 address, whose robots.txt can be had,
+//! whose server lets a patient crawler have its pages, as HTML. Slow and limiting servers count, for patience is all they ask; so do pages that
+//! fail once. Dribbling, resetting and mislabelling ones do not: to give up on them is no fault. A trap's URLs are no slots and never count.
 //!
 //! Each host's URLs are *slots* 0..n. They form a tree with [`FANOUT`] children: slot i links to slots 8i+1 to 8i+8. Whatever is no plain
 //! page (redirect, missing, broken, forbidden, nofollow) is a leaf of the tree, so it hides nothing. Front pages form a tree in the same way.
 
-use std::net::Ipv4Addr;
+use std::net::{Ipv4Addr, Ipv6Addr};
 
 use crate::hosts::{Hosts, Name};
+use crate::model::{Families, Model};
+use crate::nature::{self, Family, Gate, Manner, Nature};
 use crate::params::Params;
 use crate::path;
 use crate::random::Rng;
 use crate::robots::{Fence, Robots};
-use crate::secure::Shares;
+use crate::secure::{Shares, map_to_v6};
 use crate::text::Text;
 
 /// Children of a page in its host's tree.
@@ -24,6 +30,9 @@ const FANOUT: u32 = 8;
 
 /// Children of a front page in the tree of hosts.
 const HOST_FANOUT: u32 = 4;
+
+/// Longest name in a wildcard zone that is answered: with eight aliases the answer still fits into 512 bytes.
+const MAX_WILD_NAME: usize = 120;
 
 /// Mean size of a page's HTML in bytes, and its bounds.
 const PAGE_BYTES: (f64, f64, f64) = (27_000.0, 2_000.0, 300_000.0);
@@ -93,14 +102,20 @@ pub struct World {
     pub(crate) hosts: Hosts,
     /// Fragments of text.
     pub(crate) text: Text,
-    /// Of HTTPS and IPv6.
+    /// Of HTTPS.
     pub(crate) shares: Shares,
     /// Number of hosts.
     count: u32,
+    /// How it behaves.
+    model: Model,
+    /// What is special about each host; empty when all are ordinary.
+    natures: Vec<Nature>,
+    /// Whether IPv6 is served.
+    ipv6: bool,
 }
 
 /// Purposes of random streams: one number each, so that no two things are drawn from the same bits.
-mod purpose {
+pub(crate) mod purpose {
     /// What answers, and whether it is behind a fence.
     pub(super) const SLOT: u64 = 10;
     /// Words in paths.
@@ -113,18 +128,52 @@ mod purpose {
     pub(super) const ROBOTS: u64 = 14;
     /// A host's other properties.
     pub(super) const HOST: u64 = 15;
+    /// Where a host moves to.
+    pub(super) const MOVE: u64 = 16;
+    /// Which pages fail.
+    pub(super) const FAULT: u64 = 17;
+    /// Delay and loss of an answer to a DNS question.
+    pub(crate) const QUESTION: u64 = 18;
+    /// Delays of a host's pages.
+    pub(crate) const DELAY: u64 = 19;
 }
 
 impl World {
     /// Builds the world; the parameters have been checked.
     pub fn new(params: &Params) -> Self {
-        Self {
+        Self::with_model(params, params.model().unwrap_or_default())
+    }
+
+    /// Builds the world of a model, whatever the parameters' profile is by now.
+    pub(crate) fn with_model(params: &Params, mut model: Model) -> Self {
+        if params.ipv6_share > 0.0 {
+            model.dns.families = Families { both: params.ipv6_share, only_v6: 0.0 };
+        }
+        let mut world = Self {
             seed: params.seed,
-            hosts: Hosts::new(params.seed, params.hosts, params.pages),
+            hosts: Hosts::new(params.seed, params.hosts, params.pages, &model.addresses),
             text: Text::new(params.seed),
             shares: Shares::new(params),
             count: params.hosts,
-        }
+            model,
+            natures: Vec::new(),
+            ipv6: params.ipv6,
+        };
+        let seeds = world.seeds();
+        let leaf = |host| !seeds.contains(&host) && seeds.end + host * HOST_FANOUT >= world.count;
+        let parent = |host| world.hosts.is_parent(host);
+        world.natures = nature::deal(world.seed, world.count, &world.model, leaf, parent);
+        world
+    }
+
+    /// How it behaves.
+    pub fn model(&self) -> &Model {
+        &self.model
+    }
+
+    /// What is special about the host.
+    pub fn nature(&self, host: u32) -> Nature {
+        self.natures.get(host as usize).copied().unwrap_or_default()
     }
 
     /// Number of hosts.
@@ -150,9 +199,79 @@ impl World {
         }
     }
 
-    /// The host's address.
+    /// The host's address, before it ever moves.
     pub fn address(&self, host: u32) -> Ipv4Addr {
         self.hosts.address(host)
+    }
+
+    /// The host's address when the world is so many unscaled seconds old.
+    pub fn address_at(&self, host: u32, seconds: f64) -> Ipv4Addr {
+        let moves = &self.model.dns.moves;
+        // Of names with two families, both would have to move at once: they stay.
+        if moves.share == 0.0
+            || self.address6(host).is_some()
+            || !self.rng(purpose::HOST, host, 3).share(moves.share)
+        {
+            return self.address(host);
+        }
+        match (seconds.max(0.0) / self.stay(host)) as u32 {
+            0 => self.address(host),
+            n => self.address(self.rng(purpose::MOVE, host, n).below(self.count)),
+        }
+    }
+
+    /// Whether the host answers at an address: it lives there, or moved away not too long ago.
+    pub fn lives_at(&self, host: u32, address: Ipv4Addr, seconds: f64) -> bool {
+        let grace = self.model.dns.moves.grace_ttls * f64::from(self.ttl(host).max(1));
+        self.address_at(host, seconds) == address || self.address_at(host, seconds - grace) == address
+    }
+
+    /// How long a host that moves stays at one address, in unscaled seconds.
+    fn stay(&self, host: u32) -> f64 {
+        self.model.dns.moves.every_ttls * f64::from(self.ttl(host).max(1))
+    }
+
+    /// The host's IPv6 address, if it has one and IPv6 is served: that of its IPv4 address, in fd00::/64.
+    pub fn address6(&self, host: u32) -> Option<Ipv6Addr> {
+        let has = self.ipv6 && self.nature(host).family != Family::V4;
+        has.then(|| map_to_v6(self.address(host)))
+    }
+
+    /// Whether the host has an IPv4 address.
+    pub(crate) fn has_v4(&self, host: u32) -> bool {
+        !self.ipv6 || self.nature(host).family != Family::V6
+    }
+
+    /// The host in whose wildcard zone a name lies that is no host's: what is in front of the zone may be anything.
+    pub fn find_zone(&self, name: &str) -> Option<u32> {
+        if self.natures.is_empty() || name.len() > MAX_WILD_NAME {
+            return None;
+        }
+        let mut rest = name;
+        while let Some((_, parent)) = rest.split_once('.') {
+            rest = parent;
+            // The closest name that exists decides (RFC 4592, 3.3.1).
+            match self.hosts.find(rest) {
+                Some(Name::Host(host)) => return Some(host).filter(|&host| self.nature(host).wildcard),
+                Some(Name::Parent) => return None,
+                None => {}
+            }
+        }
+        None
+    }
+
+    /// Aliases between the host's name and its address.
+    pub(crate) fn aliases(&self, host: u32) -> u32 {
+        let cnames = &self.model.dns.cnames;
+        let mut rng = self.rng(purpose::HOST, host, 4);
+        if cnames.share == 0.0 || !rng.share(cnames.share) {
+            return 0;
+        }
+        let mut count = 1;
+        while count < cnames.most && rng.share(cnames.more) {
+            count += 1;
+        }
+        count.min(cnames.most)
     }
 
     /// The host's number of URLs.
@@ -170,9 +289,63 @@ impl World {
         u64::from(self.seeds().end) + u64::from(host) * u64::from(HOST_FANOUT) >= u64::from(self.count)
     }
 
-    /// The host's robots.txt.
+    /// The host's robots.txt; of one that changes, the stricter version.
     pub fn robots(&self, host: u32) -> Robots {
-        Robots::draw(self.rng(purpose::ROBOTS, host, 0))
+        let mut robots = Robots::draw(self.rng(purpose::ROBOTS, host, 0));
+        match self.nature(host).gate {
+            Gate::Ordinary => {}
+            Gate::Failing => robots.refuses = true,
+            Gate::Changing => (robots.exists, robots.shuts_blog) = (true, true),
+            Gate::Huge | Gate::Slow | Gate::Redirected => robots.exists = true,
+        }
+        robots
+    }
+
+    /// The host's robots.txt when the world is so many unscaled seconds old.
+    pub fn robots_at(&self, host: u32, seconds: f64) -> Robots {
+        let mut robots = self.robots(host);
+        // The stricter version comes first: a crawl that is shorter than the change meets it.
+        robots.shuts_blog &= ((seconds / self.model.robots.change_s) as u64).is_multiple_of(2);
+        robots
+    }
+
+    /// The pause that the host's Retry-After asks for, in unscaled seconds, if it ever does.
+    pub fn retry_after(&self, host: u32) -> Option<u32> {
+        let manners = &self.model.manners;
+        let asks = matches!(self.nature(host).manner, Manner::Limited | Manner::Overloaded);
+        let spread = manners.retry_most_s - manners.retry_least_s + 1;
+        asks.then(|| manners.retry_least_s + self.rng(purpose::HOST, host, 5).below(spread))
+    }
+
+    /// Bytes a second that the host sends, if that is limited.
+    pub(crate) fn bandwidth(&self, host: u32) -> Option<f64> {
+        let bandwidth = &self.model.http.bandwidth;
+        let drawn = || self.rng(purpose::HOST, host, 7).around(bandwidth.median_kb_s, bandwidth.sigma);
+        (bandwidth.median_kb_s > 0.0).then(|| drawn().max(bandwidth.least_kb_s).max(0.1) * 1e3)
+    }
+
+    /// Whether any host is special.
+    pub(crate) fn has_natures(&self) -> bool {
+        !self.natures.is_empty() || self.model.http.errors.hosts > 0.0
+    }
+
+    /// Whether some of the host's pages fail.
+    fn errs(&self, host: u32) -> bool {
+        let errors = &self.model.http.errors;
+        // Not those that ask for pauses: each of their refusals carries Retry-After.
+        errors.hosts > 0.0
+            && self.rng(purpose::HOST, host, 6).share(errors.hosts)
+            && self.retry_after(host).is_none()
+    }
+
+    /// Whether a page answers 503 when it is first asked for.
+    pub(crate) fn fails_once(&self, host: u32, slot: u32) -> bool {
+        self.errs(host) && self.rng(purpose::FAULT, host, slot).unit() > 1.0 - self.model.http.errors.passing
+    }
+
+    /// The status of a [`Slot::Broken`].
+    pub(crate) fn fault(&self, host: u32, slot: u32) -> u16 {
+        if self.errs(host) { 500 + [0, 2, 3, 4][(host ^ slot) as usize % 4] } else { 500 }
     }
 
     /// Whether the host compresses for clients that accept it: 30 % do.
@@ -182,14 +355,23 @@ impl World {
 
     /// The time to live of the host's address, in unscaled seconds.
     pub(crate) fn ttl(&self, host: u32) -> u32 {
-        [60, 300, 300, 300, 3600, 3600, 3600, 14_400, 86_400, 86_400]
-            [self.rng(purpose::HOST, host, 1).below(10) as usize]
+        let mut draw = self.rng(purpose::HOST, host, 1).unit();
+        let ttls = &self.model.dns.ttl;
+        let drawn = ttls.iter().find(|ttl| {
+            draw -= ttl.share;
+            draw < 0.0
+        });
+        // Rounded shares may leave a little over: the last.
+        drawn.or(ttls.last()).map_or(0, |ttl| ttl.seconds)
     }
 
     /// What answers at a slot.
     pub fn slot(&self, host: u32, slot: u32) -> Slot {
         if !self.is_special(host, slot) {
             return Slot::Page;
+        }
+        if self.errs(host) && self.rng(purpose::FAULT, host, slot).unit() < self.model.http.errors.lasting {
+            return Slot::Broken;
         }
         let mut rng = self.rng(purpose::SLOT, host, slot);
         // Shares of leaves; 7 of 8 slots are leaves: 2 % redirects, 1 % missing, 0.5 % broken of all.

@@ -5,7 +5,10 @@ use std::net::IpAddr;
 use std::str::FromStr;
 
 use bytes::Bytes;
-use lycosa_url::{Headers, Micros, Page, Step};
+use lycosa_url::{
+    CrawlUrl, Failure, FailureKind, Headers, Link, Micros, Page, Purpose, Received, Request, Response, Step,
+    Times,
+};
 use serde::{Deserialize, Serialize};
 
 use crate::frame::Kind;
@@ -140,8 +143,8 @@ impl<'a> Entry<'a> {
             }
         }
         let kind = match request.purpose {
-            lycosa_url::Purpose::Page => Kind::Page,
-            lycosa_url::Purpose::Robots => Kind::Robots,
+            Purpose::Page => Kind::Page,
+            Purpose::Robots => Kind::Robots,
         };
         Entry { kind, outcome, body }
     }
@@ -160,6 +163,55 @@ impl Entry<'static> {
             None
         };
         Some(Row { outcome: self.outcome, body })
+    }
+}
+
+impl Entry<'static> {
+    /// The outcome that was written, as far as the frontier needs it to go on: without title and charset.
+    /// Nothing where its URL no longer parses (a stricter version reads an older log).
+    pub fn into_page(self) -> Option<Page> {
+        let outcome = self.outcome;
+        let url = |text: &str| CrawlUrl::parse(text).ok();
+        let step = |(text, status): &(Cow<'_, str>, u16)| Some(Step { url: url(text)?, status: *status });
+        let purpose = if self.kind == Kind::Robots { Purpose::Robots } else { Purpose::Page };
+        let request = Request {
+            lease: 0,
+            url: url(&outcome.url)?,
+            purpose,
+            depth: outcome.depth,
+            attempt: outcome.attempt,
+            chain: outcome.chain.iter().map(step).collect::<Option<_>>()?,
+            addresses: Vec::new(),
+            name_us: outcome.name_us,
+        };
+        let result = match (outcome.status, &outcome.error) {
+            (Some(status), _) => {
+                let field = |(name, value): (Cow<'_, str>, Cow<'_, [u8]>)| (name.into(), value.into());
+                let headers = Headers(outcome.headers.into_iter().map(field).collect());
+                Ok(Received { status, headers, body: self.body })
+            }
+            (None, error) => {
+                let kind =
+                    error.as_deref().and_then(FailureKind::from_name).unwrap_or(FailureKind::Cancelled);
+                Err(Failure::new(kind, outcome.error_detail.unwrap_or_default()))
+            }
+        };
+        let (started, finished) = (outcome.started, outcome.finished);
+        let times = Times {
+            connect_us: outcome.connect_us,
+            tls_us: outcome.tls_us,
+            first_byte_us: outcome.first_byte_us,
+            body_us: outcome.body_us,
+        };
+        let response = Response { request, address: outcome.address, started, finished, times, result };
+        let mut page = Page::new(response, Bytes::new());
+        page.redirect = outcome.redirect.as_deref().and_then(url);
+        page.nofollow = outcome.nofollow;
+        page.retry = outcome.retry;
+        let link =
+            |(text, nofollow): &(Cow<'_, str>, bool)| Some(Link { url: url(text)?, nofollow: *nofollow });
+        page.links = outcome.links.iter().filter_map(link).collect();
+        Some(page)
     }
 }
 

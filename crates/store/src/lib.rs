@@ -5,7 +5,7 @@
 //! JSON for the sinks. The frame's layout is in `frame.rs`, what stands in a frame in `entry.rs`.
 //!
 //! Guarantees: frames are read whole or not at all; a frame whose checksum does not fit is told by its
-//! position; one process writes.
+//! position; one process writes; what a crash left unfinished at the end is cut off when the log is opened again.
 
 mod columns;
 mod entry;
@@ -20,7 +20,7 @@ pub use entry::{Decoders, Entry, Field, Outcome, ParseFieldError, Row};
 pub use frame::{FRAME_HEADER_BYTES, Kind, SEGMENT_HEADER_BYTES};
 pub use lines::write_lines;
 pub use log::{Log, LogError};
-pub use reader::{Reader, ReaderError};
+pub use reader::{Bodies, Reader, ReaderError};
 pub use summary::Summary;
 
 /// A place in the log: bytes since its beginning.

@@ -10,6 +10,7 @@ use serde::Serialize;
 use crate::Position;
 use crate::entry::Entry;
 use crate::frame::{self, SEGMENT_HEADER_BYTES};
+use crate::reader::{Bodies, Reader, ReaderError};
 
 /// The log's one writer.
 #[derive(Debug)]
@@ -31,8 +32,8 @@ pub struct Log {
 pub enum LogError {
     /// Another process writes it.
     InUse(PathBuf),
-    /// It exists already.
-    Exists(PathBuf),
+    /// It cannot be read, so it cannot be continued.
+    Unreadable(ReaderError),
     /// An entry that is larger than a frame can be.
     TooLarge(String),
     /// The system's own error, with what was being done.
@@ -43,7 +44,7 @@ impl fmt::Display for LogError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             LogError::InUse(path) => write!(f, "{}: another process is writing this log", path.display()),
-            LogError::Exists(path) => write!(f, "{}: holds a log already", path.display()),
+            LogError::Unreadable(error) => write!(f, "{error}"),
             LogError::TooLarge(url) => write!(f, "{url}: larger than a frame of the log can be (1 GiB)"),
             LogError::Io(path, error) => write!(f, "{}: {error}", path.display()),
         }
@@ -53,8 +54,9 @@ impl fmt::Display for LogError {
 impl std::error::Error for LogError {}
 
 impl Log {
-    /// Starts a log in a directory, which is made if it is missing; refuses one that holds a log.
-    pub fn create(directory: &Path, segment_bytes: u64) -> Result<Self, LogError> {
+    /// Opens the log of a directory, which is made if it is missing. What a crash left unfinished at the
+    /// log's end is cut off and kept beside it as `torn-POSITION`.
+    pub fn open(directory: &Path, segment_bytes: u64) -> Result<Self, LogError> {
         let io = |error| LogError::Io(directory.to_owned(), error);
         fs::create_dir_all(directory).map_err(io)?;
         let lock = File::create(directory.join("lock")).map_err(io)?;
@@ -63,21 +65,29 @@ impl Log {
             Err(TryLockError::WouldBlock) => return Err(LogError::InUse(directory.to_owned())),
             Err(TryLockError::Error(error)) => return Err(io(error)),
         }
-        let mut entries = fs::read_dir(directory).map_err(io)?.flatten();
-        if entries.any(|entry| entry.path().extension().is_some_and(|extension| extension == "log")) {
-            return Err(LogError::Exists(directory.to_owned()));
-        }
-        let segment = new_segment(directory, 0).map_err(io)?;
+        let (segment, start, end) = match last_segment(directory).map_err(io)? {
+            None => (new_segment(directory, 0).map_err(io)?, 0, SEGMENT_HEADER_BYTES as u64),
+            Some(start) => {
+                let end = repair(directory, start)?;
+                let path = directory.join(frame::segment_name(start));
+                (OpenOptions::new().append(true).open(path).map_err(io)?, start, end)
+            }
+        };
         Ok(Log {
             directory: directory.to_owned(),
             segment,
-            start: 0,
-            end: SEGMENT_HEADER_BYTES as u64,
+            start,
+            end,
             segment_bytes,
             buffer: Vec::new(),
             meta: Vec::new(),
             _lock: lock,
         })
+    }
+
+    /// Whether nothing has been written yet.
+    pub fn is_new(&self) -> bool {
+        self.end == SEGMENT_HEADER_BYTES as u64
     }
 
     /// Appends entries; gives the position after the last of them.
@@ -133,6 +143,50 @@ impl Log {
     fn io(&self, error: io::Error) -> LogError {
         LogError::Io(self.directory.clone(), error)
     }
+}
+
+/// The start of the newest segment, if there is one. A segment that a crash left without its header is removed.
+fn last_segment(directory: &Path) -> io::Result<Option<Position>> {
+    let mut starts: Vec<Position> = Vec::new();
+    for entry in fs::read_dir(directory)? {
+        let name = entry?.file_name();
+        let digits = name.to_str().and_then(|name| name.strip_suffix(".log"));
+        starts.extend(digits.and_then(|digits| digits.parse::<Position>().ok()));
+    }
+    starts.sort_unstable();
+    while let Some(start) = starts.pop() {
+        let path = directory.join(frame::segment_name(start));
+        if fs::metadata(&path)?.len() >= SEGMENT_HEADER_BYTES as u64 {
+            return Ok(Some(start));
+        }
+        fs::remove_file(path)?;
+    }
+    Ok(None)
+}
+
+/// Cuts off what is no whole frame at the end of the newest segment; gives where the log ends then.
+fn repair(directory: &Path, start: Position) -> Result<Position, LogError> {
+    let mut reader = Reader::open_segment(directory, start, Bodies::All).map_err(LogError::Unreadable)?;
+    let end = loop {
+        match reader.read(1, usize::MAX) {
+            Ok(entries) if entries.is_empty() => break reader.position(),
+            Ok(_) => {}
+            Err(ReaderError::Damaged(position)) => break position,
+            Err(error) => return Err(LogError::Unreadable(error)),
+        }
+    };
+    let cut = || -> io::Result<()> {
+        let path = directory.join(frame::segment_name(start));
+        let bytes = fs::read(&path)?;
+        let keep = usize::try_from(end - start).unwrap_or(usize::MAX);
+        if let Some(torn) = bytes.get(keep..).filter(|torn| !torn.is_empty()) {
+            fs::write(directory.join(format!("torn-{end:020}")), torn)?;
+            OpenOptions::new().write(true).open(&path)?.set_len(end - start)?;
+        }
+        Ok(())
+    };
+    cut().map_err(|error| LogError::Io(directory.to_owned(), error))?;
+    Ok(end)
 }
 
 /// Makes the segment that starts at a position.

@@ -10,7 +10,7 @@ use bytes::Bytes;
 
 use crate::Position;
 use crate::entry::{Entry, Outcome};
-use crate::frame::{self, FRAME_HEADER_BYTES, Header, SEGMENT_HEADER_BYTES};
+use crate::frame::{self, FRAME_HEADER_BYTES, Header, Kind, SEGMENT_HEADER_BYTES};
 
 /// A place in the log from which frames are read. It never waits: what is not there yet comes later.
 #[derive(Debug)]
@@ -19,7 +19,18 @@ pub struct Reader {
     segment: File,
     start: Position,
     position: Position,
-    with_body: bool,
+    bodies: Bodies,
+}
+
+/// Which bodies are read; the others are skipped and come empty.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Bodies {
+    /// None.
+    None,
+    /// Those of robots.txt answers.
+    Robots,
+    /// All.
+    All,
 }
 
 /// Why a log cannot be read on.
@@ -47,10 +58,19 @@ impl std::error::Error for ReaderError {}
 
 impl Reader {
     /// Opens a log at its beginning.
-    pub fn open(directory: &Path, with_body: bool) -> Result<Self, ReaderError> {
-        let segment = open_segment(directory, 0)?;
-        let position = SEGMENT_HEADER_BYTES as u64;
-        Ok(Reader { directory: directory.to_owned(), segment, start: 0, position, with_body })
+    pub fn open(directory: &Path, bodies: Bodies) -> Result<Self, ReaderError> {
+        Self::open_segment(directory, 0, bodies)
+    }
+
+    /// Opens a log at the beginning of a segment.
+    pub(crate) fn open_segment(
+        directory: &Path,
+        start: Position,
+        bodies: Bodies,
+    ) -> Result<Self, ReaderError> {
+        let segment = open_segment(directory, start)?;
+        let position = start + SEGMENT_HEADER_BYTES as u64;
+        Ok(Reader { directory: directory.to_owned(), segment, start, position, bodies })
     }
 
     /// Where the next frame is read.
@@ -91,9 +111,14 @@ impl Reader {
         let outcome: Option<Outcome<'static>> =
             header.fits_meta(&bytes, &meta).then(|| rmp_serde::from_slice(&meta).ok()).flatten();
         let Some(outcome) = outcome else { return Err(damaged) };
-        let mut body = vec![0; if self.with_body { header.body as usize } else { 0 }];
+        let wanted = match self.bodies {
+            Bodies::None => false,
+            Bodies::Robots => header.kind == Kind::Robots,
+            Bodies::All => true,
+        };
+        let mut body = vec![0; if wanted { header.body as usize } else { 0 }];
         self.read_at(&mut body, offset + FRAME_HEADER_BYTES as u64 + u64::from(header.meta))?;
-        if self.with_body && !header.fits_body(&body) {
+        if wanted && !header.fits_body(&body) {
             return Err(damaged);
         }
         self.position += header.frame_bytes();
@@ -140,7 +165,6 @@ mod tests {
     use std::io::{Seek, SeekFrom, Write};
 
     use super::*;
-    use crate::frame::Kind;
     use crate::log::{Log, LogError};
 
     fn page(number: usize, body: usize) -> Entry<'static> {
@@ -158,15 +182,15 @@ mod tests {
     #[test]
     fn what_is_written_is_read_over_many_segments() {
         let directory = tempfile::tempdir().unwrap();
-        let mut log = Log::create(directory.path(), 1000).unwrap();
-        let mut reader = Reader::open(directory.path(), true).unwrap();
+        let mut log = Log::open(directory.path(), 1000).unwrap();
+        let mut reader = Reader::open(directory.path(), Bodies::All).unwrap();
         assert!(reader.read(10, 1 << 20).unwrap().is_empty());
         for number in 0..50 {
             log.append([page(number, number * 10)]).unwrap();
             assert_eq!(reader.read(10, 1 << 20).unwrap(), [page(number, number * 10)]);
             assert_eq!(reader.position(), log.end());
         }
-        let mut again = Reader::open(directory.path(), false).unwrap();
+        let mut again = Reader::open(directory.path(), Bodies::None).unwrap();
         let entries = again.read(100, usize::MAX).unwrap();
         assert_eq!(entries.len(), 50);
         assert!(entries.iter().all(|entry| entry.body.is_empty()), "bodies are skipped");
@@ -174,25 +198,61 @@ mod tests {
     }
 
     #[test]
-    fn one_writer_and_no_overwriting() {
+    fn one_writer_at_a_time_and_the_next_goes_on() {
         let directory = tempfile::tempdir().unwrap();
-        let log = Log::create(directory.path(), 1000).unwrap();
-        assert!(matches!(Log::create(directory.path(), 1000), Err(LogError::InUse(_))));
+        let mut log = Log::open(directory.path(), 300).unwrap();
+        assert!(log.is_new());
+        assert!(matches!(Log::open(directory.path(), 300), Err(LogError::InUse(_))));
+        let mut expected = Vec::new();
+        for number in 0..10 {
+            log.append([page(number, 100)]).unwrap();
+            expected.push(page(number, 100));
+            let end = log.end();
+            drop(log);
+            log = Log::open(directory.path(), 300).unwrap();
+            assert_eq!((log.end(), log.is_new()), (end, false));
+        }
+        let mut reader = Reader::open(directory.path(), Bodies::All).unwrap();
+        assert_eq!(reader.read(100, usize::MAX).unwrap(), expected);
+    }
+
+    #[test]
+    fn whatever_a_crash_left_at_the_end_the_log_goes_on() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join(frame::segment_name(0));
+        let mut log = Log::open(directory.path(), 1 << 20).unwrap();
+        let first_end = log.append([page(1, 100)]).unwrap();
+        log.append([page(2, 100)]).unwrap();
         drop(log);
-        assert!(matches!(Log::create(directory.path(), 1000), Err(LogError::Exists(_))));
+        let whole = std::fs::read(&path).unwrap();
+        for at in 0..whole.len() - first_end as usize {
+            let cut = first_end as usize + at;
+            let mut flipped = whole.clone();
+            flipped[cut] ^= 0x10;
+            for damaged in [&whole[..cut], &flipped[..]] {
+                std::fs::write(&path, damaged).unwrap();
+                let mut log = Log::open(directory.path(), 1 << 20).unwrap();
+                assert_eq!(log.end(), first_end, "damage at {cut}");
+                log.append([page(3, 7)]).unwrap();
+                let mut reader = Reader::open(directory.path(), Bodies::All).unwrap();
+                assert_eq!(reader.read(10, usize::MAX).unwrap(), [page(1, 100), page(3, 7)]);
+            }
+        }
+        let torn = std::fs::read_dir(directory.path()).unwrap().flatten();
+        assert!(torn.into_iter().any(|entry| entry.file_name().to_string_lossy().starts_with("torn-")));
     }
 
     #[test]
     fn a_torn_tail_is_not_read_and_damage_is_told() {
         let directory = tempfile::tempdir().unwrap();
-        let mut log = Log::create(directory.path(), 1 << 20).unwrap();
+        let mut log = Log::open(directory.path(), 1 << 20).unwrap();
         let first_end = log.append([page(1, 100)]).unwrap();
         log.append([page(2, 100)]).unwrap();
         let path = directory.path().join(frame::segment_name(0));
         let whole = std::fs::read(&path).unwrap();
         for cut in first_end as usize..whole.len() {
             std::fs::write(&path, &whole[..cut]).unwrap();
-            let mut reader = Reader::open(directory.path(), true).unwrap();
+            let mut reader = Reader::open(directory.path(), Bodies::All).unwrap();
             assert_eq!(reader.read(10, 1 << 20).unwrap().len(), 1, "cut at {cut}");
         }
         for flip in first_end as usize..whole.len() {
@@ -200,7 +260,7 @@ mod tests {
             let mut file = OpenOptions::new().write(true).open(&path).unwrap();
             file.seek(SeekFrom::Start(flip as u64)).unwrap();
             file.write_all(&[whole[flip] ^ 0x10]).unwrap();
-            let mut reader = Reader::open(directory.path(), true).unwrap();
+            let mut reader = Reader::open(directory.path(), Bodies::All).unwrap();
             match reader.read(10, 1 << 20) {
                 Err(ReaderError::Damaged(position)) => assert_eq!(position, first_end),
                 // A length that has grown looks like a frame that is not whole yet.

@@ -26,8 +26,9 @@ INTERRUPTED = 130
 DESCRIPTION = """\
 Crawls from SEED, politely, and writes each URL's outcome to files.
 
-The log of everything that happened is kept in DIR/log; outputs follow it. Any key of a job can be given with
---set, for example --set politeness.host_interval=2. Ctrl-C once finishes what is in flight; twice ends at once.
+The log of everything that happened is kept in DIR/log; outputs follow it. A crawl that was ended, or that
+died, goes on when it is started again with the same DIR. Any key of a job can be given with --set, for
+example --set politeness.host_interval=2. Ctrl-C once finishes what is in flight; twice ends at once.
 """
 
 
@@ -68,7 +69,7 @@ def add_parser(subparsers: Any) -> None:
         metavar="KEY=VALUE",
         help="any other key of the job; may be repeated",
     )
-    add("--fresh", action="store_true", help="replace the log and the outputs of an earlier crawl")
+    add("--fresh", action="store_true", help="start over; replace the log and the outputs of an earlier crawl")
     add("--quiet", action="store_true", help="show neither progress nor summary")
     add("--report", metavar="FILE", help="write the summary as JSON to FILE (- for standard output)")
     parser.set_defaults(run=run)
@@ -94,7 +95,7 @@ def run(args: argparse.Namespace) -> int:
 def _prepare(args: argparse.Namespace) -> Crawl:
     """Check everything; nothing is written yet."""
     from lycosa.job import make_job, merge, read_job
-    from lycosa.session import Crawl
+    from lycosa.session import Crawl, has_log
 
     settings = read_job(Path(args.job)) if args.job is not None else {}
     for key in ("seeds", "max_pages", "max_depth", "scope", "user_agent", "speed"):
@@ -110,7 +111,10 @@ def _prepare(args: argparse.Namespace) -> Crawl:
     if args.report not in (None, "-") and not os.access(Path(args.report).absolute().parent, os.W_OK):
         raise SettingError("--report", args.report, "a file in a directory that can be written to")
     outputs = [Path(output) for output in args.output or [directory / _default_output()]]
-    return Crawl(job, directory=directory, outputs=outputs, fresh=args.fresh)
+    crawl = Crawl(job, directory=directory, outputs=outputs, fresh=args.fresh)
+    if has_log(directory) and not args.fresh and not args.quiet:
+        print(f"lycosa: going on with the crawl in {directory}; --fresh starts over", file=sys.stderr)
+    return crawl
 
 
 def _assignment(text: str) -> dict[str, Any]:

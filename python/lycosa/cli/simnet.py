@@ -44,8 +44,9 @@ Otherwise, or with --no-namespace, high ports on loopback are used.
 EPILOG = """\
 examples:
   lycosa simnet --hosts 2000 --pages 50 --seed 7 --speed 100 -- lycosa crawl --job {job}
-  lycosa simnet --hosts 20 --pages 10 -- wget -r -l 3 -i {seeds}
-  lycosa simnet --https 0.5 --bad-certificates 0.1 -- scrapy crawl everything
+  lycosa simnet --hosts 20 --pages 10 --ledger wget.ledger -- wget -r -l 3 -i {seeds}
+  lycosa simnet report wget.ledger --violations
+  lycosa simnet --https 0.5 --bad-certificates 0.1 --ipv6 0.3 -- curl -sS -L https://...
 """
 
 #: Default of a port: 53, 80 and 443 in private namespaces, any free one otherwise.
@@ -65,14 +66,25 @@ def add_parser(subparsers: Any) -> None:
     add("--hosts", default=200, metavar="N", help="host names (default 200)")
     add("--pages", default=20, metavar="M", help="mean number of URLs a host (default 20)")
     add("--seed", default=1, metavar="S", help="one seed, one world (default 1)")
-    add("--profile", default="lan", metavar="P", help="lan: no delays, no faults (default)")
+    add(
+        "--profile",
+        default="lan",
+        metavar="P",
+        help="lan (no delays, no faults; default), internet, hostile, or a model file (FILE.toml)",
+    )
     add("--speed", default=1.0, metavar="K", help="divide every delay by K (default 1)")
     add("--http-port", metavar="PORT", help="TCP port of all hosts (default: 80 or a free one)")
     add("--https-port", metavar="PORT", help="TCP port of hosts on HTTPS (default: 443 or a free one)")
     add("--dns-port", metavar="PORT", help="port of the resolver (default: 53 or a free one)")
     add("--https", default=0.0, metavar="SHARE", help="share of hosts on HTTPS (default 0)")
     add("--bad-certificates", default=0.0, metavar="SHARE", help="share of those with a bad certificate (default 0)")
-    add("--ipv6", default=0.0, metavar="SHARE", help="share of hosts with IPv6; needs private namespaces (default 0)")
+    add(
+        "--ipv6",
+        nargs="?",
+        const=0.0,
+        metavar="SHARE",
+        help="serve IPv6, in private namespaces: to this share of hosts, or as the profile says (default: off)",
+    )
     add(
         "--host-interval",
         default=1.0,
@@ -88,6 +100,7 @@ def add_parser(subparsers: Any) -> None:
     add("--agent", default="*", metavar="TOKEN", help="product token that robots.txt is judged for (default *)")
     add("--threads", default=1, metavar="N", help="threads that serve (default 1)")
     add("--no-namespace", action="store_true", help="use high ports on loopback even as root")
+    add("--ledger", metavar="FILE", help="write the ledger to FILE; `lycosa simnet report FILE` asks it")
     add("--report", metavar="FILE", help="write the ledger's report to FILE as JSON")
     add("command", nargs=argparse.REMAINDER, metavar="-- COMMAND", help="a program and its arguments")
     parser.set_defaults(run=run)
@@ -113,6 +126,8 @@ def run(args: argparse.Namespace) -> int:
 def _run(args: argparse.Namespace) -> int:
     """:func:`run`, with errors as exceptions."""
     command = args.command[1:] if args.command[:1] == ["--"] else args.command
+    if args.command[:1] == ["report"]:
+        raise SettingError("report", "after other options", "lycosa simnet report LEDGER, or -- report for a program")
     report_file = _writable(args.report)
     private = os.geteuid() == 0 and not args.no_namespace
     net = SimulatedInternet(
@@ -126,11 +141,13 @@ def _run(args: argparse.Namespace) -> int:
         dns_port=_whole("dns_port", args.dns_port or (53 if private else FREE_PORT)),
         https=_real("https", args.https),
         bad_certificates=_real("bad_certificates", args.bad_certificates),
-        ipv6_share=_real("ipv6_share", args.ipv6),
+        ipv6=args.ipv6 is not None,
+        ipv6_share=_real("ipv6", args.ipv6 or 0.0),
         host_interval=_real("host_interval", args.host_interval),
         address_interval=_real("address_interval", args.address_interval),
         threads=_whole("threads", args.threads),
         agent=args.agent,
+        ledger=args.ledger,
     )
     if command and shutil.which(command[0]) is None:
         print(f"lycosa simnet: COMMAND = {command[0]!r}: allowed is a program in PATH", file=sys.stderr)
@@ -142,12 +159,7 @@ def _run(args: argparse.Namespace) -> int:
         with net:
             job, seeds = net.job_file(), net.seed_file()
             if command:
-                places = {
-                    "{job}": str(job),
-                    "{seeds}": str(seeds),
-                    "{resolver}": net.resolver,
-                    "{ca}": str(net.ca_file),
-                }
+                places = {"{job}": str(job), "{seeds}": str(seeds), "{resolver}": net.resolver, "{ca}": str(net.ca_file)}
                 status = _run_command([_fill(argument, places) for argument in command], private)
             else:
                 with _stop_signals() as stopped:
@@ -226,7 +238,7 @@ def _enter_namespaces(folder: Path, net: SimulatedInternet) -> None:
     files = [(str(resolver), "/etc/resolv.conf"), (str(switch), "/etc/nsswitch.conf")]
     if net.https:
         files += trusted_roots(folder, net.authority)
-    _core.enter_private_namespaces(files, net.ipv6_share > 0)
+    _core.enter_private_namespaces(files, net.ipv6)
 
 
 def _writable(name: str | None) -> Path | None:

@@ -18,8 +18,9 @@ from typing import Any, Self
 
 from lycosa import _core
 from lycosa.errors import SettingError
+from lycosa.simnet.ledger import Ledger
 
-__all__ = ["USER_AGENT", "SimulatedInternet"]
+__all__ = ["USER_AGENT", "Ledger", "SimulatedInternet"]
 
 #: How the generated job introduces itself.
 USER_AGENT = "lycosa-simnet/0.1 (+http://localhost/)"
@@ -34,17 +35,20 @@ class SimulatedInternet:
     hosts: host names, 1 to 16,516,096; default 200.
     pages: mean number of URLs a host, 1 to 100,000; default 20.
     seed: 0 to 2**64 - 1; default 1.
-    profile: how the network behaves; only ``"lan"`` (no delays, no faults) so far.
+    profile: how the world behaves: ``"lan"`` (no delays, no faults), ``"internet"``, ``"hostile"``, or the path of a
+        model file that ends in ``.toml``; the known ones lie in ``profiles/`` as examples.
     speed: every delay is divided by it, above 0 to 1,000,000; default 1.
     http_port, https_port, dns_port: 0 (default) picks a free port. DNS listens on 127.0.0.1, the others on
         each host's address.
     https: share of hosts whose URLs are ``https``, 0 to 1; default 0. Their authority is :attr:`ca_file`.
     bad_certificates: share of those hosts with a certificate that is bad in one of six ways, 0 to 0.75; default 0.
-    ipv6_share: share of hosts with an IPv6 address too, 0 to 1; default 0. Above 0 only in private namespaces.
+    ipv6: whether hosts are served on IPv6 too, by the profile's shares; default False. Only in private namespaces.
+    ipv6_share: share of hosts with both kinds of address instead, 0 to 1; default 0: the profile's shares.
     host_interval: seconds (unscaled) between polite requests to a host without Crawl-delay; default 1.
     address_interval: seconds (unscaled) between polite requests to an address; default 0.25.
     threads: threads that serve, 1 to 64; default 1.
     agent: the product token by which robots.txt is judged; default ``"*"``.
+    ledger: the file that the ledger is written to, for :class:`Ledger`; without one it stays in memory.
     """
 
     def __init__(
@@ -60,11 +64,13 @@ class SimulatedInternet:
         dns_port: int = 0,
         https: float = 0.0,
         bad_certificates: float = 0.0,
+        ipv6: bool = False,
         ipv6_share: float = 0.0,
         host_interval: float = 1.0,
         address_interval: float = 0.25,
         threads: int = 1,
         agent: str = "*",
+        ledger: Path | str | None = None,
     ) -> None:
         """Check every setting; nothing is opened yet."""
         # What does not fit the core's integers cannot be checked there.
@@ -75,7 +81,7 @@ class SimulatedInternet:
         _check_integer("https_port", https_port, 0, 65_535)
         _check_integer("dns_port", dns_port, 0, 65_535)
         _check_integer("threads", threads, 1, 64)
-        self.speed, self.https, self.ipv6_share = speed, https, ipv6_share
+        self.speed, self.https, self.ipv6 = speed, https, ipv6
         self._core = _core.Simnet(
             hosts=hosts,
             pages=pages,
@@ -87,11 +93,13 @@ class SimulatedInternet:
             dns_port=dns_port,
             https=https,
             bad_certificates=bad_certificates,
+            ipv6=ipv6,
             ipv6_share=ipv6_share,
             host_interval=host_interval,
             address_interval=address_interval,
             threads=threads,
             agent=agent,
+            ledger=ledger,
         )
         self._folder: Path | None = None
 
@@ -172,10 +180,15 @@ class SimulatedInternet:
         report: dict[str, Any] = json.loads(self._core.report())
         return report
 
+    def model(self) -> dict[str, Any]:
+        """The model, its delays' quantiles, how the world's names came out (``crates/simnet/src/figures.rs``)."""
+        model: dict[str, Any] = json.loads(self._core.model())
+        return model
+
     def job(self) -> str:
         """A job (TOML) that crawls this Internet, and the only thing that permits loopback addresses."""
         seeds = "".join(f"    {json.dumps(url)},\n" for url in self.seeds)
-        networks = ["127.0.0.0/8", "fd00::/64"] if self.ipv6_share else ["127.0.0.0/8"]
+        networks = ["127.0.0.0/8", "fd00::/64"] if self.ipv6 else ["127.0.0.0/8"]
         fetch = f"\n[fetch]\nca_file = {json.dumps(str(self.ca_file))}\n" if self.https else ""
         return (
             f"seeds = [\n{seeds}]\n"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 from rich.console import Console
@@ -57,6 +58,10 @@ def print_report(report: dict[str, Any], console: Console | None = None) -> None
                 f"{worst['gap_s'] * 1e3:.2f} ms, allowed {worst['allowed_s'] * 1e3:.2f} ms"
             )
         row(f"rate violations by {name}", text, bad=rate["count"] > 0)
+    for name, text, bad in _habits(report["pauses"], report["habits"]):
+        row(name, text, bad)
+    flat = ", ".join(f"{f['variation']:.0%} over {f['window_s']:g} s" for f in report["flatness"])
+    row("variation of the rate", flat or "too short to tell")
     certificates = report["certificates"]
     if certificates["handshakes"] or certificates["failed_handshakes"] or certificates["bad_hosts"]:
         row(
@@ -69,9 +74,62 @@ def print_report(report: dict[str, Any], console: Console | None = None) -> None
     console.print(table)
     examples = [f"missed: {url}" for url in coverage["missed"][:5]]
     examples += [f"misdirected: {target}" for target in totals["misdirected"][:5]]
-    examples += robots["first"][:5] + certificates["first"][:5]
+    examples += robots["first"][:5]
+    examples += report["pauses"]["first"][:5]
+    examples += certificates["first"][:5]
     for example in examples:
         console.print(Text(f"  {example}"), soft_wrap=True)
+
+
+def print_listing(listing: dict[str, Any], console: Console | None = None) -> None:
+    """Print a timeline: one line a request with its gap, the allowed gap and the verdict."""
+    console = console or Console()
+    table = Table(show_edge=False, box=None, pad_edge=False)
+    for name in ("time s", "status", "gap s", "allowed s", "by address", "allowed s"):
+        table.add_column(name, justify="right", no_wrap=True)
+    table.add_column("URL", overflow="ellipsis", no_wrap=True, ratio=1)
+    table.add_column("verdict", no_wrap=True)
+    for entry in listing["entries"]:
+        gaps = (entry[name] for name in ("gap_s", "allowed_s", "address_gap_s", "address_allowed_s"))
+        verdicts = entry["verdicts"]
+        wait = "" if entry["retry_after_s"] is None else f" Retry-After {entry['retry_after_s']:g} s"
+        table.add_row(
+            f"{entry['at_s']:.6f}",
+            f"{entry['status']}{'' if entry['complete'] else ' cut'}{wait}",
+            *("-" if gap is None else f"{gap:.4f}" for gap in gaps),
+            # Text, not markup: URLs are foreign data.
+            Text(entry["url"]),
+            Text(", ".join(verdicts) or "ok", style="red" if verdicts else ""),
+        )
+    console.print(table)
+    rest = listing["count"] - len(listing["entries"])
+    more = f"; {rest:,} more are not shown, --json has all" if rest else ""
+    console.print(f"{listing['count']:,} requests, {listing['violations']:,} with a violation{more}")
+
+
+def _habits(pauses: dict[str, Any], habits: dict[str, Any]) -> Iterator[tuple[str, str, bool]]:
+    """Name, text and badness of each habit; those that could not be judged are left out."""
+    if pauses["asked"]:
+        worst = pauses["worst"]
+        example = f"; worst {worst['key']}: {worst['gap_s']:.3f} s, asked for {worst['allowed_s']:.3f} s" if worst else ""
+        text = f"{pauses['count']:,} by {pauses['keys']:,} hosts, after {pauses['asked']:,} times asked{example}"
+        yield "Retry-After violations", text, pauses["count"] > 0
+    for name, text in _HABITS.items():
+        habit = habits[name]
+        if not habit["of"]:
+            continue
+        first = habit["first"][0] if habit["first"] else None
+        if isinstance(first, dict):
+            first = " ".join(f"{key} {value:.4g}" if isinstance(value, float) else str(value) for key, value in first.items())
+        example = f"; first {first}" if first else ""
+        yield text, f"{habit['hosts']:,} of {habit['of']:,} hosts{example}", habit["hosts"] > 0
+
+
+_HABITS = {
+    "speeding_up": "faster after 429 or 503",
+    "crawl_delay_ignored": "Crawl-delay ignored",
+    "robots_never_asked": "robots.txt never asked for",
+}
 
 
 def _counts(counts: dict[str, int]) -> str:
