@@ -46,8 +46,8 @@ def main() -> int:
         print(json.dumps(report.object(), indent=2, ensure_ascii=False))
     else:
         show(report, Console(width=None if sys.stdout.isatty() else 150))
-    for name, error in failed.items():
-        print(f"benchmarks: {name}: {error}", file=sys.stderr)
+    for name, reason in failed.items():
+        print(f"benchmarks: {name}: {reason}", file=sys.stderr)
     return 2 if failed else 0 if report.met else 1
 
 

@@ -1,6 +1,6 @@
 """What was measured of a simulated Internet beside what its model says: as figures and as a picture.
 
-A distribution is a list of points (value, share of all that are at most as large); shares of kinds are points with a word.
+A distribution is a list of points: a value, and the share of all that are at most as large.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from benchmarks.report import BenchmarkError, Figure
 from benchmarks.served import Served
 
 Points = Sequence[tuple[float, float]]
+RARE = 0.004  # kinds with a smaller share are in the picture only
 PERCENTS = (1, 5, 10, 25, 50, 75, 90, 95, 99, 99.9)
 
 
@@ -73,7 +74,8 @@ def compare(seen: Mapping[str, Any], model: Mapping[str, Any] | None, speed: flo
         Curve("names on one address", "names", _steps(sharing[n["address"]] for n in found),
               world.get("names_per_address"), (1, 8, 100)),
         Curve("TTL", "s", _steps(n["ttl"] for n in found), world.get("ttl"), (60, 300, 3600, 86400)),
-        Curve("DNS delay", "ms", _quantiles(fresh), _percents(model.get("dns_latency_ms")), (50, 90, 99), steps=False),
+        Curve("DNS delay", "ms", _quantiles(fresh), _percents(model.get("dns_latency_ms")),
+              (50, 90, 99), steps=False),
         Curve("HTTP delay of front pages", "ms", _quantiles(first), _percents(model.get("http_latency_ms")),
               (50, 90, 99), steps=False),
         Curve("size of pages", "KiB", _quantiles(sizes), None, (50, 90, 99), steps=False),
@@ -89,7 +91,7 @@ def figures(profile: str, found: Found) -> list[Figure]:
     for each in found:
         if isinstance(each, Shares):
             rows = [(f"{each.name}: {kind}", "%", share * 100, (each.model or {}).get(kind, 0) * 100)
-                    for kind, share in sorted(each.measured.items())]  # fmt: skip
+                    for kind, share in sorted(each.measured.items()) if share >= RARE]  # fmt: skip
         elif each.steps:
             rows = [(f"{each.name}: at most {mark:,} {each.unit}", "%", at_most(each.measured, mark) * 100,
                      at_most(each.model or (), mark) * 100) for mark in each.marks]  # fmt: skip
@@ -143,18 +145,41 @@ def _bars(axes: Any, shares: Shares) -> None:
     kinds = sorted({*shares.measured, *(shares.model or {})})
     places = range(len(kinds))
     if shares.model is not None:
-        axes.bar([p - 0.2 for p in places], [shares.model.get(k, 0) * 100 for k in kinds], 0.4, color="#bdbdbd", label="model")
-    axes.bar([p + 0.2 for p in places], [shares.measured.get(k, 0) * 100 for k in kinds], 0.4, color="#3182bd", label="measured")
+        axes.bar(
+            [p - 0.2 for p in places],
+            [shares.model.get(k, 0) * 100 for k in kinds],
+            0.4,
+            color="#bdbdbd",
+            label="model",
+        )
+    axes.bar(
+        [p + 0.2 for p in places],
+        [shares.measured.get(k, 0) * 100 for k in kinds],
+        0.4,
+        color="#3182bd",
+        label="measured",
+    )
     for place, kind in zip(places, kinds, strict=True):
-        axes.text(place + 0.2, shares.measured.get(kind, 0) * 100, f"{shares.measured.get(kind, 0):.1%}", ha="center", va="bottom", fontsize=7)
+        axes.text(
+            place + 0.2,
+            shares.measured.get(kind, 0) * 100,
+            f"{shares.measured.get(kind, 0):.1%}",
+            ha="center",
+            va="bottom",
+            fontsize=7,
+        )
     axes.set_xticks(list(places), kinds, fontsize=8)
     axes.set_ylabel("% of all")
+    axes.set_xlim(-0.7, max(len(kinds), 4) - 0.3)  # a single kind is no wall
     axes.set_ylim(0, 118)
 
 
 def _curves(axes: Any, curve: Curve) -> None:
     """Draw cumulative shares over a logarithmic axis."""
-    for points, colour, width, label in ((curve.model, "#969696", 5, "model"), (curve.measured, "#3182bd", 1.5, "measured")):
+    for points, colour, width, label in (
+        (curve.model, "#969696", 5, "model"),
+        (curve.measured, "#3182bd", 1.5, "measured"),
+    ):
         if points and max(value for value, _ in points) > 0:
             style = "steps-post" if curve.steps else "default"
             xs, ys = zip(*((max(value, 1e-3), share * 100) for value, share in points), strict=True)
@@ -185,7 +210,7 @@ def _quantiles(values: Sequence[float]) -> Points:
 
 def _percents(quantiles: Mapping[str, Any] | None) -> Points | None:
     """The model's quantiles as points."""
-    return quantiles and [(value, percent / 100) for percent, value in quantiles["percent"]]
+    return None if quantiles is None else [(value, percent / 100) for percent, value in quantiles["percent"]]
 
 
 def _shares(kinds: Iterable[str]) -> dict[str, float]:
@@ -194,12 +219,21 @@ def _shares(kinds: Iterable[str]) -> dict[str, float]:
     return {kind: count / counts.total() for kind, count in counts.items()}
 
 
-#: The profile `lan` for versions that do not tell their model: names four in five alone, the others in groups of 2 to 8.
+#: The profile `lan` for versions that do not tell their model: four names in five alone, others in groups of 2 to 8.
 LAN: dict[str, Any] = {
     "dns_latency_ms": {"percent": [(percent, 0.0) for percent in PERCENTS]},
     "http_latency_ms": {"percent": [(percent, 0.0) for percent in PERCENTS]},
     "world": {
-        "names_per_address": [(1, 0.8), (2, 0.811), (3, 0.829), (4, 0.851), (5, 0.88), (6, 0.914), (7, 0.954), (8, 1.0)],
+        "names_per_address": [
+            (1, 0.8),
+            (2, 0.811),
+            (3, 0.829),
+            (4, 0.851),
+            (5, 0.88),
+            (6, 0.914),
+            (7, 0.954),
+            (8, 1.0),
+        ],
         "ttl": [(60, 0.1), (300, 0.4), (3600, 0.7), (14400, 0.8), (86400, 1.0)],
         "answers": {"address": 1.0},
         "aliases": {"0": 1.0},

@@ -107,6 +107,8 @@ def _links(address: str, port: int, target: Target) -> list[str] | None:
         connection.request("GET", target[1], headers={"Host": target[0]})
         answer = connection.getresponse()
         body = answer.read().decode("utf-8", "replace")
+    except (OSError, http.client.HTTPException):
+        return None  # a host that resets or breaks off is one of the world's
     finally:
         connection.close()
     return re.findall(r'href="([\w:/.~-]+)"', body, re.ASCII) if answer.status == 200 else None

@@ -1,4 +1,4 @@
-"""A simulated Internet in a process of its own, pinned to the server's core, that tells its CPU seconds and its memory."""
+"""A simulated Internet in a process of its own, pinned, that tells its CPU seconds and its memory."""
 
 from __future__ import annotations
 
@@ -57,10 +57,7 @@ class Served:
         return report
 
     def _ask(self, question: str) -> Any:
-        assert self._child.stdin is not None
-        self._child.stdin.write(question.encode() + b"\n")
-        self._child.stdin.flush()
-        return _answer(self._child, self._log)
+        return _ask(self._child, self._log, question)
 
 
 @contextlib.contextmanager
@@ -81,13 +78,21 @@ def serving(settings: Mapping[str, Any], cores: frozenset[int], folder: Path) ->
     try:
         _answer(child, log)
         start = time.monotonic() - begin
-        yield Served(**_answer(child, log), start=start, _child=child, _log=log)
+        yield Served(**_ask(child, log, "world"), start=start, _child=child, _log=log)
     finally:
         try:
             child.communicate(timeout=10)  # closes its stdin, which ends it
         except subprocess.TimeoutExpired:
             os.killpg(child.pid, signal.SIGKILL)  # the group is the child's own session
             child.communicate()
+
+
+def _ask(child: subprocess.Popen[bytes], log: Path, question: str) -> Any:
+    """Ask the child something."""
+    assert child.stdin is not None
+    child.stdin.write(question.encode() + b"\n")
+    child.stdin.flush()
+    return _answer(child, log)
 
 
 def _answer(child: subprocess.Popen[bytes], log: Path) -> Any:
@@ -110,9 +115,10 @@ def main() -> None:
     net = SimulatedInternet(**json.loads(sys.argv[1]))
     with net:
         tell(None)  # it serves
-        tell({"port": net.http_port, "resolver": net.resolver, "seeds": net.seeds, "hosts": net.hosts})
         for question in sys.stdin:
             match question.strip():
+                case "world":
+                    tell({"port": net.http_port, "resolver": net.resolver, "seeds": net.seeds, "hosts": net.hosts})
                 case "cpu":
                     times = os.times()
                     tell(times.user + times.system)

@@ -12,7 +12,7 @@ import sys
 import time
 from collections.abc import Awaitable, Callable, Iterable
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from benchmarks import dns_load
 
@@ -47,7 +47,9 @@ async def survey(task: dict[str, Any]) -> dict[str, Any]:
         except (OSError, EOFError, ValueError, TimeoutError):
             pages.append({"status": 0})  # refused, reset, late, or no HTTP
 
-    await _each(visit, [found for found in names if "address" in found], 16)
+    # Few at once where nothing is delayed: then it is the server's time that is measured, not the queue's.
+    at_once = 4 if task["speed"] == 1 else 64
+    await _each(visit, [found for found in names if "address" in found], at_once)
     return {"names": names, "pages": pages}
 
 
@@ -94,8 +96,8 @@ class _Asker(asyncio.DatagramProtocol):
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         """Keep the socket."""
-        assert isinstance(transport, asyncio.DatagramTransport)
-        self.transport = transport
+        # CPython 3.11's own transport does not say that it is one.
+        self.transport = cast(asyncio.DatagramTransport, transport)
 
     def datagram_received(self, data: bytes, addr: object) -> None:
         """Hand an answer to who waits for it."""

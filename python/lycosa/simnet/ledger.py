@@ -4,7 +4,7 @@
 >>> ledger.report()["robots"]["count"]  # doctest: +SKIP
 0
 
-The file's format stands in ``crates/simnet/src/ledger/codec.rs``. Times are seconds since the simulated Internet started.
+The file's format stands in ``crates/simnet/src/ledger/codec.rs``. Times are seconds since the start.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ class Ledger:
         return listing
 
     def series(self, since: float | None = None, until: float | None = None) -> dict[str, Any]:
-        """Count requests, errors, violations and DNS questions by time: what :func:`lycosa.simnet.plot.draw` draws."""
+        """Count requests, errors, violations and DNS questions by time: what ``plot.draw`` draws."""
         series: dict[str, Any] = json.loads(self._core.series(*_window(since, until)))
         return series
 

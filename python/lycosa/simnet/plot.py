@@ -1,4 +1,4 @@
-"""The ledger as a picture: requests, the busiest hosts, flatness and DNS questions over time. Needs the extra ``plot``."""
+"""The ledger as a picture: requests, busiest hosts, flatness, DNS questions over time. Needs the extra ``plot``."""
 
 from __future__ import annotations
 
@@ -53,20 +53,25 @@ def draw(series: dict[str, Any], report: dict[str, Any], path: Path | str, title
             total = sum(busy["requests"])
             label = f"{busy['host']} ({total:,})"
             hosts.plot(times, rate(_smooth(busy["requests"], 5)), linewidth=1.2, label=label)
-        flat.plot(times, [float("nan") if v is None else v for v in series["variation"]], color="#756bb1", linewidth=1.2)
+        flat.plot(
+            times, [float("nan") if v is None else v for v in series["variation"]], color="#756bb1", linewidth=1.2
+        )
         names.step(times, rate(series["questions"]), where="mid", color="#31a354", linewidth=1)
         whole.legend(loc="upper right", fontsize=8, ncols=3)
-        hosts.legend(loc="upper right", fontsize=8, ncols=2)
+        hosts.legend(loc="upper right", fontsize=8, ncols=3)
     else:
         whole.text(0.5, 0.5, "nothing was recorded", ha="center", va="center", transform=whole.transAxes)
     whole.set_title(_summary(report), fontsize=9, loc="left")
     hosts.set_title("the busiest hosts, mean of 5 buckets", fontsize=9, loc="left")
-    flat.set_title(f"coefficient of variation of requests/s, over 20 buckets; {_flatness(report)}", fontsize=9, loc="left")
+    flat.set_title(
+        f"coefficient of variation of requests/s, over 20 buckets; {_flatness(report)}", fontsize=9, loc="left"
+    )
     names.set_title(f"DNS questions: {report['totals']['dns_questions']:,}", fontsize=9, loc="left")
     flat.yaxis.set_major_formatter(PercentFormatter(1.0))
     for axes, label in ((whole, "requests/s"), (hosts, "requests/s"), (flat, "variation"), (names, "questions/s")):
         axes.set_ylabel(label)
-        axes.set_ylim(bottom=0)
+        # Room above for the legend.
+        axes.set_ylim(0, max(1e-9, axes.dataLim.ymax) * 1.25)
         axes.grid(alpha=0.25)
         axes.spines[["top", "right"]].set_visible(False)
     names.set_xlabel(f"seconds since the simulated Internet started; buckets of {width:g} s")

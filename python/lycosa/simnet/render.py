@@ -75,43 +75,42 @@ def print_report(report: dict[str, Any], console: Console | None = None) -> None
     examples = [f"missed: {url}" for url in coverage["missed"][:5]]
     examples += [f"misdirected: {target}" for target in totals["misdirected"][:5]]
     examples += robots["first"][:5]
-    examples += report["pauses"]["first"][:5]
+    examples += [f"before Retry-After: {example}" for example in report["pauses"]["first"][:5]]
     examples += certificates["first"][:5]
     for example in examples:
         console.print(Text(f"  {example}"), soft_wrap=True)
 
 
 def print_listing(listing: dict[str, Any], console: Console | None = None) -> None:
-    """Print a timeline: one line a request with its gap, the allowed gap and the verdict."""
+    """Print a timeline: one line a request with its gaps, the gaps that were due, the verdict and the URL.
+
+    Plain lines, never cut: they are for grep and awk as well.
+    """
     console = console or Console()
-    table = Table(show_edge=False, box=None, pad_edge=False)
-    for name in ("time s", "status", "gap s", "allowed s", "by address", "allowed s"):
-        table.add_column(name, justify="right", no_wrap=True)
-    table.add_column("URL", overflow="ellipsis", no_wrap=True, ratio=1)
-    table.add_column("verdict", no_wrap=True)
+    heading = ("time s", "status", "gap s", "allowed s", "address s", "allowed s", "verdict / URL")
+    console.print(Text("{:>12} {:>6} {:>10} {:>10} {:>10} {:>10}  {}".format(*heading), style="bold"), soft_wrap=True)
     for entry in listing["entries"]:
         gaps = (entry[name] for name in ("gap_s", "allowed_s", "address_gap_s", "address_allowed_s"))
-        verdicts = entry["verdicts"]
-        wait = "" if entry["retry_after_s"] is None else f" Retry-After {entry['retry_after_s']:g} s"
-        table.add_row(
-            f"{entry['at_s']:.6f}",
-            f"{entry['status']}{'' if entry['complete'] else ' cut'}{wait}",
-            *("-" if gap is None else f"{gap:.4f}" for gap in gaps),
-            # Text, not markup: URLs are foreign data.
-            Text(entry["url"]),
-            Text(", ".join(verdicts) or "ok", style="red" if verdicts else ""),
-        )
-    console.print(table)
+        columns = " ".join(f"{'-' if gap is None else format(gap, '.4f'):>10}" for gap in gaps)
+        notes = [] if entry["complete"] else ["cut off"]
+        if entry["retry_after_s"] is not None:
+            notes.append(f"Retry-After {entry['retry_after_s']:g} s")
+        verdict = ", ".join(entry["verdicts"] or ["ok"]) + "".join(f" ({note})" for note in notes)
+        line = f"{entry['at_s']:>12.6f} {entry['status']:>6} {columns}  {verdict}: {entry['url']}"
+        # Text, not markup: URLs are foreign data.
+        console.print(Text(line, style="red" if entry["verdicts"] else ""), soft_wrap=True)
     rest = listing["count"] - len(listing["entries"])
     more = f"; {rest:,} more are not shown, --json has all" if rest else ""
-    console.print(f"{listing['count']:,} requests, {listing['violations']:,} with a violation{more}")
+    console.print(f"{listing['count']:,} requests, {listing['violations']:,} with a violation{more}", highlight=False)
 
 
 def _habits(pauses: dict[str, Any], habits: dict[str, Any]) -> Iterator[tuple[str, str, bool]]:
     """Name, text and badness of each habit; those that could not be judged are left out."""
     if pauses["asked"]:
         worst = pauses["worst"]
-        example = f"; worst {worst['key']}: {worst['gap_s']:.3f} s, asked for {worst['allowed_s']:.3f} s" if worst else ""
+        example = (
+            f"; worst {worst['key']}: {worst['gap_s']:.3f} s, asked for {worst['allowed_s']:.3f} s" if worst else ""
+        )
         text = f"{pauses['count']:,} by {pauses['keys']:,} hosts, after {pauses['asked']:,} times asked{example}"
         yield "Retry-After violations", text, pauses["count"] > 0
     for name, text in _HABITS.items():
@@ -120,7 +119,9 @@ def _habits(pauses: dict[str, Any], habits: dict[str, Any]) -> Iterator[tuple[st
             continue
         first = habit["first"][0] if habit["first"] else None
         if isinstance(first, dict):
-            first = " ".join(f"{key} {value:.4g}" if isinstance(value, float) else str(value) for key, value in first.items())
+            first = " ".join(
+                f"{key} {value:.4g}" if isinstance(value, float) else str(value) for key, value in first.items()
+            )
         example = f"; first {first}" if first else ""
         yield text, f"{habit['hosts']:,} of {habit['of']:,} hosts{example}", habit["hosts"] > 0
 
