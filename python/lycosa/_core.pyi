@@ -48,7 +48,7 @@ def check_resolver(text: str) -> None:
 def empty_rows(fields: list[str]) -> Rows:
     """No rows of the chosen columns: their schema."""
 
-def enter_private_namespaces(files: list[tuple[str, str]]) -> None:
+def enter_private_namespaces(files: list[tuple[str, str]], ipv6: bool) -> None:
     """Enter private mount and network namespaces; lay own files over the system's there."""
 
 @final
@@ -285,12 +285,16 @@ class Simnet:
         profile: str = ...,
         speed: float = 1.0,
         http_port: int = 0,
+        https_port: int = 0,
         dns_port: int = 0,
+        https: float = 0.0,
+        bad_certificates: float = 0.0,
         host_interval: float = 1.0,
         address_interval: float = 0.25,
         threads: int = 1,
         agent: str = ...,
         ipv6: bool = False,
+        ipv6_share: float = 0.0,
         ledger: str | PathLike[str] | None = None,
     ) -> Simnet: ...
     def start(self) -> None: ...
@@ -300,8 +304,14 @@ class Simnet:
     @property
     def http_port(self) -> int: ...
     @property
+    def https_port(self) -> int: ...
+    @property
+    def authority(self) -> str: ...
+    @property
     def resolver(self) -> str: ...
     @property
     def seeds(self) -> list[str]: ...
     @property
     def hosts(self) -> list[tuple[str, str]]: ...
+    @property
+    def certificates(self) -> list[tuple[str, str]]: ...

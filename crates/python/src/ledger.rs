@@ -54,7 +54,7 @@ impl Ledger {
     fn report(&self, py: Python<'_>, since: Option<f64>, until: Option<f64>) -> PyResult<String> {
         let Self { saved, world } = self;
         let window = window(since, until);
-        let made = || judge(world, &saved.header.params, &saved.header.port, &saved.records, &window);
+        let made = || judge(world, &saved.header.params, &saved.header.ports, &saved.records, &window);
         json(&py.detach(made))
     }
 
@@ -76,7 +76,7 @@ impl Ledger {
         let query = Query::parse(world, host, address).map_err(|error| raise(py, &error))?;
         let (window, limit) = (window(since, until), limit.unwrap_or(usize::MAX));
         let query = Query { violations, window, limit, ..query };
-        json(&py.detach(|| query.run(world, &saved.header.params, &saved.header.port, &saved.records)))
+        json(&py.detach(|| query.run(world, &saved.header.params, &saved.header.ports, &saved.records)))
     }
 
     /// Counts by time, for a plot.
@@ -84,7 +84,7 @@ impl Ledger {
     fn series(&self, py: Python<'_>, since: Option<f64>, until: Option<f64>) -> PyResult<String> {
         let Self { saved, world } = self;
         let window = window(since, until);
-        let made = || Series::new(world, &saved.header.params, &saved.header.port, &saved.records, &window);
+        let made = || Series::new(world, &saved.header.params, &saved.header.ports, &saved.records, &window);
         json(&py.detach(made))
     }
 }

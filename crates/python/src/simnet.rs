@@ -26,9 +26,9 @@ impl Simnet {
     /// Checks the parameters; nothing is opened yet.
     #[new]
     #[pyo3(signature = (
-        *, hosts = 200, pages = 20, seed = 1, profile = "lan".to_owned(), speed = 1.0, http_port = 0, dns_port = 0,
-        host_interval = 1.0, address_interval = 0.25, threads = 1, agent = "*".to_owned(), ipv6 = false,
-        ledger = None
+        *, hosts = 200, pages = 20, seed = 1, profile = "lan".to_owned(), speed = 1.0, http_port = 0, https_port = 0,
+        dns_port = 0, https = 0.0, bad_certificates = 0.0, host_interval = 1.0, address_interval = 0.25, threads = 1,
+        agent = "*".to_owned(), ipv6 = false, ipv6_share = 0.0, ledger = None
     ))]
     // Keyword arguments only: their number harms nobody.
     #[allow(clippy::too_many_arguments)]
@@ -40,12 +40,16 @@ impl Simnet {
         profile: String,
         speed: f64,
         http_port: u16,
+        https_port: u16,
         dns_port: u16,
+        https: f64,
+        bad_certificates: f64,
         host_interval: f64,
         address_interval: f64,
         threads: u32,
         agent: String,
         ipv6: bool,
+        ipv6_share: f64,
         ledger: Option<PathBuf>,
     ) -> PyResult<Self> {
         let params = Params {
@@ -55,12 +59,16 @@ impl Simnet {
             profile,
             speed,
             http_port,
+            https_port,
             dns_port,
+            https,
+            bad_certificates,
             host_interval,
             address_interval,
             threads,
             agent,
             ipv6,
+            ipv6_share,
             ledger,
         };
         params.check().map_err(|error| raise(py, &error))?;
@@ -104,6 +112,18 @@ impl Simnet {
         self.running().map(lycosa_simnet::Simnet::http_port)
     }
 
+    /// The TCP port of HTTPS on every host's address; 0 when no host is on HTTPS.
+    #[getter]
+    fn https_port(&self) -> PyResult<u16> {
+        self.running().map(lycosa_simnet::Simnet::https_port)
+    }
+
+    /// The certificate of the authority that vouches for the hosts, as PEM; known before the start.
+    #[getter]
+    fn authority(&self, py: Python<'_>) -> PyResult<String> {
+        lycosa_simnet::Simnet::authority_pem(self.params.seed).map_err(|error| raise(py, &error))
+    }
+
     /// The resolver, `127.0.0.1:PORT`, UDP and TCP.
     #[getter]
     fn resolver(&self) -> PyResult<String> {
@@ -123,6 +143,14 @@ impl Simnet {
         let host = |host| (world.name(host).to_owned(), world.address(host).to_string());
         Ok((0..world.host_count()).map(host).collect())
     }
+
+    /// Names of the hosts on HTTPS, and what their certificates are worth.
+    #[getter]
+    fn certificates(&self) -> PyResult<Vec<(String, &'static str)>> {
+        let world = self.running()?.world();
+        let host = |host| Some((world.name(host).to_owned(), world.certificate(host)?.name()));
+        Ok((0..world.host_count()).filter_map(host).collect())
+    }
 }
 
 impl Simnet {
@@ -134,11 +162,11 @@ impl Simnet {
 
 /// Moves this process into private mount and network namespaces in which own files stand in for system files.
 ///
-/// `files` are pairs of own file and system file. Must be called in the main thread before any other starts.
+/// `files` are pairs of own file or folder and the system's; `ipv6` routes fd00::/64 there. Must be called in the main thread before any other starts.
 #[pyfunction]
-fn enter_private_namespaces(py: Python<'_>, files: Vec<(String, String)>) -> PyResult<()> {
+fn enter_private_namespaces(py: Python<'_>, files: Vec<(String, String)>, ipv6: bool) -> PyResult<()> {
     let files: Vec<_> = files.iter().map(|(own, system)| (Path::new(own), Path::new(system))).collect();
-    lycosa_simnet::enter_private_namespaces(&files).map_err(|error| raise(py, &error))
+    lycosa_simnet::enter_private_namespaces(&files, ipv6).map_err(|error| raise(py, &error))
 }
 
 /// An error of the crate as Python's: a bad setting as `lycosa.errors.SettingError`, a refusing system as `OSError`.

@@ -37,6 +37,20 @@ impl Error {
         Self::Setting { name: name.into(), value: value.to_string(), allowed: allowed.into() }
     }
 
+    /// A port that something else listens on.
+    pub(crate) fn taken(name: &'static str, port: u16) -> Self {
+        let option = name.replace('_', "-");
+        let allowed = format!("a port that nothing listens on; --{option} 0 takes any free one");
+        Self::setting(name, port, allowed)
+    }
+
+    /// A port that is not for everybody.
+    pub(crate) fn reserved(name: &'static str, port: u16) -> Self {
+        let option = name.replace('_', "-");
+        let allowed = format!("1024 to 65535, because lower ones need root; --{option} 0 takes any free one");
+        Self::setting(name, port, allowed)
+    }
+
     /// A system error with its circumstances.
     pub(crate) fn system(what: impl Into<String>, source: impl Into<std::io::Error>) -> Self {
         Self::System { what: what.into(), source: source.into() }

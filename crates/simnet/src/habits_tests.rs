@@ -33,7 +33,13 @@ fn report(speed: f64, delay: bool, visits: &[(u64, u16, u32)]) -> Report {
         status,
         ..Request::default()
     });
-    judge(&world, &params, "", &Records { requests: requests.collect(), ..Records::default() }, &ALWAYS)
+    judge(
+        &world,
+        &params,
+        &crate::ports::Ports::default(),
+        &Records { requests: requests.collect(), ..Records::default() },
+        &ALWAYS,
+    )
 }
 
 #[test]
@@ -102,6 +108,7 @@ fn a_robots_txt_never_asked_for_is_found() {
     let robots = Request { time: 0, kind: Kind::Robots, ..page };
     let stranger = Request { time: 2, host: NONE, kind: Kind::Bad, ..page };
     let records = Records { requests: vec![robots, page, stranger], ..Records::default() };
-    let found = judge(&world, &params, "", &records, &ALWAYS).habits.robots_never_asked;
+    let found =
+        judge(&world, &params, &crate::ports::Ports::default(), &records, &ALWAYS).habits.robots_never_asked;
     assert_eq!((found.hosts, found.of), (0, 1));
 }

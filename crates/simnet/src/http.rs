@@ -1,11 +1,9 @@
 //! HTTP/1.1: what a request means is decided without I/O ([`respond`]); [`serve`] moves the bytes of one connection.
 
 use std::cell::RefCell;
-use std::net::Ipv4Addr;
 use std::time::Duration;
 
-use tokio::io::{AsyncReadExt, AsyncWriteExt};
-use tokio::net::TcpStream;
+use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 
 use crate::ledger::{Kind, Ledger, NONE, Request};
 use crate::network::Network;
@@ -13,13 +11,16 @@ use crate::pace::Pace;
 use crate::packed::Mark;
 use crate::page;
 use crate::path::decimal;
-use crate::socket;
+use crate::ports::Ports;
+use crate::secure::compact;
+use crate::tls::Tls;
+use crate::wire::{Arrival, Break, Door};
 use crate::world::{Slot, World};
 
 mod hostile;
 
 /// Most bytes of a request's head.
-const MAX_HEAD: usize = 16 << 10;
+pub(crate) const MAX_HEAD: usize = 16 << 10;
 
 /// Most header fields of a request.
 const MAX_FIELDS: usize = 100;
@@ -27,8 +28,11 @@ const MAX_FIELDS: usize = 100;
 /// Room for an answer's head in front of its body, so that both leave with one write.
 const HEAD_ROOM: usize = 640;
 
+/// Most bytes of name and path that a redirect to HTTPS repeats: what fits into [`HEAD_ROOM`].
+const MAX_MOVED: usize = 400;
+
 /// How long a connection that we ended may still deliver what nobody reads.
-const LINGER: Duration = Duration::from_millis(250);
+pub(crate) const LINGER: Duration = Duration::from_millis(250);
 
 /// Buffers of this many bytes and more are not kept for the next answer.
 const KEEP_BUFFER: usize = 512 << 10;
@@ -41,8 +45,10 @@ pub(crate) struct Site {
     pub(crate) network: Network,
     /// Who writes down what was asked.
     pub(crate) ledger: Ledger,
-    /// What follows host names in URLs: `:8080`, or nothing for port 80.
-    pub(crate) port: String,
+    /// What stands around host names in URLs.
+    pub(crate) ports: Ports,
+    /// There if any host is on HTTPS.
+    pub(crate) tls: Option<Tls>,
     /// How long a connection may be idle.
     pub(crate) idle: Duration,
 }
@@ -65,63 +71,92 @@ pub(crate) struct Answer {
     /// Whether the connection ends with it.
     close: bool,
     /// When its bytes leave.
-    pace: Pace,
+    pub(crate) pace: Pace,
     /// Whether a body goes with it; a HEAD never completes a page.
     whole: bool,
 }
 
+impl Answer {
+    /// Its bytes in the buffer that it was rendered into.
+    pub(crate) fn bytes<'a>(&self, out: &'a [u8]) -> &'a [u8] {
+        &out[self.start..]
+    }
+
+    /// Records the request; the result is its place for [`Answer::complete`].
+    pub(crate) fn record(
+        &self,
+        site: &Site,
+        shard: usize,
+        time: u64,
+        door: Door,
+        connection: u32,
+    ) -> Option<usize> {
+        let &Self { status, kind, host, page, body, .. } = self;
+        let request = Request {
+            time,
+            host,
+            page,
+            address: compact(door.address)?,
+            connection,
+            body,
+            status,
+            kind,
+            retry_after_ms: retry_after(&site.world, host, kind, status),
+            ..Request::default()
+        };
+        Some(site.ledger.request(shard, request))
+    }
+
+    /// Notes that it was written to its end.
+    pub(crate) fn complete(&self, site: &Site, shard: usize, place: usize) {
+        if self.whole {
+            site.ledger.complete(shard, place);
+        }
+    }
+}
+
 /// Answers the requests of one connection until it closes, is idle for too long, or breaks.
-pub(crate) async fn serve(site: &Site, shard: usize, stream: TcpStream, address: Ipv4Addr) {
-    let connection = site.ledger.connect();
+pub(crate) async fn serve<S>(
+    site: &Site,
+    shard: usize,
+    mut stream: S,
+    arrival: Arrival,
+    door: Door,
+    connection: u32,
+) where
+    S: AsyncRead + AsyncWrite + Break + Unpin,
+{
     let mut buffer = vec![0; 2048];
     let (mut filled, mut time) = (0, 0);
     loop {
         let mut out = Buffer::take();
-        let Some((used, answer)) = respond(site, address, time, &buffer[..filled], &mut out.0) else {
+        let Some((used, answer)) = respond(site, door, time, &buffer[..filled], &mut out.0) else {
             if filled == buffer.len() {
                 buffer.resize(MAX_HEAD.min(filled * 2) + 1, 0);
             }
             drop(out);
-            let read = tokio::time::timeout(site.idle, socket::receive(&stream, &mut buffer[filled..])).await;
-            let Ok(Ok((length @ 1.., stamp))) = read else { return };
+            let read = tokio::time::timeout(site.idle, stream.read(&mut buffer[filled..])).await;
+            let Ok(Ok(length @ 1..)) = read else { return };
             filled += length;
-            time = site.ledger.time(stamp);
+            time = site.ledger.time(arrival.last());
             continue;
         };
-        let Answer { status, kind, host, page, body, .. } = answer;
-        let place = site.ledger.request(
-            shard,
-            Request {
-                time,
-                host,
-                page,
-                address: address.to_bits(),
-                connection,
-                body,
-                status,
-                kind,
-                retry_after_ms: retry_after(&site.world, host, kind, status),
-                ..Request::default()
-            },
-        );
-        let (mut from, bytes) = (0, &out.0[answer.start..]);
+        let Some(place) = answer.record(site, shard, time, door, connection) else { return };
+        let (mut from, bytes) = (0, answer.bytes(&out.0));
         for (until, pause) in answer.pace.pieces(bytes.len()) {
             if !pause.is_zero() {
                 tokio::time::sleep(pause).await;
             }
-            if write(&stream, &bytes[from..until], site.idle).await.is_none() {
+            if write(&mut stream, &bytes[from..until], site.idle).await.is_none() {
                 return;
             }
             from = until;
         }
         if answer.pace.cut {
             // Without the wait for what is unsent: the client sees a reset.
-            let _ = stream.set_zero_linger();
-            return;
+            return stream.reset();
         }
-        if answer.whole {
-            site.ledger.complete(shard, place);
-        }
+        answer.complete(site, shard, place);
         if answer.close {
             return hang_up(stream, &mut buffer).await;
         }
@@ -137,7 +172,7 @@ fn retry_after(world: &World, host: u32, kind: Kind, status: u16) -> u32 {
 }
 
 /// Ends a connection so that the last answer arrives: closing with unread bytes would reset it (RFC 9112, 9.6).
-async fn hang_up(mut stream: TcpStream, buffer: &mut [u8]) {
+async fn hang_up(mut stream: impl AsyncRead + AsyncWrite + Unpin, buffer: &mut [u8]) {
     let drain = async {
         stream.shutdown().await?;
         // Bounded: a client that sends for ever is cut off.
@@ -153,17 +188,14 @@ async fn hang_up(mut stream: TcpStream, buffer: &mut [u8]) {
 }
 
 /// Writes all bytes; `None` when the client is gone or does not read.
-async fn write(stream: &TcpStream, mut bytes: &[u8], idle: Duration) -> Option<()> {
+async fn write(stream: &mut (impl AsyncWrite + Unpin), mut bytes: &[u8], idle: Duration) -> Option<()> {
     while !bytes.is_empty() {
-        match stream.try_write(bytes) {
-            Ok(written) => bytes = &bytes[written..],
-            Err(error) if error.kind() == std::io::ErrorKind::WouldBlock => {
-                tokio::time::timeout(idle, stream.writable()).await.ok()?.ok()?;
-            }
-            Err(_) => return None,
+        match tokio::time::timeout(idle, stream.write(bytes)).await {
+            Ok(Ok(written @ 1..)) => bytes = &bytes[written..],
+            _ => return None,
         }
     }
-    Some(())
+    tokio::time::timeout(idle, stream.flush()).await.ok()?.ok()
 }
 
 /// A request's head as far as it matters here.
@@ -183,9 +215,9 @@ struct Head<'a> {
 }
 
 /// Renders the answer to the first request in `bytes`, which arrived at `time`; `None` when its head is not there yet. Also says how many bytes it took.
-fn respond(
+pub(crate) fn respond(
     site: &Site,
-    address: Ipv4Addr,
+    door: Door,
     time: u64,
     bytes: &[u8],
     out: &mut Vec<u8>,
@@ -201,7 +233,7 @@ fn respond(
         Err(_) => return Some((bytes.len(), refuse(400, out))),
     };
     let mut answer = match read_head(&request) {
-        Ok(head) if head.get || head.head => self::answer(site, address, time, &head, out),
+        Ok(head) if head.get || head.head => self::answer(site, door, time, &head, out),
         Ok(_) => refuse(501, out),
         Err(status) => refuse(status, out),
     };
@@ -235,7 +267,7 @@ fn read_head<'a>(request: &httparse::Request<'_, 'a>) -> Result<Head<'a>, u16> {
             _ => {}
         }
     }
-    if let Some(rest) = path.strip_prefix("http://") {
+    if let Some(rest) = path.strip_prefix("http://").or_else(|| path.strip_prefix("https://")) {
         let end = rest.find(['/', '?']).unwrap_or(rest.len());
         (head.host, path) = rest.split_at(end);
         head.path = if path.is_empty() { "/" } else { path };
@@ -257,19 +289,26 @@ fn has_token(list: &str, token: &str) -> bool {
 }
 
 /// The answer to a request that was understood.
-fn answer(site: &Site, address: Ipv4Addr, time: u64, head: &Head<'_>, out: &mut Vec<u8>) -> Answer {
+fn answer(site: &Site, door: Door, time: u64, head: &Head<'_>, out: &mut Vec<u8>) -> Answer {
     let world = &site.world;
     let (age, mut lower) = (site.network.age(time), [0; 255]);
     let name = lower_name(head.host, &mut lower).unwrap_or_default();
     let host = world.find_host(name);
-    let Some(host) = host.filter(|&host| world.lives_at(host, address, age)) else {
+    // With TLS, the host must be the one that the handshake named (RFC 9110, 7.4).
+    let serves = |&host: &u32| {
+        world.serves_at(host, door.address, age) && door.server.is_none_or(|named| named == host)
+    };
+    let Some(host) = host.filter(serves) else {
         let zone = if host.is_none() { world.find_zone(name) } else { None };
-        if let Some(zone) = zone.filter(|&zone| world.lives_at(zone, address, age)) {
-            return hostile::wild(site, zone, name, head, out);
+        if let Some(zone) = zone.filter(serves) {
+            return hostile::wild(site, zone, door.server.is_some(), name, head, out);
         }
         let text = format!("{}{}", head.host, head.path);
         return plain(421, Kind::Misdirected, NONE, site.ledger.intern(&text), head, out);
     };
+    if door.server.is_none() && world.is_https(host) {
+        return upgrade(site, host, host, name, head, out);
+    }
     if world.has_natures()
         && let Some(answer) = hostile::answer(site, host, time, head, out)
     {
@@ -304,18 +343,9 @@ fn answer(site: &Site, address: Ipv4Addr, time: u64, head: &Head<'_>, out: &mut 
             let location = if to == host && slot % 2 == 0 {
                 format!("Location: {path}\r\n")
             } else {
-                format!("Location: http://{}{}{path}\r\n", world.name(to), site.port)
+                format!("Location: {}\r\n", site.ports.url(world, to, &path))
             };
-            out.extend_from_slice(b"<!DOCTYPE html>\n<title>Moved</title>\n<p>This page has moved.\n");
-            finish(
-                status,
-                Kind::Page,
-                host,
-                slot,
-                head,
-                &[&location, "Content-Type: text/html; charset=utf-8\r\n"],
-                out,
-            )
+            moved(status, Kind::Page, host, slot, head, &location, out)
         }
         Slot::Page => {
             if let Some(kind) = hostile::render(site, host, slot, HEAD_ROOM, out) {
@@ -330,7 +360,7 @@ fn answer(site: &Site, address: Ipv4Addr, time: u64, head: &Head<'_>, out: &mut 
                 (false, _) => "",
             };
             if !encoding.starts_with('C') {
-                page::render(world, &site.port, host, slot, out);
+                page::render(world, &site.ports, host, slot, out);
             }
             let (mut a, mut b) = ([0; 10], [0; 10]);
             let (a, b) = (decimal(host, &mut a), decimal(slot, &mut b));
@@ -351,6 +381,31 @@ fn lower_name<'a>(field: &str, lower: &'a mut [u8; 255]) -> Option<&'a str> {
     lower.make_ascii_lowercase();
     let lower = std::str::from_utf8(lower).ok()?;
     Some(lower.strip_suffix('.').unwrap_or(lower))
+}
+
+/// The answer of a host on HTTPS to whoever comes without: where it is. `own` is the host, or the name in its zone, for the ledger.
+fn upgrade(site: &Site, host: u32, own: u32, name: &str, head: &Head<'_>, out: &mut Vec<u8>) -> Answer {
+    let path = site.ledger.intern(head.path);
+    if name.len() + head.path.len() > MAX_MOVED {
+        return plain(414, Kind::Upgrade, own, path, head, out);
+    }
+    let (scheme, port) = site.ports.around(&site.world, host);
+    let location = format!("Location: {scheme}{name}{port}{}\r\n", head.path);
+    moved(301, Kind::Upgrade, own, path, head, &location, out)
+}
+
+/// A short page that says where to go.
+fn moved(
+    status: u16,
+    kind: Kind,
+    host: u32,
+    page: u32,
+    head: &Head<'_>,
+    location: &str,
+    out: &mut Vec<u8>,
+) -> Answer {
+    out.extend_from_slice(b"<!DOCTYPE html>\n<title>Moved</title>\n<p>This page has moved.\n");
+    finish(status, kind, host, page, head, &[location, "Content-Type: text/html; charset=utf-8\r\n"], out)
 }
 
 /// A short page that says no.
@@ -418,6 +473,7 @@ fn reason(status: u16) -> &'static str {
         302 => "Found",
         400 => "Bad Request",
         404 => "Not Found",
+        414 => "URI Too Long",
         421 => "Misdirected Request",
         429 => "Too Many Requests",
         431 => "Request Header Fields Too Large",
@@ -438,14 +494,14 @@ fn compressed(site: &Site, host: u32, slot: u32, out: &mut Vec<u8>) {
     PLAIN.with_borrow_mut(|(plain, marks)| {
         plain.clear();
         marks.clear();
-        page::render_marked(&site.world, &site.port, host, slot, Some(marks), plain);
+        page::render_marked(&site.world, &site.ports, host, slot, Some(marks), plain);
         let text = &site.world.text;
         text.packed().gzip(plain, marks, |n| text.fragment(n).len(), out);
     });
 }
 
 /// An output buffer from the thread's pool: idle connections hold none.
-struct Buffer(Vec<u8>);
+pub(crate) struct Buffer(pub(crate) Vec<u8>);
 
 thread_local! {
     /// Buffers not in use, at most as many as answers were ever in flight at once.
@@ -454,7 +510,7 @@ thread_local! {
 
 impl Buffer {
     /// A buffer, used before or new.
-    fn take() -> Self {
+    pub(crate) fn take() -> Self {
         Self(POOL.with_borrow_mut(Vec::pop).unwrap_or_default())
     }
 }

@@ -17,13 +17,20 @@ pub(super) fn site_of(profile: &str, hosts: u32) -> Site {
     let params = Params { hosts, pages: 40, profile: profile.into(), ..Params::default() };
     let world = World::new(&params);
     let network = Network::new(&world, &params);
-    Site { world, network, ledger: Ledger::new(1), port: ":8080".into(), idle: Duration::from_secs(1) }
+    let (ports, idle) = (Ports::new(8080, 8443), Duration::from_secs(1));
+    Site { world, network, ledger: Ledger::new(1), ports, tls: None, idle }
+}
+
+/// A connection to a host's address, with TLS if it is on HTTPS.
+pub(super) fn door(site: &Site, host: u32) -> Door {
+    let server = site.world.is_https(host).then_some(host);
+    Door { address: site.world.address(host).into(), server }
 }
 
 /// The answer to a request that came in on a host's address, head and body.
 pub(super) fn ask(site: &Site, host: u32, request: &str) -> (Answer, String, Vec<u8>) {
     let mut out = Vec::new();
-    let (_, answer) = respond(site, site.world.address(host), 0, request.as_bytes(), &mut out).unwrap();
+    let (_, answer) = respond(site, door(site, host), 0, request.as_bytes(), &mut out).unwrap();
     let end = out[answer.start..].windows(4).position(|w| w == b"\r\n\r\n").unwrap() + answer.start + 4;
     let head = String::from_utf8(out[answer.start..end].to_vec()).unwrap();
     (answer, head, out[end..].to_vec())
@@ -81,6 +88,32 @@ fn compressed_pages_are_the_same_pages() {
         }
     }
     assert!((8..30).contains(&compressed), "{compressed}");
+}
+
+#[test]
+fn hosts_on_https_only_say_where_they_are_without() {
+    let world = World::new(&Params { hosts: 60, pages: 40, https: 0.5, ..Params::default() });
+    let site = Site { world, ..site() };
+    let host = (0..60).find(|&host| site.world.is_https(host)).unwrap();
+    let name = site.world.name(host).to_owned();
+    let plain = Door { server: None, ..door(&site, host) };
+    let mut out = Vec::new();
+    let long = format!("/{}", "x".repeat(2_000));
+    for (path, status) in [("/", 301), ("/robots.txt", 301), ("/no/such?a=b", 301), (&long, 414)] {
+        let request = format!("GET {path} HTTP/1.1\r\nHost: {name}\r\n\r\n");
+        let (_, answer) = respond(&site, plain, 0, request.as_bytes(), &mut out).unwrap();
+        assert_eq!((answer.status, answer.kind, answer.host), (status, Kind::Upgrade, host));
+        let head = String::from_utf8(answer.bytes(&out).to_vec()).unwrap();
+        let location = (status == 301).then(|| format!("https://{name}:8443{path}"));
+        assert_eq!(field(&head, "Location"), location.as_deref());
+    }
+    let (answer, ..) = get(&site, host, "/", "");
+    assert_eq!((answer.status, answer.kind), (200, Kind::Page));
+    // A handshake for one host is good for no other, not even on the same address.
+    let other = Door { server: Some(host + 1), ..plain };
+    let request = format!("GET / HTTP/1.1\r\nHost: {name}\r\n\r\n");
+    let (_, answer) = respond(&site, other, 0, request.as_bytes(), &mut out).unwrap();
+    assert_eq!((answer.status, answer.kind), (421, Kind::Misdirected));
 }
 
 #[test]
@@ -155,11 +188,10 @@ fn connections_close_when_asked() {
 fn pipelined_requests_are_taken_one_by_one() {
     let site = site();
     let one = format!("GET / HTTP/1.1\r\nHost: {}\r\n\r\n", site.world.name(0));
-    let (used, _) =
-        respond(&site, site.world.address(0), 0, one.repeat(2).as_bytes(), &mut Vec::new()).unwrap();
+    let (used, _) = respond(&site, door(&site, 0), 0, one.repeat(2).as_bytes(), &mut Vec::new()).unwrap();
     assert_eq!(used, one.len());
     for end in 0..one.len() {
-        assert!(respond(&site, site.world.address(0), 0, &one.as_bytes()[..end], &mut Vec::new()).is_none());
+        assert!(respond(&site, door(&site, 0), 0, &one.as_bytes()[..end], &mut Vec::new()).is_none());
     }
 }
 
@@ -167,9 +199,9 @@ proptest! {
     #[test]
     fn any_bytes_are_survived(bytes in proptest::collection::vec(any::<u8>(), 0..400), path in "/[ -~]{0,80}") {
         let site = site();
-        respond(&site, site.world.address(0), 0, &bytes, &mut Vec::new());
+        respond(&site, door(&site, 0), 0, &bytes, &mut Vec::new());
         let request = format!("GET {path} HTTP/1.1\r\nHost: {}\r\n\r\n", site.world.name(0));
-        let answered = respond(&site, site.world.address(0), 0, request.as_bytes(), &mut Vec::new());
+        let answered = respond(&site, door(&site, 0), 0, request.as_bytes(), &mut Vec::new());
         prop_assert!(answered.is_some());
     }
 }

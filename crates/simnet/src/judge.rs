@@ -5,17 +5,19 @@
 //! After a 429 or 503 with Retry-After, any request but for robots.txt that comes before the pause is over, in scaled time, is a violation.
 
 use std::collections::{HashMap, HashSet};
-use std::net::Ipv4Addr;
 use std::ops::Range;
 
 use crate::habits;
 use crate::ledger::{Kind, NONE, Question, Records, Request, WILD};
 use crate::nature::Lookup;
 use crate::params::Params;
+use crate::ports::Ports;
 use crate::report::{
     Coverage, Pauses, Rate, RateViolation, Rates, Repeat, Repeats, Report, RobotsViolations, Totals,
 };
+use crate::secure::expand;
 use crate::series;
+use crate::trust;
 use crate::verdict::{Gap, Verdicts, is_plea};
 use crate::world::{Slot, World};
 
@@ -28,11 +30,17 @@ pub(crate) const TOLERANCE: f64 = 0.99;
 /// All of a ledger's time.
 pub const ALWAYS: Range<u64> = 0..u64::MAX;
 
-/// Judges records (in the order of their times) by a world and the parameters it is judged with. `port` is as in its URLs.
+/// Judges records (in the order of their times) by a world and the parameters it is judged with.
 ///
 /// Of `window`, in microseconds: what came before is not counted, but known, as a robots.txt asked for or the time of a last request.
-pub fn judge(world: &World, params: &Params, port: &str, records: &Records, window: &Range<u64>) -> Report {
-    let judge = Judge { world, params, port, strings: &records.strings };
+pub fn judge(
+    world: &World,
+    params: &Params,
+    ports: &Ports,
+    records: &Records,
+    window: &Range<u64>,
+) -> Report {
+    let judge = Judge { world, params, ports, strings: &records.strings };
     let until = records.requests.partition_point(|request| request.time < window.end);
     let since = records.requests.partition_point(|request| request.time < window.start);
     let requests = &records.requests[..until];
@@ -47,6 +55,7 @@ pub fn judge(world: &World, params: &Params, port: &str, records: &Records, wind
         pauses,
         habits: habits::find(&judge, requests, window.start),
         flatness: series::flatness(&requests[since.min(until)..]),
+        certificates: trust::find(&judge, records, &requests[since.min(until)..]),
     }
 }
 
@@ -56,8 +65,8 @@ pub(crate) struct Judge<'a> {
     pub(crate) world: &'a World,
     /// Speed, intervals, agent.
     pub(crate) params: &'a Params,
-    /// What follows host names in URLs.
-    pub(crate) port: &'a str,
+    /// What stands around host names in URLs.
+    pub(crate) ports: &'a Ports,
     /// Paths and names that are not of the world.
     pub(crate) strings: &'a [String],
 }
@@ -133,7 +142,8 @@ impl Judge<'_> {
         // A queue, not a stack: what is missed near the seeds explains what is missed behind it.
         while let Some(&(host, slot)) = queue.get(next) {
             next += 1;
-            if !world.nature(host).counts() {
+            // A careful crawler ends where a certificate is bad: everything else is reachable without.
+            if !world.nature(host).counts() || !world.is_trusted(host) {
                 continue;
             }
             path.clear();
@@ -177,7 +187,7 @@ impl Judge<'_> {
         let mut urls: HashMap<(u32, u32, Kind), (u64, bool)> = HashMap::new();
         let mut repeats = Repeats::default();
         for (place, request) in requests.iter().enumerate() {
-            if !matches!(request.kind, Kind::Page | Kind::Unknown) {
+            if !matches!(request.kind, Kind::Page | Kind::Unknown | Kind::Upgrade) {
                 continue;
             }
             let (count, answered) = urls.entry((request.host, request.page, request.kind)).or_default();
@@ -272,6 +282,11 @@ impl Judge<'_> {
         match request.kind {
             Kind::Page => self.world.write_path(path, request.host, request.page),
             Kind::Unknown | Kind::Trap => path.extend_from_slice(self.string(request.page).as_bytes()),
+            Kind::Upgrade => {
+                path.extend_from_slice(self.string(request.page).as_bytes());
+                // The file itself may be asked for anywhere; it counts where it is given.
+                return path != b"/robots.txt";
+            }
             Kind::Robots | Kind::Misdirected | Kind::Bad => return false,
         }
         true
@@ -317,6 +332,7 @@ impl Judge<'_> {
     pub(crate) fn target(&self, host: u32, page: u32, kind: Kind) -> String {
         match kind {
             Kind::Page => self.url(host, &self.world.path(host, page)),
+            Kind::Upgrade => format!("http://{}{}", self.name(host), self.string(page)),
             _ => self.url(host, self.string(page)),
         }
     }
@@ -324,7 +340,9 @@ impl Judge<'_> {
     /// What a request asked for: its URL, or what was understood of it.
     pub(crate) fn asked(&self, request: &Request) -> String {
         match request.kind {
-            Kind::Page | Kind::Unknown | Kind::Trap => self.target(request.host, request.page, request.kind),
+            Kind::Page | Kind::Unknown | Kind::Trap | Kind::Upgrade => {
+                self.target(request.host, request.page, request.kind)
+            }
             Kind::Robots => self.url(request.host, "/robots.txt"),
             Kind::Misdirected => format!("http://{}", self.string(request.page)),
             Kind::Bad => "(not understood)".to_owned(),
@@ -334,12 +352,14 @@ impl Judge<'_> {
     /// An address as people write it.
     #[allow(clippy::unused_self, reason = "how addresses are kept is the world's business")]
     pub(crate) fn address(&self, address: u32) -> String {
-        Ipv4Addr::from_bits(address).to_string()
+        expand(address).to_string()
     }
 
     /// The URL of a path.
     fn url(&self, host: u32, path: &str) -> String {
-        format!("http://{}{}{path}", self.name(host), self.port)
+        let around = self.base(host).map(|host| self.ports.around(self.world, host));
+        let (scheme, port) = around.unwrap_or(("http://", ""));
+        format!("{scheme}{}{port}{path}", self.name(host))
     }
 
     /// A string that a record refers to.
@@ -395,6 +415,7 @@ pub(crate) fn kind_name(kind: Kind) -> &'static str {
         Kind::Misdirected => "misdirected",
         Kind::Bad => "bad",
         Kind::Trap => "trap",
+        Kind::Upgrade => "upgrade",
     }
 }
 

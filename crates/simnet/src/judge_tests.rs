@@ -50,8 +50,40 @@ impl Case {
     }
 
     fn judge(&self) -> Report {
-        judge(&self.world, &self.params, ":8080", &self.records, &ALWAYS)
+        judge(&self.world, &self.params, &Ports::new(8080, 8443), &self.records, &ALWAYS)
     }
+}
+
+#[test]
+fn bad_certificates_hide_pages_and_are_not_to_be_accepted() {
+    let mut case = Case::new(1.0);
+    case.params = Params { https: 1.0, bad_certificates: 0.3, ..case.params };
+    case.world = World::new(&case.params);
+    let bad = case.host(|world, host| !world.is_trusted(host));
+    let mut ms = 0;
+    for host in (0..300).filter(|&host| case.world.is_trusted(host)).collect::<Vec<_>>() {
+        case.add(ms, host, NONE, Kind::Robots);
+        for slot in 0..case.world.pages(host) {
+            ms += 1_001;
+            if case.world.robots(host).allows("*", case.world.path(host, slot).as_bytes()) {
+                case.add(ms, host, slot, Kind::Page);
+            }
+        }
+    }
+    let report = case.judge();
+    assert_eq!((report.coverage.ratio, report.robots.count, report.certificates.count), (1.0, 0, 0));
+    assert!(report.certificates.bad_hosts > 60);
+    // A redirect in clear is no offence, and what robots.txt said behind it counts.
+    case.records.strings = vec!["/robots.txt".into(), "/x".into()];
+    case.add(ms + 1_000, bad, 0, Kind::Upgrade);
+    assert_eq!((case.judge().robots.count, case.judge().certificates.count), (0, 0));
+    case.add(ms + 2_000, bad, 1, Kind::Upgrade);
+    assert_eq!(case.judge().robots.before_robots, 1);
+    case.add(ms + 3_000, bad, NONE, Kind::Robots);
+    case.add(ms + 9_000, bad, 0, Kind::Page);
+    let found = case.judge().certificates;
+    assert_eq!((found.count, found.accepted.values().sum::<u64>(), found.first.len()), (2, 1, 1));
+    assert!(found.first[0].contains("https://"));
 }
 
 /// Whether a host has its address for itself.

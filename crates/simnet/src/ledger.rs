@@ -15,6 +15,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant, SystemTime};
 
 use crate::error::Result;
+use crate::secure::Handshakes;
 use file::Header;
 use pieces::Pieces;
 use writer::Writer;
@@ -44,6 +45,8 @@ pub enum Kind {
     Bad,
     /// A URL of a trap; `page` is a string: the path. It counts in no coverage.
     Trap,
+    /// Anything asked without TLS of a host that is on HTTPS: all it gets is a redirect; `page` is a string: the path.
+    Upgrade,
 }
 
 /// One request, as recorded when its head had arrived.
@@ -55,7 +58,7 @@ pub struct Request {
     pub host: u32,
     /// A slot or a string, as `kind` says, or [`NONE`].
     pub page: u32,
-    /// The address that the connection came in on.
+    /// The address that the connection came in on: IPv4, or the last 24 bits of IPv6 (`secure.rs`).
     pub address: u32,
     /// The connection's number.
     pub connection: u32,
@@ -99,6 +102,8 @@ pub struct Records {
     pub strings: Vec<String>,
     /// Connections accepted.
     pub connections: u64,
+    /// TLS handshakes.
+    pub handshakes: Handshakes,
 }
 
 impl Records {
@@ -145,6 +150,8 @@ struct Store {
     strings: Mutex<Strings>,
     /// Connections so far.
     connections: AtomicU32,
+    /// TLS handshakes so far: good ones, failed ones.
+    handshakes: [AtomicU32; 2],
 }
 
 impl Store {
@@ -156,7 +163,14 @@ impl Store {
             shards: (0..shards).map(|_| Mutex::default()).collect(),
             strings: Mutex::default(),
             connections: AtomicU32::new(0),
+            handshakes: [AtomicU32::new(0), AtomicU32::new(0)],
         }
+    }
+
+    /// TLS handshakes so far.
+    fn handshakes(&self) -> Handshakes {
+        let [good, failed] = self.handshakes.each_ref().map(|count| count.load(Ordering::Relaxed));
+        Handshakes { good, failed }
     }
 
     /// Microseconds since the start.
@@ -204,6 +218,11 @@ impl Ledger {
     /// A number for a new connection.
     pub(crate) fn connect(&self) -> u32 {
         self.store.connections.fetch_add(1, Ordering::Relaxed)
+    }
+
+    /// Counts a TLS handshake.
+    pub(crate) fn shaken(&self, good: bool) {
+        self.store.handshakes[usize::from(!good)].fetch_add(1, Ordering::Relaxed);
     }
 
     /// Records a request; the result is its place for [`Ledger::complete`].
@@ -257,6 +276,7 @@ impl Ledger {
         }
         let mut records = Records {
             connections: u64::from(self.store.connections.load(Ordering::Relaxed)),
+            handshakes: self.store.handshakes(),
             ..Records::default()
         };
         for shard in &self.store.shards {

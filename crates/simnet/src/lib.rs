@@ -4,12 +4,14 @@
 //! `ledger` records it → `judge` judges. Nothing is stored per page: every page, link and redirect is a pure function of
 //! the seed (`world.rs`), so two worlds with one seed serve the same bytes and a large world costs no memory.
 
+mod authority;
 mod dns;
 mod error;
 mod figures;
 mod habits;
 mod hosts;
 mod http;
+mod http2;
 mod judge;
 mod later;
 mod ledger;
@@ -24,16 +26,21 @@ mod packed;
 mod page;
 mod params;
 mod path;
+mod ports;
 mod query;
 mod random;
 mod report;
 mod robots;
+mod secure;
 mod series;
 mod server;
 mod socket;
 mod text;
+mod tls;
 mod trap;
+mod trust;
 mod verdict;
+mod wire;
 mod world;
 
 pub use error::{Error, Result};
@@ -45,12 +52,15 @@ pub use model::{MAX_CNAMES, Model};
 pub use namespace::enter_private_namespaces;
 pub use nature::{Family, Gate, Lookup, Manner, Nature, Trap};
 pub use params::{MAX_HOSTS, Params};
+pub use ports::Ports;
 pub use query::{Entry, Listing, Query};
 pub use report::{
     Coverage, Flatness, Habit, Habits, Ignored, Pauses, Rate, RateViolation, Rates, Repeat, Repeats, Report,
     RobotsViolations, SpeedUp, Totals,
 };
 pub use robots::Robots;
+pub use secure::{Certificate, Handshakes};
 pub use series::{Busy, Series};
 pub use server::Simnet;
+pub use trust::Certificates;
 pub use world::{Link, Place, Slot, World};

@@ -17,7 +17,7 @@ fn world(manner: &str) -> World {
 /// A page before and after, and its type.
 fn mangled(world: &World, host: u32, slot: u32) -> (String, Vec<u8>, String) {
     let mut out = b"head".to_vec();
-    page::render(world, "", host, slot, &mut out);
+    page::render(world, &crate::ports::Ports::default(), host, slot, &mut out);
     let before = String::from_utf8(out[4..].to_vec()).unwrap();
     let kind = mangle(world, host, slot, 4, &mut out).unwrap();
     assert_eq!(&out[..4], b"head");

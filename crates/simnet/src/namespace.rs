@@ -1,5 +1,5 @@
-//! Private namespaces: there a simnet and its command have the ports 53 and 80 and a resolver configuration for themselves, so any
-//! program can crawl it unmodified. All system-call wrappers used are nix's safe ones.
+//! Private namespaces: there a simnet and its command have the ports 53, 80 and 443, a network fd00::/64, a resolver
+//! configuration and trusted roots for themselves, so any program can crawl it unmodified. All system-call wrappers used are nix's safe ones.
 
 use std::fs;
 use std::os::fd::AsRawFd;
@@ -12,12 +12,13 @@ use nix::sched::{CloneFlags, unshare};
 use nix::sys::socket::{AddressFamily, MsgFlags, SockFlag, SockProtocol, SockType, recv, send, socket};
 
 use crate::error::{Error, Result};
+use crate::secure::NETWORK6;
 
 /// Moves the calling thread, and all threads and processes that it starts later, into private mount and network namespaces.
 ///
-/// There `lo` is up, and each pair of `files` (own file, system file) shows the own file in the system file's place.
-/// A system file that does not exist is left out: nothing is created outside. Must be called before any thread starts.
-pub fn enter_private_namespaces(files: &[(&Path, &Path)]) -> Result<()> {
+/// There `lo` is up, with `ipv6` also as fd00::/64, and each pair of `files` (own file or folder, the system's) shows the own in
+/// the system's place. A system file that does not exist is left out: nothing is created outside. Must be called before any thread starts.
+pub fn enter_private_namespaces(files: &[(&Path, &Path)], ipv6: bool) -> Result<()> {
     unshare(CloneFlags::CLONE_NEWNS | CloneFlags::CLONE_NEWNET).map_err(|e| {
         Error::system("making private namespaces (needs root; --no-namespace does without)", e)
     })?;
@@ -30,27 +31,57 @@ pub fn enter_private_namespaces(files: &[(&Path, &Path)]) -> Result<()> {
         mount(Some(*own), &target, nothing, MsFlags::MS_BIND, nothing)
             .map_err(|e| Error::system(format!("mounting {} over {}", own.display(), target.display()), e))?;
     }
-    bring_loopback_up().map_err(|e| Error::system("bringing the loopback device up", e))
+    bring_loopback_up().map_err(|e| {
+        Error::system("bringing the loopback device up (needs CAP_NET_ADMIN; --no-namespace does without)", e)
+    })?;
+    if ipv6 {
+        route_network6().map_err(|e| Error::system("routing fd00::/64 (--ipv6 0 does without IPv6)", e))?;
+    }
+    Ok(())
 }
 
-/// Sets IFF_UP on `lo` with one netlink message.
+/// Sets IFF_UP on `lo`.
 fn bring_loopback_up() -> nix::Result<()> {
+    let mut body = Vec::with_capacity(16);
+    // ifinfomsg: family and type unspecified, index, flags and the mask of flags to change: IFF_UP.
+    body.extend_from_slice(&[0; 4]);
+    body.extend_from_slice(&if_nametoindex("lo")?.to_ne_bytes());
+    body.extend_from_slice(&1_u32.to_ne_bytes());
+    body.extend_from_slice(&1_u32.to_ne_bytes());
+    ask_netlink(16, 0, &body)
+}
+
+/// Makes every address of fd00::/64 one of this machine: `ip -6 route add local fd00::/64 dev lo`.
+///
+/// A route and no address on the device: with one, resolver libraries would take this for a network without IPv4.
+fn route_network6() -> nix::Result<()> {
+    let mut body = Vec::with_capacity(40);
+    // rtmsg: AF_INET6, 64 bits of destination, no source, no TOS, table local, protocol static, scope universe, type local.
+    body.extend_from_slice(&[10, 64, 0, 0, 255, 4, 0, 2, 0, 0, 0, 0]);
+    // RTA_DST and RTA_OIF: length, type, value.
+    body.extend_from_slice(&20_u16.to_ne_bytes());
+    body.extend_from_slice(&1_u16.to_ne_bytes());
+    body.extend_from_slice(&NETWORK6.octets());
+    body.extend_from_slice(&8_u16.to_ne_bytes());
+    body.extend_from_slice(&4_u16.to_ne_bytes());
+    body.extend_from_slice(&if_nametoindex("lo")?.to_ne_bytes());
+    // NLM_F_CREATE | NLM_F_EXCL.
+    ask_netlink(24, 0x600, &body)
+}
+
+/// Sends one netlink message of a kind with flags and waits for its acknowledgement.
+fn ask_netlink(kind: u16, flags: u16, body: &[u8]) -> nix::Result<()> {
     /// NLMSG_ERROR: also the type of an acknowledgement.
     const ACKNOWLEDGED: u16 = 2;
-    let index = if_nametoindex("lo")?;
     let link =
         socket(AddressFamily::Netlink, SockType::Raw, SockFlag::SOCK_CLOEXEC, SockProtocol::NetlinkRoute)?;
-    let mut message = Vec::with_capacity(32);
-    // nlmsghdr: length, RTM_NEWLINK, NLM_F_REQUEST | NLM_F_ACK, sequence, port.
-    message.extend_from_slice(&32_u32.to_ne_bytes());
-    message.extend_from_slice(&16_u16.to_ne_bytes());
-    message.extend_from_slice(&5_u16.to_ne_bytes());
+    let mut message = Vec::with_capacity(16 + body.len());
+    // nlmsghdr: length, type, NLM_F_REQUEST | NLM_F_ACK, sequence, port.
+    message.extend_from_slice(&(16 + body.len() as u32).to_ne_bytes());
+    message.extend_from_slice(&kind.to_ne_bytes());
+    message.extend_from_slice(&(5 | flags).to_ne_bytes());
     message.extend_from_slice(&[0; 8]);
-    // ifinfomsg: family and type unspecified, index, flags and the mask of flags to change: IFF_UP.
-    message.extend_from_slice(&[0; 4]);
-    message.extend_from_slice(&index.to_ne_bytes());
-    message.extend_from_slice(&1_u32.to_ne_bytes());
-    message.extend_from_slice(&1_u32.to_ne_bytes());
+    message.extend_from_slice(body);
     send(link.as_raw_fd(), &message, MsgFlags::empty())?;
     let mut answer = [0; 128];
     let length = recv(link.as_raw_fd(), &mut answer, MsgFlags::empty())?;

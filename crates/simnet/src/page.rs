@@ -2,6 +2,7 @@
 
 use crate::packed::Mark;
 use crate::path::decimal;
+use crate::ports::Ports;
 use crate::text::{Text, plain_word};
 use crate::trap;
 use crate::world::{Layout, Link, Place, World};
@@ -15,22 +16,22 @@ const LINK: u32 = 72;
 /// Least bytes of text on a page, however many links it must carry.
 const LEAST_TEXT: u32 = 1_300;
 
-/// Appends the HTML of a page. `port` is what follows host names in URLs: `:8080`, or nothing for port 80.
-pub(crate) fn render(world: &World, port: &str, host: u32, slot: u32, out: &mut Vec<u8>) {
-    render_marked(world, port, host, slot, None, out);
+/// Appends the HTML of a page.
+pub(crate) fn render(world: &World, ports: &Ports, host: u32, slot: u32, out: &mut Vec<u8>) {
+    render_marked(world, ports, host, slot, None, out);
 }
 
 /// [`render`]; notes which fragments of text stand where in `out`, if that is wanted.
 pub(crate) fn render_marked(
     world: &World,
-    port: &str,
+    ports: &Ports,
     host: u32,
     slot: u32,
     marks: Option<&mut Vec<Mark>>,
     out: &mut Vec<u8>,
 ) {
     let layout = world.layout(host, slot);
-    let mut page = Page::new(world, port, host, slot, layout, out);
+    let mut page = Page::new(world, ports, host, slot, layout, out);
     page.marks = marks;
     page.head(slot, &layout);
     world.links_of(host, slot, layout.bytes, |link| page.link(&link));
@@ -41,8 +42,8 @@ pub(crate) fn render_marked(
 struct Page<'a> {
     /// Where links lead.
     world: &'a World,
-    /// What follows host names.
-    port: &'a str,
+    /// What stands around host names.
+    ports: &'a Ports,
     /// The page's host.
     host: u32,
     /// The page's own slot.
@@ -75,7 +76,7 @@ impl<'a> Page<'a> {
     /// A page before its first byte.
     fn new(
         world: &'a World,
-        port: &'a str,
+        ports: &'a Ports,
         host: u32,
         slot: u32,
         layout: Layout,
@@ -91,7 +92,7 @@ impl<'a> Page<'a> {
         let text_left = layout.bytes.saturating_sub(FRAME + links * LINK).max(LEAST_TEXT);
         Self {
             world,
-            port,
+            ports,
             host,
             slot,
             path,
@@ -188,7 +189,7 @@ impl<'a> Page<'a> {
             self.part(Place::List);
         }
         self.put("</ul>");
-        trap::entrances(self.world, self.port, self.host, self.slot, self.out);
+        trap::entrances(self.world, self.ports, self.host, self.slot, self.out);
         self.put("</aside></main>\n<footer><p>");
         self.put(self.world.name(self.host));
         self.put("</p></footer>\n</body>\n</html>\n");
@@ -221,7 +222,8 @@ impl<'a> Page<'a> {
         path.clear();
         self.world.write_path(&mut path, link.host, link.slot);
         match look >> 5 & 15 {
-            0 if link.host != self.host => {
+            // Without a scheme it is the page's own.
+            0 if link.host != self.host && self.shares_scheme(link.host) => {
                 self.put("//");
                 self.authority(link.host);
                 self.escaped(&path);
@@ -283,14 +285,19 @@ impl<'a> Page<'a> {
 
     /// Scheme and authority of a host.
     fn origin(&mut self, host: u32) {
-        self.put("http://");
+        self.put(self.ports.around(self.world, host).0);
         self.authority(host);
+    }
+
+    /// Whether a host's URLs begin as the page's own.
+    fn shares_scheme(&self, host: u32) -> bool {
+        self.world.is_https(host) == self.world.is_https(self.host)
     }
 
     /// Name and port of a host.
     fn authority(&mut self, host: u32) {
         self.put(self.world.name(host));
-        self.put(self.port);
+        self.put(self.ports.around(self.world, host).1);
     }
 
     /// Appends text.
@@ -304,10 +311,15 @@ mod tests {
     use super::*;
     use crate::params::Params;
 
+    /// Ports that URLs show.
+    fn ports() -> Ports {
+        Ports::new(8080, 8443)
+    }
+
     /// A page's HTML.
     fn html(world: &World, host: u32, slot: u32) -> String {
         let mut out = Vec::new();
-        render(world, ":8080", host, slot, &mut out);
+        render(world, &ports(), host, slot, &mut out);
         String::from_utf8(out).unwrap()
     }
 
@@ -315,11 +327,11 @@ mod tests {
     fn resolve(base: &str, reference: &str) -> String {
         let reference = reference.trim().replace("&amp;", "&");
         let reference = reference.split('#').next().unwrap();
-        let path_start = base[7..].find('/').unwrap() + 7;
-        if reference.starts_with("http://") {
+        let path_start = base[8..].find('/').unwrap() + 8;
+        if reference.starts_with("http://") || reference.starts_with("https://") {
             return reference.to_owned();
-        } else if let Some(rest) = reference.strip_prefix("//") {
-            return format!("http://{rest}");
+        } else if reference.starts_with("//") {
+            return format!("{}{reference}", base.split("//").next().unwrap());
         } else if reference.starts_with('/') {
             return format!("{}{reference}", &base[..path_start]);
         }
@@ -341,8 +353,8 @@ mod tests {
 
     #[test]
     fn the_links_written_are_the_links_of_the_model() {
-        let world = World::new(&Params { hosts: 40, pages: 60, seed: 3, ..Params::default() });
-        let url = |host, slot| format!("http://{}:8080{}", world.name(host), world.path(host, slot));
+        let world = World::new(&Params { hosts: 40, pages: 60, seed: 3, https: 0.5, ..Params::default() });
+        let url = |host, slot| ports().url(&world, host, &world.path(host, slot));
         for host in 0..40 {
             for slot in 0..world.pages(host) {
                 let html = html(&world, host, slot);

@@ -30,8 +30,14 @@ pub struct Params {
     pub speed: f64,
     /// TCP port of HTTP; 0 picks a free one. Default 0.
     pub http_port: u16,
+    /// TCP port of HTTPS, if any host is on it; 0 picks a free one. Default 0.
+    pub https_port: u16,
     /// UDP and TCP port of DNS on 127.0.0.1; 0 picks a free one. Default 0.
     pub dns_port: u16,
+    /// Share of hosts whose URLs are `https`. Default 0, 0 to 1.
+    pub https: f64,
+    /// Share of those hosts that show a bad certificate. Default 0, 0 to 0.75: hosts through which others are found have good ones.
+    pub bad_certificates: f64,
     /// Shortest polite interval between requests to a host without Crawl-delay, in unscaled seconds. Default 1.
     pub host_interval: f64,
     /// Shortest polite interval between requests to an address, in unscaled seconds. Default 0.25.
@@ -40,8 +46,11 @@ pub struct Params {
     pub threads: u32,
     /// The product token by which the crawler under test is judged against robots.txt. Default `*`.
     pub agent: String,
-    /// Whether hosts are served on IPv6 too: then names have AAAA records by the model's shares. Default false.
+    /// Whether hosts are served on IPv6 too: then names have AAAA records by the model's shares. Default false; true only where
+    /// fd00::/64 is routed to this machine.
     pub ipv6: bool,
+    /// Share of hosts with both kinds of address, instead of the model's shares. Default 0: the model's; 0 to 1.
+    pub ipv6_share: f64,
     /// The file that the ledger is written to. Without one it stays in memory.
     #[serde(skip)]
     pub ledger: Option<PathBuf>,
@@ -56,12 +65,16 @@ impl Default for Params {
             profile: "lan".to_owned(),
             speed: 1.0,
             http_port: 0,
+            https_port: 0,
             dns_port: 0,
+            https: 0.0,
+            bad_certificates: 0.0,
             host_interval: 1.0,
             address_interval: 0.25,
             threads: 1,
             agent: "*".to_owned(),
             ipv6: false,
+            ipv6_share: 0.0,
             ledger: None,
         }
     }
@@ -81,6 +94,18 @@ impl Params {
         self.model()?;
         if !(self.speed > 0.0 && self.speed <= 1e6) {
             return Err(Error::setting("speed", self.speed, "above 0, up to 1000000"));
+        }
+        for (name, value, most) in [
+            ("https", self.https, 1.0),
+            ("bad_certificates", self.bad_certificates, 0.75),
+            ("ipv6_share", self.ipv6_share, 1.0),
+        ] {
+            if !(0.0..=most).contains(&value) {
+                return Err(Error::setting(name, value, format!("0 to {most}")));
+            }
+        }
+        if self.http_port == self.https_port && self.http_port != 0 && self.https > 0.0 {
+            return Err(Error::setting("https_port", self.https_port, "another port than http_port"));
         }
         for (name, value) in
             [("host_interval", self.host_interval), ("address_interval", self.address_interval)]
@@ -128,6 +153,11 @@ mod tests {
             ("speed", Params { speed: f64::NAN, ..good.clone() }),
             ("host_interval", Params { host_interval: -1.0, ..good.clone() }),
             ("address_interval", Params { address_interval: f64::INFINITY, ..good.clone() }),
+            ("https", Params { https: 1.5, ..good.clone() }),
+            ("https", Params { https: f64::NAN, ..good.clone() }),
+            ("bad_certificates", Params { bad_certificates: 0.8, ..good.clone() }),
+            ("ipv6_share", Params { ipv6_share: -0.1, ..good.clone() }),
+            ("https_port", Params { https: 0.5, http_port: 81, https_port: 81, ..good.clone() }),
             ("threads", Params { threads: 0, ..good.clone() }),
             ("agent", Params { agent: String::new(), ..good }),
         ];

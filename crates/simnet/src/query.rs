@@ -9,6 +9,8 @@ use crate::error::{Error, Result};
 use crate::judge::{Judge, kind_name, seconds};
 use crate::ledger::{NONE, Records, Request};
 use crate::params::Params;
+use crate::ports::Ports;
+use crate::secure::compact;
 use crate::verdict::{Gap, Verdict, Verdicts};
 use crate::world::World;
 
@@ -38,10 +40,12 @@ impl Query {
                 Error::setting("host", name, allowed)
             })
         };
-        let parse = |text: &str| match text.parse() {
-            Ok(IpAddr::V4(address)) => Ok(address.to_bits()),
-            _ => Err(Error::setting("address", text, "an address of a host")),
+        let parse = |text: &str| match text.parse::<IpAddr>() {
+            Ok(address) => compact(address),
+            Err(_) => None,
         };
+        let parse =
+            |text: &str| parse(text).ok_or_else(|| Error::setting("address", text, "an address of a host"));
         Ok(Self {
             host: host.map(find).transpose()?,
             address: address.map(parse).transpose()?,
@@ -60,8 +64,8 @@ impl Query {
     }
 
     /// Looks through records in the order of their times.
-    pub fn run(&self, world: &World, params: &Params, port: &str, records: &Records) -> Listing {
-        let judge = Judge { world, params, port, strings: &records.strings };
+    pub fn run(&self, world: &World, params: &Params, ports: &Ports, records: &Records) -> Listing {
+        let judge = Judge { world, params, ports, strings: &records.strings };
         let mut verdicts = Verdicts::new(&judge);
         let mut listing = Listing::default();
         for request in &records.requests {
@@ -100,7 +104,7 @@ pub struct Entry {
     pub address: String,
     /// What was asked for: the URL, or what was understood of it.
     pub url: String,
-    /// page, robots, unknown, misdirected, trap or bad.
+    /// page, robots, unknown, misdirected, trap, upgrade or bad.
     pub kind: &'static str,
     /// The answer's status.
     pub status: u16,

@@ -36,7 +36,7 @@ fn case() -> (World, Params, Records) {
 fn a_hosts_timeline_has_gaps_and_verdicts() {
     let (world, params, records) = case();
     let query = Query::parse(&world, Some(&world.name(2).to_uppercase()), None).unwrap();
-    let found = query.run(&world, &params, ":81", &records);
+    let found = query.run(&world, &params, &crate::ports::Ports::new(81, 443), &records);
     assert_eq!((found.count, found.violations), (3, 1));
     let [robots, first, second] = &found.entries[..] else { panic!() };
     assert_eq!((robots.kind, robots.gap_s, robots.verdicts.len()), ("robots", None, 0));
@@ -50,7 +50,7 @@ fn a_hosts_timeline_has_gaps_and_verdicts() {
 #[test]
 fn violations_addresses_windows_and_limits() {
     let (world, params, records) = case();
-    let run = |query: &Query| query.run(&world, &params, "", &records);
+    let run = |query: &Query| query.run(&world, &params, &crate::ports::Ports::default(), &records);
     let all = Query { violations: true, ..Query::parse(&world, None, None).unwrap() };
     let found = run(&all);
     assert_eq!((found.count, found.entries[1].verdicts.as_slice()), (2, &["before robots.txt"][..]));
@@ -74,12 +74,12 @@ fn what_the_world_does_not_have_is_told() {
 #[test]
 fn a_window_of_a_report_knows_what_came_before() {
     let (world, params, records) = case();
-    let report = judge(&world, &params, "", &records, &(5_005_000..9_500_000));
+    let report = judge(&world, &params, &crate::ports::Ports::default(), &records, &(5_005_000..9_500_000));
     assert_eq!((report.totals.requests, report.rates.host.count, report.pauses.count), (2, 1, 1));
     assert_eq!(
         (report.robots.before_robots, report.coverage.served, report.habits.robots_never_asked.of),
         (0, 1, 1)
     );
-    let report = judge(&world, &params, "", &records, &(20_000_000..30_000_000));
+    let report = judge(&world, &params, &crate::ports::Ports::default(), &records, &(20_000_000..30_000_000));
     assert_eq!((report.totals.requests, report.rates.host.count, report.robots.count), (0, 0, 0));
 }

@@ -6,6 +6,8 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 
+use crate::trust::Certificates;
+
 /// Everything that the ledger says.
 #[derive(Clone, Debug, Serialize)]
 pub struct Report {
@@ -27,6 +29,8 @@ pub struct Report {
     pub habits: Habits,
     /// How evenly requests came.
     pub flatness: Vec<Flatness>,
+    /// Offences against certificates.
+    pub certificates: Certificates,
 }
 
 impl Report {
@@ -53,7 +57,7 @@ pub struct Totals {
     pub incomplete: u64,
     /// Requests by status.
     pub by_status: BTreeMap<u16, u64>,
-    /// Requests by kind: page, robots, unknown, misdirected, bad, trap.
+    /// Requests by kind: page, robots, unknown, misdirected, bad, trap, upgrade.
     pub by_kind: BTreeMap<&'static str, u64>,
     /// Hosts asked for anything.
     pub hosts_asked: u64,
@@ -177,7 +181,7 @@ pub struct Rates {
     pub address_interval_s: f64,
     /// By host: Crawl-delay if there is one, else the host interval.
     pub host: Rate,
-    /// By address: the address interval.
+    /// By address: the address interval. IPv6 by the whole address: all of it is one /64 here, and one rate for all is no judgement.
     pub address: Rate,
 }
 

@@ -8,6 +8,7 @@ use serde::Serialize;
 use crate::judge::{Judge, seconds};
 use crate::ledger::{NONE, Records, Request};
 use crate::params::Params;
+use crate::ports::Ports;
 use crate::report::Flatness;
 use crate::verdict::Verdicts;
 use crate::world::World;
@@ -56,8 +57,14 @@ pub struct Busy {
 
 impl Series {
     /// Counts the records of a window, in the order of their times.
-    pub fn new(world: &World, params: &Params, port: &str, records: &Records, window: &Range<u64>) -> Self {
-        let judge = Judge { world, params, port, strings: &records.strings };
+    pub fn new(
+        world: &World,
+        params: &Params,
+        ports: &Ports,
+        records: &Records,
+        window: &Range<u64>,
+    ) -> Self {
+        let judge = Judge { world, params, ports, strings: &records.strings };
         let times = || {
             let requests = records.requests.iter().map(|request| request.time);
             requests

@@ -31,7 +31,7 @@ fn everything_is_in_a_bucket() {
     let mut records = Records { requests: requests((0..900).map(|i| 500 + i * 7)), ..Records::default() };
     records.requests[5].status = 429;
     records.questions = vec![Question { time: 9_000_000, host: 0, qtype: 1, rcode: 0, tcp: false }];
-    let series = Series::new(&world, &params, "", &records, &ALWAYS);
+    let series = Series::new(&world, &params, &crate::ports::Ports::default(), &records, &ALWAYS);
     let sum = |counts: &[u32]| counts.iter().sum::<u32>();
     assert_eq!((series.from_s, series.bucket_s, series.requests.len()), (0.5, 0.05, 171));
     assert_eq!((sum(&series.requests), sum(&series.questions), sum(&series.errors)), (900, 1, 1));
@@ -40,8 +40,9 @@ fn everything_is_in_a_bucket() {
     assert!(
         sum(&series.violations) > 800 && series.variation.len() == 171 && series.variation[170].is_none()
     );
-    let part = Series::new(&world, &params, "", &records, &(1_000_000..2_000_000));
+    let part =
+        Series::new(&world, &params, &crate::ports::Ports::default(), &records, &(1_000_000..2_000_000));
     assert_eq!(sum(&part.requests), 143);
-    let none = Series::new(&world, &params, "", &records, &(0..1));
+    let none = Series::new(&world, &params, &crate::ports::Ports::default(), &records, &(0..1));
     assert_eq!(none, Series::default());
 }

@@ -1,6 +1,6 @@
 //! Starts it all: worker threads, each with a runtime and a listener of its own, and the resolver on the first of them.
 
-use std::net::{Ipv4Addr, SocketAddr};
+use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::sync::Arc;
 use std::thread::JoinHandle;
 use std::time::Duration;
@@ -10,6 +10,7 @@ use tokio::net::{TcpListener, TcpStream, UdpSocket};
 use tokio::sync::watch;
 use tokio::time::Instant;
 
+use crate::authority::Authority;
 use crate::dns;
 use crate::error::{Error, Result};
 use crate::figures::Figures;
@@ -20,8 +21,12 @@ use crate::ledger::file::Header;
 use crate::ledger::{Ledger, NONE, Question, Records};
 use crate::network::{Fate, Network};
 use crate::params::Params;
+use crate::ports::Ports;
 use crate::report::Report;
-use crate::socket::listen_on_loopback;
+use crate::secure::{NETWORK6, compact, map_to_v6};
+use crate::socket::{Purpose, listen_on_loopback};
+use crate::tls::{self, Tls};
+use crate::wire::{Door, Wire};
 use crate::world::World;
 
 /// How long an idle connection is kept, in unscaled seconds; never less than 250 ms.
@@ -35,6 +40,8 @@ pub struct Simnet {
     site: Arc<Site>,
     /// The port that was found.
     http_port: u16,
+    /// The port that was found; 0 when no host is on HTTPS.
+    https_port: u16,
     /// The port that was found.
     dns_port: u16,
     /// Tells the threads to end.
@@ -47,31 +54,34 @@ impl Simnet {
     /// Builds the world, opens the ports and serves.
     pub fn start(params: Params) -> Result<Self> {
         params.check()?;
-        let shared = params.threads > 1;
-        let first = listen_on_loopback(params.http_port, shared)?;
-        let http_port = first.local_addr().map_err(|e| Error::system("asking for the HTTP port", e))?.port();
-        let mut listeners = vec![first];
-        for _ in 1..params.threads {
-            listeners.push(listen_on_loopback(http_port, shared)?);
+        if params.ipv6 {
+            check_network6()?;
         }
+        let mut listeners = Vec::new();
+        listeners.resize_with(params.threads as usize, Vec::new);
+        let http_port = open_site(&params, HTTP, params.http_port, &mut listeners)?;
+        let secure = params.https > 0.0;
+        let https_port =
+            if secure { open_site(&params, HTTPS, params.https_port, &mut listeners)? } else { 0 };
         let (udp, tcp, dns_port) = open_resolver(params.dns_port)?;
         let world = World::new(&params);
-        let port = if http_port == 80 { String::new() } else { format!(":{http_port}") };
+        let ports = Ports::new(http_port, https_port);
         let ledger = match &params.ledger {
-            Some(path) => Ledger::create(params.threads, path, Header::new(&params, &port, &world))?,
+            Some(path) => Ledger::create(params.threads, path, Header::new(&params, &ports, &world))?,
             None => Ledger::new(params.threads),
         };
         let site = Arc::new(Site {
             network: Network::new(&world, &params),
             world,
             ledger,
-            port,
+            ports,
+            tls: if secure { Some(Tls::new(params.seed)?) } else { None },
             idle: Duration::from_secs_f64((IDLE / params.speed).clamp(0.25, 86_400.0)),
         });
         let (stop, stopped) = watch::channel(false);
-        let mut net = Self { params, site, http_port, dns_port, stop, threads: Vec::new() };
+        let mut net = Self { params, site, http_port, https_port, dns_port, stop, threads: Vec::new() };
         let mut resolver = Some((udp, tcp));
-        for (shard, listener) in listeners.into_iter().enumerate() {
+        for (shard, listeners) in listeners.into_iter().enumerate() {
             let (site, resolver, mut stopped) = (net.site.clone(), resolver.take(), stopped.clone());
             let runtime = tokio::runtime::Builder::new_current_thread()
                 .enable_all()
@@ -82,7 +92,9 @@ impl Simnet {
                     if let Some((udp, tcp)) = resolver {
                         spawn_resolver(&site, udp, tcp);
                     }
-                    tokio::spawn(accept_http(site, shard, listener));
+                    for (purpose, listener) in listeners {
+                        tokio::spawn(accept_http(site.clone(), shard, purpose, listener));
+                    }
                     // An error means that the simnet is gone: the same.
                     let _ = stopped.wait_for(|&stopped| stopped).await;
                 });
@@ -109,6 +121,16 @@ impl Simnet {
         self.http_port
     }
 
+    /// The TCP port of HTTPS on every host's address; 0 when no host is on HTTPS.
+    pub fn https_port(&self) -> u16 {
+        self.https_port
+    }
+
+    /// The certificate of the authority that vouches for the hosts of a seed, as PEM. To be trusted inside a simulation only.
+    pub fn authority_pem(seed: u64) -> Result<String> {
+        Ok(Authority::new(seed)?.pem())
+    }
+
     /// The resolver's address, UDP and TCP.
     pub fn resolver(&self) -> SocketAddr {
         SocketAddr::from((Ipv4Addr::LOCALHOST, self.dns_port))
@@ -117,7 +139,7 @@ impl Simnet {
     /// The URLs from which everything can be reached.
     pub fn seeds(&self) -> Vec<String> {
         let world = self.world();
-        world.seeds().map(|host| format!("http://{}{}/", world.name(host), self.site.port)).collect()
+        world.seeds().map(|host| self.site.ports.url(world, host, "/")).collect()
     }
 
     /// A copy of everything recorded so far.
@@ -127,7 +149,7 @@ impl Simnet {
 
     /// Judges everything recorded so far.
     pub fn report(&self) -> Result<Report> {
-        Ok(judge(self.world(), &self.params, &self.site.port, &self.records()?, &ALWAYS))
+        Ok(judge(self.world(), &self.params, &self.site.ports, &self.records()?, &ALWAYS))
     }
 
     /// The model and how the world came out, for comparison with what is measured.
@@ -152,17 +174,71 @@ impl Drop for Simnet {
     }
 }
 
+/// What is behind `http_port`.
+const HTTP: Purpose = Purpose { setting: "http_port", secure: false, six: false };
+
+/// What is behind `https_port`.
+const HTTPS: Purpose = Purpose { setting: "https_port", secure: true, six: false };
+
+/// The listeners of one thread, each with what it is for.
+type Listeners = Vec<(Purpose, std::net::TcpListener)>;
+
+/// Opens one port for each thread and kind of address; the result is the port that was found.
+fn open_site(params: &Params, purpose: Purpose, port: u16, threads: &mut [Listeners]) -> Result<u16> {
+    let shared = params.threads > 1;
+    let first = listen_on_loopback(purpose, port, shared)?;
+    let port = first.local_addr().map_err(|e| Error::system("asking for a port", e))?.port();
+    let mut first = Some(first);
+    for listeners in threads {
+        let listener = match first.take() {
+            Some(first) => first,
+            None => listen_on_loopback(purpose, port, shared)?,
+        };
+        listeners.push((purpose, listener));
+        if params.ipv6 {
+            let six = Purpose { six: true, ..purpose };
+            listeners.push((six, listen_on_loopback(six, port, shared)?));
+        }
+    }
+    Ok(port)
+}
+
+/// Refuses IPv6 where fd00::/64 does not lead to this machine.
+fn check_network6() -> Result<()> {
+    let first = SocketAddr::from((map_to_v6(Ipv4Addr::LOCALHOST), 9));
+    // Connecting sends nothing, but chooses the way: one's own machine is reached from the loopback address or from itself.
+    let from = std::net::UdpSocket::bind((Ipv6Addr::UNSPECIFIED, 0)).and_then(|socket| {
+        socket.connect(first)?;
+        socket.local_addr()
+    });
+    if from.is_ok_and(|from| from.ip().is_loopback() || from.ip() == first.ip()) {
+        return Ok(());
+    }
+    let allowed = format!(
+        "off, because {NETWORK6}/64 is not routed to this machine; in private namespaces (as root, without --no-namespace) it is"
+    );
+    Err(Error::setting("ipv6", "on", allowed))
+}
+
 /// Accepts connections for ever; each gets a task.
-async fn accept_http(site: Arc<Site>, shard: usize, listener: std::net::TcpListener) {
+async fn accept_http(site: Arc<Site>, shard: usize, purpose: Purpose, listener: std::net::TcpListener) {
     let Ok(listener) = TcpListener::from_std(listener) else { return };
     loop {
         let Some(stream) = accept(&listener).await else { continue };
-        let Ok(SocketAddr::V4(local)) = stream.local_addr() else { continue };
+        let Ok(address) = stream.local_addr().map(|local| local.ip()) else { continue };
         // The listener is bound to the loopback device; this is the second lock on the same door.
-        if local.ip().is_loopback() && stream.set_nodelay(true).is_ok() {
-            let site = site.clone();
-            tokio::spawn(async move { http::serve(&site, shard, stream, *local.ip()).await });
+        if compact(address).is_none() || stream.set_nodelay(true).is_err() {
+            continue;
         }
+        let site = site.clone();
+        tokio::spawn(async move {
+            if purpose.secure {
+                return tls::serve(&site, shard, stream, address).await;
+            }
+            let (wire, connection) = (Wire::new(stream), site.ledger.connect());
+            let arrival = wire.arrival();
+            http::serve(&site, shard, wire, arrival, Door { address, server: None }, connection).await;
+        });
     }
 }
 
@@ -180,12 +256,8 @@ async fn accept(listener: &TcpListener) -> Option<TcpStream> {
 /// Binds the resolver's two sockets to one port.
 fn open_resolver(port: u16) -> Result<(std::net::UdpSocket, std::net::TcpListener, u16)> {
     let told = |e: std::io::Error| match e.kind() {
-        std::io::ErrorKind::AddrInUse => {
-            Error::setting("dns_port", port, "a port that nothing listens on, or 0 for any free port")
-        }
-        std::io::ErrorKind::PermissionDenied => {
-            Error::setting("dns_port", port, "1024 to 65535, or 0 for any free port: lower ones need root")
-        }
+        std::io::ErrorKind::AddrInUse => Error::taken("dns_port", port),
+        std::io::ErrorKind::PermissionDenied => Error::reserved("dns_port", port),
         _ => Error::system(format!("opening the resolver's port {port} on 127.0.0.1"), e),
     };
     let mut attempts = if port == 0 { 20 } else { 1 };

@@ -1,6 +1,7 @@
 //! Traps: URLs beside a host's slots that are endless, circular or worthless. Each is a pure function of its URL; none counts in the coverage.
 
 use crate::nature::Trap;
+use crate::ports::Ports;
 use crate::random::mix;
 use crate::text::plain_word;
 use crate::world::World;
@@ -21,7 +22,7 @@ pub(crate) enum Reply {
 }
 
 /// Appends the links into a host's trap that stand on its pages: a list, or nothing.
-pub(crate) fn entrances(world: &World, port: &str, host: u32, slot: u32, out: &mut Vec<u8>) {
+pub(crate) fn entrances(world: &World, ports: &Ports, host: u32, slot: u32, out: &mut Vec<u8>) {
     let nature = world.nature(host);
     let n = mix(u64::from(host) << 32 | u64::from(slot));
     let mut links: Vec<String> = match nature.trap {
@@ -39,8 +40,9 @@ pub(crate) fn entrances(world: &World, port: &str, host: u32, slot: u32, out: &m
         Trap::Duplicates => vec![format!("/copy/{}", n % COPIES)],
     };
     if nature.wildcard {
+        let (scheme, port) = ports.around(world, host);
         links.extend(
-            (0..NAMES.0).map(|i| format!("http://{}{port}/", label(world.name(host), mix(n + i) % NAMES.1))),
+            (0..NAMES.0).map(|i| format!("{scheme}{}{port}/", label(world.name(host), mix(n + i) % NAMES.1))),
         );
     }
     if !links.is_empty() {
@@ -107,12 +109,13 @@ pub(crate) fn answer(world: &World, host: u32, path: &str, out: &mut Vec<u8>) ->
 }
 
 /// Appends the page of a name in a host's wildcard zone: it leads home, and in a trap to ever new names.
-pub(crate) fn wild(world: &World, port: &str, host: u32, name: &str, out: &mut Vec<u8>) {
+pub(crate) fn wild(world: &World, ports: &Ports, host: u32, name: &str, out: &mut Vec<u8>) {
     let seed = name.bytes().fold(u64::from(host), |n, byte| mix(n ^ u64::from(byte)));
     page(world, host, name, "", seed, out);
-    let mut links = vec![format!("http://{}{port}/", world.name(host))];
+    let (scheme, port) = ports.around(world, host);
+    let mut links = vec![ports.url(world, host, "/")];
     if world.nature(host).trap == Trap::Names {
-        links.extend((0..3).map(|i| format!("http://{}{port}/", label(world.name(host), mix(seed + i)))));
+        links.extend((0..3).map(|i| format!("{scheme}{}{port}/", label(world.name(host), mix(seed + i)))));
     }
     list(&links, out);
 }

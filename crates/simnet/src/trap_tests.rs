@@ -22,7 +22,7 @@ fn links(html: &[u8]) -> Vec<String> {
 /// The links into the trap from a page.
 fn ways_in(world: &World) -> Vec<String> {
     let mut out = Vec::new();
-    entrances(world, ":80", 2, 3, &mut out);
+    entrances(world, &Ports::new(8080, 443), 2, 3, &mut out);
     links(&out)
 }
 
@@ -74,14 +74,14 @@ fn session_pages_hide_slots_behind_ids() {
 #[test]
 fn wildcard_names_are_found_and_lead_to_new_ones() {
     let world = world("names");
-    let mut name = ways_in(&world)[0][7..].replace(":80/", "");
+    let mut name = ways_in(&world)[0][7..].replace(":8080/", "");
     for _ in 0..20 {
         assert_eq!(world.find_zone(&name), Some(2), "{name}");
         let mut out = Vec::new();
-        wild(&world, ":80", 2, &name, &mut out);
+        wild(&world, &Ports::new(8080, 443), 2, &name, &mut out);
         let links = links(&out);
-        assert_eq!((links[0].as_str(), links.len()), (format!("http://{}:80/", world.name(2)).as_str(), 4));
-        let next = links[1][7..].replace(":80/", "");
+        assert_eq!((links[0].as_str(), links.len()), (format!("http://{}:8080/", world.name(2)).as_str(), 4));
+        let next = links[1][7..].replace(":8080/", "");
         assert_ne!(next, name);
         name = next;
     }

@@ -4,6 +4,7 @@ use std::collections::HashMap;
 
 use crate::judge::{Judge, TOLERANCE, seconds};
 use crate::ledger::{Kind, NONE, Request};
+use crate::trust;
 
 /// Statuses by which a host asks to be left alone for a while.
 pub(crate) fn is_plea(status: u16) -> bool {
@@ -39,6 +40,8 @@ pub(crate) struct Verdict {
     pub(crate) disallowed: bool,
     /// Whether the host's robots.txt had not been asked for.
     pub(crate) before_robots: bool,
+    /// Whether it was sent in spite of a bad certificate.
+    pub(crate) careless: bool,
 }
 
 impl Verdict {
@@ -48,6 +51,7 @@ impl Verdict {
         let found = [
             (self.disallowed, "disallowed"),
             (self.before_robots, "before robots.txt"),
+            (self.careless, "bad certificate accepted"),
             (self.retry.is_some(), "before Retry-After"),
             (close(self.host), "too close to the host"),
             (close(self.address), "too close to the address"),
@@ -106,6 +110,7 @@ impl<'a> Verdicts<'a> {
             return verdict;
         }
         let judge = self.judge;
+        verdict.careless = trust::accepted(judge, request).is_some();
         let host = self.hosts.entry(request.host).or_insert_with(|| Host::new(judge, request.host));
         if let Some(last) = host.last.replace(request.time) {
             verdict.host =

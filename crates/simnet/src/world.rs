@@ -16,12 +16,13 @@
 use std::net::{Ipv4Addr, Ipv6Addr};
 
 use crate::hosts::{Hosts, Name};
-use crate::model::Model;
+use crate::model::{Families, Model};
 use crate::nature::{self, Family, Gate, Manner, Nature};
 use crate::params::Params;
 use crate::path;
 use crate::random::Rng;
 use crate::robots::{Fence, Robots};
+use crate::secure::{Shares, map_to_v6};
 use crate::text::Text;
 
 /// Children of a page in its host's tree.
@@ -101,6 +102,8 @@ pub struct World {
     pub(crate) hosts: Hosts,
     /// Fragments of text.
     pub(crate) text: Text,
+    /// Of HTTPS.
+    pub(crate) shares: Shares,
     /// Number of hosts.
     count: u32,
     /// How it behaves.
@@ -142,11 +145,15 @@ impl World {
     }
 
     /// Builds the world of a model, whatever the parameters' profile is by now.
-    pub(crate) fn with_model(params: &Params, model: Model) -> Self {
+    pub(crate) fn with_model(params: &Params, mut model: Model) -> Self {
+        if params.ipv6_share > 0.0 {
+            model.dns.families = Families { both: params.ipv6_share, only_v6: 0.0 };
+        }
         let mut world = Self {
             seed: params.seed,
             hosts: Hosts::new(params.seed, params.hosts, params.pages, &model.addresses),
             text: Text::new(params.seed),
+            shares: Shares::new(params),
             count: params.hosts,
             model,
             natures: Vec::new(),
@@ -275,6 +282,11 @@ impl World {
     /// The hosts whose front pages are in the seed file: the roots of the tree of hosts.
     pub fn seeds(&self) -> std::ops::Range<u32> {
         0..(self.count / 100).max(10).min(self.count)
+    }
+
+    /// Whether the host is a leaf of the tree of hosts: nothing is found through it alone.
+    pub(crate) fn is_childless(&self, host: u32) -> bool {
+        u64::from(self.seeds().end) + u64::from(host) * u64::from(HOST_FANOUT) >= u64::from(self.count)
     }
 
     /// The host's robots.txt; of one that changes, the stricter version.
@@ -474,11 +486,6 @@ impl World {
     pub(crate) fn rng(&self, purpose: u64, host: u32, slot: u32) -> Rng {
         Rng::new(self.seed, purpose, u64::from(host), u64::from(slot))
     }
-}
-
-/// The IPv6 address that stands for an IPv4 address.
-fn map_to_v6(address: Ipv4Addr) -> Ipv6Addr {
-    Ipv6Addr::from_bits((0xfd00_u128 << 112) | u128::from(address.to_bits()))
 }
 
 /// Number of slots that have children, at least 1: these are plain pages.

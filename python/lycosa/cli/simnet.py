@@ -22,6 +22,7 @@ from lycosa import _core
 from lycosa.errors import LycosaError, SettingError
 from lycosa.simnet import SimulatedInternet
 from lycosa.simnet.render import print_report
+from lycosa.simnet.trust import trusted_roots, trusting
 
 DESCRIPTION = """\
 Runs a simulated Internet: DNS, HTTP servers and pages that derive from the seed, and a ledger of all
@@ -32,11 +33,12 @@ ledger's report and exits with COMMAND's status (128 + signal number if it was k
 found). In COMMAND's arguments
   {job} is replaced by the path of a job file for `lycosa crawl --job`,
   {seeds} by the path of a file with seed URLs, one a line,
-  {resolver} by the address of the DNS server.
+  {resolver} by the address of the DNS server,
+  {ca} by the path of a PEM file with the authority of its HTTPS hosts.
 
-As root, both live in private mount and network namespaces with ports 53 and 80 and a resolv.conf of
-their own: any program can crawl it unmodified, and nothing reaches the real network. Otherwise, or with
---no-namespace, high ports on loopback are used.
+As root, both live in private mount and network namespaces with ports 53, 80 and 443, a resolv.conf and
+trusted roots of their own: any program can crawl it unmodified, and nothing reaches the real network.
+Otherwise, or with --no-namespace, high ports on loopback are used.
 """
 
 EPILOG = """\
@@ -44,9 +46,10 @@ examples:
   lycosa simnet --hosts 2000 --pages 50 --seed 7 --speed 100 -- lycosa crawl --job {job}
   lycosa simnet --hosts 20 --pages 10 --ledger wget.ledger -- wget -r -l 3 -i {seeds}
   lycosa simnet report wget.ledger --violations
+  lycosa simnet --https 0.5 --bad-certificates 0.1 --ipv6 0.3 -- curl -sS -L https://...
 """
 
-#: Default of a port: 53 and 80 in private namespaces, any free one otherwise.
+#: Default of a port: 53, 80 and 443 in private namespaces, any free one otherwise.
 FREE_PORT = 0
 
 
@@ -71,7 +74,17 @@ def add_parser(subparsers: Any) -> None:
     )
     add("--speed", default=1.0, metavar="K", help="divide every delay by K (default 1)")
     add("--http-port", metavar="PORT", help="TCP port of all hosts (default: 80 or a free one)")
+    add("--https-port", metavar="PORT", help="TCP port of hosts on HTTPS (default: 443 or a free one)")
     add("--dns-port", metavar="PORT", help="port of the resolver (default: 53 or a free one)")
+    add("--https", default=0.0, metavar="SHARE", help="share of hosts on HTTPS (default 0)")
+    add("--bad-certificates", default=0.0, metavar="SHARE", help="share of those with a bad certificate (default 0)")
+    add(
+        "--ipv6",
+        nargs="?",
+        const=0.0,
+        metavar="SHARE",
+        help="serve IPv6, in private namespaces: to this share of hosts, or as the profile says (default: off)",
+    )
     add(
         "--host-interval",
         default=1.0,
@@ -124,7 +137,12 @@ def _run(args: argparse.Namespace) -> int:
         profile=args.profile,
         speed=_real("speed", args.speed),
         http_port=_whole("http_port", args.http_port or (80 if private else FREE_PORT)),
+        https_port=_whole("https_port", args.https_port or (443 if private else FREE_PORT)),
         dns_port=_whole("dns_port", args.dns_port or (53 if private else FREE_PORT)),
+        https=_real("https", args.https),
+        bad_certificates=_real("bad_certificates", args.bad_certificates),
+        ipv6=args.ipv6 is not None,
+        ipv6_share=_real("ipv6", args.ipv6 or 0.0),
         host_interval=_real("host_interval", args.host_interval),
         address_interval=_real("address_interval", args.address_interval),
         threads=_whole("threads", args.threads),
@@ -137,18 +155,21 @@ def _run(args: argparse.Namespace) -> int:
     _raise_file_limit()
     with tempfile.TemporaryDirectory(prefix="lycosa-simnet-") as folder:
         if private:
-            _enter_namespaces(Path(folder))
+            _enter_namespaces(Path(folder), net)
         with net:
             job, seeds = net.job_file(), net.seed_file()
             if command:
-                places = {"{job}": str(job), "{seeds}": str(seeds), "{resolver}": net.resolver}
-                status = _run_command([_fill(argument, places) for argument in command])
+                places = {"{job}": str(job), "{seeds}": str(seeds), "{resolver}": net.resolver, "{ca}": str(net.ca_file)}
+                status = _run_command([_fill(argument, places) for argument in command], private)
             else:
                 with _stop_signals() as stopped:
                     print(f"resolver   {net.resolver}")
                     print(f"HTTP port  {net.http_port}")
                     print(f"seed file  {seeds}")
                     print(f"job file   {job}")
+                    if net.https:
+                        print(f"HTTPS port {net.https_port}")
+                        print(f"CA file    {net.ca_file}")
                     print("Ctrl-C stops it and prints the report.", flush=True)
                     stopped.wait()
                 status = 0
@@ -160,8 +181,11 @@ def _run(args: argparse.Namespace) -> int:
     return status
 
 
-def _run_command(command: list[str]) -> int:
-    """Run a command to its end. Ctrl-C reaches it by its process group; SIGTERM is passed on."""
+def _run_command(command: list[str], private: bool) -> int:
+    """Run a command to its end, in private namespaces with their trusted roots.
+
+    Ctrl-C reaches it by its process group; SIGTERM is passed on.
+    """
     with contextlib.ExitStack() as stack:
         # Python handlers, unlike SIG_IGN, are not inherited by the command.
         process: subprocess.Popen[bytes] | None = None
@@ -172,7 +196,7 @@ def _run_command(command: list[str]) -> int:
 
         stack.enter_context(_handled(signal.SIGINT, lambda number, frame: None))
         stack.enter_context(_handled(signal.SIGTERM, pass_on))
-        process = subprocess.Popen(command)
+        process = subprocess.Popen(command, env=trusting(os.environ) if private else None)
         status = process.wait()
     return status if status >= 0 else 128 - status
 
@@ -198,8 +222,8 @@ def _handled(number: signal.Signals, handler: Any) -> Iterator[None]:
         signal.signal(number, before)
 
 
-def _enter_namespaces(folder: Path) -> None:
-    """Move this process where ports 53 and 80 are free and names are resolved by the simulated Internet alone."""
+def _enter_namespaces(folder: Path, net: SimulatedInternet) -> None:
+    """Move this process where ports are free, and names and certificates are the simulated Internet's."""
     resolver = folder / "resolv.conf"
     resolver.write_text("nameserver 127.0.0.1\n", encoding="ascii")
     # Other sources of names, such as systemd's, would answer from the real network.
@@ -211,7 +235,10 @@ def _enter_namespaces(folder: Path) -> None:
     switch.write_text("\n".join(lines) + "\n", encoding="utf-8")
     for file in (resolver, switch):
         file.chmod(0o644)
-    _core.enter_private_namespaces([(str(resolver), "/etc/resolv.conf"), (str(switch), "/etc/nsswitch.conf")])
+    files = [(str(resolver), "/etc/resolv.conf"), (str(switch), "/etc/nsswitch.conf")]
+    if net.https:
+        files += trusted_roots(folder, net.authority)
+    _core.enter_private_namespaces(files, net.ipv6)
 
 
 def _writable(name: str | None) -> Path | None:

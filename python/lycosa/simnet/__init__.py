@@ -38,7 +38,12 @@ class SimulatedInternet:
     profile: how the world behaves: ``"lan"`` (no delays, no faults), ``"internet"``, ``"hostile"``, or the path of a
         model file that ends in ``.toml``; the known ones lie in ``profiles/`` as examples.
     speed: every delay is divided by it, above 0 to 1,000,000; default 1.
-    http_port, dns_port: 0 (default) picks a free port. DNS listens on 127.0.0.1, HTTP on each host's address.
+    http_port, https_port, dns_port: 0 (default) picks a free port. DNS listens on 127.0.0.1, the others on
+        each host's address.
+    https: share of hosts whose URLs are ``https``, 0 to 1; default 0. Their authority is :attr:`ca_file`.
+    bad_certificates: share of those hosts with a certificate that is bad in one of six ways, 0 to 0.75; default 0.
+    ipv6: whether hosts are served on IPv6 too, by the profile's shares; default False. Only in private namespaces.
+    ipv6_share: share of hosts with both kinds of address instead, 0 to 1; default 0: the profile's shares.
     host_interval: seconds (unscaled) between polite requests to a host without Crawl-delay; default 1.
     address_interval: seconds (unscaled) between polite requests to an address; default 0.25.
     threads: threads that serve, 1 to 64; default 1.
@@ -55,7 +60,12 @@ class SimulatedInternet:
         profile: str = "lan",
         speed: float = 1.0,
         http_port: int = 0,
+        https_port: int = 0,
         dns_port: int = 0,
+        https: float = 0.0,
+        bad_certificates: float = 0.0,
+        ipv6: bool = False,
+        ipv6_share: float = 0.0,
         host_interval: float = 1.0,
         address_interval: float = 0.25,
         threads: int = 1,
@@ -68,9 +78,10 @@ class SimulatedInternet:
         _check_integer("pages", pages, 1, 100_000)
         _check_integer("seed", seed, 0, 2**64 - 1)
         _check_integer("http_port", http_port, 0, 65_535)
+        _check_integer("https_port", https_port, 0, 65_535)
         _check_integer("dns_port", dns_port, 0, 65_535)
         _check_integer("threads", threads, 1, 64)
-        self.speed = speed
+        self.speed, self.https, self.ipv6 = speed, https, ipv6
         self._core = _core.Simnet(
             hosts=hosts,
             pages=pages,
@@ -78,7 +89,12 @@ class SimulatedInternet:
             profile=profile,
             speed=speed,
             http_port=http_port,
+            https_port=https_port,
             dns_port=dns_port,
+            https=https,
+            bad_certificates=bad_certificates,
+            ipv6=ipv6,
+            ipv6_share=ipv6_share,
             host_interval=host_interval,
             address_interval=address_interval,
             threads=threads,
@@ -120,6 +136,27 @@ class SimulatedInternet:
         return self._core.http_port
 
     @property
+    def https_port(self) -> int:
+        """The TCP port of HTTPS on every host's address; 0 when no host is on HTTPS."""
+        return self._core.https_port
+
+    @property
+    def authority(self) -> str:
+        """The root certificate of all good hosts, PEM; known before the start, because it is the seed's.
+
+        Whoever knows the seed knows its key: it must be trusted inside a simulation only.
+        """
+        return self._core.authority
+
+    @property
+    def ca_file(self) -> Path:
+        """A temporary file with :attr:`authority` that goes with this Internet."""
+        path = self._temporary("ca.pem")
+        if not path.exists():
+            path.write_text(self.authority, encoding="ascii")
+        return path
+
+    @property
     def seeds(self) -> list[str]:
         """URLs from which everything can be reached."""
         return self._core.seeds
@@ -128,6 +165,15 @@ class SimulatedInternet:
     def hosts(self) -> dict[str, str]:
         """Each host's name and address."""
         return dict(self._core.hosts)
+
+    @property
+    def certificates(self) -> dict[str, str]:
+        """Each HTTPS host's name and what its certificate is.
+
+        One of ``good``, ``expired``, ``not_yet_valid``, ``wrong_name``, ``self_signed``, ``unknown_authority`` and
+        ``incomplete`` (the certificate between it and the root is not sent).
+        """
+        return dict(self._core.certificates)
 
     def report(self) -> dict[str, Any]:
         """Everything the ledger has to say so far."""
@@ -142,14 +188,17 @@ class SimulatedInternet:
     def job(self) -> str:
         """A job (TOML) that crawls this Internet, and the only thing that permits loopback addresses."""
         seeds = "".join(f"    {json.dumps(url)},\n" for url in self.seeds)
+        networks = ["127.0.0.0/8", "fd00::/64"] if self.ipv6 else ["127.0.0.0/8"]
+        fetch = f"\n[fetch]\nca_file = {json.dumps(str(self.ca_file))}\n" if self.https else ""
         return (
             f"seeds = [\n{seeds}]\n"
             'scope = "any"\n'
             f"speed = {float(self.speed)!r}\n"
-            'allow_addresses = ["127.0.0.0/8"]\n'
+            f"allow_addresses = {json.dumps(networks)}\n"
             f"user_agent = {json.dumps(USER_AGENT)}\n"
             "\n[names]\n"
             f"resolvers = [{json.dumps(self.resolver)}]\n"
+            f"{fetch}"
         )
 
     def job_file(self, path: Path | str | None = None) -> Path:

@@ -62,11 +62,21 @@ def print_report(report: dict[str, Any], console: Console | None = None) -> None
         row(name, text, bad)
     flat = ", ".join(f"{f['variation']:.0%} over {f['window_s']:g} s" for f in report["flatness"])
     row("variation of the rate", flat or "too short to tell")
+    certificates = report["certificates"]
+    if certificates["handshakes"] or certificates["failed_handshakes"] or certificates["bad_hosts"]:
+        row(
+            "bad certificates accepted",
+            f"{certificates['count']:,} requests; {_counts(certificates['accepted'])}; "
+            f"{certificates['bad_hosts']:,} hosts have one; {certificates['handshakes']:,} handshakes succeeded, "
+            f"{certificates['failed_handshakes']:,} failed, {certificates['silent_handshakes']:,} without a request",
+            bad=certificates["count"] > 0,
+        )
     console.print(table)
     examples = [f"missed: {url}" for url in coverage["missed"][:5]]
     examples += [f"misdirected: {target}" for target in totals["misdirected"][:5]]
     examples += robots["first"][:5]
     examples += [f"before Retry-After: {example}" for example in report["pauses"]["first"][:5]]
+    examples += certificates["first"][:5]
     for example in examples:
         console.print(Text(f"  {example}"), soft_wrap=True)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import signal
+import socket
 import subprocess
 import sys
 from pathlib import Path
@@ -49,6 +50,11 @@ def test_placeholders_are_replaced() -> None:
         (["--hosts", "99999999"], ["hosts", "99999999", "1 to 16516096"]),
         (["--hosts", "many"], ["hosts", "many", "whole number"]),
         (["--speed", "0"], ["speed", "0", "above 0"]),
+        (["--https", "1.5"], ["https", "1.5", "0 to 1"]),
+        (["--bad-certificates", "0.9"], ["bad_certificates", "0.9", "0 to 0.75"]),
+        (["--ipv6", "1.5"], ["ipv6_share", "1.5", "0 to 1"]),
+        (["--https-port", "70000"], ["https_port", "70000", "65535"]),
+        (["--ipv6", "0.5"], ["ipv6", "private namespaces", "without --no-namespace"]),
         (["--profile", "moon"], ["profile", "moon", "lan"]),
         (["--report", "/no/such/folder/report.json"], ["report", "/no/such/folder/report.json", "written"]),
     ],
@@ -59,6 +65,29 @@ def test_wrong_values_get_one_line(arguments: list[str], told: list[str]) -> Non
     assert done.stdout == ""
     assert len(done.stderr.splitlines()) == 1
     assert all(word in done.stderr for word in told), done.stderr
+
+
+@pytest.mark.parametrize("kind", ["http", "https", "dns"])
+def test_a_port_in_use_is_told_with_the_option_that_avoids_it(kind: str) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = str(taken.getsockname()[1])
+        done = simnet("--https", "0.5", "--no-namespace", f"--{kind}-port", port, "--", "true")
+        assert done.returncode == 2
+        assert len(done.stderr.splitlines()) == 1
+        assert all(word in done.stderr for word in [f"{kind}_port", port, f"--{kind}-port 0"]), done.stderr
+        assert simnet("--https", "0.5", "--no-namespace", f"--{kind}-port", "0", "--", "true").returncode == 0
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can lose a right")
+@pytest.mark.parametrize("right", ["sys_admin", "net_admin"])
+def test_without_the_right_to_namespaces_the_option_that_does_without_is_told(right: str) -> None:
+    command = ["setpriv", f"--bounding-set=-{right}", *SIMNET, "--hosts", "5"]
+    done = subprocess.run([*command, "--", "true"], capture_output=True, text=True, timeout=60)
+    assert done.returncode == 1
+    assert len(done.stderr.splitlines()) == 1
+    assert "--no-namespace" in done.stderr
+    done = subprocess.run([*command, "--no-namespace", "--", "true"], capture_output=True, text=True, timeout=60)
+    assert done.returncode == 0, done.stderr
 
 
 def test_a_command_that_does_not_exist_is_127() -> None:

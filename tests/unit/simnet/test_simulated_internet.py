@@ -66,6 +66,18 @@ def test_the_job_file_permits_loopback_and_nothing_else_does(tmp_path: Path) -> 
     assert not own.parent.exists()
 
 
+def test_a_world_on_https_says_whom_to_trust() -> None:
+    with SimulatedInternet(hosts=12, pages=2, https=1.0) as net:
+        job = tomllib.loads(net.job())
+        assert Path(job["fetch"]["ca_file"]).read_text() == net.authority == net.ca_file.read_text()
+        assert all(url.startswith("https://") and url.endswith(f":{net.https_port}/") for url in net.seeds)
+        assert set(net.certificates) == set(net.hosts)
+        assert set(net.certificates.values()) == {"good"}
+    with SimulatedInternet(hosts=12, pages=2) as plain:
+        assert (plain.https_port, plain.certificates) == (0, {})
+        assert "fetch" not in tomllib.loads(plain.job())
+
+
 def test_the_ledger_judges() -> None:
     with SimulatedInternet(hosts=10, pages=1, seed=3, host_interval=60, address_interval=60) as net:
         polite, rude = net.seeds[0], net.seeds[1]

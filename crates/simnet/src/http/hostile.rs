@@ -2,7 +2,7 @@
 
 use std::time::{Duration, SystemTime};
 
-use super::{Answer, Head, Site, finish, plain};
+use super::{Answer, Head, Site, finish, plain, upgrade};
 use crate::ledger::{Kind, NONE, WILD};
 use crate::nature::{Gate, Manner, Nature, Trap};
 use crate::page;
@@ -63,9 +63,19 @@ pub(super) fn answer(
 }
 
 /// The answer of a name in a host's wildcard zone: the host's robots.txt, and one page at whatever path.
-pub(super) fn wild(site: &Site, host: u32, name: &str, head: &Head<'_>, out: &mut Vec<u8>) -> Answer {
+pub(super) fn wild(
+    site: &Site,
+    host: u32,
+    secure: bool,
+    name: &str,
+    head: &Head<'_>,
+    out: &mut Vec<u8>,
+) -> Answer {
     let id = site.ledger.intern(name);
     let own = if id < WILD { WILD | id } else { NONE };
+    if !secure && site.world.is_https(host) {
+        return upgrade(site, host, own, name, head, out);
+    }
     if head.path == "/robots.txt" {
         let robots = site.world.robots(host);
         if robots.exists {
@@ -74,7 +84,7 @@ pub(super) fn wild(site: &Site, host: u32, name: &str, head: &Head<'_>, out: &mu
         }
         return plain(404, Kind::Robots, own, NONE, head, out);
     }
-    trap::wild(&site.world, &site.port, host, name, out);
+    trap::wild(&site.world, &site.ports, host, name, out);
     finish(200, Kind::Trap, own, site.ledger.intern(head.path), head, &[HTML], out)
 }
 
@@ -83,7 +93,7 @@ pub(super) fn render(site: &Site, host: u32, slot: u32, start: usize, out: &mut 
     if site.world.nature(host) == Nature::default() {
         return None;
     }
-    page::render(&site.world, &site.port, host, slot, out);
+    page::render(&site.world, &site.ports, host, slot, out);
     let kind = crate::mangle::mangle(&site.world, host, slot, start, out);
     if kind.is_none() {
         out.truncate(start);

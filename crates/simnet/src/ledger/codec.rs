@@ -1,6 +1,6 @@
 //! The bytes of a ledger file. All numbers are little endian; `varint` is LEB128, `zigzag` a varint of a signed difference.
 //!
-//! The file is [`MAGIC`] (with the version) and blocks. A block is a head of 40 bytes and its payload:
+//! The file is [`MAGIC`] (with the version) and blocks. A block is a head of 48 bytes and its payload:
 //!
 //! | bytes | what |
 //! |---|---|
@@ -13,7 +13,9 @@
 //! | 8 | number of entries of this kind and shard in earlier blocks |
 //! | 8 | microseconds: all that was recorded before is in this or earlier blocks of this round, or follows before the next round |
 //! | 4 | connections accepted so far |
-//! | 4 | CRC-32 of the 36 bytes before and the payload |
+//! | 4 | TLS handshakes so far |
+//! | 4 | TLS handshakes that failed so far |
+//! | 4 | CRC-32 of the 44 bytes before and the payload |
 //!
 //! Entries: header: JSON. Strings: varint length, UTF-8; numbered from 0 through all blocks. Requests: zigzag time, varint host + 1, page + 1
 //! (0: none), 4 bytes address, zigzag connection, varint body, Retry-After in ms, microseconds until complete, status, and a byte: kind + 8 if complete.
@@ -23,6 +25,7 @@
 use flate2::Crc;
 
 use super::{Kind, Question, Request};
+use crate::secure::Handshakes;
 
 /// What every ledger file begins with; the number is the version.
 pub(super) const MAGIC: &[u8; 16] = b"LYCOSA-LEDGER 1\n";
@@ -31,13 +34,14 @@ pub(super) const MAGIC: &[u8; 16] = b"LYCOSA-LEDGER 1\n";
 pub(super) const MARKER: [u8; 4] = [0xd7, b'L', b'y', b'B'];
 
 /// Bytes of a block's head.
-pub(super) const HEAD: usize = 40;
+pub(super) const HEAD: usize = 48;
 
 /// Most bytes of a payload: a longer one is damage.
 pub(super) const MAX_PAYLOAD: u32 = 16 << 20;
 
 /// What requests were for, by their numbers in files: new ones are added at the end.
-const KINDS: [Kind; 6] = [Kind::Page, Kind::Robots, Kind::Unknown, Kind::Misdirected, Kind::Bad, Kind::Trap];
+const KINDS: [Kind; 7] =
+    [Kind::Page, Kind::Robots, Kind::Unknown, Kind::Misdirected, Kind::Bad, Kind::Trap, Kind::Upgrade];
 
 /// What a block holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -73,6 +77,8 @@ pub(super) struct Head {
     pub(super) time: u64,
     /// Connections accepted so far.
     pub(super) connections: u32,
+    /// TLS handshakes so far.
+    pub(super) handshakes: Handshakes,
 }
 
 impl Head {
@@ -88,8 +94,10 @@ impl Head {
         out[16..24].copy_from_slice(&self.first.to_le_bytes());
         out[24..32].copy_from_slice(&self.time.to_le_bytes());
         out[32..36].copy_from_slice(&connections.to_le_bytes());
+        out[36..40].copy_from_slice(&self.handshakes.good.to_le_bytes());
+        out[40..44].copy_from_slice(&self.handshakes.failed.to_le_bytes());
         let sum = checksum(&out[..HEAD - 4], payload);
-        out[36..].copy_from_slice(&sum.to_le_bytes());
+        out[HEAD - 4..].copy_from_slice(&sum.to_le_bytes());
         out
     }
 
@@ -114,6 +122,7 @@ impl Head {
             first: long(16),
             time: long(24),
             connections: short(32),
+            handshakes: Handshakes { good: short(36), failed: short(40) },
         };
         // Every entry has a byte at least.
         let plausible = bytes[..4] == MARKER
@@ -125,7 +134,7 @@ impl Head {
 
     /// Whether head and payload are as they were written.
     pub(super) fn fits(bytes: &[u8; HEAD], payload: &[u8]) -> bool {
-        bytes[36..] == checksum(&bytes[..HEAD - 4], payload).to_le_bytes()
+        bytes[HEAD - 4..] == checksum(&bytes[..HEAD - 4], payload).to_le_bytes()
     }
 }
 
@@ -322,7 +331,7 @@ mod tests {
             any::<u32>(),
             sizes,
             any::<(u16, bool)>(),
-            0_usize..5,
+            0_usize..7,
         )
             .prop_map(
                 move |(time, host, page, address, connection, sizes, (status, complete), kind)| Request {
@@ -411,6 +420,7 @@ mod tests {
             first: 1 << 40,
             time: u64::MAX,
             connections: 7,
+            handshakes: Handshakes { good: 5, failed: 1 << 20 },
         };
         let bytes = head.seal(b"12345");
         assert_eq!(Head::parse(&bytes), Some(head));

@@ -14,6 +14,7 @@ use super::codec::{Content, Decoder, HEAD, Head, MAGIC, MARKER};
 use crate::error::{Error, Result};
 use crate::model::Model;
 use crate::params::Params;
+use crate::ports::Ports;
 use crate::world::World;
 
 /// Hosts whose properties tell one world from another.
@@ -28,8 +29,8 @@ pub struct Header {
     pub params: Params,
     /// The world's model: a file that the profile named may be another one by now.
     pub model: Model,
-    /// What follows host names in URLs.
-    pub port: String,
+    /// What stands around host names in URLs.
+    pub ports: Ports,
     /// When the ledger's time began, in microseconds since 1970.
     pub started_us: u64,
     /// [`fingerprint`] of the world: another version may make another one of the same parameters.
@@ -38,12 +39,12 @@ pub struct Header {
 
 impl Header {
     /// The header of a ledger that begins now; its clock sets the time.
-    pub(crate) fn new(params: &Params, port: &str, world: &World) -> Self {
+    pub(crate) fn new(params: &Params, ports: &Ports, world: &World) -> Self {
         Self {
             software: env!("CARGO_PKG_VERSION").to_owned(),
             params: params.clone(),
             model: world.model().clone(),
-            port: port.to_owned(),
+            ports: ports.clone(),
             started_us: 0,
             fingerprint: fingerprint(world),
         }
@@ -179,8 +180,15 @@ pub(crate) fn fingerprint(world: &World) -> u32 {
         let last = world.pages(host) - 1;
         crc.update(world.name(host).as_bytes());
         crc.update(
-            format!("{:?} {:?} {:?}", world.address(host), world.slot(host, last), world.robots(host))
-                .as_bytes(),
+            format!(
+                "{:?} {:?} {:?} {:?} {:?}",
+                world.address(host),
+                world.address6(host),
+                world.certificate(host),
+                world.slot(host, last),
+                world.robots(host)
+            )
+            .as_bytes(),
         );
         crc.update(world.path(host, last).as_bytes());
     }
@@ -320,6 +328,7 @@ impl Book {
     /// Takes over what every head tells.
     fn connections(&mut self, head: Head) {
         self.records.connections = u64::from(head.connections);
+        self.records.handshakes = head.handshakes;
         self.until = head.time;
     }
 

@@ -33,7 +33,8 @@ fn params() -> Params {
 
 /// A ledger in a file.
 fn ledger(file: &Temporary, shards: u32) -> Ledger {
-    Ledger::create(shards, &file.0, Header::new(&params(), ":81", &World::new(&params()))).unwrap()
+    Ledger::create(shards, &file.0, Header::new(&params(), &Ports::new(81, 443), &World::new(&params())))
+        .unwrap()
 }
 
 /// Request number `i`.
@@ -56,6 +57,7 @@ fn small(file: &Temporary, rounds: u32) -> Vec<u8> {
     for round in 0..rounds {
         for i in round * 5..round * 5 + 5 {
             ledger.connect();
+            ledger.shaken(i % 4 > 0);
             let place = ledger.request(1, request(i));
             if let Some(before) = open.replace(place) {
                 ledger.complete(1, before);
@@ -79,11 +81,12 @@ fn what_was_recorded_is_read_without_the_simnet() {
     let file = Temporary::new("whole");
     small(&file, 4);
     let saved = read(&file.0).unwrap();
-    assert_eq!((saved.damage.as_ref(), saved.header.port.as_str()), (None, ":81"));
+    assert_eq!((saved.damage.as_ref(), &saved.header.ports), (None, &Ports::new(81, 443)));
     assert_eq!(saved.header.params, params());
     assert!(saved.header.started_us > 1_600_000_000_000_000 && saved.world().is_ok());
-    let Records { requests, questions, strings, connections } = saved.records;
+    let Records { requests, questions, strings, connections, handshakes } = saved.records;
     assert_eq!((requests.len(), questions.len(), connections), (24, 12, 20));
+    assert_eq!((handshakes.good, handshakes.failed), (15, 5));
     assert_eq!(strings, ["/0", "/1", "/2", "/3"]);
     let completed = requests.iter().filter(|r| r.complete && r.took > 0).count();
     assert_eq!(completed, 19, "late completions too");
@@ -172,7 +175,7 @@ fn only_ledgers_are_replaced() {
     assert_eq!(ledger(&file, 1).records().unwrap(), Records::default());
     fs::write(&file.0, "my thesis").unwrap();
     for path in [&file.0, Path::new("/no/such/folder/x"), Path::new("/")] {
-        let header = Header::new(&params(), "", &World::new(&params()));
+        let header = Header::new(&params(), &crate::ports::Ports::default(), &World::new(&params()));
         let Err(Error::Setting { name, .. }) = Ledger::create(1, path, header).map(|_| ()) else { panic!() };
         assert_eq!(name, "ledger");
     }

@@ -13,6 +13,7 @@ use super::codec::{Content, Encoder, Head, MAGIC};
 use super::file::{self, Header};
 use super::{Shard, Store, lock};
 use crate::error::{Error, Result};
+use crate::secure::Handshakes;
 
 /// How long records stay in memory at most.
 const PAUSE: Duration = Duration::from_millis(100);
@@ -148,6 +149,8 @@ struct Round {
     time: u64,
     /// Connections then.
     connections: u32,
+    /// TLS handshakes then.
+    handshakes: Handshakes,
 }
 
 /// The file and what is on its way there.
@@ -170,7 +173,7 @@ impl Output {
     /// Empties the shards into blocks.
     fn round(&mut self, store: &Store) {
         let connections = store.connections.load(Ordering::Relaxed);
-        self.round = Round { time: store.now(), connections };
+        self.round = Round { time: store.now(), connections, handshakes: store.handshakes() };
         let take = |shard: &Mutex<Shard>| {
             let mut shard = lock(shard);
             let filed = shard.filed + shard.requests.len();
@@ -221,10 +224,10 @@ impl Output {
 
     /// Makes a block of the encoder's payload.
     fn block(&mut self, content: Content, shard: usize, count: usize, first: u64) {
-        let Round { time, connections } = self.round;
+        let Round { time, connections, handshakes } = self.round;
         // There are at most 64 shards and 2^32 entries of 1 byte at least in a payload.
-        let head =
-            Head { content, shard: shard as u8, count: count as u32, length: 0, first, time, connections };
+        let (shard, count) = (shard as u8, count as u32);
+        let head = Head { content, shard, count, length: 0, first, time, connections, handshakes };
         self.out.extend_from_slice(&head.seal(&self.encoder.out));
         self.out.extend_from_slice(&self.encoder.out);
     }

@@ -1,0 +1,118 @@
+//! HTTPS: the name in the client's first message decides which certificate is shown; what is inside is HTTP/1.1 or HTTP/2.
+
+use std::collections::HashMap;
+use std::net::IpAddr;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use rustls::ServerConfig;
+use rustls::crypto::ring::default_provider;
+use rustls::server::{Acceptor, NoServerSessionStorage, ServerSessionMemoryCache};
+use rustls::sign::SingleCertAndKey;
+use tokio::net::TcpStream;
+use tokio_rustls::LazyConfigAcceptor;
+use tokio_rustls::server::TlsStream;
+
+use crate::authority::Authority;
+use crate::error::{Error, Result};
+use crate::http::{self, Site};
+use crate::http2;
+use crate::secure::Certificate;
+use crate::wire::{Door, Wire};
+
+/// Most certificates that are kept, some 2 KB each; a further one costs a fraction of a millisecond.
+const MAX_KEPT: usize = 4_096;
+
+/// Most TLS sessions that can be resumed, over all hosts.
+const MAX_SESSIONS: usize = 4_096;
+
+/// The protocol name of HTTP/2 (RFC 7540, 11.1).
+const HTTP2: &[u8] = b"h2";
+
+/// What the serving threads share for HTTPS.
+pub(crate) struct Tls {
+    /// Who makes certificates.
+    authority: Authority,
+    /// The settings of all hosts, without certificate.
+    common: Arc<ServerConfig>,
+    /// The settings of names asked for lately. Any thread fills it; when it is full it starts anew.
+    names: Mutex<HashMap<Box<str>, Arc<ServerConfig>>>,
+}
+
+impl Tls {
+    /// HTTPS as the authority of the seed has it.
+    pub(crate) fn new(seed: u64) -> Result<Self> {
+        // The provider is named, so that no other crate can make it ambiguous.
+        let mut common = ServerConfig::builder_with_provider(Arc::new(default_provider()))
+            .with_safe_default_protocol_versions()
+            .map_err(|error| Error::system("setting TLS up", std::io::Error::other(error)))?
+            .with_no_client_auth()
+            .with_cert_resolver(Arc::new(NoCertificate));
+        common.alpn_protocols = vec![HTTP2.to_vec(), b"http/1.1".to_vec()];
+        common.session_storage = ServerSessionMemoryCache::new(MAX_SESSIONS);
+        Ok(Self { authority: Authority::new(seed)?, common: Arc::new(common), names: Mutex::default() })
+    }
+
+    /// Shakes hands for the host, or the name in a host's zone, that the client names, if it is here and on HTTPS.
+    async fn shake(&self, site: &Site, wire: Wire, address: IpAddr) -> Option<(u32, TlsStream<Wire>)> {
+        let (world, arrival) = (&site.world, wire.arrival());
+        let start = LazyConfigAcceptor::new(Acceptor::default(), wire).await.ok()?;
+        let age = site.network.age(site.ledger.time(arrival.last()));
+        let name = start.client_hello().server_name().unwrap_or_default().to_ascii_lowercase();
+        let named = world.find_host(&name).or_else(|| world.find_zone(&name));
+        let host = named.filter(|&host| world.serves_at(host, address, age));
+        let config = host.and_then(|host| self.config(&name, world.certificate(host)?));
+        // Without a certificate the handshake ends with an alert: no such host on HTTPS here.
+        let stream = start.into_stream(config.unwrap_or_else(|| self.common.clone())).await.ok()?;
+        Some((host?, stream))
+    }
+
+    /// The settings for a name. `None` if it cannot be certified, which would be a bug in the model.
+    fn config(&self, name: &str, certificate: Certificate) -> Option<Arc<ServerConfig>> {
+        let kept = || self.names.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(config) = kept().get(name) {
+            return Some(config.clone());
+        }
+        let certified = self.authority.certify(name, certificate).ok()?;
+        let mut config = ServerConfig::clone(&self.common);
+        config.cert_resolver = Arc::new(SingleCertAndKey::from(certified));
+        if certificate != Certificate::Good {
+            // Resumed, it would not be shown, and a client that forgot its verdict would never be put to the test again.
+            config.session_storage = Arc::new(NoServerSessionStorage {});
+        }
+        let config = Arc::new(config);
+        let mut kept = kept();
+        if kept.len() >= MAX_KEPT {
+            kept.clear();
+        }
+        kept.insert(name.into(), config.clone());
+        Some(config)
+    }
+}
+
+/// Serves one connection: handshake, then the protocol that the two sides agreed on.
+pub(crate) async fn serve(site: &Arc<Site>, shard: usize, stream: TcpStream, address: IpAddr) {
+    let Some(tls) = &site.tls else { return };
+    let connection = site.ledger.connect();
+    let wire = Wire::new(stream);
+    let arrival = wire.arrival();
+    let shaken = tokio::time::timeout(site.idle, tls.shake(site, wire, address)).await;
+    let shaken = shaken.ok().flatten();
+    site.ledger.shaken(shaken.is_some());
+    let Some((host, stream)) = shaken else { return };
+    let door = Door { address, server: Some(host) };
+    if stream.get_ref().1.alpn_protocol() == Some(HTTP2) {
+        http2::serve(site, shard, stream, arrival, door, connection).await;
+    } else {
+        http::serve(site, shard, stream, arrival, door, connection).await;
+    }
+}
+
+/// Stands where each host's certificate goes.
+#[derive(Debug)]
+struct NoCertificate;
+
+impl rustls::server::ResolvesServerCert for NoCertificate {
+    fn resolve(&self, _: rustls::server::ClientHello<'_>) -> Option<Arc<rustls::sign::CertifiedKey>> {
+        None
+    }
+}
