@@ -10,6 +10,7 @@ __all__ = [
     "FIELDS",
     "Fetcher",
     "Frontier",
+    "Ledger",
     "Log",
     "LogReader",
     "Names",
