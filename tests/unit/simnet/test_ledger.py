@@ -18,10 +18,6 @@ from lycosa.simnet import Ledger, SimulatedInternet
 SIMNET = [sys.executable, "-m", "lycosa", "simnet"]
 
 
-#: What every answer begins with.
-STATUS = b"HTTP/1.1 "
-
-
 def simnet(*arguments: str | Path) -> subprocess.CompletedProcess[str]:
     """Run ``lycosa simnet`` to its end."""
     return subprocess.run([*SIMNET, *map(str, arguments)], capture_output=True, text=True, timeout=60)
@@ -97,15 +93,15 @@ def test_a_flood_is_complete(tmp_path: Path) -> None:
 
         def flood() -> None:
             with socket.create_connection((address, net.http_port), timeout=30) as client:
-                # Pipelined, so that the client is no bottleneck.
+                # Pipelined, so that the client is no bottleneck; the last one closes.
                 sender = threading.Thread(target=client.sendall, args=(ask * each,))
                 sender.start()
-                # Counted by their status lines; one may be cut in two by a read.
-                answers, rest = 0, b""
-                while answers < each:
-                    read = rest + client.recv(1 << 20)
-                    answers += read.count(STATUS)
-                    rest = read[-len(STATUS) + 1 :]
+                answers, mark, rest = 0, b"HTTP/1.1 ", b""
+                while answers < each and (received := client.recv(1 << 20)):
+                    # A mark may be cut in two by the end of what was received.
+                    rest += received
+                    answers += rest.count(mark)
+                    rest = rest[1 - len(mark) :]
                 sender.join()
 
         threads = [threading.Thread(target=flood) for _ in range(clients)]
