@@ -14,7 +14,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 SOURCES := $(shell find crates -name '*.rs' -o -name '*.toml') Cargo.toml Cargo.lock pyproject.toml
 # Foreign programs that judge in tests and benchmarks.
-DEBIAN := curl dnsutils knot-dnsutils nginx-light openssl wget wrk
+DEBIAN := curl dnsperf dnsutils knot-dnsutils nginx-light openssl wget wrk
 
 help: ## Show the targets
 	@sed -n 's/^\([a-z]*\):.*## /  make \1	/p' $(MAKEFILE_LIST) | expand -t 16
@@ -31,6 +31,7 @@ build: $(VENV)/built ## Build Lycosa into .venv
 
 test: $(VENV)/developed ## Run all tests
 	@tools/bootstrap.sh debian $(DEBIAN)
+	@command -v go >/dev/null || tools/bootstrap.sh debian golang-go
 	cargo test --workspace --locked -q
 	$(BIN)/pytest
 

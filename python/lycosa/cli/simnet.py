@@ -159,7 +159,12 @@ def _run(args: argparse.Namespace) -> int:
         with net:
             job, seeds = net.job_file(), net.seed_file()
             if command:
-                places = {"{job}": str(job), "{seeds}": str(seeds), "{resolver}": net.resolver, "{ca}": str(net.ca_file)}
+                places = {
+                    "{job}": str(job),
+                    "{seeds}": str(seeds),
+                    "{resolver}": net.resolver,
+                    "{ca}": str(net.ca_file),
+                }
                 status = _run_command([_fill(argument, places) for argument in command], private)
             else:
                 with _stop_signals() as stopped:
