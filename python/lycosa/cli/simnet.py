@@ -9,11 +9,11 @@ import os
 import resource
 import shutil
 import signal
+import socket
 import subprocess
 import sys
 import tempfile
-import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import FrameType
 from typing import Any
@@ -167,7 +167,7 @@ def _run(args: argparse.Namespace) -> int:
                 }
                 status = _run_command([_fill(argument, places) for argument in command], private)
             else:
-                with _stop_signals() as stopped:
+                with _stop_signals() as wait:
                     print(f"resolver   {net.resolver}")
                     print(f"HTTP port  {net.http_port}")
                     print(f"seed file  {seeds}")
@@ -176,7 +176,7 @@ def _run(args: argparse.Namespace) -> int:
                         print(f"HTTPS port {net.https_port}")
                         print(f"CA file    {net.ca_file}")
                     print("Ctrl-C stops it and prints the report.", flush=True)
-                    stopped.wait()
+                    wait()
                 status = 0
         report = net.report()
     sys.stdout.flush()
@@ -207,14 +207,24 @@ def _run_command(command: list[str], private: bool) -> int:
 
 
 @contextlib.contextmanager
-def _stop_signals() -> Iterator[threading.Event]:
-    """An event that SIGINT and SIGTERM set."""
-    stopped = threading.Event()
+def _stop_signals() -> Iterator[Callable[[], object]]:
+    """A function that waits until SIGINT or SIGTERM has come.
+
+    Not an Event: a handler that sets one while its own thread is about to wait for it waits for ever for its lock.
+    """
+    receive, send = socket.socketpair()
+    send.setblocking(False)
     with (
-        _handled(signal.SIGINT, lambda number, frame: stopped.set()),
-        _handled(signal.SIGTERM, lambda number, frame: stopped.set()),
+        receive,
+        send,
+        _handled(signal.SIGINT, lambda number, frame: None),
+        _handled(signal.SIGTERM, lambda number, frame: None),
     ):
-        yield stopped
+        before = signal.set_wakeup_fd(send.fileno())
+        try:
+            yield lambda: receive.recv(1)
+        finally:
+            signal.set_wakeup_fd(before)
 
 
 @contextlib.contextmanager
