@@ -118,19 +118,13 @@ impl<R: Resolve> Frontier<R> {
             Ok(received) => received,
             Err(failure) => return self.robots_failed(&owner, attempt, failure.clone(), now),
         };
-        let rules = match received.status {
-            200..=299 => Rules::parse(&page.body, &self.settings.robots_agent),
-            300..=399 if page.redirect.is_some() && lease.waiting.chain.len() < ROBOTS_REDIRECTS => {
-                return self.robots_redirected(lease.waiting.chain, owner, attempt, page, now);
-            }
-            // Unavailable: there are no rules. Too many redirects count as unavailable.
-            // Misdirected (421) says nothing of the origin: the name may have moved.
-            300..=420 | 422..=428 | 430..=499 => Rules::default(),
-            status => {
-                let failure =
-                    Failure::new(FailureKind::RobotsUnreachable, format!("robots.txt: status {status}"));
-                return self.robots_failed(&owner, attempt, failure, now);
-            }
+        if page.redirect.is_some() && lease.waiting.chain.len() < ROBOTS_REDIRECTS {
+            return self.robots_redirected(lease.waiting.chain, owner, attempt, page, now);
+        }
+        let Some(rules) = Rules::of_answer(received.status, &page.body, &self.settings.robots_agent) else {
+            let detail = format!("robots.txt: status {}", received.status);
+            let failure = Failure::new(FailureKind::RobotsUnreachable, detail);
+            return self.robots_failed(&owner, attempt, failure, now);
         };
         let expires = now.saturating_add(self.settings.scaled(self.settings.robots_ttl));
         self.queues[owner.queue as usize].set_robots(&owner.origin, Robots::Known { rules, expires });

@@ -110,11 +110,11 @@ impl<R: Resolve> Restore<'_, R> {
     fn robots(&mut self, page: &Page) {
         let Ok(received) = &page.response.result else { return };
         let frontier = &mut *self.frontier;
-        let rules = match received.status {
-            200..=299 => Rules::parse(&page.body, &frontier.settings.robots_agent),
-            400..=420 | 422..=428 | 430..=499 => Rules::default(),
-            _ => return,
-        };
+        if (300..=399).contains(&received.status) {
+            return;
+        }
+        let agent = &frontier.settings.robots_agent;
+        let Some(rules) = Rules::of_answer(received.status, &page.body, agent) else { return };
         let request = &page.response.request;
         let asked = request.chain.first().map_or(&request.url, |step| &step.url);
         let ttl = frontier.settings.scaled(frontier.settings.robots_ttl);

@@ -59,6 +59,17 @@ impl Rules {
         if named { own } else { general }
     }
 
+    /// The rules that an answer for robots.txt gives (section 2.3.1); nothing where it says nothing of the origin:
+    /// overload, errors of the server, and 421, since the name may have moved. A redirect counts as unavailable,
+    /// and so does the caller's last one of too many: then there are no rules.
+    pub(crate) fn of_answer(status: u16, body: &[u8], agent: &str) -> Option<Rules> {
+        match status {
+            200..=299 => Some(Rules::parse(body, agent)),
+            300..=420 | 422..=428 | 430..=499 => Some(Rules::default()),
+            _ => None,
+        }
+    }
+
     /// Takes in one line of a group.
     fn add(&mut self, key: &[u8], value: &[u8]) {
         if key.eq_ignore_ascii_case(b"crawl-delay") {
