@@ -9,6 +9,7 @@
 //! an address, start no closer than the interval after the start and the end of the earlier one; nothing is
 //! fetched from an origin before its robots.txt allows it.
 
+mod admission;
 mod grant;
 mod outcome;
 mod queue;
@@ -25,13 +26,13 @@ use std::collections::{BinaryHeap, VecDeque};
 use hashbrown::HashMap;
 use lycosa_url::{CrawlUrl, Failure, Micros, Page, Resolved, Step};
 
+pub use admission::{Admission, Refusal, Scope};
 use queue::{Name, Queue, Waiting};
 pub use restore::Restore;
 pub use robots::{MAX_ROBOTS_BYTES, Rules};
 use schedule::{AddressId, QueueId, Schedule};
 pub use seen::{KeyWidth, Seen};
-use settings::Territory;
-pub use settings::{Scope, Settings};
+pub use settings::Settings;
 pub use state::{State, Tally};
 
 /// Where names are resolved; asked without waiting.
@@ -87,7 +88,7 @@ pub struct Frontier<R> {
     settings: Settings,
     resolver: R,
     seen: Seen,
-    territory: Territory,
+    admission: Admission,
     queues: Vec<Queue>,
     by_host: HashMap<Box<str>, QueueId>,
     schedule: Schedule,
@@ -110,10 +111,10 @@ impl<R: Resolve> Frontier<R> {
     pub fn new(settings: Settings, resolver: R) -> Self {
         Frontier {
             schedule: Schedule::new(settings.address_concurrency.max(1)),
+            admission: Admission::new(settings.scope, settings.max_depth),
             settings,
             resolver,
             seen: Seen::default(),
-            territory: Territory::default(),
             queues: Vec::new(),
             by_host: HashMap::new(),
             names_due: BinaryHeap::new(),
@@ -132,7 +133,7 @@ impl<R: Resolve> Frontier<R> {
     pub fn add(&mut self, seeds: &[CrawlUrl], now: Micros) -> usize {
         let mut added = 0;
         for seed in seeds {
-            self.territory.include(self.settings.scope, seed);
+            self.admission.include(seed);
             added += usize::from(self.admit(seed, 0, false, Vec::new(), now));
         }
         added
@@ -172,32 +173,20 @@ impl<R: Resolve> Frontier<R> {
         true
     }
 
-    /// A URL that is new and allowed, from now on known and waiting.
+    /// A URL that is allowed and new, from now on known and waiting; the reason for a refusal is counted.
     fn accept(&mut self, url: &CrawlUrl, depth: u32, nofollow: bool, chain: Vec<Step>) -> Option<Waiting> {
-        if !self.admissible(url, depth, nofollow) {
-            return None;
-        }
-        self.seen.insert(url.digest());
-        self.counts.tally.shift(State::Unknown, State::Waiting, 1);
-        Some(Waiting { url: url.clone(), depth, attempt: 0, chain, owner: None })
-    }
-
-    /// All admission rules, in order of cost; counts the reason for a refusal.
-    fn admissible(&mut self, url: &CrawlUrl, depth: u32, nofollow: bool) -> bool {
         let refused = &mut self.counts.refused;
-        let reason = if nofollow {
-            &mut refused.nofollow
-        } else if self.settings.max_depth.is_some_and(|max| depth > max) {
-            &mut refused.depth
-        } else if self.seen.contains(url.digest()) {
-            &mut refused.known
-        } else if !self.territory.contains(self.settings.scope, url) {
-            &mut refused.scope
-        } else {
-            return true;
-        };
-        *reason += 1;
-        false
+        match self.admission.check(url, depth, nofollow) {
+            Ok(()) if self.seen.insert(url.digest()) => {
+                self.counts.tally.shift(State::Unknown, State::Waiting, 1);
+                return Some(Waiting { url: url.clone(), depth, attempt: 0, chain, owner: None });
+            }
+            Ok(()) => refused.known += 1,
+            Err(Refusal::Nofollow) => refused.nofollow += 1,
+            Err(Refusal::Depth) => refused.depth += 1,
+            Err(Refusal::Scope) => refused.scope += 1,
+        }
+        None
     }
 
     /// The queue of a host.

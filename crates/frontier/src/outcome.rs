@@ -84,7 +84,7 @@ impl<R: Resolve> Frontier<R> {
         if let Some(target) = &page.redirect {
             // A seed that moved brings its new place into the crawl.
             if request.depth == 0 {
-                self.territory.include(self.settings.scope, target);
+                self.admission.include(target);
             }
             let mut chain = request.chain.clone();
             chain.push(lycosa_url::Step { url: request.url.clone(), status: received.status });

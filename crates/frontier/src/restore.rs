@@ -31,7 +31,7 @@ impl<R: Resolve> Frontier<R> {
 impl<R: Resolve> Restore<'_, R> {
     /// A seed that was accepted.
     pub fn seed(&mut self, url: &CrawlUrl) {
-        self.frontier.territory.include(self.frontier.settings.scope, url);
+        self.frontier.admission.include(url);
         self.admit(url, 0, false, Vec::new());
     }
 
@@ -93,7 +93,7 @@ impl<R: Resolve> Restore<'_, R> {
         let Ok(received) = &page.response.result else { return };
         if let Some(target) = &page.redirect {
             if request.depth == 0 {
-                frontier.territory.include(frontier.settings.scope, target);
+                frontier.admission.include(target);
             }
             let mut chain = request.chain.clone();
             chain.push(Step { url: request.url.clone(), status: received.status });

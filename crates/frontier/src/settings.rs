@@ -1,20 +1,10 @@
 //! What a job may set of the frontier. All durations are in the job's own time: `speed` divides them.
 
-use std::collections::HashSet;
 use std::time::Duration;
 
-use lycosa_url::{AddressPolicy, CrawlUrl, Micros, registered_domain};
+use lycosa_url::{AddressPolicy, Micros};
 
-/// Which links belong to the crawl.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Scope {
-    /// Hosts of the seeds.
-    Host,
-    /// Registered domains of the seeds.
-    Domain,
-    /// Everything.
-    Any,
-}
+use crate::admission::Scope;
 
 /// Settings of the frontier.
 #[derive(Clone, Debug)]
@@ -90,36 +80,5 @@ impl Settings {
     /// The pause after the failure of try number `attempt` (from 0).
     pub(crate) fn backoff(&self, attempt: u32) -> Micros {
         self.scaled(self.retry_delay.saturating_mul(1 << attempt.min(10)))
-    }
-}
-
-/// The hosts or domains that belong to the crawl; grows when a seed redirects elsewhere.
-#[derive(Debug, Default)]
-pub(crate) struct Territory {
-    places: HashSet<Box<str>>,
-}
-
-impl Territory {
-    /// Takes in the place of a URL.
-    pub(crate) fn include(&mut self, scope: Scope, url: &CrawlUrl) {
-        if let Some(place) = place(scope, url)
-            && !self.places.contains(place)
-        {
-            self.places.insert(place.into());
-        }
-    }
-
-    /// Whether a URL belongs to the crawl.
-    pub(crate) fn contains(&self, scope: Scope, url: &CrawlUrl) -> bool {
-        place(scope, url).is_none_or(|place| self.places.contains(place))
-    }
-}
-
-/// What of a URL the scope looks at; nothing when everything belongs.
-fn place(scope: Scope, url: &CrawlUrl) -> Option<&str> {
-    match scope {
-        Scope::Host => Some(url.host()),
-        Scope::Domain => Some(registered_domain(url.host())),
-        Scope::Any => None,
     }
 }

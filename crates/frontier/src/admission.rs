@@ -1,0 +1,85 @@
+//! Which links belong to the crawl. All rules but dedup live here, in order of cost.
+
+use std::collections::HashSet;
+
+use lycosa_url::{CrawlUrl, registered_domain};
+
+/// Which links belong to the crawl, by where its seeds are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Scope {
+    /// Hosts of the seeds.
+    Host,
+    /// Registered domains of the seeds.
+    Domain,
+    /// Everything.
+    Any,
+}
+
+/// Why a link is not admitted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Refusal {
+    /// Marked `nofollow`, or its page is.
+    Nofollow,
+    /// Too many links from a seed.
+    Depth,
+    /// Out of scope.
+    Scope,
+}
+
+impl Refusal {
+    /// The stable name, as counted in reports.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Refusal::Nofollow => "nofollow",
+            Refusal::Depth => "depth",
+            Refusal::Scope => "scope",
+        }
+    }
+}
+
+/// The rules, and the places that the scope has come to mean: they grow when a seed redirects elsewhere.
+#[derive(Clone, Debug)]
+pub struct Admission {
+    scope: Scope,
+    max_depth: Option<u32>,
+    places: HashSet<Box<str>>,
+}
+
+impl Admission {
+    /// Rules without a place yet: with [`Scope::Host`] and [`Scope::Domain`] nothing is admitted before
+    /// [`Admission::include`]. `max_depth`: links from a seed, at most.
+    pub fn new(scope: Scope, max_depth: Option<u32>) -> Self {
+        Admission { scope, max_depth, places: HashSet::new() }
+    }
+
+    /// Takes in the place of a seed.
+    pub fn include(&mut self, url: &CrawlUrl) {
+        if let Some(place) = self.place(url)
+            && !self.places.contains(place)
+        {
+            self.places.insert(place.into());
+        }
+    }
+
+    /// Whether a link may be admitted, if it is new.
+    pub fn check(&self, url: &CrawlUrl, depth: u32, nofollow: bool) -> Result<(), Refusal> {
+        if nofollow {
+            Err(Refusal::Nofollow)
+        } else if self.max_depth.is_some_and(|max| depth > max) {
+            Err(Refusal::Depth)
+        } else if self.place(url).is_some_and(|place| !self.places.contains(place)) {
+            Err(Refusal::Scope)
+        } else {
+            Ok(())
+        }
+    }
+
+    /// What of a URL the scope looks at; nothing when everything belongs.
+    fn place<'a>(&self, url: &'a CrawlUrl) -> Option<&'a str> {
+        match self.scope {
+            Scope::Host => Some(url.host()),
+            Scope::Domain => Some(registered_domain(url.host())),
+            Scope::Any => None,
+        }
+    }
+}
