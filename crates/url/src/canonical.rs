@@ -4,7 +4,7 @@
 //! punycode, no default port, no dot segments). Two URLs are the same to the crawl exactly when
 //! their canonical texts are equal.
 
-use std::fmt;
+use std::fmt::{self, Write as _};
 
 use md5::{Digest as _, Md5};
 use url::Url;
@@ -137,6 +137,47 @@ impl CrawlUrl {
         let text: String = url.into();
         let digest = Md5::digest(text.as_bytes()).into();
         Ok(CrawlUrl { text: text.into_boxed_str(), digest, host_start, host_end, path_start, port })
+    }
+
+    /// Puts a URL together again from parts that a [`CrawlUrl`] was taken apart into: `host` as of [`CrawlUrl::host`],
+    /// `port` as of [`CrawlUrl::port`] or nothing for the scheme's own, `path_and_query` as of
+    /// [`CrawlUrl::path_and_query`]. For texts of this crate only: nothing is parsed (asserted in debug builds).
+    /// Nothing comes of an empty host, a path that does not start with `/`, port 0, or more than
+    /// [`MAX_URL_BYTES`].
+    pub fn from_parts(https: bool, host: &str, port: Option<u16>, path_and_query: &str) -> Option<CrawlUrl> {
+        let (scheme, default_port) = if https { ("https://", 443) } else { ("http://", 80) };
+        let port = port.unwrap_or(default_port);
+        if host.is_empty() || port == 0 || !path_and_query.starts_with('/') {
+            return None;
+        }
+        // The longest suffix is ":65535".
+        let mut text = String::with_capacity(scheme.len() + host.len() + 6 + path_and_query.len());
+        text.push_str(scheme);
+        text.push_str(host);
+        if port != default_port {
+            write!(text, ":{port}").ok()?;
+        }
+        let path_start = text.len();
+        text.push_str(path_and_query);
+        if text.len() > MAX_URL_BYTES {
+            return None;
+        }
+        let host_end = u16::try_from(scheme.len() + host.len()).ok()?;
+        let digest = Md5::digest(text.as_bytes()).into();
+        let url = CrawlUrl {
+            text: text.into_boxed_str(),
+            digest,
+            host_start: u16::try_from(scheme.len()).ok()?,
+            host_end,
+            path_start: u16::try_from(path_start).ok()?,
+            port,
+        };
+        debug_assert_eq!(
+            CrawlUrl::parse(&url.text).as_ref(),
+            Ok(&url),
+            "parts that are no URL of this crate"
+        );
+        Some(url)
     }
 
     /// The canonical text.
@@ -277,6 +318,23 @@ mod tests {
     }
 
     #[test]
+    fn parts_without_a_url_make_none() {
+        assert!(CrawlUrl::from_parts(true, "", None, "/").is_none());
+        assert!(CrawlUrl::from_parts(true, "example.com", Some(0), "/").is_none());
+        assert!(CrawlUrl::from_parts(true, "example.com", None, "a").is_none());
+        assert!(
+            CrawlUrl::from_parts(true, "example.com", None, &format!("/{}", "a".repeat(MAX_URL_BYTES)))
+                .is_none()
+        );
+        let url = CrawlUrl::from_parts(false, "[::1]", Some(8080), "/a?b").unwrap();
+        assert_eq!(url.as_str(), "http://[::1]:8080/a?b");
+        assert_eq!(
+            url,
+            CrawlUrl::from_parts(false, url.host(), Some(url.port()), url.path_and_query()).unwrap()
+        );
+    }
+
+    #[test]
     fn references_follow_the_base() {
         let page = CrawlUrl::parse("http://example.com/news/2024/page.html").unwrap();
         let mut base = Base::new(&page).unwrap();
@@ -294,6 +352,9 @@ mod tests {
                 let twice = CrawlUrl::parse(once.as_str()).unwrap();
                 prop_assert_eq!(&once, &twice);
                 prop_assert!(once.path_and_query().starts_with('/'));
+                let (host, path) = (once.host(), once.path_and_query());
+                let again = CrawlUrl::from_parts(once.is_https(), host, Some(once.port()), path);
+                prop_assert_eq!(Some(&once), again.as_ref());
                 prop_assert_eq!(format!("{}{}", once.origin(), once.path_and_query()), once.as_str());
             }
         }
