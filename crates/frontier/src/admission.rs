@@ -61,6 +61,16 @@ impl Admission {
         }
     }
 
+    /// Takes in a place by its name.
+    pub(crate) fn include_place(&mut self, place: &str) {
+        self.places.insert(place.into());
+    }
+
+    /// The places.
+    pub(crate) fn places(&self) -> impl ExactSizeIterator<Item = &str> {
+        self.places.iter().map(AsRef::as_ref)
+    }
+
     /// Whether a link may be admitted, if it is new.
     pub fn check(&self, url: &CrawlUrl, depth: u32, nofollow: bool) -> Result<(), Refusal> {
         if nofollow {

@@ -1,26 +1,30 @@
 //! From what is due to a request on lease: names, robots.txt, clocks.
 
 use std::cmp::Reverse;
+use std::io;
 use std::net::IpAddr;
 
 use lycosa_url::{Failure, FailureKind, Micros, Purpose, Request, Resolved};
 
-use crate::queue::{Name, Robots, RobotsOwner, Waiting};
+use crate::queue::{Name, Robots};
 use crate::schedule::{AddressId, QueueId};
 use crate::state::State;
+use crate::waiting::{RobotsOwner, Waiting};
 use crate::{Frontier, Lease, Resolve};
 
 impl<R: Resolve> Frontier<R> {
-    /// Gives at most `max` requests that may start now, each on lease.
-    pub fn take(&mut self, max: usize, now: Micros) -> Vec<Request> {
+    /// Gives at most `max` requests that may start now, each on lease. Fails when waiting URLs that are on disk
+    /// cannot be read back.
+    pub fn take(&mut self, max: usize, now: Micros) -> io::Result<Vec<Request>> {
         self.receive_names(now);
         self.ask_names_again(now);
         self.recall_leases(now);
+        self.fail_some(now)?;
         let mut requests = Vec::new();
         while now >= self.not_before && requests.len() < max && self.page_budget() > 0 {
             let Some((address, queue)) = self.schedule.next(now) else { break };
             self.queues[queue as usize].placed = false;
-            match self.grant(queue, address, now) {
+            match self.grant(queue, address, now)? {
                 Some(request) => {
                     let pause = self.settings.scaled(self.settings.address_interval);
                     self.schedule.start(address, now.saturating_add(pause));
@@ -30,26 +34,26 @@ impl<R: Resolve> Frontier<R> {
             }
             self.place(queue, now);
         }
-        requests
+        Ok(requests)
     }
 
     /// The next request of a queue whose turn it is, if its clock, name and robots.txt let it have one.
-    fn grant(&mut self, id: QueueId, address: AddressId, now: Micros) -> Option<Request> {
+    fn grant(&mut self, id: QueueId, address: AddressId, now: Micros) -> io::Result<Option<Request>> {
         let queue = &mut self.queues[id as usize];
         if queue.ready_at > now || queue.in_flight >= self.settings.host_concurrency.max(1) {
-            return None;
+            return Ok(None);
         }
         // The name may have run out, or moved to another address, while the queue waited.
         if !matches!(&queue.name, Name::Known { clock, expires, .. } if *clock == address && *expires > now) {
-            return None;
+            return Ok(None);
         }
-        while let Some(waiting) = self.queues[id as usize].waiting.pop_front() {
+        while let Some(waiting) = self.next_waiting(id)? {
             match self.verdict(id, &waiting, now) {
-                Permission::Granted => return Some(self.lease(id, address, waiting, now)),
-                Permission::Refused(state, failure) => self.settle(waiting, state, failure, now),
+                Permission::Granted => return Ok(Some(self.lease(id, address, waiting, now))),
+                Permission::Refused(failure) => self.settle(waiting, failure, now),
                 Permission::Wait => {
-                    self.queues[id as usize].waiting.push_front(waiting);
-                    return None;
+                    self.queues[id as usize].front.push(waiting);
+                    return Ok(None);
                 }
                 Permission::Ask(attempt) => {
                     let queue = &mut self.queues[id as usize];
@@ -57,13 +61,13 @@ impl<R: Resolve> Frontier<R> {
                     queue.set_robots(origin, Robots::Asked);
                     let owner = Some(Box::new(RobotsOwner { queue: id, origin: origin.into() }));
                     let url = waiting.url.robots();
-                    queue.waiting.push_front(waiting);
+                    queue.front.push(waiting);
                     let robots = Waiting { url, depth: 0, attempt, chain: Vec::new(), owner };
-                    return Some(self.lease(id, address, robots, now));
+                    return Ok(Some(self.lease(id, address, robots, now)));
                 }
             }
         }
-        None
+        Ok(None)
     }
 
     /// What robots.txt says of a URL at the head of its queue.
@@ -83,14 +87,10 @@ impl<R: Resolve> Frontier<R> {
                     Permission::Granted
                 } else {
                     let failure = Failure::new(FailureKind::RobotsDisallowed, "robots.txt disallows it");
-                    Permission::Refused(State::Refused, failure)
+                    Permission::Refused(failure)
                 }
             }
-            Some(Robots::Failed { failure, .. }) => {
-                let unreachable = failure.kind == FailureKind::RobotsUnreachable;
-                let state = if unreachable { State::Refused } else { State::Failed };
-                Permission::Refused(state, failure.clone())
-            }
+            Some(Robots::Failed { failure, .. }) => Permission::Refused(failure.clone()),
         }
     }
 
@@ -144,7 +144,7 @@ impl<R: Resolve> Frontier<R> {
         let mut answers = std::mem::take(&mut self.answers);
         self.resolver.drain(&mut answers);
         for answer in answers.drain(..) {
-            if let Some(&id) = self.by_host.get(&answer.name)
+            if let Some(id) = self.known_queue(&answer.name)
                 && matches!(self.queues[id as usize].name, Name::Asked)
             {
                 self.name_answered(id, answer, now);
@@ -175,8 +175,8 @@ impl<R: Resolve> Frontier<R> {
             Err(failure) => {
                 queue.name_attempts = 0;
                 self.counts.unresolved -= 1;
-                queue.name = Name::Failed { failure: failure.clone(), expires: answer.expires };
-                self.fail_all(id, &failure, now);
+                queue.name = Name::Failed { failure, expires: answer.expires.max(now.saturating_add(1)) };
+                self.fail_later(id);
             }
         }
     }
@@ -242,32 +242,58 @@ impl<R: Resolve> Frontier<R> {
     pub(crate) fn put_back(&mut self, id: QueueId, waiting: Waiting, now: Micros) {
         let queue = &mut self.queues[id as usize];
         if waiting.purpose() == Purpose::Robots {
-            queue.waiting.push_front(waiting);
+            queue.front.push(waiting);
         } else {
-            queue.waiting.push_back(waiting);
+            self.held += queue.backlog.push(|into| waiting.pack(into));
             self.counts.tally.shift(State::Leased, State::Waiting, 1);
         }
         self.place(id, now);
     }
 
-    /// Settles everything in a queue whose name fails.
-    pub(crate) fn fail_all(&mut self, id: QueueId, failure: &Failure, now: Micros) {
-        let all = std::mem::take(&mut self.queues[id as usize].waiting);
-        for waiting in all {
-            match waiting.owner {
-                None => self.settle(waiting, State::Failed, failure.clone(), now),
-                Some(owner) => self.robots_failed(&owner, waiting.attempt, failure.clone(), now),
-            }
+    /// Has everything in a queue settled, because its name fails.
+    pub(crate) fn fail_later(&mut self, id: QueueId) {
+        let queue = &mut self.queues[id as usize];
+        if !std::mem::replace(&mut queue.failing, true) {
+            self.failing.push_back(id);
         }
     }
+
+    /// Settles some of what waits in queues whose name fails: a queue may be longer than memory.
+    fn fail_some(&mut self, now: Micros) -> io::Result<()> {
+        let mut left = FAILED_AT_ONCE;
+        while left > 0
+            && let Some(&id) = self.failing.front()
+        {
+            let failure = match &self.queues[id as usize].name {
+                Name::Failed { failure, expires } if *expires > now => Some(failure.clone()),
+                _ => None,
+            };
+            let next = if failure.is_some() { self.next_waiting(id)? } else { None };
+            let (Some(failure), Some(waiting)) = (failure, next) else {
+                self.failing.pop_front();
+                self.queues[id as usize].failing = false;
+                self.place(id, now);
+                continue;
+            };
+            left -= 1;
+            match &waiting.owner {
+                None => self.settle(waiting, failure, now),
+                Some(owner) => self.robots_failed(owner, waiting.attempt, failure, now),
+            }
+        }
+        Ok(())
+    }
 }
+
+/// URLs of failing names that are settled at once, at most: a batch for the log.
+const FAILED_AT_ONCE: usize = 1000;
 
 /// What may become of a URL at the head of its queue.
 enum Permission {
     /// It may be fetched.
     Granted,
     /// It may not, for this reason.
-    Refused(State, Failure),
+    Refused(Failure),
     /// Its robots.txt is on its way.
     Wait,
     /// Its robots.txt is to be asked for first, after this many tries.

@@ -10,7 +10,10 @@
 //! fetched from an origin before its robots.txt allows it.
 
 mod admission;
+mod backlog;
+mod codec;
 mod grant;
+mod intake;
 mod outcome;
 mod queue;
 mod restore;
@@ -18,22 +21,31 @@ mod robots;
 mod schedule;
 mod seen;
 mod settings;
+mod snapshot;
+mod spill;
 mod state;
+mod waiting;
 
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
+use std::hash::BuildHasher;
+use std::io;
 
-use hashbrown::HashMap;
-use lycosa_url::{CrawlUrl, Failure, Micros, Page, Resolved, Step};
+use hashbrown::{DefaultHashBuilder, HashMap, HashTable};
+use lycosa_url::{CrawlUrl, Digest, Failure, Micros, Page, Resolved};
 
 pub use admission::{Admission, Refusal, Scope};
-use queue::{Name, Queue, Waiting};
+use intake::Ghost;
+use queue::{Name, Queue};
 pub use restore::Restore;
 pub use robots::{MAX_ROBOTS_BYTES, Rules};
 use schedule::{AddressId, QueueId, Schedule};
 pub use seen::{KeyWidth, Seen};
 pub use settings::Settings;
+pub use snapshot::SnapshotFiles;
+use spill::Spill;
 pub use state::{State, Tally};
+use waiting::Waiting;
 
 /// Where names are resolved; asked without waiting.
 pub trait Resolve {
@@ -90,10 +102,24 @@ pub struct Frontier<R> {
     seen: Seen,
     admission: Admission,
     queues: Vec<Queue>,
-    by_host: HashMap<Box<str>, QueueId>,
+    /// Queues by their hosts' names, which stand in the queues only.
+    by_host: HashTable<QueueId>,
+    hasher: DefaultHashBuilder,
     schedule: Schedule,
+    /// Bytes of waiting URLs in memory, and how many are too many.
+    held: usize,
+    relieve_at: usize,
+    /// Whose tail is written next when memory is short.
+    hand: usize,
+    spill: Spill,
+    /// Entries of queues that are out of date, after a restart.
+    ghosts: HashMap<Digest, Ghost>,
+    /// Keys of the links that are being admitted; kept for its memory.
+    keys: Vec<Digest>,
     /// Names to ask for again, by time.
     names_due: BinaryHeap<Reverse<(Micros, QueueId)>>,
+    /// Queues whose name fails, and that have more to settle.
+    failing: VecDeque<QueueId>,
     leases: HashMap<u64, Lease>,
     /// Leases by the time they run out; all last equally long, so the order is that of granting.
     expiring: VecDeque<(Micros, u64)>,
@@ -104,6 +130,8 @@ pub struct Frontier<R> {
     settled: Vec<Page>,
     counts: Counts,
     answers: Vec<Resolved>,
+    /// What the log tells is being done again: no queue goes anywhere.
+    restoring: bool,
 }
 
 impl<R: Resolve> Frontier<R> {
@@ -112,12 +140,20 @@ impl<R: Resolve> Frontier<R> {
         Frontier {
             schedule: Schedule::new(settings.address_concurrency.max(1)),
             admission: Admission::new(settings.scope, settings.max_depth),
+            held: 0,
+            relieve_at: settings.queue_memory,
+            hand: 0,
+            spill: Spill::new(settings.queue_directory.clone()),
             settings,
             resolver,
             seen: Seen::default(),
             queues: Vec::new(),
-            by_host: HashMap::new(),
+            by_host: HashTable::new(),
+            hasher: DefaultHashBuilder::default(),
+            ghosts: HashMap::new(),
+            keys: Vec::new(),
             names_due: BinaryHeap::new(),
+            failing: VecDeque::new(),
             leases: HashMap::new(),
             expiring: VecDeque::new(),
             next_lease: 1,
@@ -126,17 +162,18 @@ impl<R: Resolve> Frontier<R> {
             settled: Vec::new(),
             counts: Counts::default(),
             answers: Vec::new(),
+            restoring: false,
         }
     }
 
     /// Accepts seeds; their hosts or domains belong to the crawl. Gives how many were new.
-    pub fn add(&mut self, seeds: &[CrawlUrl], now: Micros) -> usize {
+    pub fn add(&mut self, seeds: &[CrawlUrl], now: Micros) -> io::Result<usize> {
         let mut added = 0;
         for seed in seeds {
             self.admission.include(seed);
-            added += usize::from(self.admit(seed, 0, false, Vec::new(), now));
+            added += usize::from(self.admit(seed, 0, &[], now)?);
         }
-        added
+        Ok(added)
     }
 
     /// What was settled without a fetch since the last call: refusals, names that fail.
@@ -156,7 +193,8 @@ impl<R: Resolve> Frontier<R> {
         let name = self.names_due.peek().map(|Reverse((due, _))| *due);
         let lease = self.expiring.front().map(|(due, _)| *due);
         let start = self.schedule.due_at().map(|due| due.max(self.not_before));
-        [start, name, lease].into_iter().flatten().min()
+        let failing = (!self.failing.is_empty()).then_some(0);
+        [start, name, lease, failing].into_iter().flatten().min()
     }
 
     /// Numbers for progress and reports.
@@ -164,46 +202,35 @@ impl<R: Resolve> Frontier<R> {
         Counts { known: self.seen.len() as u64, hosts: self.queues.len() as u64, ..self.counts }
     }
 
-    /// Admits a URL to its host's queue, if every rule allows it.
-    fn admit(&mut self, url: &CrawlUrl, depth: u32, nofollow: bool, chain: Vec<Step>, now: Micros) -> bool {
-        let Some(waiting) = self.accept(url, depth, nofollow, chain) else { return false };
-        let queue = self.queue_of(url.host());
-        self.queues[queue as usize].waiting.push_back(waiting);
-        self.place(queue, now);
-        true
-    }
-
-    /// A URL that is allowed and new, from now on known and waiting; the reason for a refusal is counted.
-    fn accept(&mut self, url: &CrawlUrl, depth: u32, nofollow: bool, chain: Vec<Step>) -> Option<Waiting> {
-        let refused = &mut self.counts.refused;
-        match self.admission.check(url, depth, nofollow) {
-            Ok(()) if self.seen.insert(url.digest()) => {
-                self.counts.tally.shift(State::Unknown, State::Waiting, 1);
-                return Some(Waiting { url: url.clone(), depth, attempt: 0, chain, owner: None });
-            }
-            Ok(()) => refused.known += 1,
-            Err(Refusal::Nofollow) => refused.nofollow += 1,
-            Err(Refusal::Depth) => refused.depth += 1,
-            Err(Refusal::Scope) => refused.scope += 1,
-        }
-        None
-    }
-
     /// The queue of a host.
     fn queue_of(&mut self, host: &str) -> QueueId {
-        if let Some(&id) = self.by_host.get(host) {
+        let hash = self.hasher.hash_one(host);
+        if let Some(&id) = self.by_host.find(hash, |id| &*self.queues[*id as usize].host == host) {
             return id;
         }
+        self.take_in(Queue::new(host))
+    }
+
+    /// Gives a queue its number.
+    fn take_in(&mut self, queue: Queue) -> QueueId {
         let id = u32::try_from(self.queues.len()).unwrap_or(u32::MAX);
-        self.queues.push(Queue::new(host));
-        self.by_host.insert(host.into(), id);
+        let hash = self.hasher.hash_one(&*queue.host);
+        self.queues.push(queue);
+        let (queues, hasher) = (&self.queues, &self.hasher);
+        self.by_host.insert_unique(hash, id, |id| hasher.hash_one(&*queues[*id as usize].host));
         id
+    }
+
+    /// The queue of a host, if it has one.
+    fn known_queue(&self, host: &str) -> Option<QueueId> {
+        let hash = self.hasher.hash_one(host);
+        self.by_host.find(hash, |id| &*self.queues[*id as usize].host == host).copied()
     }
 
     /// Brings a queue that has work to where it waits next: its name, or its turn.
     fn place(&mut self, id: QueueId, now: Micros) {
         let queue = &mut self.queues[id as usize];
-        if queue.placed || queue.waits_for_robots() || queue.waiting.is_empty() {
+        if self.restoring || queue.placed || queue.is_empty() || queue.waits_for_robots() {
             return;
         }
         match &queue.name {
@@ -214,10 +241,7 @@ impl<R: Resolve> Frontier<R> {
                     self.schedule.place(*clock, queue.ready_at, id);
                 }
             }
-            Name::Failed { failure, expires } if *expires > now => {
-                let failure = failure.clone();
-                self.fail_all(id, &failure, now);
-            }
+            Name::Failed { expires, .. } if *expires > now => self.fail_later(id),
             _ => {
                 queue.name = Name::Asked;
                 self.counts.unresolved += 1;
@@ -234,8 +258,8 @@ impl<R: Resolve> Frontier<R> {
     }
 
     /// Settles a URL without a fetch.
-    fn settle(&mut self, waiting: Waiting, to: State, failure: Failure, now: Micros) {
-        self.counts.tally.shift(State::Waiting, to, 1);
+    fn settle(&mut self, waiting: Waiting, failure: Failure, now: Micros) {
+        self.counts.tally.shift(State::Waiting, State::settled(&failure), 1);
         let Waiting { url, depth, chain, .. } = waiting;
         self.settled.push(Page::settled(url, depth, chain, now, failure));
     }
@@ -247,5 +271,7 @@ impl<R> std::fmt::Debug for Frontier<R> {
     }
 }
 
+#[cfg(test)]
+mod model_tests;
 #[cfg(test)]
 mod tests;

@@ -1,13 +1,15 @@
 //! What becomes of an outcome: done, failed, tried again; redirects, links, robots.txt answers.
 
+use std::io;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use lycosa_url::{Failure, FailureKind, Micros, Page, Purpose};
+use lycosa_url::{CrawlUrl, Failure, FailureKind, Micros, Page, Purpose};
 
-use crate::queue::{Robots, RobotsOwner, Waiting};
+use crate::queue::Robots;
 use crate::robots::Rules;
 use crate::schedule::QueueId;
 use crate::state::State;
+use crate::waiting::{RobotsOwner, Waiting};
 use crate::{Frontier, Lease, Resolve};
 
 /// Redirects that a robots.txt may take (RFC 9309 section 2.3.1.2).
@@ -45,40 +47,67 @@ impl<R: Resolve> Frontier<R> {
         }
     }
 
+    /// Whether an outcome is waited for. One that is not came after its lease had run out: its URL waits again, so
+    /// the outcome must not be recorded; but the site was asked, and its clocks know. What the frontier settled itself
+    /// has no lease, and is recorded.
+    pub fn expects(&mut self, page: &Page) -> bool {
+        let response = &page.response;
+        let lease = response.request.lease;
+        if lease == 0 || self.leases.contains_key(&lease) {
+            return true;
+        }
+        self.counts.late += 1;
+        if let Some(id) = self.known_queue(response.request.url.host()) {
+            self.start_host_clock(id, response.finished);
+        }
+        if let Some(address) = response.address {
+            let pause = self.settings.scaled(self.settings.address_interval);
+            let clock = self.schedule.address(address);
+            self.schedule.hold(clock, response.finished.saturating_add(pause));
+        }
+        false
+    }
+
     /// Takes in judged outcomes: ends their leases, admits their redirects and links. What the frontier
-    /// settled itself has no lease, and passes.
-    pub fn done<'a>(&mut self, pages: impl IntoIterator<Item = &'a Page>, now: Micros) {
+    /// settled itself has no lease, and passes. Fails when waiting URLs cannot be written to the disk, for another
+    /// reason than that it is full.
+    pub fn done<'a>(&mut self, pages: impl IntoIterator<Item = &'a Page>, now: Micros) -> io::Result<()> {
+        let mut links = Vec::new();
         for page in pages {
             let request = &page.response.request;
-            if request.lease == 0 {
-                continue;
-            }
             // Clocks count from the response's own end, which is earlier than this batch.
-            let Some(lease) = self.end_lease(request.lease, page.response.finished) else {
-                self.counts.late += 1;
-                continue;
-            };
+            let Some(lease) = self.end_lease(request.lease, page.response.finished) else { continue };
             self.slow_down(lease.queue, page, now);
             let queue = lease.queue;
             match request.purpose {
                 Purpose::Robots => self.robots_done(lease, page, now),
-                Purpose::Page => self.page_done(lease, page, now),
+                Purpose::Page => self.page_done(lease, page, &mut links, now)?,
             }
             self.place(queue, now);
         }
+        self.admit_links(&links, now)
     }
 
-    /// A page's outcome.
-    fn page_done(&mut self, lease: Lease, page: &Page, now: Micros) {
+    /// A page's outcome; its links that may be admitted go to `links`.
+    fn page_done<'a>(
+        &mut self,
+        lease: Lease,
+        page: &'a Page,
+        links: &mut Vec<(&'a CrawlUrl, u32)>,
+        now: Micros,
+    ) -> io::Result<()> {
         if page.retry {
-            let waiting = Waiting { attempt: lease.waiting.attempt + 1, ..lease.waiting };
-            self.put_back(lease.queue, waiting, now);
-            return;
+            // A crawl that was stopped cancels what is in flight: that was no try.
+            let cancelled =
+                matches!(&page.response.result, Err(failure) if failure.kind == FailureKind::Cancelled);
+            let attempt = lease.waiting.attempt + u32::from(!cancelled);
+            self.put_back(lease.queue, Waiting { attempt, ..lease.waiting }, now);
+            return Ok(());
         }
         let request = &page.response.request;
         let Ok(received) = &page.response.result else {
             self.counts.tally.shift(State::Leased, State::Failed, 1);
-            return;
+            return Ok(());
         };
         self.counts.tally.shift(State::Leased, State::Done, 1);
         if let Some(target) = &page.redirect {
@@ -88,17 +117,16 @@ impl<R: Resolve> Frontier<R> {
             }
             let mut chain = request.chain.clone();
             chain.push(lycosa_url::Step { url: request.url.clone(), status: received.status });
-            self.admit(target, request.depth, false, chain, now);
-            return;
+            self.admit(target, request.depth, &chain, now)?;
+            return Ok(());
         }
         self.counts.pages += 1;
-        for link in &page.links {
-            self.admit(&link.url, request.depth + 1, link.nofollow, Vec::new(), now);
-        }
+        self.allowed_links(page, links);
+        Ok(())
     }
 
     /// Moves a host's clock after an outcome that asks for it.
-    fn slow_down(&mut self, id: QueueId, page: &Page, now: Micros) {
+    pub(crate) fn slow_down(&mut self, id: QueueId, page: &Page, now: Micros) {
         if !may_pass(page) {
             return;
         }
@@ -146,7 +174,7 @@ impl<R: Resolve> Frontier<R> {
         chain.push(lycosa_url::Step { url: page.response.request.url.clone(), status: received.status });
         let queue = self.queue_of(target.host());
         let waiting = Waiting { url: target.clone(), depth: 0, attempt, chain, owner: Some(owner) };
-        self.queues[queue as usize].waiting.push_front(waiting);
+        self.queues[queue as usize].front.push(waiting);
         self.place(queue, now);
     }
 

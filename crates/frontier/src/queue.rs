@@ -1,43 +1,15 @@
 //! One host's waiting URLs, with what is known of its name and its robots.txt. No rules live here.
 
-use std::collections::VecDeque;
+use std::io;
 use std::net::IpAddr;
 
-use lycosa_url::{CrawlUrl, Failure, Micros, Purpose, Step};
+use lycosa_url::{Failure, Micros};
 
+use crate::backlog::Backlog;
 use crate::robots::Rules;
-use crate::schedule::{AddressId, QueueId};
-
-/// A URL that waits for its turn.
-#[derive(Clone, Debug)]
-pub(crate) struct Waiting {
-    /// What to fetch.
-    pub(crate) url: CrawlUrl,
-    /// Links from a seed.
-    pub(crate) depth: u32,
-    /// Earlier tries.
-    pub(crate) attempt: u32,
-    /// Redirects that led here.
-    pub(crate) chain: Vec<Step>,
-    /// For a robots.txt: whose it is. A redirect can lead to another host's queue.
-    pub(crate) owner: Option<Box<RobotsOwner>>,
-}
-
-/// The queue and origin that a robots.txt speaks for.
-#[derive(Clone, Debug)]
-pub(crate) struct RobotsOwner {
-    /// Whose queue waits for it.
-    pub(crate) queue: QueueId,
-    /// Scheme, host and port.
-    pub(crate) origin: Box<str>,
-}
-
-impl Waiting {
-    /// What the request will be for.
-    pub(crate) fn purpose(&self) -> Purpose {
-        if self.owner.is_some() { Purpose::Robots } else { Purpose::Page }
-    }
-}
+use crate::schedule::AddressId;
+use crate::spill::Spill;
+use crate::waiting::Waiting;
 
 /// What is known of a host's name.
 #[derive(Clone, Debug)]
@@ -70,8 +42,10 @@ pub(crate) enum Robots {
 pub(crate) struct Queue {
     /// The host, as in its URLs.
     pub(crate) host: Box<str>,
+    /// What comes before the backlog, the next one last: robots.txt requests, and URLs that wait for theirs.
+    pub(crate) front: Vec<Waiting>,
     /// In order of turn.
-    pub(crate) waiting: VecDeque<Waiting>,
+    pub(crate) backlog: Backlog,
     /// By origin: nearly always one.
     pub(crate) robots: Vec<(Box<str>, Robots)>,
     /// The name.
@@ -84,6 +58,8 @@ pub(crate) struct Queue {
     pub(crate) in_flight: u32,
     /// Whether the queue stands in the schedule.
     pub(crate) placed: bool,
+    /// Whether it stands among those whose name fails.
+    pub(crate) failing: bool,
 }
 
 impl Queue {
@@ -91,19 +67,34 @@ impl Queue {
     pub(crate) fn new(host: &str) -> Self {
         Queue {
             host: host.into(),
-            waiting: VecDeque::new(),
+            front: Vec::new(),
+            backlog: Backlog::default(),
             robots: Vec::new(),
             name: Name::Unknown,
             name_attempts: 0,
             ready_at: 0,
             in_flight: 0,
             placed: false,
+            failing: false,
+        }
+    }
+
+    /// Whether nothing waits.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.front.is_empty() && self.backlog.is_empty()
+    }
+
+    /// Takes out what is next.
+    pub(crate) fn pop(&mut self, spill: &mut Spill, held: &mut usize) -> io::Result<Option<Waiting>> {
+        match self.front.pop() {
+            Some(waiting) => Ok(Some(waiting)),
+            None => self.backlog.pop(&self.host, spill, held),
         }
     }
 
     /// Whether the URL at the head waits for its robots.txt; the answer places the queue again.
     pub(crate) fn waits_for_robots(&self) -> bool {
-        self.waiting.front().is_some_and(|waiting| {
+        self.front.last().is_some_and(|waiting| {
             waiting.owner.is_none() && matches!(self.robots(waiting.url.origin()), Some(Robots::Asked))
         })
     }

@@ -4,6 +4,8 @@
 
 use std::time::Duration;
 
+use crate::codec::{self, put_bytes, put_number};
+
 /// How much of a robots.txt is read (RFC 9309 section 2.5 asks for at least 500 KiB).
 pub const MAX_ROBOTS_BYTES: usize = 500 * 1024;
 
@@ -97,6 +99,29 @@ impl Rules {
             }
         }
         best.is_none_or(|(_, allow)| allow)
+    }
+
+    /// The rules as bytes, for a snapshot.
+    pub(crate) fn pack(&self) -> Vec<u8> {
+        let mut into = Vec::new();
+        let delay = self.crawl_delay.map_or(0, |delay| delay.as_micros() as u64 + 1);
+        put_number(&mut into, delay);
+        for rule in &self.rules {
+            put_number(&mut into, rule.allow.into());
+            put_bytes(&mut into, &rule.pattern);
+        }
+        into
+    }
+
+    /// The rules from a snapshot.
+    pub(crate) fn unpack(mut from: &[u8]) -> Option<Rules> {
+        let from = &mut from;
+        let crawl_delay = codec::number(from)?.checked_sub(1).map(Duration::from_micros);
+        let mut rules = Vec::new();
+        while !from.is_empty() {
+            rules.push(Rule { allow: codec::number(from)? == 1, pattern: codec::bytes(from)?.into() });
+        }
+        Some(Rules { rules, crawl_delay })
     }
 
     /// The pause that the site asks for between requests.

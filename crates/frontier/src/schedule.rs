@@ -113,6 +113,12 @@ impl Schedule {
         self.schedule(address);
     }
 
+    /// An address is not ready before `ready_at`; what stands at it is found late there, and waits on.
+    pub(crate) fn hold(&mut self, address: AddressId, ready_at: Micros) {
+        let entry = &mut self.addresses[address as usize];
+        entry.ready_at = entry.ready_at.max(ready_at);
+    }
+
     /// When something is due next, at the earliest.
     pub(crate) fn due_at(&self) -> Option<Micros> {
         self.due.peek().map(|Reverse((due, _))| *due)

@@ -108,6 +108,39 @@ impl Seen {
         true
     }
 
+    /// Writes all keys.
+    pub fn save(&self, into: &mut dyn std::io::Write) -> std::io::Result<()> {
+        into.write_all(&(self.leaves.len() as u64).to_le_bytes())?;
+        for number in [self.level as u64, self.split as u64, self.len as u64] {
+            into.write_all(&number.to_le_bytes())?;
+        }
+        for leaf in &self.leaves {
+            into.write_all(&(leaf.len() as u64).to_le_bytes())?;
+            into.write_all(leaf)?;
+        }
+        Ok(())
+    }
+
+    /// Reads them.
+    pub fn load(from: &mut dyn std::io::Read) -> std::io::Result<Self> {
+        let mut number = || -> std::io::Result<u64> {
+            let mut bytes = [0; 8];
+            from.read_exact(&mut bytes)?;
+            Ok(u64::from_le_bytes(bytes))
+        };
+        let leaves = number()?;
+        let (level, split, len) = (number()? as u32, number()? as usize, number()? as usize);
+        let mut seen = Seen { width: KeyWidth::Full, level, split, leaves: Vec::new(), len };
+        for _ in 0..leaves {
+            let mut bytes = [0; 8];
+            from.read_exact(&mut bytes)?;
+            let mut leaf = vec![0; u64::from_le_bytes(bytes) as usize];
+            from.read_exact(&mut leaf)?;
+            seen.leaves.push(leaf);
+        }
+        Ok(seen)
+    }
+
     /// Bytes of memory held, allocations rounded as they are asked for.
     pub fn memory(&self) -> usize {
         let leaves: usize = self.leaves.iter().map(Vec::capacity).sum();

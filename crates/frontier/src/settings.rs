@@ -1,5 +1,6 @@
 //! What a job may set of the frontier. All durations are in the job's own time: `speed` divides them.
 
+use std::path::PathBuf;
 use std::time::Duration;
 
 use lycosa_url::{AddressPolicy, Micros};
@@ -43,6 +44,10 @@ pub struct Settings {
     pub speed: f64,
     /// Which addresses may be spoken to.
     pub addresses: AddressPolicy,
+    /// Bytes of waiting URLs in memory; what is more goes to `queue_directory`.
+    pub queue_memory: usize,
+    /// Where waiting URLs go that do not fit; nothing: all stay in memory.
+    pub queue_directory: Option<PathBuf>,
 }
 
 impl Default for Settings {
@@ -65,6 +70,8 @@ impl Default for Settings {
             lease: Duration::from_secs(600),
             speed: 1.0,
             addresses: AddressPolicy::default(),
+            queue_memory: 256 << 20,
+            queue_directory: None,
         }
     }
 }

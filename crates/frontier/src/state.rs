@@ -42,6 +42,11 @@ impl Tally {
         self.counts[to as usize] += count;
     }
 
+    /// Takes over a count of an earlier process.
+    pub(crate) fn set(&mut self, state: State, count: u64) {
+        self.counts[state as usize] = count;
+    }
+
     /// URLs in a state; of `Unknown` none are counted.
     pub fn count(&self, state: State) -> u64 {
         self.counts[state as usize]

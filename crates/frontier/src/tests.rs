@@ -98,14 +98,14 @@ type Settled = Vec<(Micros, String, FailureKind)>;
 fn crawl(frontier: &mut Frontier<Names>, site: &mut Site<'_>) -> (Log, Settled) {
     let (mut now, mut log, mut settled) = (0, Vec::new(), Vec::new());
     for _ in 0..10_000 {
-        let requests = frontier.take(100, now);
+        let requests = frontier.take(100, now).unwrap();
         let mut pages: Vec<Page> = Vec::new();
         for request in requests {
             log.push((now, request.url.as_str().to_owned()));
             pages.push(site(request, now));
         }
         frontier.judge(&mut pages);
-        frontier.done(&pages, now);
+        frontier.done(&pages, now).unwrap();
         for page in frontier.settled() {
             let kind = page.response.result.unwrap_err().kind;
             settled.push((page.response.finished, page.response.request.url.as_str().to_owned(), kind));
@@ -139,7 +139,7 @@ fn urls(log: &[(Micros, String)]) -> Vec<&str> {
 #[test]
 fn robots_comes_first_and_intervals_hold() {
     let (mut frontier, _) = frontier(Settings::default());
-    assert_eq!(frontier.add(&[url("http://a.com/"), url("http://a.com/")], 0), 1);
+    assert_eq!(frontier.add(&[url("http://a.com/"), url("http://a.com/")], 0).unwrap(), 1);
     let links = &["http://a.com/1", "http://a.com/secret", "http://b.com/", "http://a.com/"];
     let (log, settled) =
         crawl(&mut frontier, &mut robots_or("user-agent: *\ndisallow: /secret\ncrawl-delay: 3", links));
@@ -161,7 +161,7 @@ fn hosts_on_one_address_share_its_clock() {
     for host in ["a.com", "b.com", "c.com"] {
         names.addresses.borrow_mut().insert(host.to_owned(), "93.1.1.1".parse().unwrap());
     }
-    frontier.add(&["http://a.com/", "http://b.com/", "http://c.com/", "http://d.com/"].map(url), 0);
+    frontier.add(&["http://a.com/", "http://b.com/", "http://c.com/", "http://d.com/"].map(url), 0).unwrap();
     let log = run(&mut frontier, &mut robots_or("", &[]));
     let mut times: Vec<Micros> =
         log.iter().filter(|(_, url)| !url.contains("d.com")).map(|(time, _)| *time).collect();
@@ -173,7 +173,7 @@ fn hosts_on_one_address_share_its_clock() {
 #[test]
 fn speed_divides_every_delay() {
     let (mut frontier, _) = frontier(Settings { speed: 100.0, ..Settings::default() });
-    frontier.add(&[url("http://a.com/")], 0);
+    frontier.add(&[url("http://a.com/")], 0).unwrap();
     let log = run(&mut frontier, &mut robots_or("user-agent: *\ncrawl-delay: 3", &["http://a.com/1"]));
     assert_eq!(log.iter().map(|(time, _)| *time).collect::<Vec<_>>(), [0, 30_000, 60_000]);
 }
@@ -184,7 +184,7 @@ fn an_unresolved_name_holds_up_nobody() {
         frontier(Settings { scope: Scope::Any, robots: false, ..Settings::default() });
     names.failing.borrow_mut().insert("slow.com".into(), FailureKind::NameTimeout);
     names.failing.borrow_mut().insert("dead.com".into(), FailureKind::NameNotFound);
-    frontier.add(&["http://slow.com/", "http://dead.com/", "http://good.com/"].map(url), 0);
+    frontier.add(&["http://slow.com/", "http://dead.com/", "http://good.com/"].map(url), 0).unwrap();
     let (log, settled) = crawl(&mut frontier, &mut robots_or("", &[]));
     assert_eq!(log, [(0, "http://good.com/".to_owned())]);
     let kinds: Vec<_> = settled.into_iter().map(|(at, _, kind)| (at, kind)).collect();
@@ -200,7 +200,7 @@ fn an_unresolved_name_holds_up_nobody() {
 fn private_addresses_are_refused_after_resolution() {
     let (mut frontier, names) = frontier(Settings::default());
     names.addresses.borrow_mut().insert("evil.com".into(), "169.254.169.254".parse().unwrap());
-    frontier.add(&[url("http://evil.com/")], 0);
+    frontier.add(&[url("http://evil.com/")], 0).unwrap();
     let (log, settled) = crawl(&mut frontier, &mut robots_or("", &[]));
     assert!(log.is_empty());
     assert_eq!(settled, [(0, "http://evil.com/".to_owned(), FailureKind::AddressRefused)]);
@@ -209,7 +209,7 @@ fn private_addresses_are_refused_after_resolution() {
 #[test]
 fn a_failure_that_may_pass_is_tried_again_later() {
     let (mut frontier, _) = frontier(Settings { robots: false, ..Settings::default() });
-    frontier.add(&[url("http://a.com/")], 0);
+    frontier.add(&[url("http://a.com/")], 0).unwrap();
     let log = run(&mut frontier, &mut |request, now| failed(request, now, FailureKind::ReadTimeout));
     assert_eq!(log.iter().map(|(time, _)| time / SECOND).collect::<Vec<_>>(), [0, 10, 30]);
     assert_eq!(frontier.counts().tally.count(State::Failed), 1);
@@ -218,7 +218,7 @@ fn a_failure_that_may_pass_is_tried_again_later() {
 #[test]
 fn retry_after_is_obeyed() {
     let (mut frontier, _) = frontier(Settings { robots: false, ..Settings::default() });
-    frontier.add(&[url("http://a.com/")], 0);
+    frontier.add(&[url("http://a.com/")], 0).unwrap();
     let log = run(&mut frontier, &mut |request, now| match now {
         0 => answer(request, now, 429, &[("retry-after", "120")], "", &[]),
         _ => answer(request, now, 200, &[], "", &[]),
@@ -231,7 +231,7 @@ fn retry_after_is_obeyed() {
 #[test]
 fn redirects_are_new_requests_with_their_chain() {
     let (mut frontier, _) = frontier(Settings { robots: false, ..Settings::default() });
-    frontier.add(&[url("http://a.com/")], 0);
+    frontier.add(&[url("http://a.com/")], 0).unwrap();
     let mut last = Vec::new();
     let log = run(&mut frontier, &mut |request, now| match request.url.as_str() {
         "http://a.com/" => answer(request, now, 301, &[("location", "http://www.a.com/")], "", &[]),
@@ -251,7 +251,7 @@ fn redirects_are_new_requests_with_their_chain() {
 fn redirects_end() {
     let settings = Settings { robots: false, max_redirects: 3, ..Settings::default() };
     let (mut frontier, _) = frontier(settings);
-    frontier.add(&[url("http://a.com/0"), url("http://a.com/circle")], 0);
+    frontier.add(&[url("http://a.com/0"), url("http://a.com/circle")], 0).unwrap();
     let mut count = 0;
     run(&mut frontier, &mut |request, now| {
         if request.url.as_str().ends_with("circle") {
@@ -268,7 +268,7 @@ fn redirects_end() {
 fn an_unreachable_robots_forbids_everything() {
     for (status, requests, fetched) in [(500, 3, false), (429, 3, false), (421, 3, false), (404, 1, true)] {
         let (mut frontier, _) = frontier(Settings::default());
-        frontier.add(&[url("http://a.com/")], 0);
+        frontier.add(&[url("http://a.com/")], 0).unwrap();
         let (log, settled) = crawl(&mut frontier, &mut |request, now| match request.purpose {
             Purpose::Robots => answer(request, now, status, &[], "", &[]),
             Purpose::Page => answer(request, now, 200, &[], "", &[]),
@@ -284,7 +284,7 @@ fn an_unreachable_robots_forbids_everything() {
 #[test]
 fn a_robots_redirect_is_followed_at_the_other_hosts_pace() {
     let (mut frontier, _) = frontier(Settings::default());
-    frontier.add(&[url("http://a.com/x")], 0);
+    frontier.add(&[url("http://a.com/x")], 0).unwrap();
     let (log, settled) = crawl(&mut frontier, &mut |request, now| match request.url.as_str() {
         "http://a.com/robots.txt" => answer(request, now, 301, &[("location", "http://b.com/r")], "", &[]),
         "http://b.com/r" => answer(request, now, 200, &[], "user-agent: *\ndisallow: /x", &[]),
@@ -299,13 +299,13 @@ fn limits_end_the_crawl() {
     let settings =
         Settings { robots: false, max_pages: Some(3), host_interval: Duration::ZERO, ..Settings::default() };
     let (mut frontier, _) = frontier(settings);
-    frontier.add(&[url("http://a.com/0")], 0);
+    frontier.add(&[url("http://a.com/0")], 0).unwrap();
     let links = &["http://a.com/1", "http://a.com/2", "http://a.com/3", "http://a.com/4"];
     assert_eq!(run(&mut frontier, &mut robots_or("", links)).len(), 3);
 
     let (mut frontier, _) =
         self::frontier(Settings { robots: false, max_depth: Some(1), ..Settings::default() });
-    frontier.add(&[url("http://a.com/")], 0);
+    frontier.add(&[url("http://a.com/")], 0).unwrap();
     let log = run(&mut frontier, &mut |request, now| {
         let next = format!("{}x", request.url.as_str());
         answer(request, now, 200, &[], "", &[&next])
@@ -317,17 +317,19 @@ fn limits_end_the_crawl() {
 #[test]
 fn a_lease_that_is_not_confirmed_comes_back() {
     let (mut frontier, _) = frontier(Settings { robots: false, ..Settings::default() });
-    frontier.add(&[url("http://a.com/")], 0);
-    let first = frontier.take(10, 0).pop().unwrap();
-    assert!(frontier.take(10, 599 * SECOND).is_empty());
-    assert!(frontier.take(10, 600 * SECOND).is_empty(), "the host's clock starts again");
-    let second = frontier.take(10, 601 * SECOND).pop().unwrap();
+    frontier.add(&[url("http://a.com/")], 0).unwrap();
+    let first = frontier.take(10, 0).unwrap().pop().unwrap();
+    assert!(frontier.take(10, 599 * SECOND).unwrap().is_empty());
+    assert!(frontier.take(10, 600 * SECOND).unwrap().is_empty(), "the host's clock starts again");
+    let second = frontier.take(10, 601 * SECOND).unwrap().pop().unwrap();
     assert_eq!(first.url, second.url);
     let late = answer(first, 602 * SECOND, 200, &[], "", &[]);
-    frontier.done(&[late], 602 * SECOND);
+    assert!(!frontier.expects(&late), "it must not be recorded: its URL is out again");
+    frontier.done(&[late], 602 * SECOND).unwrap();
     assert_eq!((frontier.counts().late, frontier.idle()), (1, false));
     let page = answer(second, 602 * SECOND, 200, &[], "", &[]);
-    frontier.done(&[page], 602 * SECOND);
+    assert!(frontier.expects(&page));
+    frontier.done(&[page], 602 * SECOND).unwrap();
     assert!(frontier.idle());
 }
 
@@ -352,24 +354,24 @@ fn what_was_recorded_is_not_fetched_again_and_what_was_not_is() {
         let settings = Settings { scope: Scope::Any, ..Settings::default() };
         let seed = url("http://a.com/");
         let (mut first, _) = frontier(settings.clone());
-        first.add(std::slice::from_ref(&seed), 0);
+        first.add(std::slice::from_ref(&seed), 0).unwrap();
         let (mut now, mut recorded, mut last_start) = (0, Vec::new(), HashMap::new());
         for _ in 0..cut {
-            let requests = first.take(1, now);
+            let requests = first.take(1, now).unwrap();
             for request in &requests {
                 last_start.insert(request.url.host().to_owned(), now);
             }
             let mut pages: Vec<Page> = requests.into_iter().map(|request| site(request, now)).collect();
             first.judge(&mut pages);
             pages.extend(first.settled());
-            first.done(&pages, now);
+            first.done(&pages, now).unwrap();
             recorded.extend(pages);
             now = now.max(first.due_at().unwrap_or(now));
         }
         let (mut second, _) = frontier(settings);
         let mut restore = second.restore();
-        restore.seed(&seed);
-        recorded.iter().for_each(|page| restore.outcome(page));
+        restore.seed(&seed).unwrap();
+        recorded.iter().for_each(|page| restore.outcome(page).unwrap());
         restore.finish(now);
         let (mut starts, mut settled) = (Vec::new(), Vec::new());
         let finished = |pages: &[Page]| {
@@ -379,12 +381,12 @@ fn what_was_recorded_is_not_fetched_again_and_what_was_not_is() {
         };
         settled.extend(finished(&recorded));
         while !second.idle() {
-            let requests = second.take(1, now);
+            let requests = second.take(1, now).unwrap();
             starts.extend(requests.iter().map(|request| (request.url.host().to_owned(), now)));
             let mut pages: Vec<Page> = requests.into_iter().map(|request| site(request, now)).collect();
             second.judge(&mut pages);
             pages.extend(second.settled());
-            second.done(&pages, now);
+            second.done(&pages, now).unwrap();
             settled.extend(finished(&pages));
             now = now.max(second.due_at().unwrap_or(now));
         }

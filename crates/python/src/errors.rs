@@ -24,6 +24,11 @@ pub(crate) fn reader(error: &ReaderError) -> PyErr {
     StorageError::new_err(error.to_string())
 }
 
+/// Waiting URLs cannot be written to the disk, or read back.
+pub(crate) fn queues(error: &std::io::Error) -> PyErr {
+    StorageError::new_err(format!("the frontier's files: {error}"))
+}
+
 /// The system refuses what a stage needs.
 pub(crate) fn system(what: &str, error: &std::io::Error) -> PyErr {
     PyOSError::new_err(format!("{what}: {error}"))

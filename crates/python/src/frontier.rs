@@ -8,7 +8,7 @@ use lycosa_url::{Clock, CrawlUrl};
 use pyo3::prelude::*;
 
 use crate::batch::{Pages, Requests};
-use crate::errors::{lock, setting};
+use crate::errors::{self, lock, setting};
 use crate::job::Job;
 use crate::names::{Names, Resolver};
 
@@ -49,19 +49,23 @@ impl Frontier {
     fn add(&self, py: Python<'_>, seeds: Vec<String>) -> PyResult<usize> {
         let parse = |seed: &String| CrawlUrl::parse(seed).map_err(|bad| setting("seed", seed, bad.allowed()));
         let urls = seeds.iter().map(parse).collect::<PyResult<Vec<_>>>()?;
-        Ok(py.detach(|| lock(&self.frontier).add(&urls, self.clock.now())))
+        let added = py.detach(|| lock(&self.frontier).add(&urls, self.clock.now()));
+        added.map_err(|error| errors::queues(&error))
     }
 
     /// Gives at most `max` requests that may start now, each on lease.
-    fn take(&self, py: Python<'_>, max: usize) -> Requests {
-        py.detach(|| Requests::new(lock(&self.frontier).take(max, self.clock.now())))
+    fn take(&self, py: Python<'_>, max: usize) -> PyResult<Requests> {
+        let taken = py.detach(|| lock(&self.frontier).take(max, self.clock.now()));
+        taken.map(Requests::new).map_err(|error| errors::queues(&error))
     }
 
-    /// Decides which outcomes are their URL's last, and adds those that the frontier settled itself.
+    /// Drops outcomes that came too late, decides which of the others are their URL's last, and adds those that the
+    /// frontier settled itself.
     fn judge(&self, py: Python<'_>, pages: &Pages) {
         py.detach(|| {
             pages.with(|pages| {
                 let mut frontier = lock(&self.frontier);
+                pages.retain(|page| frontier.expects(page));
                 frontier.judge(pages.iter_mut().filter_map(Arc::get_mut));
                 pages.extend(frontier.settled().into_iter().map(Arc::new));
             });
@@ -69,10 +73,11 @@ impl Frontier {
     }
 
     /// Confirms judged outcomes: leases end, links are admitted.
-    fn done(&self, py: Python<'_>, pages: &Pages) {
-        py.detach(|| {
-            pages.with(|pages| lock(&self.frontier).done(pages.iter().map(AsRef::as_ref), self.clock.now()));
+    fn done(&self, py: Python<'_>, pages: &Pages) -> PyResult<()> {
+        let done = py.detach(|| {
+            pages.with(|pages| lock(&self.frontier).done(pages.iter().map(AsRef::as_ref), self.clock.now()))
         });
+        done.map_err(|error| errors::queues(&error))
     }
 
     /// Whether the crawl has ended.

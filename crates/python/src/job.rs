@@ -109,6 +109,7 @@ impl Job {
             lease: seconds(self.fetch.total_timeout * 2.0 + 60.0),
             speed: self.speed,
             addresses: self.addresses()?,
+            ..lycosa_frontier::Settings::default()
         })
     }
 

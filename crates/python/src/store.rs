@@ -118,6 +118,7 @@ fn replay(
     restore: &mut Restore<'_, Resolver>,
     summary: &mut Summary,
 ) -> Result<u64, ReaderError> {
+    let queues = |error| ReaderError::Io(PathBuf::from("queues"), error);
     let mut count = 0;
     loop {
         let entries = reader.read(1_000, 8 << 20)?;
@@ -127,14 +128,16 @@ fn replay(
         count += entries.len() as u64;
         for entry in entries {
             if entry.kind == Kind::Seed {
-                CrawlUrl::parse(&entry.outcome.url).iter().for_each(|seed| restore.seed(seed));
+                if let Ok(seed) = CrawlUrl::parse(&entry.outcome.url) {
+                    restore.seed(&seed).map_err(queues)?;
+                }
             } else if let Some(mut page) = entry.into_page() {
                 if let Ok(received) = &page.response.result {
                     let coding = received.headers.get("content-encoding");
                     page.body = (DECODERS.content)(&received.body, coding).unwrap_or_default();
                 }
                 summary.add(&page);
-                restore.outcome(&page);
+                restore.outcome(&page).map_err(queues)?;
             }
         }
     }

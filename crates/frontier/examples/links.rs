@@ -1,0 +1,174 @@
+//! What a link costs: synthetic pages through the whole frontier and the log, fetch replaced by a stub.
+//! `links COUNT DIRECTORY QUEUE_MIB SEEN_MIB` prints one JSON object: CPU seconds of the whole process for COUNT links
+//! that are new, then COUNT that are known, and the peak of its resident memory.
+
+use std::net::IpAddr;
+use std::path::Path;
+use std::time::Duration;
+
+use bytes::Bytes;
+use lycosa_frontier::{Frontier, Resolve, Scope, Settings};
+use lycosa_store::{Entry, Log};
+use lycosa_url::{
+    CrawlUrl, Headers, Link, Micros, Page, Purpose, Received, Request, Resolved, Response, Times,
+};
+use nix::sys::resource::{UsageWho, getrusage};
+
+/// Links of a page, and how many of them lead to its own host: as in real pages, most.
+const LINKS: usize = 50;
+const OWN: usize = 30;
+
+/// Pages between two looks at the clock: their links are made before it starts.
+const CHUNK: usize = 2_000;
+
+/// Answers at once; every host has an address of its own.
+#[derive(Default)]
+struct Names(Vec<Resolved>);
+
+impl Resolve for Names {
+    fn submit(&mut self, names: Vec<Box<str>>) {
+        for name in names {
+            let number: u32 = name[1..].split_once('.').and_then(|(n, _)| n.parse().ok()).unwrap_or_default();
+            let address = IpAddr::V4((u32::from_be_bytes([93, 0, 0, 0]) + number).into());
+            self.0.push(Resolved { name, elapsed_us: 0, expires: u64::MAX / 2, result: Ok(vec![address]) });
+        }
+    }
+
+    fn drain(&mut self, into: &mut Vec<Resolved>) {
+        into.append(&mut self.0);
+    }
+}
+
+/// The synthetic web: how many pages of each host have been linked to.
+struct Web {
+    linked: Vec<u32>,
+    random: u64,
+}
+
+impl Web {
+    /// The next pseudo-random number below `bound` (splitmix64).
+    fn below(&mut self, bound: usize) -> usize {
+        self.random = self.random.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let z = (self.random ^ self.random >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        let z = (z ^ z >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
+        ((u128::from(z ^ z >> 31) * bound as u128) >> 64) as usize
+    }
+
+    /// A link to a page of a host: one that nobody has linked to, or one that somebody has.
+    fn link(&mut self, host: usize, new: bool) -> CrawlUrl {
+        let page = if new || self.linked[host] == 0 {
+            self.linked[host] += 1;
+            self.linked[host]
+        } else {
+            1 + self.below(self.linked[host] as usize) as u32
+        };
+        url(host, page)
+    }
+
+    /// What the stub answers.
+    fn answer(&mut self, request: Request, now: Micros, new: bool) -> Page {
+        let robots = request.purpose == Purpose::Robots;
+        let host: usize = request.url.host()[1..]
+            .split_once('.')
+            .and_then(|(number, _)| number.parse().ok())
+            .unwrap_or_default();
+        let received = Received {
+            status: if robots { 404 } else { 200 },
+            headers: Headers(vec![("content-type".into(), (*b"text/html").into())]),
+            body: Bytes::new(),
+        };
+        let address = request.addresses.first().copied();
+        let times = Times::default();
+        let response =
+            Response { request, address, started: now, finished: now, times, result: Ok(received) };
+        let mut page = Page::new(response, Bytes::new());
+        for number in 0..if robots { 0 } else { LINKS } {
+            let target = if number < OWN { host } else { self.below(self.linked.len()) };
+            page.links.push(Link { url: self.link(target, new), nofollow: false });
+        }
+        page
+    }
+}
+
+/// A page's URL, as long as real ones.
+fn url(host: usize, page: u32) -> CrawlUrl {
+    let path = format!("/news/section-{}/article-{page}.html", page % 7);
+    CrawlUrl::from_parts(true, &format!("h{host}.example.com"), None, &path)
+        .unwrap_or_else(|| std::process::exit(1))
+}
+
+/// CPU seconds of this process.
+fn cpu() -> f64 {
+    let usage = getrusage(UsageWho::RUSAGE_SELF).unwrap_or_else(|_| std::process::exit(1));
+    let seconds = |time: nix::sys::time::TimeVal| time.tv_sec() as f64 + time.tv_usec() as f64 / 1e6;
+    seconds(usage.user_time()) + seconds(usage.system_time())
+}
+
+/// The peak of this process's resident memory, in bytes.
+fn peak() -> u64 {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let line = status.lines().find(|line| line.starts_with("VmHWM")).unwrap_or_default();
+    line.split_ascii_whitespace().nth(1).and_then(|kib| kib.parse::<u64>().ok()).unwrap_or_default() * 1024
+}
+
+fn main() -> std::io::Result<()> {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let number = |index: usize, default: usize| {
+        arguments.get(index).and_then(|text| text.parse().ok()).unwrap_or(default)
+    };
+    let count = number(0, 1_000_000);
+    let directory = Path::new(arguments.get(1).map_or("links", String::as_str));
+    let hosts = (count / 500).clamp(100, 100_000);
+    let settings = Settings {
+        scope: Scope::Any,
+        host_interval: Duration::from_millis(100),
+        queue_memory: number(2, 256) << 20,
+        queue_directory: Some(directory.join("queues")),
+        ..Settings::default()
+    };
+    let mut web = Web { linked: vec![0; hosts], random: 1 };
+    let mut log = Log::open(&directory.join("log"), 256 << 20).map_err(std::io::Error::other)?;
+    let mut frontier = Frontier::new(settings, Names::default());
+    let mut now = 1;
+    let seeds: Vec<CrawlUrl> = (0..hosts).map(|host| web.link(host, true)).collect();
+    frontier.add(&seeds, now)?;
+    let mut spent = Vec::new();
+    for new in [true, false] {
+        let (mut links, mut seconds) = (0, 0.0);
+        while links < count {
+            let start = cpu();
+            let requests = frontier.take(CHUNK, now)?;
+            seconds += cpu() - start;
+            if requests.is_empty() {
+                now = frontier.due_at().unwrap_or(now).max(now + 1);
+                continue;
+            }
+            let mut pages: Vec<Page> =
+                requests.into_iter().map(|request| web.answer(request, now, new)).collect();
+            links += pages.iter().map(|page| page.links.len()).sum::<usize>();
+            let start = cpu();
+            for batch in pages.chunks_mut(256) {
+                frontier.judge(batch.iter_mut());
+                log.append(batch.iter().map(Entry::page)).map_err(std::io::Error::other)?;
+                frontier.done(batch.iter(), now)?;
+            }
+            seconds += cpu() - start;
+        }
+        let start = cpu();
+        log.sync().map_err(std::io::Error::other)?;
+        seconds += cpu() - start;
+        spent.push((links, seconds));
+    }
+    let counts = frontier.counts();
+    let [(new, new_seconds), (known, known_seconds)] = spent[..] else { return Ok(()) };
+    println!(
+        "{{\"new_links\": {new}, \"new_seconds\": {new_seconds:.3}, \"known_links\": {known}, \"known_seconds\": \
+         {known_seconds:.3}, \"pages\": {}, \"known\": {}, \"hosts\": {}, \"peak_bytes\": {}, \"log_bytes\": {}}}",
+        counts.pages,
+        counts.known,
+        counts.hosts,
+        peak(),
+        log.end()
+    );
+    Ok(())
+}

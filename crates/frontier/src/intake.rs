@@ -1,0 +1,148 @@
+//! From a link to a place in its host's queue: admission, dedup, memory.
+
+use std::io;
+
+use lycosa_url::{CrawlUrl, Micros, Page, Step};
+
+use crate::state::State;
+use crate::waiting::{Waiting, pack};
+use crate::{Frontier, Refusal, Resolve};
+
+/// Tails of queues that are written when memory is short: the long ones first, and the shortest never, since
+/// the system call would cost more than their memory.
+const SPILLED_TAILS: [usize; 3] = [4096, 1024, 128];
+
+/// What became of an admitted URL whose entry is still in its queue: known after a restart only.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Ghost {
+    /// It is settled: the entry is passed over.
+    Settled,
+    /// It was tried so many times.
+    Tried(u32),
+}
+
+impl<R: Resolve> Frontier<R> {
+    /// Admits links, given with their depth, that the rules have let pass; those that are new.
+    pub(crate) fn admit_links(&mut self, links: &[(&CrawlUrl, u32)], now: Micros) -> io::Result<()> {
+        let mut keys = std::mem::take(&mut self.keys);
+        keys.clear();
+        keys.extend(links.iter().map(|(url, _)| *url.digest()));
+        let new = self.seen.add(&keys);
+        self.keys = keys;
+        for ((url, depth), new) in links.iter().zip(new) {
+            if new {
+                self.enqueue(url, *depth, &[], now);
+            } else {
+                self.counts.refused.known += 1;
+            }
+        }
+        self.relieve()
+    }
+
+    /// Admits one URL, if the rules allow it and it is new.
+    pub(crate) fn admit(
+        &mut self,
+        url: &CrawlUrl,
+        depth: u32,
+        chain: &[Step],
+        now: Micros,
+    ) -> io::Result<bool> {
+        if !self.allow(url, depth, false) {
+            return Ok(false);
+        }
+        let new = self.seen.insert(url.digest());
+        if new {
+            self.enqueue(url, depth, chain, now);
+            self.relieve()?;
+        } else {
+            self.counts.refused.known += 1;
+        }
+        Ok(new)
+    }
+
+    /// Whether the rules allow a URL; counts the reason if not.
+    pub(crate) fn allow(&mut self, url: &CrawlUrl, depth: u32, nofollow: bool) -> bool {
+        let refused = &mut self.counts.refused;
+        match self.admission.check(url, depth, nofollow) {
+            Ok(()) => return true,
+            Err(Refusal::Nofollow) => refused.nofollow += 1,
+            Err(Refusal::Depth) => refused.depth += 1,
+            Err(Refusal::Scope) => refused.scope += 1,
+        }
+        false
+    }
+
+    /// The links of a page that the rules allow, with their depth.
+    pub(crate) fn allowed_links<'a>(&mut self, page: &'a Page, into: &mut Vec<(&'a CrawlUrl, u32)>) {
+        let depth = page.response.request.depth + 1;
+        for link in &page.links {
+            if self.allow(&link.url, depth, link.nofollow) {
+                into.push((&link.url, depth));
+            }
+        }
+    }
+
+    /// Puts a URL that is new at the end of its host's queue.
+    fn enqueue(&mut self, url: &CrawlUrl, depth: u32, chain: &[Step], now: Micros) {
+        self.counts.tally.shift(State::Unknown, State::Waiting, 1);
+        let id = self.queue_of(url.host());
+        let queue = &mut self.queues[id as usize];
+        self.held += queue.backlog.push(|into| pack(into, url, depth, 0, chain));
+        if !queue.placed {
+            self.place(id, now);
+        }
+    }
+
+    /// Takes out what is next in a queue and is not settled yet.
+    pub(crate) fn next_waiting(&mut self, id: u32) -> io::Result<Option<Waiting>> {
+        let queue = &mut self.queues[id as usize];
+        while let Some(mut waiting) = queue.pop(&mut self.spill, &mut self.held)? {
+            if self.ghosts.is_empty() || waiting.owner.is_some() {
+                return Ok(Some(waiting));
+            }
+            match self.ghosts.remove(waiting.url.digest()) {
+                Some(Ghost::Settled) => {}
+                Some(Ghost::Tried(attempt)) => {
+                    waiting.attempt = attempt;
+                    return Ok(Some(waiting));
+                }
+                None => return Ok(Some(waiting)),
+            }
+        }
+        Ok(None)
+    }
+
+    /// Writes waiting URLs to the disk when they hold more memory than they may. A full disk is no error here:
+    /// the URLs stay in memory, and the log, which the same disk holds, stops the crawl.
+    pub(crate) fn relieve(&mut self) -> io::Result<()> {
+        if self.held <= self.relieve_at || !self.spill.is_possible() {
+            return Ok(());
+        }
+        let enough = self.settings.queue_memory / 4 * 3;
+        let mut result = Ok(());
+        'all: for least in SPILLED_TAILS {
+            for _ in 0..self.queues.len() {
+                self.hand = (self.hand + 1) % self.queues.len();
+                let backlog = &mut self.queues[self.hand].backlog;
+                if backlog.spillable() >= least {
+                    result = backlog.spill(least, &mut self.spill, &mut self.held);
+                }
+                if self.held <= enough || result.is_err() {
+                    break 'all;
+                }
+            }
+        }
+        result = result.and_then(|()| self.spill.flush());
+        // What could not be spilled is short tails of many hosts: they are looked at again when they have grown.
+        self.relieve_at = self.settings.queue_memory.max(self.held + self.held / 8);
+        match result {
+            Err(error) if !is_full(&error) => Err(error),
+            _ => Ok(()),
+        }
+    }
+}
+
+/// Whether an error means that the disk has no room.
+pub(crate) fn is_full(error: &io::Error) -> bool {
+    matches!(error.kind(), io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded)
+}

@@ -1,0 +1,337 @@
+//! The frontier against a plain model: random sequences of add, take, done, loss, crash and resume, with queues that
+//! mostly live on disk, and snapshots at any position of the log.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::net::IpAddr;
+use std::time::Duration;
+
+use bytes::Bytes;
+use lycosa_url::{FailureKind, Headers, Link, Page, Purpose, Received, Request, Response, Times};
+use proptest::prelude::*;
+
+use super::*;
+
+const SECOND: Micros = 1_000_000;
+
+/// Links that a page may have, and pages of a host.
+const LINKS: u64 = 12;
+const PAGES: u64 = 40;
+const HOSTS: u64 = 4;
+
+/// What happens next.
+#[derive(Clone, Debug)]
+enum Event {
+    Add(u64),
+    Take(usize),
+    Done(usize),
+    Lose,
+    Wait(u64),
+    Snapshot,
+    /// The process dies; whether the next one finds the snapshot.
+    Crash(bool),
+}
+
+/// Every name has an address; two hosts share one; one fails.
+#[derive(Default)]
+struct Names(Vec<Resolved>);
+
+impl Resolve for Names {
+    fn submit(&mut self, names: Vec<Box<str>>) {
+        for name in names {
+            let number = u32::from(name.as_bytes()[1] - b'0');
+            let result = match number {
+                3 => Err(Failure::new(FailureKind::NameNotFound, "scripted")),
+                _ => Ok(vec![IpAddr::V4((u32::from_be_bytes([93, 0, 0, 0]) + number / 2).into())]),
+            };
+            self.0.push(Resolved { name, elapsed_us: 0, expires: u64::MAX / 2, result });
+        }
+    }
+
+    fn drain(&mut self, into: &mut Vec<Resolved>) {
+        into.append(&mut self.0);
+    }
+}
+
+/// Numbers that follow from numbers.
+fn mix(number: u64) -> u64 {
+    let z = (number ^ number >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    let z = (z ^ z >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
+    z ^ z >> 31
+}
+
+/// A page's URL.
+fn url(number: u64) -> CrawlUrl {
+    let (host, page) = (number / PAGES % HOSTS, number % PAGES);
+    CrawlUrl::parse(&format!("http://h{host}.example/a-long-path-for-the-queues/{page}")).unwrap()
+}
+
+/// What the world answers to a request.
+fn answer(request: Request, now: Micros, lost: Option<FailureKind>) -> Page {
+    let digest = mix(u64::from_le_bytes(request.url.digest()[..8].try_into().unwrap()));
+    let mut received = Received { status: 200, headers: Headers::default(), body: Bytes::new() };
+    let (mut redirect, mut links, mut body) = (None, Vec::new(), Bytes::new());
+    let mut failure = lost;
+    if request.purpose == Purpose::Robots {
+        body = Bytes::from_static(b"user-agent: *\ndisallow: /a-long-path-for-the-queues/7\ncrawl-delay: 2");
+        received.status =
+            if request.url.host().starts_with("h1") && request.attempt == 0 { 503 } else { 200 };
+    } else {
+        match digest % 10 {
+            0 if request.attempt < 2 => failure = failure.or(Some(FailureKind::ReadTimeout)),
+            1 => failure = failure.or(Some(FailureKind::TlsCertificate)),
+            2 => received.status = 404,
+            3 => (received.status, redirect) = (301, Some(url(digest >> 8))),
+            4 if request.attempt == 0 => received.status = 429,
+            _ => {
+                let link = |n: u64| Link { url: url(mix(digest ^ n)), nofollow: n == 3 };
+                links = (0..digest >> 16 & (LINKS - 1)).map(link).collect();
+            }
+        }
+    }
+    let result = failure.map_or(Ok(received), |kind| Err(Failure::new(kind, "scripted")));
+    let address = request.addresses.first().copied();
+    let response =
+        Response { request, address, started: now, finished: now, times: Times::default(), result };
+    let mut page = Page::new(response, body);
+    if page.response.result.is_ok() {
+        (page.redirect, page.links) = (redirect, links);
+    }
+    page
+}
+
+/// What is in the log.
+enum Record {
+    Seed(CrawlUrl),
+    Outcome(Box<Page>),
+}
+
+/// What must be so, in the plainest way: every URL that was admitted, with its depth, and whether it is settled.
+#[derive(Default)]
+struct Model {
+    admitted: BTreeMap<String, u32>,
+    settled: BTreeSet<String>,
+}
+
+impl Model {
+    fn admit(&mut self, url: &CrawlUrl, depth: u32) {
+        if depth <= MAX_DEPTH {
+            self.admitted.entry(url.as_str().to_owned()).or_insert(depth);
+        }
+    }
+
+    fn outcome(&mut self, page: &Page) {
+        let request = &page.response.request;
+        if request.purpose == Purpose::Robots || page.retry {
+            return;
+        }
+        assert!(self.admitted.contains_key(request.url.as_str()), "{:?} was never admitted", request.url);
+        assert!(self.settled.insert(request.url.as_str().to_owned()), "{:?} is settled twice", request.url);
+        if let Some(target) = &page.redirect {
+            self.admit(target, request.depth);
+        } else if page.response.result.is_ok() {
+            page.links
+                .iter()
+                .filter(|link| !link.nofollow)
+                .for_each(|link| self.admit(&link.url, request.depth + 1));
+        }
+    }
+}
+
+const MAX_DEPTH: u32 = 6;
+
+/// A crawl whose process can die.
+struct World {
+    frontier: Frontier<Names>,
+    settings: Settings,
+    model: Model,
+    log: Vec<Record>,
+    /// Snapshots, the newest last: how much of the log they have seen.
+    snapshots: Vec<(usize, Vec<u8>, SnapshotFiles)>,
+    in_flight: Vec<Request>,
+    /// The last request to each host and address: its start, or its end.
+    last: BTreeMap<String, Micros>,
+    now: Micros,
+}
+
+impl World {
+    fn new(directory: &std::path::Path) -> Self {
+        let settings = Settings {
+            scope: Scope::Any,
+            max_depth: Some(MAX_DEPTH),
+            queue_memory: 500,
+            queue_directory: Some(directory.join("queues")),
+            lease: Duration::from_secs(100),
+            ..Settings::default()
+        };
+        World {
+            frontier: Frontier::new(settings.clone(), Names::default()),
+            settings,
+            model: Model::default(),
+            log: Vec::new(),
+            snapshots: Vec::new(),
+            in_flight: Vec::new(),
+            last: BTreeMap::new(),
+            now: SECOND,
+        }
+    }
+
+    fn step(&mut self, event: &Event) {
+        match event {
+            Event::Add(number) => {
+                let seed = url(*number);
+                self.log.push(Record::Seed(seed.clone()));
+                self.model.admit(&seed, 0);
+                self.frontier.add(&[seed], self.now).unwrap();
+            }
+            Event::Take(max) => self.take(*max),
+            Event::Done(count) => self.done(*count, None),
+            Event::Lose => drop(self.in_flight.pop()),
+            Event::Wait(seconds) => self.now += seconds * SECOND,
+            Event::Snapshot => self.snapshot(),
+            Event::Crash(with_snapshot) => self.crash(*with_snapshot),
+        }
+        self.check();
+    }
+
+    fn take(&mut self, max: usize) {
+        for request in self.frontier.take(max, self.now).unwrap() {
+            let text = request.url.as_str().to_owned();
+            if request.purpose == Purpose::Page {
+                assert!(
+                    self.model.admitted.contains_key(&text) && !self.model.settled.contains(&text),
+                    "{text}"
+                );
+            }
+            let address = request.addresses[0].to_string();
+            for (key, interval) in [(request.url.host().to_owned(), SECOND), (address, SECOND / 4)] {
+                let last = self.last.insert(key.clone(), self.now);
+                assert!(last.is_none_or(|last| self.now - last >= interval), "{key} is asked too soon");
+            }
+            self.in_flight.push(request);
+        }
+        self.record(Vec::new());
+    }
+
+    fn done(&mut self, count: usize, lost: Option<FailureKind>) {
+        let count = count.min(self.in_flight.len());
+        let pages: Vec<Page> =
+            self.in_flight.drain(..count).map(|request| answer(request, self.now, lost)).collect();
+        for request in pages.iter().map(|page| &page.response.request) {
+            self.last.insert(request.url.host().to_owned(), self.now);
+            self.last.insert(request.addresses[0].to_string(), self.now);
+        }
+        self.record(pages);
+    }
+
+    /// Judges, logs and confirms, as the crawl's loop does.
+    fn record(&mut self, mut pages: Vec<Page>) {
+        pages.retain(|page| self.frontier.expects(page));
+        self.frontier.judge(&mut pages);
+        pages.extend(self.frontier.settled());
+        pages.iter().for_each(|page| self.model.outcome(page));
+        self.frontier.done(&pages, self.now).unwrap();
+        self.log.extend(pages.into_iter().map(|page| Record::Outcome(Box::new(page))));
+    }
+
+    fn snapshot(&mut self) {
+        let mut bytes = Vec::new();
+        let files = self.frontier.save(&mut bytes).unwrap();
+        assert_eq!(SnapshotFiles::read(&mut &bytes[..]).unwrap(), files);
+        self.snapshots.push((self.log.len(), bytes, files));
+        let kept = self.snapshots.len().saturating_sub(2);
+        self.snapshots.drain(..kept);
+        let files: Vec<_> = self.snapshots.iter().map(|(_, _, files)| files.clone()).collect();
+        self.frontier.remove_files(&files).unwrap();
+    }
+
+    fn crash(&mut self, with_snapshot: bool) {
+        self.in_flight.clear();
+        let (settings, names) = (self.settings.clone(), Names::default());
+        let newest = self.snapshots.last().filter(|_| with_snapshot);
+        let mut from = 0;
+        self.frontier = match newest {
+            Some((position, bytes, files)) => {
+                from = *position;
+                let (frontier, named) = Frontier::load(settings, names, &mut &bytes[..]).unwrap();
+                assert_eq!(&named, files);
+                frontier
+            }
+            None => {
+                self.snapshots.clear();
+                let mut frontier = Frontier::new(settings, names);
+                frontier.remove_files(&[]).unwrap();
+                frontier
+            }
+        };
+        let mut restore = self.frontier.restore();
+        for record in &self.log[from..] {
+            match record {
+                Record::Seed(url) => restore.seed(url).unwrap(),
+                Record::Outcome(page) => restore.outcome(page).unwrap(),
+            }
+        }
+        restore.finish(self.now);
+    }
+
+    /// The frontier and the model agree.
+    fn check(&self) {
+        let counts = self.frontier.counts();
+        let count = |state| counts.tally.count(state);
+        let unrecorded = self.frontier.settled.len() as u64;
+        let open = (self.model.admitted.len() - self.model.settled.len()) as u64;
+        assert_eq!(counts.known, self.model.admitted.len() as u64);
+        assert_eq!(count(State::Waiting) + count(State::Leased) + unrecorded, open);
+        assert_eq!(
+            count(State::Done) + count(State::Failed) + count(State::Refused) - unrecorded,
+            self.model.settled.len() as u64
+        );
+    }
+
+    /// Runs on until nothing is left.
+    fn finish(&mut self) {
+        for _ in 0..100_000 {
+            if self.frontier.idle() {
+                assert_eq!(
+                    self.model.admitted.len(),
+                    self.model.settled.len(),
+                    "every admitted URL is settled"
+                );
+                assert_eq!(self.frontier.held, 0, "all memory of queues is accounted for");
+                return;
+            }
+            self.take(10);
+            self.done(10, None);
+            self.check();
+            self.now = self.frontier.due_at().unwrap_or(self.now).max(self.now);
+        }
+        panic!("the crawl does not end: {:?}", self.frontier);
+    }
+}
+
+fn events() -> impl Strategy<Value = Vec<Event>> {
+    let event = prop_oneof![
+        1 => (0..PAGES * HOSTS).prop_map(Event::Add),
+        8 => (1usize..4).prop_map(Event::Take),
+        6 => (1usize..4).prop_map(Event::Done),
+        1 => Just(Event::Lose),
+        8 => (0u64..4).prop_map(Event::Wait),
+        1 => Just(Event::Wait(200)),
+        1 => Just(Event::Snapshot),
+        1 => any::<bool>().prop_map(Event::Crash),
+    ];
+    proptest::collection::vec(event, 0..250)
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(200))]
+
+    #[test]
+    fn whatever_happens_every_url_is_settled_once_and_no_site_is_hurt(events in events()) {
+        let directory = tempfile::tempdir().unwrap();
+        let mut world = World::new(directory.path());
+        for event in &events {
+            world.step(event);
+        }
+        world.finish();
+    }
+}

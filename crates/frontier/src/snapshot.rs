@@ -1,0 +1,284 @@
+//! The frontier as bytes and back: all views of the log at one of its positions, together.
+//!
+//! Guarantees: a frontier that is loaded and then told the rest of the log equals one that was told the whole log;
+//! what is on lease is saved as waiting; files that a snapshot names are whole before it is complete. Bytes that are
+//! no snapshot give an error, never a panic; whoever stores them holds their checksum.
+//!
+//! ```text
+//! records: files · counts · places of the scope · queue … · ghosts      then the dedup tree
+//! ```
+
+use std::collections::BTreeSet;
+use std::io::{self, Read, Write};
+
+use hashbrown::HashMap;
+use lycosa_url::{Digest, Failure, Micros};
+
+use crate::backlog::Backlog;
+use crate::codec::{self, damaged, put_bytes, put_number, read_record, write_record};
+use crate::intake::Ghost;
+use crate::queue::{Queue, Robots};
+use crate::robots::Rules;
+use crate::schedule::QueueId;
+use crate::spill::Spill;
+use crate::state::State;
+use crate::waiting::{Waiting, pack};
+use crate::{Frontier, Resolve, Seen, Settings};
+
+/// The version of this layout.
+const VERSION: u64 = 1;
+
+/// The files beside a snapshot that it names, by number. They are kept as long as the snapshot is.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct SnapshotFiles {
+    /// Pieces of host queues.
+    pub queues: BTreeSet<u32>,
+    /// Sorted runs of the dedup tree.
+    pub seen: BTreeSet<u64>,
+}
+
+impl SnapshotFiles {
+    /// Reads them from the beginning of a snapshot.
+    pub fn read(from: &mut dyn Read) -> io::Result<Self> {
+        let mut record = Vec::new();
+        read_record(from, &mut record)?;
+        Self::unpack(&record).ok_or_else(damaged)
+    }
+
+    /// Appends the record.
+    fn pack(&self, into: &mut Vec<u8>) {
+        put_number(into, VERSION);
+        put_number(into, self.queues.len() as u64);
+        self.queues.iter().for_each(|number| put_number(into, (*number).into()));
+        put_number(into, self.seen.len() as u64);
+        self.seen.iter().for_each(|number| put_number(into, *number));
+    }
+
+    /// Reads the record.
+    fn unpack(mut from: &[u8]) -> Option<Self> {
+        let from = &mut from;
+        if codec::number(from)? != VERSION {
+            return None;
+        }
+        let count = codec::number(from)?;
+        let queues = (0..count).map(|_| codec::small(from)).collect::<Option<_>>()?;
+        let count = codec::number(from)?;
+        let seen = (0..count).map(|_| codec::number(from)).collect::<Option<_>>()?;
+        Some(SnapshotFiles { queues, seen })
+    }
+}
+
+impl<R: Resolve> Frontier<R> {
+    /// Writes everything that the log up to now has made of this frontier. Nothing may be between its record in the
+    /// log and [`Frontier::done`].
+    pub fn save(&mut self, into: &mut dyn Write) -> io::Result<SnapshotFiles> {
+        let mut record = Vec::new();
+        let files = SnapshotFiles { queues: self.spill.sync()?, seen: BTreeSet::new() };
+        write_record(into, &mut record, |record| files.pack(record))?;
+        write_record(into, &mut record, |record| self.pack_counts(record))?;
+        write_record(into, &mut record, |record| {
+            put_number(record, self.admission.places().len() as u64);
+            self.admission.places().for_each(|place| put_bytes(record, place.as_bytes()));
+        })?;
+        let first = self.unsettled();
+        for (id, queue) in self.queues.iter().enumerate() {
+            let first = first.get(&(id as QueueId)).map(Vec::as_slice).unwrap_or_default();
+            write_record(into, &mut record, |record| pack_queue(queue, first, record))?;
+        }
+        write_record(into, &mut record, |record| {
+            put_number(record, self.ghosts.len() as u64);
+            for (digest, ghost) in &self.ghosts {
+                record.extend_from_slice(digest);
+                put_number(
+                    record,
+                    match ghost {
+                        Ghost::Settled => 0,
+                        Ghost::Tried(attempt) => u64::from(*attempt) + 1,
+                    },
+                );
+            }
+        })?;
+        self.seen.save(into)?;
+        Ok(files)
+    }
+
+    /// Reads what [`Frontier::save`] wrote; [`Frontier::restore`] tells it the rest of the log.
+    pub fn load(settings: Settings, resolver: R, from: &mut dyn Read) -> io::Result<(Self, SnapshotFiles)> {
+        let mut frontier = Frontier::new(settings, resolver);
+        frontier.restoring = true;
+        let files = SnapshotFiles::read(from)?;
+        let mut record = Vec::new();
+        read_record(from, &mut record)?;
+        let (queues, agent) = frontier.unpack_counts(&record).ok_or_else(damaged)?;
+        read_record(from, &mut record)?;
+        frontier.unpack_places(&record).ok_or_else(damaged)?;
+        for _ in 0..queues {
+            read_record(from, &mut record)?;
+            let queue = unpack_queue(&record, agent, &mut frontier.spill, &mut frontier.held)?;
+            frontier.take_in(queue);
+        }
+        read_record(from, &mut record)?;
+        frontier.ghosts = unpack_ghosts(&record).ok_or_else(damaged)?;
+        frontier.seen = Seen::load(from)?;
+        Ok((frontier, files))
+    }
+
+    /// Removes the files that neither this frontier nor one of the kept snapshots needs.
+    pub fn remove_files(&mut self, kept: &[SnapshotFiles]) -> io::Result<()> {
+        let queues = kept.iter().flat_map(|files| &files.queues).copied().collect();
+        self.spill.remove_files(&queues)
+    }
+
+    /// What is out, or decided but not recorded: it waits again after a restart, before everything else.
+    fn unsettled(&self) -> HashMap<QueueId, Vec<Waiting>> {
+        let mut first: HashMap<QueueId, Vec<Waiting>> = HashMap::new();
+        for lease in self.leases.values().filter(|lease| lease.waiting.owner.is_none()) {
+            first.entry(lease.queue).or_default().push(lease.waiting.clone());
+        }
+        for page in &self.settled {
+            let request = &page.response.request;
+            let Some(id) = self.known_queue(request.url.host()) else { continue };
+            let (url, chain) = (request.url.clone(), request.chain.clone());
+            let waiting = Waiting { url, depth: request.depth, attempt: 0, chain, owner: None };
+            first.entry(id).or_default().push(waiting);
+        }
+        first
+    }
+
+    /// Appends the record of counts.
+    fn pack_counts(&self, record: &mut Vec<u8>) {
+        let tally = &self.counts.tally;
+        let failures = self.settled.iter().filter_map(|page| page.response.result.as_ref().err());
+        let (mut failed, mut refused_by_sites) = (tally.count(State::Failed), tally.count(State::Refused));
+        for failure in failures {
+            let ended =
+                if State::settled(failure) == State::Failed { &mut failed } else { &mut refused_by_sites };
+            *ended -= 1;
+        }
+        let undecided = self.settled.len() as u64;
+        let refused = &self.counts.refused;
+        for number in [
+            self.queues.len() as u64,
+            tally.count(State::Waiting) + tally.count(State::Leased) + undecided,
+            tally.count(State::Done),
+            failed,
+            refused_by_sites,
+            self.counts.pages,
+            self.counts.late,
+            refused.known,
+            refused.scope,
+            refused.depth,
+            refused.nofollow,
+            self.next_lease,
+        ] {
+            put_number(record, number);
+        }
+        put_bytes(record, self.settings.robots_agent.as_bytes());
+    }
+
+    /// Reads the record of counts; gives the number of queues, and whether the rules of robots.txt files are those for
+    /// this crawler's name.
+    fn unpack_counts(&mut self, mut from: &[u8]) -> Option<(u64, bool)> {
+        let from = &mut from;
+        let queues = codec::number(from)?;
+        for state in [State::Waiting, State::Done, State::Failed, State::Refused] {
+            self.counts.tally.set(state, codec::number(from)?);
+        }
+        let refused = &mut self.counts.refused;
+        for place in [
+            &mut self.counts.pages,
+            &mut self.counts.late,
+            &mut refused.known,
+            &mut refused.scope,
+            &mut refused.depth,
+            &mut refused.nofollow,
+            &mut self.next_lease,
+        ] {
+            *place = codec::number(from)?;
+        }
+        Some((queues, codec::text(from)? == self.settings.robots_agent))
+    }
+
+    /// Reads the record of the scope's places.
+    fn unpack_places(&mut self, mut from: &[u8]) -> Option<()> {
+        let from = &mut from;
+        for _ in 0..codec::number(from)? {
+            self.admission.include_place(codec::text(from)?);
+        }
+        Some(())
+    }
+}
+
+/// Appends the record of a queue, with what comes before its backlog.
+fn pack_queue(queue: &Queue, first: &[Waiting], record: &mut Vec<u8>) {
+    put_bytes(record, queue.host.as_bytes());
+    put_number(record, queue.ready_at);
+    let known = queue.robots.iter().filter_map(|(origin, robots)| match robots {
+        Robots::Known { rules, expires } => Some((origin, rules, *expires)),
+        _ => None,
+    });
+    let known: Vec<_> = known.collect();
+    put_number(record, known.len() as u64);
+    for (origin, rules, expires) in known {
+        put_bytes(record, origin.as_bytes());
+        put_number(record, expires);
+        put_bytes(record, &rules.pack());
+    }
+    let front = queue.front.iter().rev().filter(|waiting| waiting.owner.is_none());
+    let (mut packed, mut count) = (Vec::new(), 0);
+    for waiting in first.iter().chain(front) {
+        pack(&mut packed, &waiting.url, waiting.depth, waiting.attempt, &waiting.chain);
+        count += 1;
+    }
+    queue.backlog.pack(&packed, count, record);
+}
+
+/// Reads the record of a queue.
+fn unpack_queue(record: &[u8], agent: bool, spill: &mut Spill, held: &mut usize) -> io::Result<Queue> {
+    let mut from = record;
+    let mut queue = unpack_host(&mut from, agent).ok_or_else(damaged)?;
+    queue.backlog = Backlog::unpack(&mut from, spill, held)?;
+    Ok(queue)
+}
+
+/// Reads a queue without its backlog.
+fn unpack_host(from: &mut &[u8], agent: bool) -> Option<Queue> {
+    let mut queue = Queue::new(codec::text(from)?);
+    queue.ready_at = codec::number(from)? as Micros;
+    for _ in 0..codec::number(from)? {
+        let origin = codec::text(from)?;
+        let expires = codec::number(from)?;
+        let rules = Rules::unpack(codec::bytes(from)?)?;
+        if agent {
+            queue.set_robots(origin, Robots::Known { rules, expires });
+        }
+    }
+    Some(queue)
+}
+
+/// Reads the record of ghosts.
+fn unpack_ghosts(mut from: &[u8]) -> Option<HashMap<Digest, Ghost>> {
+    let from = &mut from;
+    let mut ghosts = HashMap::new();
+    for _ in 0..codec::number(from)? {
+        let (digest, rest) = from.split_first_chunk::<16>()?;
+        *from = rest;
+        let ghost = match codec::small(from)? {
+            0 => Ghost::Settled,
+            tried => Ghost::Tried(tried - 1),
+        };
+        ghosts.insert(*digest, ghost);
+    }
+    Some(ghosts)
+}
+
+impl State {
+    /// Where a URL ends that was settled by a failure.
+    pub(crate) fn settled(failure: &Failure) -> State {
+        use lycosa_url::FailureKind as Kind;
+        match failure.kind {
+            Kind::RobotsDisallowed | Kind::RobotsUnreachable => State::Refused,
+            _ => State::Failed,
+        }
+    }
+}

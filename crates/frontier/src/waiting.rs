@@ -1,0 +1,143 @@
+//! A URL that waits, and how it is packed into its host's queue: the host is left out, so that most URLs take
+//! little more than their path.
+
+use lycosa_url::{CrawlUrl, Purpose, Step};
+
+use crate::codec;
+use crate::schedule::QueueId;
+
+/// A URL that waits for its turn.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Waiting {
+    /// What to fetch.
+    pub(crate) url: CrawlUrl,
+    /// Links from a seed.
+    pub(crate) depth: u32,
+    /// Earlier tries.
+    pub(crate) attempt: u32,
+    /// Redirects that led here.
+    pub(crate) chain: Vec<Step>,
+    /// For a robots.txt: whose it is. A redirect can lead to another host's queue.
+    pub(crate) owner: Option<Box<RobotsOwner>>,
+}
+
+/// The queue and origin that a robots.txt speaks for.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct RobotsOwner {
+    /// Whose queue waits for it.
+    pub(crate) queue: QueueId,
+    /// Scheme, host and port.
+    pub(crate) origin: Box<str>,
+}
+
+/// What stands in a packed URL beside depth and path.
+mod flag {
+    pub(super) const HTTPS: u64 = 1;
+    pub(super) const PORT: u64 = 2;
+    pub(super) const ATTEMPT: u64 = 4;
+    pub(super) const CHAIN: u64 = 8;
+}
+
+impl Waiting {
+    /// What the request will be for.
+    pub(crate) fn purpose(&self) -> Purpose {
+        if self.owner.is_some() { Purpose::Robots } else { Purpose::Page }
+    }
+
+    /// Appends the packed form. A robots.txt has none: it is asked for anew.
+    pub(crate) fn pack(&self, into: &mut Vec<u8>) {
+        pack(into, &self.url, self.depth, self.attempt, &self.chain);
+    }
+
+    /// Takes a packed URL of a host from the front.
+    pub(crate) fn unpack(host: &str, from: &mut &[u8]) -> Option<Waiting> {
+        let flags = codec::number(from)?;
+        let depth = codec::small(from)?;
+        let port = if flags & flag::PORT == 0 { None } else { Some(codec::number(from)?.try_into().ok()?) };
+        let attempt = if flags & flag::ATTEMPT == 0 { 0 } else { codec::small(from)? };
+        let path = codec::text(from)?;
+        let url = CrawlUrl::from_parts(flags & flag::HTTPS != 0, host, port, path)?;
+        let steps = if flags & flag::CHAIN == 0 { 0 } else { codec::small(from)? };
+        let mut chain = Vec::new();
+        for _ in 0..steps {
+            let status = codec::number(from)?.try_into().ok()?;
+            chain.push(Step { url: CrawlUrl::parse(codec::text(from)?).ok()?, status });
+        }
+        Some(Waiting { url, depth, attempt, chain, owner: None })
+    }
+}
+
+/// Appends the packed form of a URL that waits.
+pub(crate) fn pack(into: &mut Vec<u8>, url: &CrawlUrl, depth: u32, attempt: u32, chain: &[Step]) {
+    let own_port = if url.is_https() { 443 } else { 80 };
+    let mut flags = 0;
+    for (set, flag) in [
+        (url.is_https(), flag::HTTPS),
+        (url.port() != own_port, flag::PORT),
+        (attempt > 0, flag::ATTEMPT),
+        (!chain.is_empty(), flag::CHAIN),
+    ] {
+        flags |= if set { flag } else { 0 };
+    }
+    codec::put_number(into, flags);
+    codec::put_number(into, depth.into());
+    if flags & flag::PORT != 0 {
+        codec::put_number(into, url.port().into());
+    }
+    if flags & flag::ATTEMPT != 0 {
+        codec::put_number(into, attempt.into());
+    }
+    codec::put_bytes(into, url.path_and_query().as_bytes());
+    if flags & flag::CHAIN != 0 {
+        codec::put_number(into, chain.len() as u64);
+        for step in chain {
+            codec::put_number(into, step.status.into());
+            codec::put_bytes(into, step.url.as_str().as_bytes());
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn waiting() -> impl Strategy<Value = Waiting> {
+        let url = "https?://(a\\.example|\\[2001:db8::1\\])(:[1-9][0-9]{0,3})?/[a-z?=&%20]{0,40}";
+        let step = (url, 300u16..400)
+            .prop_map(|(text, status)| Step { url: CrawlUrl::parse(&text).unwrap(), status });
+        (url, any::<u32>(), any::<u32>(), proptest::collection::vec(step, 0..3)).prop_map(
+            |(text, depth, attempt, chain)| Waiting {
+                url: CrawlUrl::parse(&text).unwrap(),
+                depth,
+                attempt,
+                chain,
+                owner: None,
+            },
+        )
+    }
+
+    proptest! {
+        #[test]
+        fn what_is_packed_is_unpacked(all in proptest::collection::vec(waiting(), 0..5)) {
+            let mut packed = Vec::new();
+            all.iter().for_each(|waiting| waiting.pack(&mut packed));
+            let mut rest = &packed[..];
+            for waiting in all {
+                let unpacked = Waiting::unpack(waiting.url.host(), &mut rest).unwrap();
+                prop_assert_eq!(unpacked.url.digest(), waiting.url.digest());
+                prop_assert_eq!(unpacked, waiting);
+            }
+            prop_assert!(rest.is_empty());
+        }
+    }
+
+    #[test]
+    fn a_short_url_is_short() {
+        let mut packed = Vec::new();
+        let url = CrawlUrl::parse("https://a.example/news/1").unwrap();
+        pack(&mut packed, &url, 3, 0, &[]);
+        assert_eq!(packed.len(), "/news/1".len() + 3);
+    }
+}
