@@ -220,7 +220,13 @@ class Parser:
 class Log:
     """The writer of a crawl's log; see ``lycosa.stages.Log``."""
 
-    def __new__(cls, directory: str | PathLike[str], segment_bytes: int) -> Log: ...
+    def __new__(
+        cls,
+        directory: str | PathLike[str],
+        segment_bytes: int,
+        commit_bytes: int = 8388608,
+        commit_interval: float = 0.2,
+    ) -> Log: ...
     def replay(self, frontier: Frontier) -> int:
         """Restore an empty frontier from what was recorded; give the number of records."""
 
@@ -228,18 +234,43 @@ class Log:
     def append(self, pages: Pages) -> None: ...
     def sync(self) -> None: ...
     def end(self) -> int: ...
+    def committed(self) -> int:
+        """Up to where the log is on the disk: as far as outputs and snapshots may follow it."""
+
+    def first(self) -> int:
+        """Where the log begins: more than 0 once segments were removed."""
+
+    def torn(self) -> tuple[int, int] | None:
+        """What a crash left unfinished and was set aside when the log was opened: position and bytes."""
+
+    def retain(self, position: int) -> int:
+        """Remove the segments that end at or before a position; give how many. The newest always stays."""
+
     def summary(self) -> dict[str, Any]: ...
 
 @final
 class LogReader:
-    """Follows a log and makes rows for a sink."""
+    """Follows a log and makes rows for a sink.
 
-    def __new__(cls, directory: str | PathLike[str], fields: list[str]) -> LogReader: ...
+    Begins at a position (default: the log's first) that an earlier reader told; raises StorageError where the
+    log does not hold it. With ``log`` it reads as far as that is committed, without to the end.
+    """
+
+    def __new__(
+        cls,
+        directory: str | PathLike[str],
+        fields: list[str],
+        position: int | None = None,
+        log: Log | None = None,
+    ) -> LogReader: ...
     def read(self, max_entries: int, max_bytes: int) -> Rows:
         """The next rows, at most so many entries and bytes of bodies; none while the log has no more."""
 
     def position(self) -> int:
         """The position of the next frame."""
+
+    def skip_damage(self) -> int:
+        """Go on behind damage, after JobDamaged; give how many bytes were passed over."""
 
 @final
 class Rows:

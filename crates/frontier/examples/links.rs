@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use lycosa_frontier::{Frontier, Resolve, Scope, Settings};
-use lycosa_store::{Entry, Log};
+use lycosa_store::{Entry, Log, LogSettings};
 use lycosa_url::{
     CrawlUrl, Headers, Link, Micros, Page, Purpose, Received, Request, Resolved, Response, Times,
 };
@@ -127,7 +127,7 @@ fn main() -> std::io::Result<()> {
         ..Settings::default()
     };
     let mut web = Web { linked: vec![0; hosts], random: 1 };
-    let mut log = Log::open(&directory.join("log"), 256 << 20).map_err(std::io::Error::other)?;
+    let mut log = Log::open(&directory.join("log"), LogSettings::default()).map_err(std::io::Error::other)?;
     let mut frontier = Frontier::new(settings, Names::default());
     let mut now = 1;
     let seeds: Vec<CrawlUrl> = (0..hosts).map(|host| web.link(host, true)).collect();

@@ -34,6 +34,8 @@ pub struct Outcome<'a> {
     pub chain: Vec<(Cow<'a, str>, u16)>,
     /// Links from the nearest seed.
     pub depth: u32,
+    /// The number of the lease; 0 for what the frontier settled itself.
+    pub lease: u64,
     /// Earlier tries.
     pub attempt: u32,
     /// Whether the URL went back to waiting: this outcome is not its last.
@@ -111,6 +113,7 @@ impl<'a> Entry<'a> {
             url: request.url.as_str().into(),
             chain: chain(&request.chain),
             depth: request.depth,
+            lease: request.lease,
             attempt: request.attempt,
             retry: page.retry,
             address: response.address,
@@ -175,7 +178,7 @@ impl Entry<'static> {
         let step = |(text, status): &(Cow<'_, str>, u16)| Some(Step { url: url(text)?, status: *status });
         let purpose = if self.kind == Kind::Robots { Purpose::Robots } else { Purpose::Page };
         let request = Request {
-            lease: 0,
+            lease: outcome.lease,
             url: url(&outcome.url)?,
             purpose,
             depth: outcome.depth,
