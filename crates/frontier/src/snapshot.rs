@@ -222,7 +222,7 @@ fn pack_queue(queue: &Queue, first: &[Waiting], record: &mut Vec<u8>) {
     for (origin, rules, expires) in known {
         put_bytes(record, origin.as_bytes());
         put_number(record, expires);
-        put_bytes(record, &rules.pack());
+        put_bytes(record, rules.pack());
     }
     let front = queue.front.iter().rev().filter(|waiting| waiting.owner.is_none());
     let (mut packed, mut count) = (Vec::new(), 0);

@@ -1,13 +1,17 @@
 //! Canonical URLs and their MD5 digests.
 //!
 //! The canonical form is the WHATWG serialisation without fragment (so: lower-case scheme and host,
-//! punycode, no default port, no dot segments). Two URLs are the same to the crawl exactly when
-//! their canonical texts are equal.
+//! punycode, no default port, no dot segments) with percent-encoding in normal form ([`crate::escapes`]).
+//! Two URLs are the same to the crawl exactly when their canonical texts are equal. Which links are taken for the
+//! same page beyond that, [`CanonicalRules`] say.
 
+use std::borrow::Cow;
 use std::fmt::{self, Write as _};
 
 use md5::{Digest as _, Md5};
 use url::Url;
+
+use crate::{BadUrl, Base, CanonicalRules, escapes, plain};
 
 /// MD5 of the canonical text: the key of dedup and of the ring (SYSTEMS.md section 5).
 pub type Digest = [u8; 16];
@@ -26,77 +30,8 @@ pub struct CrawlUrl {
     port: u16,
 }
 
-/// Why a text is not a URL that can be crawled; the names are stable and counted.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum BadUrl {
-    /// Longer than [`MAX_URL_BYTES`].
-    TooLong,
-    /// Neither `http` nor `https`.
-    Scheme,
-    /// No host, or one that is not valid (IDNA, IPv4 or IPv6 syntax).
-    Host,
-    /// The port is no number from 1 to 65535.
-    Port,
-    /// User name or password in the URL: credentials are never sent by accident.
-    UserInfo,
-    /// A relative reference where an absolute URL is needed.
-    Relative,
-    /// Anything else that WHATWG's parser refuses.
-    Syntax,
-}
-
-impl BadUrl {
-    /// The stable name, as counted in reports.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            BadUrl::TooLong => "url-too-long",
-            BadUrl::Scheme => "url-scheme",
-            BadUrl::Host => "url-host",
-            BadUrl::Port => "url-port",
-            BadUrl::UserInfo => "url-userinfo",
-            BadUrl::Relative => "url-relative",
-            BadUrl::Syntax => "url-syntax",
-        }
-    }
-
-    /// What is allowed, for the person who gave the URL.
-    pub fn allowed(self) -> &'static str {
-        match self {
-            BadUrl::TooLong => "a URL of at most 8192 bytes",
-            BadUrl::Scheme => "a URL that starts with http:// or https://",
-            BadUrl::Host => "a URL with a valid host name or address",
-            BadUrl::Port => "a port from 1 to 65535",
-            BadUrl::UserInfo => "a URL without user name and password",
-            BadUrl::Relative => "an absolute URL such as https://example.com/",
-            BadUrl::Syntax => "a URL such as https://example.com/path",
-        }
-    }
-}
-
-impl fmt::Display for BadUrl {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.as_str())
-    }
-}
-
-impl std::error::Error for BadUrl {}
-
-impl From<url::ParseError> for BadUrl {
-    fn from(error: url::ParseError) -> Self {
-        use url::ParseError as E;
-        match error {
-            E::EmptyHost
-            | E::IdnaError
-            | E::InvalidIpv4Address
-            | E::InvalidIpv6Address
-            | E::InvalidDomainCharacter => BadUrl::Host,
-            E::InvalidPort => BadUrl::Port,
-            E::RelativeUrlWithoutBase | E::RelativeUrlWithCannotBeABaseBase => BadUrl::Relative,
-            E::Overflow => BadUrl::TooLong,
-            _ => BadUrl::Syntax,
-        }
-    }
-}
+/// The schemes that are crawled, with what follows them in a URL's text and their ports.
+const SCHEMES: [(&str, u16); 2] = [("http://", 80), ("https://", 443)];
 
 impl CrawlUrl {
     /// Parses an absolute URL.
@@ -104,11 +39,31 @@ impl CrawlUrl {
         if text.len() > MAX_URL_BYTES {
             return Err(BadUrl::TooLong);
         }
-        Self::from_url(Url::parse(text)?)
+        match Self::parse_plain(text, None) {
+            Some(url) => url,
+            None => Self::from_url(Url::parse(text)?, None),
+        }
+    }
+
+    /// Takes over an absolute URL that is canonical already, but for its fragment and the path `/`; nothing where it may
+    /// not be. The result is that of [`CrawlUrl::from_url`].
+    pub(crate) fn parse_plain(text: &str, rules: Option<&CanonicalRules>) -> Option<Result<Self, BadUrl>> {
+        let (scheme, port) = SCHEMES.into_iter().find(|(scheme, _)| text.starts_with(scheme))?;
+        let host_end = scheme.len() + plain::host(&text.as_bytes()[scheme.len()..])?;
+        let tail = &text[host_end..];
+        let length = plain::path_and_query(tail.as_bytes(), false)?;
+        let canonical = if tail.starts_with('/') {
+            Cow::Borrowed(&text[..host_end + length])
+        } else {
+            Cow::Owned([&text[..host_end], "/", &tail[..length]].concat())
+        };
+        Some(
+            Place { host_start: scheme.len(), host_end, path_start: host_end, port }.finish(canonical, rules),
+        )
     }
 
     /// Takes over a URL that the library has parsed.
-    fn from_url(mut url: Url) -> Result<Self, BadUrl> {
+    pub(crate) fn from_url(mut url: Url, rules: Option<&CanonicalRules>) -> Result<Self, BadUrl> {
         let default_port = match url.scheme() {
             "http" => 80,
             "https" => 443,
@@ -125,18 +80,15 @@ impl CrawlUrl {
             return Err(BadUrl::Host);
         }
         url.set_fragment(None);
-        if url.as_str().len() > MAX_URL_BYTES {
-            return Err(BadUrl::TooLong);
-        }
         // No user info is left, so the host follows the scheme's "://" directly.
-        let place =
-            |position: url::Position| u16::try_from(url[..position].len()).map_err(|_| BadUrl::TooLong);
-        let host_start = place(url::Position::BeforeHost)?;
-        let host_end = place(url::Position::AfterHost)?;
-        let path_start = place(url::Position::BeforePath)?;
-        let text: String = url.into();
-        let digest = Md5::digest(text.as_bytes()).into();
-        Ok(CrawlUrl { text: text.into_boxed_str(), digest, host_start, host_end, path_start, port })
+        let host_start = url[..url::Position::BeforeHost].len();
+        let host_end = url[..url::Position::AfterHost].len();
+        let path_start = url[..url::Position::BeforePath].len();
+        let mut text: String = url.into();
+        if let Some(tail) = escapes::normalize(&text[path_start..]) {
+            text.replace_range(path_start.., &tail);
+        }
+        Place { host_start, host_end, path_start, port }.finish(text.into(), rules)
     }
 
     /// Puts a URL together again from parts that a [`CrawlUrl`] was taken apart into: `host` as of [`CrawlUrl::host`],
@@ -145,7 +97,7 @@ impl CrawlUrl {
     /// Nothing comes of an empty host, a path that does not start with `/`, port 0, or more than
     /// [`MAX_URL_BYTES`].
     pub fn from_parts(https: bool, host: &str, port: Option<u16>, path_and_query: &str) -> Option<CrawlUrl> {
-        let (scheme, default_port) = if https { ("https://", 443) } else { ("http://", 80) };
+        let (scheme, default_port) = SCHEMES[usize::from(https)];
         let port = port.unwrap_or(default_port);
         if host.is_empty() || port == 0 || !path_and_query.starts_with('/') {
             return None;
@@ -154,24 +106,13 @@ impl CrawlUrl {
         let mut text = String::with_capacity(scheme.len() + host.len() + 6 + path_and_query.len());
         text.push_str(scheme);
         text.push_str(host);
+        let (host_start, host_end) = (scheme.len(), text.len());
         if port != default_port {
             write!(text, ":{port}").ok()?;
         }
         let path_start = text.len();
         text.push_str(path_and_query);
-        if text.len() > MAX_URL_BYTES {
-            return None;
-        }
-        let host_end = u16::try_from(scheme.len() + host.len()).ok()?;
-        let digest = Md5::digest(text.as_bytes()).into();
-        let url = CrawlUrl {
-            text: text.into_boxed_str(),
-            digest,
-            host_start: u16::try_from(scheme.len()).ok()?,
-            host_end,
-            path_start: u16::try_from(path_start).ok()?,
-            port,
-        };
+        let url = Place { host_start, host_end, path_start, port }.finish(text.into(), None).ok()?;
         debug_assert_eq!(
             CrawlUrl::parse(&url.text).as_ref(),
             Ok(&url),
@@ -239,31 +180,37 @@ impl fmt::Debug for CrawlUrl {
     }
 }
 
-/// What the links of one document are resolved against; parsed once a document.
-pub struct Base(Url);
+/// Where the parts of a canonical text are.
+pub(crate) struct Place {
+    pub(crate) host_start: usize,
+    pub(crate) host_end: usize,
+    pub(crate) path_start: usize,
+    pub(crate) port: u16,
+}
 
-impl Base {
-    /// The base of a document that names none.
-    pub fn new(document: &CrawlUrl) -> Result<Self, BadUrl> {
-        Ok(Base(Url::parse(document.as_str())?))
-    }
-
-    /// The base after `<base href>`; a reference that does not parse leaves the base as it is (HTML 4.2.3).
-    pub fn set(&mut self, reference: &str) {
-        if reference.len() <= MAX_URL_BYTES
-            && let Ok(url) = self.0.join(reference)
-            && matches!(url.scheme(), "http" | "https")
-        {
-            self.0 = url;
-        }
-    }
-
-    /// Resolves one reference.
-    pub fn join(&self, reference: &str) -> Result<CrawlUrl, BadUrl> {
-        if reference.len() > MAX_URL_BYTES {
+impl Place {
+    /// The URL of a canonical text, by the rules for links.
+    pub(crate) fn finish(
+        self,
+        text: Cow<'_, str>,
+        rules: Option<&CanonicalRules>,
+    ) -> Result<CrawlUrl, BadUrl> {
+        let text = match rules.and_then(|rules| rules.apply(&text, self.path_start)) {
+            Some(changed) => changed.into(),
+            None => text,
+        };
+        if text.len() > MAX_URL_BYTES {
             return Err(BadUrl::TooLong);
         }
-        CrawlUrl::from_url(self.0.join(reference)?)
+        let short = |place: usize| u16::try_from(place).map_err(|_| BadUrl::TooLong);
+        Ok(CrawlUrl {
+            digest: Md5::digest(text.as_bytes()).into(),
+            host_start: short(self.host_start)?,
+            host_end: short(self.host_end)?,
+            path_start: short(self.path_start)?,
+            port: self.port,
+            text: text.into(),
+        })
     }
 }
 
@@ -332,17 +279,6 @@ mod tests {
             url,
             CrawlUrl::from_parts(false, url.host(), Some(url.port()), url.path_and_query()).unwrap()
         );
-    }
-
-    #[test]
-    fn references_follow_the_base() {
-        let page = CrawlUrl::parse("http://example.com/news/2024/page.html").unwrap();
-        let mut base = Base::new(&page).unwrap();
-        assert_eq!(base.join("../old/?a=1#x").unwrap().as_str(), "http://example.com/news/old/?a=1");
-        base.set("javascript:void(0)");
-        assert_eq!(base.join("x").unwrap().as_str(), "http://example.com/news/2024/x");
-        base.set("//cdn.example.net/root/");
-        assert_eq!(base.join("x").unwrap().as_str(), "http://cdn.example.net/root/x");
     }
 
     proptest! {

@@ -5,17 +5,25 @@
 //! the place of its host in that text and its MD5 travel together.
 
 mod address;
+mod bad;
+mod base;
 mod canonical;
 mod clock;
 mod domain;
+mod escapes;
 mod failure;
+mod plain;
 mod records;
+mod rules;
 
 pub use address::{AddressPolicy, Network};
-pub use canonical::{BadUrl, Base, CrawlUrl, Digest, MAX_URL_BYTES};
+pub use bad::BadUrl;
+pub use base::Base;
+pub use canonical::{CrawlUrl, Digest, MAX_URL_BYTES};
 pub use clock::{Clock, Micros};
 pub use domain::registered_domain;
 pub use failure::{Failure, FailureKind};
 pub use records::{
     Headers, Link, Page, Purpose, Received, Request, Resolved, Response, Step, Times, header_text,
 };
+pub use rules::CanonicalRules;
