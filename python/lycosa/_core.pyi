@@ -28,6 +28,9 @@ __all__ = [
     "domain_of",
     "empty_rows",
     "enter_private_namespaces",
+    "export_log",
+    "import_log",
+    "story",
 ]
 
 __version__: str
@@ -47,6 +50,31 @@ def check_resolver(text: str) -> None:
 
 def empty_rows(fields: list[str]) -> Rows:
     """No rows of the chosen columns: their schema."""
+
+def export_log(directory: str | PathLike[str], file: str | PathLike[str]) -> dict[str, Any]:
+    """Write every record of a log that can be read as one JSON object a line; with gzip to a name in ``.gz``.
+
+    A file of that name is replaced. Counts: entries, seeds, pages, robots, skipped (bytes of the log that are
+    damaged), complete. Raises StorageFull, JobVersionError, StorageError.
+    """
+
+def import_log(file: str | PathLike[str], directory: str | PathLike[str]) -> dict[str, Any]:
+    """Make a log of a file that ``export_log`` wrote; the directory must hold none yet.
+
+    Counts as there; ``complete`` is False where the file was cut off behind a whole line. Raises StorageError
+    with the number of a line that is no record; what stands before it is in the log then.
+    """
+
+def story(directory: str | PathLike[str], url: str, scope: str, max_depth: int | None) -> dict[str, Any]:
+    """Everything that a log tells about one URL, in the log's order.
+
+    Keys: url; seeds (position, at); found (position, at, page, status, depth, nofollow, refused): the first ten
+    pages that link to it and the first whose link the rules let in; found_more, the number of the others;
+    redirected (as found); outcomes and robots (position, at, url, lease, depth, attempt, retry, status, error,
+    error_detail, address, redirect, chain, links, started, times); skipped, the bytes that are damaged.
+    ``refused`` is the rule by which a sighting was refused: nofollow, depth or scope; None where it was let in,
+    if it was new then. Times are in seconds.
+    """
 
 def enter_private_namespaces(files: list[tuple[str, str]], ipv6: bool) -> None:
     """Enter private mount and network namespaces; lay own files over the system's there."""

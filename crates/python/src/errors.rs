@@ -36,15 +36,18 @@ pub(crate) fn log(error: &LogError) -> PyErr {
             ))
         }
         LogError::Full { .. } => StorageFull::new_err(format!("{error}; free space, and it goes on")),
-        LogError::Absent { .. } | LogError::TooLarge(_) | LogError::Io(..) => {
-            StorageError::new_err(error.to_string())
-        }
+        LogError::Absent { .. } | LogError::TooLarge(_) | LogError::Io(..) => storage(error),
     }
 }
 
 /// Waiting URLs cannot be written to the disk, or read back.
 pub(crate) fn queues(error: &std::io::Error) -> PyErr {
     StorageError::new_err(format!("the frontier's files: {error}"))
+}
+
+/// Something stored is not as it should be, and nothing more can be told about it.
+pub(crate) fn storage(error: impl ToString) -> PyErr {
+    StorageError::new_err(error.to_string())
 }
 
 /// The system refuses what a stage needs.

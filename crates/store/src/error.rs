@@ -52,8 +52,8 @@ pub enum LogError {
 }
 
 impl LogError {
-    /// A system's error: a full disk stands apart, since it passes.
-    pub(crate) fn of(path: &Path, error: io::Error) -> Self {
+    /// A system's error about a file or a directory: a full disk stands apart, since it passes.
+    pub fn of(path: &Path, error: io::Error) -> Self {
         match error.kind() {
             io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => {
                 LogError::Full { path: path.to_owned() }

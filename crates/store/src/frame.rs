@@ -35,9 +35,23 @@ pub enum Kind {
 }
 
 impl Kind {
+    /// Every kind with its name in exports.
+    const ALL: [(Kind, &'static str); 3] =
+        [(Kind::Seed, "seed"), (Kind::Page, "page"), (Kind::Robots, "robots")];
+
+    /// The name in exports.
+    pub(crate) fn name(self) -> &'static str {
+        Kind::ALL.iter().find(|(kind, _)| *kind == self).map_or("", |(_, name)| name)
+    }
+
+    /// The kind with a name.
+    pub(crate) fn from_name(name: &str) -> Option<Self> {
+        Kind::ALL.iter().find(|(_, known)| *known == name).map(|(kind, _)| *kind)
+    }
+
     /// The kind of a byte.
     fn from_byte(byte: u8) -> Option<Self> {
-        [Kind::Seed, Kind::Page, Kind::Robots].into_iter().find(|kind| *kind as u8 == byte)
+        Kind::ALL.iter().map(|(kind, _)| *kind).find(|kind| *kind as u8 == byte)
     }
 }
 

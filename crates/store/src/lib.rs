@@ -10,24 +10,31 @@ mod commit;
 mod disk;
 mod entry;
 mod error;
+mod export;
 mod frame;
+mod headers;
 mod lines;
 mod lock;
 mod log;
 mod reader;
 mod repair;
 mod segment;
+mod snapshot;
+mod story;
 mod summary;
 
 pub use columns::{record_batch, schema};
 pub use entry::{Decoders, Entry, Field, Outcome, ParseFieldError, Row};
 pub use error::LogError;
+pub use export::{ExportError, Exported, export, import};
 pub use frame::Kind;
 pub use lines::write_lines;
 pub use log::{Log, LogSettings};
 pub use reader::{Bodies, Reader};
 pub use repair::Torn;
 pub use segment::first_position;
+pub use snapshot::{SnapshotReader, Snapshots};
+pub use story::{Judge, Story, story};
 pub use summary::Summary;
 
 /// A place in the log: bytes since its beginning.

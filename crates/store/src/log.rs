@@ -113,6 +113,11 @@ impl Log {
         })
     }
 
+    /// Its directory.
+    pub fn directory(&self) -> &Path {
+        &self.directory
+    }
+
     /// Whether nothing has been written yet.
     pub fn is_new(&self) -> bool {
         self.end == SEGMENT_HEADER_BYTES as u64
