@@ -1,0 +1,1 @@
+"""``lycosa why``: one URL's whole story, from the log."""
