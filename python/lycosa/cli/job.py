@@ -52,7 +52,7 @@ def add_parser(subparsers: Any) -> None:
     import_ = actions.add_parser(
         "import",
         help="make a job directory of an exported log",
-        description="Makes a job directory of what `lycosa job export` wrote; `lycosa crawl --dir DIR` goes on with it.",
+        description="Makes a job directory of what `lycosa job export` wrote; `lycosa crawl --dir DIR` goes on.",
     )
     import_.add_argument("file", metavar="FILE", help="the file to read")
     import_.add_argument("dir", metavar="DIR", help="the job directory to make")
