@@ -1,4 +1,4 @@
-"""``lycosa job``: what is in a job directory, and taking its log along."""
+"""``lycosa job``: what is in a job directory, and what of it nobody needs any more."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from lycosa.cli.told import TELL, watched
+from lycosa.cli.told import TELL
 from lycosa.errors import SettingError
 
 if TYPE_CHECKING:
@@ -18,16 +18,12 @@ if TYPE_CHECKING:
     from lycosa.stages import Sink
     from lycosa.store.directory import JobDirectory
 
-DESCRIPTION = """\
-A job directory holds everything that a crawl needs to go on; `lycosa crawl --dir DIR` makes one.
-"""
+DESCRIPTION = "A job directory holds everything that a crawl needs to go on; `lycosa crawl --dir DIR` makes one."
 
 
 def add_parser(subparsers: Any) -> None:
     """Register the sub-command."""
-    parser = subparsers.add_parser(
-        "job", help="show, export, import or prune a job directory", description=DESCRIPTION
-    )
+    parser = subparsers.add_parser("job", help="show or prune a job directory", description=DESCRIPTION)
     actions = parser.add_subparsers(title="actions", metavar="ACTION", required=True)
 
     show = actions.add_parser(
@@ -38,25 +34,6 @@ def add_parser(subparsers: Any) -> None:
     show.add_argument("dir", metavar="DIR", help="the job directory")
     show.add_argument("--json", action="store_true", help="as one JSON object")
     show.set_defaults(run=run_show)
-
-    export = actions.add_parser(
-        "export",
-        help="write the log as JSON lines",
-        description="Writes every record of the log, one JSON object a line. What is damaged is skipped and counted: "
-        "works on whatever can still be read. The exit status is 1 when something was skipped.",
-    )
-    export.add_argument("dir", metavar="DIR", help="the job directory")
-    export.add_argument("file", metavar="FILE", help="the file to write; one that ends in .gz is compressed")
-    export.set_defaults(run=run_export)
-
-    import_ = actions.add_parser(
-        "import",
-        help="make a job directory of an exported log",
-        description="Makes a job directory of what `lycosa job export` wrote; `lycosa crawl --dir DIR` goes on.",
-    )
-    import_.add_argument("file", metavar="FILE", help="the file to read")
-    import_.add_argument("dir", metavar="DIR", help="the job directory to make")
-    import_.set_defaults(run=run_import)
 
     prune = actions.add_parser(
         "prune",
@@ -117,52 +94,6 @@ def run_show(args: argparse.Namespace) -> int:
         from lycosa.cli.job_table import print_job
 
         print_job(found)
-    return 0
-
-
-def run_export(args: argparse.Namespace) -> int:
-    """Export; the exit status is 1 when something was skipped."""
-    from lycosa import _core
-    from lycosa.store.directory import JobDirectory
-
-    directory, file = JobDirectory(Path(args.dir)), Path(args.file)
-    if not directory.segments():
-        raise SettingError("DIR", args.dir, "a job directory with a log, as lycosa crawl --dir makes it")
-    if file.exists():
-        raise SettingError("FILE", file, "a file that does not exist yet")
-    if not file.absolute().parent.is_dir():
-        raise SettingError("FILE", file, "a file in a directory that exists")
-    unfinished = file.with_name(f"part-{file.name}")
-    try:
-        found = watched(
-            "exporting",
-            lambda: _core.export_log(directory.log, str(unfinished)),
-            lambda: f"{_size(unfinished) / 1e6:,.0f} MB written",
-        )
-        unfinished.replace(file)
-    finally:
-        unfinished.unlink(missing_ok=True)
-    skipped = found["skipped"]
-    print(f"{file}: {found['entries']:,} records" + (f"; {skipped:,} damaged bytes skipped" if skipped else ""))
-    return 1 if skipped else 0
-
-
-def run_import(args: argparse.Namespace) -> int:
-    """Import."""
-    from lycosa import _core
-    from lycosa.store.directory import JobDirectory
-
-    directory, file = JobDirectory(Path(args.dir)), Path(args.file)
-    if not file.is_file():
-        raise SettingError("FILE", file, "a file that lycosa job export wrote")
-    if directory.exists() or directory.segments():
-        raise SettingError("DIR", args.dir, "a directory without a job")
-    found = watched(
-        "importing",
-        lambda: _core.import_log(str(file), directory.log),
-        lambda: f"{sum(_size(path) for path in directory.segments()) / 1e6:,.0f} MB of log written",
-    )
-    print(f"{args.dir}: {found['entries']:,} records; lycosa crawl --dir {args.dir} goes on")
     return 0
 
 

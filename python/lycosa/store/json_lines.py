@@ -55,11 +55,11 @@ class JsonLinesSink:
         if known and fields != self._fields and size is not None:
             check_restart(self.path, first, "its columns change")
             size = None
-        kept = [(at, length) for at, length in known if at <= end and size is not None and length <= size]
-        if not kept:
-            if known and known[-1][1] > 0 and fields == self._fields:
-                check_restart(self.path, None, "it is missing, or shorter than it was")
-            kept = [(0, 0)]
+        within = [(at, length) for at, length in known if at <= end]
+        kept = [(at, length) for at, length in within if size is not None and length <= size]
+        if kept != within and within[-1][1] > 0 and fields == self._fields:
+            check_restart(self.path, None, "it is missing, or shorter than it was")
+        kept = kept or [(0, 0)]
         self._checkpoints, self._written = kept, kept[-1]
         # First the checkpoints, then the output: a longer output is cut next time as well.
         if kept != known or fields != self._fields:

@@ -1,1 +1,0 @@
-"""``lycosa why``: one URL's whole story, from the log."""
