@@ -28,6 +28,9 @@ __all__ = [
     "domain_of",
     "empty_rows",
     "enter_private_namespaces",
+    "export_log",
+    "import_log",
+    "story",
 ]
 
 __version__: str
@@ -47,6 +50,31 @@ def check_resolver(text: str) -> None:
 
 def empty_rows(fields: list[str]) -> Rows:
     """No rows of the chosen columns: their schema."""
+
+def export_log(directory: str | PathLike[str], file: str | PathLike[str]) -> dict[str, Any]:
+    """Write every record of a log that can be read as one JSON object a line; with gzip to a name in ``.gz``.
+
+    A file of that name is replaced. Counts: entries, seeds, pages, robots, skipped (bytes of the log that are
+    damaged), complete. Raises StorageFull, JobVersionError, StorageError.
+    """
+
+def import_log(file: str | PathLike[str], directory: str | PathLike[str]) -> dict[str, Any]:
+    """Make a log of a file that ``export_log`` wrote; the directory must hold none yet.
+
+    Counts as there; ``complete`` is False where the file was cut off behind a whole line. Raises StorageError
+    with the number of a line that is no record; what stands before it is in the log then.
+    """
+
+def story(directory: str | PathLike[str], url: str, scope: str, max_depth: int | None) -> dict[str, Any]:
+    """Everything that a log tells about one URL, in the log's order.
+
+    Keys: url; seeds (position, at); found (position, at, page, status, depth, nofollow, refused): the first ten
+    pages that link to it and the first whose link the rules let in; found_more, the number of the others;
+    redirected (as found); outcomes and robots (position, at, url, lease, depth, attempt, retry, status, error,
+    error_detail, address, redirect, chain, links, started, times); skipped, the bytes that are damaged.
+    ``refused`` is the rule by which a sighting was refused: nofollow, depth or scope; None where it was let in,
+    if it was new then. Times are in seconds.
+    """
 
 def enter_private_namespaces(files: list[tuple[str, str]], ipv6: bool) -> None:
     """Enter private mount and network namespaces; lay own files over the system's there."""
@@ -220,7 +248,13 @@ class Parser:
 class Log:
     """The writer of a crawl's log; see ``lycosa.stages.Log``."""
 
-    def __new__(cls, directory: str | PathLike[str], segment_bytes: int) -> Log: ...
+    def __new__(
+        cls,
+        directory: str | PathLike[str],
+        segment_bytes: int,
+        commit_bytes: int = 8388608,
+        commit_interval: float = 0.2,
+    ) -> Log: ...
     def replay(self, frontier: Frontier) -> int:
         """Restore an empty frontier from what was recorded; give the number of records."""
 
@@ -228,18 +262,43 @@ class Log:
     def append(self, pages: Pages) -> None: ...
     def sync(self) -> None: ...
     def end(self) -> int: ...
+    def committed(self) -> int:
+        """Up to where the log is on the disk: as far as outputs and snapshots may follow it."""
+
+    def first(self) -> int:
+        """Where the log begins: more than 0 once segments were removed."""
+
+    def torn(self) -> tuple[int, int] | None:
+        """What a crash left unfinished and was set aside when the log was opened: position and bytes."""
+
+    def retain(self, position: int) -> int:
+        """Remove the segments that end at or before a position; give how many. The newest always stays."""
+
     def summary(self) -> dict[str, Any]: ...
 
 @final
 class LogReader:
-    """Follows a log and makes rows for a sink."""
+    """Follows a log and makes rows for a sink.
 
-    def __new__(cls, directory: str | PathLike[str], fields: list[str]) -> LogReader: ...
+    Begins at a position (default: the log's first) that an earlier reader told; raises StorageError where the
+    log does not hold it. With ``log`` it reads as far as that is committed, without to the end.
+    """
+
+    def __new__(
+        cls,
+        directory: str | PathLike[str],
+        fields: list[str],
+        position: int | None = None,
+        log: Log | None = None,
+    ) -> LogReader: ...
     def read(self, max_entries: int, max_bytes: int) -> Rows:
         """The next rows, at most so many entries and bytes of bodies; none while the log has no more."""
 
     def position(self) -> int:
         """The position of the next frame."""
+
+    def skip_damage(self) -> int:
+        """Go on behind damage, after JobDamaged; give how many bytes were passed over."""
 
 @final
 class Rows:

@@ -27,3 +27,19 @@ class SettingError(LycosaError):
 
 class StorageError(LycosaError):
     """The log or an output cannot be written or read."""
+
+
+class JobInUse(StorageError):
+    """Another process is crawling in this job directory."""
+
+
+class JobVersionError(StorageError):
+    """The job directory was written by a version whose layout this one does not read."""
+
+
+class JobDamaged(StorageError):
+    """Something in the job directory is not as it was written; what is whole can be exported."""
+
+
+class StorageFull(StorageError):
+    """No space is left. Nothing was changed: the same call may succeed once there is space."""

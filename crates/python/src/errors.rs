@@ -2,25 +2,46 @@
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use lycosa_store::{LogError, ReaderError};
+use lycosa_store::LogError;
 use pyo3::PyErr;
 use pyo3::exceptions::PyOSError;
 
 pyo3::import_exception!(lycosa.errors, SettingError);
+pyo3::import_exception!(lycosa.errors, JobDamaged);
+pyo3::import_exception!(lycosa.errors, JobInUse);
+pyo3::import_exception!(lycosa.errors, JobVersionError);
 pyo3::import_exception!(lycosa.errors, StorageError);
+pyo3::import_exception!(lycosa.errors, StorageFull);
 
 /// A setting's name, its value and what is allowed.
 pub(crate) fn setting(name: &str, value: impl ToString, allowed: impl ToString) -> PyErr {
     SettingError::new_err((name.to_owned(), value.to_string(), allowed.to_string()))
 }
 
-/// The log cannot be written.
+/// What is wrong with a log, and what to do about it.
 pub(crate) fn log(error: &LogError) -> PyErr {
-    StorageError::new_err(error.to_string())
+    match error {
+        LogError::InUse { .. } => {
+            JobInUse::new_err(format!("{error}; wait until it has ended, or give another directory"))
+        }
+        LogError::Foreign { .. } => JobVersionError::new_err(format!(
+            "{error}; go on with the version of Lycosa that wrote it, or start over in another directory"
+        )),
+        LogError::Damaged { path, .. } => {
+            let job = if path.ends_with("log") { path.parent().unwrap_or(path) } else { path };
+            let job = job.display();
+            JobDamaged::new_err(format!(
+                "{error}; `lycosa job export {job} FILE` reads what can be read, \
+                 `lycosa job import FILE NEW` makes a job of it"
+            ))
+        }
+        LogError::Full { .. } => StorageFull::new_err(format!("{error}; free space, and it goes on")),
+        LogError::Absent { .. } | LogError::TooLarge(_) | LogError::Io(..) => storage(error),
+    }
 }
 
-/// The log cannot be read.
-pub(crate) fn reader(error: &ReaderError) -> PyErr {
+/// Something stored is not as it should be, and nothing more can be told about it.
+pub(crate) fn storage(error: impl ToString) -> PyErr {
     StorageError::new_err(error.to_string())
 }
 

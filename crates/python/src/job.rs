@@ -97,14 +97,8 @@ impl Job {
     /// Settings of the frontier.
     pub(crate) fn frontier(&self) -> PyResult<lycosa_frontier::Settings> {
         let politeness = &self.politeness;
-        let scope = match self.scope.as_str() {
-            "host" => Scope::Host,
-            "domain" => Scope::Domain,
-            "any" => Scope::Any,
-            other => return Err(setting("scope", other, "host, domain or any")),
-        };
         Ok(lycosa_frontier::Settings {
-            scope,
+            scope: parse_scope(&self.scope)?,
             max_pages: self.max_pages,
             max_depth: self.max_depth,
             max_redirects: politeness.max_redirects,
@@ -226,4 +220,14 @@ pub(crate) fn server(text: &str) -> PyResult<SocketAddr> {
             "an address, with or without port: 192.0.2.1, 192.0.2.1:53, [2001:db8::1]:53",
         )
     })
+}
+
+/// A scope by its name in job files.
+pub(crate) fn parse_scope(name: &str) -> PyResult<Scope> {
+    match name {
+        "host" => Ok(Scope::Host),
+        "domain" => Ok(Scope::Domain),
+        "any" => Ok(Scope::Any),
+        other => Err(setting("scope", other, "host, domain or any")),
+    }
 }

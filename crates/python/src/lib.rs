@@ -5,6 +5,7 @@
 
 mod batch;
 mod errors;
+mod export;
 mod fetch;
 mod frontier;
 mod job;
@@ -14,6 +15,7 @@ mod page;
 mod parse;
 mod simnet;
 mod store;
+mod story;
 mod url;
 
 use pyo3::prelude::*;
@@ -34,6 +36,8 @@ fn _core(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add_class::<store::LogReader>()?;
     m.add_class::<store::Rows>()?;
     store::register(m)?;
+    export::register(m)?;
+    story::register(m)?;
     url::register(m)?;
     ledger::register(m)?;
     simnet::register(m)

@@ -2,12 +2,17 @@
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
-use std::sync::Mutex;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 use arrow_array::RecordBatchIterator;
 use arrow_array::ffi_stream::FFI_ArrowArrayStream;
 use lycosa_frontier::Restore;
-use lycosa_store::{Bodies, Decoders, Entry, Field, Kind, Position, Reader, ReaderError, Row, Summary};
+use lycosa_store::{
+    Bodies, Decoders, Entry, Field, Kind, LogError, LogSettings, Position, Reader, Row, Summary,
+    first_position,
+};
 use lycosa_url::{Clock, CrawlUrl};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -35,16 +40,31 @@ pub(crate) fn register(m: &Bound<'_, PyModule>) -> PyResult<()> {
 pub(crate) struct Log {
     inner: Mutex<(lycosa_store::Log, Summary)>,
     directory: PathBuf,
+    /// Asked without waiting for an append.
+    committed: Arc<AtomicU64>,
+    torn: Option<lycosa_store::Torn>,
     clock: Clock,
 }
 
 #[pymethods]
 impl Log {
     #[new]
-    fn new(py: Python<'_>, directory: PathBuf, segment_bytes: u64) -> PyResult<Self> {
-        let log = py.detach(|| lycosa_store::Log::open(&directory, segment_bytes));
+    #[pyo3(signature = (directory, segment_bytes, commit_bytes = 8 << 20, commit_interval = 0.2))]
+    fn new(
+        py: Python<'_>,
+        directory: PathBuf,
+        segment_bytes: u64,
+        commit_bytes: u64,
+        commit_interval: f64,
+    ) -> PyResult<Self> {
+        let allowed = || setting("store.commit_interval", commit_interval, "seconds from 0 on");
+        let commit_interval = Duration::try_from_secs_f64(commit_interval).map_err(|_| allowed())?;
+        let settings = LogSettings { segment_bytes, commit_bytes, commit_interval };
+        let log = py.detach(|| lycosa_store::Log::open(&directory, settings));
         let log = log.map_err(|error| errors::log(&error))?;
-        Ok(Log { inner: Mutex::new((log, Summary::default())), directory, clock: Clock::start() })
+        let (committed, torn) = (log.committed_position(), log.torn());
+        let inner = Mutex::new((log, Summary::default()));
+        Ok(Log { inner, directory, committed, torn, clock: Clock::start() })
     }
 
     /// Restores an empty frontier from what was recorded; gives the number of records.
@@ -57,7 +77,7 @@ impl Log {
             let mut reader = Reader::open(&self.directory, Bodies::Robots)?;
             frontier.restore(|restore| replay(&mut reader, restore, summary))
         });
-        replayed.map_err(|error| errors::reader(&error))
+        replayed.map_err(|error| errors::log(&error))
     }
 
     /// Records accepted seeds.
@@ -73,11 +93,13 @@ impl Log {
         let appended = py.detach(|| {
             pages.with(|pages| {
                 let (log, summary) = &mut *lock(&self.inner);
+                log.append(pages.iter().map(|page| Entry::page(page)))?;
+                // Only now: a full disk makes the caller come again with the same pages.
                 pages.iter().for_each(|page| summary.add(page));
-                log.append(pages.iter().map(|page| Entry::page(page)))
+                Ok(())
             })
         });
-        appended.map(|_| ()).map_err(|error| errors::log(&error))
+        appended.map_err(|error| errors::log(&error))
     }
 
     /// Brings what was appended to the disk.
@@ -88,6 +110,26 @@ impl Log {
     /// The position after the last frame.
     fn end(&self) -> Position {
         lock(&self.inner).0.end()
+    }
+
+    /// Up to where the log is on the disk: as far as outputs and snapshots may follow it.
+    fn committed(&self) -> Position {
+        self.committed.load(Ordering::Acquire)
+    }
+
+    /// Where the log begins: more than 0 once segments were removed.
+    fn first(&self, py: Python<'_>) -> PyResult<Position> {
+        py.detach(|| first_position(&self.directory)).map_err(|error| errors::log(&error))
+    }
+
+    /// What was set aside when the log was opened: position and bytes.
+    fn torn(&self) -> Option<(Position, u64)> {
+        self.torn.map(|torn| (torn.position, torn.bytes))
+    }
+
+    /// Removes the segments that end at or before a position; gives how many.
+    fn retain(&self, py: Python<'_>, position: Position) -> PyResult<usize> {
+        py.detach(|| lock(&self.inner).0.retain(position)).map_err(|error| errors::log(&error))
     }
 
     /// What was recorded, in numbers.
@@ -117,7 +159,7 @@ fn replay(
     reader: &mut Reader,
     restore: &mut Restore<'_, Resolver>,
     summary: &mut Summary,
-) -> Result<u64, ReaderError> {
+) -> Result<u64, LogError> {
     let mut count = 0;
     loop {
         let entries = reader.read(1_000, 8 << 20)?;
@@ -151,13 +193,28 @@ pub(crate) struct LogReader {
 #[pymethods]
 impl LogReader {
     #[new]
-    fn new(directory: PathBuf, fields: Vec<String>) -> PyResult<Self> {
-        let parse =
-            |name: &String| name.parse().map_err(|_| setting("store.fields", name, "a column's name"));
-        let fields: Vec<Field> = fields.iter().map(parse).collect::<PyResult<_>>()?;
+    #[pyo3(signature = (directory, fields, position = None, log = None))]
+    fn new(
+        py: Python<'_>,
+        directory: PathBuf,
+        fields: Vec<String>,
+        position: Option<Position>,
+        log: Option<&Log>,
+    ) -> PyResult<Self> {
+        let fields = parse_fields(&fields)?;
         let with_body = fields.contains(&Field::Body);
         let bodies = if with_body { Bodies::All } else { Bodies::None };
-        let reader = Reader::open(&directory, bodies).map_err(|error| errors::reader(&error))?;
+        let reader = py.detach(|| {
+            let reader = match position {
+                None => Reader::open(&directory, bodies)?,
+                Some(position) => Reader::open_at(&directory, position, bodies)?,
+            };
+            Ok(match log {
+                None => reader,
+                Some(log) => reader.until(Arc::clone(&log.committed)),
+            })
+        });
+        let reader = reader.map_err(|error: LogError| errors::log(&error))?;
         Ok(LogReader { reader: Mutex::new(reader), fields, with_body })
     }
 
@@ -167,13 +224,18 @@ impl LogReader {
             let entries = lock(&self.reader).read(max_entries, max_bytes)?;
             Ok(entries.into_iter().filter_map(|entry| entry.into_row(DECODERS, self.with_body)).collect())
         });
-        let rows: Vec<Row> = rows.map_err(|error| errors::reader(&error))?;
+        let rows: Vec<Row> = rows.map_err(|error: LogError| errors::log(&error))?;
         Ok(Rows { rows: Mutex::new(rows), fields: self.fields.clone() })
     }
 
     /// The position of the next frame.
     fn position(&self) -> Position {
         lock(&self.reader).position()
+    }
+
+    /// Goes on behind damage; gives how many bytes were passed over.
+    fn skip_damage(&self, py: Python<'_>) -> PyResult<u64> {
+        py.detach(|| lock(&self.reader).skip_damage()).map_err(|error| errors::log(&error))
     }
 }
 

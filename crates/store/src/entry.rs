@@ -12,6 +12,7 @@ use lycosa_url::{
 use serde::{Deserialize, Serialize};
 
 use crate::frame::Kind;
+use crate::headers;
 
 /// One frame's content: borrowed when it is written, owned when it is read.
 #[derive(Clone, Debug, PartialEq)]
@@ -31,51 +32,82 @@ pub struct Outcome<'a> {
     /// The URL.
     pub url: Cow<'a, str>,
     /// Redirects that led here, oldest first: URL and status.
+    #[serde(skip_serializing_if = "is_default")]
     pub chain: Vec<(Cow<'a, str>, u16)>,
     /// Links from the nearest seed.
+    #[serde(skip_serializing_if = "is_default")]
     pub depth: u32,
+    /// The number of the lease; 0 for what the frontier settled itself.
+    #[serde(skip_serializing_if = "is_default")]
+    pub lease: u64,
     /// Earlier tries.
+    #[serde(skip_serializing_if = "is_default")]
     pub attempt: u32,
     /// Whether the URL went back to waiting: this outcome is not its last.
+    #[serde(skip_serializing_if = "is_default")]
     pub retry: bool,
     /// Status code.
+    #[serde(skip_serializing_if = "is_default")]
     pub status: Option<u16>,
     /// Kind of failure: a stable name.
+    #[serde(skip_serializing_if = "is_default")]
     pub error: Option<Cow<'a, str>>,
     /// Its circumstances, in words.
+    #[serde(skip_serializing_if = "is_default")]
     pub error_detail: Option<Cow<'a, str>>,
     /// The address spoken to.
+    #[serde(skip_serializing_if = "is_default")]
     pub address: Option<IpAddr>,
     /// When work began, in microseconds since the epoch.
+    #[serde(skip_serializing_if = "is_default")]
     pub started: Micros,
     /// When it ended.
+    #[serde(skip_serializing_if = "is_default")]
     pub finished: Micros,
     /// Microseconds to resolve the name; 0 when it was known.
+    #[serde(skip_serializing_if = "is_default")]
     pub name_us: u32,
     /// Microseconds to connect; 0 on a kept-alive connection.
+    #[serde(skip_serializing_if = "is_default")]
     pub connect_us: u32,
     /// Microseconds of TLS handshake.
+    #[serde(skip_serializing_if = "is_default")]
     pub tls_us: u32,
     /// Microseconds from the request to the response's head.
+    #[serde(skip_serializing_if = "is_default")]
     pub first_byte_us: u32,
     /// Microseconds from there to the last byte.
+    #[serde(skip_serializing_if = "is_default")]
     pub body_us: u32,
     /// Header fields.
+    #[serde(with = "headers", skip_serializing_if = "is_default")]
     pub headers: Vec<(Cow<'a, str>, Cow<'a, [u8]>)>,
     /// Character encoding, of text.
+    #[serde(skip_serializing_if = "is_default")]
     pub charset: Option<Cow<'a, str>>,
     /// Title.
+    #[serde(skip_serializing_if = "is_default")]
     pub title: Option<Cow<'a, str>>,
     /// Target of `rel=canonical`.
+    #[serde(skip_serializing_if = "is_default")]
     pub canonical: Option<Cow<'a, str>>,
     /// Target of a redirect.
+    #[serde(skip_serializing_if = "is_default")]
     pub redirect: Option<Cow<'a, str>>,
     /// The site asks not to index it.
+    #[serde(skip_serializing_if = "is_default")]
     pub noindex: bool,
     /// The site asks not to follow its links.
+    #[serde(skip_serializing_if = "is_default")]
     pub nofollow: bool,
     /// Links: URL, and whether it is `nofollow`.
+    #[serde(skip_serializing_if = "is_default")]
     pub links: Vec<(Cow<'a, str>, bool)>,
+}
+
+/// Whether a field need not be written: most are empty in most records.
+fn is_default<T: Default + PartialEq>(field: &T) -> bool {
+    *field == T::default()
 }
 
 /// A sink's row: a URL's last outcome, its body without content coding.
@@ -111,6 +143,7 @@ impl<'a> Entry<'a> {
             url: request.url.as_str().into(),
             chain: chain(&request.chain),
             depth: request.depth,
+            lease: request.lease,
             attempt: request.attempt,
             retry: page.retry,
             address: response.address,
@@ -134,7 +167,7 @@ impl<'a> Entry<'a> {
         match &response.result {
             Ok(received) => {
                 outcome.status = Some(received.status);
-                outcome.headers = headers(&received.headers);
+                outcome.headers = borrowed(&received.headers);
                 body = received.body.clone();
             }
             Err(failure) => {
@@ -175,7 +208,7 @@ impl Entry<'static> {
         let step = |(text, status): &(Cow<'_, str>, u16)| Some(Step { url: url(text)?, status: *status });
         let purpose = if self.kind == Kind::Robots { Purpose::Robots } else { Purpose::Page };
         let request = Request {
-            lease: 0,
+            lease: outcome.lease,
             url: url(&outcome.url)?,
             purpose,
             depth: outcome.depth,
@@ -229,7 +262,7 @@ fn chain(steps: &[Step]) -> Vec<(Cow<'_, str>, u16)> {
 }
 
 /// Header fields.
-fn headers(headers: &Headers) -> Vec<(Cow<'_, str>, Cow<'_, [u8]>)> {
+fn borrowed(headers: &Headers) -> Vec<(Cow<'_, str>, Cow<'_, [u8]>)> {
     headers.0.iter().map(|(name, value)| (Cow::Borrowed(&**name), Cow::Borrowed(&**value))).collect()
 }
 

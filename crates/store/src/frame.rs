@@ -11,16 +11,16 @@
 use crate::Position;
 
 /// Bytes before a segment's first frame.
-pub const SEGMENT_HEADER_BYTES: usize = 16;
+pub(crate) const SEGMENT_HEADER_BYTES: usize = 16;
 
 /// Bytes before a frame's meta.
-pub const FRAME_HEADER_BYTES: usize = 20;
+pub(crate) const FRAME_HEADER_BYTES: usize = 20;
 
 /// The longest meta and body that are believed: a length beyond it is damage, not data.
 pub(crate) const MAX_PART_BYTES: u32 = 1 << 30;
 
 /// The version of this layout.
-const VERSION: u32 = 1;
+pub(crate) const VERSION: u32 = 1;
 
 /// What a frame holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -35,9 +35,23 @@ pub enum Kind {
 }
 
 impl Kind {
+    /// Every kind with its name in exports.
+    const ALL: [(Kind, &'static str); 3] =
+        [(Kind::Seed, "seed"), (Kind::Page, "page"), (Kind::Robots, "robots")];
+
+    /// The name in exports.
+    pub(crate) fn name(self) -> &'static str {
+        Kind::ALL.iter().find(|(kind, _)| *kind == self).map_or("", |(_, name)| name)
+    }
+
+    /// The kind with a name.
+    pub(crate) fn from_name(name: &str) -> Option<Self> {
+        Kind::ALL.iter().find(|(_, known)| *known == name).map(|(kind, _)| *kind)
+    }
+
     /// The kind of a byte.
     fn from_byte(byte: u8) -> Option<Self> {
-        [Kind::Seed, Kind::Page, Kind::Robots].into_iter().find(|kind| *kind as u8 == byte)
+        Kind::ALL.iter().map(|(kind, _)| *kind).find(|kind| *kind as u8 == byte)
     }
 }
 
@@ -65,18 +79,14 @@ impl Header {
         let word = |at: usize| u32::from_le_bytes([bytes[at], bytes[at + 1], bytes[at + 2], bytes[at + 3]]);
         let (meta, body) = (word(0), word(4));
         let kind = Kind::from_byte(bytes[8])?;
-        (meta <= MAX_PART_BYTES && body <= MAX_PART_BYTES).then_some(Header {
-            meta,
-            body,
-            kind,
-            body_crc: word(12),
-            crc: word(16),
-        })
+        let believable = meta <= MAX_PART_BYTES && body <= MAX_PART_BYTES && bytes[9..12] == [0; 3];
+        believable.then_some(Header { meta, body, kind, body_crc: word(12), crc: word(16) })
     }
 
-    /// Whether header and meta are as they were written.
-    pub(crate) fn fits_meta(&self, bytes: &[u8; FRAME_HEADER_BYTES], meta: &[u8]) -> bool {
-        checksum(&[&bytes[..16], meta]) == self.crc
+    /// Whether header and meta, given in one piece, are as they were written.
+    pub(crate) fn fits_meta(&self, bytes: &[u8]) -> bool {
+        let (header, meta) = bytes.split_at(FRAME_HEADER_BYTES.min(bytes.len()));
+        checksum(&[&header[..header.len().min(16)], meta]) == self.crc
     }
 
     /// Whether the body is as it was written.
@@ -110,9 +120,23 @@ pub(crate) fn segment_header() -> [u8; SEGMENT_HEADER_BYTES] {
     header
 }
 
+/// Whether bytes are a segment's beginning: `Err` names another version, `Ok(false)` is no segment at all.
+pub(crate) fn check_segment_header(bytes: &[u8]) -> Result<bool, u32> {
+    let Some((magic, rest)) = bytes.split_first_chunk::<8>() else { return Ok(false) };
+    match rest.first_chunk::<4>().map(|version| u32::from_le_bytes(*version)) {
+        Some(version) if magic == b"LYCOSALG" && version != VERSION => Err(version),
+        _ => Ok(bytes == segment_header()),
+    }
+}
+
 /// The file name of the segment that starts at a position.
 pub(crate) fn segment_name(start: Position) -> String {
     format!("{start:020}.log")
+}
+
+/// The file name of what was set aside at a position; later pieces from the same place are numbered.
+pub(crate) fn torn_name(position: Position, number: u64) -> String {
+    if number == 0 { format!("torn-{position:020}") } else { format!("torn-{position:020}.{number}") }
 }
 
 /// CRC-32 over parts.

@@ -1,88 +1,121 @@
-//! Writing the log: frames are gathered and written in one system call a batch.
+//! Writing the log: frames are gathered and written in few system calls a batch.
+//!
+//! Guarantees: an append is whole or leaves the log as it was, also on a full disk; a batch stands in one segment;
+//! a segment is on the disk before the next is begun; one process writes; what a crash left unfinished at the end
+//! is set aside when the log is opened again, never deleted.
 
-use std::fmt;
-use std::fs::{self, File, OpenOptions, TryLockError};
-use std::io::{self, Write};
+use std::fs::{self, File};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
 
 use serde::Serialize;
 
 use crate::Position;
+use crate::commit::{Bounds, Commits};
+use crate::disk::Disk;
 use crate::entry::Entry;
+use crate::error::LogError;
 use crate::frame::{self, SEGMENT_HEADER_BYTES};
-use crate::reader::{Bodies, Reader, ReaderError};
+use crate::lock::Lock;
+use crate::repair::{Torn, repair};
+use crate::segment;
+
+/// How a log is written.
+#[derive(Clone, Copy, Debug)]
+pub struct LogSettings {
+    /// Bytes after which a segment is full; the batch that reaches them still belongs to it.
+    pub segment_bytes: u64,
+    /// Bytes that may wait to be brought to the disk.
+    pub commit_bytes: u64,
+    /// Time that they may wait.
+    pub commit_interval: Duration,
+}
+
+impl Default for LogSettings {
+    fn default() -> Self {
+        LogSettings {
+            segment_bytes: 256 << 20,
+            commit_bytes: 8 << 20,
+            commit_interval: Duration::from_millis(200),
+        }
+    }
+}
 
 /// The log's one writer.
 #[derive(Debug)]
 pub struct Log {
     directory: PathBuf,
-    segment: File,
+    segment: Arc<File>,
     /// Where the segment starts, and where the next frame will.
     start: Position,
     end: Position,
     segment_bytes: u64,
+    /// Whether something of a failed append may stand behind the end.
+    unclean: bool,
     buffer: Vec<u8>,
     meta: Vec<u8>,
-    /// Holds the lock while the log is open.
-    _lock: File,
+    torn: Option<Torn>,
+    disk: Disk,
+    // Dropped in this order: the last commit is made while the lock is held.
+    commits: Commits,
+    _lock: Lock,
 }
-
-/// Why the log cannot be opened or written.
-#[derive(Debug)]
-pub enum LogError {
-    /// Another process writes it.
-    InUse(PathBuf),
-    /// It cannot be read, so it cannot be continued.
-    Unreadable(ReaderError),
-    /// An entry that is larger than a frame can be.
-    TooLarge(String),
-    /// The system's own error, with what was being done.
-    Io(PathBuf, io::Error),
-}
-
-impl fmt::Display for LogError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            LogError::InUse(path) => write!(f, "{}: another process is writing this log", path.display()),
-            LogError::Unreadable(error) => write!(f, "{error}"),
-            LogError::TooLarge(url) => write!(f, "{url}: larger than a frame of the log can be (1 GiB)"),
-            LogError::Io(path, error) => write!(f, "{}: {error}", path.display()),
-        }
-    }
-}
-
-impl std::error::Error for LogError {}
 
 impl Log {
     /// Opens the log of a directory, which is made if it is missing. What a crash left unfinished at the
-    /// log's end is cut off and kept beside it as `torn-POSITION`.
-    pub fn open(directory: &Path, segment_bytes: u64) -> Result<Self, LogError> {
-        let io = |error| LogError::Io(directory.to_owned(), error);
+    /// log's end is set aside as `torn-POSITION`: see [`Log::torn`].
+    pub fn open(directory: &Path, settings: LogSettings) -> Result<Self, LogError> {
+        Self::open_on(directory, settings, Disk::default())
+    }
+
+    /// The same on a disk that tests can fill.
+    pub(crate) fn open_on(directory: &Path, settings: LogSettings, disk: Disk) -> Result<Self, LogError> {
+        let io = |error| LogError::of(directory, error);
         fs::create_dir_all(directory).map_err(io)?;
-        let lock = File::create(directory.join("lock")).map_err(io)?;
-        match lock.try_lock() {
-            Ok(()) => {}
-            Err(TryLockError::WouldBlock) => return Err(LogError::InUse(directory.to_owned())),
-            Err(TryLockError::Error(error)) => return Err(io(error)),
-        }
-        let (segment, start, end) = match last_segment(directory).map_err(io)? {
-            None => (new_segment(directory, 0).map_err(io)?, 0, SEGMENT_HEADER_BYTES as u64),
+        let lock = Lock::take(directory)?;
+        let mut starts = segment::starts(directory).map_err(io)?;
+        segment::remove_unbegun(directory, &mut starts).map_err(io)?;
+        let (file, start, end, torn) = match starts.last() {
+            None => {
+                let file = segment::create(directory, 0, &disk).map_err(io)?;
+                (file, 0, SEGMENT_HEADER_BYTES as u64, None)
+            }
             Some(start) => {
-                let end = repair(directory, start)?;
-                let path = directory.join(frame::segment_name(start));
-                (OpenOptions::new().append(true).open(path).map_err(io)?, start, end)
+                if let Some(position) = segment::gap(directory, &starts).map_err(io)? {
+                    return Err(LogError::Damaged { path: directory.to_owned(), position });
+                }
+                let (end, torn) = repair(directory, *start)?;
+                let file = segment::open_to_write(directory, *start).map_err(io)?;
+                // A process that was killed left this to the system's memory.
+                disk.sync(&file).map_err(io)?;
+                (file, *start, end, torn)
             }
         };
+        let segment = Arc::new(file);
+        let bounds = Bounds { bytes: settings.commit_bytes, interval: settings.commit_interval };
+        let newest = (Arc::clone(&segment), start);
+        let commits = Commits::start(directory.to_owned(), newest, end, bounds, disk.clone()).map_err(io)?;
         Ok(Log {
             directory: directory.to_owned(),
             segment,
             start,
             end,
-            segment_bytes,
+            segment_bytes: settings.segment_bytes,
+            unclean: false,
             buffer: Vec::new(),
             meta: Vec::new(),
+            torn,
+            disk,
+            commits,
             _lock: lock,
         })
+    }
+
+    /// Its directory.
+    pub fn directory(&self) -> &Path {
+        &self.directory
     }
 
     /// Whether nothing has been written yet.
@@ -90,8 +123,69 @@ impl Log {
         self.end == SEGMENT_HEADER_BYTES as u64
     }
 
-    /// Appends entries; gives the position after the last of them.
+    /// What was set aside when the log was opened.
+    pub fn torn(&self) -> Option<Torn> {
+        self.torn
+    }
+
+    /// Appends entries; gives the position after the last of them. They reach the disk with the next commit.
+    /// After an error none of them is in the log, and appending them again later is right.
     pub fn append<'a>(&mut self, entries: impl IntoIterator<Item = Entry<'a>>) -> Result<Position, LogError> {
+        self.commits.check()?;
+        self.clean()?;
+        if self.end - self.start >= self.segment_bytes {
+            self.begin_segment()?;
+        }
+        let begin = self.end;
+        match self.append_batch(entries) {
+            Ok(()) => {
+                self.commits.written(self.end);
+                Ok(self.end)
+            }
+            Err(error) => {
+                self.buffer.clear();
+                (self.end, self.unclean) = (begin, true);
+                // Where that fails too, the next append begins with it.
+                drop(self.clean());
+                Err(error)
+            }
+        }
+    }
+
+    /// Brings everything appended so far to the disk, and waits for it.
+    pub fn sync(&self) -> Result<(), LogError> {
+        self.commits.commit()
+    }
+
+    /// Where the next frame will stand.
+    pub fn end(&self) -> Position {
+        self.end
+    }
+
+    /// Up to where the log is on the disk. Only this far may outputs and snapshots follow it.
+    pub fn committed(&self) -> Position {
+        self.commits.committed().load(Ordering::Acquire)
+    }
+
+    /// [`Log::committed`] for those who ask from elsewhere.
+    pub fn committed_position(&self) -> Arc<AtomicU64> {
+        Arc::clone(self.commits.committed())
+    }
+
+    /// Removes the segments that end at or before a position; gives how many. The newest one always stays.
+    pub fn retain(&mut self, from: Position) -> Result<usize, LogError> {
+        let io = |error| LogError::of(&self.directory, error);
+        let starts = segment::starts(&self.directory).map_err(io)?;
+        let ended = starts.windows(2).take_while(|pair| pair[1] <= from).count();
+        // Oldest first: whatever interrupts this leaves a log without a gap.
+        for start in &starts[..ended] {
+            fs::remove_file(self.directory.join(frame::segment_name(*start))).map_err(io)?;
+        }
+        Ok(ended)
+    }
+
+    /// Writes a batch into the newest segment.
+    fn append_batch<'a>(&mut self, entries: impl IntoIterator<Item = Entry<'a>>) -> Result<(), LogError> {
         /// Written at this size, so that the buffer stays small whatever the batch.
         const WRITE_BYTES: usize = 1 << 20;
         for entry in entries {
@@ -106,93 +200,41 @@ impl Log {
                 self.write()?;
             }
         }
-        self.write()?;
-        Ok(self.end)
+        self.write()
     }
 
-    /// Brings everything written so far to the disk.
-    pub fn sync(&self) -> Result<(), LogError> {
-        self.segment.sync_data().map_err(|error| self.io(error))
-    }
-
-    /// Where the next frame will stand.
-    pub fn end(&self) -> Position {
-        self.end
-    }
-
-    /// Writes the buffer, in a new segment if this one is full.
+    /// Writes the buffer.
     fn write(&mut self) -> Result<(), LogError> {
-        if self.buffer.is_empty() {
-            return Ok(());
-        }
-        if self.end - self.start >= self.segment_bytes {
-            self.sync()?;
-            self.segment = new_segment(&self.directory, self.end).map_err(|error| self.io(error))?;
-            self.start = self.end;
-            self.end += SEGMENT_HEADER_BYTES as u64;
-        }
-        self.segment.write_all(&self.buffer).map_err(|error| self.io(error))?;
+        let offset = self.end - self.start;
+        self.disk
+            .write(&self.segment, &self.buffer, offset)
+            .map_err(|error| LogError::of(&self.directory, error))?;
         self.end += self.buffer.len() as u64;
         self.buffer.clear();
-        // One large batch must not hold its memory for ever.
+        // One large entry must not hold its memory for ever.
         self.buffer.shrink_to(4 << 20);
         Ok(())
     }
 
-    /// The system's error, with the log's place.
-    fn io(&self, error: io::Error) -> LogError {
-        LogError::Io(self.directory.clone(), error)
+    /// Begins a new segment; the old one is on the disk then.
+    fn begin_segment(&mut self) -> Result<(), LogError> {
+        self.commits.commit()?;
+        let made = segment::create(&self.directory, self.end, &self.disk);
+        let file = made.map_err(|error| LogError::of(&self.directory, error))?;
+        self.start = self.end;
+        self.end += SEGMENT_HEADER_BYTES as u64;
+        self.segment = Arc::new(file);
+        self.commits.enter((Arc::clone(&self.segment), self.start), self.end);
+        Ok(())
     }
-}
 
-/// The start of the newest segment, if there is one. A segment that a crash left without its header is removed.
-fn last_segment(directory: &Path) -> io::Result<Option<Position>> {
-    let mut starts: Vec<Position> = Vec::new();
-    for entry in fs::read_dir(directory)? {
-        let name = entry?.file_name();
-        let digits = name.to_str().and_then(|name| name.strip_suffix(".log"));
-        starts.extend(digits.and_then(|digits| digits.parse::<Position>().ok()));
-    }
-    starts.sort_unstable();
-    while let Some(start) = starts.pop() {
-        let path = directory.join(frame::segment_name(start));
-        if fs::metadata(&path)?.len() >= SEGMENT_HEADER_BYTES as u64 {
-            return Ok(Some(start));
-        }
-        fs::remove_file(path)?;
-    }
-    Ok(None)
-}
-
-/// Cuts off what is no whole frame at the end of the newest segment; gives where the log ends then.
-fn repair(directory: &Path, start: Position) -> Result<Position, LogError> {
-    let mut reader = Reader::open_segment(directory, start, Bodies::All).map_err(LogError::Unreadable)?;
-    let end = loop {
-        match reader.read(1, usize::MAX) {
-            Ok(entries) if entries.is_empty() => break reader.position(),
-            Ok(_) => {}
-            Err(ReaderError::Damaged(position)) => break position,
-            Err(error) => return Err(LogError::Unreadable(error)),
-        }
-    };
-    let cut = || -> io::Result<()> {
-        let path = directory.join(frame::segment_name(start));
-        let bytes = fs::read(&path)?;
-        let keep = usize::try_from(end - start).unwrap_or(usize::MAX);
-        if let Some(torn) = bytes.get(keep..).filter(|torn| !torn.is_empty()) {
-            fs::write(directory.join(format!("torn-{end:020}")), torn)?;
-            OpenOptions::new().write(true).open(&path)?.set_len(end - start)?;
+    /// Cuts off what a failed append left behind the end.
+    fn clean(&mut self) -> Result<(), LogError> {
+        if self.unclean {
+            let cut = self.segment.set_len(self.end - self.start);
+            cut.map_err(|error| LogError::of(&self.directory, error))?;
+            self.unclean = false;
         }
         Ok(())
-    };
-    cut().map_err(|error| LogError::Io(directory.to_owned(), error))?;
-    Ok(end)
-}
-
-/// Makes the segment that starts at a position.
-fn new_segment(directory: &Path, start: Position) -> io::Result<File> {
-    let mut file =
-        OpenOptions::new().append(true).create_new(true).open(directory.join(frame::segment_name(start)))?;
-    file.write_all(&frame::segment_header())?;
-    Ok(file)
+    }
 }

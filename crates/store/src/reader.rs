@@ -1,16 +1,28 @@
 //! Following the log: whole frames from a position on, as far as it has been written.
+//!
+//! Guarantees: frames come whole, checked and in order, or not at all; a live log is read as far as it is committed
+//! ([`Reader::until`]), any other to its end; what is not as it was written is told by its position, and can be
+//! passed over ([`Reader::skip_damage`]); memory is bounded by the largest frame and 1 MiB.
 
-use std::fmt;
+mod damage;
+
 use std::fs::File;
 use std::io;
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use bytes::Bytes;
 
 use crate::Position;
 use crate::entry::{Entry, Outcome};
+use crate::error::LogError;
 use crate::frame::{self, FRAME_HEADER_BYTES, Header, Kind, SEGMENT_HEADER_BYTES};
+use crate::segment;
+
+/// Read at once after a jump, and in a row. The first covers a page's links; the second keeps calls rare.
+const WINDOW_BYTES: std::ops::RangeInclusive<usize> = 16 << 10..=1 << 20;
 
 /// A place in the log from which frames are read. It never waits: what is not there yet comes later.
 #[derive(Debug)]
@@ -18,8 +30,15 @@ pub struct Reader {
     directory: PathBuf,
     segment: File,
     start: Position,
+    /// Bytes that the segment had when last looked at: asking for each frame would cost a call each.
+    length: u64,
     position: Position,
+    until: Option<Arc<AtomicU64>>,
     bodies: Bodies,
+    /// What was read ahead, and where it stands in the log.
+    buffer: Vec<u8>,
+    filled: std::ops::Range<Position>,
+    window: usize,
 }
 
 /// Which bodies are read; the others are skipped and come empty.
@@ -33,44 +52,81 @@ pub enum Bodies {
     All,
 }
 
-/// Why a log cannot be read on.
-#[derive(Debug)]
-pub enum ReaderError {
-    /// Not a segment of this version.
-    Foreign(PathBuf),
-    /// A frame that is not as it was written.
-    Damaged(Position),
-    /// The system's own error.
-    Io(PathBuf, io::Error),
-}
-
-impl fmt::Display for ReaderError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+impl Bodies {
+    /// Whether a frame's body is read.
+    fn include(self, kind: Kind) -> bool {
         match self {
-            ReaderError::Foreign(path) => write!(f, "{}: not a log of this version", path.display()),
-            ReaderError::Damaged(position) => write!(f, "the log is damaged at position {position}"),
-            ReaderError::Io(path, error) => write!(f, "{}: {error}", path.display()),
+            Bodies::None => false,
+            Bodies::Robots => kind == Kind::Robots,
+            Bodies::All => true,
         }
     }
 }
 
-impl std::error::Error for ReaderError {}
+/// A frame that was read and checked, its facts not yet decoded.
+pub(crate) struct Frame<'a> {
+    /// Where it stands.
+    pub(crate) position: Position,
+    /// What it holds.
+    pub(crate) kind: Kind,
+    /// Its facts.
+    pub(crate) meta: &'a [u8],
+    /// Its body, if it was wanted.
+    pub(crate) body: Bytes,
+}
+
+impl Frame<'_> {
+    /// Its facts, decoded; nothing when they are none of this version.
+    pub(crate) fn outcome(&self) -> Option<Outcome<'static>> {
+        rmp_serde::from_slice(self.meta).ok()
+    }
+}
+
+/// What stands where a frame was expected.
+enum Found {
+    /// A frame may be whole now.
+    More,
+    /// Nothing yet.
+    End,
+}
 
 impl Reader {
     /// Opens a log at its beginning.
-    pub fn open(directory: &Path, bodies: Bodies) -> Result<Self, ReaderError> {
-        Self::open_segment(directory, 0, bodies)
+    pub fn open(directory: &Path, bodies: Bodies) -> Result<Self, LogError> {
+        Self::open_at(directory, segment::first_position(directory)?, bodies)
     }
 
-    /// Opens a log at the beginning of a segment.
-    pub(crate) fn open_segment(
-        directory: &Path,
-        start: Position,
-        bodies: Bodies,
-    ) -> Result<Self, ReaderError> {
-        let segment = open_segment(directory, start)?;
-        let position = start + SEGMENT_HEADER_BYTES as u64;
-        Ok(Reader { directory: directory.to_owned(), segment, start, position, bodies })
+    /// Opens a log at the position of a frame, of a segment, or at its end.
+    pub fn open_at(directory: &Path, position: Position, bodies: Bodies) -> Result<Self, LogError> {
+        let io = |error| LogError::of(directory, error);
+        let first = segment::first_position(directory)?;
+        let starts = segment::starts(directory).map_err(io)?;
+        let start = starts.iter().rev().find(|start| **start <= position).copied();
+        let file = File::open(directory.join(frame::segment_name(start.unwrap_or(first)))).map_err(io)?;
+        let length = file.metadata().map_err(io)?.len();
+        match start {
+            Some(start) if position <= start + length => Ok(Reader {
+                directory: directory.to_owned(),
+                segment: file,
+                start,
+                length,
+                position,
+                until: None,
+                bodies,
+                buffer: Vec::new(),
+                filled: 0..0,
+                window: *WINDOW_BYTES.start(),
+            }),
+            _ => {
+                let end = start.unwrap_or(first) + length;
+                Err(LogError::Absent { path: directory.to_owned(), position, present: (first, end) })
+            }
+        }
+    }
+
+    /// Reads only to a position that moves on: [`crate::Log::committed_position`].
+    pub fn until(self, committed: Arc<AtomicU64>) -> Self {
+        Reader { until: Some(committed), ..self }
     }
 
     /// Where the next frame is read.
@@ -78,195 +134,187 @@ impl Reader {
         self.position
     }
 
-    /// Reads frames until one of the bounds is reached or the log ends for now.
-    pub fn read(&mut self, max_entries: usize, max_bytes: usize) -> Result<Vec<Entry<'static>>, ReaderError> {
+    /// Reads frames until one of the bounds is reached or the log ends for now. Damage is told when it comes
+    /// first: what stands before it was given by the call before.
+    pub fn read(&mut self, max_entries: usize, max_bytes: usize) -> Result<Vec<Entry<'static>>, LogError> {
         let (mut entries, mut bytes) = (Vec::new(), 0);
         while entries.len() < max_entries && bytes < max_bytes {
-            let Some(entry) = self.next()? else { break };
-            bytes += entry.body.len() + FRAME_HEADER_BYTES;
-            entries.push(entry);
+            match self.next_entry() {
+                Ok(Some(entry)) => {
+                    bytes += entry.body.len() + FRAME_HEADER_BYTES;
+                    entries.push(entry);
+                }
+                Ok(None) => break,
+                Err(_) if !entries.is_empty() => break,
+                Err(error) => return Err(error),
+            }
         }
         Ok(entries)
     }
 
-    /// The next whole frame, or nothing when it is not there yet.
-    fn next(&mut self) -> Result<Option<Entry<'static>>, ReaderError> {
-        let written = self.segment.metadata().map_err(|error| self.io(error))?.len();
-        let offset = self.position - self.start;
-        if offset == written && self.enter_next_segment()? {
-            return self.next();
+    /// The next entry, or nothing when it is not there yet.
+    pub(crate) fn next_entry(&mut self) -> Result<Option<Entry<'static>>, LogError> {
+        let Some(frame) = self.next_frame()? else { return Ok(None) };
+        let (kind, position, outcome) = (frame.kind, frame.position, frame.outcome());
+        match outcome {
+            Some(outcome) => Ok(Some(Entry { kind, outcome, body: frame.body })),
+            None => {
+                self.position = position;
+                Err(self.damaged())
+            }
         }
-        let mut bytes = [0; FRAME_HEADER_BYTES];
-        if written < offset + FRAME_HEADER_BYTES as u64 {
-            return Ok(None);
-        }
-        self.read_at(&mut bytes, offset)?;
-        let damaged = ReaderError::Damaged(self.position);
-        let Some(header) = Header::read(&bytes) else { return Err(damaged) };
-        if written < offset + header.frame_bytes() {
-            return Ok(None);
-        }
-        let mut meta = vec![0; header.meta as usize];
-        self.read_at(&mut meta, offset + FRAME_HEADER_BYTES as u64)?;
-        let outcome: Option<Outcome<'static>> =
-            header.fits_meta(&bytes, &meta).then(|| rmp_serde::from_slice(&meta).ok()).flatten();
-        let Some(outcome) = outcome else { return Err(damaged) };
-        let wanted = match self.bodies {
-            Bodies::None => false,
-            Bodies::Robots => header.kind == Kind::Robots,
-            Bodies::All => true,
-        };
-        let mut body = vec![0; if wanted { header.body as usize } else { 0 }];
-        self.read_at(&mut body, offset + FRAME_HEADER_BYTES as u64 + u64::from(header.meta))?;
-        if wanted && !header.fits_body(&body) {
-            return Err(damaged);
-        }
-        self.position += header.frame_bytes();
-        Ok(Some(Entry { kind: header.kind, outcome, body: Bytes::from(body) }))
     }
 
-    /// Goes on to the segment that starts here, if there is one.
-    fn enter_next_segment(&mut self) -> Result<bool, ReaderError> {
-        if self.position == self.start || !self.directory.join(frame::segment_name(self.position)).exists() {
+    /// The next frame, or nothing when it is not there yet.
+    pub(crate) fn next_frame(&mut self) -> Result<Option<Frame<'_>>, LogError> {
+        let header = loop {
+            if self.position == self.start {
+                if !self.pass_segment_header()? {
+                    return Ok(None);
+                }
+                continue;
+            }
+            let mut needed = FRAME_HEADER_BYTES as u64;
+            if self.has(needed)? {
+                let header = Header::read(self.peek()?).ok_or_else(|| self.damaged())?;
+                needed = header.frame_bytes();
+                if self.has(needed)? {
+                    break header;
+                }
+            }
+            if let Found::End = self.look_further(needed)? {
+                return Ok(None);
+            }
+        };
+        let before_body = FRAME_HEADER_BYTES + header.meta as usize;
+        if !header.fits_meta(self.bytes(before_body)?) {
+            return Err(self.damaged());
+        }
+        let body = if self.bodies.include(header.kind) { self.body(&header)? } else { Bytes::new() };
+        let position = self.position;
+        self.position += header.frame_bytes();
+        let from = to_usize(position - self.filled.start);
+        let meta = &self.buffer[from + FRAME_HEADER_BYTES..from + before_body];
+        Ok(Some(Frame { position, kind: header.kind, meta, body }))
+    }
+
+    /// A frame's body; its header and meta stand in the buffer, and stay there.
+    fn body(&mut self, header: &Header) -> Result<Bytes, LogError> {
+        let at = self.position + FRAME_HEADER_BYTES as u64 + u64::from(header.meta);
+        let mut body = vec![0; header.body as usize];
+        let ahead = to_usize(self.filled.end - at).min(body.len());
+        let from = to_usize(at - self.filled.start);
+        body[..ahead].copy_from_slice(&self.buffer[from..from + ahead]);
+        let read = self.segment.read_exact_at(&mut body[ahead..], at + ahead as u64 - self.start);
+        read.map_err(|error| LogError::of(&self.directory, error))?;
+        if header.fits_body(&body) { Ok(body.into()) } else { Err(self.damaged()) }
+    }
+
+    /// Checks the segment's beginning, and passes it; gives false when it is not there yet.
+    fn pass_segment_header(&mut self) -> Result<bool, LogError> {
+        if !self.has(SEGMENT_HEADER_BYTES as u64)? {
             return Ok(false);
         }
-        self.segment = open_segment(&self.directory, self.position)?;
-        self.start = self.position;
-        self.position += SEGMENT_HEADER_BYTES as u64;
-        Ok(true)
+        match frame::check_segment_header(self.bytes(SEGMENT_HEADER_BYTES)?) {
+            Ok(true) => {
+                self.position += SEGMENT_HEADER_BYTES as u64;
+                Ok(true)
+            }
+            Ok(false) => Err(self.damaged()),
+            Err(version) => {
+                let path = self.directory.join(frame::segment_name(self.start));
+                Err(LogError::Foreign { path, version })
+            }
+        }
     }
 
-    /// Fills a buffer from an offset of the segment.
-    fn read_at(&self, buffer: &mut [u8], offset: u64) -> Result<(), ReaderError> {
-        self.segment.read_exact_at(buffer, offset).map_err(|error| self.io(error))
+    /// What follows where the segment has no whole frame: the next segment, the log's end, or damage.
+    fn look_further(&mut self, needed: u64) -> Result<Found, LogError> {
+        if self.limit() <= self.position {
+            return Ok(Found::End);
+        }
+        // The list first: a segment is begun only when the one before is complete.
+        let starts = segment::starts(&self.directory).map_err(|error| self.io(error))?;
+        if self.has(needed)? {
+            return Ok(Found::More);
+        }
+        if self.position == self.start + self.length && starts.binary_search(&self.position).is_ok() {
+            self.enter(self.position)?;
+            return Ok(Found::More);
+        }
+        if self.until.is_some() || starts.last().is_some_and(|last| *last > self.start) {
+            return Err(self.damaged());
+        }
+        Ok(Found::End)
+    }
+
+    /// Goes on at the beginning of a segment.
+    fn enter(&mut self, start: Position) -> Result<(), LogError> {
+        let path = self.directory.join(frame::segment_name(start));
+        let opened = File::open(path).and_then(|file| Ok((file.metadata()?.len(), file)));
+        let (length, file) = opened.map_err(|error| self.io(error))?;
+        (self.segment, self.length) = (file, length);
+        (self.start, self.position, self.filled) = (start, start, 0..0);
+        Ok(())
+    }
+
+    /// Whether the segment has so many bytes from the position on, of those that may be read.
+    fn has(&mut self, bytes: u64) -> Result<bool, LogError> {
+        let end = self.position + bytes;
+        if end > self.limit() {
+            return Ok(false);
+        }
+        if end > self.start + self.length {
+            self.length = self.segment.metadata().map_err(|error| self.io(error))?.len();
+        }
+        Ok(end <= self.start + self.length)
+    }
+
+    /// Up to where may be read.
+    fn limit(&self) -> Position {
+        self.until.as_ref().map_or(Position::MAX, |until| until.load(Ordering::Acquire))
+    }
+
+    /// The header's bytes at the position; the segment must have them.
+    fn peek(&mut self) -> Result<&[u8; FRAME_HEADER_BYTES], LogError> {
+        const EMPTY: &[u8; FRAME_HEADER_BYTES] = &[0; FRAME_HEADER_BYTES];
+        Ok(self.bytes(FRAME_HEADER_BYTES)?.first_chunk().unwrap_or(EMPTY))
+    }
+
+    /// Bytes at the position; the segment must have them.
+    fn bytes(&mut self, count: usize) -> Result<&[u8], LogError> {
+        let end = self.position + count as u64;
+        if self.position < self.filled.start || end > self.filled.end {
+            // Frames in a row are read in growing pieces; where bodies are skipped, little beyond what is needed.
+            let in_a_row = self.filled.contains(&self.position) || self.position == self.filled.end;
+            self.window =
+                if in_a_row { (self.window * 2).min(*WINDOW_BYTES.end()) } else { *WINDOW_BYTES.start() };
+            let readable = (self.start + self.length).min(self.limit()) - self.position;
+            let wanted = count.max(self.window.min(to_usize(readable)));
+            if self.buffer.len() < wanted || self.buffer.len() > 2 * wanted.max(*WINDOW_BYTES.end()) {
+                self.buffer = vec![0; wanted];
+            }
+            self.filled = 0..0;
+            let read = self.segment.read_exact_at(&mut self.buffer[..wanted], self.position - self.start);
+            read.map_err(|error| self.io(error))?;
+            self.filled = self.position..self.position + wanted as u64;
+        }
+        let from = to_usize(self.position - self.filled.start);
+        Ok(&self.buffer[from..from + count])
+    }
+
+    /// Damage at the position.
+    fn damaged(&self) -> LogError {
+        LogError::Damaged { path: self.directory.clone(), position: self.position }
     }
 
     /// The system's error, with the log's place.
-    fn io(&self, error: io::Error) -> ReaderError {
-        ReaderError::Io(self.directory.clone(), error)
+    fn io(&self, error: io::Error) -> LogError {
+        LogError::of(&self.directory, error)
     }
 }
 
-/// Opens a segment and checks that it is one.
-fn open_segment(directory: &Path, start: Position) -> Result<File, ReaderError> {
-    let path = directory.join(frame::segment_name(start));
-    let file = File::open(&path).map_err(|error| ReaderError::Io(path.clone(), error))?;
-    let mut header = [0; SEGMENT_HEADER_BYTES];
-    match file.read_exact_at(&mut header, 0) {
-        Ok(()) if header == frame::segment_header() => Ok(file),
-        Ok(()) => Err(ReaderError::Foreign(path)),
-        Err(error) => Err(ReaderError::Io(path, error)),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use std::fs::OpenOptions;
-    use std::io::{Seek, SeekFrom, Write};
-
-    use super::*;
-    use crate::log::{Log, LogError};
-
-    fn page(number: usize, body: usize) -> Entry<'static> {
-        let outcome = Outcome {
-            url: format!("http://example.com/{number}").into(),
-            status: Some(200),
-            links: vec![("http://example.com/".into(), true)],
-            headers: vec![("x".into(), vec![0xff, b'a'].into())],
-            address: "127.0.0.1".parse().ok(),
-            ..Outcome::default()
-        };
-        Entry { kind: Kind::Page, outcome, body: vec![b'x'; body].into() }
-    }
-
-    #[test]
-    fn what_is_written_is_read_over_many_segments() {
-        let directory = tempfile::tempdir().unwrap();
-        let mut log = Log::open(directory.path(), 1000).unwrap();
-        let mut reader = Reader::open(directory.path(), Bodies::All).unwrap();
-        assert!(reader.read(10, 1 << 20).unwrap().is_empty());
-        for number in 0..50 {
-            log.append([page(number, number * 10)]).unwrap();
-            assert_eq!(reader.read(10, 1 << 20).unwrap(), [page(number, number * 10)]);
-            assert_eq!(reader.position(), log.end());
-        }
-        let mut again = Reader::open(directory.path(), Bodies::None).unwrap();
-        let entries = again.read(100, usize::MAX).unwrap();
-        assert_eq!(entries.len(), 50);
-        assert!(entries.iter().all(|entry| entry.body.is_empty()), "bodies are skipped");
-        assert!(std::fs::read_dir(directory.path()).unwrap().count() > 10);
-    }
-
-    #[test]
-    fn one_writer_at_a_time_and_the_next_goes_on() {
-        let directory = tempfile::tempdir().unwrap();
-        let mut log = Log::open(directory.path(), 300).unwrap();
-        assert!(log.is_new());
-        assert!(matches!(Log::open(directory.path(), 300), Err(LogError::InUse(_))));
-        let mut expected = Vec::new();
-        for number in 0..10 {
-            log.append([page(number, 100)]).unwrap();
-            expected.push(page(number, 100));
-            let end = log.end();
-            drop(log);
-            log = Log::open(directory.path(), 300).unwrap();
-            assert_eq!((log.end(), log.is_new()), (end, false));
-        }
-        let mut reader = Reader::open(directory.path(), Bodies::All).unwrap();
-        assert_eq!(reader.read(100, usize::MAX).unwrap(), expected);
-    }
-
-    #[test]
-    fn whatever_a_crash_left_at_the_end_the_log_goes_on() {
-        let directory = tempfile::tempdir().unwrap();
-        let path = directory.path().join(frame::segment_name(0));
-        let mut log = Log::open(directory.path(), 1 << 20).unwrap();
-        let first_end = log.append([page(1, 100)]).unwrap();
-        log.append([page(2, 100)]).unwrap();
-        drop(log);
-        let whole = std::fs::read(&path).unwrap();
-        for at in 0..whole.len() - first_end as usize {
-            let cut = first_end as usize + at;
-            let mut flipped = whole.clone();
-            flipped[cut] ^= 0x10;
-            for damaged in [&whole[..cut], &flipped[..]] {
-                std::fs::write(&path, damaged).unwrap();
-                let mut log = Log::open(directory.path(), 1 << 20).unwrap();
-                assert_eq!(log.end(), first_end, "damage at {cut}");
-                log.append([page(3, 7)]).unwrap();
-                let mut reader = Reader::open(directory.path(), Bodies::All).unwrap();
-                assert_eq!(reader.read(10, usize::MAX).unwrap(), [page(1, 100), page(3, 7)]);
-            }
-        }
-        let torn = std::fs::read_dir(directory.path()).unwrap().flatten();
-        assert!(torn.into_iter().any(|entry| entry.file_name().to_string_lossy().starts_with("torn-")));
-    }
-
-    #[test]
-    fn a_torn_tail_is_not_read_and_damage_is_told() {
-        let directory = tempfile::tempdir().unwrap();
-        let mut log = Log::open(directory.path(), 1 << 20).unwrap();
-        let first_end = log.append([page(1, 100)]).unwrap();
-        log.append([page(2, 100)]).unwrap();
-        let path = directory.path().join(frame::segment_name(0));
-        let whole = std::fs::read(&path).unwrap();
-        for cut in first_end as usize..whole.len() {
-            std::fs::write(&path, &whole[..cut]).unwrap();
-            let mut reader = Reader::open(directory.path(), Bodies::All).unwrap();
-            assert_eq!(reader.read(10, 1 << 20).unwrap().len(), 1, "cut at {cut}");
-        }
-        for flip in first_end as usize..whole.len() {
-            std::fs::write(&path, &whole).unwrap();
-            let mut file = OpenOptions::new().write(true).open(&path).unwrap();
-            file.seek(SeekFrom::Start(flip as u64)).unwrap();
-            file.write_all(&[whole[flip] ^ 0x10]).unwrap();
-            let mut reader = Reader::open(directory.path(), Bodies::All).unwrap();
-            match reader.read(10, 1 << 20) {
-                Err(ReaderError::Damaged(position)) => assert_eq!(position, first_end),
-                // A length that has grown looks like a frame that is not whole yet.
-                Ok(entries) => assert_eq!(entries.len(), 1, "flip at {flip}"),
-                Err(error) => panic!("{error}"),
-            }
-        }
-    }
+/// A length that fits into memory, or the largest one.
+fn to_usize(bytes: u64) -> usize {
+    usize::try_from(bytes).unwrap_or(usize::MAX)
 }

@@ -3,9 +3,11 @@
 use std::collections::BTreeMap;
 
 use lycosa_url::{FailureKind, Page, Purpose};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 /// Counts over all recorded outcomes.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
 pub struct Summary {
     /// Responses that are no redirects.
     pub pages: u64,
@@ -22,6 +24,7 @@ pub struct Summary {
     /// Responses by status code.
     pub statuses: BTreeMap<u16, u64>,
     /// URLs that ended without a response, by kind.
+    #[serde(serialize_with = "write_failures", deserialize_with = "read_failures")]
     pub failures: BTreeMap<FailureKind, u64>,
     /// Sums of the phases' durations over all responses, in microseconds: name, connect, TLS, first byte, body.
     pub phases_us: [u64; 5],
@@ -68,5 +71,43 @@ impl Summary {
             }
             Err(failure) => *self.failures.entry(failure.kind).or_default() += 1,
         }
+    }
+}
+
+/// Failures by their stable names.
+fn write_failures<S: Serializer>(
+    failures: &BTreeMap<FailureKind, u64>,
+    serializer: S,
+) -> Result<S::Ok, S::Error> {
+    serializer.collect_map(failures.iter().map(|(kind, count)| (kind.as_str(), count)))
+}
+
+/// Failures by their stable names; those that this version does not know are left out.
+fn read_failures<'de, D: Deserializer<'de>>(deserializer: D) -> Result<BTreeMap<FailureKind, u64>, D::Error> {
+    let failures = BTreeMap::<String, u64>::deserialize(deserializer)?;
+    Ok(failures
+        .into_iter()
+        .filter_map(|(name, count)| Some((FailureKind::from_name(&name)?, count)))
+        .collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_summary_comes_back_from_a_snapshot() {
+        let summary = Summary {
+            pages: 7,
+            statuses: [(200, 5), (404, 2)].into(),
+            failures: [(FailureKind::ConnectTimeout, 3)].into(),
+            phases_us: [1, 2, 3, 4, 5],
+            ..Summary::default()
+        };
+        let bytes = rmp_serde::to_vec_named(&summary).unwrap();
+        assert_eq!(rmp_serde::from_slice::<Summary>(&bytes).unwrap(), summary);
+        let text = serde_json::to_string(&summary).unwrap();
+        assert!(text.contains(r#""connect-timeout":3"#), "kinds stand by name: {text}");
+        assert_eq!(serde_json::from_str::<Summary>(&text).unwrap(), summary);
     }
 }

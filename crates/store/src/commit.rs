@@ -1,0 +1,272 @@
+//! Group commit: one thread brings what was appended to the disk, for many batches at once.
+//!
+//! Guarantees: what [`Commits::committed`] tells is on the disk, also after a power cut; a commit begins at the
+//! latest when `bytes` are waiting or the oldest of them has waited for `interval`; while commits fail nothing more
+//! is accepted, and they are tried again until they succeed.
+
+use std::fs::File;
+use std::io;
+use std::os::unix::fs::FileExt;
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+use crate::Position;
+use crate::disk::Disk;
+use crate::error::LogError;
+use crate::reader::{Bodies, Reader};
+
+/// How long after a failed commit the next is tried.
+const RETRY: Duration = Duration::from_secs(1);
+
+/// When what was appended is brought to the disk.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Bounds {
+    /// Bytes that may wait.
+    pub(crate) bytes: u64,
+    /// Time that the oldest of them may wait.
+    pub(crate) interval: Duration,
+}
+
+impl Bounds {
+    /// How long a commit may still wait, with so many bytes waiting, the oldest since then.
+    fn pause(&self, bytes: u64, since: Instant, now: Instant) -> Duration {
+        if bytes >= self.bytes {
+            return Duration::ZERO;
+        }
+        self.interval.saturating_sub(now.saturating_duration_since(since))
+    }
+}
+
+/// The writer's side: tells what was written, and waits where it must be durable.
+#[derive(Debug)]
+pub(crate) struct Commits {
+    shared: Arc<Shared>,
+    thread: Option<JoinHandle<()>>,
+}
+
+/// What writer and thread share.
+#[derive(Debug)]
+struct Shared {
+    directory: PathBuf,
+    bounds: Bounds,
+    disk: Disk,
+    /// Read by followers without a lock; only the holder of `state` moves it.
+    committed: Arc<AtomicU64>,
+    state: Mutex<State>,
+    changed: Condvar,
+}
+
+/// What is to be committed. The writer fills it, the thread empties it.
+#[derive(Debug)]
+struct State {
+    /// The newest segment, and where it starts; all older ones are committed.
+    segment: (Arc<File>, Position),
+    /// The end of the last whole batch.
+    written: Position,
+    /// Since when something waits.
+    since: Option<Instant>,
+    /// Somebody waits for it.
+    urgent: bool,
+    /// Why the last commit failed.
+    failure: Option<io::ErrorKind>,
+    /// Commits that failed so far.
+    failures: u64,
+    /// Whether what failed to be synced is lost in memory too.
+    lost: bool,
+    ending: bool,
+}
+
+impl Commits {
+    /// Starts the thread; everything up to `end` is durable already.
+    pub(crate) fn start(
+        directory: PathBuf,
+        segment: (Arc<File>, Position),
+        end: Position,
+        bounds: Bounds,
+        disk: Disk,
+    ) -> io::Result<Self> {
+        let state = State {
+            segment,
+            written: end,
+            since: None,
+            urgent: false,
+            failure: None,
+            failures: 0,
+            lost: false,
+            ending: false,
+        };
+        let committed = Arc::new(AtomicU64::new(end));
+        let (state, changed) = (Mutex::new(state), Condvar::new());
+        let shared = Arc::new(Shared { directory, bounds, disk, committed, state, changed });
+        let thread = Arc::clone(&shared);
+        let thread = std::thread::Builder::new().name("lycosa-log".into()).spawn(move || thread.run())?;
+        Ok(Commits { shared, thread: Some(thread) })
+    }
+
+    /// The durable position, for followers.
+    pub(crate) fn committed(&self) -> &Arc<AtomicU64> {
+        &self.shared.committed
+    }
+
+    /// Refuses while commits fail: what is appended then might never become durable.
+    pub(crate) fn check(&self) -> Result<(), LogError> {
+        self.shared.check(&self.shared.lock())
+    }
+
+    /// Tells that a batch ends at a position.
+    pub(crate) fn written(&self, end: Position) {
+        let mut state = self.shared.lock();
+        state.written = end;
+        let waiting = end - self.shared.committed.load(Ordering::Acquire);
+        // The thread is woken to begin its interval or to commit at once, not for each batch between.
+        if state.since.is_none() || waiting >= self.shared.bounds.bytes {
+            state.since.get_or_insert_with(Instant::now);
+            self.shared.changed.notify_all();
+        }
+    }
+
+    /// Goes on in a new segment; the old one must be committed.
+    pub(crate) fn enter(&self, segment: (Arc<File>, Position), end: Position) {
+        let mut state = self.shared.lock();
+        (state.segment, state.written, state.since) = (segment, end, None);
+        self.shared.committed.store(end, Ordering::Release);
+    }
+
+    /// Commits everything written so far, and waits for it.
+    pub(crate) fn commit(&self) -> Result<(), LogError> {
+        let mut state = self.shared.lock();
+        // One failure from now on, or the one that cannot be undone.
+        let (written, failures) = (state.written, state.failures - u64::from(state.lost));
+        while self.shared.committed.load(Ordering::Acquire) < written {
+            if state.failure.is_some() && state.failures > failures {
+                return self.shared.check(&state);
+            }
+            state.urgent = true;
+            self.shared.changed.notify_all();
+            state = self.shared.wait(state, None);
+        }
+        Ok(())
+    }
+}
+
+impl Drop for Commits {
+    fn drop(&mut self) {
+        self.shared.lock().ending = true;
+        self.shared.changed.notify_all();
+        if let Some(thread) = self.thread.take() {
+            drop(thread.join());
+        }
+    }
+}
+
+impl Shared {
+    /// The thread: waits until a commit is due, commits, and tries again later where that fails.
+    fn run(&self) {
+        let mut state = self.lock();
+        loop {
+            state = self.wait_until_due(state);
+            let committed = self.committed.load(Ordering::Acquire);
+            let (written, failed, ending) = (state.written, state.failure.is_some(), state.ending);
+            if written > committed && !state.lost {
+                let (file, start) = state.segment.clone();
+                (state.since, state.urgent) = (None, false);
+                drop(state);
+                let result = if failed { self.write_again(&file, start, committed..written) } else { Ok(()) };
+                let result = result.and_then(|()| self.disk.sync(&file));
+                state = self.lock();
+                self.finish(&mut state, written, result);
+            }
+            if ending {
+                return;
+            }
+        }
+    }
+
+    /// Waits until a commit is due or the log is closed.
+    fn wait_until_due<'a>(&self, mut state: MutexGuard<'a, State>) -> MutexGuard<'a, State> {
+        loop {
+            let waiting = state.written - self.committed.load(Ordering::Acquire);
+            if state.ending || state.urgent && waiting > 0 && !state.lost {
+                return state;
+            }
+            let pause = match (state.since, state.failure) {
+                _ if waiting == 0 || state.lost => None,
+                (None, _) => None,
+                (Some(since), None) => Some(self.bounds.pause(waiting, since, Instant::now())),
+                (Some(since), Some(_)) => Some(RETRY.saturating_sub(since.elapsed())),
+            };
+            if pause == Some(Duration::ZERO) {
+                return state;
+            }
+            state = self.wait(state, pause);
+        }
+    }
+
+    /// Takes note of how a commit went.
+    fn finish(&self, state: &mut State, written: Position, result: io::Result<()>) {
+        match result {
+            Ok(()) => {
+                self.committed.store(written, Ordering::Release);
+                state.failure = None;
+            }
+            Err(error) => {
+                state.lost = error.kind() == io::ErrorKind::InvalidData;
+                state.failure = Some(error.kind());
+                state.failures += 1;
+            }
+        }
+        if state.written > self.committed.load(Ordering::Acquire) {
+            state.since.get_or_insert_with(Instant::now);
+        }
+        self.changed.notify_all();
+    }
+
+    /// Writes anew what a failed sync may have dropped: Linux marks pages clean when they could not be written,
+    /// so that a second sync alone would succeed and prove nothing.
+    fn write_again(&self, file: &File, start: Position, range: std::ops::Range<Position>) -> io::Result<()> {
+        let lost = || io::Error::from(io::ErrorKind::InvalidData);
+        let mut reader = Reader::open_at(&self.directory, range.start, Bodies::All).map_err(|_| lost())?;
+        while reader.position() < range.end {
+            reader.next_frame().map_err(|_| lost())?.ok_or_else(lost)?;
+        }
+        let mut buffer = vec![0; 1 << 20];
+        let mut at = range.start;
+        while at < range.end {
+            let left = usize::try_from(range.end - at).unwrap_or(usize::MAX);
+            let part = left.min(buffer.len());
+            file.read_exact_at(&mut buffer[..part], at - start)?;
+            self.disk.write(file, &buffer[..part], at - start)?;
+            at += part as u64;
+        }
+        Ok(())
+    }
+
+    /// The error of the last commit, if it failed.
+    fn check(&self, state: &State) -> Result<(), LogError> {
+        let path = &self.directory;
+        match state.failure {
+            None => Ok(()),
+            Some(_) if state.lost => {
+                let position = self.committed.load(Ordering::Acquire);
+                Err(LogError::Damaged { path: path.clone(), position })
+            }
+            Some(kind) => Err(LogError::of(path, kind.into())),
+        }
+    }
+
+    /// Waits for a change, at most so long.
+    fn wait<'a>(&self, state: MutexGuard<'a, State>, pause: Option<Duration>) -> MutexGuard<'a, State> {
+        match pause {
+            None => self.changed.wait(state).unwrap_or_else(PoisonError::into_inner),
+            Some(pause) => self.changed.wait_timeout(state, pause).unwrap_or_else(PoisonError::into_inner).0,
+        }
+    }
+
+    /// The state. It is whole between calls, also when a holder panicked.
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}

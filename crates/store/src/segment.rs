@@ -1,0 +1,87 @@
+//! The log's directory: which segments there are, and making and removing them.
+
+use std::fs::{self, File, OpenOptions};
+use std::io;
+use std::path::Path;
+
+use crate::Position;
+use crate::disk::Disk;
+use crate::error::LogError;
+use crate::frame::{self, SEGMENT_HEADER_BYTES};
+
+/// Where a log begins: the start of its oldest segment. More than 0 once retention has removed older ones.
+pub fn first_position(directory: &Path) -> Result<Position, LogError> {
+    let missing = || io::Error::new(io::ErrorKind::NotFound, "no log in this directory");
+    let first = starts(directory).map(|starts| starts.first().copied());
+    first.and_then(|first| first.ok_or_else(missing)).map_err(|error| LogError::of(directory, error))
+}
+
+/// Where the segments of a directory start, in order.
+pub(crate) fn starts(directory: &Path) -> io::Result<Vec<Position>> {
+    let mut starts = Vec::new();
+    for entry in fs::read_dir(directory)? {
+        let name = entry?.file_name();
+        let digits = name.to_str().and_then(|name| name.strip_suffix(".log"));
+        let start =
+            digits.filter(|digits| digits.len() == 20).and_then(|digits| digits.parse::<Position>().ok());
+        starts.extend(start);
+    }
+    starts.sort_unstable();
+    Ok(starts)
+}
+
+/// Makes the segment that starts at a position, durably. Whatever has its name is replaced: it can only be
+/// what an earlier attempt left.
+pub(crate) fn create(directory: &Path, start: Position, disk: &Disk) -> io::Result<File> {
+    let path = directory.join(frame::segment_name(start));
+    let make = || {
+        let file = OpenOptions::new().read(true).write(true).create(true).truncate(true).open(&path)?;
+        disk.write(&file, &frame::segment_header(), 0)?;
+        disk.sync(&file)?;
+        sync_directory(directory)?;
+        Ok(file)
+    };
+    make().inspect_err(|_| drop(fs::remove_file(&path)))
+}
+
+/// Opens a segment to write on.
+pub(crate) fn open_to_write(directory: &Path, start: Position) -> io::Result<File> {
+    OpenOptions::new().read(true).write(true).open(directory.join(frame::segment_name(start)))
+}
+
+/// Removes trailing segments that a crash left without a header; nothing can stand in them.
+pub(crate) fn remove_unbegun(directory: &Path, starts: &mut Vec<Position>) -> io::Result<()> {
+    while let Some(start) = starts.last() {
+        let path = directory.join(frame::segment_name(*start));
+        if fs::metadata(&path)?.len() > SEGMENT_HEADER_BYTES as u64 {
+            break;
+        }
+        let bytes = fs::read(&path)?;
+        if bytes == frame::segment_header() {
+            break;
+        }
+        if bytes.len() == SEGMENT_HEADER_BYTES && bytes.iter().any(|byte| *byte != 0) {
+            break;
+        }
+        fs::remove_file(path)?;
+        starts.pop();
+    }
+    Ok(())
+}
+
+/// Checks that each segment ends where the next one starts; gives the first position where one does not.
+pub(crate) fn gap(directory: &Path, starts: &[Position]) -> io::Result<Option<Position>> {
+    for pair in starts.windows(2) {
+        let [start, next] = pair else { continue };
+        let end = start + fs::metadata(directory.join(frame::segment_name(*start)))?.len();
+        if end != *next {
+            return Ok(Some(end.min(*next)));
+        }
+    }
+    Ok(None)
+}
+
+/// Makes created and removed names of a directory durable.
+pub(crate) fn sync_directory(directory: &Path) -> io::Result<()> {
+    File::open(directory)?.sync_all()
+}

@@ -1,0 +1,345 @@
+//! Snapshots: what the views of the log were at one position, so that nobody reads the whole log again.
+//!
+//! ```text
+//! magic "LYCOSASN" · version u32 · zero u32 · position u64 · content … · CRC-32 of all before u32      little-endian
+//! ```
+//!
+//! Guarantees: a snapshot has its name only when it is whole and on the disk; the newest two are kept; one that is
+//! damaged is told by [`SnapshotReader::finish`], so that the older one serves.
+
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, BufReader, BufWriter, Read, Write};
+use std::path::{Path, PathBuf};
+
+use crate::Position;
+use crate::error::LogError;
+use crate::segment::sync_directory;
+
+/// Bytes before the content, and after it.
+const HEADER_BYTES: usize = 24;
+const TRAILER_BYTES: u64 = 4;
+
+/// The version of this layout; what the content is has versions of its own.
+const VERSION: u32 = 1;
+
+/// How many are kept: the newest may turn out to be damaged.
+const KEPT: usize = 2;
+
+/// Gathered for one call to the system.
+const BUFFER_BYTES: usize = 1 << 20;
+
+/// The snapshots of a directory.
+#[derive(Debug)]
+pub struct Snapshots {
+    directory: PathBuf,
+}
+
+impl Snapshots {
+    /// Opens a directory, which is made if it is missing. What a crash left unfinished is removed, and so are
+    /// snapshots behind the log's end: what they hold was torn off, and other records will take their positions.
+    pub fn open(directory: &Path, end: Position) -> Result<Self, LogError> {
+        let snapshots = Snapshots { directory: directory.to_owned() };
+        let clear = || -> io::Result<()> {
+            fs::create_dir_all(directory)?;
+            for entry in fs::read_dir(directory)? {
+                let path = entry?.path();
+                if path.extension().is_some_and(|extension| extension == "unfinished") {
+                    fs::remove_file(path)?;
+                }
+            }
+            for position in snapshots.listed()?.into_iter().filter(|position| *position > end) {
+                fs::remove_file(snapshots.path(position))?;
+            }
+            sync_directory(directory)
+        };
+        clear().map_err(|error| LogError::of(directory, error))?;
+        Ok(snapshots)
+    }
+
+    /// The positions of the snapshots, in order; whether they are whole is known when they have been read.
+    pub fn positions(&self) -> Result<Vec<Position>, LogError> {
+        self.listed().map_err(|error| LogError::of(&self.directory, error))
+    }
+
+    /// Writes the snapshot of a position, then removes those beyond the newest two.
+    /// After an error there is no such snapshot, and the others are as they were.
+    pub fn write(
+        &self,
+        position: Position,
+        content: impl FnOnce(&mut dyn Write) -> io::Result<()>,
+    ) -> Result<(), LogError> {
+        let path = self.path(position);
+        let unfinished = path.with_extension("unfinished");
+        let make = || -> io::Result<()> {
+            let file = OpenOptions::new().write(true).create(true).truncate(true).open(&unfinished)?;
+            let mut writer = Checked::new(BufWriter::with_capacity(BUFFER_BYTES, file));
+            writer.write_all(&header(position))?;
+            content(&mut writer)?;
+            let (mut buffered, crc) = writer.finish();
+            buffered.write_all(&crc.to_le_bytes())?;
+            let file = buffered.into_inner().map_err(io::IntoInnerError::into_error)?;
+            file.sync_all()?;
+            fs::rename(&unfinished, &path)?;
+            sync_directory(&self.directory)?;
+            let positions = self.listed()?;
+            for old in &positions[..positions.len().saturating_sub(KEPT)] {
+                fs::remove_file(self.path(*old))?;
+            }
+            Ok(())
+        };
+        make().map_err(|error| {
+            drop(fs::remove_file(&unfinished));
+            LogError::of(&path, error)
+        })
+    }
+
+    /// The snapshots at or before a position, newest first. Those that are no snapshots of this version are told
+    /// as errors; whoever restores from them goes on to the next.
+    pub fn newest(
+        &self,
+        at_most: Position,
+    ) -> Result<impl Iterator<Item = Result<SnapshotReader, LogError>> + use<>, LogError> {
+        let mut positions = self.positions()?;
+        positions.retain(|position| *position <= at_most);
+        let directory = self.directory.clone();
+        let open = move |position| SnapshotReader::open(&directory, position);
+        Ok(positions.into_iter().rev().map(open))
+    }
+
+    /// The positions that the directory's files name, in order.
+    fn listed(&self) -> io::Result<Vec<Position>> {
+        let mut positions = Vec::new();
+        for entry in fs::read_dir(&self.directory)? {
+            let name = entry?.file_name();
+            let digits = name.to_str().and_then(|name| name.strip_suffix(".snapshot"));
+            let digits = digits.filter(|digits| digits.len() == 20);
+            positions.extend(digits.and_then(|digits| digits.parse::<Position>().ok()));
+        }
+        positions.sort_unstable();
+        Ok(positions)
+    }
+
+    /// The file of a position.
+    fn path(&self, position: Position) -> PathBuf {
+        self.directory.join(name(position))
+    }
+}
+
+/// The content of one snapshot. It can be trusted only when [`SnapshotReader::finish`] has said so.
+#[derive(Debug)]
+pub struct SnapshotReader {
+    directory: PathBuf,
+    position: Position,
+    /// Ends where the content does.
+    content: Checked<io::Take<BufReader<File>>>,
+}
+
+impl SnapshotReader {
+    /// Opens a snapshot and checks what it is.
+    fn open(directory: &Path, position: Position) -> Result<Self, LogError> {
+        let path = directory.join(name(position));
+        let io = |error| LogError::of(&path, error);
+        let damaged = || LogError::Damaged { path: path.clone(), position };
+        let file = File::open(&path).map_err(io)?;
+        let length = file.metadata().map_err(io)?.len();
+        let content = length.checked_sub(HEADER_BYTES as u64 + TRAILER_BYTES).ok_or_else(damaged)?;
+        let limited = BufReader::with_capacity(BUFFER_BYTES, file).take(HEADER_BYTES as u64 + content);
+        let mut content = Checked::new(limited);
+        let mut bytes = [0; HEADER_BYTES];
+        content.read_exact(&mut bytes).map_err(io)?;
+        let version = u32::from_le_bytes([bytes[8], bytes[9], bytes[10], bytes[11]]);
+        if bytes[..8] == header(position)[..8] && version != VERSION {
+            return Err(LogError::Foreign { path, version });
+        }
+        if bytes != header(position) {
+            return Err(damaged());
+        }
+        Ok(SnapshotReader { directory: directory.to_owned(), position, content })
+    }
+
+    /// The log's position that it stands for.
+    pub fn position(&self) -> Position {
+        self.position
+    }
+
+    /// Reads what is left, then tells whether all was as it had been written.
+    pub fn finish(mut self) -> Result<(), LogError> {
+        let path = self.directory.join(name(self.position));
+        let mut check = || -> io::Result<bool> {
+            let mut rest = vec![0; 64 << 10];
+            while self.content.read(&mut rest)? > 0 {}
+            let crc = self.content.hasher.clone().finalize();
+            let mut trailer = [0; TRAILER_BYTES as usize];
+            self.content.inner.get_mut().read_exact(&mut trailer)?;
+            Ok(u32::from_le_bytes(trailer) == crc)
+        };
+        match check() {
+            Ok(true) => Ok(()),
+            Ok(false) => Err(LogError::Damaged { path, position: self.position }),
+            Err(error) => Err(LogError::of(&path, error)),
+        }
+    }
+}
+
+impl Read for SnapshotReader {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        self.content.read(buffer)
+    }
+}
+
+/// Sums up what passes through.
+#[derive(Debug)]
+struct Checked<T> {
+    inner: T,
+    hasher: crc32fast::Hasher,
+}
+
+impl<T> Checked<T> {
+    /// Nothing has passed yet.
+    fn new(inner: T) -> Self {
+        Checked { inner, hasher: crc32fast::Hasher::new() }
+    }
+
+    /// What is underneath, and the sum.
+    fn finish(self) -> (T, u32) {
+        (self.inner, self.hasher.finalize())
+    }
+}
+
+impl<W: Write> Write for Checked<W> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let written = self.inner.write(bytes)?;
+        self.hasher.update(&bytes[..written]);
+        Ok(written)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.inner.flush()
+    }
+}
+
+impl<R: Read> Read for Checked<R> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let read = self.inner.read(buffer)?;
+        self.hasher.update(&buffer[..read]);
+        Ok(read)
+    }
+}
+
+/// The file name of a position.
+fn name(position: Position) -> String {
+    format!("{position:020}.snapshot")
+}
+
+/// The beginning of the snapshot of a position.
+fn header(position: Position) -> [u8; HEADER_BYTES] {
+    let mut header = [0; HEADER_BYTES];
+    header[..8].copy_from_slice(b"LYCOSASN");
+    header[8..12].copy_from_slice(&VERSION.to_le_bytes());
+    header[16..].copy_from_slice(&position.to_le_bytes());
+    header
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    /// The content of the newest snapshot that is whole.
+    fn newest(snapshots: &Snapshots) -> Option<(Position, Vec<u8>)> {
+        snapshots.newest(Position::MAX).unwrap().find_map(|opened| {
+            let mut reader = opened.ok()?;
+            let mut content = Vec::new();
+            reader.read_to_end(&mut content).ok()?;
+            let position = reader.position();
+            reader.finish().is_ok().then_some((position, content))
+        })
+    }
+
+    #[test]
+    fn the_newest_two_are_kept_and_come_back() {
+        let directory = tempfile::tempdir().unwrap();
+        let snapshots = Snapshots::open(directory.path(), 0).unwrap();
+        assert_eq!(newest(&snapshots), None);
+        for position in [10, 20, 30] {
+            snapshots.write(position, |into| write!(into, "state at {position}")).unwrap();
+        }
+        assert_eq!(snapshots.positions().unwrap(), [20, 30]);
+        assert_eq!(newest(&snapshots), Some((30, b"state at 30".to_vec())));
+        let older: Vec<Position> =
+            snapshots.newest(29).unwrap().map(|reader| reader.unwrap().position()).collect();
+        assert_eq!(older, [20], "what lies behind the log's position is not offered");
+    }
+
+    #[test]
+    fn the_older_one_serves_wherever_the_newer_one_is_damaged_or_cut() {
+        let directory = tempfile::tempdir().unwrap();
+        let snapshots = Snapshots::open(directory.path(), 0).unwrap();
+        snapshots.write(10, |into| into.write_all(b"old")).unwrap();
+        snapshots.write(20, |into| into.write_all(b"new")).unwrap();
+        let path = directory.path().join(name(20));
+        let whole = fs::read(&path).unwrap();
+        for at in 0..whole.len() {
+            let mut flipped = whole.clone();
+            flipped[at] ^= 0x04;
+            for damaged in [&flipped[..], &whole[..at]] {
+                fs::write(&path, damaged).unwrap();
+                assert_eq!(newest(&snapshots), Some((10, b"old".to_vec())), "damage at {at}");
+            }
+        }
+        let mut foreign = whole.clone();
+        foreign[8] = 9;
+        fs::write(&path, foreign).unwrap();
+        let first = snapshots.newest(20).unwrap().next().unwrap();
+        assert!(matches!(first, Err(LogError::Foreign { version: 9, .. })));
+    }
+
+    #[test]
+    fn one_that_could_not_be_written_leaves_the_others() {
+        let directory = tempfile::tempdir().unwrap();
+        let snapshots = Snapshots::open(directory.path(), 0).unwrap();
+        snapshots.write(10, |into| into.write_all(b"old")).unwrap();
+        let full = snapshots.write(20, |into| {
+            into.write_all(&vec![7; 3 << 20])?;
+            Err(io::ErrorKind::StorageFull.into())
+        });
+        assert!(matches!(full, Err(LogError::Full { .. })));
+        assert_eq!(fs::read_dir(directory.path()).unwrap().count(), 1, "nothing unfinished takes up space");
+        assert_eq!(newest(&snapshots), Some((10, b"old".to_vec())));
+    }
+
+    #[test]
+    fn opening_removes_what_was_left_unfinished_and_what_the_log_has_lost() {
+        let directory = tempfile::tempdir().unwrap();
+        let snapshots = Snapshots::open(directory.path(), 0).unwrap();
+        snapshots.write(10, |into| into.write_all(b"a")).unwrap();
+        snapshots.write(20, |into| into.write_all(b"b")).unwrap();
+        fs::write(directory.path().join("00000000000000000030.unfinished"), "half").unwrap();
+        fs::write(directory.path().join("notes.txt"), "the user's own").unwrap();
+        let snapshots = Snapshots::open(directory.path(), 15).unwrap();
+        assert_eq!(snapshots.positions().unwrap(), [10]);
+        let mut names: Vec<_> =
+            fs::read_dir(directory.path()).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+        names.sort();
+        assert_eq!(names, ["00000000000000000010.snapshot", "notes.txt"]);
+    }
+
+    proptest! {
+        #[test]
+        fn any_content_comes_back(content in proptest::collection::vec(any::<u8>(), 0..3000), part in 1..700_usize) {
+            let directory = tempfile::tempdir().unwrap();
+            let snapshots = Snapshots::open(directory.path(), 0).unwrap();
+            snapshots.write(5, |into| content.chunks(part).try_for_each(|chunk| into.write_all(chunk))).unwrap();
+            prop_assert_eq!(newest(&snapshots), Some((5, content)));
+        }
+
+        #[test]
+        fn any_file_gets_an_answer(bytes in proptest::collection::vec(any::<u8>(), 0..200)) {
+            let directory = tempfile::tempdir().unwrap();
+            fs::write(directory.path().join(name(5)), bytes).unwrap();
+            let snapshots = Snapshots::open(directory.path(), 5).unwrap();
+            prop_assert_eq!(newest(&snapshots), None);
+        }
+    }
+}
