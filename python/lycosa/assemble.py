@@ -8,8 +8,10 @@ from lycosa import _core
 from lycosa.errors import SettingError
 from lycosa.job import Job
 from lycosa.stages import Sink, Stages
+from lycosa.store.directory import JobDirectory
 from lycosa.store.json_lines import JsonLinesSink
 from lycosa.store.parquet import ParquetSink
+from lycosa.store.patient import Patience, PatientLog
 
 #: Endings of output files, and what writes them.
 SINKS: dict[str, type[JsonLinesSink] | type[ParquetSink]] = {
@@ -19,24 +21,34 @@ SINKS: dict[str, type[JsonLinesSink] | type[ParquetSink]] = {
 }
 
 
-def assemble(job: Job, log_directory: Path) -> tuple[Stages, _core.Names]:
+def open_log(job: Job, directory: JobDirectory) -> _core.Log:
+    """The log of a job; raises a StorageError where another process has it or it cannot be read."""
+    store = job.store
+    return _core.Log(directory.log, store.segment_bytes, store.commit_bytes, store.commit_interval)
+
+
+def assemble(job: Job, directory: JobDirectory, log: _core.Log, patience: Patience) -> tuple[Stages, _core.Names]:
     """The embedded stages of a job, going on from its log, and the DNS client that its frontier asks."""
-    log = _core.Log(log_directory, job.store.segment_bytes)
     names = _core.Names(job)
     frontier = _core.Frontier(job, names)
     log.replay(frontier)
-    return Stages(frontier=frontier, fetch=_core.Fetcher(job), parse=_core.Parser(job), log=log), names
+    patient = PatientLog(log, directory.path, patience)
+    return Stages(frontier=frontier, fetch=_core.Fetcher(job), parse=_core.Parser(job), log=patient), names
 
 
-def check_output(output: Path) -> type[JsonLinesSink] | type[ParquetSink]:
-    """The kind of sink for an output file, by its ending; raises SettingError where there is none."""
-    kind = SINKS.get(output.suffix)
+def check_output(output: str) -> type[JsonLinesSink] | type[ParquetSink]:
+    """The kind of sink for an output, by its ending; raises SettingError where there is none.
+
+    What ends in ``/`` is a directory of Parquet files.
+    """
+    path = Path(output)
+    kind = ParquetSink if output.endswith("/") else SINKS.get(path.suffix)
     if kind is None:
-        raise SettingError("output", output, f"a file that ends in {', '.join(SINKS)}")
-    kind.check(output)
+        raise SettingError("output", output, f"a file that ends in {', '.join(SINKS)}, or a directory that ends in /")
+    kind.check(path)
     return kind
 
 
-def make_sink(output: Path, job: Job) -> Sink:
-    """The sink for an output file."""
-    return check_output(output)(output, list(job.store.fields))
+def make_sink(output: str, job: Job, directory: JobDirectory, job_id: str) -> Sink:
+    """The sink for an output."""
+    return check_output(output)(output, list(job.store.fields), directory, job_id)

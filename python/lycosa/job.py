@@ -18,6 +18,10 @@ from lycosa.errors import SettingError
 MIB = 1 << 20
 DAY = 86_400.0
 
+#: Marks a setting that a crawl keeps for its whole life: by it URLs were admitted already. All others may change
+#: when the crawl goes on; ``resume.py`` compares.
+FIXED = "fixed for the life of a crawl"
+
 
 def _network(text: str) -> str:
     """Refuse what is no address and no network."""
@@ -99,10 +103,24 @@ class Parse(Room):
     max_decoded_bytes: int = Field(32 * MIB, ge=1, le=1024 * MIB)  # bytes, decoded
 
 
+class Frontier(Room):
+    """Which URL next, and what of that is in memory."""
+
+    key: Annotated[Literal["md5", "md5-16", "keyed"], FIXED] = "md5"  # what a URL is known by
+    queue_memory: int = Field(256 * MIB, ge=MIB)  # bytes of waiting URLs in memory; beyond it they go to disk
+    seen_memory: int = Field(1024 * MIB, ge=MIB)  # bytes of known URLs in memory; beyond it they go to disk
+    snapshot_bytes: int = Field(256 * MIB, ge=MIB)  # bytes that the log grows between two snapshots, at least
+    snapshot_interval: float = Field(60.0, ge=0, le=DAY)  # s between two snapshots, at least
+
+
 class Store(Room):
     """The log and the outputs."""
 
     segment_bytes: int = Field(256 * MIB, ge=MIB, le=4096 * MIB)  # bytes of one file of the log
+    commit_bytes: int = Field(8 * MIB, ge=1, le=1024 * MIB)  # bytes of the log that are synced at once, at most
+    commit_interval: float = Field(0.2, ge=0.001, le=60)  # s that the log may be ahead of the disk
+    # needed: a file of the log goes when all outputs and two snapshots have passed it
+    retain: Literal["needed", "all"] = "needed"
     fields: tuple[Annotated[str, AfterValidator(_field)], ...] = tuple(_core.FIELDS)  # columns of the outputs
 
 
@@ -110,14 +128,15 @@ class Job(Room):
     """One crawl."""
 
     seeds: tuple[str, ...] = ()
-    scope: Literal["host", "domain", "any"] = "host"  # of the seeds
+    scope: Annotated[Literal["host", "domain", "any"], FIXED] = "host"  # of the seeds
     max_pages: int | None = Field(None, ge=1)  # default: no limit
-    max_depth: int | None = Field(None, ge=0, le=2**31)  # links from a seed; default: no limit
+    max_depth: Annotated[int | None, FIXED] = Field(None, ge=0, le=2**31)  # links from a seed; default: no limit
     speed: float = Field(1.0, gt=0, le=1_000_000)  # divides every delay; for simulated Internets
     user_agent: Annotated[str, AfterValidator(_agent)] = "Lycosa/0.1"
     allow_addresses: tuple[Annotated[str, AfterValidator(_network)], ...] = ()  # beside public ones
     names: Names = Names()
     politeness: Politeness = Politeness()
+    frontier: Frontier = Frontier()
     fetch: Fetch = Fetch()
     parse: Parse = Parse()
     store: Store = Store()
@@ -151,6 +170,15 @@ def read_job(path: Path) -> dict[str, Any]:
         raise SettingError("job", path, f"a file that can be read ({error.strerror})") from None
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise SettingError("job", path, f"a TOML file ({error})") from None
+
+
+def is_fixed(key: str) -> bool:
+    """Whether a setting, such as ``frontier.key``, may not change when a crawl goes on."""
+    model: type[BaseModel] = Job
+    *rooms, name = key.split(".")
+    for room in rooms:
+        model = model.model_fields[room].annotation  # type: ignore[assignment]  # rooms are models
+    return FIXED in model.model_fields[name].metadata
 
 
 def merge(settings: dict[str, Any], over: dict[str, Any]) -> dict[str, Any]:

@@ -4,26 +4,29 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import logging
 import os
 import tempfile
-import time
 from collections.abc import AsyncIterator, Generator, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from lycosa.crawl import Control, run
-from lycosa.errors import SettingError
+from lycosa.errors import LycosaError, SettingError
 from lycosa.records import Page, Pages
 
 if TYPE_CHECKING:
-    from lycosa.job import Job
+    from lycosa.plan import Plan
+    from lycosa.running import Running
+
+logger = logging.getLogger("lycosa")
 
 
 def crawl(
     *seeds: str,
     job: str | Path | None = None,
     directory: str | Path | None = None,
-    output: str | Path | Sequence[str | Path] = (),
+    output: str | Path | Sequence[str | Path] | None = None,
     fresh: bool = False,
     **settings: Any,
 ) -> Crawl:
@@ -31,39 +34,39 @@ def crawl(
 
     seeds: absolute URLs; they take the place of those in the job file.
     job: a job file (TOML).
-    directory: where the log is kept; one that has a log already is gone on with. Default: a temporary directory that
-        goes when the crawl ends.
-    output: files to write, ``.parquet`` or ``.jsonl``.
-    fresh: start over; replace a log and outputs that exist already.
+    directory: the job directory: log, settings, positions of outputs. A crawl that was begun there is gone on with,
+        with its recorded settings and outputs where none are given; what differs is told to the logger ``lycosa``.
+        Default: a temporary directory that goes when the crawl ends.
+    output: files to write, ``.parquet`` or ``.jsonl``; what ends in ``/`` is a directory of Parquet files.
+    fresh: start over; replace a crawl and outputs that exist already.
     settings: keys of the job, laid over the job file: ``max_pages=100``, ``politeness={"host_interval": 2}``.
 
-    Raises SettingError for a bad setting or seed, before anything is written.
+    Raises SettingError for a bad setting or seed, and for one that may not differ from the recorded one; JobDamaged
+    and JobVersionError for a job directory that cannot be gone on with: all before anything is written.
     """
-    from lycosa.job import make_job, merge, read_job
+    from lycosa.job import merge, read_job
+    from lycosa.plan import make_plan
 
     merged = merge(read_job(Path(job)) if job is not None else {}, settings)
     if seeds:
         merged["seeds"] = seeds
-    outputs = [output] if isinstance(output, str | Path) else output
     where = None if directory is None else Path(directory)
-    return Crawl(make_job(merged), directory=where, outputs=[Path(path) for path in outputs], fresh=fresh)
+    outputs = [output] if isinstance(output, str | Path) else output
+    # As text: a path has no slash at its end.
+    named = None if outputs is None else [os.fspath(path) for path in outputs]
+    return Crawl(make_plan(merged, whole=job is not None, directory=where, outputs=named, fresh=fresh))
 
 
 class Crawl:
     """One crawl. It runs while it is iterated over; it can be iterated over once."""
 
-    def __init__(self, job: Job, *, directory: Path | None, outputs: list[Path], fresh: bool) -> None:
-        """Check everything that can be checked without writing."""
-        self.job = job
-        self.outputs = outputs
+    def __init__(self, plan: Plan) -> None:
+        """Nothing is written before the iteration."""
+        self.plan = plan
         self.control = Control()
-        self._seeds = job.checked_seeds()
-        self._directory = directory
-        self._fresh = fresh
         self._report: dict[str, Any] = {}
-        self._live: _Live | None = None
+        self._running: Running | None = None
         self._used = False
-        _check_places(directory, outputs, fresh)
 
     def __iter__(self) -> Iterator[Page]:
         """Run, and give each URL's last outcome: a page, or a failure (``page.error``)."""
@@ -96,19 +99,32 @@ class Crawl:
         if self._used:
             raise SettingError("crawl", "iterated over twice", "one iteration; call lycosa.crawl again")
         self._used = True
+        from lycosa.running import Running
+        from lycosa.store.directory import JobDirectory
+
         with contextlib.ExitStack() as stack:
-            directory = self._directory
+            directory = self.plan.directory
             if directory is None:
-                directory = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="lycosa-")))
-            live = self._live = _Live(self.job, directory, self.outputs, self._fresh)
+                temporary = stack.enter_context(tempfile.TemporaryDirectory(prefix="lycosa-"))
+                directory = JobDirectory(Path(temporary))
+            running = self._running = Running(self.plan, directory, self.control)
             try:
-                live.start(self._seeds)
-                for batch in run(live.stages, self.control):
-                    live.check()
+                running.start()
+                for batch in run(running.stages, self.control):
+                    running.check()
                     yield batch
-            finally:
-                self._report = live.finish()
-                self._live = None
+            except BaseException:
+                for problem in self._finish(running):
+                    logger.warning("%s", problem)
+                raise
+            for problem in self._finish(running):
+                raise problem
+
+    def _finish(self, running: Running) -> list[LycosaError]:
+        """End what runs and keep its report; give what is wrong with the outputs."""
+        problems = running.finish()
+        self._report, self._running = running.report(), None
+        return problems
 
     def stop(self) -> None:
         """Take no new URLs; the iteration ends when what is in flight has ended. For any thread."""
@@ -120,89 +136,5 @@ class Crawl:
 
     def report(self) -> dict[str, Any]:
         """What happened so far, in numbers; complete after the iteration."""
-        live = self._live
-        return live.report() if live is not None else self._report
-
-
-class _Live:
-    """The parts of a crawl that runs."""
-
-    def __init__(self, job: Job, directory: Path, outputs: list[Path], fresh: bool) -> None:
-        from lycosa.assemble import assemble, make_sink
-        from lycosa.store.follow import Follower
-
-        log_directory = directory / "log"
-        if fresh:
-            # Only what a log consists of: the folder may be somebody's for other things as well.
-            for segment in log_directory.glob("[0-9]" * 20 + ".log"):
-                segment.unlink()
-        self._started, self._cpu = time.monotonic(), time.process_time()
-        self._outputs, self._directory = outputs, directory
-        self.stages, self._names = assemble(job, log_directory)
-        # All sinks are open before the first of their threads starts.
-        sinks = [make_sink(output, job) for output in outputs]
-        self._followers = [Follower(log_directory, sink, list(job.store.fields)) for sink in sinks]
-
-    def start(self, seeds: list[str]) -> None:
-        """Record and accept the seeds."""
-        self.stages.log.append_seeds(seeds)
-        self.stages.frontier.add(seeds)
-
-    def check(self) -> None:
-        """Raise what a sink died of."""
-        for follower in self._followers:
-            follower.check()
-
-    def finish(self) -> dict[str, Any]:
-        """Bring everything to its end; give the report."""
-        self.stages.fetch.cancel()
-        self.stages.log.sync()
-        for follower in self._followers:
-            follower.close()
-        return self.report()
-
-    def report(self) -> dict[str, Any]:
-        """Numbers of all stages."""
-        return {
-            **self.stages.log.summary(),
-            "seconds": time.monotonic() - self._started,
-            "cpu_seconds": time.process_time() - self._cpu,
-            "in_flight": self.stages.fetch.in_flight(),
-            "frontier": self.stages.frontier.counts(),
-            "names": self._names.statistics(),
-            "log": str(self._directory / "log"),
-            "log_bytes": self.stages.log.end(),
-            "outputs": [str(output) for output in self._outputs],
-        }
-
-
-def has_log(directory: Path | None) -> bool:
-    """Whether a directory holds the log of an earlier crawl."""
-    return directory is not None and any((directory / "log").glob("*.log"))
-
-
-def _check_places(directory: Path | None, outputs: list[Path], fresh: bool) -> None:
-    """Refuse places that cannot be written, or that hold something already, before anything is written."""
-    from lycosa.assemble import check_output
-
-    if directory is not None:
-        if directory.exists() and not directory.is_dir():
-            raise SettingError("directory", directory, "a directory")
-        _check_writable("directory", directory)
-    for output in outputs:
-        check_output(output)
-        # A crawl that goes on writes its outputs again, from the log's beginning.
-        if output.exists() and not fresh and not has_log(directory):
-            raise SettingError("output", output, "a file that does not exist yet, or fresh to replace it")
-        if not output.parent.is_dir() and output.parent != directory:
-            raise SettingError("output", output, "a file in a directory that exists")
-        _check_writable("output", output)
-
-
-def _check_writable(name: str, path: Path) -> None:
-    """Refuse a path whose nearest existing part cannot be written to."""
-    existing = path
-    while not existing.exists() and existing != existing.parent:
-        existing = existing.parent
-    if not os.access(existing, os.W_OK):
-        raise SettingError(name, path, "a place that can be written to")
+        running = self._running
+        return running.report() if running is not None else self._report

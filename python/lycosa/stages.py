@@ -79,17 +79,38 @@ class Log(Protocol):
 
 
 class Sink(Protocol):
-    """Takes rows that follow the log, in its order, each once."""
+    """Takes rows that follow the log, in its order, each once; commits output and position together.
+
+    After a crash, or a disk that was full, :meth:`open` drops what was not committed and says where to go on.
+    """
 
     #: Rows, and bytes of bodies, that are taken at once, at most.
     rows: int
     bytes: int
+    #: Bytes and seconds that may be uncommitted, at most.
+    commit_bytes: int
+    commit_seconds: float
 
-    def write(self, rows: Rows) -> None:
-        """Take rows."""
+    def open(self, first: int, end: int) -> int:
+        """Drop what was not committed, or lies beyond the log's ``end``; give the position to go on from.
+
+        first: position of the oldest record in the log; 0 is given where there is no output yet.
+        """
+
+    def write(self, rows: Rows, position: int) -> int:
+        """Take rows, after which the log goes on at ``position``; give their bytes."""
+
+    def commit(self) -> None:
+        """Bring output and position to the disk, together."""
+
+    def committed(self) -> int | None:
+        """The position that is on the disk; None where there is no output yet. Known without :meth:`open`."""
 
     def close(self) -> None:
-        """Make the output complete."""
+        """Commit, and make the output complete."""
+
+    def remove(self) -> None:
+        """Remove the output."""
 
 
 @dataclass(frozen=True, slots=True)

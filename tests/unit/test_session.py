@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import lycosa
+import pyarrow.parquet
 import pytest
 from lycosa.simnet import SimulatedInternet
 
@@ -104,3 +105,78 @@ def test_a_crawl_starts_over_only_when_asked(job: str, tmp_path: Path) -> None:
     before = {page.url for page in lycosa.crawl(job=job, directory=tmp_path, max_pages=3)}
     again = {page.url for page in lycosa.crawl(job=job, directory=tmp_path, max_pages=3, fresh=True)}
     assert before & again
+
+
+def rows_of(path: Path) -> list[str]:
+    """The URLs in an output."""
+    return [json.loads(line)["url"] for line in path.read_text().splitlines()]
+
+
+@pytest.mark.parametrize("damage", ["torn", "flipped"])
+def test_what_a_damaged_end_of_the_log_held_is_fetched_again(damage: str, job: str, tmp_path: Path) -> None:
+    output = tmp_path / "pages.jsonl"
+    before = {page.url for page in lycosa.crawl(job=job, directory=tmp_path, output=output, max_pages=20)}
+    (segment,) = (tmp_path / "log").glob("*.log")
+    content = bytearray(segment.read_bytes())
+    if damage == "torn":
+        del content[-len(content) // 3 :]
+    else:
+        content[-len(content) // 3] ^= 0x10
+    segment.write_bytes(content)
+    again = {page.url for page in lycosa.crawl(job=job, directory=tmp_path)}
+    assert before & again, "what was lost is fetched again"
+    assert len(list((tmp_path / "log").glob("torn-*"))) == 1
+    urls = rows_of(output)
+    assert len(set(urls)) == len(urls), "each record once, although the output was ahead of the log"
+    assert before | again <= set(urls)
+
+
+def test_an_output_may_be_added_on_resume_and_has_everything(job: str, tmp_path: Path) -> None:
+    first, second = tmp_path / "a.jsonl", tmp_path / "b.jsonl"
+    list(lycosa.crawl(job=job, directory=tmp_path / "d", output=first, max_pages=5))
+    list(lycosa.crawl(job=job, directory=tmp_path / "d", output=[first, second]))
+    assert rows_of(first) == rows_of(second)
+
+
+def test_settings_are_recorded_and_laid_under_what_is_given(job: str, tmp_path: Path) -> None:
+    list(lycosa.crawl(job=job, directory=tmp_path, max_pages=5))
+    crawl = lycosa.crawl(directory=tmp_path, politeness={"retries": 7})
+    assert crawl.plan.job.max_pages == 5
+    assert crawl.plan.differences == ["politeness.retries: 2 → 7"]
+    assert list(crawl) == []
+    assert lycosa.crawl(directory=tmp_path).plan.job.politeness.retries == 7
+    whole = lycosa.crawl(job=job, directory=tmp_path)
+    assert whole.plan.job.politeness.retries == 2, "a job file says everything"
+
+
+def test_a_log_of_before_there_were_records_is_gone_on_with(job: str, tmp_path: Path) -> None:
+    output = tmp_path / "pages.jsonl"
+    before = {page.url for page in lycosa.crawl(job=job, directory=tmp_path, output=output, max_pages=5)}
+    (tmp_path / "job.json").unlink()
+    (tmp_path / "sinks" / "pages.jsonl.json").unlink()
+    after = {page.url for page in lycosa.crawl(job=job, directory=tmp_path, output=output)}
+    assert not before & after
+    urls = rows_of(output)
+    assert before | after <= set(urls)
+    assert len(set(urls)) == len(urls)
+    assert (tmp_path / "job.json").exists()
+
+
+def test_a_seed_is_recorded_once_however_often_a_crawl_goes_on(job: str, tmp_path: Path) -> None:
+    list(lycosa.crawl(job=job, directory=tmp_path, max_pages=3))
+    crawl = lycosa.crawl(job=job, directory=tmp_path, max_pages=3)
+    list(crawl)
+    end = crawl.report()["log_bytes"]
+    again = lycosa.crawl(job=job, directory=tmp_path, max_pages=3)
+    list(again)
+    assert again.report()["log_bytes"] == end
+
+
+def test_leaving_a_crawl_early_leaves_its_outputs_ready_to_go_on(job: str, tmp_path: Path) -> None:
+    output = tmp_path / "pages.parquet"
+    for _ in lycosa.crawl(job=job, directory=tmp_path, output=output):
+        break
+    list(lycosa.crawl(job=job, directory=tmp_path))
+    urls = pyarrow.parquet.read_table(output, columns=["url"])["url"].to_pylist()
+    assert len(set(urls)) == len(urls) > 20
+    assert not (tmp_path / "pages.parquet.parts").exists()

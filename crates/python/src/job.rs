@@ -28,6 +28,8 @@ pub(crate) struct Job {
     allow_addresses: Vec<String>,
     names: NamesSettings,
     politeness: Politeness,
+    #[allow(dead_code, reason = "read by the durable frontier")]
+    frontier: FrontierSettings,
     fetch: FetchSettings,
     parse: ParseSettings,
 }
@@ -58,6 +60,17 @@ struct Politeness {
     retries: u32,
     retry_delay: f64,
     max_redirects: usize,
+}
+
+/// `[frontier]`.
+#[derive(FromPyObject)]
+#[allow(dead_code, reason = "read by the durable frontier")]
+struct FrontierSettings {
+    key: String,
+    queue_memory: usize,
+    seen_memory: usize,
+    snapshot_bytes: u64,
+    snapshot_interval: f64,
 }
 
 /// `[fetch]`.

@@ -21,7 +21,7 @@ class Parser(argparse.ArgumentParser):
 def main(arguments: list[str] | None = None) -> int:
     """Run a command; give its exit status."""
     from lycosa import __version__
-    from lycosa.cli import crawl, simnet, simnet_report
+    from lycosa.cli import crawl, job, simnet, simnet_report
 
     parser = Parser(
         prog="lycosa",
@@ -30,6 +30,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--version", action="version", version=f"lycosa {__version__}")
     subparsers = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
     crawl.add_parser(subparsers)
+    job.add_parser(subparsers)
     simnet.add_parser(subparsers)
     arguments = sys.argv[1:] if arguments is None else arguments
     # Taken apart here: everything else behind `simnet` that is no option is a program to be run.
@@ -44,4 +45,6 @@ def main(arguments: list[str] | None = None) -> int:
     except (LycosaError, OSError) as error:
         print(f"lycosa: {error}", file=sys.stderr)
         return 1
+    except KeyboardInterrupt:
+        return 130
     return status

@@ -15,7 +15,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
-from lycosa.errors import SettingError
+from lycosa.cli.told import told
+from lycosa.errors import SettingError, StorageFull
 
 if TYPE_CHECKING:
     from lycosa.session import Crawl
@@ -27,8 +28,13 @@ DESCRIPTION = """\
 Crawls from SEED, politely, and writes each URL's outcome to files.
 
 The log of everything that happened is kept in DIR/log; outputs follow it. A crawl that was ended, or that
-died, goes on when it is started again with the same DIR. Any key of a job can be given with --set, for
-example --set politeness.host_interval=2. Ctrl-C once finishes what is in flight; twice ends at once.
+died, goes on when it is started again with the same DIR: `lycosa crawl --dir DIR` does with its recorded
+settings and outputs, and whatever is given beside takes their place; what differs is shown. With --job the
+file says everything. Seeds may be added; scope, max_depth and frontier.key stay.
+
+Any key of a job can be given with --set, for example --set politeness.host_interval=2. Ctrl-C once finishes
+what is in flight; twice ends at once. A full disk makes the crawl wait. `lycosa job show DIR` tells what is
+in DIR, `lycosa why URL DIR` what happened to a URL.
 """
 
 
@@ -47,9 +53,9 @@ def add_parser(subparsers: Any) -> None:
         "--output",
         action="append",
         metavar="OUT",
-        help="FILE.parquet or FILE.jsonl; may be repeated (default: DIR/pages.parquet)",
+        help="FILE.parquet, FILE.jsonl, or DIRECTORY/ of Parquet files; may be repeated (default: DIR/pages.parquet)",
     )
-    add("--dir", metavar="DIR", help="directory of the log (default: crawl-HOST of the first seed)")
+    add("--dir", metavar="DIR", help="the job directory (default: crawl-HOST of the first seed)")
     add("--job", metavar="FILE", help="job file (TOML) with any of the settings")
     add("--max-pages", type=int, metavar="N", help="end after N pages (default: no limit)")
     add("--max-depth", type=int, metavar="N", help="follow at most N links from a seed (default: no limit)")
@@ -69,19 +75,22 @@ def add_parser(subparsers: Any) -> None:
         metavar="KEY=VALUE",
         help="any other key of the job; may be repeated",
     )
-    add("--fresh", action="store_true", help="start over; replace the log and the outputs of an earlier crawl")
+    add("--fresh", action="store_true", help="start over; replace an earlier crawl and its outputs")
     add("--quiet", action="store_true", help="show neither progress nor summary")
     add("--report", metavar="FILE", help="write the summary as JSON to FILE (- for standard output)")
     parser.set_defaults(run=run)
 
 
 def run(args: argparse.Namespace) -> int:
-    """Crawl; the exit status is 0, or 130 after Ctrl-C."""
-    crawl = _prepare(args)
-    with _signals(crawl):
+    """Crawl; the exit status is 0, 130 after Ctrl-C, 1 when the disk was full at the end."""
+    crawl, full = _prepare(args), None
+    with told(quiet=args.quiet), _signals(crawl):
         with _progress(crawl, args.quiet):
-            for _ in crawl.batches():
-                pass
+            try:
+                for _ in crawl.batches():
+                    pass
+            except StorageFull as error:
+                full = error
         report = crawl.report()
         if not args.quiet:
             from lycosa.cli.progress import print_summary
@@ -89,15 +98,18 @@ def run(args: argparse.Namespace) -> int:
             print_summary(report)
         if args.report is not None:
             _write_report(args.report, report)
+    if full is not None:
+        raise full
     return INTERRUPTED if crawl.control.stopping else 0
 
 
 def _prepare(args: argparse.Namespace) -> Crawl:
     """Check everything; nothing is written yet."""
-    from lycosa.job import make_job, merge, read_job
-    from lycosa.session import Crawl, has_log
+    from lycosa.job import merge, read_job
+    from lycosa.session import crawl
+    from lycosa.store.directory import JobDirectory
 
-    settings = read_job(Path(args.job)) if args.job is not None else {}
+    settings: dict[str, Any] = {}
     for key in ("seeds", "max_pages", "max_depth", "scope", "user_agent", "speed"):
         value = getattr(args, key)
         if value is not None and value != []:
@@ -106,15 +118,15 @@ def _prepare(args: argparse.Namespace) -> Crawl:
         settings = merge(settings, {"names": {"resolvers": args.resolver}})
     for text in args.set:
         settings = merge(settings, _assignment(text))
-    job = make_job(settings)
-    directory = Path(args.dir) if args.dir is not None else _default_directory(job.checked_seeds()[0])
+    if args.dir is not None:
+        directory = Path(args.dir)
+    else:
+        directory = _default_directory(merge(read_job(Path(args.job)) if args.job is not None else {}, settings))
     if args.report not in (None, "-") and not os.access(Path(args.report).absolute().parent, os.W_OK):
         raise SettingError("--report", args.report, "a file in a directory that can be written to")
-    outputs = [Path(output) for output in args.output or [directory / _default_output()]]
-    crawl = Crawl(job, directory=directory, outputs=outputs, fresh=args.fresh)
-    if has_log(directory) and not args.fresh and not args.quiet:
-        print(f"lycosa: going on with the crawl in {directory}; --fresh starts over", file=sys.stderr)
-    return crawl
+    goes_on = not args.fresh and JobDirectory(directory).exists()
+    outputs = args.output or (None if goes_on else [str(directory / _default_output())])
+    return crawl(job=args.job, directory=directory, output=outputs, fresh=args.fresh, **settings)
 
 
 def _assignment(text: str) -> dict[str, Any]:
@@ -128,9 +140,11 @@ def _assignment(text: str) -> dict[str, Any]:
     raise SettingError("--set", text, "KEY=VALUE, such as politeness.host_interval=2")
 
 
-def _default_directory(seed: str) -> Path:
+def _default_directory(settings: dict[str, Any]) -> Path:
     """A directory named after the first seed's host."""
-    return Path(f"crawl-{urlsplit(seed).hostname}")
+    from lycosa.job import make_job
+
+    return Path(f"crawl-{urlsplit(make_job(settings).checked_seeds()[0]).hostname}")
 
 
 def _default_output() -> str:

@@ -75,6 +75,7 @@ class Progress:
             f"{report['seconds']:.0f} s: {report['pages']:,} pages, {self._rate(report):,.0f}/s, "
             f"{frontier['waiting']:,} waiting, {report['in_flight']} in flight, {frontier['hosts']:,} hosts, "
             f"{frontier['unresolved']:,} names open, {report['bytes'] / 1e6:,.0f} MB{_failures(report)}"
+            f"{'; waits for room on the disk' if report['full_disks'] else ''}"
         )
 
 

@@ -1,13 +1,17 @@
-"""Followers: each sink reads the log at its own pace, on a thread of its own."""
+"""Followers: each sink reads the log at its own pace, on a thread of its own, as far as the log is on the disk."""
 
 from __future__ import annotations
 
 import threading
+import time
 from pathlib import Path
 
 from lycosa import _core
-from lycosa.errors import StorageError
+from lycosa.errors import LycosaError, StorageError, StorageFull
 from lycosa.stages import Sink
+from lycosa.store.patient import Patience
+from lycosa.store.replace import is_full
+from lycosa.store.restart import tell_gap
 
 #: How often a follower that has caught up looks again, in seconds.
 PAUSE = 0.2
@@ -16,44 +20,101 @@ PAUSE = 0.2
 class Follower:
     """Feeds one sink from the log until it is closed."""
 
-    def __init__(self, log_directory: Path, sink: Sink, fields: list[str]) -> None:
-        """Open the log at its beginning and start."""
-        self._reader = _core.LogReader(log_directory, fields)
-        self._sink = sink
+    def __init__(
+        self, log: _core.Log, log_directory: Path, output: Path, sink: Sink, fields: list[str], patience: Patience
+    ) -> None:
+        """Open the sink; raises StorageError or SettingError where that is not possible."""
+        self._log, self._log_directory, self._fields = log, log_directory, fields
+        self._output, self._sink, self._patience = output, sink, patience
         self._ending = threading.Event()
         self._error: Exception | None = None
-        self._thread = threading.Thread(target=self._follow, name="lycosa-sink", daemon=True)
+        self._reader = self._patiently_open()
+        self._thread = threading.Thread(target=self._run, name="lycosa-sink", daemon=True)
+
+    def start(self) -> None:
+        """Begin to follow."""
         self._thread.start()
 
     def check(self) -> None:
         """Raise what the sink's thread died of, if it did."""
         if self._error is not None:
-            raise StorageError(f"an output cannot be written: {self._error}") from self._error
+            raise self._error
 
     def position(self) -> int:
-        """Position in the log up to which rows were taken."""
-        return self._reader.position()
+        """Position in the log up to which the output is on the disk."""
+        return self._sink.committed() or 0
 
     def close(self) -> None:
-        """Follow to the log's end, then make the output complete."""
+        """Follow to the log's end on the disk, then make the output complete; :meth:`check` tells whether it is."""
         self._ending.set()
-        self._thread.join()
-        self.check()
+        if self._thread.ident is not None:
+            self._thread.join()
 
-    def _follow(self) -> None:
-        """Take rows as they come; the thread's body."""
+    def _run(self) -> None:
+        """The thread's body."""
         try:
             while True:
-                # Asked before reading: what was written before the end was told is still taken.
-                ending = self._ending.is_set()
-                before = self._reader.position()
-                rows = self._reader.read(self._sink.rows, self._sink.bytes)
-                if len(rows) > 0:
-                    self._sink.write(rows)
-                if self._reader.position() == before:
-                    if ending:
-                        break
-                    self._ending.wait(PAUSE)
-            self._sink.close()
+                try:
+                    self._follow()
+                    return
+                except OSError as error:
+                    self._wait_for_room(error)
+                    self._reader = self._patiently_open()
         except Exception as error:
-            self._error = error
+            self._error = self._explained(error)
+
+    def _patiently_open(self) -> _core.LogReader:
+        """Open the sink where its last commit left it."""
+        while True:
+            try:
+                first = self._log.first()
+                position = self._sink.open(first, self._log.committed())
+            except OSError as error:
+                try:
+                    self._wait_for_room(error)
+                except OSError:
+                    raise self._explained(error) from None
+                continue
+            tell_gap(self._output, position, first)
+            start = position if position > first else None
+            return _core.LogReader(self._log_directory, self._fields, start, self._log)
+
+    def _follow(self) -> None:
+        """Take rows as they come."""
+        sink, pending, since = self._sink, 0, time.monotonic()
+        while True:
+            # Asked before reading: what was written before the end was told is still taken.
+            ending = self._ending.is_set()
+            before = self._reader.position()
+            rows = self._reader.read(sink.rows, sink.bytes)
+            after = self._reader.position()
+            pending += sink.write(rows, after)
+            now = time.monotonic()
+            if pending >= sink.commit_bytes or now - since >= sink.commit_seconds:
+                sink.commit()
+                pending, since = 0, now
+                self._patience.written(self._output)
+            if after == before:
+                if ending:
+                    break
+                self._ending.wait(PAUSE)
+        sink.close()
+        self._patience.written(self._output)
+
+    def _wait_for_room(self, error: OSError) -> None:
+        """Wait when the disk is full; raises the error when it is another, StorageFull when the crawl is to end."""
+        if not is_full(error):
+            raise error
+        if not self._patience.wait(self._output):
+            raise StorageFull(
+                f"the disk of {self._output} is full; what is missing in it is in the log and is added next time"
+            ) from None
+
+    def _explained(self, error: Exception) -> Exception:
+        """An error as users see it."""
+        if isinstance(error, LycosaError):
+            return error
+        text = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
+        explained = StorageError(f"{self._output}: {text}")
+        explained.__cause__ = error
+        return explained

@@ -1,4 +1,9 @@
-"""Parquet: columns with zstd, read by DuckDB, Polars, pandas, Spark."""
+"""Parquet: columns with zstd, read by DuckDB, Polars, pandas, Spark.
+
+While a crawl goes on its rows stand in parts: complete files, each named by the range of the log that it holds, so
+that the rename that completes a part commits output and position together. At the crawl's end the parts become one
+file; an output that ends in ``/`` stays a directory of parts.
+"""
 
 from __future__ import annotations
 
@@ -9,17 +14,24 @@ from typing import TYPE_CHECKING
 from lycosa import _core
 from lycosa.errors import SettingError, StorageError
 from lycosa.records import Rows
+from lycosa.store import parts
+from lycosa.store.directory import JobDirectory
+from lycosa.store.parts import Part, PartWriter
+from lycosa.store.replace import sync_directory
+from lycosa.store.restart import check_restart
 
 if TYPE_CHECKING:
-    import pyarrow.parquet
+    import pyarrow
 
 
 class ParquetSink:
-    """Writes ``.parquet``; the file takes its name when it is complete, until then it is ``NAME.part``."""
+    """Writes ``.parquet``; until it is complete, its parts stand in ``NAME.parquet.parts/``."""
 
-    #: Rows and bytes of bodies of one row group: what a reader holds in memory at once.
-    rows: int = 10_000
-    bytes: int = 8 << 20
+    rows: int = parts.GROUP_ROWS
+    bytes: int = parts.GROUP_BYTES
+    #: A part's rows in memory, as Arrow counts them, and seconds: what is made again after a crash, at most.
+    commit_bytes: int = 256 << 20
+    commit_seconds: float = 300.0
 
     @staticmethod
     def check(path: Path) -> None:
@@ -27,38 +39,135 @@ class ParquetSink:
         if importlib.util.find_spec("pyarrow") is None:
             raise SettingError("output", path, "a .jsonl file; for Parquet: pip install 'lycosa[parquet]'")
 
-    def __init__(self, path: Path, fields: list[str]) -> None:
-        """Open the file; raises StorageError where it cannot be written."""
+    def __init__(self, output: str, fields: list[str], directory: JobDirectory, job_id: str) -> None:
+        """Nothing is opened yet."""
+        self.path = Path(output)
+        self._one_file = not output.endswith("/")
+        self._folder = self.path.with_name(self.path.name + ".parts") if self._one_file else self.path
+        self._fields, self._job = fields, job_id
+        self._schema: pyarrow.Schema | None = None
+        self._writer: PartWriter | None = None
+        self._start = self._position = 0
+
+    def open(self, first: int, end: int) -> int:
+        """Keep the parts that the log has, as far as it goes; see ``lycosa.stages.Sink``."""
         import pyarrow
-        import pyarrow.parquet
 
-        self.path = path
-        self._part = path.with_name(path.name + ".part")
-        self._reader = pyarrow.RecordBatchReader
-        schema = self._reader.from_stream(_core.empty_rows(fields)).schema
-        try:
-            self._writer: pyarrow.parquet.ParquetWriter = pyarrow.parquet.ParquetWriter(
-                self._part,
-                schema,
-                compression="zstd",
-                compression_level=1,
-                use_dictionary=_dictionary(fields),
-            )
-        except OSError as error:
-            raise StorageError(f"{path}: {error.strerror or error}") from None
+        if self._schema is None:
+            self._schema = pyarrow.RecordBatchReader.from_stream(_core.empty_rows(self._fields)).schema
+        if self._writer is not None:
+            self._writer.abandon()
+            self._writer = None
+        self._folder.mkdir(parents=True, exist_ok=True)
+        for unfinished in self._folder.glob("*.part"):
+            unfinished.unlink()
+        self._take_apart()
+        kept = self._kept(first, end)
+        self._start = self._position = max(kept[-1].end, first) if kept else first
+        return kept[-1].end if kept else 0
 
-    def write(self, rows: Rows) -> None:
-        """Write one row group."""
-        for batch in self._reader.from_stream(rows):
-            self._writer.write_batch(batch)
+    def write(self, rows: Rows, position: int) -> int:
+        """Take rows into the part in progress."""
+        import pyarrow
+
+        batches = [batch for batch in pyarrow.RecordBatchReader.from_stream(rows) if batch.num_rows > 0]
+        if batches:
+            self._part().write(batches, position)
+        self._position = position
+        return sum(batch.nbytes for batch in batches)
+
+    def commit(self) -> None:
+        """Complete the part in progress."""
+        if self._writer is None:
+            return
+        self._writer.finish(self._job, self._start, self._position)
+        self._writer, self._start = None, self._position
+
+    def committed(self) -> int | None:
+        """The end of the last part, or of the complete file."""
+        known = parts.parts_in(self._folder)
+        if known:
+            return known[-1].end
+        if self._one_file and self.path.is_file():
+            covered = parts.range_of(self.path)
+            return covered.end if covered is not None and covered.job == self._job else None
+        return None
 
     def close(self) -> None:
-        """Write the footer and give the file its name."""
-        self._writer.close()
-        self._part.replace(self.path)
+        """Commit, and make one file of the parts where one is wanted."""
+        self.commit()
+        known = parts.parts_in(self._folder)
+        if not known:
+            # A crawl without rows has an output without rows.
+            self._part()
+            self.commit()
+            known = parts.parts_in(self._folder)
+        if not self._one_file:
+            return
+        if len(known) == 1:
+            known[0].path.replace(self.path)
+            sync_directory(self.path.absolute().parent)
+        else:
+            parts.merge(known, self.path, self._job)
+        self._remove_parts()
 
+    def remove(self) -> None:
+        """Remove the file and the parts."""
+        if self._one_file:
+            self.path.unlink(missing_ok=True)
+        if self._folder.is_dir():
+            self._remove_parts()
 
-def _dictionary(fields: list[str]) -> list[str]:
-    """The columns whose values recur; a dictionary of bodies or URLs would only cost time."""
-    recurring = {"status", "error", "address", "content_type", "charset", "depth", "attempt"}
-    return [field for field in fields if field in recurring]
+    def _part(self) -> PartWriter:
+        """The part in progress."""
+        assert self._schema is not None, "opened before"
+        if self._writer is None:
+            self._writer = PartWriter(self._folder / f"{self._start:020}.part", self._schema)
+        return self._writer
+
+    def _take_apart(self) -> None:
+        """Make the first part of a file that is complete."""
+        if not self._one_file or not self.path.exists():
+            return
+        covered = parts.range_of(self.path)
+        if covered is None or covered.job != self._job:
+            raise StorageError(f"{self.path}: not written by this crawl; move it away")
+        for part in parts.parts_in(self._folder):
+            # A crash after the parts were put together.
+            if part.end <= covered.end:
+                part.path.unlink()
+        self.path.replace(self._folder / f"{covered.start:020}-{covered.end:020}.parquet")
+        sync_directory(self._folder)
+        sync_directory(self.path.absolute().parent)
+
+    def _kept(self, first: int, end: int) -> list[Part]:
+        """The parts that stay: with these columns, of this job, and not beyond the log's end."""
+        import pyarrow.parquet
+
+        known = parts.parts_in(self._folder)
+        if known and pyarrow.parquet.read_schema(known[-1].path).names != self._fields:
+            check_restart(self.path, first, "its columns change")
+            for part in known:
+                part.path.unlink()
+            return []
+        kept = []
+        for part in known:
+            covered = parts.range_of(part.path)
+            if covered is None or covered.job != self._job:
+                raise StorageError(f"{part.path}: not written by this crawl; move it away")
+            whole = part if part.end <= end else parts.cut(part, end)
+            if whole is not None:
+                kept.append(whole)
+        return kept
+
+    def _remove_parts(self) -> None:
+        """Remove the parts, and their folder unless something else is in it or it is the output."""
+        for part in parts.parts_in(self._folder):
+            part.path.unlink()
+        for unfinished in self._folder.glob("*.part"):
+            unfinished.unlink()
+        if self._one_file:
+            try:
+                self._folder.rmdir()
+            except OSError:
+                return

@@ -1,0 +1,133 @@
+"""``lycosa job``: what is in a job directory, and what of it nobody needs any more."""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import json
+import sys
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from lycosa.cli.told import TELL
+from lycosa.errors import SettingError
+
+if TYPE_CHECKING:
+    from lycosa.job import Job
+    from lycosa.stages import Sink
+    from lycosa.store.directory import JobDirectory
+
+DESCRIPTION = "A job directory holds everything that a crawl needs to go on; `lycosa crawl --dir DIR` makes one."
+
+
+def add_parser(subparsers: Any) -> None:
+    """Register the sub-command."""
+    parser = subparsers.add_parser("job", help="show or prune a job directory", description=DESCRIPTION)
+    actions = parser.add_subparsers(title="actions", metavar="ACTION", required=True)
+
+    show = actions.add_parser(
+        "show",
+        help="what is in a job directory",
+        description="Shows which job it is, whether it runs, what it recorded, how far outputs are. Changes nothing.",
+    )
+    show.add_argument("dir", metavar="DIR", help="the job directory")
+    show.add_argument("--json", action="store_true", help="as one JSON object")
+    show.set_defaults(run=run_show)
+
+    prune = actions.add_parser(
+        "prune",
+        help="remove files of the log that nobody needs any more",
+        description="Removes files of the log that all outputs and two snapshots have passed. A running crawl does "
+        "it by itself unless store.retain is all.",
+    )
+    prune.add_argument("dir", metavar="DIR", help="the job directory")
+    prune.add_argument("--torn", action="store_true", help="also what crashes left unfinished at the log's end")
+    prune.set_defaults(run=run_prune)
+
+
+def existing(path: str) -> JobDirectory:
+    """A job directory that is there; raises SettingError for another place."""
+    from lycosa.store.directory import JobDirectory
+
+    directory = JobDirectory(Path(path))
+    if not directory.exists():
+        raise SettingError("DIR", path, "a job directory, as lycosa crawl --dir makes it")
+    return directory
+
+
+def settings_of(directory: JobDirectory) -> Job:
+    """The recorded settings; the defaults where none were recorded."""
+    from lycosa.job import make_job
+
+    record = directory.read()
+    return make_job(record.settings if record is not None else {})
+
+
+def sinks_of(directory: JobDirectory) -> list[tuple[str, Sink]]:
+    """The recorded outputs and their sinks, not opened."""
+    from lycosa.assemble import make_sink
+
+    record = directory.read()
+    if record is None:
+        return []
+    job, outputs = settings_of(directory), [directory.output(name) for name in record.outputs]
+    return [(output, make_sink(output, job, directory, record.id)) for output in outputs]
+
+
+def run_show(args: argparse.Namespace) -> int:
+    """Show."""
+    from lycosa.store.overview import overview
+
+    directory, told = existing(args.dir), time.monotonic()
+
+    def progress(done: int, total: int) -> None:
+        nonlocal told
+        if time.monotonic() - told >= TELL:
+            told = time.monotonic()
+            print(f"lycosa: reading the log: {100 * done // max(total, 1)} %", file=sys.stderr, flush=True)
+
+    found = overview(directory, sinks_of(directory), progress)
+    if args.json:
+        print(json.dumps(found, indent=2, ensure_ascii=False))
+    else:
+        from lycosa.cli.job_table import print_job
+
+        print_job(found)
+    return 0
+
+
+def run_prune(args: argparse.Namespace) -> int:
+    """Prune."""
+    from lycosa.assemble import open_log
+
+    directory = existing(args.dir)
+    sinks = sinks_of(directory)
+    log = open_log(settings_of(directory), directory)
+    before = sum(_size(path) for path in directory.segments())
+    removed = log.retain(directory.passed(sink.committed() or 0 for _, sink in sinks))
+    freed = before - sum(_size(path) for path in directory.segments())
+    print(f"{args.dir}: {removed} files of the log removed, {freed / 1e6:,.1f} MB{_held(directory, sinks)}")
+    if args.torn:
+        torn = directory.torn()
+        freed = sum(_size(path) for path in torn)
+        for path in torn:
+            path.unlink()
+        print(f"{args.dir}: {len(torn)} torn pieces removed, {freed / 1e6:,.1f} MB")
+    return 0
+
+
+def _held(directory: JobDirectory, sinks: list[tuple[str, Sink]]) -> str:
+    """What needs the rest of the log, as the end of a line."""
+    snapshots = directory.snapshot_positions()
+    if len(snapshots) < 2:
+        return "; all of it is needed until there are two snapshots"
+    behind = [output for output, sink in sinks if (sink.committed() or 0) < snapshots[-2]]
+    return f"; the rest is needed by {', '.join(behind) or 'the snapshots'}"
+
+
+def _size(path: Path) -> int:
+    """A file's bytes; 0 where it is not there yet, or not any more."""
+    with contextlib.suppress(FileNotFoundError):
+        return path.stat().st_size
+    return 0

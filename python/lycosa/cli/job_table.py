@@ -1,0 +1,60 @@
+"""A job directory as a table."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from rich.console import Console
+from rich.table import Table
+
+#: Seeds shown, at most.
+SEEDS = 3
+
+
+def print_job(found: dict[str, Any]) -> None:
+    """Print what ``lycosa.store.overview`` found."""
+    table = Table(title=f"Job {found['directory']}", title_justify="left", show_header=False)
+    counts, log, seeds = found["counts"], found["log"], found["seeds"]
+    shown = ", ".join(seeds[:SEEDS]) + (f" and {len(seeds) - SEEDS:,} more" if len(seeds) > SEEDS else "")
+    rows = [
+        (
+            "job",
+            f"{found['id'] or 'not recorded'}, layout version {found['version']}, lycosa {found['lycosa'] or '?'}",
+        ),
+        ("created", found["created"] or "not recorded"),
+        ("seeds", shown or "not recorded"),
+        ("state", _state(found)),
+        ("pages", f"{counts['pages']:,}, and {counts['redirects']:,} redirects"),
+        ("status codes", ", ".join(f"{status}: {n:,}" for status, n in counts["statuses"].items()) or "none"),
+        ("failed", ", ".join(f"{kind}: {n:,}" for kind, n in counts["failures"].items()) or "none"),
+        ("log", f"{log['segments']} files, {log['bytes'] / 1e6:,.1f} MB, positions {log['first']} to {log['end']}"),
+        ("snapshots", ", ".join(f"at {position}" for position in found["snapshots"]) or "none"),
+        *(("output", _output(output)) for output in found["outputs"]),
+    ]
+    if log["damaged_bytes"]:
+        rows.append(("damaged", f"{log['damaged_bytes']:,} bytes of the log; lycosa job export reads the rest"))
+    rows += [("torn piece", f"{torn['file']}, {torn['bytes']:,} bytes") for torn in log["torn"]]
+    for name, value in rows:
+        table.add_row(name, value)
+    Console().print(table)
+
+
+def _state(found: dict[str, Any]) -> str:
+    """Whether it runs, and what is left to do."""
+    last = found["last_run"]
+    if found["writer"] is not None:
+        return f"running: process {found['writer'] or 'unknown'}"
+    if last is None:
+        return "was interrupted; may go on"
+    if last["waiting"] == 0 and last["idle"]:
+        return f"ended {last['ended']}; nothing is left to do"
+    reason = "reached max_pages" if last["idle"] else "was stopped"
+    return f"{reason} {last['ended']}; {last['waiting']:,} URLs wait; may go on"
+
+
+def _output(output: dict[str, Any]) -> str:
+    """How far an output is."""
+    if output["position"] is None:
+        return f"{output['output']}: not there"
+    behind = f"{output['lag'] / 1e6:,.1f} MB of log behind" if output["lag"] > 0 else "complete"
+    return f"{output['output']}: up to position {output['position']}, {behind}"

@@ -1,0 +1,106 @@
+"""What a crawl is going to do and where, checked before anything is written."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from lycosa.assemble import check_output, make_sink
+from lycosa.errors import SettingError
+from lycosa.job import Job, make_job, merge
+from lycosa.resume import differences
+from lycosa.store.directory import JobDirectory, Record
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """A crawl that may begin or go on."""
+
+    job: Job
+    seeds: list[str]  # canonical
+    outputs: list[str]
+    directory: JobDirectory | None  # default: a temporary one
+    fresh: bool
+    record: Record | None  # what the crawl that is gone on with recorded
+    differences: list[str]  # from the record, for people
+
+
+def make_plan(
+    settings: dict[str, Any], *, whole: bool, directory: Path | None, outputs: list[str] | None, fresh: bool
+) -> Plan:
+    """Check everything that can be checked without writing.
+
+    settings: what was given; laid over the recorded settings of a crawl that is gone on with, unless it is ``whole``:
+        a job file says everything, and what it does not say has its default.
+    outputs: default: those that were recorded.
+
+    Raises SettingError for what is not allowed, StorageError for a directory that cannot be gone on with.
+    """
+    if directory is not None and directory.exists() and not directory.is_dir():
+        raise SettingError("directory", directory, "a directory")
+    place = None if directory is None else JobDirectory(directory)
+    record = None if place is None or fresh else place.read()
+    lines: list[str] = []
+    if place is None or record is None:
+        job = make_job(settings)
+    else:
+        job = make_job(settings if whole else merge(record.settings, settings))
+        before = [place.output(name) for name in record.outputs]
+        outputs = before if outputs is None else outputs
+        lines = differences(make_job(record.settings), job)
+        if [place.named(output) for output in outputs] != list(record.outputs):
+            lines.append(f"output: {', '.join(before) or 'none'} → {', '.join(outputs) or 'none'}")
+    plan = Plan(job, job.checked_seeds(), outputs or [], place, fresh, record, lines)
+    _check_places(plan)
+    return plan
+
+
+def _check_places(plan: Plan) -> None:
+    """Refuse places that cannot be written, or that hold something of others."""
+    place = plan.directory
+    if place is not None:
+        _check_writable("directory", place.path)
+        if plan.fresh and place.writer() is not None:
+            raise place.in_use()
+    for output in plan.outputs:
+        path = Path(output)
+        check_output(output)
+        if plan.outputs.count(output) > 1:
+            raise SettingError("output", output, "each output once")
+        if output.endswith("/"):
+            if path.exists() and not path.is_dir():
+                raise SettingError("output", output, "a directory, since it ends in /")
+        elif path.is_dir():
+            raise SettingError("output", output, "a file; a directory of Parquet files is given with / at its end")
+        if _is_taken(path, output, plan):
+            raise SettingError("output", output, "a file that does not exist yet, or fresh to replace it")
+        if not path.parent.is_dir() and (place is None or path.parent != place.path):
+            raise SettingError("output", output, "a file in a directory that exists")
+        _check_writable("output", path)
+
+
+def _is_taken(path: Path, output: str, plan: Plan) -> bool:
+    """Whether something stands in an output's place that is not this crawl's."""
+    if plan.fresh or not path.exists() or (path.is_dir() and not any(path.iterdir())):
+        return False
+    place, record = plan.directory, plan.record
+    if place is None:
+        return True
+    if record is None:
+        # Logs of before there were records: their outputs were written again.
+        return not place.has_records()
+    return (
+        place.named(output) not in record.outputs
+        and make_sink(output, plan.job, place, record.id).committed() is None
+    )
+
+
+def _check_writable(name: str, path: Path) -> None:
+    """Refuse a path whose nearest existing part cannot be written to."""
+    existing = path
+    while not existing.exists() and existing != existing.parent:
+        existing = existing.parent
+    if not os.access(existing, os.W_OK):
+        raise SettingError(name, path, "a place that can be written to")

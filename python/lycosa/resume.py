@@ -1,0 +1,90 @@
+"""Going on with a crawl: what is told now beside what was recorded, what may change and what may not."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from lycosa import _core
+from lycosa.errors import SettingError
+from lycosa.job import Job, is_fixed
+
+#: What leads out of a difference that cannot be.
+WAY_OUT = "--fresh starts over, another --dir starts another crawl"
+
+#: Seeds that are shown by name, at most.
+SHOWN = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """A setting that differs from the recorded one."""
+
+    key: str
+    old: Any
+    new: Any
+
+    def __str__(self) -> str:
+        """As it is shown: ``key: old → new``."""
+        return f"{self.key}: {_shown(self.old)} → {_shown(self.new)}"
+
+
+def differences(recorded: Job, given: Job) -> list[str]:
+    """What differs, one line each; raises SettingError for what may not.
+
+    Settings marked as fixed in ``job.py`` may not change. Seeds may be added; seeds that are gone stay admitted,
+    because URLs were found through them. Where no seed is left, it is another crawl.
+    """
+    changes = _changes(recorded.model_dump(mode="json"), given.model_dump(mode="json"))
+    for change in changes:
+        if is_fixed(change.key):
+            raise SettingError(change.key, change.new, f"{_shown(change.old)} as recorded; {WAY_OUT}")
+    before, now = _canonical(recorded), _canonical(given)
+    if before and not before & now.keys():
+        text = f"at least one of the recorded seeds ({_list(before)}), since this is another crawl; {WAY_OUT}"
+        raise SettingError("seeds", ", ".join(given.seeds), text)
+    lines = [str(change) for change in changes]
+    if added := [seed for seed in now if seed not in before]:
+        lines.append(f"seeds added: {_list(added)}")
+    if gone := [seed for seed in before if seed not in now]:
+        lines.append(f"seeds gone, but admitted already: {_list(gone)}")
+    return lines
+
+
+def _changes(old: dict[str, Any], new: dict[str, Any], room: str = "") -> list[Change]:
+    """The settings that differ, room by room, without the seeds."""
+    changes = []
+    for name, value in new.items():
+        before, key = old.get(name), f"{room}{name}"
+        if isinstance(value, dict) and isinstance(before, dict):
+            changes += _changes(before, value, f"{key}.")
+        elif value != before and key != "seeds":
+            changes.append(Change(key, before, value))
+    return changes
+
+
+def _canonical(job: Job) -> dict[str, None]:
+    """The seeds in canonical form, in their order; recorded ones that are no URLs any more are passed over."""
+    seeds: dict[str, None] = {}
+    for seed in job.seeds:
+        try:
+            seeds[_core.canonical_url(seed)] = None
+        except SettingError:
+            continue
+    return seeds
+
+
+def _shown(value: Any) -> str:
+    """A value as in a job file."""
+    if value is None:
+        return "none"
+    if isinstance(value, list):
+        return _list(value) or "none"
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def _list(values: Any) -> str:
+    """The first of many, and how many there are."""
+    values = [str(value) for value in values]
+    more = f" and {len(values) - SHOWN} more" if len(values) > SHOWN else ""
+    return ", ".join(values[:SHOWN]) + more

@@ -1,0 +1,239 @@
+"""The job directory: where everything stands that a crawl needs to go on. The one file that knows its layout.
+
+::
+
+    job.json     what the crawl is: layout, id, settings, outputs, how its last run ended
+    log/         segments (20 digits ``.log``), ``lock``, and ``torn-POSITION``: what crashes left unfinished
+    snapshots/   the frontier's, by position in the log
+    queues/      the frontier's: URLs that wait, beyond those in memory
+    seen/        the frontier's: URLs that are known, beyond those in memory
+    sinks/       positions of outputs that do not hold their own
+
+Outputs may stand in it as well; they are the user's, as is whatever else is there.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import json
+import os
+import re
+import shutil
+import uuid
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from lycosa import _core
+from lycosa.errors import JobDamaged, JobInUse, JobVersionError
+from lycosa.store.replace import replace_file
+
+#: The layout described above; a directory of the version before is opened as well (there is none yet).
+VERSION = 1
+
+#: Bytes before a segment's first frame: a log of no more has no record.
+SEGMENT_HEADER_BYTES = 16
+
+#: What belongs to the log in ``log/``: nothing else is ever removed there.
+_SEGMENT = re.compile(r"\d{20}\.log")
+_TORN = re.compile(r"torn-\d{20}.*")
+
+
+@dataclass(frozen=True, slots=True)
+class LastRun:
+    """How the last run ended; there is none while one goes on, and after one that was killed."""
+
+    ended: str  # RFC 3339
+    idle: bool  # nothing was left to do
+    waiting: int  # URLs
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """What ``job.json`` says."""
+
+    id: str
+    created: str  # RFC 3339
+    lycosa: str  # the version that wrote it last
+    settings: dict[str, Any]
+    outputs: tuple[str, ...]  # relative to the directory where they stand in it
+    seeded: bool = False  # whether all seeds of the settings are in the log
+    last_run: LastRun | None = None
+
+    @classmethod
+    def make(cls, settings: dict[str, Any], outputs: tuple[str, ...]) -> Record:
+        """The record of a crawl that begins."""
+        return cls(uuid.uuid4().hex, now(), _core.__version__, settings, outputs)
+
+
+class JobDirectory:
+    """One job's directory, which need not exist yet."""
+
+    def __init__(self, path: Path) -> None:
+        """Nothing is read or written."""
+        self.path = path
+        self.log = path / "log"
+        self.snapshots = path / "snapshots"
+        self.sinks = path / "sinks"
+        self._record_file = path / "job.json"
+
+    def exists(self) -> bool:
+        """Whether a crawl was begun here: it has a record, or a log of before there were records."""
+        return self._record_file.exists() or self.has_records()
+
+    def has_records(self) -> bool:
+        """Whether the log has content."""
+        return any(path.stat().st_size > SEGMENT_HEADER_BYTES for path in self.segments())
+
+    def segments(self) -> list[Path]:
+        """The files of the log, oldest first."""
+        return self._in_log(_SEGMENT)
+
+    def torn(self) -> list[Path]:
+        """What crashes left unfinished at the log's end, set aside."""
+        return self._in_log(_TORN)
+
+    def snapshot_positions(self) -> list[int]:
+        """Positions in the log that a snapshot was made at, ascending."""
+        return sorted(int(path.stem) for path in self.snapshots.glob("[0-9]" * 20 + ".snapshot"))
+
+    def passed(self, outputs: Iterable[int]) -> int:
+        """The position up to which nobody needs the log any more: all outputs and two snapshots have passed it."""
+        snapshots = self.snapshot_positions()
+        return min([snapshots[-2], *outputs]) if len(snapshots) > 1 else 0
+
+    def read(self) -> Record | None:
+        """What the crawl is; nothing where no record is kept.
+
+        Raises JobVersionError for the directory of another version, JobDamaged where the record cannot be read.
+        """
+        try:
+            text = self._record_file.read_text(encoding="utf-8")
+        except FileNotFoundError:
+            return None
+        except UnicodeDecodeError as error:
+            raise self._damaged(error) from None
+        try:
+            content = json.loads(text)
+            if (version := int(content["version"])) != VERSION:
+                raise JobVersionError(
+                    f"{self.path}: a job directory of version {version}, made by lycosa {content.get('lycosa')}; "
+                    f"lycosa {_core.__version__} opens version {VERSION}: go on with the version that made it, or "
+                    f"take its log along: lycosa job export {self.path} FILE, lycosa job import FILE NEW"
+                )
+            last = content["last_run"]
+            return Record(
+                id=str(content["id"]),
+                created=str(content["created"]),
+                lycosa=str(content["lycosa"]),
+                settings=dict(content["settings"]),
+                outputs=tuple(map(str, content["outputs"])),
+                seeded=bool(content["seeded"]),
+                last_run=None
+                if last is None
+                else LastRun(str(last["ended"]), bool(last["idle"]), int(last["waiting"])),
+            )
+        except (ValueError, KeyError, TypeError) as error:
+            raise self._damaged(error) from None
+
+    def write(self, record: Record) -> None:
+        """Keep a record. For the holder of the log's lock only."""
+        content = {"version": VERSION, **_plain(replace(record, lycosa=_core.__version__))}
+        replace_file(self._record_file, (json.dumps(content, indent=2, ensure_ascii=False) + "\n").encode())
+
+    def writer(self) -> int | None:
+        """The process that is crawling here, if one is; 0 where it cannot be named."""
+        try:
+            with (self.log / "lock").open("rb") as lock:
+                try:
+                    fcntl.flock(lock, fcntl.LOCK_SH | fcntl.LOCK_NB)
+                except BlockingIOError:
+                    digits = lock.read(20).strip()
+                    return int(digits) if digits.isdigit() else 0
+        except OSError:
+            pass
+        return None
+
+    @contextlib.contextmanager
+    def locked(self) -> Iterator[None]:
+        """Keep every crawl out; raises JobInUse while one goes on."""
+        self.log.mkdir(parents=True, exist_ok=True)
+        # Not emptied: who holds it may have written its name into it.
+        descriptor = os.open(self.log / "lock", os.O_RDWR | os.O_CREAT, 0o644)
+        try:
+            try:
+                fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                raise self.in_use() from None
+            yield
+        finally:
+            os.close(descriptor)
+
+    def in_use(self) -> JobInUse:
+        """The error that says who is crawling here."""
+        return JobInUse(f"{self.path}: in use by process {self.writer() or 'unknown'}; wait for its end, or end it")
+
+    def clear(self) -> None:
+        """Remove all that the layout names, and nothing else; raises JobInUse while a crawl goes on."""
+        if not self.log.is_dir():
+            return
+        # Without both, folders of these names and a job.json are somebody else's.
+        ours = self._record_file.exists() and (self.log / "lock").exists()
+        with self.locked():
+            for path in [*self.segments(), *self.torn()]:
+                path.unlink()
+            if not ours:
+                return
+            for folder in (self.snapshots, self.path / "queues", self.path / "seen", self.sinks):
+                if folder.is_dir() and not folder.is_symlink():
+                    shutil.rmtree(folder)
+            # Last: until then it says what the rest was.
+            self._record_file.unlink()
+
+    def named(self, output: str) -> str:
+        """An output's name in the record: relative where it stands in the directory, else absolute."""
+        slash = "/" if output.endswith("/") else ""
+        path, directory = Path(output).absolute(), self.path.absolute()
+        inside = path.is_relative_to(directory)
+        return f"{path.relative_to(directory) if inside else path}{slash}"
+
+    def output(self, name: str) -> str:
+        """The output of a name in the record."""
+        slash = "/" if name.endswith("/") else ""
+        return f"{self.path / name}{slash}"
+
+    def _in_log(self, pattern: re.Pattern[str]) -> list[Path]:
+        """Files in ``log/`` by name, ascending."""
+        try:
+            return sorted(path for path in self.log.iterdir() if pattern.fullmatch(path.name))
+        except (FileNotFoundError, NotADirectoryError):
+            return []
+
+    def _damaged(self, error: Exception) -> JobDamaged:
+        """The error for a record that cannot be read."""
+        return JobDamaged(
+            f"{self._record_file}: damaged ({type(error).__name__}: {error}); the log is not: remove this file and "
+            f"give the seeds and settings again, or take the log along with lycosa job export {self.path} FILE"
+        )
+
+
+def now() -> str:
+    """The time, in RFC 3339."""
+    return datetime.now(UTC).isoformat(timespec="seconds").replace("+00:00", "Z")
+
+
+def _plain(record: Record) -> dict[str, Any]:
+    """A record as JSON has it."""
+    last = record.last_run
+    return {
+        "id": record.id,
+        "created": record.created,
+        "lycosa": record.lycosa,
+        "settings": record.settings,
+        "outputs": list(record.outputs),
+        "seeded": record.seeded,
+        "last_run": None if last is None else {"ended": last.ended, "idle": last.idle, "waiting": last.waiting},
+    }

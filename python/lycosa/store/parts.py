@@ -1,0 +1,224 @@
+"""Parts of a Parquet output: complete files, each named by the range of the log that it holds.
+
+A part's row groups know the position after them (in the file's key-value metadata), so that a part can be cut where
+the log's end went back, and so that a complete output can be gone on with.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import os
+import re
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, BinaryIO
+
+from lycosa.errors import StorageError
+from lycosa.store.replace import sync_directory
+
+if TYPE_CHECKING:
+    import pyarrow
+    import pyarrow.parquet
+
+logger = logging.getLogger("lycosa")
+
+#: Where the range stands in a file's metadata.
+KEY = b"lycosa.log"
+
+#: Rows, and bytes in memory, of one row group: what a reader holds at once.
+GROUP_ROWS, GROUP_BYTES = 10_000, 8 << 20
+
+#: Seconds between two lines about a long merge.
+TELL = 2.0
+
+_NAME = re.compile(r"(\d{20})-(\d{20})\.parquet")
+
+
+@dataclass(frozen=True, slots=True)
+class Range:
+    """What a file holds: the job's records from ``start`` on, with the position after each row group."""
+
+    job: str
+    start: int
+    positions: tuple[int, ...]
+
+    @property
+    def end(self) -> int:
+        """The position after the last row."""
+        return self.positions[-1] if self.positions else self.start
+
+    def metadata(self) -> dict[str, str]:
+        """As it stands in a file."""
+        return {KEY.decode(): json.dumps({"job": self.job, "start": self.start, "positions": self.positions})}
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """One part's file."""
+
+    path: Path
+    start: int
+    end: int
+
+
+class PartWriter:
+    """Writes one file, row group by row group; it takes its name when it is complete."""
+
+    def __init__(self, path: Path, schema: pyarrow.Schema) -> None:
+        """Open a file that is not complete yet. Raises OSError."""
+        import pyarrow.parquet
+
+        self.path, self._schema = path, schema
+        self._file: BinaryIO = path.open("wb")
+        # The file is ours, not Arrow's, so that it can be synced and errors are the system's.
+        self._writer = pyarrow.parquet.ParquetWriter(
+            self._file,
+            schema,
+            compression="zstd",
+            compression_level=1,
+            use_dictionary=_dictionary(schema.names),
+        )
+        self._batches: list[pyarrow.RecordBatch] = []
+        self._bytes = self._rows = 0
+        self._positions: list[int] = []
+
+    def write(self, batches: list[pyarrow.RecordBatch], position: int) -> None:
+        """Take rows, after all of which the log goes on at ``position``."""
+        self._batches += batches
+        self._bytes += sum(batch.nbytes for batch in batches)
+        self._rows += sum(batch.num_rows for batch in batches)
+        # Never between them: a row group is whole up to its position.
+        if self._bytes >= GROUP_BYTES or self._rows >= GROUP_ROWS:
+            self._end_group(position)
+
+    def finish(self, job: str, start: int, position: int, path: Path | None = None) -> Part:
+        """Complete the file and give it its name: that of its range, or ``path``. Raises OSError."""
+        self._end_group(position)
+        if self._positions:
+            # What follows the last row are records without rows.
+            self._positions[-1] = position
+        covered = Range(job, start, tuple(self._positions))
+        self._writer.add_key_value_metadata(covered.metadata())
+        self._writer.close()
+        self._file.flush()
+        os.fsync(self._file.fileno())
+        self._file.close()
+        target = path or self.path.with_name(f"{start:020}-{position:020}.parquet")
+        self.path.replace(target)
+        sync_directory(target.absolute().parent)
+        return Part(target, start, position)
+
+    def abandon(self) -> None:
+        """Remove the file."""
+        # Arrow writes what it can when it is closed; that may fail again, and is removed anyway.
+        for close in (self._writer.close, self._file.close):
+            try:
+                close()
+            except Exception as error:
+                logger.debug("%s: %s", self.path, error)
+        self._writer.is_open = False
+        self.path.unlink(missing_ok=True)
+
+    def _end_group(self, position: int) -> None:
+        """Write what was taken as one row group."""
+        import pyarrow
+
+        if self._batches:
+            table = pyarrow.Table.from_batches(self._batches, self._schema)
+            self._writer.write_table(table, row_group_size=max(table.num_rows, 1))
+            self._positions.append(position)
+        self._batches, self._bytes, self._rows = [], 0, 0
+
+
+def parts_in(folder: Path) -> list[Part]:
+    """The complete parts, in the log's order."""
+    try:
+        names = [(path, _NAME.fullmatch(path.name)) for path in folder.iterdir()]
+    except (FileNotFoundError, NotADirectoryError):
+        return []
+    parts = [Part(path, int(match[1]), int(match[2])) for path, match in names if match]
+    return sorted(parts, key=lambda part: (part.start, part.end))
+
+
+def range_of(path: Path) -> Range | None:
+    """The range that a file says it holds; None where it says none. Raises StorageError where it is no Parquet."""
+    import pyarrow
+    import pyarrow.parquet
+
+    try:
+        metadata = pyarrow.parquet.read_metadata(path).metadata or {}
+        content = json.loads(metadata[KEY])
+        return Range(str(content["job"]), int(content["start"]), tuple(map(int, content["positions"])))
+    except (pyarrow.ArrowException, EOFError) as error:
+        raise StorageError(f"{path}: cannot be read as Parquet ({error}); move it away") from None
+    except (KeyError, ValueError, TypeError):
+        return None
+
+
+def cut(part: Part, end: int) -> Part | None:
+    """Cut a part to the row groups that lie before ``end``; None, and no part, where there are none."""
+    import pyarrow.parquet
+
+    covered = range_of(part.path)
+    positions = [] if covered is None else [position for position in covered.positions if position <= end]
+    made: Part | None = None
+    if covered is not None and positions:
+        with pyarrow.parquet.ParquetFile(part.path) as file:
+            writer = PartWriter(part.path.with_name(f"{part.start:020}.part"), _schema(file))
+            try:
+                for group, position in enumerate(positions):
+                    writer.write(file.read_row_group(group).to_batches(), position)
+                made = writer.finish(covered.job, part.start, positions[-1])
+            except BaseException:
+                writer.abandon()
+                raise
+    part.path.unlink()
+    return made
+
+
+def merge(parts: list[Part], path: Path, job: str) -> None:
+    """Make one file of parts that follow each other. Raises OSError; the parts are as they were then."""
+    import pyarrow.parquet
+
+    total, done = sum(part.path.stat().st_size for part in parts), 0
+    told = time.monotonic()
+    with pyarrow.parquet.ParquetFile(parts[0].path) as file:
+        schema = _schema(file)
+    writer = PartWriter(path.with_name(path.name + ".new"), schema)
+    try:
+        for part in parts:
+            for batches, position in _groups(part):
+                writer.write(batches, position)
+                if time.monotonic() - told >= TELL:
+                    told = time.monotonic()
+                    logger.info("%s: parts are put together, %d %%", path, 100 * done // max(total, 1))
+            done += part.path.stat().st_size
+        writer.finish(job, parts[0].start, parts[-1].end, path)
+    except BaseException:
+        writer.abandon()
+        raise
+
+
+def _groups(part: Part) -> Iterator[tuple[list[pyarrow.RecordBatch], int]]:
+    """A part's row groups, and the position after each."""
+    import pyarrow.parquet
+
+    covered = range_of(part.path)
+    with pyarrow.parquet.ParquetFile(part.path) as file:
+        for group in range(file.num_row_groups):
+            position = covered.positions[group] if covered is not None else part.end
+            yield file.read_row_group(group).to_batches(), position
+
+
+def _schema(file: pyarrow.parquet.ParquetFile) -> pyarrow.Schema:
+    """A file's columns, without what it says of itself."""
+    return file.schema_arrow.remove_metadata()
+
+
+def _dictionary(fields: list[str]) -> list[str]:
+    """The columns whose values recur; a dictionary of bodies or URLs would only cost time."""
+    recurring = {"status", "error", "address", "content_type", "charset", "depth", "attempt"}
+    return [field for field in fields if field in recurring]

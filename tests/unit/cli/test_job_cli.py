@@ -1,0 +1,174 @@
+"""``lycosa job``, and going on with ``lycosa crawl --dir DIR``."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import lycosa
+import pytest
+from lycosa import _core
+from lycosa.simnet import SimulatedInternet
+
+
+def run(*arguments: str, cwd: Path) -> subprocess.CompletedProcess[str]:
+    """Run the command."""
+    command = [sys.executable, "-m", "lycosa", *arguments]
+    return subprocess.run(command, cwd=cwd, capture_output=True, text=True, timeout=60)
+
+
+@pytest.fixture
+def net() -> Iterator[SimulatedInternet]:
+    """A small simulated Internet."""
+    with SimulatedInternet(hosts=10, pages=5, seed=3, speed=200) as net:
+        yield net
+
+
+def begun(net: SimulatedInternet, cwd: Path, *arguments: str) -> None:
+    """A crawl of five pages in ``d``."""
+    done = run("crawl", "--job", str(net.job_file()), "--dir", "d", "--max-pages", "5", *arguments, cwd=cwd)
+    assert done.returncode == 0, done.stderr
+
+
+def test_a_crawl_goes_on_by_its_directory_alone(net: SimulatedInternet, tmp_path: Path) -> None:
+    begun(net, tmp_path, "-o", "pages.jsonl")
+    again = run("crawl", "--dir", "d", "--set", "max_pages=12", cwd=tmp_path)
+    assert again.returncode == 0, again.stderr
+    assert "lycosa: max_pages: 5 → 12" in again.stderr
+    assert "going on with the crawl in d: 5 pages, " in again.stderr
+    assert "--fresh starts over" in again.stderr
+    rows = [json.loads(line) for line in (tmp_path / "pages.jsonl").read_text().splitlines()]
+    assert len({row["url"] for row in rows}) == len(rows)
+    assert json.loads((tmp_path / "d" / "job.json").read_text())["settings"]["max_pages"] == 12
+    quiet = run("crawl", "--dir", "d", "--quiet", cwd=tmp_path)
+    assert (quiet.returncode, quiet.stderr) == (0, ""), "nothing differs, nothing is left to do"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (["--scope", "host"], ["scope", "'host'", "any as recorded", "--fresh"]),
+        (["http://elsewhere.example/"], ["seeds", "elsewhere.example", "another crawl", "--fresh"]),
+        (["-o", "mine.jsonl"], ["mine.jsonl", "does not exist yet"]),
+    ],
+)
+def test_another_job_is_refused_in_one_line(
+    arguments: list[str], told: list[str], net: SimulatedInternet, tmp_path: Path
+) -> None:
+    begun(net, tmp_path)
+    (tmp_path / "mine.jsonl").write_text("mine")
+    before = (tmp_path / "d" / "job.json").read_text()
+    result = run("crawl", "--dir", "d", *arguments, cwd=tmp_path)
+    assert result.returncode == 2
+    assert len(result.stderr.splitlines()) == 1, result.stderr
+    assert all(part in result.stderr for part in told)
+    assert (tmp_path / "d" / "job.json").read_text() == before
+    assert (tmp_path / "mine.jsonl").read_text() == "mine"
+
+
+def test_a_directory_in_use_is_told_with_the_process(net: SimulatedInternet, tmp_path: Path) -> None:
+    begun(net, tmp_path)
+    log = _core.Log(tmp_path / "d" / "log", 1 << 20)
+    assert log.end() > 0
+    for arguments in (["--set", "max_pages=9"], ["--fresh", "--job", str(net.job_file())]):
+        result = run("crawl", "--dir", "d", *arguments, cwd=tmp_path)
+        assert result.returncode == 1
+        assert f"process {os.getpid()}" in result.stderr
+    shown = json.loads(run("job", "show", "d", "--json", cwd=tmp_path).stdout)
+    assert shown["writer"] == os.getpid()
+
+
+def test_a_directory_of_another_version_is_not_a_damaged_one(net: SimulatedInternet, tmp_path: Path) -> None:
+    begun(net, tmp_path)
+    file = tmp_path / "d" / "job.json"
+    whole = file.read_text()
+    for content, told in ((whole.replace('"version": 1', '"version": 7', 1), "version 7"), (whole[:50], "damaged")):
+        file.write_text(content)
+        for arguments in (["crawl", "--dir", "d"], ["job", "show", "d"]):
+            result = run(*arguments, cwd=tmp_path)
+            assert result.returncode == 1
+            assert len(result.stderr.splitlines()) == 1, result.stderr
+            assert told in result.stderr
+
+
+def test_show_tells_who_what_and_how_far(net: SimulatedInternet, tmp_path: Path) -> None:
+    begun(net, tmp_path, "-o", "pages.jsonl", "-o", "d/parts/", "--report", "report.json")
+    report = json.loads((tmp_path / "report.json").read_text())
+    shown = json.loads(run("job", "show", "d", "--json", cwd=tmp_path).stdout)
+    for key in ("pages", "redirects", "statuses", "failures"):
+        assert shown["counts"][key] == report[key], key
+    assert shown["log"]["end"] == report["log_bytes"]
+    assert (shown["writer"], shown["log"]["torn"], shown["log"]["damaged_bytes"]) == (None, [], 0)
+    assert shown["last_run"]["waiting"] == report["frontier"]["waiting"]
+    assert [output["position"] is not None for output in shown["outputs"]] == [True, True]
+    assert {output["output"] for output in shown["outputs"]} == {str(tmp_path / "pages.jsonl"), "d/parts/"}
+    table = run("job", "show", "d", cwd=tmp_path)
+    assert table.returncode == 0
+    assert "reached max_pages" in table.stdout
+
+
+def test_show_tells_damage_and_reads_the_rest(net: SimulatedInternet, tmp_path: Path) -> None:
+    begun(net, tmp_path)
+    (segment,) = (tmp_path / "d" / "log").glob("*.log")
+    content = bytearray(segment.read_bytes())
+    content[len(content) // 2] ^= 1
+    segment.write_bytes(content)
+    shown = json.loads(run("job", "show", "d", "--json", cwd=tmp_path).stdout)
+    # A flip in a body is not seen by who skips bodies.
+    assert shown["log"]["end"] == len(content)
+    assert 0 < shown["counts"]["pages"] <= 5
+
+
+def test_prune_keeps_what_is_needed_and_removes_torn_pieces_when_asked(
+    net: SimulatedInternet, tmp_path: Path
+) -> None:
+    begun(net, tmp_path)
+    torn = tmp_path / "d" / "log" / f"torn-{100:020}"
+    torn.write_bytes(b"x" * 100)
+    kept = run("job", "prune", "d", cwd=tmp_path)
+    assert kept.returncode == 0
+    assert "0 files of the log removed" in kept.stdout
+    assert "needed until there are two snapshots" in kept.stdout
+    assert torn.exists()
+    assert "1 torn pieces removed" in run("job", "prune", "d", "--torn", cwd=tmp_path).stdout
+    assert not torn.exists()
+
+
+def test_prune_removes_what_all_have_passed(tmp_path: Path) -> None:
+    directory, output = tmp_path / "d", tmp_path / "p.jsonl"
+    with SimulatedInternet(hosts=40, pages=20, seed=3, speed=300) as net:
+        list(lycosa.crawl(job=net.job_file(), directory=directory, output=output, store={"segment_bytes": 1 << 20}))
+    segments = sorted((directory / "log").glob("*.log"))
+    assert len(segments) > 1, "the crawl is larger than a segment"
+    (directory / "snapshots").mkdir()
+    for position in (int(segments[-1].stem), int(segments[-1].stem) + 1):
+        (directory / "snapshots" / f"{position:020}.snapshot").touch()
+    away = output.rename(tmp_path / "away")
+    held = run("job", "prune", "d", cwd=tmp_path)
+    assert "0 files of the log removed" in held.stdout
+    assert f"needed by {output}" in held.stdout
+    away.rename(output)
+    assert f"{len(segments) - 1} files of the log removed" in run("job", "prune", "d", cwd=tmp_path).stdout
+    shown = json.loads(run("job", "show", "d", "--json", cwd=tmp_path).stdout)
+    assert shown["log"]["first"] == int(segments[-1].stem)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (["job"], ["ACTION"]),
+        (["job", "show"], ["DIR"]),
+        (["job", "show", "missing"], ["missing", "a job directory"]),
+        (["job", "prune", "."], ["a job directory"]),
+    ],
+)
+def test_bad_input_is_one_line(arguments: list[str], told: list[str], tmp_path: Path) -> None:
+    result = run(*arguments, cwd=tmp_path)
+    assert result.returncode == 2
+    assert len(result.stderr.splitlines()) == 1, result.stderr
+    assert all(part in result.stderr for part in told)
+    assert list(tmp_path.iterdir()) == []
