@@ -21,6 +21,7 @@ __all__ = [
     "Responses",
     "Rows",
     "Simnet",
+    "Snapshots",
     "__version__",
     "canonical_url",
     "check_network",
@@ -217,7 +218,8 @@ class Names:
 class Frontier:
     """Which URL next; see ``lycosa.stages.Frontier``."""
 
-    def __new__(cls, job: Job, names: Names) -> Frontier: ...
+    def __new__(cls, job: Job, names: Names, queues: str | PathLike[str] | None = None) -> Frontier:
+        """``queues``: where waiting URLs go that do not fit into memory; without it all of them stay there."""
     def add(self, seeds: list[str]) -> int: ...
     def take(self, max: int) -> Requests: ...
     def judge(self, pages: Pages) -> None: ...
@@ -255,9 +257,6 @@ class Log:
         commit_bytes: int = 8388608,
         commit_interval: float = 0.2,
     ) -> Log: ...
-    def replay(self, frontier: Frontier) -> int:
-        """Restore an empty frontier from what was recorded; give the number of records."""
-
     def append_seeds(self, seeds: list[str]) -> None: ...
     def append(self, pages: Pages) -> None: ...
     def sync(self) -> None: ...
@@ -275,6 +274,20 @@ class Log:
         """Remove the segments that end at or before a position; give how many. The newest always stays."""
 
     def summary(self) -> dict[str, Any]: ...
+
+@final
+class Snapshots:
+    """The frontier's snapshots: all views of the log at one of its positions, together."""
+
+    def __new__(cls, directory: str | PathLike[str], log: Log, job: Job) -> Snapshots: ...
+    def restore(self, log: Log, frontier: Frontier) -> int:
+        """Restore an empty frontier from the newest whole snapshot and the log after it; give the records read."""
+
+    def save_if_due(self, log: Log, frontier: Frontier) -> bool:
+        """Make a snapshot if the log has grown enough and enough time has passed; a full disk is no error."""
+
+    def positions(self) -> list[int]:
+        """Their positions in the log, in order."""
 
 @final
 class LogReader:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
 
 from lycosa import _core
@@ -27,13 +28,25 @@ def open_log(job: Job, directory: JobDirectory) -> _core.Log:
     return _core.Log(directory.log, store.segment_bytes, store.commit_bytes, store.commit_interval)
 
 
-def assemble(job: Job, directory: JobDirectory, log: _core.Log, patience: Patience) -> tuple[Stages, _core.Names]:
-    """The embedded stages of a job, going on from its log, and the DNS client that its frontier asks."""
+@dataclass(frozen=True, slots=True)
+class Assembled:
+    """What a crawl consists of: its stages, and what only the embedded ones have."""
+
+    stages: Stages
+    names: _core.Names
+    frontier: _core.Frontier
+    snapshots: _core.Snapshots
+
+
+def assemble(job: Job, directory: JobDirectory, log: _core.Log, patience: Patience) -> Assembled:
+    """The embedded stages of a job, going on from its newest snapshot and the log after it."""
     names = _core.Names(job)
-    frontier = _core.Frontier(job, names)
-    log.replay(frontier)
+    frontier = _core.Frontier(job, names, directory.queues)
+    snapshots = _core.Snapshots(directory.snapshots, log, job)
+    snapshots.restore(log, frontier)
     patient = PatientLog(log, directory.path, patience)
-    return Stages(frontier=frontier, fetch=_core.Fetcher(job), parse=_core.Parser(job), log=patient), names
+    stages = Stages(frontier=frontier, fetch=_core.Fetcher(job), parse=_core.Parser(job), log=patient)
+    return Assembled(stages, names, frontier, snapshots)
 
 
 def check_output(output: str) -> type[JsonLinesSink] | type[ParquetSink]:

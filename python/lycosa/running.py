@@ -43,7 +43,9 @@ class Running:
         self._record = dataclasses.replace(record, outputs=outputs, last_run=None)
         directory.write(self._record)
         self._patience = Patience(lambda: control.stopping)
-        self.stages, self._names = assemble(job, directory, self._log, self._patience)
+        assembled = assemble(job, directory, self._log, self._patience)
+        self.stages, self._names = assembled.stages, assembled.names
+        self._frontier, self._snapshots = assembled.frontier, assembled.snapshots
         self._tell(made_before)
         self._followers: list[Follower] = []
         for output in plan.outputs:
@@ -70,9 +72,13 @@ class Running:
         self._directory.write(self._record)
 
     def check(self) -> None:
-        """Raise what a sink died of; let go of what nobody needs any more."""
+        """Raise what a sink died of; make a snapshot when one is due; let go of what nobody needs any more.
+
+        Called between batches: what is in the log is confirmed, so that both agree in a snapshot.
+        """
         for follower in self._followers:
             follower.check()
+        self._snapshots.save_if_due(self._log, self._frontier)
         if time.monotonic() >= self._retain_at:
             self._retain()
             self._retain_at = time.monotonic() + RETAIN

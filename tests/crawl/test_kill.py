@@ -9,6 +9,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pyarrow.parquet
 import pytest
 from lycosa.simnet import SimulatedInternet
 
@@ -19,7 +20,11 @@ SLOTS = 16
 def crawl(job: Path, folder: Path, seconds: float | None) -> int:
     """Run a crawl, killed after some seconds; its exit status."""
     command = [sys.executable, "-m", "lycosa", "crawl", "--job", str(job), "--dir", str(folder / "job"), "--quiet"]
-    command += ["-o", str(folder / "pages.jsonl"), "--set", f"fetch.slots={SLOTS}"]
+    command += ["-o", str(folder / "pages.jsonl"), "-o", str(folder / "pages.parquet")]
+    # Snapshots as often as can be, and segments that go when two of them have passed.
+    for setting in ("frontier.snapshot_bytes=1048576", "frontier.snapshot_interval=0", "store.segment_bytes=1048576"):
+        command += ["--set", setting]
+    command += ["--set", f"fetch.slots={SLOTS}"]
     process = subprocess.Popen(command)
     try:
         return process.wait(timeout=seconds if seconds is not None else 900)
@@ -40,10 +45,14 @@ def test_nothing_is_lost_under_kill(kills: int, tmp_path: Path) -> None:
         assert crawl(job, tmp_path, None) == 0
         ledger = net.report()
     assert killed > kills / 2, "the crawl is long enough to be killed in"
+    assert len(list((tmp_path / "job" / "snapshots").glob("*.snapshot"))) == 2
+    assert not (tmp_path / "job" / "log" / f"{0:020}.log").exists(), "what nobody needs any more is gone"
     assert ledger["coverage"]["ratio"] == 1.0
     assert ledger["repeats"]["requests"] <= killed * SLOTS
     assert ledger["robots"]["disallowed"] == ledger["robots"]["before_robots"] == 0
     assert ledger["rates"]["host"]["count"] == ledger["rates"]["address"]["count"] == 0
     rows = [json.loads(line) for line in (tmp_path / "pages.jsonl").read_text().splitlines()]
     assert len({row["url"] for row in rows}) == len(rows), "each record once"
+    columns = pyarrow.parquet.read_table(tmp_path / "pages.parquet", columns=["url"])["url"].to_pylist()
+    assert sorted(columns) == sorted(row["url"] for row in rows), "every output has the same records"
     assert sum(row["status"] == 200 for row in rows) == ledger["coverage"]["served"]

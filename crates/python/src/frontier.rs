@@ -1,9 +1,11 @@
 //! The frontier.
 
 use std::collections::HashMap;
+use std::io::{self, Read, Write};
+use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
 
-use lycosa_frontier::{Restore, State};
+use lycosa_frontier::{Restore, Settings, SnapshotFiles, State};
 use lycosa_url::{Clock, CrawlUrl};
 use pyo3::prelude::*;
 
@@ -23,6 +25,8 @@ const WAIT_FOR_NAMES: f64 = 0.005;
 #[pyclass(frozen, module = "lycosa._core")]
 pub(crate) struct Frontier {
     frontier: Mutex<lycosa_frontier::Frontier<Resolver>>,
+    settings: Settings,
+    resolver: Resolver,
     clock: Clock,
 }
 
@@ -35,14 +39,41 @@ impl Frontier {
         restore.finish(self.clock.now());
         result
     }
+
+    /// Becomes what a snapshot holds; the log after it is to follow.
+    pub(crate) fn load(&self, from: &mut dyn Read) -> io::Result<()> {
+        let (frontier, _) =
+            lycosa_frontier::Frontier::load(self.settings.clone(), self.resolver.clone(), from)?;
+        *lock(&self.frontier) = frontier;
+        Ok(())
+    }
+
+    /// Becomes empty.
+    pub(crate) fn clear(&self) {
+        *lock(&self.frontier) = lycosa_frontier::Frontier::new(self.settings.clone(), self.resolver.clone());
+    }
+
+    /// Writes a snapshot.
+    pub(crate) fn save(&self, into: &mut dyn Write) -> io::Result<SnapshotFiles> {
+        lock(&self.frontier).save(into)
+    }
+
+    /// Removes files that neither it nor a kept snapshot needs.
+    pub(crate) fn remove_files(&self, kept: &[SnapshotFiles]) -> io::Result<()> {
+        lock(&self.frontier).remove_files(kept)
+    }
 }
 
 #[pymethods]
 impl Frontier {
+    /// `queues`: where waiting URLs go that do not fit into memory; without it all of them stay there.
     #[new]
-    fn new(job: Job, names: &Names) -> PyResult<Self> {
-        let frontier = lycosa_frontier::Frontier::new(job.frontier()?, names.resolver());
-        Ok(Frontier { frontier: Mutex::new(frontier), clock: Clock::start() })
+    #[pyo3(signature = (job, names, queues = None))]
+    fn new(job: Job, names: &Names, queues: Option<PathBuf>) -> PyResult<Self> {
+        let settings = Settings { queue_directory: queues, ..job.frontier()? };
+        let resolver = names.resolver();
+        let frontier = lycosa_frontier::Frontier::new(settings.clone(), resolver.clone());
+        Ok(Frontier { frontier: Mutex::new(frontier), settings, resolver, clock: Clock::start() })
     }
 
     /// Accepts seeds; gives how many were new.

@@ -28,7 +28,6 @@ pub(crate) struct Job {
     allow_addresses: Vec<String>,
     names: NamesSettings,
     politeness: Politeness,
-    #[allow(dead_code, reason = "read by the durable frontier")]
     frontier: FrontierSettings,
     fetch: FetchSettings,
     parse: ParseSettings,
@@ -64,11 +63,8 @@ struct Politeness {
 
 /// `[frontier]`.
 #[derive(FromPyObject)]
-#[allow(dead_code, reason = "read by the durable frontier")]
 struct FrontierSettings {
-    key: String,
     queue_memory: usize,
-    seen_memory: usize,
     snapshot_bytes: u64,
     snapshot_interval: f64,
 }
@@ -116,8 +112,14 @@ impl Job {
             lease: seconds(self.fetch.total_timeout * 2.0 + 60.0),
             speed: self.speed,
             addresses: self.addresses()?,
-            ..lycosa_frontier::Settings::default()
+            queue_memory: self.frontier.queue_memory,
+            queue_directory: None,
         })
+    }
+
+    /// When snapshots are due: bytes that the log has grown by, and seconds that have passed, at least.
+    pub(crate) fn snapshots(&self) -> (u64, f64) {
+        (self.frontier.snapshot_bytes, self.frontier.snapshot_interval)
     }
 
     /// Settings of the DNS client.

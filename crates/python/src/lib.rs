@@ -14,6 +14,7 @@ mod names;
 mod page;
 mod parse;
 mod simnet;
+mod snapshots;
 mod store;
 mod story;
 mod url;
@@ -33,6 +34,7 @@ fn _core(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add_class::<fetch::Fetcher>()?;
     m.add_class::<parse::Parser>()?;
     m.add_class::<store::Log>()?;
+    m.add_class::<snapshots::Snapshots>()?;
     m.add_class::<store::LogReader>()?;
     m.add_class::<store::Rows>()?;
     store::register(m)?;

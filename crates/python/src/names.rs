@@ -55,6 +55,7 @@ impl Names {
 }
 
 /// What the frontier asks.
+#[derive(Clone)]
 pub(crate) struct Resolver(Arc<Client>);
 
 impl Resolve for Resolver {

@@ -20,7 +20,6 @@ use pyo3::types::{PyBytes, PyCapsule, PyDict};
 
 use crate::batch::Pages;
 use crate::errors::{self, lock, setting};
-use crate::frontier::Frontier;
 use crate::names::Resolver;
 
 /// How sinks read bodies: a body was within the limits when it was parsed, so only absurd ones are refused.
@@ -38,8 +37,8 @@ pub(crate) fn register(m: &Bound<'_, PyModule>) -> PyResult<()> {
 /// The writer of a crawl's log.
 #[pyclass(frozen, module = "lycosa._core")]
 pub(crate) struct Log {
-    inner: Mutex<(lycosa_store::Log, Summary)>,
-    directory: PathBuf,
+    pub(crate) inner: Mutex<(lycosa_store::Log, Summary)>,
+    pub(crate) directory: PathBuf,
     /// Asked without waiting for an append.
     committed: Arc<AtomicU64>,
     torn: Option<lycosa_store::Torn>,
@@ -65,19 +64,6 @@ impl Log {
         let (committed, torn) = (log.committed_position(), log.torn());
         let inner = Mutex::new((log, Summary::default()));
         Ok(Log { inner, directory, committed, torn, clock: Clock::start() })
-    }
-
-    /// Restores an empty frontier from what was recorded; gives the number of records.
-    fn replay(&self, py: Python<'_>, frontier: &Frontier) -> PyResult<u64> {
-        let replayed = py.detach(|| {
-            let (log, summary) = &mut *lock(&self.inner);
-            if log.is_new() {
-                return Ok(0);
-            }
-            let mut reader = Reader::open(&self.directory, Bodies::Robots)?;
-            frontier.restore(|restore| replay(&mut reader, restore, summary))
-        });
-        replayed.map_err(|error| errors::log(&error))
     }
 
     /// Records accepted seeds.
@@ -154,8 +140,8 @@ impl Log {
     }
 }
 
-/// Feeds a frontier with all records of a log.
-fn replay(
+/// Feeds a frontier with the records of a log from where its reader stands.
+pub(crate) fn replay(
     reader: &mut Reader,
     restore: &mut Restore<'_, Resolver>,
     summary: &mut Summary,

@@ -77,6 +77,7 @@ class JobDirectory:
         self.path = path
         self.log = path / "log"
         self.snapshots = path / "snapshots"
+        self.queues = path / "queues"
         self.sinks = path / "sinks"
         self._record_file = path / "job.json"
 
@@ -187,7 +188,7 @@ class JobDirectory:
                 path.unlink()
             if not ours:
                 return
-            for folder in (self.snapshots, self.path / "queues", self.path / "seen", self.sinks):
+            for folder in (self.snapshots, self.queues, self.path / "seen", self.sinks):
                 if folder.is_dir() and not folder.is_symlink():
                     shutil.rmtree(folder)
             # Last: until then it says what the rest was.

@@ -1,0 +1,168 @@
+//! Where the log and the frontier meet: snapshots, and restoring from them and the rest of the log.
+
+use std::io::{self, Read};
+use std::path::PathBuf;
+use std::sync::Mutex;
+use std::time::{Duration, Instant};
+
+use lycosa_frontier::SnapshotFiles;
+use lycosa_store::{Bodies, LogError, Position, Reader, SnapshotReader, Summary, first_position};
+use pyo3::prelude::*;
+
+use crate::errors::{self, lock};
+use crate::frontier::Frontier;
+use crate::job::{Job, seconds};
+use crate::store::{Log, replay};
+
+/// A snapshot is not due before the log has grown by this many times the size of the one before: writing them costs
+/// at most half of what the log costs, however large the frontier is.
+const GROWTH: u64 = 2;
+
+/// The frontier's snapshots: all views of the log at one of its positions, together.
+#[pyclass(frozen, module = "lycosa._core")]
+pub(crate) struct Snapshots {
+    state: Mutex<State>,
+    bytes: u64,
+    interval: Duration,
+}
+
+/// What is there, and when the next is due.
+struct State {
+    snapshots: lycosa_store::Snapshots,
+    /// The files that the kept ones name, by position.
+    kept: Vec<(Position, SnapshotFiles)>,
+    last: Position,
+    last_size: u64,
+    made: Instant,
+}
+
+#[pymethods]
+impl Snapshots {
+    #[new]
+    fn new(py: Python<'_>, directory: PathBuf, log: &Log, job: Job) -> PyResult<Self> {
+        let opened = py.detach(|| lycosa_store::Snapshots::open(&directory, lock(&log.inner).0.end()));
+        let snapshots = opened.map_err(|error| errors::log(&error))?;
+        let state = State { snapshots, kept: Vec::new(), last: 0, last_size: 0, made: Instant::now() };
+        let (bytes, interval) = job.snapshots();
+        Ok(Snapshots { state: Mutex::new(state), bytes, interval: seconds(interval) })
+    }
+
+    /// Restores a frontier that is empty from the newest whole snapshot and the log after it; gives the number of
+    /// records that were read.
+    fn restore(&self, py: Python<'_>, log: &Log, frontier: &Frontier) -> PyResult<u64> {
+        py.detach(|| lock(&self.state).restore(log, frontier)).map_err(|error| errors::log(&error))
+    }
+
+    /// Makes a snapshot if the log has grown enough and enough time has passed. Nothing may be between its record in
+    /// the log and its confirmation. A full disk is no error: the snapshots before serve on.
+    fn save_if_due(&self, py: Python<'_>, log: &Log, frontier: &Frontier) -> PyResult<bool> {
+        let saved = py.detach(|| {
+            let mut state = lock(&self.state);
+            let grown = lock(&log.inner).0.end().saturating_sub(state.last);
+            let due =
+                grown >= self.bytes.max(GROWTH * state.last_size) && state.made.elapsed() >= self.interval;
+            if due { state.save(log, frontier) } else { Ok(false) }
+        });
+        saved.map_err(|error| errors::log(&error))
+    }
+
+    /// Their positions in the log, in order.
+    fn positions(&self) -> PyResult<Vec<Position>> {
+        lock(&self.state).snapshots.positions().map_err(|error| errors::log(&error))
+    }
+}
+
+impl State {
+    /// Makes a snapshot of now.
+    fn save(&mut self, log: &Log, frontier: &Frontier) -> Result<bool, LogError> {
+        let (log, summary) = &mut *lock(&log.inner);
+        self.made = Instant::now();
+        let (end, mut files, mut size) = (log.end(), SnapshotFiles::default(), 0);
+        let content = |into: &mut dyn io::Write| {
+            let mut counted = Counted { into, bytes: 0 };
+            files = frontier.save(&mut counted)?;
+            serde_json::to_writer(&mut counted, summary)?;
+            size = counted.bytes;
+            Ok(())
+        };
+        match log.sync().and_then(|()| self.snapshots.write(end, content)) {
+            Ok(()) => {}
+            Err(LogError::Full { .. }) => return Ok(false),
+            Err(error) => return Err(error),
+        }
+        (self.last, self.last_size) = (end, size);
+        self.kept.push((end, files));
+        self.forget(frontier)?;
+        Ok(true)
+    }
+
+    /// Restores a frontier and the log's summary.
+    fn restore(&mut self, log: &Log, frontier: &Frontier) -> Result<u64, LogError> {
+        let directory = &log.directory;
+        let (log, summary) = &mut *lock(&log.inner);
+        let mut reader = None;
+        for candidate in self.snapshots.newest(log.end())? {
+            // One that is damaged, or of another version, is passed over for the one before.
+            let Ok(mut candidate) = candidate else { continue };
+            let position = candidate.position();
+            let Ok(files) = SnapshotFiles::read(&mut candidate) else { continue };
+            self.kept.insert(0, (position, files));
+        }
+        for candidate in self.snapshots.newest(log.end())?.flatten() {
+            let position = candidate.position();
+            if let Some(counts) = load(candidate, frontier) {
+                (*summary, self.last) = (counts, position);
+                reader = Some(Reader::open_at(directory, position, Bodies::Robots)?);
+                break;
+            }
+        }
+        let mut reader = match reader {
+            Some(reader) => reader,
+            None if first_position(directory)? > 0 => {
+                return Err(LogError::Damaged { path: directory.clone(), position: 0 });
+            }
+            None => {
+                self.kept.clear();
+                frontier.clear();
+                Reader::open(directory, Bodies::Robots)?
+            }
+        };
+        self.forget(frontier)?;
+        frontier.restore(|restore| replay(&mut reader, restore, summary))
+    }
+
+    /// Lets go of files that no kept snapshot and no queue needs.
+    fn forget(&mut self, frontier: &Frontier) -> Result<(), LogError> {
+        let positions = self.snapshots.positions()?;
+        self.kept.retain(|(position, _)| positions.contains(position));
+        let files: Vec<_> = self.kept.iter().map(|(_, files)| files.clone()).collect();
+        frontier.remove_files(&files).map_err(|error| LogError::Io(PathBuf::from("queues"), error))
+    }
+}
+
+/// Reads a snapshot into the frontier; gives the summary that stands behind it. Nothing where it is not whole.
+fn load(mut snapshot: SnapshotReader, frontier: &Frontier) -> Option<Summary> {
+    frontier.load(&mut snapshot).ok()?;
+    let mut rest = Vec::new();
+    snapshot.read_to_end(&mut rest).ok()?;
+    snapshot.finish().ok()?;
+    serde_json::from_slice(&rest).ok()
+}
+
+/// Counts what passes through.
+struct Counted<'a> {
+    into: &'a mut dyn io::Write,
+    bytes: u64,
+}
+
+impl io::Write for Counted<'_> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let written = self.into.write(bytes)?;
+        self.bytes += written as u64;
+        Ok(written)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.into.flush()
+    }
+}
