@@ -34,7 +34,8 @@ class Running:
         if plan.fresh:
             directory.clear()
         # Before the log has content: what has content and no record was made before there were records.
-        made_before = plan.record is None and directory.has_records()
+        goes_on = directory.has_records()
+        made_before = plan.record is None and goes_on
         self._started, self._cpu = time.monotonic(), time.process_time()
         self._plan, self._directory = plan, directory
         self._log = open_log(job, directory)
@@ -46,7 +47,7 @@ class Running:
         assembled = assemble(job, directory, self._log, self._patience)
         self.stages, self._names = assembled.stages, assembled.names
         self._frontier, self._snapshots = assembled.frontier, assembled.snapshots
-        self._tell(made_before)
+        self._tell(goes_on)
         self._followers: list[Follower] = []
         for output in plan.outputs:
             sink = make_sink(output, job, directory, self._record.id)
@@ -124,7 +125,7 @@ class Running:
             "full_disks": self._patience.full(),
         }
 
-    def _tell(self, made_before: bool) -> None:
+    def _tell(self, goes_on: bool) -> None:
         """Say what is gone on with."""
         path = self._directory.path
         if torn := self._log.torn():
@@ -134,7 +135,7 @@ class Running:
             )
         for line in self._plan.differences:
             logger.info("%s", line)
-        if made_before or self._record.seeded:
+        if goes_on:
             pages, waiting = self._log.summary()["pages"], self.stages.frontier.counts()["waiting"]
             text = "going on with the crawl in %s: %s pages, %s waiting; --fresh starts over"
             logger.info(text, path, f"{pages:,}", f"{waiting:,}")

@@ -124,8 +124,9 @@ def _prepare(args: argparse.Namespace) -> Crawl:
         directory = _default_directory(merge(read_job(Path(args.job)) if args.job is not None else {}, settings))
     if args.report not in (None, "-") and not os.access(Path(args.report).absolute().parent, os.W_OK):
         raise SettingError("--report", args.report, "a file in a directory that can be written to")
-    goes_on = not args.fresh and JobDirectory(directory).exists()
-    outputs = args.output or (None if goes_on else [str(directory / _default_output())])
+    record = None if args.fresh else JobDirectory(directory).read()
+    recorded = record is not None and record.outputs
+    outputs = args.output or (None if recorded else [str(directory / _default_output())])
     return crawl(job=args.job, directory=directory, output=outputs, fresh=args.fresh, **settings)
 
 

@@ -1,4 +1,4 @@
-"""``lycosa job``: what is in a job directory, and what of it nobody needs any more."""
+"""``lycosa job``: what is in a job directory, what of it nobody needs any more, and taking it along."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from lycosa.cli import job_transfer
 from lycosa.cli.told import TELL
 from lycosa.errors import SettingError
 
@@ -23,7 +24,9 @@ DESCRIPTION = "A job directory holds everything that a crawl needs to go on; `ly
 
 def add_parser(subparsers: Any) -> None:
     """Register the sub-command."""
-    parser = subparsers.add_parser("job", help="show or prune a job directory", description=DESCRIPTION)
+    parser = subparsers.add_parser(
+        "job", help="show, export, import or prune a job directory", description=DESCRIPTION
+    )
     actions = parser.add_subparsers(title="actions", metavar="ACTION", required=True)
 
     show = actions.add_parser(
@@ -35,6 +38,7 @@ def add_parser(subparsers: Any) -> None:
     show.add_argument("--json", action="store_true", help="as one JSON object")
     show.set_defaults(run=run_show)
 
+    job_transfer.add_actions(actions)
     prune = actions.add_parser(
         "prune",
         help="remove files of the log that nobody needs any more",

@@ -79,11 +79,11 @@ class JobDirectory:
         self.snapshots = path / "snapshots"
         self.queues = path / "queues"
         self.sinks = path / "sinks"
-        self._record_file = path / "job.json"
+        self.record_file = path / "job.json"
 
     def exists(self) -> bool:
         """Whether a crawl was begun here: it has a record, or a log of before there were records."""
-        return self._record_file.exists() or self.has_records()
+        return self.record_file.exists() or self.has_records()
 
     def has_records(self) -> bool:
         """Whether the log has content."""
@@ -106,13 +106,13 @@ class JobDirectory:
         snapshots = self.snapshot_positions()
         return min([snapshots[-2], *outputs]) if len(snapshots) > 1 else 0
 
-    def read(self) -> Record | None:
-        """What the crawl is; nothing where no record is kept.
+    def read(self, file: Path | None = None) -> Record | None:
+        """What the crawl is; nothing where no record is kept. ``file``: default: the directory's own.
 
         Raises JobVersionError for the directory of another version, JobDamaged where the record cannot be read.
         """
         try:
-            text = self._record_file.read_text(encoding="utf-8")
+            text = (file or self.record_file).read_text(encoding="utf-8")
         except FileNotFoundError:
             return None
         except UnicodeDecodeError as error:
@@ -143,7 +143,7 @@ class JobDirectory:
     def write(self, record: Record) -> None:
         """Keep a record. For the holder of the log's lock only."""
         content = {"version": VERSION, **_plain(replace(record, lycosa=_core.__version__))}
-        replace_file(self._record_file, (json.dumps(content, indent=2, ensure_ascii=False) + "\n").encode())
+        replace_file(self.record_file, (json.dumps(content, indent=2, ensure_ascii=False) + "\n").encode())
 
     def writer(self) -> int | None:
         """The process that is crawling here, if one is; 0 where it cannot be named."""
@@ -182,7 +182,7 @@ class JobDirectory:
         if not self.log.is_dir():
             return
         # Without both, folders of these names and a job.json are somebody else's.
-        ours = self._record_file.exists() and (self.log / "lock").exists()
+        ours = self.record_file.exists() and (self.log / "lock").exists()
         with self.locked():
             for path in [*self.segments(), *self.torn()]:
                 path.unlink()
@@ -192,7 +192,7 @@ class JobDirectory:
                 if folder.is_dir() and not folder.is_symlink():
                     shutil.rmtree(folder)
             # Last: until then it says what the rest was.
-            self._record_file.unlink()
+            self.record_file.unlink()
 
     def named(self, output: str) -> str:
         """An output's name in the record: relative where it stands in the directory, else absolute."""
@@ -216,7 +216,7 @@ class JobDirectory:
     def _damaged(self, error: Exception) -> JobDamaged:
         """The error for a record that cannot be read."""
         return JobDamaged(
-            f"{self._record_file}: damaged ({type(error).__name__}: {error}); the log is not: remove this file and "
+            f"{self.record_file}: damaged ({type(error).__name__}: {error}); the log is not: remove this file and "
             f"give the seeds and settings again, or take the log along with lycosa job export {self.path} FILE"
         )
 

@@ -144,7 +144,7 @@ def test_prune_removes_what_all_have_passed(tmp_path: Path) -> None:
         list(lycosa.crawl(job=net.job_file(), directory=directory, output=output, store={"segment_bytes": 1 << 20}))
     segments = sorted((directory / "log").glob("*.log"))
     assert len(segments) > 1, "the crawl is larger than a segment"
-    (directory / "snapshots").mkdir()
+    (directory / "snapshots").mkdir(exist_ok=True)
     for position in (int(segments[-1].stem), int(segments[-1].stem) + 1):
         (directory / "snapshots" / f"{position:020}.snapshot").touch()
     away = output.rename(tmp_path / "away")
@@ -155,6 +155,77 @@ def test_prune_removes_what_all_have_passed(tmp_path: Path) -> None:
     assert f"{len(segments) - 1} files of the log removed" in run("job", "prune", "d", cwd=tmp_path).stdout
     shown = json.loads(run("job", "show", "d", "--json", cwd=tmp_path).stdout)
     assert shown["log"]["first"] == int(segments[-1].stem)
+
+
+@pytest.mark.parametrize("file", ["log.jsonl", "log.jsonl.gz"])
+def test_what_is_exported_and_imported_goes_on(file: str, net: SimulatedInternet, tmp_path: Path) -> None:
+    begun(net, tmp_path)
+    exported = run("job", "export", "d", file, cwd=tmp_path)
+    assert exported.returncode == 0, exported.stderr
+    imported = run("job", "import", file, "e", cwd=tmp_path)
+    assert imported.returncode == 0, imported.stderr
+    assert "lycosa crawl --dir e goes on" in imported.stdout
+    again = run("crawl", "--dir", "e", "-o", "all.jsonl", "--max-pages", "1000", cwd=tmp_path)
+    assert "going on with the crawl in e: 5 pages" in again.stderr
+    urls = [json.loads(line)["url"] for line in (tmp_path / "all.jsonl").read_text().splitlines()]
+    assert len(set(urls)) == len(urls)
+    assert net.report()["coverage"]["ratio"] == 1.0
+    assert net.report()["repeats"]["requests"] == 0
+    assert not list(tmp_path.glob("part-*"))
+
+
+@pytest.mark.parametrize("job_file", ["whole", "damaged", "of another version", "missing"])
+def test_export_reads_what_can_be_read(job_file: str, net: SimulatedInternet, tmp_path: Path) -> None:
+    begun(net, tmp_path)
+    record = tmp_path / "d" / "job.json"
+    if job_file == "missing":
+        record.unlink()
+    elif job_file != "whole":
+        record.write_text("{" if job_file == "damaged" else '{"version": 9}')
+    (segment,) = (tmp_path / "d" / "log").glob("*.log")
+    content = bytearray(segment.read_bytes())
+    content[len(content) // 2] ^= 1
+    segment.write_bytes(content)
+    exported = run("job", "export", "d", "log.jsonl", cwd=tmp_path)
+    assert exported.returncode == 1
+    assert "damaged bytes skipped" in exported.stdout
+    assert "Traceback" not in exported.stderr
+    assert (tmp_path / "log.jsonl.job.json").exists() == (job_file == "whole")
+    imported = run("job", "import", "log.jsonl", "e", cwd=tmp_path)
+    assert imported.returncode == 0, imported.stderr
+    assert ("seeds and settings again" in imported.stdout) == (job_file != "whole")
+    again = run("crawl", "--dir", "e", "--job", str(net.job_file()), "--quiet", cwd=tmp_path)
+    assert again.returncode == 0, again.stderr
+    assert net.report()["coverage"]["ratio"] == 1.0
+
+
+def test_a_line_that_is_no_record_is_told_by_its_number(net: SimulatedInternet, tmp_path: Path) -> None:
+    begun(net, tmp_path)
+    run("job", "export", "d", "log.jsonl", cwd=tmp_path)
+    lines = (tmp_path / "log.jsonl").read_text().splitlines(keepends=True)
+    (tmp_path / "bad.jsonl").write_text("".join([*lines[:2], "{}\n", *lines[2:]]))
+    bad = run("job", "import", "bad.jsonl", "e", cwd=tmp_path)
+    assert bad.returncode == 1
+    assert "line 3" in bad.stderr
+    assert len(bad.stderr.splitlines()) == 1
+    (tmp_path / "cut.jsonl").write_text("".join(lines[:3]))
+    cut = run("job", "import", "cut.jsonl", "f", cwd=tmp_path)
+    assert (cut.returncode, "was cut off" in cut.stdout) == (1, True)
+
+
+def test_export_and_import_replace_nothing(net: SimulatedInternet, tmp_path: Path) -> None:
+    begun(net, tmp_path)
+    (tmp_path / "mine").write_text("mine")
+    for arguments in (
+        ["export", "d", "mine"],
+        ["export", "d", "no/f"],
+        ["import", "mine", "d"],
+        ["import", "no", "e"],
+    ):
+        result = run("job", *arguments, cwd=tmp_path)
+        assert result.returncode == 2, arguments
+        assert len(result.stderr.splitlines()) == 1, result.stderr
+    assert (tmp_path / "mine").read_text() == "mine"
 
 
 @pytest.mark.parametrize(

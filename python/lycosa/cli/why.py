@@ -1,0 +1,142 @@
+"""``lycosa why``: one URL's whole story, from the log."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any
+
+from lycosa.cli.job import existing, settings_of
+from lycosa.cli.told import watched
+
+if TYPE_CHECKING:
+    from lycosa.job import Job
+    from lycosa.store.directory import JobDirectory
+
+#: What the rules that refuse a sighting are, in words.
+RULES = {
+    "nofollow": "refused: the link or its page is nofollow",
+    "depth": "refused: deeper than max_depth",
+    "scope": "refused: out of scope",
+}
+
+
+def add_parser(subparsers: Any) -> None:
+    """Register the sub-command."""
+    parser = subparsers.add_parser(
+        "why",
+        help="one URL's whole story, from the log",
+        description="Tells when and where a URL was found, by which rule it was let in or refused, its robots.txt, "
+        "each try with its lease, and what it waits for now. The exit status is 1 for a URL that is unknown.",
+    )
+    parser.add_argument("url", metavar="URL", help="an absolute URL, in any form")
+    parser.add_argument("dir", metavar="DIR", help="the job directory")
+    parser.add_argument("--json", action="store_true", help="as one JSON object")
+    parser.set_defaults(run=run)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Tell; the exit status is 1 for a URL that the log does not know."""
+    from lycosa import _core
+
+    directory = existing(args.dir)
+    job = settings_of(directory)
+    # Checked before the log is read.
+    url = _core.canonical_url(args.url)
+    story = watched(
+        "reading the log",
+        lambda: _core.story(directory.log, url, job.scope, job.max_depth),
+        lambda: f"{sum(path.stat().st_size for path in directory.segments()) / 1e6:,.0f} MB",
+    )
+    story["now"] = now(story, job, directory)
+    if args.json:
+        print(json.dumps(story, indent=2, ensure_ascii=False))
+    else:
+        print("\n".join(lines(story)))
+    return 0 if any(story[key] for key in ("seeds", "found", "redirected", "outcomes")) else 1
+
+
+def lines(story: dict[str, Any]) -> list[str]:
+    """The story in the log's order, one event a line, and how things stand."""
+    events = [(seed, "accepted as a seed") for seed in story["seeds"]]
+    events += [(found, _found(found, "linked from")) for found in story["found"]]
+    events += [(found, _found(found, "redirected to from")) for found in story["redirected"]]
+    events += [(answer, _robots(answer)) for answer in story["robots"]]
+    events += [(outcome, _outcome(outcome)) for outcome in story["outcomes"]]
+    events.sort(key=lambda event: event[0]["position"])
+    told = [story["url"], *(f"  {_time(event['at'])}  {text}" for event, text in events)]
+    if story["found_more"]:
+        told.append(f"  and linked from {story['found_more']:,} more pages")
+    if story["skipped"]:
+        told.append(f"  {story['skipped']:,} bytes of the log are damaged and could tell nothing")
+    return [*told, f"now: {story['now']}"]
+
+
+def now(story: dict[str, Any], job: Job, directory: JobDirectory) -> str:
+    """How things stand with the URL: settled, refused, or what it waits for."""
+    last = story["outcomes"][-1] if story["outcomes"] else None
+    if last is not None and not last["retry"]:
+        if last["status"] is None:
+            return f"failed for good: {last['error']}"
+        return f"done: redirected to {last['redirect']}" if last["redirect"] else f"done: status {last['status']}"
+    sightings = [*story["found"], *story["redirected"]]
+    if not story["seeds"] and all(sighting["refused"] for sighting in sightings):
+        if sightings:
+            rules = sorted({sighting["refused"] for sighting in sightings})
+            return "not admitted: " + "; ".join(RULES[rule] for rule in rules)
+        older = directory.segments()[:1]
+        kept = (
+            "" if not older or int(older[0].stem) == 0 else f" since position {int(older[0].stem)}, where it begins"
+        )
+        return f"the log does not know this URL{kept}: no seed, link or redirect was this"
+    if last is not None:
+        what = "was cancelled and waits for its turn" if last["error"] == "cancelled" else "waits for its next try"
+    elif job.politeness.robots and not story["robots"]:
+        what = "waits for its host's robots.txt"
+    else:
+        what = "waits for its turn at its host"
+    writer, record = directory.writer(), directory.read()
+    if writer is not None:
+        return f"{what}; process {writer or 'unknown'} is crawling"
+    if record is not None and record.last_run is not None and record.last_run.idle and job.max_pages is not None:
+        return f"{what}; the crawl ended at max_pages = {job.max_pages}"
+    return f"{what}; lycosa crawl --dir {directory.path} goes on"
+
+
+def _found(found: dict[str, Any], how: str) -> str:
+    """A sighting."""
+    nofollow = ", nofollow" if found["nofollow"] else ""
+    rule = RULES[found["refused"]] if found["refused"] else "let in, if new then"
+    return f"{how} {found['page']} ({found['status']}), depth {found['depth']}{nofollow}: {rule}"
+
+
+def _robots(answer: dict[str, Any]) -> str:
+    """An answer for robots.txt."""
+    return f"robots.txt: {answer['url']}: {answer['status'] or answer['error']}"
+
+
+def _outcome(outcome: dict[str, Any]) -> str:
+    """A try, or what was settled without one."""
+    if outcome["status"] is not None:
+        what = f"status {outcome['status']}"
+        what += f", redirects to {outcome['redirect']}" if outcome["redirect"] else f", {outcome['links']:,} links"
+    else:
+        what = outcome["error"] + (f" ({outcome['error_detail']})" if outcome["error_detail"] else "")
+    if outcome["lease"] == 0:
+        return f"settled without a request: {what}"
+    seconds = sum(outcome["times"].values())
+    phases = ", ".join(
+        f"{name.replace('_', ' ')} {took * 1e3:.1f} ms" for name, took in outcome["times"].items() if took
+    )
+    address = f" from {outcome['address']}" if outcome["address"] else ""
+    again = "; goes back to waiting" if outcome["retry"] else ""
+    return (
+        f"try {outcome['attempt'] + 1}, lease {outcome['lease']}{address}: {what}, "
+        f"{seconds:.3f} s{f' ({phases})' if phases else ''}{again}"
+    )
+
+
+def _time(seconds: float) -> str:
+    """A time in UTC, to the millisecond."""
+    return datetime.fromtimestamp(seconds, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
