@@ -176,7 +176,9 @@ fn one_sync_commits_many_batches() {
     let disk = Disk::default();
     let mut log = Log::open_on(directory.path(), settings(1 << 20), disk.clone()).unwrap();
     let before = disk.faults.syncs.load(Ordering::SeqCst);
-    (0..100).for_each(|number| drop(log.append([page(number, 100)]).unwrap()));
+    for number in 0..100 {
+        log.append([page(number, 100)]).unwrap();
+    }
     log.sync().unwrap();
     log.sync().unwrap();
     assert_eq!(disk.faults.syncs.load(Ordering::SeqCst) - before, 1, "the second had nothing to do");
