@@ -49,7 +49,7 @@ pub(crate) struct Log {
 #[pymethods]
 impl Log {
     #[new]
-    #[pyo3(signature = (directory, segment_bytes, commit_bytes = 8 << 20, commit_interval = 0.2))]
+    #[pyo3(signature = (directory, segment_bytes, commit_bytes = 8388608, commit_interval = 0.2))]
     fn new(
         py: Python<'_>,
         directory: PathBuf,
