@@ -270,3 +270,20 @@ impl Shared {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_commit_is_due_by_the_oldest_byte_or_by_their_number() {
+        let bounds = Bounds { bytes: 1000, interval: Duration::from_millis(200) };
+        let since = Instant::now();
+        let pause = |bytes, ms| bounds.pause(bytes, since, since + Duration::from_millis(ms));
+        assert_eq!(pause(1, 0), Duration::from_millis(200));
+        assert_eq!(pause(999, 150), Duration::from_millis(50));
+        assert_eq!(pause(1, 200), Duration::ZERO);
+        assert_eq!(pause(1, 5000), Duration::ZERO, "a clock that jumped makes it due, not late for ever");
+        assert_eq!(pause(1000, 0), Duration::ZERO);
+    }
+}

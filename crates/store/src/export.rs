@@ -165,7 +165,8 @@ pub fn import(lines: &mut dyn BufRead, log: &mut Log) -> Result<Exported, Export
         if imported.complete {
             return Err(wrong("nothing is allowed after the line of kind end".into()));
         }
-        let line: Line = serde_json::from_slice(&text).map_err(|error| wrong(cause(&error)))?;
+        let line: Line =
+            serde_json::from_slice(text.trim_ascii_end()).map_err(|error| wrong(cause(&error)))?;
         if line.kind == "end" {
             (imported.skipped, imported.complete) = (line.skipped, true);
             continue;
@@ -212,7 +213,150 @@ fn cause(error: &serde_json::Error) -> String {
     let text = error.to_string();
     let place = format!(" at line {} column {}", error.line(), error.column());
     match text.strip_suffix(&place) {
-        Some(cause) if error.column() > 0 => format!("{cause} (at byte {})", error.column()),
-        _ => text,
+        Some(cause) => format!("{cause} (at byte {})", error.column()),
+        None => text,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::samples::{any_entry, page, read_all, settings, written};
+
+    /// The export of a log, and what it counted.
+    fn exported(directory: &Path) -> (String, Exported) {
+        let mut text = Vec::new();
+        let counted = export(directory, &mut text).unwrap();
+        (String::from_utf8(text).unwrap(), counted)
+    }
+
+    /// A new log of lines, and what was counted.
+    fn imported(text: &str) -> (tempfile::TempDir, Result<Exported, ExportError>) {
+        let directory = tempfile::tempdir().unwrap();
+        let mut log = Log::open(directory.path(), settings(1000)).unwrap();
+        let counted = import(&mut text.as_bytes(), &mut log);
+        (directory, counted)
+    }
+
+    #[test]
+    fn people_can_read_what_is_exported() {
+        let directory = tempfile::tempdir().unwrap();
+        let mut robots = page(2, 0);
+        robots.kind = Kind::Robots;
+        robots.outcome.headers = vec![("server".into(), b"nginx".to_vec().into())];
+        written(directory.path(), 1 << 20, &[page(1, 3), robots, Entry::seed("http://a.com/", 7)]);
+        let expected = concat!(
+            r#"{"kind":"page","url":"http://example.com/1","lease":1,"status":200,"address":"127.0.0.1","#,
+            r#""headers":[{"name":"x","value_base64":"/2E="}],"links":[["http://example.com/",true]],"body_base64":"eHh4"}"#,
+            "\n",
+            r#"{"kind":"robots","url":"http://example.com/2","lease":2,"status":200,"address":"127.0.0.1","#,
+            r#""headers":[{"name":"server","value":"nginx"}],"links":[["http://example.com/",true]]}"#,
+            "\n",
+            r#"{"kind":"seed","url":"http://a.com/","finished":7}"#,
+            "\n",
+            r#"{"kind":"end","entries":3,"skipped":0}"#,
+            "\n",
+        );
+        let (text, counted) = exported(directory.path());
+        assert_eq!(text, expected);
+        let all = Exported { entries: 3, seeds: 1, pages: 1, robots: 1, skipped: 0, complete: true };
+        assert_eq!(counted, all);
+        assert_eq!(imported(&text).1.unwrap(), all);
+    }
+
+    #[test]
+    fn what_is_damaged_or_torn_is_passed_over_and_counted() {
+        let directory = tempfile::tempdir().unwrap();
+        let entries: Vec<_> = (0..4).map(|number| page(number, 100)).collect();
+        let positions = written(directory.path(), 1 << 20, &entries);
+        let path = directory.path().join(crate::frame::segment_name(0));
+        let mut bytes = std::fs::read(&path).unwrap();
+        bytes[usize::try_from(positions[1]).unwrap() + 30] ^= 1;
+        bytes.truncate(bytes.len() - 10);
+        std::fs::write(&path, bytes).unwrap();
+        let (text, counted) = exported(directory.path());
+        let lost = positions[2] - positions[1] + positions[4] - positions[3] - 10;
+        assert_eq!((counted.entries, counted.skipped), (2, lost));
+        assert!(text.ends_with(&format!("{{\"kind\":\"end\",\"entries\":2,\"skipped\":{lost}}}\n")));
+        let (copy, counted) = imported(&text);
+        assert_eq!(counted.unwrap().skipped, lost);
+        assert_eq!(read_all(copy.path()), [entries[0].clone(), entries[2].clone()]);
+    }
+
+    #[test]
+    fn a_file_that_was_cut_off_is_told_apart() {
+        let line = "{\"kind\":\"seed\",\"url\":\"http://a.com/\"}\n";
+        let (directory, counted) = imported(line);
+        assert!(!counted.unwrap().complete);
+        assert_eq!(read_all(directory.path()).len(), 1);
+        let (_, counted) = imported(&line[..line.len() - 1]);
+        assert_eq!(counted.unwrap().entries, 1, "the last line may lack its end");
+        let told = imported(&format!("{line}{}", &line[..20])).1.unwrap_err().to_string();
+        assert_eq!(told, "line 2: EOF while parsing an object (at byte 20)");
+    }
+
+    #[test]
+    fn bad_lines_are_told_by_number_and_cause() {
+        let cases = [
+            ("\n", "line 2: EOF while parsing a value (at byte 0)"),
+            ("{}\n", "line 2: missing field `kind` (at byte 2)"),
+            ("{\"kind\":\"page\"}\n", "line 2: url is missing"),
+            (
+                "{\"kind\":\"dog\",\"url\":\"u\"}\n",
+                "line 2: kind is \"dog\"; allowed: seed, page, robots, end",
+            ),
+            (
+                "{\"kind\":\"page\",\"url\":\"u\",\"body_base64\":\"é\"}\n",
+                "line 2: body_base64: Invalid symbol 195, offset 0.",
+            ),
+            (
+                "{\"kind\":\"end\"}\n{\"kind\":\"end\"}\n",
+                "line 3: nothing is allowed after the line of kind end",
+            ),
+        ];
+        for (text, expected) in cases {
+            let text = format!("{{\"kind\":\"seed\",\"url\":\"http://a.com/\"}}\n{text}");
+            assert_eq!(imported(&text).1.unwrap_err().to_string(), expected);
+        }
+        for bad in [
+            r#"{"name":"x"}"#,
+            r#"{"name":"x","value":"a","value_base64":"YQ=="}"#,
+            r#"{"name":"x","value_base64":"?"}"#,
+        ] {
+            let (_, counted) =
+                imported(&format!("{{\"kind\":\"page\",\"url\":\"u\",\"headers\":[{bad}]}}\n"));
+            assert!(counted.unwrap_err().to_string().contains("value"), "{bad}");
+        }
+    }
+
+    #[test]
+    fn a_log_that_holds_something_is_not_imported_into() {
+        let directory = tempfile::tempdir().unwrap();
+        written(directory.path(), 1000, &[page(1, 1)]);
+        let mut log = Log::open(directory.path(), settings(1000)).unwrap();
+        let refused = import(&mut &b"{\"kind\":\"end\"}\n"[..], &mut log);
+        assert!(matches!(refused, Err(ExportError::NotEmpty(_))));
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(64))]
+
+        #[test]
+        fn what_is_exported_is_imported_the_same(entries in proptest::collection::vec(any_entry(), 0..12)) {
+            let directory = tempfile::tempdir().unwrap();
+            written(directory.path(), 2000, &entries);
+            let (text, exported) = exported(directory.path());
+            prop_assert_eq!(text.lines().count(), entries.len() + 1);
+            let (copy, imported) = imported(&text);
+            prop_assert_eq!(imported.unwrap(), exported);
+            prop_assert_eq!(read_all(copy.path()), entries);
+        }
+
+        #[test]
+        fn any_text_gets_an_answer(text in any::<String>()) {
+            drop(imported(&text));
+        }
     }
 }

@@ -16,8 +16,14 @@ mod headers;
 mod lines;
 mod lock;
 mod log;
+#[cfg(test)]
+mod log_tests;
 mod reader;
+#[cfg(test)]
+mod reader_tests;
 mod repair;
+#[cfg(test)]
+mod samples;
 mod segment;
 mod snapshot;
 mod story;

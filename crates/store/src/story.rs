@@ -280,3 +280,151 @@ fn told(sighting: Sighting, outcome: Outcome<'static>) -> Told {
 fn seconds<S: Serializer>(micros: &Micros, serializer: S) -> Result<S::Ok, S::Error> {
     serializer.serialize_f64(*micros as f64 / 1e6)
 }
+
+#[cfg(test)]
+mod tests {
+    use std::borrow::Cow;
+
+    use super::*;
+    use crate::entry::Entry;
+    use crate::samples::{page, written};
+
+    /// Lets in what is at most so deep; remembers the hosts that it was told.
+    struct Depth(u32, Vec<String>);
+
+    impl Judge for Depth {
+        fn include(&mut self, url: &CrawlUrl) {
+            self.1.push(url.as_str().to_owned());
+        }
+
+        fn check(&self, depth: u32, nofollow: bool) -> Option<&'static str> {
+            if nofollow { Some("nofollow") } else { (depth > self.0).then_some("depth") }
+        }
+    }
+
+    /// A page with links.
+    fn linking(url: &'static str, depth: u32, links: &[(&'static str, bool)]) -> Entry<'static> {
+        let mut entry = page(1, 2000);
+        let links = links.iter().map(|(url, nofollow)| (Cow::from(*url), *nofollow)).collect();
+        entry.outcome = Outcome { url: url.into(), depth, links, finished: 1_500_000, ..entry.outcome };
+        entry
+    }
+
+    /// A redirect.
+    fn redirecting(url: &'static str, depth: u32, target: &'static str) -> Entry<'static> {
+        let mut entry = linking(url, depth, &[]);
+        (entry.outcome.status, entry.outcome.redirect) = (Some(301), Some(target.into()));
+        entry
+    }
+
+    /// An answer for a robots.txt.
+    fn robots(url: &'static str) -> Entry<'static> {
+        Entry { kind: Kind::Robots, ..linking(url, 0, &[]) }
+    }
+
+    /// The story of a URL in a log of these entries, and what the judge was told.
+    fn tell(url: &str, entries: &[Entry<'static>]) -> (Story, Vec<String>) {
+        let directory = tempfile::tempdir().unwrap();
+        written(directory.path(), 5000, entries);
+        let mut judge = Depth(2, Vec::new());
+        let story = story(directory.path(), &CrawlUrl::parse(url).unwrap(), &mut judge).unwrap();
+        (story, judge.1)
+    }
+
+    #[test]
+    fn everything_about_a_url_is_told_in_order_and_nothing_about_others() {
+        let url = "http://a.com/x";
+        let mut tried = linking(url, 2, &[]);
+        tried.outcome = Outcome {
+            retry: true,
+            status: None,
+            error: Some("connect-timeout".into()),
+            links: vec![(url.into(), false)],
+            ..tried.outcome
+        };
+        let mut fetched = linking(url, 2, &[("http://a.com/z", false)]);
+        (fetched.outcome.lease, fetched.outcome.attempt, fetched.outcome.connect_us) = (9, 1, 2_000);
+        let (story, included) = tell(
+            url,
+            &[
+                Entry::seed("http://a.com/", 1),
+                robots("http://a.com/robots.txt"),
+                robots("http://b.com/robots.txt"),
+                linking("http://a.com/", 0, &[("http://a.com/y", false), (url, true)]),
+                linking("http://a.com/y", 1, &[(url, false), ("http://a.com/x/longer", false)]),
+                linking("http://a.com/deep", 7, &[(url, false)]),
+                linking("http://a.com/other", 1, &[("http://a.com/x/longer", false)]),
+                redirecting("http://a.com/old", 1, url),
+                tried,
+                fetched,
+                Entry::seed(url, 2),
+            ],
+        );
+        let found: Vec<_> = story
+            .found
+            .iter()
+            .map(|found| (&*found.page, found.depth, found.nofollow, found.refused))
+            .collect();
+        assert_eq!(
+            found,
+            [
+                ("http://a.com/", 1, true, Some("nofollow")),
+                ("http://a.com/y", 2, false, None),
+                ("http://a.com/deep", 8, false, Some("depth")),
+            ]
+        );
+        assert_eq!(story.redirected.len(), 1);
+        assert_eq!((&*story.redirected[0].page, story.redirected[0].depth), ("http://a.com/old", 1));
+        let outcomes: Vec<_> =
+            story.outcomes.iter().map(|told| (told.lease, told.retry, told.status)).collect();
+        assert_eq!(outcomes, [(1, true, None), (9, false, Some(200))]);
+        assert_eq!(story.outcomes[0].error.as_deref(), Some("connect-timeout"));
+        assert_eq!(story.outcomes[1].times.connect, 0.002);
+        assert_eq!((story.robots.len(), story.seeds.len(), story.found_more), (1, 1, 0));
+        assert!(story.seeds[0].position > story.outcomes[1].sighting.position);
+        assert_eq!(included, ["http://a.com/", url]);
+    }
+
+    #[test]
+    fn the_scope_grows_by_where_seeds_led_and_robots_are_known_by_who_was_asked() {
+        let mut moved = robots("http://cdn.com/robots.txt");
+        moved.outcome.chain = vec![("http://a.com/robots.txt".into(), 301)];
+        let (story, included) = tell(
+            "http://a.com/x",
+            &[
+                Entry::seed("http://a.com/", 1),
+                redirecting("http://a.com/", 0, "http://b.com/"),
+                redirecting("http://b.com/later", 1, "http://c.com/"),
+                moved,
+            ],
+        );
+        assert_eq!(included, ["http://a.com/", "http://b.com/"]);
+        assert_eq!(story.robots.len(), 1);
+    }
+
+    #[test]
+    fn of_many_sightings_ten_are_told_and_the_one_that_let_it_in() {
+        let url = "http://a.com/x";
+        let mut entries: Vec<_> = (0..30).map(|_| linking("http://a.com/", 9, &[(url, false)])).collect();
+        entries[20].outcome.depth = 1;
+        entries[25].outcome.depth = 1;
+        let (story, _) = tell(url, &entries);
+        assert_eq!((story.found.len(), story.found_more), (11, 19));
+        assert_eq!(story.found.last().unwrap().refused, None);
+    }
+
+    #[test]
+    fn damage_is_passed_over_and_counted() {
+        let directory = tempfile::tempdir().unwrap();
+        let url = "http://a.com/x";
+        let positions = written(directory.path(), 1 << 20, &[linking(url, 0, &[]), linking(url, 1, &[])]);
+        let path = directory.path().join(crate::frame::segment_name(0));
+        let mut bytes = std::fs::read(&path).unwrap();
+        bytes[usize::try_from(positions[0]).unwrap() + 22] ^= 1;
+        std::fs::write(&path, bytes).unwrap();
+        let url = CrawlUrl::parse(url).unwrap();
+        let story = story(directory.path(), &url, &mut Depth(9, Vec::new())).unwrap();
+        assert_eq!((story.outcomes.len(), story.outcomes[0].depth), (1, 1));
+        assert_eq!(story.skipped, positions[1] - positions[0]);
+    }
+}

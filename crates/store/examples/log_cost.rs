@@ -1,0 +1,157 @@
+//! What the log costs a page of 27 KB with 60 links, in CPU time: `cargo run --release -p lycosa-store --example log_cost`.
+//! With `PATH` the log is made there (a tmpfs shows the cost without the disk).
+
+use std::io;
+use std::path::PathBuf;
+use std::time::Instant;
+
+use lycosa_store::{
+    Bodies, Entry, Judge, Kind, Log, LogSettings, Outcome, Reader, Snapshots, export, import, story,
+};
+use lycosa_url::CrawlUrl;
+
+/// Pages of the log.
+const PAGES: usize = 40_000;
+
+/// Pages appended at once, as the crawl's loop does.
+const BATCH: usize = 256;
+
+/// Lets everything in.
+struct Open;
+
+impl Judge for Open {
+    fn include(&mut self, _: &CrawlUrl) {}
+
+    fn check(&self, _: u32, _: bool) -> Option<&'static str> {
+        None
+    }
+}
+
+fn main() -> Result<(), Box<dyn std::error::Error>> {
+    let temporary = tempfile::tempdir()?;
+    let directory = std::env::args_os().nth(1).map_or(temporary.path().to_owned(), PathBuf::from);
+    let bodies = [0, 27 * 1024];
+    for body in bodies {
+        let path = directory.join(format!("log-{body}"));
+        println!("pages with 60 links and {body} bytes of body");
+        let entries: Vec<Entry<'static>> = (0..BATCH).map(|number| page(number, body)).collect();
+        let mut log = Log::open(&path, LogSettings::default())?;
+        measure("append and commit", PAGES, || {
+            for _ in 0..PAGES.div_ceil(BATCH) {
+                log.append(entries.iter().cloned())?;
+            }
+            Ok(log.sync()?)
+        })?;
+        measure("clone of the entries alone", PAGES, || {
+            for _ in 0..PAGES.div_ceil(BATCH) {
+                std::hint::black_box(entries.to_vec());
+            }
+            Ok(())
+        })?;
+        println!("  {:.0} bytes a page", log.end() as f64 / PAGES as f64);
+        for wanted in [Bodies::None, Bodies::All] {
+            measure(&format!("read, bodies {wanted:?}"), PAGES, || {
+                let mut reader = Reader::open(&path, wanted)?;
+                while !reader.read(1000, 8 << 20)?.is_empty() {}
+                Ok(())
+            })?;
+        }
+        let url = CrawlUrl::parse("http://www.example.com/not/there")?;
+        measure("story", PAGES, || Ok(drop(story(&path, &url, &mut Open)?)))?;
+        let mut text = Vec::new();
+        measure("export", PAGES, || export(&path, &mut text).map(|_| ()).map_err(Into::into))?;
+        let mut copy = Log::open(&directory.join(format!("copy-{body}")), LogSettings::default())?;
+        measure("import", PAGES, || import(&mut &text[..], &mut copy).map(|_| ()).map_err(Into::into))?;
+    }
+    small(&directory)?;
+    snapshots(&directory)
+}
+
+/// Frames without links: seeds and refusals.
+fn small(directory: &std::path::Path) -> Result<(), Box<dyn std::error::Error>> {
+    const FRAMES: usize = 2_000_000;
+    println!("seeds");
+    let path = directory.join("log-small");
+    let mut log = Log::open(&path, LogSettings::default())?;
+    measure("append and commit", FRAMES, || {
+        for _ in 0..FRAMES / 1000 {
+            log.append((0..1000).map(|_| Entry::seed("http://www.example.com/some/path/page.html", 1)))?;
+        }
+        Ok(log.sync()?)
+    })?;
+    measure("read", FRAMES, || {
+        let mut reader = Reader::open(&path, Bodies::Robots)?;
+        while !reader.read(1000, 8 << 20)?.is_empty() {}
+        Ok(())
+    })
+}
+
+/// A snapshot of 1 GB.
+fn snapshots(directory: &std::path::Path) -> Result<(), Box<dyn std::error::Error>> {
+    const MEGABYTES: usize = 1000;
+    println!("snapshot, a megabyte");
+    let snapshots = Snapshots::open(&directory.join("snapshots"), 0)?;
+    let part = vec![7; 100];
+    measure("write", MEGABYTES, || {
+        Ok(snapshots.write(5, |into| (0..MEGABYTES * 10_000).try_for_each(|_| into.write_all(&part)))?)
+    })?;
+    measure("read", MEGABYTES, || {
+        for opened in snapshots.newest(5)? {
+            let mut reader = opened?;
+            io::copy(&mut reader, &mut io::sink())?;
+            reader.finish()?;
+        }
+        Ok(())
+    })
+}
+
+/// A page as crawls find them.
+fn page(number: usize, body: usize) -> Entry<'static> {
+    let link =
+        |link: usize| (format!("http://www.example.com/section-{number}/article-{link}.html").into(), false);
+    let header = |name: &'static str, value: &'static [u8]| (name.into(), value.into());
+    let outcome = Outcome {
+        url: format!("http://www.example.com/section-{number}/index.html").into(),
+        depth: 3,
+        lease: 1_000_000 + number as u64,
+        status: Some(200),
+        address: "192.0.2.7".parse().ok(),
+        started: 1_795_251_661_500_000,
+        finished: 1_795_251_661_600_000,
+        first_byte_us: 80_000,
+        body_us: 20_000,
+        headers: vec![
+            header("content-type", b"text/html; charset=utf-8"),
+            header("server", b"nginx"),
+            header("date", b"Sat, 21 Nov 2026 09:01:01 GMT"),
+            header("content-length", b"27648"),
+        ],
+        charset: Some("UTF-8".into()),
+        title: Some("An article among many".into()),
+        links: (0..60).map(link).collect(),
+        ..Outcome::default()
+    };
+    Entry { kind: Kind::Page, outcome, body: vec![b'x'; body].into() }
+}
+
+/// Runs work and tells what a piece of it costs: CPU time in the program and in the system, and wall time.
+fn measure(
+    name: &str,
+    pieces: usize,
+    work: impl FnOnce() -> Result<(), Box<dyn std::error::Error>>,
+) -> Result<(), Box<dyn std::error::Error>> {
+    let (before, wall) = (cpu_seconds()?, Instant::now());
+    work()?;
+    let (after, wall) = (cpu_seconds()?, wall.elapsed().as_secs_f64());
+    let each = |seconds: f64| seconds * 1e6 / pieces as f64;
+    let [user, system] = [0, 1].map(|index| each(after[index] - before[index]));
+    println!("  {name:28} {user:8.2} µs user {system:8.2} µs system {:8.2} µs wall", each(wall));
+    Ok(())
+}
+
+/// CPU time of this process so far, of all threads: user and system. The system counts it in hundredths of a second.
+fn cpu_seconds() -> io::Result<[f64; 2]> {
+    let text = std::fs::read_to_string("/proc/self/stat")?;
+    let mut fields = text.rsplit(')').next().unwrap_or_default().split_whitespace().skip(11);
+    Ok([(); 2].map(|()| fields.next().and_then(|ticks| ticks.parse::<f64>().ok()).unwrap_or(0.0) / 100.0))
+}

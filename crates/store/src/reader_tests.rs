@@ -1,0 +1,235 @@
+//! The guarantees of reading, one by one.
+
+use std::fs;
+use std::path::Path;
+
+use bytes::Bytes;
+use proptest::prelude::*;
+
+use crate::entry::Entry;
+use crate::error::LogError;
+use crate::frame::{self, Kind};
+use crate::log::Log;
+use crate::reader::{Bodies, Reader};
+use crate::samples::{any_entry, page, settings, written};
+use crate::segment;
+
+/// Everything that can be read, and how many bytes were passed over.
+fn salvage(directory: &Path) -> (Vec<Entry<'static>>, u64) {
+    let mut reader = Reader::open(directory, Bodies::All).unwrap();
+    let (mut entries, mut skipped) = (Vec::new(), 0);
+    loop {
+        match reader.next_entry() {
+            Ok(Some(entry)) => entries.push(entry),
+            Ok(None) | Err(LogError::Damaged { .. }) => match reader.skip_damage().unwrap() {
+                0 => return (entries, skipped),
+                bytes => skipped += bytes,
+            },
+            Err(LogError::Foreign { .. }) => return (entries, skipped),
+            Err(error) => panic!("{error}"),
+        }
+    }
+}
+
+#[test]
+fn what_is_written_is_read_over_many_segments() {
+    let directory = tempfile::tempdir().unwrap();
+    let mut log = Log::open(directory.path(), settings(1000)).unwrap();
+    let mut reader = Reader::open(directory.path(), Bodies::All).unwrap();
+    assert!(reader.read(10, 1 << 20).unwrap().is_empty());
+    for number in 0..50 {
+        log.append([page(number, number * 10)]).unwrap();
+        assert_eq!(reader.read(10, 1 << 20).unwrap(), [page(number, number * 10)]);
+        assert_eq!(reader.position(), log.end());
+    }
+    assert!(segment::starts(directory.path()).unwrap().len() > 10);
+}
+
+#[test]
+fn bodies_that_are_not_wanted_are_skipped() {
+    let directory = tempfile::tempdir().unwrap();
+    let mut robots = page(1, 70_000);
+    robots.kind = Kind::Robots;
+    let entries = [page(0, 100_000), robots.clone(), page(2, 0), page(3, 5)];
+    written(directory.path(), 1 << 20, &entries);
+    let read = |bodies| Reader::open(directory.path(), bodies).unwrap().read(10, usize::MAX).unwrap();
+    let without = |entry: &Entry<'static>| Entry { body: Bytes::new(), ..entry.clone() };
+    assert_eq!(read(Bodies::All), entries);
+    assert_eq!(read(Bodies::None), entries.each_ref().map(without));
+    assert_eq!(
+        read(Bodies::Robots),
+        [without(&entries[0]), robots, without(&entries[2]), without(&entries[3])]
+    );
+}
+
+#[test]
+fn bounds_hold_by_entries_and_by_bytes_of_bodies() {
+    let directory = tempfile::tempdir().unwrap();
+    let entries: Vec<_> = (0..10).map(|number| page(number, 1000)).collect();
+    written(directory.path(), 1 << 20, &entries);
+    let mut reader = Reader::open(directory.path(), Bodies::All).unwrap();
+    assert_eq!(reader.read(3, usize::MAX).unwrap().len(), 3);
+    assert_eq!(reader.read(100, 1500).unwrap().len(), 2, "the one that reaches the bound belongs to it");
+    assert_eq!(reader.read(100, usize::MAX).unwrap().len(), 5);
+}
+
+#[test]
+fn reading_begins_at_any_frame_and_nowhere_else() {
+    let directory = tempfile::tempdir().unwrap();
+    let entries: Vec<_> = (0..5).map(|number| page(number, 100)).collect();
+    let positions = written(directory.path(), 500, &entries);
+    let starts = segment::starts(directory.path()).unwrap();
+    let end = *positions.last().unwrap();
+    for position in 0..=end {
+        let mut reader = Reader::open_at(directory.path(), position, Bodies::All).unwrap();
+        let read = reader.read(10, usize::MAX);
+        // A segment's start is also where the frame before it ended.
+        let first = if starts.contains(&position) { position + 16 } else { position };
+        match positions.binary_search(&first) {
+            Ok(index) => assert_eq!(read.unwrap(), entries[index..], "from {position}"),
+            // So little is left that it may be the beginning of a frame that is being written.
+            Err(_) if position + 20 > end => assert_eq!(read.unwrap(), []),
+            Err(_) => assert!(matches!(read, Err(LogError::Damaged { .. })), "from {position}"),
+        }
+    }
+    let beyond = Reader::open_at(directory.path(), end + 1, Bodies::All);
+    assert!(matches!(beyond, Err(LogError::Absent { present, .. }) if present == (0, end)));
+}
+
+#[test]
+fn a_torn_tail_is_not_read_and_damage_is_told() {
+    let directory = tempfile::tempdir().unwrap();
+    let positions = written(directory.path(), 1 << 20, &[page(1, 100), page(2, 100)]);
+    let path = directory.path().join(frame::segment_name(0));
+    let whole = fs::read(&path).unwrap();
+    let first_end = usize::try_from(positions[1]).unwrap();
+    for at in first_end..whole.len() {
+        fs::write(&path, &whole[..at]).unwrap();
+        let mut reader = Reader::open(directory.path(), Bodies::None).unwrap();
+        assert_eq!(reader.read(10, 1 << 20).unwrap().len(), 1, "cut at {at}, also when bodies are skipped");
+        let mut flipped = whole.clone();
+        flipped[at] ^= 0x10;
+        fs::write(&path, flipped).unwrap();
+        let mut reader = Reader::open(directory.path(), Bodies::All).unwrap();
+        assert_eq!(reader.read(10, 1 << 20).unwrap().len(), 1, "what stands before damage is given");
+        match reader.read(10, 1 << 20) {
+            Err(LogError::Damaged { position, .. }) => assert_eq!(position, positions[1]),
+            // A length that has grown looks like a frame that is not whole yet.
+            read => assert!(read.unwrap().is_empty(), "flip at {at}"),
+        }
+    }
+}
+
+#[test]
+fn behind_damage_at_any_byte_the_next_whole_frame_is_found() {
+    let directory = tempfile::tempdir().unwrap();
+    let entries: Vec<_> = (0..6).map(|number| page(number, 60)).collect();
+    let positions = written(directory.path(), 400, &entries);
+    let starts = segment::starts(directory.path()).unwrap();
+    assert!(starts.len() >= 2);
+    for start in starts {
+        let path = directory.path().join(frame::segment_name(start));
+        let whole = fs::read(&path).unwrap();
+        for at in 0..whole.len() {
+            let mut flipped = whole.clone();
+            flipped[at] ^= 0x20;
+            fs::write(&path, flipped).unwrap();
+            let (read, skipped) = salvage(directory.path());
+            let place = start + at as u64;
+            // Which frame it was; nothing where it was the segment's beginning.
+            let hit = positions.iter().rposition(|position| *position <= place).filter(|_| at >= 16);
+            if (8..12).contains(&at) {
+                assert!(read.len() < 6, "another version's segment is not read");
+                continue;
+            }
+            let kept: Vec<_> =
+                (0..6).filter(|index| Some(*index) != hit).map(|index| entries[index].clone()).collect();
+            assert_eq!(read, kept, "flip at {place}");
+            assert!(skipped >= 16, "flip at {place}: {skipped}");
+        }
+        fs::write(&path, &whole).unwrap();
+    }
+    assert_eq!(salvage(directory.path()), (entries, 0));
+}
+
+#[test]
+fn a_missing_segment_is_damage_and_the_others_are_read() {
+    let directory = tempfile::tempdir().unwrap();
+    let entries: Vec<_> = (0..5).map(|number| page(number, 300)).collect();
+    written(directory.path(), 100, &entries);
+    let starts = segment::starts(directory.path()).unwrap();
+    fs::remove_file(directory.path().join(frame::segment_name(starts[2]))).unwrap();
+    let mut reader = Reader::open(directory.path(), Bodies::All).unwrap();
+    assert_eq!(reader.read(10, usize::MAX).unwrap(), entries[..2]);
+    let told = reader.read(10, usize::MAX);
+    assert!(matches!(told, Err(LogError::Damaged { position, .. }) if position == starts[2]));
+    assert_eq!(reader.skip_damage().unwrap(), starts[3] - starts[2]);
+    assert_eq!(reader.read(10, usize::MAX).unwrap(), entries[3..]);
+}
+
+#[test]
+fn a_page_full_of_false_headers_does_not_hold_up_the_search() {
+    // Headers that claim the longest believable meta, one after another, in a body whose frame is damaged.
+    let mut false_header = [0; 20];
+    false_header[..4].copy_from_slice(&(1_u32 << 20).to_le_bytes());
+    false_header[8] = 2;
+    let mut entry = page(1, 0);
+    entry.body = false_header.repeat(200).into();
+    let directory = tempfile::tempdir().unwrap();
+    let positions = written(directory.path(), 1 << 30, &[entry, page(2, 2 << 20), page(3, 1)]);
+    let path = directory.path().join(frame::segment_name(0));
+    let mut bytes = fs::read(&path).unwrap();
+    bytes[usize::try_from(positions[0]).unwrap() + 25] ^= 1;
+    fs::write(&path, bytes).unwrap();
+    assert_eq!(salvage(directory.path()).0, [page(2, 2 << 20), page(3, 1)]);
+}
+
+proptest! {
+    #[test]
+    fn any_entries_come_back(entries in proptest::collection::vec(any_entry(), 0..20), segment in 20..3000_u64) {
+        let directory = tempfile::tempdir().unwrap();
+        written(directory.path(), segment, &entries);
+        prop_assert_eq!(salvage(directory.path()), (entries, 0));
+    }
+
+    #[test]
+    fn any_bytes_get_an_answer(bytes in proptest::collection::vec(any::<u8>(), 0..2000), small in any::<bool>()) {
+        let directory = tempfile::tempdir().unwrap();
+        let mut file = frame::segment_header().to_vec();
+        // Small numbers look like lengths and kinds more often.
+        file.extend(bytes.iter().map(|byte| if small { byte % 4 } else { *byte }));
+        let path = directory.path().join(frame::segment_name(0));
+        fs::write(&path, &file).unwrap();
+        let (entries, skipped) = salvage(directory.path());
+        prop_assert!(entries.is_empty());
+        prop_assert_eq!(skipped, bytes.len() as u64);
+        let log = Log::open(directory.path(), settings(1000)).unwrap();
+        prop_assert_eq!(log.end(), 16);
+        prop_assert_eq!(log.torn().map_or(0, |torn| torn.bytes), bytes.len() as u64);
+    }
+
+    #[test]
+    fn damage_in_many_places_takes_only_what_it_hits(
+        entries in proptest::collection::vec(any_entry(), 1..12),
+        places in proptest::collection::vec(any::<proptest::sample::Index>(), 1..6),
+    ) {
+        let directory = tempfile::tempdir().unwrap();
+        let positions = written(directory.path(), 1 << 20, &entries);
+        let path = directory.path().join(frame::segment_name(0));
+        let mut bytes = fs::read(&path).unwrap();
+        let mut hit = vec![false; entries.len()];
+        for place in places {
+            let at = 16 + place.index(bytes.len() - 16);
+            bytes[at] ^= 0x41;
+            hit[positions.iter().rposition(|position| *position <= at as u64).unwrap()] = true;
+        }
+        fs::write(&path, bytes).unwrap();
+        let (read, _) = salvage(directory.path());
+        let untouched = entries.iter().zip(&hit).filter(|(_, hit)| !**hit).map(|(entry, _)| entry.clone());
+        // A place that was hit twice may be whole again.
+        let mut left = read.iter();
+        for entry in untouched {
+            prop_assert!(left.any(|other| *other == entry), "{:?} is lost", entry.outcome.url);
+        }
+    }
+}

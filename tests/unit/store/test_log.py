@@ -1,0 +1,183 @@
+"""The log as Python sees it: positions, followers, errors by meaning, export, one URL's story."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+
+import pytest
+from lycosa import _core
+from lycosa.crawl import Control, run
+from lycosa.errors import JobDamaged, JobInUse, JobVersionError, SettingError, StorageError
+from lycosa.fetch import ScriptedFetch
+from lycosa.job import make_job
+from lycosa.stages import Stages
+
+SITE = "http://93.184.216.34"
+HTML = [("Content-Type", "text/html; charset=utf-8")]
+PAGES = {
+    "/": (200, HTML, b'<a href="/a">a</a> <a href="/b" rel="nofollow">b</a> <a href="http://192.0.2.1/">far</a>'),
+    "/a": (200, HTML, b'<a href="/b">b</a> <a href="/old">old</a>'),
+    "/old": (301, [("Location", "/b")], b""),
+    "/b": (200, HTML, b"<title>b</title>"),
+}
+MIB = 1 << 20
+
+
+@pytest.fixture
+def log(tmp_path: Path) -> Path:
+    """The log of a small crawl; nobody has it open."""
+    directory = tmp_path / "job" / "log"
+    job = make_job({"seeds": [f"{SITE}/"], "politeness": {"host_interval": 0, "address_interval": 0}})
+    writer = _core.Log(directory, MIB, commit_interval=0)
+    fetch = ScriptedFetch(lambda url: PAGES.get(url.removeprefix(SITE), (404, [], b"")))
+    stages = Stages(frontier=_core.Frontier(job, _core.Names(job)), fetch=fetch, parse=_core.Parser(job), log=writer)
+    writer.append_seeds(list(job.seeds))
+    stages.frontier.add(list(job.seeds))
+    for _ in run(stages, Control()):
+        pass
+    writer.sync()
+    assert writer.committed() == writer.end()
+    return directory
+
+
+def segment(log: Path) -> Path:
+    """The file of the only segment."""
+    (path,) = log.glob("*.log")
+    return path
+
+
+def urls(rows: _core.Rows) -> list[str]:
+    """The URLs of rows."""
+    return [json.loads(line)["url"].removeprefix(SITE) for line in rows.lines().splitlines()]
+
+
+def test_a_follower_goes_on_where_it_was(log: Path) -> None:
+    reader = _core.LogReader(log, ["url"])
+    seen = []
+    while (rows := reader.read(1, MIB)) or reader.position() < segment(log).stat().st_size:
+        seen += urls(rows)
+        reader = _core.LogReader(log, ["url"], reader.position())
+    assert sorted(seen) == ["/", "/a", "/b", "/old"]
+
+
+def test_followers_of_a_live_log_see_what_is_on_the_disk(log: Path) -> None:
+    end = segment(log).stat().st_size
+    writer = _core.Log(log, MIB, commit_interval=3600)
+    follower, anybody = (_core.LogReader(log, ["url"], end, log=known) for known in (writer, None))
+    writer.append_seeds([f"{SITE}/new"])
+    assert writer.committed() == end < writer.end()
+    for reader, reached in ((follower, end), (anybody, writer.end())):
+        reader.read(10, MIB)
+        assert reader.position() == reached
+    writer.sync()
+    follower.read(10, MIB)
+    assert follower.position() == writer.committed() == writer.end()
+
+
+def test_a_position_that_the_log_does_not_hold_is_told(log: Path) -> None:
+    with pytest.raises(StorageError, match=r"position 99999999 is not in the log: it holds 0 to \d+"):
+        _core.LogReader(log, ["url"], 99_999_999)
+    with pytest.raises(StorageError, match="no log in this directory"):
+        _core.LogReader(log.parent, ["url"])
+    with pytest.raises(SettingError, match=r"store\.fields: 'colour' is not allowed"):
+        _core.LogReader(log, ["colour"])
+
+
+def test_segments_go_when_they_are_passed(log: Path) -> None:
+    writer = _core.Log(log, 1)
+    end = writer.end()
+    writer.append_seeds([f"{SITE}/new"])
+    assert (writer.first(), writer.retain(end - 1), writer.retain(end)) == (0, 0, 1)
+    assert writer.first() == end
+    with pytest.raises(StorageError, match="is not in the log"):
+        _core.LogReader(log, ["url"], 16)
+
+
+def test_a_log_that_is_being_written_is_told_with_its_process(log: Path) -> None:
+    writer = _core.Log(log, MIB)
+    with pytest.raises(JobInUse, match=f"process {os.getpid()} is writing this log; wait until it has ended"):
+        _core.Log(log, MIB)
+    assert writer.torn() is None
+
+
+def test_a_log_of_another_version_is_told_apart_from_a_damaged_one(log: Path) -> None:
+    path, whole = segment(log), segment(log).read_bytes()
+    path.write_bytes(whole[:8] + b"\x09" + whole[9:])
+    with pytest.raises(JobVersionError, match=r"a log of version 9; readable is version 1; go on with the version"):
+        _core.Log(log, MIB)
+    path.write_bytes(b"?" + whole[1:])
+    told = rf"damaged at position 0; `lycosa job export {log.parent} FILE` reads what can be read"
+    with pytest.raises(JobDamaged, match=told):
+        _core.Log(log, MIB)
+
+
+def test_what_a_crash_tore_is_set_aside_and_told(log: Path) -> None:
+    path, whole = segment(log), segment(log).read_bytes()
+    path.write_bytes(whole[:-3])
+    writer = _core.Log(log, MIB)
+    torn = writer.torn()
+    assert torn is not None
+    position, size = torn
+    assert position == writer.end() == len(whole) - 3 - size
+    assert (log / f"torn-{position:020}").read_bytes() == whole[position:-3]
+
+
+def test_damage_is_told_and_can_be_passed(log: Path) -> None:
+    path, whole = segment(log), bytearray(segment(log).read_bytes())
+    whole[60] ^= 1
+    path.write_bytes(whole)
+    reader = _core.LogReader(log, ["url"])
+    with pytest.raises(JobDamaged):
+        reader.read(1, MIB)
+    assert reader.skip_damage() > 16
+    assert sorted(urls(reader.read(100, MIB))) == ["/", "/a", "/b", "/old"], "only the seed's record is lost"
+
+
+@pytest.mark.parametrize("name", ["log.jsonl", "log.jsonl.gz"])
+def test_an_export_is_imported_the_same(log: Path, tmp_path: Path, name: str) -> None:
+    file, copy = tmp_path / name, tmp_path / "copy"
+    exported = _core.export_log(log, file)
+    assert exported == {"entries": 6, "seeds": 1, "pages": 4, "robots": 1, "skipped": 0, "complete": True}
+    assert (file.read_bytes()[:2] == b"\x1f\x8b") == name.endswith(".gz")
+    assert _core.import_log(file, copy) == exported
+    assert segment(copy).read_bytes() == segment(log).read_bytes()
+    with pytest.raises(StorageError, match="not empty"):
+        _core.import_log(file, copy)
+
+
+def test_a_line_that_is_no_record_is_told_by_number(tmp_path: Path) -> None:
+    file = tmp_path / "bad.jsonl"
+    file.write_text('{"kind": "seed", "url": "http://a.com/"}\n{"kind": "cat", "url": "http://a.com/"}\n')
+    with pytest.raises(StorageError, match=r"bad\.jsonl: line 2: kind is \"cat\"; allowed: seed, page, robots, end"):
+        _core.import_log(file, tmp_path / "new")
+
+
+def test_the_story_of_a_url(log: Path) -> None:
+    told = _core.story(log, f"{SITE}:80/b#top", "host", None)
+    assert (told["url"], told["seeds"], told["found_more"], told["skipped"]) == (f"{SITE}/b", [], 0, 0)
+    ways = [(found["page"].removeprefix(SITE), found["depth"], found["refused"]) for found in told["found"]]
+    assert ways == [("/", 1, "nofollow"), ("/a", 2, None)]
+    assert [found["page"].removeprefix(SITE) for found in told["redirected"]] == ["/old"]
+    (outcome,) = told["outcomes"]
+    assert (outcome["status"], outcome["depth"], outcome["retry"]) == (200, 2, False)
+    assert outcome["lease"] > 0
+    (robots,) = told["robots"]
+    assert (robots["url"], robots["status"]) == (f"{SITE}/robots.txt", 404)
+    assert robots["position"] < told["found"][0]["position"] < outcome["position"]
+    assert outcome["at"] > 1.7e9
+
+
+def test_the_story_of_a_url_that_was_never_admitted(log: Path) -> None:
+    by_scope = _core.story(log, "http://192.0.2.1/", "host", None)
+    assert [found["refused"] for found in by_scope["found"]] == ["scope"]
+    assert by_scope["outcomes"] == []
+    by_depth = _core.story(log, f"{SITE}/a", "host", 0)
+    assert [found["refused"] for found in by_depth["found"]] == ["depth"]
+    unknown = _core.story(log, f"{SITE}/unknown", "host", None)
+    assert (unknown["found"], unknown["outcomes"]) == ([], [])
+    with pytest.raises(SettingError, match="url: 'nowhere' is not allowed"):
+        _core.story(log, "nowhere", "host", None)
+    with pytest.raises(SettingError, match="scope: 'all' is not allowed; allowed: host, domain or any"):
+        _core.story(log, f"{SITE}/", "all", None)
