@@ -185,11 +185,16 @@ impl Job {
         })
     }
 
+    /// Which links are the same page.
+    pub(crate) fn rules(&self) -> CanonicalRules {
+        self.url.rules()
+    }
+
     /// Settings of parse.
     pub(crate) fn parse(&self) -> lycosa_parse::Settings {
         lycosa_parse::Settings {
             links: self.parse.max_links,
-            rules: self.url.rules(),
+            rules: self.rules(),
             agent: product(&self.user_agent).into(),
             ..lycosa_parse::Settings::default()
         }

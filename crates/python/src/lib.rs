@@ -12,6 +12,7 @@ mod ledger;
 mod names;
 mod page;
 mod parse;
+mod robots;
 mod simnet;
 mod store;
 mod url;
@@ -30,6 +31,7 @@ fn _core(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add_class::<frontier::Frontier>()?;
     m.add_class::<fetch::Fetcher>()?;
     m.add_class::<parse::Parser>()?;
+    m.add_class::<robots::Robots>()?;
     m.add_class::<store::Log>()?;
     m.add_class::<store::LogReader>()?;
     m.add_class::<store::Rows>()?;

@@ -27,5 +27,5 @@ pub use failure::{Failure, FailureKind};
 pub use records::{
     Headers, Link, Page, Purpose, Received, Request, Resolved, Response, Step, Times, header_text,
 };
-pub use ring::{BadRing, DEFAULT_VIRTUAL_NODES, Ring, RingKey};
+pub use ring::{BadRing, DEFAULT_VIRTUAL_NODES, Ring, RingKey, digest_of};
 pub use rules::CanonicalRules;

@@ -32,14 +32,27 @@ pub enum RingKey {
 }
 
 impl RingKey {
-    /// The digest by which a URL's owner is found.
+    /// The text whose MD5 finds a URL's owner.
+    pub fn text(self, url: &CrawlUrl) -> &str {
+        match self {
+            RingKey::Host => url.host(),
+            RingKey::Domain => registered_domain(url.host()),
+            RingKey::Url => url.as_str(),
+        }
+    }
+
+    /// The digest by which a URL's owner is found: of [`RingKey::text`].
     pub fn digest(self, url: &CrawlUrl) -> Digest {
         match self {
-            RingKey::Host => Md5::digest(url.host()).into(),
-            RingKey::Domain => Md5::digest(registered_domain(url.host())).into(),
+            RingKey::Host | RingKey::Domain => digest_of(self.text(url)),
             RingKey::Url => *url.digest(),
         }
     }
+}
+
+/// The digest of a key that is no URL, such as a name or a host.
+pub fn digest_of(text: &str) -> Digest {
+    Md5::digest(text).into()
 }
 
 /// Why there is no such ring.
@@ -97,7 +110,7 @@ impl Ring {
             }
             #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "at most MAX_POINTS")]
             let count = (count as u32).max(1);
-            points.extend((0..count).map(|i| (place(&Md5::digest(format!("{name}#{i}")).into()), number)));
+            points.extend((0..count).map(|i| (place(&digest_of(&format!("{name}#{i}"))), number)));
         }
         points.sort_unstable();
         // About one point for each beginning.
@@ -166,7 +179,7 @@ mod tests {
 
     /// Keys of hosts that do not exist.
     fn keys(count: usize) -> impl Iterator<Item = Digest> {
-        (0..count).map(|number| Md5::digest(format!("www{number}.example")).into())
+        (0..count).map(|number| digest_of(&format!("www{number}.example")))
     }
 
     /// A ring of nodes `0…n` with weight 1, but for those left out.
