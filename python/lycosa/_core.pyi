@@ -247,9 +247,12 @@ class Robots:
 
 @final
 class Ring:
-    """Consistent hashing by MD5: nodes with weights, and who owns a key; the same in each process and version."""
+    """Consistent hashing by MD5: who owns a key; the same in each process and version.
 
-    def __new__(cls, nodes: dict[str, float], virtual_nodes: int = 256) -> Ring: ...
+    A node has ``virtual_nodes`` points (256) for each unit of its weight.
+    """
+
+    def __new__(cls, nodes: dict[str, float], virtual_nodes: int = ...) -> Ring: ...
     def owners(self, key: str, count: int = 1) -> list[str]:
         """The owner of a key, such as ``ring_key(url)``, then who takes over when it fails: at most so many names."""
 
