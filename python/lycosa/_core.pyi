@@ -19,10 +19,13 @@ __all__ = [
     "Parser",
     "Requests",
     "Responses",
+    "Ring",
+    "Robots",
     "Rows",
     "Simnet",
     "Snapshots",
     "__version__",
+    "canonical_link",
     "canonical_url",
     "check_network",
     "check_resolver",
@@ -31,6 +34,8 @@ __all__ = [
     "enter_private_namespaces",
     "export_log",
     "import_log",
+    "public_suffix_list",
+    "ring_key",
     "story",
 ]
 
@@ -39,6 +44,15 @@ FIELDS: list[str]
 
 def canonical_url(url: str) -> str:
     """The canonical form of an absolute URL; raises SettingError where it is none."""
+
+def canonical_link(url: str, job: Job) -> str:
+    """The canonical form of an absolute URL that a page links to, by the job's rules; raises SettingError."""
+
+def public_suffix_list() -> dict[str, str]:
+    """The Public Suffix List that is compiled in: version, date and digest (SHA-256) of its publication."""
+
+def ring_key(url: str, by: str = "host") -> str:
+    """What of an absolute URL a ring looks at: its host, its registered domain, or all; raises SettingError."""
 
 def domain_of(url: str) -> str:
     """The registered domain of an absolute URL's host; raises SettingError where it is no URL."""
@@ -245,6 +259,32 @@ class Parser:
 
     def __new__(cls, job: Job) -> Parser: ...
     def parse(self, responses: Responses) -> Pages: ...
+
+@final
+class Robots:
+    """The rules of one robots.txt (RFC 9309) for one agent, a product token; any bytes will do."""
+
+    def __new__(cls, body: bytes, agent: str) -> Robots: ...
+    def verdict(self, url: str) -> tuple[bool, int | None, str | None]:
+        """Whether a URL may be fetched, the line that says so (from 1) and its rule; raises SettingError for no URL."""
+
+    def allows(self, paths: list[str]) -> list[bool]:
+        """Whether each path, with its query and as in a canonical URL, may be fetched."""
+
+    @property
+    def crawl_delay(self) -> float | None:
+        """The pause that the site asks for, in seconds; None where it asks for none."""
+
+@final
+class Ring:
+    """Consistent hashing by MD5: who owns a key; the same in each process and version.
+
+    A node has ``virtual_nodes`` points (256) for each unit of its weight.
+    """
+
+    def __new__(cls, nodes: dict[str, float], virtual_nodes: int = ...) -> Ring: ...
+    def owners(self, key: str, count: int = 1) -> list[str]:
+        """The owner of a key, such as ``ring_key(url)``, then who takes over when it fails: at most so many names."""
 
 @final
 class Log:

@@ -124,6 +124,15 @@ class Store(Room):
     fields: tuple[Annotated[str, AfterValidator(_field)], ...] = tuple(_core.FIELDS)  # columns of the outputs
 
 
+class Url(Room):
+    """Which links are the same page though their texts differ; seeds and redirects are taken as they are given."""
+
+    drop_tracking: bool = True  # utm_*, gclid, fbclid and their like
+    drop_sessions: bool = True  # jsessionid, PHPSESSID; sid only with a value of at least 16 hexadecimal digits
+    sort_query: bool = False  # parameters by name
+    drop_parameters: tuple[str, ...] = Field((), max_length=100)  # further names; name* for all that begin so
+
+
 class Job(Room):
     """One crawl."""
 
@@ -140,6 +149,7 @@ class Job(Room):
     fetch: Fetch = Fetch()
     parse: Parse = Parse()
     store: Store = Store()
+    url: Url = Url()
 
     def checked_seeds(self) -> list[str]:
         """The seeds in canonical form; raises SettingError for a bad one or none at all."""

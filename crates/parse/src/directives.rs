@@ -22,25 +22,34 @@ impl Directives {
     }
 }
 
-/// The directives of all X-Robots-Tag headers that speak to everyone: one that names a robot
-/// (`otherbot: noindex`) starts with a word before a colon that is no directive, and is left out.
-pub(crate) fn from_headers(headers: &Headers) -> Directives {
+/// The directives of all X-Robots-Tag headers that speak to everyone or to `agent`. Within one header a robot's name
+/// before a colon (`otherbot: noindex, nofollow`) holds for what follows, up to the next name.
+pub(crate) fn from_headers(headers: &Headers, agent: &str) -> Directives {
     let mut directives = Directives::default();
     for value in headers.get_all("x-robots-tag") {
-        let first = value.split([',', ':']).next().unwrap_or_default();
-        let names_a_robot = value[first.len()..].starts_with(':') && !is_valued_directive(first.trim());
-        if !names_a_robot {
-            directives.add(value);
+        let mut to_us = true;
+        for part in value.split(',').map(str::trim) {
+            let directive = match part.split_once(':') {
+                Some((name, rest)) if is_robot(name.trim()) => {
+                    to_us = name.trim().eq_ignore_ascii_case(agent) || name.trim() == "*";
+                    rest
+                }
+                _ => part,
+            };
+            if to_us {
+                directives.add(directive);
+            }
         }
     }
     directives
 }
 
-/// Directives that have a value after a colon.
-fn is_valued_directive(word: &str) -> bool {
-    ["max-snippet", "max-image-preview", "max-video-preview", "unavailable_after"]
-        .iter()
-        .any(|name| word.eq_ignore_ascii_case(name))
+/// Whether a word before a colon is a robot's name: a product token or `*`, and no directive that has a value.
+fn is_robot(word: &str) -> bool {
+    let valued = ["max-snippet", "max-image-preview", "max-video-preview", "unavailable_after"];
+    let is_token = word.bytes().all(|byte| byte.is_ascii_alphabetic() || matches!(byte, b'-' | b'_'));
+    word == "*"
+        || (is_token && !word.is_empty() && !valued.iter().any(|name| word.eq_ignore_ascii_case(name)))
 }
 
 #[cfg(test)]
@@ -49,7 +58,7 @@ mod tests {
 
     fn read(values: &[&str]) -> (bool, bool) {
         let headers = values.iter().map(|value| ("x-robots-tag".into(), value.as_bytes().into())).collect();
-        let directives = from_headers(&Headers(headers));
+        let directives = from_headers(&Headers(headers), "lycosa");
         (directives.noindex, directives.nofollow)
     }
 
@@ -61,5 +70,9 @@ mod tests {
         assert_eq!(read(&["otherbot: none"]), (false, false));
         assert_eq!(read(&["max-snippet: 20, noindex"]), (true, false));
         assert_eq!(read(&["otherbot: noindex", "nofollow"]), (false, true));
+        assert_eq!(read(&["otherbot: noindex, nofollow"]), (false, false));
+        assert_eq!(read(&["otherbot: noindex, Lycosa: nofollow"]), (false, true));
+        assert_eq!(read(&["unavailable_after: 25 Jun 2010 15:00:00 PST, noindex"]), (true, false));
+        assert_eq!(read(&["googlebot: max-snippet: 20, *: noindex"]), (true, false));
     }
 }

@@ -8,28 +8,13 @@ use std::sync::OnceLock;
 use encoding_rs::Encoding;
 use lol_html::html_content::Element;
 use lol_html::{
-    AsciiCompatibleEncoding, ElementContentHandlers, HtmlRewriter, MemorySettings, Selector, Settings,
+    AsciiCompatibleEncoding, ElementContentHandlers, HtmlRewriter, MemorySettings, Selector,
+    Settings as RewriterSettings,
 };
-use lycosa_url::{Base, Digest, Link, Page};
+use lycosa_url::{Base, CanonicalRules, Digest, Link, Page};
 
+use crate::Settings;
 use crate::directives::Directives;
-
-/// Limits of parsing.
-#[derive(Clone, Copy, Debug)]
-pub struct Limits {
-    /// Links taken from one page.
-    pub links: usize,
-    /// Bytes of a title.
-    pub title_bytes: usize,
-    /// Memory for one page's parse, in bytes; past it, what was found so far counts.
-    pub memory_bytes: usize,
-}
-
-impl Default for Limits {
-    fn default() -> Self {
-        Limits { links: 10_000, title_bytes: 1024, memory_bytes: 16 << 20 }
-    }
-}
 
 /// What the pass collects; references are resolved at its end, because `<base>` speaks for all of them.
 #[derive(Default)]
@@ -43,7 +28,7 @@ struct Found {
 }
 
 /// Reads a page's HTML into its record.
-pub(crate) fn read(body: &[u8], encoding: &'static Encoding, page: &mut Page, limits: &Limits) {
+pub(crate) fn read(body: &[u8], encoding: &'static Encoding, page: &mut Page, settings: &Settings) {
     let (text, encoding): (Cow<'_, [u8]>, _) = match AsciiCompatibleEncoding::new(encoding) {
         Some(compatible) => (Cow::Borrowed(body), compatible),
         None => {
@@ -52,20 +37,20 @@ pub(crate) fn read(body: &[u8], encoding: &'static Encoding, page: &mut Page, li
         }
     };
     let text = text.strip_prefix(b"\xef\xbb\xbf").unwrap_or(&text);
-    let found = collect(text, encoding, limits);
+    let found = collect(text, encoding, settings);
     page.title = clean_title(&found.title);
     page.noindex |= found.directives.noindex;
     page.nofollow |= found.directives.nofollow;
-    resolve(found, page);
+    resolve(found, page, &settings.rules);
 }
 
 /// Turns references into links: each URL once, `nofollow` only where every mention says so.
-fn resolve(found: Found, page: &mut Page) {
-    let Ok(mut base) = Base::new(&page.response.request.url) else { return };
+fn resolve(found: Found, page: &mut Page, rules: &CanonicalRules) {
+    let Ok(mut base) = Base::with_rules(&page.response.request.url, rules) else { return };
     if let Some(reference) = found.base {
         base.set(&reference);
     }
-    page.canonical = found.canonical.and_then(|reference| base.join(&reference).ok());
+    page.canonical = found.canonical.and_then(|reference| base.join_as_given(&reference).ok());
     let mut seen: HashSet<Digest> = HashSet::with_capacity(found.references.len());
     page.links.reserve_exact(found.references.len());
     for (reference, nofollow) in found.references {
@@ -95,7 +80,7 @@ fn selectors() -> Option<&'static [Selector; 6]> {
             "area[href], frame[src], iframe[src]".parse().ok()?,
             "link[rel][href]".parse().ok()?,
             "base[href]".parse().ok()?,
-            "meta[name=robots i], meta[http-equiv=refresh i]".parse().ok()?,
+            "meta[name], meta[http-equiv=refresh i]".parse().ok()?,
             "title".parse().ok()?,
         ])
     };
@@ -103,26 +88,26 @@ fn selectors() -> Option<&'static [Selector; 6]> {
 }
 
 /// Runs the tokenizer over the text.
-fn collect(text: &[u8], encoding: AsciiCompatibleEncoding, limits: &Limits) -> Found {
+fn collect(text: &[u8], encoding: AsciiCompatibleEncoding, settings: &Settings) -> Found {
     let found = RefCell::new(Found::default());
     let Some([anchor, frame, link, base, meta, title]) = selectors() else { return found.into_inner() };
-    let on = |handle: fn(&mut Found, &Element<'_, '_>, &Limits)| {
-        let (found, limits) = (&found, *limits);
+    let on = |handle: fn(&mut Found, &Element<'_, '_>, &Settings)| {
+        let found = &found;
         ElementContentHandlers::default().element(move |element: &mut Element<'_, '_>| {
-            handle(&mut found.borrow_mut(), element, &limits);
+            handle(&mut found.borrow_mut(), element, settings);
             Ok(())
         })
     };
     let on_title =
         ElementContentHandlers::default().text(|chunk: &mut lol_html::html_content::TextChunk<'_>| {
             let mut found = found.borrow_mut();
-            if !found.title_done && found.title.len() < limits.title_bytes {
+            if !found.title_done && found.title.len() < settings.title_bytes {
                 found.title.push_str(chunk.as_str());
             }
             found.title_done |= chunk.last_in_text_node();
             Ok(())
         });
-    let settings = Settings::new()
+    let rewriter = RewriterSettings::new()
         .append_element_content_handler((Cow::Borrowed(anchor), on(on_anchor)))
         .append_element_content_handler((Cow::Borrowed(frame), on(on_frame)))
         .append_element_content_handler((Cow::Borrowed(link), on(on_link)))
@@ -130,9 +115,9 @@ fn collect(text: &[u8], encoding: AsciiCompatibleEncoding, limits: &Limits) -> F
         .append_element_content_handler((Cow::Borrowed(meta), on(on_meta)))
         .append_element_content_handler((Cow::Borrowed(title), on_title))
         .with_encoding(encoding)
-        .with_memory_settings(MemorySettings::new().with_max_allowed_memory_usage(limits.memory_bytes))
+        .with_memory_settings(MemorySettings::new().with_max_allowed_memory_usage(settings.memory_bytes))
         .with_strict(false);
-    let mut rewriter = HtmlRewriter::new(settings, |_: &[u8]| ());
+    let mut rewriter = HtmlRewriter::new(rewriter, |_: &[u8]| ());
     // An error (the memory limit) leaves what was found so far, and poisons the rewriter: it is not used again.
     if rewriter.write(text).is_ok() {
         let _ = rewriter.end();
@@ -152,8 +137,8 @@ fn has_word(value: &str, word: &str) -> bool {
 }
 
 /// `<a href>`.
-fn on_anchor(found: &mut Found, element: &Element<'_, '_>, limits: &Limits) {
-    if found.references.len() < limits.links
+fn on_anchor(found: &mut Found, element: &Element<'_, '_>, settings: &Settings) {
+    if found.references.len() < settings.links
         && let Some(href) = attribute(element, "href")
     {
         let nofollow = element.get_attribute("rel").is_some_and(|rel| has_word(&rel, "nofollow"));
@@ -162,8 +147,8 @@ fn on_anchor(found: &mut Found, element: &Element<'_, '_>, limits: &Limits) {
 }
 
 /// `<area href>`, `<frame src>`, `<iframe src>`.
-fn on_frame(found: &mut Found, element: &Element<'_, '_>, limits: &Limits) {
-    if found.references.len() < limits.links
+fn on_frame(found: &mut Found, element: &Element<'_, '_>, settings: &Settings) {
+    if found.references.len() < settings.links
         && let Some(reference) = attribute(element, "href").or_else(|| attribute(element, "src"))
     {
         found.references.push((reference, false));
@@ -171,28 +156,32 @@ fn on_frame(found: &mut Found, element: &Element<'_, '_>, limits: &Limits) {
 }
 
 /// `<link rel=canonical>`, and the pages before and after.
-fn on_link(found: &mut Found, element: &Element<'_, '_>, limits: &Limits) {
+fn on_link(found: &mut Found, element: &Element<'_, '_>, settings: &Settings) {
     let (Some(rel), Some(href)) = (element.get_attribute("rel"), attribute(element, "href")) else { return };
     if has_word(&rel, "canonical") {
         found.canonical.get_or_insert(href);
-    } else if (has_word(&rel, "next") || has_word(&rel, "prev")) && found.references.len() < limits.links {
+    } else if (has_word(&rel, "next") || has_word(&rel, "prev")) && found.references.len() < settings.links {
         found.references.push((href, false));
     }
 }
 
 /// `<base href>`: the first one counts.
-fn on_base(found: &mut Found, element: &Element<'_, '_>, _: &Limits) {
+fn on_base(found: &mut Found, element: &Element<'_, '_>, _: &Settings) {
     if found.base.is_none() {
         found.base = attribute(element, "href");
     }
 }
 
-/// `<meta name=robots>` and `<meta http-equiv=refresh>`, whose target is a link.
-fn on_meta(found: &mut Found, element: &Element<'_, '_>, limits: &Limits) {
-    let Some(content) = attribute(element, "content") else { return };
-    if element.has_attribute("name") {
-        found.directives.add(&content);
-    } else if found.references.len() < limits.links
+/// `<meta name=robots>`, or by our own name; and `<meta http-equiv=refresh>`, whose target is a link.
+fn on_meta(found: &mut Found, element: &Element<'_, '_>, settings: &Settings) {
+    if let Some(name) = element.get_attribute("name") {
+        if (name.eq_ignore_ascii_case("robots") || name.eq_ignore_ascii_case(&settings.agent))
+            && let Some(content) = attribute(element, "content")
+        {
+            found.directives.add(&content);
+        }
+    } else if found.references.len() < settings.links
+        && let Some(content) = attribute(element, "content")
         && let Some(target) = refresh_target(&content)
     {
         found.references.push((target.to_owned(), false));

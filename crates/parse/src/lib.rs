@@ -6,15 +6,16 @@
 mod charset;
 mod directives;
 mod html;
+mod settings;
 
 use bytes::Bytes;
 use lycosa_url::{Base, CrawlUrl, Failure, FailureKind, Page, Purpose, Received, Response};
 
 pub use charset::{decode_text, detect};
-pub use html::Limits;
+pub use settings::Settings;
 
 /// Parses one response. `decoded` is its body without content coding, or why there is none.
-pub fn parse(mut response: Response, decoded: Result<Bytes, Failure>, limits: &Limits) -> Page {
+pub fn parse(mut response: Response, decoded: Result<Bytes, Failure>, settings: &Settings) -> Page {
     let body = match decoded {
         Ok(body) => body,
         Err(failure) => {
@@ -37,14 +38,14 @@ pub fn parse(mut response: Response, decoded: Result<Bytes, Failure>, limits: &L
             return page;
         }
     }
-    let directives = directives::from_headers(&received.headers);
+    let directives = directives::from_headers(&received.headers, &settings.agent);
     (page.noindex, page.nofollow) = (directives.noindex, directives.nofollow);
     if is_text(received, &page.body) {
         let encoding = charset::detect(received.headers.get("content-type"), &page.body);
         page.charset = Some(encoding.name());
         if is_html(received, &page.body) {
             let body = page.body.clone();
-            html::read(&body, encoding, &mut page, limits);
+            html::read(&body, encoding, &mut page, settings);
         }
     }
     page

@@ -29,7 +29,7 @@ fn page(status: u16, headers: &[(&str, &str)], body: &[u8]) -> Page {
         times: Times::default(),
         result: Ok(received),
     };
-    parse(response, Ok(body), &Limits::default())
+    parse(response, Ok(body), &Settings::default())
 }
 
 fn html(body: &str) -> Page {
@@ -87,6 +87,34 @@ fn the_head_is_read() {
     assert_eq!(page.canonical.as_ref().unwrap().as_str(), "http://example.com/real");
     assert!(page.noindex && page.nofollow);
     assert_eq!(links(&page), [("http://example.com/next", true), ("http://example.com/dir/x", true)]);
+}
+
+#[test]
+fn meta_robots_may_speak_to_us_alone() {
+    assert!(html("<meta name=Lycosa content=noindex>").noindex);
+    let other = html("<meta name=otherbot content=none><meta name=description content=nofollow>");
+    assert!(!other.noindex && !other.nofollow);
+}
+
+#[test]
+fn links_obey_the_rules_and_redirects_do_not() {
+    let found = html("<a href='/a?utm_source=x'>1</a><a href=/a>2</a><a href='/b;jsessionid=1'>3</a>");
+    assert_eq!(links(&found), [("http://example.com/a", false), ("http://example.com/b", false)]);
+    let moved = page(302, &[("location", "/a;jsessionid=1")], b"");
+    assert_eq!(moved.redirect.unwrap().as_str(), "http://example.com/a;jsessionid=1");
+}
+
+#[test]
+fn a_page_speaks_for_its_own_origin_only() {
+    let copy_of = |body: &str| html(body).copy_of().map(|url| url.path_and_query().to_owned());
+    assert_eq!(
+        copy_of("<link rel=canonical href='/real?utm_source=kept'>").as_deref(),
+        Some("/real?utm_source=kept")
+    );
+    assert_eq!(copy_of("<link rel=canonical href=page#x>"), None);
+    assert_eq!(copy_of("<link rel=canonical href=//other.example/>"), None);
+    let gone = page(404, &[("content-type", "text/html")], b"<link rel=canonical href=/real>");
+    assert_eq!(gone.copy_of(), None);
 }
 
 #[test]

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use lycosa_frontier::Scope;
 use lycosa_names::Families;
-use lycosa_url::{AddressPolicy, Clock, Network};
+use lycosa_url::{AddressPolicy, CanonicalRules, Clock, Network};
 use pyo3::prelude::*;
 
 use crate::errors::{setting, system};
@@ -31,6 +31,7 @@ pub(crate) struct Job {
     frontier: FrontierSettings,
     fetch: FetchSettings,
     parse: ParseSettings,
+    url: UrlSettings,
 }
 
 /// `[names]`.
@@ -87,6 +88,31 @@ struct ParseSettings {
     threads: usize,
     max_links: usize,
     max_decoded_bytes: usize,
+}
+
+/// `[url]`.
+#[derive(FromPyObject)]
+struct UrlSettings {
+    drop_tracking: bool,
+    drop_sessions: bool,
+    sort_query: bool,
+    drop_parameters: Vec<String>,
+}
+
+impl UrlSettings {
+    /// Which links are the same page.
+    fn rules(&self) -> CanonicalRules {
+        CanonicalRules {
+            drop_tracking: self.drop_tracking,
+            drop_sessions: self.drop_sessions,
+            sort_query: self.sort_query,
+            drop_parameters: self
+                .drop_parameters
+                .iter()
+                .map(|name| name.to_ascii_lowercase().into())
+                .collect(),
+        }
+    }
 }
 
 impl Job {
@@ -169,9 +195,19 @@ impl Job {
         })
     }
 
-    /// Limits of parse.
-    pub(crate) fn parse_limits(&self) -> lycosa_parse::Limits {
-        lycosa_parse::Limits { links: self.parse.max_links, ..lycosa_parse::Limits::default() }
+    /// Which links are the same page.
+    pub(crate) fn rules(&self) -> CanonicalRules {
+        self.url.rules()
+    }
+
+    /// Settings of parse.
+    pub(crate) fn parse(&self) -> lycosa_parse::Settings {
+        lycosa_parse::Settings {
+            links: self.parse.max_links,
+            rules: self.rules(),
+            agent: product(&self.user_agent).into(),
+            ..lycosa_parse::Settings::default()
+        }
     }
 
     /// Bytes of a decoded body, at most.

@@ -13,6 +13,7 @@ mod ledger;
 mod names;
 mod page;
 mod parse;
+mod robots;
 mod simnet;
 mod snapshots;
 mod store;
@@ -33,6 +34,7 @@ fn _core(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add_class::<frontier::Frontier>()?;
     m.add_class::<fetch::Fetcher>()?;
     m.add_class::<parse::Parser>()?;
+    m.add_class::<robots::Robots>()?;
     m.add_class::<store::Log>()?;
     m.add_class::<snapshots::Snapshots>()?;
     m.add_class::<store::LogReader>()?;

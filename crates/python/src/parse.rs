@@ -12,7 +12,7 @@ const PAGES_PER_THREAD: usize = 8;
 /// Responses to pages.
 #[pyclass(frozen, module = "lycosa._core")]
 pub(crate) struct Parser {
-    limits: lycosa_parse::Limits,
+    settings: lycosa_parse::Settings,
     max_decoded_bytes: usize,
     threads: usize,
 }
@@ -22,7 +22,7 @@ impl Parser {
     #[new]
     fn new(job: Job) -> Self {
         Parser {
-            limits: job.parse_limits(),
+            settings: job.parse(),
             max_decoded_bytes: job.max_decoded_bytes(),
             threads: job.parse_threads(),
         }
@@ -69,6 +69,6 @@ impl Parser {
             }
             Err(failure) => Err(failure.clone()),
         };
-        lycosa_parse::parse(response, decoded, &self.limits)
+        lycosa_parse::parse(response, decoded, &self.settings)
     }
 }

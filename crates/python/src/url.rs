@@ -1,30 +1,89 @@
 //! URLs: the same code for Python and Rust.
 
-use lycosa_url::{CrawlUrl, Network, registered_domain};
+use std::collections::HashMap;
+
+use lycosa_url::{Base, CrawlUrl, Network, PUBLIC_SUFFIX_LIST, RingKey, digest_of, registered_domain};
 use pyo3::prelude::*;
 
 use crate::errors::setting;
+use crate::job::Job;
 
 /// Adds the functions.
 pub(crate) fn register(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add_function(wrap_pyfunction!(canonical_url, m)?)?;
+    m.add_function(wrap_pyfunction!(canonical_link, m)?)?;
     m.add_function(wrap_pyfunction!(domain_of, m)?)?;
+    m.add_function(wrap_pyfunction!(public_suffix_list, m)?)?;
+    m.add_function(wrap_pyfunction!(ring_key, m)?)?;
+    m.add_class::<Ring>()?;
     m.add_function(wrap_pyfunction!(check_network, m)?)?;
     m.add_function(wrap_pyfunction!(check_resolver, m)?)
+}
+
+/// An absolute URL, or what is allowed.
+pub(crate) fn parse(url: &str) -> PyResult<CrawlUrl> {
+    CrawlUrl::parse(url).map_err(|bad| setting("URL", url, bad.allowed()))
 }
 
 /// The canonical form of an absolute URL.
 #[pyfunction]
 fn canonical_url(url: &str) -> PyResult<String> {
-    let canonical = CrawlUrl::parse(url).map_err(|bad| setting("URL", url, bad.allowed()))?;
-    Ok(canonical.as_str().to_owned())
+    Ok(parse(url)?.as_str().to_owned())
+}
+
+/// The canonical form of an absolute URL that a page links to, by the job's rules.
+#[pyfunction]
+fn canonical_link(url: &str, job: Job) -> PyResult<String> {
+    let (parsed, rules) = (parse(url)?, job.rules());
+    let link = Base::with_rules(&parsed, &rules).and_then(|base| base.join(parsed.as_str()));
+    Ok(link.map_err(|bad| setting("URL", url, bad.allowed()))?.as_str().to_owned())
 }
 
 /// The registered domain of an absolute URL's host.
 #[pyfunction]
 fn domain_of(url: &str) -> PyResult<String> {
-    let canonical = CrawlUrl::parse(url).map_err(|bad| setting("URL", url, bad.allowed()))?;
-    Ok(registered_domain(canonical.host()).to_owned())
+    Ok(registered_domain(parse(url)?.host()).to_owned())
+}
+
+/// Which Public Suffix List is compiled in.
+#[pyfunction]
+fn public_suffix_list() -> HashMap<&'static str, &'static str> {
+    let list = PUBLIC_SUFFIX_LIST;
+    HashMap::from([("version", list.version), ("date", list.date), ("digest", list.digest)])
+}
+
+/// What of an absolute URL a ring looks at.
+#[pyfunction]
+#[pyo3(signature = (url, by="host"))]
+fn ring_key(url: &str, by: &str) -> PyResult<String> {
+    let key = match by {
+        "host" => RingKey::Host,
+        "domain" => RingKey::Domain,
+        "url" => RingKey::Url,
+        other => return Err(setting("by", other, "host, domain or url")),
+    };
+    Ok(key.text(&parse(url)?).to_owned())
+}
+
+/// A ring of consistent hashing.
+#[pyclass(frozen, module = "lycosa._core")]
+struct Ring(lycosa_url::Ring);
+
+#[pymethods]
+impl Ring {
+    #[new]
+    #[pyo3(signature = (nodes, virtual_nodes=lycosa_url::DEFAULT_VIRTUAL_NODES))]
+    fn new(nodes: HashMap<String, f64>, virtual_nodes: u32) -> PyResult<Self> {
+        let listed: Vec<(&str, f64)> = nodes.iter().map(|(name, weight)| (&**name, *weight)).collect();
+        let ring = lycosa_url::Ring::new(&listed, virtual_nodes);
+        ring.map(Ring).map_err(|bad| setting("nodes", &format!("{nodes:?}"), &bad.to_string()))
+    }
+
+    /// The owner of a key, then who takes over when it fails: at most `count` names.
+    #[pyo3(signature = (key, count=1))]
+    fn owners(&self, key: &str, count: usize) -> Vec<&str> {
+        self.0.owners(&digest_of(key), count)
+    }
 }
 
 /// Refuses what is no address and no network.

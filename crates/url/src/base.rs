@@ -29,7 +29,7 @@ impl<'r> Base<'r> {
     /// The base after `<base href>`; a reference that does not parse leaves the base as it is (HTML 4.2.3).
     pub fn set(&mut self, reference: &str) {
         if reference.len() <= MAX_URL_BYTES
-            && let Ok(url) = self.url.join(reference)
+            && let Ok(url) = self.parse(reference)
             && matches!(url.scheme(), "http" | "https")
         {
             self.canonical = CrawlUrl::from_url(url.clone(), None).ok();
@@ -57,7 +57,20 @@ impl<'r> Base<'r> {
         }
         match self.join_plain(reference, rules) {
             Some(url) => url,
-            None => CrawlUrl::from_url(self.url.join(reference)?, rules),
+            None => CrawlUrl::from_url(self.parse(reference)?, rules),
+        }
+    }
+
+    /// Resolves a reference by the library, which takes `///host/` for one without a host (servo/rust-url#1137): the standard
+    /// skips further slashes before a host, and so do browsers.
+    fn parse(&self, reference: &str) -> Result<Url, url::ParseError> {
+        let slashes = ['/', '\\'];
+        let trimmed = reference.trim_start_matches(|c: char| c <= ' ');
+        match trimmed.strip_prefix(slashes).and_then(|rest| rest.strip_prefix(slashes)) {
+            Some(rest) if rest.starts_with(slashes) => {
+                self.url.join(&format!("//{}", rest.trim_start_matches(slashes)))
+            }
+            _ => self.url.join(reference),
         }
     }
 
@@ -140,7 +153,7 @@ mod tests {
         ) {
             let page = CrawlUrl::parse(&format!("http://example.com{page}")).unwrap();
             let base = Base::new(&page).unwrap();
-            let parsed = base.url.join(&reference).map_err(BadUrl::from).and_then(|url| CrawlUrl::from_url(url, None));
+            let parsed = base.parse(&reference).map_err(BadUrl::from).and_then(|url| CrawlUrl::from_url(url, None));
             prop_assert_eq!(base.join(&reference), parsed);
             let parsed = Url::parse(&reference).map_err(BadUrl::from).and_then(|url| CrawlUrl::from_url(url, None));
             prop_assert_eq!(CrawlUrl::parse(&reference), parsed);

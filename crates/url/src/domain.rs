@@ -1,5 +1,23 @@
 //! Registered domains by the Public Suffix List.
 
+/// Which Public Suffix List is compiled in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PublicSuffixList {
+    /// Version of the crate that carries the list, `psl`: one for each change of the list.
+    pub version: &'static str,
+    /// The day on which that version, and so the list, was published (UTC).
+    pub date: &'static str,
+    /// SHA-256 of that version as published, in hexadecimal digits: the registry's own, which Cargo.lock records.
+    pub digest: &'static str,
+}
+
+/// The list by which [`registered_domain`] decides. A change of the list may move hosts to another domain: a job records it.
+pub const PUBLIC_SUFFIX_LIST: PublicSuffixList = PublicSuffixList {
+    version: "2.1.247",
+    date: "2026-11-05",
+    digest: "bcf03dc0cd8c65e109a7848e3b4adf06236a181d937af94bff66966e3876b1aa",
+};
+
 /// The registered domain of a host (`news.foo.co.uk` → `foo.co.uk`); the host itself when it is an
 /// address or a public suffix. `host` is in canonical form.
 pub fn registered_domain(host: &str) -> &str {
@@ -11,7 +29,7 @@ pub fn registered_domain(host: &str) -> &str {
 
 #[cfg(test)]
 mod tests {
-    use super::registered_domain;
+    use super::*;
 
     #[test]
     fn suffixes_of_several_labels_count_as_one() {
@@ -20,5 +38,14 @@ mod tests {
         assert_eq!(registered_domain("co.uk"), "co.uk");
         assert_eq!(registered_domain("127.0.0.1"), "127.0.0.1");
         assert_eq!(registered_domain("[::1]"), "[::1]");
+    }
+
+    #[test]
+    fn the_list_is_the_one_that_is_compiled_in() {
+        let lock = include_str!("../../../Cargo.lock");
+        let package = lock.split("[[package]]").find(|package| package.contains("name = \"psl\"\n")).unwrap();
+        // When this fails, the crate was updated: take version and checksum from Cargo.lock, the date from crates.io.
+        assert!(package.contains(&format!("version = \"{}\"", PUBLIC_SUFFIX_LIST.version)));
+        assert!(package.contains(&format!("checksum = \"{}\"", PUBLIC_SUFFIX_LIST.digest)));
     }
 }

@@ -14,6 +14,7 @@ mod escapes;
 mod failure;
 mod plain;
 mod records;
+mod ring;
 mod rules;
 
 pub use address::{AddressPolicy, Network};
@@ -21,9 +22,10 @@ pub use bad::BadUrl;
 pub use base::Base;
 pub use canonical::{CrawlUrl, Digest, MAX_URL_BYTES};
 pub use clock::{Clock, Micros};
-pub use domain::registered_domain;
+pub use domain::{PUBLIC_SUFFIX_LIST, PublicSuffixList, registered_domain};
 pub use failure::{Failure, FailureKind};
 pub use records::{
     Headers, Link, Page, Purpose, Received, Request, Resolved, Response, Step, Times, header_text,
 };
+pub use ring::{BadRing, DEFAULT_VIRTUAL_NODES, Ring, RingKey, digest_of};
 pub use rules::CanonicalRules;

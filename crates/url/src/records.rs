@@ -168,6 +168,16 @@ impl Page {
         }
     }
 
+    /// The URL whose page this is, by its own `rel=canonical`: another one of the same origin. Where a job trusts it, that URL
+    /// counts as known, since its page has been fetched under this name. Other origins are never spoken for.
+    pub fn copy_of(&self) -> Option<&CrawlUrl> {
+        let url = &self.response.request.url;
+        let received = self.response.result.as_ref().ok()?;
+        let canonical = self.canonical.as_ref()?;
+        (received.status == 200 && canonical.origin() == url.origin() && canonical != url)
+            .then_some(canonical)
+    }
+
     /// A URL that the frontier settles without a fetch: refused, or its name does not resolve. Its lease is 0.
     pub fn settled(url: CrawlUrl, depth: u32, chain: Vec<Step>, at: Micros, failure: Failure) -> Self {
         let purpose = Purpose::Page;

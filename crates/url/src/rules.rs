@@ -114,8 +114,11 @@ fn without_session(path: &str) -> Option<String> {
 /// Where a path's first session id is.
 fn session_at(path: &str) -> Option<(usize, usize)> {
     const MARK: &[u8] = b";jsessionid=";
+    // What is left of the segment must not be a dot segment: the text would be canonical no more.
+    let leaves_dots = |at: usize| matches!(path[..at].rsplit('/').next(), Some("." | ".."));
     let is_mark = |at: &usize| {
-        path.as_bytes()[*at..].get(..MARK.len()).is_some_and(|text| text.eq_ignore_ascii_case(MARK))
+        let text = path.as_bytes()[*at..].get(..MARK.len());
+        text.is_some_and(|text| text.eq_ignore_ascii_case(MARK)) && !leaves_dots(*at)
     };
     let start = path.match_indices(';').map(|(at, _)| at).find(is_mark)?;
     let rest = &path[start + MARK.len()..];

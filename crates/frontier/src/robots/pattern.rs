@@ -1,13 +1,14 @@
 //! The normal form in which patterns and paths are compared (RFC 9309 sections 2.2.2 and 2.2.3).
 //!
-//! Both sides: digits of escapes in upper case; what no URI may contain as it stands is escaped; in a path `*` and `$` are
-//! escaped, so that `%2A` in a pattern means the character. A path ends with [`END`], which a pattern's `$` becomes:
-//! then an anchored pattern is a prefix like any other.
-
-use std::borrow::Cow;
+//! Both sides: digits of escapes in upper case; what no URI may contain as it stands is escaped. The characters `*` and `$`
+//! of a path, which a pattern writes as `%2A` and `%24`, are [`STAR`] and `$`. A path ends with [`END`], which the `$` at a
+//! pattern's end becomes: then an anchored pattern is a prefix like any other.
 
 /// The end of a path: a byte that UTF-8 never has.
 pub(super) const END: u8 = 0xff;
+
+/// The character `*`, in contrast to the wildcard: another such byte.
+const STAR: u8 = 0xfe;
 
 /// How escapes of unreserved characters are read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -68,7 +69,7 @@ pub(super) fn normalize_path(path: &str, escapes: Escapes) -> (Vec<u8>, bool) {
     text.extend_from_slice(&path[..plain]);
     for unit in units(&path[plain..]) {
         match unit {
-            Unit::Plain(b'*') => escape(&mut text, b'*'),
+            Unit::Plain(b'*') => text.push(STAR),
             unit => differs |= unit.push(&mut text, escapes),
         }
     }
@@ -76,12 +77,18 @@ pub(super) fn normalize_path(path: &str, escapes: Escapes) -> (Vec<u8>, bool) {
     (text, differs)
 }
 
-/// A pattern for people: the anchor is `$` again.
-pub(super) fn text(pattern: &[u8]) -> Cow<'_, str> {
-    match pattern.strip_suffix(&[END]) {
-        Some(pattern) => (String::from_utf8_lossy(pattern) + "$").into_owned().into(),
-        None => String::from_utf8_lossy(pattern),
+/// A pattern for people, as a robots.txt would have it.
+pub(super) fn text(pattern: &[u8]) -> String {
+    let mut text = String::with_capacity(pattern.len());
+    for (at, &byte) in pattern.iter().enumerate() {
+        match byte {
+            END => text.push('$'),
+            STAR => text.push_str("%2A"),
+            b'$' if at + 1 == pattern.len() => text.push_str("%24"),
+            byte => text.push(char::from(byte)),
+        }
     }
+    text
 }
 
 /// A byte, or the byte that an escape stands for.
@@ -115,6 +122,8 @@ impl Unit {
                 }
                 return true;
             }
+            Unit::Escaped(b'*') => text.push(STAR),
+            Unit::Escaped(b'$') => text.push(b'$'),
             Unit::Escaped(byte) => escape(text, byte),
         }
         false
@@ -154,9 +163,9 @@ const fn is_unreserved(byte: u8) -> bool {
 }
 
 /// ASCII that no URI may contain unescaped (RFC 3986 section 2), which WHATWG's parser escapes in a path or in a
-/// query; and `$`, which stands for itself only in the middle.
+/// query.
 const fn is_illegal(byte: u8) -> bool {
-    matches!(byte, 0..=b' ' | 0x7f | b'"' | b'<' | b'>' | b'\\' | b'^' | b'`' | b'{' | b'|' | b'}' | b'$')
+    matches!(byte, 0..=b' ' | 0x7f | b'"' | b'<' | b'>' | b'\\' | b'^' | b'`' | b'{' | b'|' | b'}')
 }
 
 /// Bytes that are their own normal form in a path: most paths have no others.

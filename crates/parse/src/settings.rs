@@ -1,0 +1,30 @@
+//! What parsing needs to know of the job.
+
+use lycosa_url::CanonicalRules;
+
+/// Limits of one page, and what the job says of links and of itself.
+#[derive(Clone, Debug)]
+pub struct Settings {
+    /// Links taken from one page.
+    pub links: usize,
+    /// Bytes of a title.
+    pub title_bytes: usize,
+    /// Memory for one page's parse, in bytes; past it, what was found so far counts.
+    pub memory_bytes: usize,
+    /// Which links are the same page though their texts differ.
+    pub rules: CanonicalRules,
+    /// The product token that X-Robots-Tag and `<meta name>` may speak to, beside everyone.
+    pub agent: Box<str>,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Settings {
+            links: 10_000,
+            title_bytes: 1024,
+            memory_bytes: 16 << 20,
+            rules: CanonicalRules::default(),
+            agent: "lycosa".into(),
+        }
+    }
+}
