@@ -31,7 +31,7 @@ use queue::{Name, Queue, Waiting};
 pub use restore::Restore;
 pub use robots::{MAX_ROBOTS_BYTES, Rules};
 use schedule::{AddressId, QueueId, Schedule};
-pub use seen::{KeyWidth, Seen};
+pub use seen::{Answer, KeyKind, Seen, SeenSettings};
 pub use settings::Settings;
 pub use state::{State, Tally};
 
@@ -161,7 +161,7 @@ impl<R: Resolve> Frontier<R> {
 
     /// Numbers for progress and reports.
     pub fn counts(&self) -> Counts {
-        Counts { known: self.seen.len() as u64, hosts: self.queues.len() as u64, ..self.counts }
+        Counts { known: self.seen.len(), hosts: self.queues.len() as u64, ..self.counts }
     }
 
     /// Admits a URL to its host's queue, if every rule allows it.
@@ -177,7 +177,7 @@ impl<R: Resolve> Frontier<R> {
     fn accept(&mut self, url: &CrawlUrl, depth: u32, nofollow: bool, chain: Vec<Step>) -> Option<Waiting> {
         let refused = &mut self.counts.refused;
         match self.admission.check(url, depth, nofollow) {
-            Ok(()) if self.seen.insert(url.digest()) => {
+            Ok(()) if self.seen.add(&[*url.digest()]) == [Answer::New] => {
                 self.counts.tally.shift(State::Unknown, State::Waiting, 1);
                 return Some(Waiting { url: url.clone(), depth, attempt: 0, chain, owner: None });
             }
