@@ -55,6 +55,16 @@ impl Arena {
         }));
     }
 
+    /// Takes the memory that an arena has to spare.
+    pub(super) fn reuse_spare(&mut self, other: &mut Arena) {
+        self.spare.append(&mut other.spare);
+    }
+
+    /// Bytes of memory in use, without what is to spare.
+    pub(super) fn used_memory(&self) -> usize {
+        self.chunks.len() * CHUNK * BUCKET_BYTES
+    }
+
     /// Bytes of memory held.
     pub(super) fn memory(&self) -> usize {
         (self.chunks.len() + self.spare.len()) * CHUNK * BUCKET_BYTES

@@ -9,7 +9,7 @@ use super::leaf::{Crowded, Leaf, Shapes};
 pub(super) type Key = [u8; 16];
 
 /// Keys whose memory is loaded at once before the first of them is looked for: the loads overlap.
-const AHEAD: usize = 32;
+pub(super) const AHEAD: usize = 32;
 
 /// A set of keys.
 #[derive(Debug)]
@@ -38,16 +38,8 @@ impl Tree {
         Tree { root: Node::Empty, arena: Arena::default(), shapes: Shapes::new(width), len: 0 }
     }
 
-    /// Calls `each` for keys in order, after their memory has been loaded some at a time.
-    pub(super) fn ahead(&mut self, keys: &[Key], mut each: impl FnMut(&mut Self, &Key)) {
-        for group in keys.chunks(AHEAD) {
-            std::hint::black_box(self.touch(group));
-            group.iter().for_each(|key| each(self, key));
-        }
-    }
-
-    /// Loads what searches for keys will look at: each step for all, so that the waits overlap.
-    fn touch(&self, group: &[Key]) -> u8 {
+    /// Loads what searches for at most [`AHEAD`] keys will look at: each step for all, so that the waits overlap.
+    pub(super) fn touch(&self, group: &[Key]) -> u8 {
         let mut places = [None; AHEAD];
         for (place, key) in places.iter_mut().zip(group) {
             *place = self.leaf(key).and_then(|(leaf, depth)| {
@@ -95,6 +87,11 @@ impl Tree {
         leaf.remove(place, shape, arena);
         *len -= 1;
         true
+    }
+
+    /// Bytes of memory of its buckets, without those that are to spare.
+    pub(super) fn used_memory(&self) -> usize {
+        self.arena.used_memory()
     }
 
     /// Bytes of memory held.
