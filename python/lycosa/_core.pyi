@@ -232,8 +232,8 @@ class Names:
 class Frontier:
     """Which URL next; see ``lycosa.stages.Frontier``."""
 
-    def __new__(cls, job: Job, names: Names, queues: str | PathLike[str] | None = None) -> Frontier:
-        """``queues``: where waiting URLs go that do not fit into memory; without it all of them stay there."""
+    def __new__(cls, job: Job, names: Names, directory: str | PathLike[str] | None = None) -> Frontier:
+        """``directory``: where waiting and known URLs go that do not fit into memory; without it all stay there."""
     def add(self, seeds: list[str]) -> int: ...
     def take(self, max: int) -> Requests: ...
     def judge(self, pages: Pages) -> None: ...

@@ -41,7 +41,7 @@ class Assembled:
 def assemble(job: Job, directory: JobDirectory, log: _core.Log, patience: Patience) -> Assembled:
     """The embedded stages of a job, going on from its newest snapshot and the log after it."""
     names = _core.Names(job)
-    frontier = _core.Frontier(job, names, directory.queues)
+    frontier = _core.Frontier(job, names, directory.path)
     snapshots = _core.Snapshots(directory.snapshots, log, job)
     snapshots.restore(log, frontier)
     patient = PatientLog(log, directory.path, patience)

@@ -124,11 +124,13 @@ fn main() -> std::io::Result<()> {
         host_interval: Duration::from_millis(100),
         queue_memory: number(2, 256) << 20,
         queue_directory: Some(directory.join("queues")),
+        seen_memory: number(3, 1024) << 20,
+        seen_directory: Some(directory.join("seen")),
         ..Settings::default()
     };
     let mut web = Web { linked: vec![0; hosts], random: 1 };
     let mut log = Log::open(&directory.join("log"), LogSettings::default()).map_err(std::io::Error::other)?;
-    let mut frontier = Frontier::new(settings, Names::default());
+    let mut frontier = Frontier::new(settings, Names::default())?;
     let mut now = 1;
     let seeds: Vec<CrawlUrl> = (0..hosts).map(|host| web.link(host, true)).collect();
     frontier.add(&seeds, now)?;

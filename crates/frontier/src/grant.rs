@@ -20,6 +20,7 @@ impl<R: Resolve> Frontier<R> {
         self.ask_names_again(now);
         self.recall_leases(now);
         self.fail_some(now)?;
+        self.verify_if_due(now)?;
         let mut requests = Vec::new();
         while now >= self.not_before && requests.len() < max && self.page_budget() > 0 {
             let Some((address, queue)) = self.schedule.next(now) else { break };

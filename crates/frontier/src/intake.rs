@@ -2,15 +2,19 @@
 
 use std::io;
 
-use lycosa_url::{CrawlUrl, Micros, Page, Step};
+use hashbrown::HashSet;
+use lycosa_url::{CrawlUrl, Digest, Micros, Page, Step};
 
 use crate::state::State;
 use crate::waiting::{Waiting, pack};
-use crate::{Frontier, Refusal, Resolve};
+use crate::{Answer, Frontier, Refusal, Resolve};
 
 /// Tails of queues that are written when memory is short: the long ones first, and the shortest never, since
 /// the system call would cost more than their memory.
 const SPILLED_TAILS: [usize; 3] = [4096, 1024, 128];
+
+/// The part of the memory of waiting URLs that suspected links may have: a quarter.
+const SUSPECTED: usize = 4;
 
 /// What became of an admitted URL whose entry is still in its queue: known after a restart only.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -26,17 +30,17 @@ impl<R: Resolve> Frontier<R> {
     pub(crate) fn admit_links(&mut self, links: &[(&CrawlUrl, u32)], now: Micros) -> io::Result<()> {
         let mut keys = std::mem::take(&mut self.keys);
         keys.clear();
-        keys.extend(links.iter().map(|(url, _)| *url.digest()));
-        let new = self.seen.add(&keys);
-        self.keys = keys;
-        for ((url, depth), new) in links.iter().zip(new) {
-            if new {
-                self.enqueue(url, *depth, &[], now);
-            } else {
-                self.counts.refused.known += 1;
+        keys.extend(links.iter().map(|(url, _)| self.seen.key(url)));
+        let answers = self.seen.add(&keys);
+        for (((url, depth), answer), key) in links.iter().zip(answers).zip(&keys) {
+            match answer {
+                Answer::New => self.enqueue(url, *depth, &[], now),
+                Answer::Known => self.counts.refused.known += 1,
+                Answer::Suspected => self.suspects.push(key, url, *depth, &[], now),
             }
         }
-        self.relieve()
+        self.keys = keys;
+        self.relieve(now)
     }
 
     /// Admits one URL, if the rules allow it and it is new.
@@ -50,14 +54,41 @@ impl<R: Resolve> Frontier<R> {
         if !self.allow(url, depth, false) {
             return Ok(false);
         }
-        let new = self.seen.insert(url.digest());
-        if new {
-            self.enqueue(url, depth, chain, now);
-            self.relieve()?;
-        } else {
-            self.counts.refused.known += 1;
+        let key = self.seen.key(url);
+        let answer = self.seen.add(&[key]).pop();
+        match answer {
+            Some(Answer::New) => self.enqueue(url, depth, chain, now),
+            Some(Answer::Suspected) => self.suspects.push(&key, url, depth, chain, now),
+            _ => self.counts.refused.known += 1,
         }
-        Ok(new)
+        self.relieve(now)?;
+        Ok(answer == Some(Answer::New))
+    }
+
+    /// Decides which suspected links are new, and admits those.
+    pub(crate) fn verify(&mut self, now: Micros) -> io::Result<()> {
+        if self.suspects.is_empty() {
+            return Ok(());
+        }
+        let new: HashSet<Digest> = self.seen.verify()?.into_iter().collect();
+        for (key, waiting) in self.suspects.drain() {
+            if new.contains(&key) {
+                self.enqueue(&waiting.url, waiting.depth, &waiting.chain, now);
+            } else {
+                self.counts.refused.known += 1;
+            }
+        }
+        Ok(())
+    }
+
+    /// Decides suspected links when it is time: when they have waited long enough, or nothing else is there to do.
+    pub(crate) fn verify_if_due(&mut self, now: Micros) -> io::Result<()> {
+        let nothing_else = || self.leases.is_empty() && self.schedule.due_at().is_none_or(|due| due > now);
+        if self.suspects.due_at().is_some_and(|due| due <= now || nothing_else()) {
+            self.verify(now)?;
+            self.relieve(now)?;
+        }
+        Ok(())
     }
 
     /// Whether the rules allow a URL; counts the reason if not.
@@ -112,10 +143,22 @@ impl<R: Resolve> Frontier<R> {
         Ok(None)
     }
 
-    /// Writes waiting URLs to the disk when they hold more memory than they may. A full disk is no error here:
-    /// the URLs stay in memory, and the log, which the same disk holds, stops the crawl.
-    pub(crate) fn relieve(&mut self) -> io::Result<()> {
-        if self.held <= self.relieve_at || !self.spill.is_possible() {
+    /// Keeps memory within its budgets: decides suspected links that hold too much, writes waiting URLs to the disk.
+    /// A full disk is no error here: what there is stays in memory, and the log, which the same disk holds, stops the
+    /// crawl.
+    pub(crate) fn relieve(&mut self, now: Micros) -> io::Result<()> {
+        if self.suspects.memory() > self.settings.queue_memory / SUSPECTED {
+            self.verify(now)?;
+        }
+        if let Some(error) = self.seen.take_error().filter(|error| !is_full(error)) {
+            return Err(error);
+        }
+        self.spill_tails()
+    }
+
+    /// Writes waiting URLs to the disk when they hold more memory than they may.
+    fn spill_tails(&mut self) -> io::Result<()> {
+        if self.held + self.suspects.memory() <= self.relieve_at || !self.spill.is_possible() {
             return Ok(());
         }
         let enough = self.settings.queue_memory / 4 * 3;

@@ -24,6 +24,7 @@ mod settings;
 mod snapshot;
 mod spill;
 mod state;
+mod suspects;
 mod waiting;
 
 use std::cmp::Reverse;
@@ -40,11 +41,12 @@ use queue::{Name, Queue};
 pub use restore::Restore;
 pub use robots::{MAX_ROBOTS_BYTES, Rules};
 use schedule::{AddressId, QueueId, Schedule};
-pub use seen::{KeyWidth, Seen};
+pub use seen::{Answer, KeyKind, Seen, SeenSettings};
 pub use settings::Settings;
 pub use snapshot::SnapshotFiles;
 use spill::Spill;
 pub use state::{State, Tally};
+use suspects::Suspects;
 use waiting::Waiting;
 
 /// Where names are resolved; asked without waiting.
@@ -100,6 +102,7 @@ pub struct Frontier<R> {
     settings: Settings,
     resolver: R,
     seen: Seen,
+    suspects: Suspects,
     admission: Admission,
     queues: Vec<Queue>,
     /// Queues by their hosts' names, which stand in the queues only.
@@ -135,8 +138,14 @@ pub struct Frontier<R> {
 }
 
 impl<R: Resolve> Frontier<R> {
-    /// An empty frontier.
-    pub fn new(settings: Settings, resolver: R) -> Self {
+    /// An empty frontier. Fails when the directory of known URLs cannot be made.
+    pub fn new(settings: Settings, resolver: R) -> io::Result<Self> {
+        let seen = Seen::open(settings.seen())?;
+        Ok(Self::with(settings, resolver, seen))
+    }
+
+    /// A frontier with nothing but a set of known URLs.
+    fn with(settings: Settings, resolver: R, seen: Seen) -> Self {
         Frontier {
             schedule: Schedule::new(settings.address_concurrency.max(1)),
             admission: Admission::new(settings.scope, settings.max_depth),
@@ -146,7 +155,8 @@ impl<R: Resolve> Frontier<R> {
             spill: Spill::new(settings.queue_directory.clone()),
             settings,
             resolver,
-            seen: Seen::default(),
+            seen,
+            suspects: Suspects::default(),
             queues: Vec::new(),
             by_host: HashTable::new(),
             hasher: DefaultHashBuilder::default(),
@@ -184,7 +194,8 @@ impl<R: Resolve> Frontier<R> {
     /// Whether the crawl has ended: nothing waits, nothing is out, nothing is left to record.
     pub fn idle(&self) -> bool {
         let waiting = self.counts.tally.count(State::Waiting);
-        self.leases.is_empty() && self.settled.is_empty() && (waiting == 0 || self.page_budget() == 0)
+        let nothing_waits = waiting == 0 && self.suspects.is_empty();
+        self.leases.is_empty() && self.settled.is_empty() && (nothing_waits || self.page_budget() == 0)
     }
 
     /// When [`Frontier::take`] has something to give or do, at the earliest; nothing while only outcomes
@@ -194,12 +205,12 @@ impl<R: Resolve> Frontier<R> {
         let lease = self.expiring.front().map(|(due, _)| *due);
         let start = self.schedule.due_at().map(|due| due.max(self.not_before));
         let failing = (!self.failing.is_empty()).then_some(0);
-        [start, name, lease, failing].into_iter().flatten().min()
+        [start, name, lease, failing, self.suspects.due_at()].into_iter().flatten().min()
     }
 
     /// Numbers for progress and reports.
     pub fn counts(&self) -> Counts {
-        Counts { known: self.seen.len() as u64, hosts: self.queues.len() as u64, ..self.counts }
+        Counts { known: self.seen.len(), hosts: self.queues.len() as u64, ..self.counts }
     }
 
     /// The queue of a host.

@@ -64,8 +64,13 @@ impl<R: Resolve> Restore<'_, R> {
         let frontier = &mut *self.frontier;
         let request = &page.response.request;
         let digest = request.url.digest();
+        let key = frontier.seen.key(&request.url);
+        // It was fetched, so that it had been decided by then.
+        if frontier.seen.is_suspected(&key) {
+            frontier.verify(0)?;
+        }
         let Some(id) = frontier.known_queue(request.url.host()) else { return Ok(()) };
-        if !frontier.seen.contains(digest) || frontier.ghosts.get(digest) == Some(&Ghost::Settled) {
+        if !frontier.seen.contains(&key)? || frontier.ghosts.get(digest) == Some(&Ghost::Settled) {
             return Ok(());
         }
         frontier.slow_down(id, page, page.response.finished);

@@ -6,6 +6,7 @@ use std::time::Duration;
 use lycosa_url::{AddressPolicy, Micros};
 
 use crate::admission::Scope;
+use crate::{KeyKind, SeenSettings};
 
 /// Settings of the frontier.
 #[derive(Clone, Debug)]
@@ -48,6 +49,12 @@ pub struct Settings {
     pub queue_memory: usize,
     /// Where waiting URLs go that do not fit; nothing: all stay in memory.
     pub queue_directory: Option<PathBuf>,
+    /// What a URL is known by.
+    pub key: KeyKind,
+    /// Bytes of known URLs in memory; what is more goes to `seen_directory`.
+    pub seen_memory: usize,
+    /// Where known URLs go that do not fit; nothing: all stay in memory.
+    pub seen_directory: Option<PathBuf>,
 }
 
 impl Default for Settings {
@@ -72,11 +79,19 @@ impl Default for Settings {
             addresses: AddressPolicy::default(),
             queue_memory: 256 << 20,
             queue_directory: None,
+            key: KeyKind::Md5,
+            seen_memory: 1 << 30,
+            seen_directory: None,
         }
     }
 }
 
 impl Settings {
+    /// Those of the set of known URLs.
+    pub(crate) fn seen(&self) -> SeenSettings {
+        SeenSettings { key: self.key, memory: self.seen_memory, directory: self.seen_directory.clone() }
+    }
+
     /// A duration of the job's own time on the machine's clock.
     pub(crate) fn scaled(&self, duration: Duration) -> Micros {
         let micros = duration.as_secs_f64() * 1e6 / self.speed;

@@ -73,7 +73,9 @@ impl<R: Resolve> Frontier<R> {
     /// log and [`Frontier::done`].
     pub fn save(&mut self, into: &mut dyn Write) -> io::Result<SnapshotFiles> {
         let mut record = Vec::new();
-        let files = SnapshotFiles { queues: self.spill.sync()?, seen: BTreeSet::new() };
+        self.verify(0)?;
+        let files =
+            SnapshotFiles { queues: self.spill.sync()?, seen: self.seen.files().into_iter().collect() };
         write_record(into, &mut record, |record| files.pack(record))?;
         write_record(into, &mut record, |record| self.pack_counts(record))?;
         write_record(into, &mut record, |record| {
@@ -104,7 +106,7 @@ impl<R: Resolve> Frontier<R> {
 
     /// Reads what [`Frontier::save`] wrote; [`Frontier::restore`] tells it the rest of the log.
     pub fn load(settings: Settings, resolver: R, from: &mut dyn Read) -> io::Result<(Self, SnapshotFiles)> {
-        let mut frontier = Frontier::new(settings, resolver);
+        let mut frontier = Frontier::with(settings, resolver, Seen::default());
         frontier.restoring = true;
         let files = SnapshotFiles::read(from)?;
         let mut record = Vec::new();
@@ -119,13 +121,14 @@ impl<R: Resolve> Frontier<R> {
         }
         read_record(from, &mut record)?;
         frontier.ghosts = unpack_ghosts(&record).ok_or_else(damaged)?;
-        frontier.seen = Seen::load(from)?;
+        frontier.seen = Seen::load(frontier.settings.seen(), from)?;
         Ok((frontier, files))
     }
 
     /// Removes the files that neither this frontier nor one of the kept snapshots needs.
     pub fn remove_files(&mut self, kept: &[SnapshotFiles]) -> io::Result<()> {
         let queues = kept.iter().flat_map(|files| &files.queues).copied().collect();
+        self.seen.remove_files_except(&kept.iter().flat_map(|files| &files.seen).copied().collect())?;
         self.spill.remove_files(&queues)
     }
 

@@ -49,7 +49,7 @@ fn url(text: &str) -> CrawlUrl {
 
 fn frontier(settings: Settings) -> (Frontier<Names>, Names) {
     let names = Names::default();
-    (Frontier::new(settings, names.clone()), names)
+    (Frontier::new(settings, names.clone()).unwrap(), names)
 }
 
 /// What a site answers.

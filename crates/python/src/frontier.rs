@@ -49,8 +49,10 @@ impl Frontier {
     }
 
     /// Becomes empty.
-    pub(crate) fn clear(&self) {
-        *lock(&self.frontier) = lycosa_frontier::Frontier::new(self.settings.clone(), self.resolver.clone());
+    pub(crate) fn clear(&self) -> io::Result<()> {
+        let empty = lycosa_frontier::Frontier::new(self.settings.clone(), self.resolver.clone())?;
+        *lock(&self.frontier) = empty;
+        Ok(())
     }
 
     /// Writes a snapshot.
@@ -66,13 +68,16 @@ impl Frontier {
 
 #[pymethods]
 impl Frontier {
-    /// `queues`: where waiting URLs go that do not fit into memory; without it all of them stay there.
+    /// `directory`: where waiting and known URLs go that do not fit into memory; without it all of them stay there.
     #[new]
-    #[pyo3(signature = (job, names, queues = None))]
-    fn new(job: Job, names: &Names, queues: Option<PathBuf>) -> PyResult<Self> {
-        let settings = Settings { queue_directory: queues, ..job.frontier()? };
+    #[pyo3(signature = (job, names, directory = None))]
+    fn new(job: Job, names: &Names, directory: Option<PathBuf>) -> PyResult<Self> {
+        let [queue_directory, seen_directory] =
+            ["queues", "seen"].map(|name| directory.as_ref().map(|directory| directory.join(name)));
+        let settings = Settings { queue_directory, seen_directory, ..job.frontier()? };
         let resolver = names.resolver();
         let frontier = lycosa_frontier::Frontier::new(settings.clone(), resolver.clone());
+        let frontier = frontier.map_err(|error| errors::queues(&error))?;
         Ok(Frontier { frontier: Mutex::new(frontier), settings, resolver, clock: Clock::start() })
     }
 

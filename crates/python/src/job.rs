@@ -6,7 +6,7 @@ use std::net::{IpAddr, SocketAddr};
 use std::path::PathBuf;
 use std::time::Duration;
 
-use lycosa_frontier::Scope;
+use lycosa_frontier::{KeyKind, Scope};
 use lycosa_names::Families;
 use lycosa_url::{AddressPolicy, CanonicalRules, Clock, Network};
 use pyo3::prelude::*;
@@ -65,7 +65,9 @@ struct Politeness {
 /// `[frontier]`.
 #[derive(FromPyObject)]
 struct FrontierSettings {
+    key: String,
     queue_memory: usize,
+    seen_memory: usize,
     snapshot_bytes: u64,
     snapshot_interval: f64,
 }
@@ -140,6 +142,9 @@ impl Job {
             addresses: self.addresses()?,
             queue_memory: self.frontier.queue_memory,
             queue_directory: None,
+            key: parse_key(&self.frontier.key)?,
+            seen_memory: self.frontier.seen_memory,
+            seen_directory: None,
         })
     }
 
@@ -259,6 +264,16 @@ pub(crate) fn server(text: &str) -> PyResult<SocketAddr> {
             "an address, with or without port: 192.0.2.1, 192.0.2.1:53, [2001:db8::1]:53",
         )
     })
+}
+
+/// What URLs are known by, by its name.
+fn parse_key(name: &str) -> PyResult<KeyKind> {
+    match name {
+        "md5" => Ok(KeyKind::Md5),
+        "md5-16" => Ok(KeyKind::Md5Published),
+        "keyed" => Ok(KeyKind::Keyed),
+        _ => Err(setting("frontier.key", name, "md5, md5-16 or keyed")),
+    }
 }
 
 /// A scope by its name in job files.

@@ -123,7 +123,7 @@ impl State {
             }
             None => {
                 self.kept.clear();
-                frontier.clear();
+                frontier.clear().map_err(|error| LogError::Io(PathBuf::from("seen"), error))?;
                 Reader::open(directory, Bodies::Robots)?
             }
         };

@@ -78,6 +78,7 @@ class JobDirectory:
         self.log = path / "log"
         self.snapshots = path / "snapshots"
         self.queues = path / "queues"
+        self.seen = path / "seen"
         self.sinks = path / "sinks"
         self.record_file = path / "job.json"
 
@@ -188,7 +189,7 @@ class JobDirectory:
                 path.unlink()
             if not ours:
                 return
-            for folder in (self.snapshots, self.queues, self.path / "seen", self.sinks):
+            for folder in (self.snapshots, self.queues, self.seen, self.sinks):
                 if folder.is_dir() and not folder.is_symlink():
                     shutil.rmtree(folder)
             # Last: until then it says what the rest was.

@@ -1,0 +1,203 @@
+//! A bucket: one kibibyte of keys, without what the bucket's place implies.
+//!
+//! The first two cache lines hold a byte of each key, so that nearly always they alone say that a key is
+//! not here. Keys stand in the order in which they came.
+//!
+//! Of a key in a leaf at depth `d`, the first `d` bytes are implied by the way to the leaf. Of byte `d` the lower
+//! `bits` bits are stored, packed; byte `d + 1` is the tag; what follows is the body.
+
+/// Bytes of a bucket: 70 to 80 keys. Larger ones fill more evenly, smaller ones let a leaf grow in finer steps.
+pub(super) const BUCKET_BYTES: usize = 1024;
+
+/// Where tags begin: after the count and the mark of an overflow.
+const TAGS: usize = 2;
+
+/// Bodies are read and written sixteen bytes at a time.
+const WORD: usize = 16;
+
+/// How the keys of a leaf are laid out in its buckets.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Shape {
+    /// Bytes that the way to the leaf implies.
+    pub(super) depth: usize,
+    /// Bits that are stored of the byte after them; the bucket's place implies the others.
+    pub(super) bits: u32,
+    /// Bytes of a key's body.
+    body: usize,
+    /// Keys that fit.
+    pub(super) capacity: usize,
+    /// Where bodies begin.
+    bodies: usize,
+}
+
+impl Shape {
+    /// The layout for keys of `width` bytes at a depth of at most `width - 2`.
+    pub(super) const fn new(width: usize, depth: usize, bits: u32) -> Self {
+        let body = width - depth - 2;
+        let mut capacity = 255;
+        loop {
+            // One byte more than the bits need: they are read two bytes at a time.
+            let bodies = TAGS + capacity + (capacity * bits as usize).div_ceil(8) + 1;
+            if bodies + (capacity - 1) * body + WORD <= BUCKET_BYTES {
+                return Shape { depth, bits, body, capacity, bodies };
+            }
+            capacity -= 1;
+        }
+    }
+}
+
+/// What is stored of a key.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Entry {
+    /// Byte `depth` of the key; only its lower `bits` bits are stored.
+    pub(super) first: u8,
+    /// Byte `depth + 1`.
+    pub(super) tag: u8,
+    /// The bytes after it, the first one lowest.
+    pub(super) body: u128,
+}
+
+impl Entry {
+    /// What a leaf at `depth` keeps of a key.
+    pub(super) fn of(key: &[u8; 16], depth: usize) -> Self {
+        let rest = u128::from_le_bytes(*key) >> (8 * depth);
+        Entry { first: rest as u8, tag: (rest >> 8) as u8, body: rest >> 16 }
+    }
+
+    /// The first two bytes, the first one highest: what chooses the bucket.
+    pub(super) fn head(&self) -> u32 {
+        u32::from(self.first) << 8 | u32::from(self.tag)
+    }
+}
+
+/// A fixed block of keys. All-zero is the empty one.
+#[derive(Clone, Debug)]
+#[repr(align(64))]
+pub(super) struct Bucket(pub(super) [u8; BUCKET_BYTES]);
+
+impl Bucket {
+    /// The empty bucket.
+    pub(super) const EMPTY: Bucket = Bucket([0; BUCKET_BYTES]);
+
+    /// Forgets all keys, but not whether one that belongs here stands in the next bucket.
+    pub(super) fn clear_keys(&mut self) {
+        self.0[0] = 0;
+    }
+
+    /// Becomes as if new.
+    pub(super) fn clear(&mut self) {
+        self.0[..TAGS].fill(0);
+    }
+
+    /// How many keys are here.
+    pub(super) fn count(&self) -> usize {
+        usize::from(self.0[0])
+    }
+
+    /// Whether a key that belongs here may stand in the next bucket.
+    pub(super) fn has_overflown(&self) -> bool {
+        self.0[1] != 0
+    }
+
+    /// Notes that a key which belongs here stands in the next bucket.
+    pub(super) fn overflow(&mut self) {
+        self.0[1] = 1;
+    }
+
+    /// Takes that note back.
+    pub(super) fn no_overflow(&mut self) {
+        self.0[1] = 0;
+    }
+
+    /// Whether what it says of itself can be.
+    pub(super) fn is_sound(&self, shape: &Shape) -> bool {
+        self.count() <= shape.capacity
+    }
+
+    /// Where a key stands.
+    pub(super) fn find(&self, shape: &Shape, entry: &Entry) -> Option<usize> {
+        let tags = self.0.get(TAGS..TAGS + self.count())?;
+        let first = entry.first & mask(shape.bits) as u8;
+        memchr::memchr_iter(entry.tag, tags)
+            .find(|&slot| self.body(shape, slot) == entry.body && self.first(shape, slot) == first)
+    }
+
+    /// Adds a key behind the others; there must be room.
+    pub(super) fn push(&mut self, shape: &Shape, entry: &Entry) {
+        let slot = self.count();
+        self.0[0] += 1;
+        self.0[TAGS + slot] = entry.tag;
+        self.set_first(shape, slot, entry.first);
+        // What this writes behind the body is no key's yet.
+        let at = shape.bodies + slot * shape.body;
+        self.0[at..at + WORD].copy_from_slice(&entry.body.to_le_bytes());
+    }
+
+    /// The head of the key in a slot, as far as it is stored.
+    pub(super) fn head(&self, shape: &Shape, slot: usize) -> u32 {
+        u32::from(self.first(shape, slot)) << 8 | u32::from(self.0[TAGS + slot])
+    }
+
+    /// What stands in a slot.
+    pub(super) fn get(&self, shape: &Shape, slot: usize) -> Entry {
+        Entry { first: self.first(shape, slot), tag: self.0[TAGS + slot], body: self.body(shape, slot) }
+    }
+
+    /// Removes the key of a slot; the last one takes its place.
+    pub(super) fn remove(&mut self, shape: &Shape, slot: usize) {
+        let last = self.count() - 1;
+        self.0[TAGS + slot] = self.0[TAGS + last];
+        self.set_first(shape, slot, self.first(shape, last));
+        let from = shape.bodies + last * shape.body;
+        let at = shape.bodies + slot * shape.body;
+        self.0.copy_within(from..from + shape.body, at);
+        self.0[0] -= 1;
+    }
+
+    /// Loads the tags, which a search looks at first.
+    pub(super) fn touch_tags(&self) -> u8 {
+        self.0[0] | self.0[64]
+    }
+
+    /// Loads the body that a search will find or write, as the tags tell it.
+    pub(super) fn touch_body(&self, shape: &Shape, tag: u8) -> u8 {
+        let count = self.count().min(shape.capacity);
+        let slot = memchr::memchr(tag, &self.0[TAGS..TAGS + count]).unwrap_or(count);
+        self.0.get(shape.bodies + slot * shape.body).copied().unwrap_or_default()
+    }
+
+    /// The stored bits of a key's first byte.
+    fn first(&self, shape: &Shape, slot: usize) -> u8 {
+        let (at, shift) = shape.bit(slot);
+        (u16::from_le_bytes([self.0[at], self.0[at + 1]]) >> shift & mask(shape.bits)) as u8
+    }
+
+    /// Stores the lower bits of a key's first byte.
+    fn set_first(&mut self, shape: &Shape, slot: usize, first: u8) {
+        let (at, shift) = shape.bit(slot);
+        let others = u16::from_le_bytes([self.0[at], self.0[at + 1]]) & !(mask(shape.bits) << shift);
+        let both = others | (u16::from(first) & mask(shape.bits)) << shift;
+        self.0[at..at + 2].copy_from_slice(&both.to_le_bytes());
+    }
+
+    /// A key's body.
+    fn body(&self, shape: &Shape, slot: usize) -> u128 {
+        let at = shape.bodies + slot * shape.body;
+        let mut word = [0; WORD];
+        word.copy_from_slice(&self.0[at..at + WORD]);
+        u128::from_le_bytes(word) & ((1 << (8 * shape.body)) - 1)
+    }
+}
+
+impl Shape {
+    /// The byte and the bit in it where a key's first byte is stored.
+    fn bit(&self, slot: usize) -> (usize, usize) {
+        let bit = slot * self.bits as usize;
+        (TAGS + self.capacity + bit / 8, bit % 8)
+    }
+}
+
+/// The lower bits of a byte.
+fn mask(bits: u32) -> u16 {
+    (1 << bits) - 1
+}

@@ -1,0 +1,362 @@
+//! The guarantees of the set of known URLs, against a plain set.
+
+use std::collections::{BTreeSet, HashMap, HashSet};
+
+use proptest::prelude::*;
+
+use super::*;
+
+/// A digest as evenly spread as MD5's (splitmix64).
+pub(super) fn digest(number: u64) -> Digest {
+    let mix = |mut z: u64| {
+        z = (z ^ z >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        z = (z ^ z >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
+        z ^ z >> 31
+    };
+    let (high, low) = (mix(number.wrapping_mul(0x9e37_79b9_7f4a_7c15)), mix(!number));
+    (u128::from(high) << 64 | u128::from(low)).to_le_bytes()
+}
+
+/// Digests of consecutive numbers.
+fn digests(numbers: std::ops::Range<u64>) -> Vec<Digest> {
+    numbers.map(digest).collect()
+}
+
+/// A set of short keys, as published, in memory.
+fn published() -> Seen {
+    Seen::open(SeenSettings { key: KeyKind::Md5Published, ..SeenSettings::default() }).unwrap()
+}
+
+#[test]
+fn a_key_is_new_exactly_once() {
+    for mut seen in [Seen::default(), published()] {
+        let keys: Vec<Digest> = digests(0..400_000).into_iter().map(|key| seen.cut(key)).collect();
+        for batch in keys.chunks(1000) {
+            assert!(seen.add(batch).iter().all(|answer| *answer == Answer::New));
+        }
+        assert_eq!(seen.len(), keys.len() as u64);
+        for batch in keys.chunks(1000) {
+            assert!(seen.add(batch).iter().all(|answer| *answer == Answer::Known));
+        }
+        assert!(digests(400_000..500_000).iter().all(|key| !seen.contains(key).unwrap()));
+    }
+}
+
+#[test]
+fn a_key_takes_little_more_than_its_own_bytes() {
+    let mut seen = Seen::default();
+    digests(0..1_000_000).chunks(10_000).for_each(|batch| drop(seen.add(batch)));
+    let bytes = seen.memory() as f64 / 1e6;
+    assert!(bytes < 18.0, "{bytes} bytes a key");
+}
+
+#[test]
+fn a_batch_that_repeats_itself_is_new_once() {
+    let mut seen = Seen::default();
+    let answers = seen.add(&[digest(1), digest(1), digest(2)]);
+    assert_eq!(answers, [Answer::New, Answer::Known, Answer::New]);
+}
+
+#[test]
+fn keys_that_an_attacker_chose_cost_time_but_no_wrong_answer() {
+    // Keys that differ in two bytes only, wherever those stand.
+    for at in 0..15 {
+        let mut seen = Seen::default();
+        let keys: Vec<Digest> = (0..20_000u16)
+            .map(|number| {
+                let mut key = [7; 16];
+                key[at..at + 2].copy_from_slice(&number.to_le_bytes());
+                key
+            })
+            .collect();
+        assert!(seen.add(&keys).iter().all(|answer| *answer == Answer::New), "at {at}");
+        assert!(keys.iter().all(|key| seen.contains(key).unwrap()), "at {at}");
+        assert!(seen.memory() < 16 << 20, "at {at}: {} bytes", seen.memory());
+        assert!(keys.iter().all(|key| seen.delete(key).unwrap()), "at {at}");
+        assert!(seen.is_empty());
+    }
+}
+
+#[test]
+fn a_saved_set_is_the_same_set() {
+    for mut seen in [Seen::default(), published()] {
+        let keys: Vec<Digest> = digests(0..300_000).into_iter().map(|key| seen.cut(key)).collect();
+        seen.add(&keys);
+        let mut saved = Vec::new();
+        seen.save(&mut saved).unwrap();
+        saved.extend(b"what follows is not its own");
+        let mut from = &saved[..];
+        let mut loaded = Seen::load(seen.settings.clone(), &mut from).unwrap();
+        assert_eq!(from, b"what follows is not its own");
+        assert_eq!(loaded.len(), seen.len());
+        assert!(loaded.add(&keys).iter().all(|answer| *answer == Answer::Known));
+        let more: Vec<Digest> = digests(300_000..310_000).into_iter().map(|key| seen.cut(key)).collect();
+        assert!(loaded.add(&more).iter().all(|answer| *answer == Answer::New));
+    }
+}
+
+#[test]
+fn the_walk_gives_all_keys_in_order() {
+    for count in [0, 1, 1_000, 200_000] {
+        let mut tree = Tree::new(16);
+        digests(0..count).iter().for_each(|key| assert!(tree.insert(key)));
+        let mut walked = Vec::new();
+        let all = tree.walk(|keys| {
+            walked.extend_from_slice(keys);
+            Ok::<(), ()>(())
+        });
+        all.unwrap();
+        let expected: BTreeSet<Digest> = digests(0..count).into_iter().collect();
+        assert!(walked.iter().eq(expected.iter()), "{count}");
+    }
+}
+
+#[test]
+fn a_keyed_set_knows_its_keys_after_a_restart_and_no_other_set_does() {
+    let settings = SeenSettings { key: KeyKind::Keyed, ..SeenSettings::default() };
+    let url = CrawlUrl::parse("http://example.org/").unwrap();
+    let mut seen = Seen::open(settings.clone()).unwrap();
+    let mut saved = Vec::new();
+    seen.save(&mut saved).unwrap();
+    let loaded = Seen::load(settings.clone(), &mut &saved[..]).unwrap();
+    assert_eq!(loaded.key(&url), seen.key(&url));
+    assert_ne!(Seen::open(settings).unwrap().key(&url), seen.key(&url));
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+
+    #[test]
+    fn it_is_a_set(steps in proptest::collection::vec((0u8..3, 0u64..3000), 0..6000)) {
+        let (mut seen, mut model) = (Seen::default(), HashSet::new());
+        for (step, number) in steps {
+            let key = digest(number);
+            match step {
+                0 => prop_assert_eq!(seen.add(&[key]) == [Answer::New], model.insert(number)),
+                1 => prop_assert_eq!(seen.delete(&key).unwrap(), model.remove(&number)),
+                _ => prop_assert_eq!(seen.contains(&key).unwrap(), model.contains(&number)),
+            }
+            prop_assert_eq!(seen.len(), model.len() as u64);
+        }
+    }
+
+    #[test]
+    fn damage_is_an_error(at in 0usize..100_000, bit in 0u8..8) {
+        let mut seen = Seen::default();
+        seen.add(&digests(0..3000));
+        let mut saved = Vec::new();
+        seen.save(&mut saved).unwrap();
+        let at = at % saved.len();
+        prop_assert!(Seen::load(SeenSettings::default(), &mut &saved[..at]).is_err());
+        saved[at] ^= 1 << bit;
+        prop_assert!(Seen::load(SeenSettings::default(), &mut &saved[..]).is_err());
+    }
+}
+
+/// A set with so little memory that keys go to disk, a plain set that does the same, and what was saved last.
+struct Story {
+    settings: SeenSettings,
+    seen: Seen,
+    model: HashSet<u64>,
+    /// What the next verification must give: numbers that were new when they were suspected, and how often.
+    expected: HashMap<Digest, usize>,
+    saved: Vec<(Vec<u8>, HashSet<u64>, Vec<u64>)>,
+}
+
+impl Story {
+    /// An empty set in a directory.
+    fn begin(directory: &std::path::Path, memory: usize, key: KeyKind) -> Self {
+        let settings = SeenSettings { key, memory, directory: Some(directory.to_path_buf()) };
+        let mut seen = Seen::open(settings.clone()).unwrap();
+        let mut empty = Vec::new();
+        seen.save(&mut empty).unwrap();
+        let saved = vec![(empty, HashSet::new(), Vec::new())];
+        Story { settings, seen, model: HashSet::new(), expected: HashMap::new(), saved }
+    }
+
+    /// Adds numbers; each must be new exactly when the plain set says so, at once or when it is verified.
+    fn add(&mut self, numbers: &[u64]) {
+        let keys: Vec<Digest> = numbers.iter().map(|number| self.seen.cut(digest(*number))).collect();
+        for ((number, key), answer) in numbers.iter().zip(&keys).zip(self.seen.add(&keys)) {
+            let new = self.model.insert(*number);
+            match answer {
+                Answer::New => assert!(new, "{number} was known"),
+                Answer::Known => assert!(!new, "{number} was new"),
+                Answer::Suspected if new => *self.expected.entry(*key).or_default() += 1,
+                Answer::Suspected => {}
+            }
+        }
+    }
+
+    /// Decides what is suspected.
+    fn verify(&mut self) {
+        let mut told: HashMap<Digest, usize> = HashMap::new();
+        self.seen.verify().unwrap().into_iter().for_each(|key| *told.entry(key).or_default() += 1);
+        assert_eq!(told, std::mem::take(&mut self.expected));
+        assert_eq!(self.seen.suspected(), 0);
+        assert_eq!(self.seen.len(), self.model.len() as u64);
+    }
+
+    /// Saves; of older snapshots one is kept.
+    fn save(&mut self) {
+        self.verify();
+        let mut bytes = Vec::new();
+        self.seen.save(&mut bytes).unwrap();
+        self.saved.push((bytes, self.model.clone(), self.seen.files()));
+        let kept = self.saved.iter().rev().take(2).flat_map(|(.., files)| files.iter().copied()).collect();
+        self.seen.remove_files_except(&kept).unwrap();
+    }
+
+    /// Ends without saving and begins again from a snapshot, the last or the one before it.
+    fn crash(&mut self, back: usize) {
+        let at = self.saved.len() - 1 - back.min(self.saved.len() - 1);
+        self.saved.truncate(at + 1);
+        let (bytes, model, _) = &self.saved[at];
+        // Closed first, as a process that ended is.
+        self.seen = Seen::default();
+        self.seen = Seen::load(self.settings.clone(), &mut &bytes[..]).unwrap();
+        self.model = model.clone();
+        self.expected.clear();
+        assert_eq!(self.seen.len(), self.model.len() as u64);
+    }
+}
+
+#[test]
+fn beyond_the_budget_a_key_is_new_exactly_once() {
+    let directory = tempfile::tempdir().unwrap();
+    let mut story = Story::begin(directory.path(), 16 << 20, KeyKind::Md5);
+    let numbers: Vec<u64> = (0..3_000_000).collect();
+    for batch in numbers.chunks(10_000) {
+        story.add(batch);
+        assert!(story.seen.memory() < 18 << 20, "{} bytes", story.seen.memory());
+        if story.seen.suspected() > 50_000 {
+            story.verify();
+        }
+    }
+    story.save();
+    assert!(!story.seen.files().is_empty());
+    for batch in numbers.chunks(100_000) {
+        story.add(batch);
+        story.verify();
+    }
+    story.crash(0);
+    story.add(&numbers[..100_000]);
+    story.verify();
+}
+
+#[test]
+fn when_the_disk_takes_nothing_keys_stay_in_memory() {
+    let directory = tempfile::tempdir().unwrap();
+    let mut story = Story::begin(&directory.path().join("runs"), 0, KeyKind::Md5);
+    std::fs::remove_dir(directory.path().join("runs")).unwrap();
+    for from in 0..40 {
+        story.add(&(from * 1000..from * 1000 + 2000).collect::<Vec<_>>());
+    }
+    assert!(story.seen.take_error().is_some());
+    assert!(story.seen.files().is_empty());
+    std::fs::create_dir(directory.path().join("runs")).unwrap();
+    for from in 40..400 {
+        story.add(&(from * 1000..from * 1000 + 2000).collect::<Vec<_>>());
+        story.verify();
+    }
+    assert!(!story.seen.files().is_empty());
+    story.add(&(0..401_000).collect::<Vec<_>>());
+    story.verify();
+}
+
+#[test]
+fn a_damaged_run_is_an_error_and_all_stay_suspected() {
+    let directory = tempfile::tempdir().unwrap();
+    let mut story = Story::begin(directory.path(), 0, KeyKind::Md5);
+    story.add(&(0..50_000).collect::<Vec<_>>());
+    story.add(&(50_000..50_010).collect::<Vec<_>>());
+    story.save();
+    story.add(&(0..50_000).collect::<Vec<_>>());
+    let suspected = story.seen.suspected();
+    assert!(suspected > 40_000);
+    for file in std::fs::read_dir(directory.path()).unwrap() {
+        let path = file.unwrap().path();
+        let mut bytes = std::fs::read(&path).unwrap();
+        bytes[100] ^= 1;
+        std::fs::write(&path, bytes).unwrap();
+    }
+    let error = story.seen.verify().unwrap_err();
+    assert!(error.to_string().contains("is damaged"), "{error}");
+    assert_eq!(story.seen.suspected(), suspected);
+    let refused = story.seen.save(&mut Vec::new()).unwrap_err();
+    assert_eq!(refused.kind(), io::ErrorKind::InvalidInput);
+}
+
+#[test]
+fn a_set_on_disk_wants_its_directory_and_its_kind_of_key() {
+    let directory = tempfile::tempdir().unwrap();
+    let mut story = Story::begin(directory.path(), 0, KeyKind::Md5);
+    story.add(&[1, 2, 3]);
+    story.save();
+    let (bytes, ..) = story.saved.last().unwrap();
+    let nowhere = SeenSettings { directory: None, ..story.settings.clone() };
+    assert_eq!(Seen::load(nowhere, &mut &bytes[..]).unwrap_err().kind(), io::ErrorKind::InvalidInput);
+    let other = SeenSettings { key: KeyKind::Keyed, ..story.settings.clone() };
+    assert_eq!(Seen::load(other, &mut &bytes[..]).unwrap_err().kind(), io::ErrorKind::InvalidInput);
+}
+
+/// Something that can happen to a set.
+#[derive(Clone, Debug)]
+enum Event {
+    Add(u64, u64),
+    Delete(u64, u64),
+    Ask(u64),
+    Verify,
+    Save,
+    Crash(usize),
+}
+
+/// Events, additions most often.
+fn event() -> impl Strategy<Value = Event> {
+    prop_oneof![
+        6 => (0u64..4000, 1u64..400).prop_map(|(from, count)| Event::Add(from, count)),
+        3 => (0u64..4000, 1u64..200).prop_map(|(from, count)| Event::Delete(from, count)),
+        2 => (0u64..4400).prop_map(Event::Ask),
+        2 => Just(Event::Verify),
+        2 => Just(Event::Save),
+        1 => (0usize..2).prop_map(Event::Crash),
+    ]
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(96))]
+
+    #[test]
+    fn whatever_happens_it_is_a_set(
+        events in proptest::collection::vec(event(), 1..120),
+        published in any::<bool>(),
+        memory in prop_oneof![Just(0usize), Just(1 << 21)],
+    ) {
+        let directory = tempfile::tempdir().unwrap();
+        let kind = if published { KeyKind::Md5Published } else { KeyKind::Md5 };
+        let mut story = Story::begin(directory.path(), memory, kind);
+        for event in events {
+            match event {
+                Event::Add(from, count) => story.add(&(from..from + count).collect::<Vec<_>>()),
+                Event::Delete(from, count) => {
+                    for number in from..from + count {
+                        let key = story.seen.cut(digest(number));
+                        prop_assert_eq!(story.seen.delete(&key).unwrap(), story.model.remove(&number));
+                    }
+                }
+                Event::Ask(number) => {
+                    let key = story.seen.cut(digest(number));
+                    prop_assert_eq!(story.seen.contains(&key).unwrap(), story.model.contains(&number));
+                }
+                Event::Verify => story.verify(),
+                Event::Save => story.save(),
+                Event::Crash(back) => story.crash(back),
+            }
+        }
+        story.verify();
+        for number in 0..4600 {
+            let key = story.seen.cut(digest(number));
+            prop_assert_eq!(story.seen.contains(&key).unwrap(), story.model.contains(&number));
+        }
+    }
+}
