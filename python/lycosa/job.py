@@ -109,6 +109,7 @@ class Frontier(Room):
     key: Annotated[Literal["md5", "md5-16", "keyed"], FIXED] = "md5"  # what a URL is known by
     queue_memory: int = Field(256 * MIB, ge=MIB)  # bytes of waiting URLs in memory; beyond it they go to disk
     seen_memory: int = Field(1024 * MIB, ge=16 * MIB)  # bytes of known URLs in memory; beyond it they go to disk
+    cookie_memory: int = Field(64 * MIB, ge=0)  # bytes of cookies in memory; 0: none are kept or sent
     snapshot_bytes: int = Field(256 * MIB, ge=MIB)  # bytes that the log grows between two snapshots, at least
     snapshot_interval: float = Field(60.0, ge=0, le=DAY)  # s between two snapshots, at least
 

@@ -94,7 +94,7 @@ async fn talk(
     trace: &Trace,
 ) -> Result<Received, Failure> {
     let began = engine.clock.now();
-    let response = connection.send(engine.template.request(&request.url)?).await;
+    let response = connection.send(engine.template.request(&request.url, request.cookies.as_deref())?).await;
     let response = response.map_err(|error| message::failure(&error))?;
     let head = engine.clock.now();
     trace.times(|times| times.first_byte_us = since(began, head));

@@ -46,14 +46,22 @@ impl Template {
         Ok(Template(headers))
     }
 
-    /// The request for a URL.
-    pub(crate) fn request(&self, url: &CrawlUrl) -> Result<http::Request<Empty<Bytes>>, Failure> {
+    /// The request for a URL, with its cookies.
+    pub(crate) fn request(
+        &self,
+        url: &CrawlUrl,
+        cookies: Option<&str>,
+    ) -> Result<http::Request<Empty<Bytes>>, Failure> {
         let refuse = |what: &str| Failure::new(FailureKind::Protocol, format!("{what} cannot be sent"));
         let target = PathAndQuery::try_from(url.path_and_query()).map_err(|_| refuse("path"))?;
         let host = HeaderValue::from_str(url.authority()).map_err(|_| refuse("host"))?;
-        let mut headers = HeaderMap::with_capacity(self.0.len() + 1);
+        let mut headers = HeaderMap::with_capacity(self.0.len() + 2);
         headers.insert(header::HOST, host); // first, as RFC 9110 section 7.2 wishes
         headers.extend(self.0.iter().map(|(name, value)| (name.clone(), value.clone())));
+        if let Some(cookies) = cookies {
+            let cookies = HeaderValue::from_bytes(cookies.as_bytes()).map_err(|_| refuse("cookie"))?;
+            headers.insert(header::COOKIE, cookies);
+        }
         let mut request = http::Request::new(Empty::new());
         *request.uri_mut() = target.into();
         *request.headers_mut() = headers;
@@ -112,11 +120,13 @@ mod tests {
     #[test]
     fn a_request_bears_what_servers_expect() {
         let url = CrawlUrl::parse("http://Example.com:8080/a?b=c#d").unwrap();
-        let request = template().request(&url).unwrap();
+        let request = template().request(&url, None).unwrap();
         assert_eq!(request.uri(), "/a?b=c");
         let names: Vec<&str> = request.headers().keys().map(|name| name.as_str()).collect();
         assert_eq!(names, ["host", "user-agent", "accept", "accept-encoding"]);
         assert_eq!(request.headers()["host"], "example.com:8080");
+        let request = template().request(&url, Some("id=7; theme=dark")).unwrap();
+        assert_eq!(request.headers()["cookie"], "id=7; theme=dark");
     }
 
     #[test]
@@ -129,7 +139,7 @@ mod tests {
         #[test]
         fn every_canonical_url_can_be_sent(path in "[ -~é\\t]{0,40}", query in "[ -~é\\t]{0,40}") {
             if let Ok(url) = CrawlUrl::parse(&format!("http://example.com/{path}?{query}")) {
-                let request = template().request(&url);
+                let request = template().request(&url, None);
                 prop_assert!(request.is_ok(), "{}", url.as_str());
                 prop_assert_eq!(request.unwrap().uri().to_string(), url.path_and_query());
             }

@@ -108,6 +108,10 @@ impl<R: Resolve> Frontier<R> {
         let number = self.next_lease;
         self.next_lease += 1;
         let purpose = waiting.purpose();
+        let cookies = match purpose {
+            Purpose::Page => self.cookies.field(&waiting.url, now),
+            Purpose::Robots => None,
+        };
         if purpose == Purpose::Page {
             self.counts.tally.shift(State::Waiting, State::Leased, 1);
             self.leased_pages += 1;
@@ -121,6 +125,7 @@ impl<R: Resolve> Frontier<R> {
             chain: waiting.chain.clone(),
             addresses,
             name_us,
+            cookies,
         };
         self.expiring.push_back((now.saturating_add(self.lease_time()), number));
         self.leases.insert(number, Lease { waiting, queue: id, address });

@@ -12,6 +12,7 @@
 mod admission;
 mod backlog;
 mod codec;
+mod cookies;
 mod grant;
 mod intake;
 mod outcome;
@@ -36,6 +37,7 @@ use hashbrown::{DefaultHashBuilder, HashMap, HashTable};
 use lycosa_url::{CrawlUrl, Digest, Failure, Micros, Page, Resolved};
 
 pub use admission::{Admission, Refusal, Scope};
+use cookies::Jar;
 use intake::Ghost;
 use queue::{Name, Queue};
 pub use restore::Restore;
@@ -103,6 +105,7 @@ pub struct Frontier<R> {
     resolver: R,
     seen: Seen,
     suspects: Suspects,
+    cookies: Jar,
     admission: Admission,
     queues: Vec<Queue>,
     /// Queues by their hosts' names, which stand in the queues only.
@@ -149,6 +152,7 @@ impl<R: Resolve> Frontier<R> {
         Frontier {
             schedule: Schedule::new(settings.address_concurrency.max(1)),
             admission: Admission::new(settings.scope, settings.max_depth),
+            cookies: Jar::new(settings.cookie_memory),
             held: 0,
             relieve_at: settings.queue_memory,
             hand: 0,

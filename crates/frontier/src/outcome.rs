@@ -30,6 +30,12 @@ impl<R: Resolve> Frontier<R> {
             if let Some(target) = &page.redirect {
                 let circle = *target == request.url || request.chain.iter().any(|step| step.url == *target);
                 let limit = self.settings.max_redirects;
+                let again = *target == request.url && request.attempt < self.settings.retries;
+                if again && self.cookies.would_change(&page.response) {
+                    // The site wants its cookie back.
+                    page.retry = true;
+                    continue;
+                }
                 if circle || request.chain.len() >= limit {
                     let detail = if circle {
                         "redirects in a circle".to_owned()
@@ -96,6 +102,7 @@ impl<R: Resolve> Frontier<R> {
         links: &mut Vec<(&'a CrawlUrl, u32)>,
         now: Micros,
     ) -> io::Result<()> {
+        self.cookies.receive(&page.response);
         if page.retry {
             // A crawl that was stopped cancels what is in flight: that was no try.
             let cancelled =

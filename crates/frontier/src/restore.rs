@@ -74,6 +74,7 @@ impl<R: Resolve> Restore<'_, R> {
             return Ok(());
         }
         frontier.slow_down(id, page, page.response.finished);
+        frontier.cookies.receive(&page.response);
         let waiting = frontier.take_out(id, digest)?;
         if page.retry {
             // A crawl that was stopped cancels what is in flight: that was no try.

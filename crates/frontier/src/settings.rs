@@ -55,6 +55,8 @@ pub struct Settings {
     pub seen_memory: usize,
     /// Where known URLs go that do not fit; nothing: all stay in memory.
     pub seen_directory: Option<PathBuf>,
+    /// Bytes of cookies in memory; 0: none are kept, and none sent.
+    pub cookie_memory: usize,
 }
 
 impl Default for Settings {
@@ -82,6 +84,7 @@ impl Default for Settings {
             key: KeyKind::Md5,
             seen_memory: 1 << 30,
             seen_directory: None,
+            cookie_memory: 64 << 20,
         }
     }
 }

@@ -5,7 +5,7 @@
 //! no snapshot give an error, never a panic; whoever stores them holds their checksum.
 //!
 //! ```text
-//! records: files · counts · places of the scope · queue … · ghosts      then the dedup tree
+//! records: files · counts · places of the scope · queue … · ghosts · cookies      then the dedup tree
 //! ```
 
 use std::collections::BTreeSet;
@@ -26,7 +26,7 @@ use crate::waiting::{Waiting, pack};
 use crate::{Frontier, Resolve, Seen, Settings};
 
 /// The version of this layout.
-const VERSION: u64 = 1;
+const VERSION: u64 = 2;
 
 /// The files beside a snapshot that it names, by number. They are kept as long as the snapshot is.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -100,6 +100,7 @@ impl<R: Resolve> Frontier<R> {
                 );
             }
         })?;
+        write_record(into, &mut record, |record| self.cookies.pack(record))?;
         self.seen.save(into)?;
         Ok(files)
     }
@@ -121,6 +122,8 @@ impl<R: Resolve> Frontier<R> {
         }
         read_record(from, &mut record)?;
         frontier.ghosts = unpack_ghosts(&record).ok_or_else(damaged)?;
+        read_record(from, &mut record)?;
+        frontier.cookies.unpack(&record).ok_or_else(damaged)?;
         frontier.seen = Seen::load(frontier.settings.seen(), from)?;
         Ok((frontier, files))
     }

@@ -68,6 +68,7 @@ struct FrontierSettings {
     key: String,
     queue_memory: usize,
     seen_memory: usize,
+    cookie_memory: usize,
     snapshot_bytes: u64,
     snapshot_interval: f64,
 }
@@ -145,6 +146,7 @@ impl Job {
             key: parse_key(&self.frontier.key)?,
             seen_memory: self.frontier.seen_memory,
             seen_directory: None,
+            cookie_memory: self.frontier.cookie_memory,
         })
     }
 

@@ -216,6 +216,7 @@ impl Entry<'static> {
             chain: outcome.chain.iter().map(step).collect::<Option<_>>()?,
             addresses: Vec::new(),
             name_us: outcome.name_us,
+            cookies: None,
         };
         let result = match (outcome.status, &outcome.error) {
             (Some(status), _) => {

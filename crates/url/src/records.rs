@@ -47,6 +47,8 @@ pub struct Request {
     pub addresses: Vec<IpAddr>,
     /// How long the host's name took to resolve, in microseconds; 0 when it was cached.
     pub name_us: u32,
+    /// The value of its `cookie` field.
+    pub cookies: Option<Box<str>>,
 }
 
 /// Durations of one exchange, in microseconds; 0 where a phase did not happen (a kept-alive connection).
@@ -181,8 +183,9 @@ impl Page {
     /// A URL that the frontier settles without a fetch: refused, or its name does not resolve. Its lease is 0.
     pub fn settled(url: CrawlUrl, depth: u32, chain: Vec<Step>, at: Micros, failure: Failure) -> Self {
         let purpose = Purpose::Page;
+        let (addresses, cookies) = (Vec::new(), None);
         let request =
-            Request { lease: 0, url, purpose, depth, attempt: 0, chain, addresses: Vec::new(), name_us: 0 };
+            Request { lease: 0, url, purpose, depth, attempt: 0, chain, addresses, name_us: 0, cookies };
         let (address, times) = (None, Times::default());
         let response = Response { request, address, started: at, finished: at, times, result: Err(failure) };
         Page::new(response, Bytes::new())
