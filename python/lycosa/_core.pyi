@@ -266,7 +266,7 @@ class Robots:
 
     def __new__(cls, body: bytes, agent: str) -> Robots: ...
     def verdict(self, url: str) -> tuple[bool, int | None, str | None]:
-        """Whether a URL may be fetched, the line that says so (from 1) and its rule; raises SettingError for no URL."""
+        """Whether a URL may be fetched, the line that says so (from 1), its rule; raises SettingError for no URL."""
 
     def allows(self, paths: list[str]) -> list[bool]:
         """Whether each path, with its query and as in a canonical URL, may be fetched."""

@@ -57,7 +57,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
             })?;
         }
         let url = CrawlUrl::parse("http://www.example.com/not/there")?;
-        measure("story", PAGES, || Ok(drop(story(&path, &url, &mut Open)?)))?;
+        measure("story", PAGES, || story(&path, &url, &mut Open).map(|_| ()).map_err(Into::into))?;
         let mut text = Vec::new();
         measure("export", PAGES, || export(&path, &mut text).map(|_| ()).map_err(Into::into))?;
         let mut copy = Log::open(&directory.join(format!("copy-{body}")), LogSettings::default())?;
