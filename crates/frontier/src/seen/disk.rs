@@ -208,7 +208,9 @@ impl Disk {
         let mut deleted = HashSet::new();
         for (number, before) in sources {
             if let Some(at) = self.levels.iter().position(|level| level.run.number == number) {
-                deleted.extend(self.levels.swap_remove(at).deleted.into_iter().filter(|key| !before.contains(key)));
+                deleted.extend(
+                    self.levels.swap_remove(at).deleted.into_iter().filter(|key| !before.contains(key)),
+                );
             }
         }
         if run.keys > 0 {
@@ -218,7 +220,9 @@ impl Disk {
 
     /// Begins a merge where there is something to merge and memory for it.
     fn merge_some(&mut self, budget: usize) {
-        let Some(chosen) = self.to_merge().filter(|_| self.merge.is_none() && self.error.is_none()) else { return };
+        let Some(chosen) = self.to_merge().filter(|_| self.merge.is_none() && self.error.is_none()) else {
+            return;
+        };
         let keys = chosen.iter().map(|(run, _)| run.keys).sum();
         if self.memory_of_runs() + Filter::size(keys) > budget {
             return;
@@ -233,7 +237,9 @@ impl Disk {
     /// Runs of about one size, or one of which much was deleted.
     fn to_merge(&self) -> Option<Vec<(Arc<Run>, HashSet<Key>)>> {
         let source = |level: &Level| (level.run.clone(), level.deleted.clone());
-        if let Some(level) = self.levels.iter().find(|level| level.deleted.len() as u64 * DELETED > level.run.keys) {
+        if let Some(level) =
+            self.levels.iter().find(|level| level.deleted.len() as u64 * DELETED > level.run.keys)
+        {
             return Some(vec![source(level)]);
         }
         let mut by_size: Vec<&Level> = self.levels.iter().collect();
@@ -289,7 +295,9 @@ impl Disk {
         let mut files = Vec::new();
         for entry in fs::read_dir(&self.directory)? {
             let entry = entry?;
-            files.extend(entry.file_name().to_str().and_then(run::number).map(|number| (number, entry.path())));
+            files.extend(
+                entry.file_name().to_str().and_then(run::number).map(|number| (number, entry.path())),
+            );
         }
         Ok(files)
     }
@@ -306,7 +314,9 @@ impl Drop for Disk {
 
 /// The result of a thread.
 fn join(work: Work) -> io::Result<Run> {
-    work.thread.join().unwrap_or_else(|_| Err(io::Error::other("the thread that wrote known URLs ended unexpectedly")))
+    work.thread
+        .join()
+        .unwrap_or_else(|_| Err(io::Error::other("the thread that wrote known URLs ended unexpectedly")))
 }
 
 /// Bytes of memory of a set of keys, about.

@@ -57,7 +57,8 @@ impl Filter {
 
     /// The filter of words that [`Filter::words`] gave: eight in a line.
     pub(super) fn from_words(words: &[u64]) -> Self {
-        let line = |words: &[u64]| Line(std::array::from_fn(|index| words.get(index).copied().unwrap_or_default()));
+        let line =
+            |words: &[u64]| Line(std::array::from_fn(|index| words.get(index).copied().unwrap_or_default()));
         Filter(if words.is_empty() { vec![Line::default()] } else { words.chunks(8).map(line).collect() })
     }
 
@@ -70,7 +71,7 @@ impl Filter {
     fn place(&self, key: &Key) -> (usize, impl Iterator<Item = usize> + use<>) {
         let both = u128::from_le_bytes(*key);
         let hash = mix(both as u64 ^ mix((both >> 64) as u64));
-        let line = (u128::from(hash) * self.0.len() as u128 >> 64) as usize;
+        let line = ((u128::from(hash) * self.0.len() as u128) >> 64) as usize;
         let bits = hash.wrapping_mul(0x9e37_79b9_7f4a_7c15);
         (line, (0..SET).map(move |index| (bits >> (9 * index) & 511) as usize))
     }

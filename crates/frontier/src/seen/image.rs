@@ -195,7 +195,8 @@ impl SavedDisk {
             if self.runs.is_empty() && self.frozen.is_none() {
                 return Ok(None);
             }
-            let message = "the saved set of known URLs is partly on disk: give the directory that it was begun with";
+            let message =
+                "the saved set of known URLs is partly on disk: give the directory that it was begun with";
             return Err(io::Error::new(io::ErrorKind::InvalidInput, message));
         };
         let numbers: Vec<u64> = self.runs.iter().map(|(number, ..)| *number).collect();

@@ -43,11 +43,6 @@ impl Shapes {
         Shapes { width, by_depth: (0..=width - 2).map(of).collect() }
     }
 
-    /// Bytes of a key.
-    pub(super) fn width(&self) -> usize {
-        self.width
-    }
-
     /// Bytes of a key that are implied in the deepest leaf: two are left, and those can always be spread.
     pub(super) fn deepest(&self) -> usize {
         self.width - 2
@@ -283,7 +278,7 @@ impl Leaf {
 
 /// The bucket to which a key belongs.
 fn home(head: u32, buckets: usize) -> usize {
-    head as usize * buckets >> 16
+    (head as usize * buckets) >> 16
 }
 
 /// The heads that keys of one bucket can have.

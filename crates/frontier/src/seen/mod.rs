@@ -105,7 +105,8 @@ impl Seen {
     pub fn open(settings: SeenSettings) -> io::Result<Seen> {
         let secret = key::draw(settings.key)?;
         let width = settings.key.width();
-        let disk = settings.directory.clone().map(|directory| Disk::open(directory, width, &[])).transpose()?;
+        let disk =
+            settings.directory.clone().map(|directory| Disk::open(directory, width, &[])).transpose()?;
         if let Some(disk) = &disk {
             disk.remove_except(&BTreeSet::new())?;
         }
@@ -169,7 +170,9 @@ impl Seen {
             new.extend(keys.into_iter().zip(found).filter(|(_, found)| !found).map(|(key, _)| key));
         }
         self.suspects.clear();
-        new.iter().for_each(|key| drop(self.tree.insert(key)));
+        for key in &new {
+            self.tree.insert(key);
+        }
         new.append(&mut self.confirmed);
         self.relieve();
         Ok(new)
@@ -216,7 +219,10 @@ impl Seen {
     /// Bytes of memory held.
     pub fn memory(&self) -> usize {
         let disk = self.disk.as_ref().map_or(0, |disk| disk.memory_of_runs() + disk.memory_of_frozen());
-        self.tree.memory() + disk + set_memory(&self.suspects) + self.confirmed.capacity() * size_of::<Digest>()
+        self.tree.memory()
+            + disk
+            + set_memory(&self.suspects)
+            + self.confirmed.capacity() * size_of::<Digest>()
     }
 
     /// Why keys could not be written to disk or merged there, if that failed since this was last asked. Nothing is

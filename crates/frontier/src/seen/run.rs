@@ -76,7 +76,8 @@ impl Run {
         let words = u64::from_le_bytes(body[20..28].try_into().unwrap_or_default());
         let blocks = keys.div_ceil((FILLED / width) as u64);
         let rest = words.checked_add(blocks).and_then(|words| words.checked_mul(8));
-        let whole = rest.zip(blocks.checked_mul(BLOCK as u64)).and_then(|(rest, blocks)| rest.checked_add(blocks));
+        let whole =
+            rest.zip(blocks.checked_mul(BLOCK as u64)).and_then(|(rest, blocks)| rest.checked_add(blocks));
         if whole != Some(foot) || &body[..8] != MAGIC || body[8..12] != (width as u32).to_le_bytes() {
             return Err(damaged(&path));
         }
@@ -89,7 +90,9 @@ impl Run {
                 let some = &mut bytes[..(count - words.len()).min(512) * 8];
                 rest.read_exact(some)?;
                 checksum.update(some);
-                words.extend(some.chunks_exact(8).map(|word| u64::from_le_bytes(word.try_into().unwrap_or_default())));
+                words.extend(
+                    some.chunks_exact(8).map(|word| u64::from_le_bytes(word.try_into().unwrap_or_default())),
+                );
             }
             Ok(words)
         };
@@ -137,7 +140,8 @@ impl Run {
     pub(super) fn iter(&self) -> impl Iterator<Item = io::Result<Key>> {
         let mut window = Window::new(self, MANY);
         let per_block = (FILLED / self.width) as u64;
-        (0..self.keys).map(move |at| Ok(window.block((at / per_block) as usize)?.get((at % per_block) as usize)))
+        (0..self.keys)
+            .map(move |at| Ok(window.block((at / per_block) as usize)?.get((at % per_block) as usize)))
     }
 }
 
@@ -168,7 +172,9 @@ impl<'a> Window<'a> {
             };
             if filled.is_err() || !self.bytes.chunks_exact(BLOCK).all(sound) {
                 self.bytes.clear();
-                filled.map_err(|error| io::Error::new(error.kind(), format!("{}: {error}", self.run.path.display())))?;
+                filled.map_err(|error| {
+                    io::Error::new(error.kind(), format!("{}: {error}", self.run.path.display()))
+                })?;
                 return Err(damaged(&self.run.path));
             }
             self.first = number;

@@ -32,14 +32,21 @@ pub(super) fn write_merged(target: &Target, sources: &[(Arc<Run>, HashSet<Key>)]
     target.write(keys, |writer| {
         let mut streams: Vec<_> = sources
             .iter()
-            .map(|(run, deleted)| run.iter().filter(|key| !key.as_ref().is_ok_and(|key| deleted.contains(key))))
+            .map(|(run, deleted)| {
+                run.iter().filter(|key| !key.as_ref().is_ok_and(|key| deleted.contains(key)))
+            })
             .collect();
         let mut heads = Vec::with_capacity(streams.len());
         for stream in &mut streams {
             heads.push(stream.next().transpose()?);
         }
         // There are few streams: looking at all heads is quicker than keeping them in a heap.
-        while let Some((least, key)) = heads.iter().enumerate().filter_map(|(at, key)| Some((at, (*key)?))).min_by_key(|(_, key)| u128::from_be_bytes(*key)) {
+        while let Some((least, key)) = heads
+            .iter()
+            .enumerate()
+            .filter_map(|(at, key)| Some((at, (*key)?)))
+            .min_by_key(|(_, key)| u128::from_be_bytes(*key))
+        {
             writer.push(&key)?;
             heads[least] = streams[least].next().transpose()?;
         }
@@ -61,7 +68,12 @@ impl Target {
     }
 
     /// Writes all of the file.
-    fn write_part(&self, part: &Path, keys: u64, fill: impl FnOnce(&mut Writer<'_>) -> io::Result<()>) -> io::Result<()> {
+    fn write_part(
+        &self,
+        part: &Path,
+        keys: u64,
+        fill: impl FnOnce(&mut Writer<'_>) -> io::Result<()>,
+    ) -> io::Result<()> {
         let mut writer = Writer {
             target: self,
             file: BufWriter::with_capacity(1 << 18, File::create(part)?),
