@@ -16,6 +16,7 @@ fn page(status: u16, headers: &[(&str, &str)], body: &[u8]) -> Page {
         chain: Vec::new(),
         addresses: vec!["93.184.216.34".parse().unwrap()],
         name_us: 0,
+        cookies: None,
     };
     let headers =
         Headers(headers.iter().map(|(name, value)| ((*name).into(), value.as_bytes().into())).collect());

@@ -20,7 +20,7 @@ const WORD: usize = 16;
 pub(super) struct Shape {
     /// Bytes that the way to the leaf implies.
     pub(super) depth: usize,
-    /// Bits that are stored of the byte after them; the bucket's place implies the others.
+    /// Bits that are stored of the byte after them; the way implies the others.
     pub(super) bits: u32,
     /// Bytes of a key's body.
     body: usize,
@@ -59,14 +59,9 @@ pub(super) struct Entry {
 
 impl Entry {
     /// What a leaf at `depth` keeps of a key.
-    pub(super) fn of(key: &[u8; 16], depth: usize) -> Self {
+    pub(super) fn of(key: &[u8; 16], depth: u8) -> Self {
         let rest = u128::from_le_bytes(*key) >> (8 * depth);
         Entry { first: rest as u8, tag: (rest >> 8) as u8, body: rest >> 16 }
-    }
-
-    /// The first two bytes, the first one highest: what chooses the bucket.
-    pub(super) fn head(&self) -> u32 {
-        u32::from(self.first) << 8 | u32::from(self.tag)
     }
 }
 
@@ -78,11 +73,6 @@ pub(super) struct Bucket(pub(super) [u8; BUCKET_BYTES]);
 impl Bucket {
     /// The empty bucket.
     pub(super) const EMPTY: Bucket = Bucket([0; BUCKET_BYTES]);
-
-    /// Forgets all keys, but not whether one that belongs here stands in the next bucket.
-    pub(super) fn clear_keys(&mut self) {
-        self.0[0] = 0;
-    }
 
     /// Becomes as if new.
     pub(super) fn clear(&mut self) {
@@ -116,9 +106,8 @@ impl Bucket {
 
     /// Where a key stands.
     pub(super) fn find(&self, shape: &Shape, entry: &Entry) -> Option<usize> {
-        let tags = self.0.get(TAGS..TAGS + self.count())?;
         let first = entry.first & mask(shape.bits) as u8;
-        memchr::memchr_iter(entry.tag, tags)
+        memchr::memchr_iter(entry.tag, self.tags())
             .find(|&slot| self.body(shape, slot) == entry.body && self.first(shape, slot) == first)
     }
 
@@ -133,9 +122,9 @@ impl Bucket {
         self.0[at..at + WORD].copy_from_slice(&entry.body.to_le_bytes());
     }
 
-    /// The head of the key in a slot, as far as it is stored.
-    pub(super) fn head(&self, shape: &Shape, slot: usize) -> u32 {
-        u32::from(self.first(shape, slot)) << 8 | u32::from(self.0[TAGS + slot])
+    /// The tags of its keys.
+    pub(super) fn tags(&self) -> &[u8] {
+        self.0.get(TAGS..TAGS + self.count()).unwrap_or_default()
     }
 
     /// What stands in a slot.

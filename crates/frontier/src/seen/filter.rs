@@ -71,7 +71,7 @@ impl Filter {
     fn place(&self, key: &Key) -> (usize, impl Iterator<Item = usize> + use<>) {
         let both = u128::from_le_bytes(*key);
         let hash = mix(both as u64 ^ mix((both >> 64) as u64));
-        let line = (u128::from(hash) * self.0.len() as u128 >> 64) as usize;
+        let line = ((u128::from(hash) * self.0.len() as u128) >> 64) as usize;
         let bits = hash.wrapping_mul(0x9e37_79b9_7f4a_7c15);
         (line, (0..SET).map(move |index| (bits >> (9 * index) & 511) as usize))
     }

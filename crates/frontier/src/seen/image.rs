@@ -6,20 +6,14 @@ use std::path::PathBuf;
 
 use hashbrown::HashSet;
 
-use super::bucket::BUCKET_BYTES;
 use super::disk::Disk;
-use super::leaf::Leaf;
-use super::tree::{Key, Node, Tree};
+use super::leaf::{Leaf, MAX_BUCKETS};
+use super::tree::{Key, Place, Target, Tree};
 
-/// What stands before each node.
-const EMPTY: u8 = 0;
-/// A leaf: the number of its keys and of its buckets, four bytes each, and the buckets follow.
+/// What stands before a leaf: the number of its implied bits, of its keys and of its buckets, and the buckets follow.
 const LEAF: u8 = 1;
-/// An inner node: its 256 children follow.
-const INNER: u8 = 2;
-
-/// More buckets than a leaf can have.
-const TOO_MANY_BUCKETS: usize = 1 << 20;
+/// What stands before a node: what its places lead to follows, each but once.
+const NODE: u8 = 2;
 
 /// An error about bytes that are no such set.
 pub(super) fn damaged(what: &str) -> io::Error {
@@ -29,78 +23,90 @@ pub(super) fn damaged(what: &str) -> io::Error {
 impl Tree {
     /// Writes the tree.
     pub(super) fn write(&self, into: &mut impl Write) -> io::Result<()> {
-        self.write_node(&self.root, into)
+        self.write_node(0, into)
     }
 
     /// Reads a tree of keys of `width` bytes that [`Tree::write`] wrote.
     pub(super) fn read(width: usize, from: &mut impl Read) -> io::Result<Self> {
         let mut tree = Tree::new(width);
-        tree.root = tree.read_node(0, from, &mut Vec::new())?;
+        tree.leaves.clear();
+        tree.read_node(0, 0, from)?;
         Ok(tree)
     }
 
-    /// Writes a node and what is below it.
-    fn write_node(&self, node: &Node, into: &mut impl Write) -> io::Result<()> {
-        match node {
-            Node::Empty => into.write_all(&[EMPTY]),
-            Node::Leaf(leaf) => {
-                into.write_all(&[LEAF])?;
-                into.write_all(&leaf.count.to_le_bytes())?;
-                into.write_all(&(leaf.buckets.len() as u32).to_le_bytes())?;
-                leaf.buckets.iter().try_for_each(|bucket| into.write_all(&self.arena.get(*bucket).0))
-            }
-            Node::Inner(children) => {
-                into.write_all(&[INNER])?;
-                children.iter().try_for_each(|child| self.write_node(child, into))
+    /// Writes what is below a node.
+    fn write_node(&self, node: usize, into: &mut impl Write) -> io::Result<()> {
+        let places = &self.nodes[node];
+        for (byte, place) in places.iter().enumerate() {
+            match place.target() {
+                Target::Node(child) => {
+                    into.write_all(&[NODE])?;
+                    self.write_node(child, into)?;
+                }
+                Target::Leaf(_) if byte > 0 && *place == places[byte - 1] => {}
+                Target::Leaf(number) => self.write_leaf(&self.leaves[number], into)?,
             }
         }
+        Ok(())
     }
 
-    /// Reads a node at a depth, and what is below it.
-    fn read_node(&mut self, depth: usize, from: &mut impl Read, bytes: &mut Vec<u8>) -> io::Result<Node> {
-        let mut kind = [0];
-        from.read_exact(&mut kind)?;
-        match kind[0] {
-            EMPTY => Ok(Node::Empty),
-            LEAF => self.read_leaf(depth, from, bytes).map(Node::Leaf),
-            INNER if depth < self.shapes.deepest() => {
-                let mut children: Box<[Node; 256]> = Box::new([const { Node::Empty }; 256]);
-                for child in &mut *children {
-                    *child = self.read_node(depth + 1, from, bytes)?;
+    /// Writes a leaf.
+    fn write_leaf(&self, leaf: &Leaf, into: &mut impl Write) -> io::Result<()> {
+        into.write_all(&[LEAF, leaf.bits, leaf.buckets().len() as u8])?;
+        into.write_all(&leaf.count.to_le_bytes())?;
+        leaf.buckets().iter().try_for_each(|bucket| into.write_all(&self.arena.get(*bucket).0))
+    }
+
+    /// Reads what is below a node at a depth.
+    fn read_node(&mut self, node: usize, depth: usize, from: &mut impl Read) -> io::Result<()> {
+        let mut byte = 0;
+        while byte < 256 {
+            let mut kind = [0];
+            from.read_exact(&mut kind)?;
+            match kind[0] {
+                LEAF => {
+                    let (leaf, number) = (self.read_leaf(depth, from)?, self.leaves.len());
+                    let places = 1 << (8 - leaf.bits);
+                    if byte % places != 0 {
+                        return Err(damaged("a leaf is out of place"));
+                    }
+                    self.leaves.push(leaf);
+                    self.nodes[node][byte..byte + places].fill(Place::to(Target::Leaf(number)));
+                    byte += places;
                 }
-                Ok(Node::Inner(children))
+                NODE if depth < self.shapes.deepest() => {
+                    let child = self.nodes.len();
+                    self.nodes.push(self.nodes[node]);
+                    self.nodes[node][byte] = Place::to(Target::Node(child));
+                    self.read_node(child, depth + 1, from)?;
+                    byte += 1;
+                }
+                _ => return Err(damaged("an unknown kind of node")),
             }
-            _ => Err(damaged("an unknown kind of node")),
         }
+        Ok(())
     }
 
     /// Reads a leaf at a depth.
-    fn read_leaf(&mut self, depth: usize, from: &mut impl Read, bytes: &mut Vec<u8>) -> io::Result<Leaf> {
-        let (count, buckets) = (read_u32(from)?, read_u32(from)? as usize);
-        if buckets == 0 || buckets >= TOO_MANY_BUCKETS {
+    fn read_leaf(&mut self, depth: usize, from: &mut impl Read) -> io::Result<Leaf> {
+        let mut head = [0; 2];
+        from.read_exact(&mut head)?;
+        let [bits, buckets] = head;
+        let count = read_u32(from)?;
+        if bits > 8 || usize::from(buckets) > MAX_BUCKETS {
             return Err(damaged("a leaf's size"));
         }
-        let shape = *self.shapes.of(depth, buckets);
-        let mut leaf = Leaf { buckets: Vec::new(), count };
-        let mut keys = 0;
-        // Some buckets at a time: what a damaged number asks for is not allocated before it has been read.
-        for from_bucket in (0..buckets).step_by(1024) {
-            let some = (buckets - from_bucket).min(1024);
-            bytes.resize(some * BUCKET_BYTES, 0);
-            from.read_exact(bytes)?;
-            leaf.buckets.reserve_exact(some);
-            for image in bytes.chunks_exact(BUCKET_BYTES) {
-                let number = self.arena.allocate();
-                let bucket = self.arena.get_mut(number);
-                bucket.0.copy_from_slice(image);
-                if !bucket.is_sound(&shape) {
-                    return Err(damaged("a bucket holds more than it can"));
-                }
-                keys += bucket.count();
-                leaf.buckets.push(number);
+        let mut leaf = Leaf::new(depth as u8, bits);
+        for _ in 0..buckets {
+            let number = leaf.add_bucket(&mut self.arena);
+            let bucket = self.arena.get_mut(number);
+            from.read_exact(&mut bucket.0)?;
+            if !bucket.is_sound(self.shapes.of(&leaf)) {
+                return Err(damaged("a bucket holds more than it can"));
             }
+            leaf.count += bucket.count() as u32;
         }
-        if keys != count as usize {
+        if leaf.count != count {
             return Err(damaged("a leaf's keys are not as many as it says"));
         }
         self.len += u64::from(count);

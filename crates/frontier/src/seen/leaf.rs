@@ -1,34 +1,63 @@
-//! A leaf of the dedup tree: keys in buckets, in the order of their first two bytes.
+//! A leaf of the dedup tree: up to thirty buckets of keys that share their first bits.
 //!
-//! Its `n` buckets share the range of those evenly. A key stands in its own bucket or, when that is
-//! full, in the next; from where it stands, the bits that are not stored follow. When too few
-//! places are left the leaf grows by some buckets and its keys move on: all leaves stay nearly full
-//! all the time, and nothing is moved but within a leaf.
+//! A key's tag chooses its bucket; when that is full, the key stands in the next one. A leaf grows by one bucket at a
+//! time, to which each of the others gives its share and nothing else moves (the idea of the jump consistent hash,
+//! Lamping and Veach 2014). So all leaves stay nearly full all the time, and keys seldom move.
 
 use super::arena::Arena;
 use super::bucket::{Entry, Shape};
 
-/// A leaf grows by its size divided by this: larger saves memory, smaller saves moving.
-const GROWTH: usize = 16;
+/// Buckets above which a leaf becomes two; with these a leaf is two cache lines.
+pub(super) const MAX_BUCKETS: usize = 30;
 
 /// Hundredths of its places that may be taken before a leaf grows.
 const FULLEST: usize = 95;
 
 /// Hundredths below which a leaf that has no room for a key is not grown: its keys are not evenly spread, and only
-/// more levels help.
+/// more leaves help.
 const UNEVEN: usize = 50;
 
 /// How many full buckets in a row may each pass a key on, before a leaf grows instead.
 const MAX_MOVES: usize = 16;
 
-/// Buckets above which a leaf becomes a level of 256 leaves: two bytes cannot tell many more apart evenly.
-const MAX_BUCKETS: usize = 2048;
+/// The bucket of each tag, by the number of buckets.
+static HOMES: [[u8; 256]; MAX_BUCKETS + 1] = share_out();
 
-/// Why a leaf cannot take a key: its keys want another level of the tree. With those that found no place any more.
+/// Shares tags out: each bucket more takes its part from those that have most.
+const fn share_out() -> [[u8; 256]; MAX_BUCKETS + 1] {
+    let mut homes = [[0; 256]; MAX_BUCKETS + 1];
+    let mut tags = [0; MAX_BUCKETS];
+    tags[0] = 256;
+    let mut buckets = 2;
+    while buckets <= MAX_BUCKETS {
+        homes[buckets] = homes[buckets - 1];
+        let newest = buckets - 1;
+        while tags[newest] < 256 / buckets {
+            let (mut most, mut other) = (0, 1);
+            while other < newest {
+                if tags[other] > tags[most] {
+                    most = other;
+                }
+                other += 1;
+            }
+            let mut tag = 0;
+            while homes[buckets][tag] as usize != most {
+                tag += 1;
+            }
+            homes[buckets][tag] = newest as u8;
+            tags[most] -= 1;
+            tags[newest] += 1;
+        }
+        buckets += 1;
+    }
+    homes
+}
+
+/// Why a leaf cannot take a key: it must become two. With those of its keys that found no place any more.
 #[derive(Debug, Default)]
 pub(super) struct Crowded(pub(super) Vec<Entry>);
 
-/// The layouts of all leaves of a tree, by depth and bits.
+/// The layouts of all leaves of a tree, by depth and implied bits.
 #[derive(Clone, Debug)]
 pub(super) struct Shapes {
     /// Bytes of a key.
@@ -39,86 +68,85 @@ pub(super) struct Shapes {
 impl Shapes {
     /// The layouts for keys of `width` bytes.
     pub(super) fn new(width: usize) -> Self {
-        let of = |depth| std::array::from_fn(|bits| Shape::new(width, depth, bits as u32));
+        let of = |depth| std::array::from_fn(|implied| Shape::new(width, depth, 8 - implied as u32));
         Shapes { width, by_depth: (0..=width - 2).map(of).collect() }
     }
 
-    /// Bytes of a key.
-    pub(super) fn width(&self) -> usize {
-        self.width
-    }
-
-    /// Bytes of a key that are implied in the deepest leaf: two are left, and those can always be spread.
+    /// Whole bytes that are implied in the deepest leaf: when the next is implied too, its keys differ in their tags.
     pub(super) fn deepest(&self) -> usize {
         self.width - 2
     }
 
     /// The layout of a leaf.
-    pub(super) fn of(&self, depth: usize, buckets: usize) -> &Shape {
-        &self.by_depth[depth][stored_bits(buckets) as usize]
+    pub(super) fn of(&self, leaf: &Leaf) -> &Shape {
+        &self.by_depth[usize::from(leaf.depth)][usize::from(leaf.bits)]
     }
 }
 
-/// How many bits of the first byte are stored: where a key stands tells its head to within two buckets,
-/// and what is stored must tell the heads in such a range apart.
-fn stored_bits(buckets: usize) -> u32 {
-    let implied = buckets.max(1).ilog2().saturating_sub(1);
-    8_u32.saturating_sub(implied)
-}
-
-/// Keys that share their first bytes.
-#[derive(Debug, Default)]
+/// Keys that share their first bits: `depth` bytes and `bits` bits of the byte after them.
+#[derive(Debug)]
+#[repr(align(64))]
 pub(super) struct Leaf {
-    pub(super) buckets: Vec<u32>,
     pub(super) count: u32,
+    pub(super) depth: u8,
+    /// Zero to eight.
+    pub(super) bits: u8,
+    len: u8,
+    buckets: [u32; MAX_BUCKETS],
 }
 
 impl Leaf {
-    /// A leaf with room for so many keys.
-    pub(super) fn with_room(keys: usize, depth: usize, arena: &mut Arena, shapes: &Shapes) -> Self {
-        let mut buckets = 1;
-        while keys * 100 > buckets * shapes.of(depth, buckets).capacity * (FULLEST - 4) {
-            buckets += buckets.div_ceil(GROWTH);
+    /// A leaf without keys, and without buckets yet.
+    pub(super) const fn new(depth: u8, bits: u8) -> Self {
+        Leaf { count: 0, depth, bits, len: 0, buckets: [0; MAX_BUCKETS] }
+    }
+
+    /// The numbers of its buckets.
+    pub(super) fn buckets(&self) -> &[u32] {
+        &self.buckets[..usize::from(self.len)]
+    }
+
+    /// Gets buckets for so many keys, but no more than it can have.
+    pub(super) fn make_room_for(&mut self, keys: usize, shape: &Shape, arena: &mut Arena) {
+        let wanted = (keys * 100).div_ceil(shape.capacity * (FULLEST - 3)).min(MAX_BUCKETS);
+        while self.buckets().len() < wanted {
+            self.add_bucket(arena);
         }
-        let mut leaf = Leaf::default();
-        leaf.extend(buckets, arena);
-        leaf
     }
 
     /// The bucket that a search looks at first and the one after it.
-    pub(super) fn first_buckets(&self, head: u32) -> Option<(u32, u32)> {
-        let own = home(head, self.buckets.len());
-        Some((*self.buckets.get(own)?, *self.buckets.get(self.after(own, 1))?))
+    pub(super) fn first_buckets(&self, tag: u8) -> Option<(u32, u32)> {
+        let own = self.home(tag);
+        (self.len > 0).then(|| (self.buckets[own], self.buckets[self.after(own)]))
     }
 
     /// The bucket and the slot of a key.
     pub(super) fn find(&self, entry: &Entry, shape: &Shape, arena: &Arena) -> Option<(u32, usize)> {
-        let own = home(entry.head(), self.buckets.len());
-        let number = *self.buckets.get(own)?;
-        let bucket = arena.get(number);
+        let (own, next) = self.first_buckets(entry.tag)?;
+        let bucket = arena.get(own);
         if let Some(slot) = bucket.find(shape, entry) {
-            return Some((number, slot));
+            return Some((own, slot));
         }
-        let next = *self.buckets.get(self.after(own, 1)).filter(|_| bucket.has_overflown())?;
+        if !bucket.has_overflown() {
+            return None;
+        }
         arena.get(next).find(shape, entry).map(|slot| (next, slot))
     }
 
     /// Adds a key that is not here; the leaf may grow.
-    pub(super) fn insert(
-        &mut self,
-        entry: &Entry,
-        depth: usize,
-        arena: &mut Arena,
-        shapes: &Shapes,
-    ) -> Result<(), Crowded> {
-        let shape = shapes.of(depth, self.buckets.len());
-        let room = self.buckets.len() * shape.capacity;
-        if (self.count as usize + 1) * 100 > room * FULLEST || !self.place(entry, shape, arena) {
-            self.grow(depth, arena, shapes)?;
-            return self.insert(entry, depth, arena, shapes);
+    pub(super) fn insert(&mut self, entry: &Entry, shape: &Shape, arena: &mut Arena) -> Result<(), Crowded> {
+        loop {
+            let room = self.buckets().len() * shape.capacity;
+            if (self.count as usize + 1) * 100 <= room * FULLEST && self.place(entry, shape, arena) {
+                self.count += 1;
+                return Ok(());
+            }
+            let uneven = self.len > 2 && (self.count as usize) * 100 < room * UNEVEN;
+            if uneven || self.buckets().len() == MAX_BUCKETS {
+                return Err(Crowded::default());
+            }
+            self.grow(shape, arena)?;
         }
-        self.count += 1;
-        Ok(())
     }
 
     /// Removes the key of a slot.
@@ -127,36 +155,43 @@ impl Leaf {
         self.count -= 1;
     }
 
-    /// Calls `each` with every key's entry, its first byte made whole.
-    pub(super) fn for_each(&self, shape: &Shape, arena: &Arena, mut each: impl FnMut(Entry)) {
-        for (position, bucket) in self.buckets.iter().enumerate() {
-            let range = Range::of(position, self.buckets.len(), shape.bits);
-            let bucket = arena.get(*bucket);
-            for slot in 0..bucket.count() {
-                let first = (range.complete(bucket.head(shape, slot)) >> 8) as u8;
-                each(Entry { first, ..bucket.get(shape, slot) });
-            }
-        }
+    /// What is stored of each key.
+    pub(super) fn entries<'a>(
+        &'a self,
+        shape: &'a Shape,
+        arena: &'a Arena,
+    ) -> impl Iterator<Item = Entry> + 'a {
+        let buckets = self.buckets().iter().map(|number| arena.get(*number));
+        buckets.flat_map(|bucket| (0..bucket.count()).map(|slot| bucket.get(shape, slot)))
     }
 
     /// Gives all buckets back.
-    pub(super) fn free(self, arena: &mut Arena) {
-        self.buckets.into_iter().for_each(|bucket| arena.free(bucket));
+    pub(super) fn free(&self, arena: &mut Arena) {
+        self.buckets().iter().for_each(|bucket| arena.free(*bucket));
+    }
+
+    /// Adds an empty bucket.
+    pub(super) fn add_bucket(&mut self, arena: &mut Arena) -> u32 {
+        let number = arena.allocate();
+        self.buckets[usize::from(self.len)] = number;
+        self.len += 1;
+        number
     }
 
     /// Puts a key into its bucket or, when that is full, into the next; tells whether there was room.
     fn place(&self, entry: &Entry, shape: &Shape, arena: &mut Arena) -> bool {
-        let own = home(entry.head(), self.buckets.len());
+        let own = self.home(entry.tag);
         let bucket = arena.get_mut(self.buckets[own]);
         if bucket.count() < shape.capacity {
             bucket.push(shape, entry);
             return true;
         }
-        if !self.make_room(self.after(own, 1), shape, arena) {
+        let next = self.after(own);
+        if !self.make_room(next, shape, arena) {
             return false;
         }
         arena.get_mut(self.buckets[own]).overflow();
-        arena.get_mut(self.buckets[self.after(own, 1)]).push(shape, entry);
+        arena.get_mut(self.buckets[next]).push(shape, entry);
         true
     }
 
@@ -165,143 +200,79 @@ impl Leaf {
         let mut gives = [(0, 0); MAX_MOVES];
         let (mut giver, mut moves) = (position, 0);
         while arena.get(self.buckets[giver]).count() == shape.capacity {
-            let Some(slot) = self.own_key(giver, shape, arena).filter(|_| moves < gives.len()) else {
+            let Some(slot) = self.own_key(giver, arena).filter(|_| moves < gives.len()) else {
                 return false;
             };
             gives[moves] = (giver, slot);
             moves += 1;
-            giver = self.after(giver, 1);
+            giver = self.after(giver);
         }
         for (giver, slot) in gives[..moves].iter().rev().copied() {
             let bucket = arena.get_mut(self.buckets[giver]);
             let entry = bucket.get(shape, slot);
             bucket.remove(shape, slot);
             bucket.overflow();
-            arena.get_mut(self.buckets[self.after(giver, 1)]).push(shape, &entry);
+            arena.get_mut(self.buckets[self.after(giver)]).push(shape, &entry);
         }
         true
     }
 
     /// The slot of a key that stands in the bucket where it belongs.
-    fn own_key(&self, position: usize, shape: &Shape, arena: &Arena) -> Option<usize> {
-        let range = Range::of(position, self.buckets.len(), shape.bits);
-        let bucket = arena.get(self.buckets[position]);
+    fn own_key(&self, position: usize, arena: &Arena) -> Option<usize> {
         // Those that were moved here tend to have come first.
-        let is_own =
-            |slot: &usize| home(range.complete(bucket.head(shape, *slot)), self.buckets.len()) == position;
-        (0..bucket.count()).rev().find(is_own)
+        arena.get(self.buckets[position]).tags().iter().rposition(|tag| self.home(*tag) == position)
     }
 
-    /// Gets more buckets and moves keys to where they belong then.
-    fn grow(&mut self, depth: usize, arena: &mut Arena, shapes: &Shapes) -> Result<(), Crowded> {
-        let may_split = depth < shapes.deepest();
+    /// Gets one bucket more, and moves keys to it: those that belong there now, and those that stood in the first
+    /// bucket because the one that was last is full.
+    fn grow(&mut self, shape: &Shape, arena: &mut Arena) -> Result<(), Crowded> {
+        let newest = self.buckets().len();
+        let newest_number = self.add_bucket(arena);
+        let homes = &HOMES[usize::from(self.len)];
         let mut homeless = Vec::new();
-        loop {
-            let before = self.buckets.len();
-            let shape = shapes.of(depth, before);
-            let uneven = (self.count as usize) * 100 < before * shape.capacity * UNEVEN;
-            if may_split && (before >= MAX_BUCKETS || before > 2 && uneven) {
-                return Err(Crowded(homeless));
-            }
-            self.extend((before / GROWTH).max(1), arena);
-            self.move_up(before, shape, arena, &mut homeless);
-            let shape = self.convert(before, depth, arena, shapes);
-            homeless.retain(|entry| !self.place(entry, shape, arena));
-            if homeless.is_empty() {
-                return Ok(());
-            }
-        }
-    }
-
-    /// Moves keys up to the buckets where they belong since the leaf has more than `before`.
-    ///
-    /// No key has to move down: one that stands in its bucket's next may stay there.
-    fn move_up(&self, before: usize, shape: &Shape, arena: &mut Arena, homeless: &mut Vec<Entry>) {
-        let after = self.buckets.len();
-        self.buckets.iter().for_each(|number| arena.get_mut(*number).no_overflow());
-        for position in (0..before).rev() {
-            let range = Range::of(position, before, shape.bits);
-            let below = (position + after - 1) % after;
-            let bucket = arena.get(self.buckets[position]);
-            // Half of the keys move, which ones cannot be foreseen: without branches this takes half the time.
+        let mut last_overflows = false;
+        for position in 0..newest {
+            let number = self.buckets[position];
+            arena.get_mut(number).no_overflow();
             let (mut movers, mut moves, mut displaced) = ([0; 256], 0, false);
-            for slot in 0..bucket.count() {
-                let own = home(range.complete(bucket.head(shape, slot)), after);
-                displaced |= own == below;
+            // Which keys move cannot be foreseen: without branches this takes half the time.
+            for (slot, tag) in arena.get(number).tags().iter().enumerate() {
+                let own = usize::from(homes[usize::from(*tag)]);
+                let from_below = own + 1 == position;
+                displaced |= from_below;
                 movers[moves] = slot as u8;
-                moves += usize::from((own != position) & (own != below));
+                moves += usize::from((own != position) & !from_below);
             }
             if displaced {
-                arena.get_mut(self.buckets[below]).overflow();
+                arena.get_mut(self.buckets[position - 1]).overflow();
             }
             for slot in movers[..moves].iter().rev().map(|slot| usize::from(*slot)) {
-                let bucket = arena.get_mut(self.buckets[position]);
-                let head = range.complete(bucket.head(shape, slot));
-                let entry = Entry { first: (head >> 8) as u8, ..bucket.get(shape, slot) };
+                let bucket = arena.get_mut(number);
+                let entry = bucket.get(shape, slot);
                 bucket.remove(shape, slot);
-                let target = arena.get_mut(self.buckets[home(head, after)]);
+                let target = arena.get_mut(newest_number);
                 if target.count() < shape.capacity {
                     target.push(shape, &entry);
+                    last_overflows |= usize::from(homes[usize::from(entry.tag)]) != newest;
                 } else {
                     homeless.push(entry);
                 }
             }
         }
-    }
-
-    /// Gives all buckets the layout that their new number wants, and returns it.
-    fn convert<'a>(&self, before: usize, depth: usize, arena: &mut Arena, shapes: &'a Shapes) -> &'a Shape {
-        let (old, new) = (shapes.of(depth, before), shapes.of(depth, self.buckets.len()));
-        if old != new {
-            for (position, number) in self.buckets.iter().enumerate() {
-                let range = Range::of(position, self.buckets.len(), old.bits);
-                let image = arena.get(*number).clone();
-                let bucket = arena.get_mut(*number);
-                bucket.clear_keys();
-                for slot in 0..image.count() {
-                    let entry = image.get(old, slot);
-                    let first = (range.complete(image.head(old, slot)) >> 8) as u8;
-                    bucket.push(new, &Entry { first, ..entry });
-                }
-            }
+        if last_overflows {
+            arena.get_mut(self.buckets[newest - 1]).overflow();
         }
-        new
+        homeless.retain(|entry| !self.place(entry, shape, arena));
+        if homeless.is_empty() { Ok(()) } else { Err(Crowded(homeless)) }
     }
 
-    /// Adds empty buckets.
-    fn extend(&mut self, buckets: usize, arena: &mut Arena) {
-        self.buckets.reserve_exact(buckets);
-        self.buckets.extend((0..buckets).map(|_| arena.allocate()));
+    /// The position of the bucket to which a tag belongs.
+    fn home(&self, tag: u8) -> usize {
+        usize::from(HOMES[usize::from(self.len)][usize::from(tag)])
     }
 
-    /// The position `distance` buckets further on, around the end.
-    fn after(&self, position: usize, distance: usize) -> usize {
-        let sum = position + distance;
-        if sum < self.buckets.len() { sum } else { sum % self.buckets.len() }
-    }
-}
-
-/// The bucket to which a key belongs.
-fn home(head: u32, buckets: usize) -> usize {
-    head as usize * buckets >> 16
-}
-
-/// The heads that keys of one bucket can have.
-#[derive(Clone, Copy)]
-struct Range {
-    lowest: u32,
-    stored: u32,
-}
-
-impl Range {
-    /// The range of the bucket at a position: its own keys, and those of the bucket before.
-    fn of(position: usize, buckets: usize, bits: u32) -> Self {
-        let first = (position + buckets - 1) % buckets;
-        Range { lowest: (first << 16).div_ceil(buckets) as u32, stored: u32::from(u16::MAX >> (8 - bits)) }
-    }
-
-    /// The head of which the lower bits are stored.
-    fn complete(&self, stored: u32) -> u32 {
-        (self.lowest + (stored.wrapping_sub(self.lowest) & self.stored)) & u32::from(u16::MAX)
+    /// The position after one, around the end.
+    fn after(&self, position: usize) -> usize {
+        if position + 1 < usize::from(self.len) { position + 1 } else { 0 }
     }
 }

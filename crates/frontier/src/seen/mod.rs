@@ -167,7 +167,9 @@ impl Seen {
             new.extend(keys.into_iter().zip(found).filter(|(_, found)| !found).map(|(key, _)| key));
         }
         self.suspects.clear();
-        new.iter().for_each(|key| drop(self.tree.insert(key)));
+        for key in &new {
+            self.tree.insert(key);
+        }
         new.append(&mut self.confirmed);
         self.relieve();
         Ok(new)

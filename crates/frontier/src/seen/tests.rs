@@ -203,7 +203,9 @@ impl Story {
         let mut bytes = Vec::new();
         self.seen.save(&mut bytes).unwrap();
         self.saved.push((bytes, self.model.clone(), self.seen.files()));
-        let kept = self.saved.iter().rev().take(2).flat_map(|(.., files)| files.iter().copied()).collect();
+        // What is not kept cannot be loaded again: its runs may be gone.
+        self.saved.drain(..self.saved.len() - self.saved.len().min(2));
+        let kept = self.saved.iter().flat_map(|(.., files)| files.iter().copied()).collect();
         self.seen.remove_files_except(&kept).unwrap();
     }
 

@@ -1,8 +1,8 @@
-//! The MD5 dedup tree in memory: inner nodes of 256 children, one for each value of the next byte, and leaves of
-//! up to 300,000 keys.
+//! The MD5 dedup tree in memory: nodes of 256 places, one for each value of the next byte, and leaves of about two
+//! thousand keys. A leaf takes a half, a quarter … of a node's places: what its keys share is not stored.
 
 use super::arena::Arena;
-use super::bucket::{Entry, Shape};
+use super::bucket::Entry;
 use super::leaf::{Crowded, Leaf, Shapes};
 
 /// A key: a digest of a URL. Where keys are shorter than sixteen bytes, the rest is zero.
@@ -14,41 +14,72 @@ pub(super) const AHEAD: usize = 32;
 /// A set of keys.
 #[derive(Debug)]
 pub(super) struct Tree {
-    pub(super) root: Node,
+    /// The first is the root.
+    pub(super) nodes: Vec<[Place; 256]>,
+    pub(super) leaves: Vec<Leaf>,
     pub(super) arena: Arena,
     pub(super) shapes: Shapes,
     pub(super) len: u64,
 }
 
-/// A place in the tree.
-#[derive(Debug, Default)]
-pub(super) enum Node {
-    /// No key has come here.
-    #[default]
-    Empty,
-    /// The keys themselves.
-    Leaf(Leaf),
-    /// By the next byte.
-    Inner(Box<[Node; 256]>),
+/// What a place of a node leads to: the number of a leaf or, with the highest bit set, of another node.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Place(u32);
+
+/// What it leads to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Target {
+    /// Keys.
+    Leaf(usize),
+    /// A node of the next byte.
+    Node(usize),
+}
+
+impl Place {
+    /// The bit that tells a node.
+    const NODE: u32 = 1 << 31;
+
+    /// The place that leads to it.
+    pub(super) fn to(target: Target) -> Self {
+        match target {
+            Target::Leaf(number) => Place(number as u32),
+            Target::Node(number) => Place(number as u32 | Self::NODE),
+        }
+    }
+
+    /// What it leads to.
+    pub(super) fn target(self) -> Target {
+        let number = (self.0 & !Self::NODE) as usize;
+        if self.0 & Self::NODE == 0 { Target::Leaf(number) } else { Target::Node(number) }
+    }
 }
 
 impl Tree {
     /// The empty set of keys of `width` bytes.
     pub(super) fn new(width: usize) -> Self {
-        Tree { root: Node::Empty, arena: Arena::default(), shapes: Shapes::new(width), len: 0 }
+        Tree {
+            nodes: vec![[Place::to(Target::Leaf(0)); 256]],
+            leaves: vec![Leaf::new(0, 0)],
+            arena: Arena::default(),
+            shapes: Shapes::new(width),
+            len: 0,
+        }
     }
 
     /// Loads what searches for at most [`AHEAD`] keys will look at: each step for all, so that the waits overlap.
     pub(super) fn touch(&self, group: &[Key]) -> u8 {
-        let mut places = [None; AHEAD];
-        for (place, key) in places.iter_mut().zip(group) {
-            *place = self.leaf(key).and_then(|(leaf, depth)| {
-                let entry = Entry::of(key, depth);
-                let (own, next) = leaf.first_buckets(entry.head())?;
-                Some((own, next, entry.tag, self.shapes.of(depth, leaf.buckets.len())))
-            });
+        let mut leaves = [0; AHEAD];
+        for (leaf, key) in leaves.iter_mut().zip(group) {
+            *leaf = self.locate(key).0;
         }
-        let tags = |(own, ..): &(u32, u32, u8, &Shape)| self.arena.get(*own).touch_tags();
+        let mut places = [None; AHEAD];
+        for ((place, leaf), key) in places.iter_mut().zip(leaves).zip(group) {
+            let leaf = &self.leaves[leaf];
+            let entry = Entry::of(key, leaf.depth);
+            *place =
+                leaf.first_buckets(entry.tag).map(|(own, next)| (own, next, entry.tag, self.shapes.of(leaf)));
+        }
+        let tags = |(own, ..): &(u32, _, _, _)| self.arena.get(*own).touch_tags();
         let loaded = places.iter().flatten().map(tags).fold(0, |all, load| all | load);
         let deeper = places.iter().flatten().map(|&(own, next, tag, shape)| {
             let own = self.arena.get(own);
@@ -60,32 +91,34 @@ impl Tree {
 
     /// Adds a key; tells whether it was new.
     pub(super) fn insert(&mut self, key: &Key) -> bool {
-        let new = insert_below(&mut self.root, 0, key, &mut self.arena, &self.shapes);
-        self.len += u64::from(new);
-        new
+        let (number, _) = self.locate(key);
+        let leaf = &mut self.leaves[number];
+        let (entry, shape) = (Entry::of(key, leaf.depth), self.shapes.of(leaf));
+        if leaf.find(&entry, shape, &self.arena).is_some() {
+            return false;
+        }
+        self.len += 1;
+        if let Err(crowded) = leaf.insert(&entry, shape, &mut self.arena) {
+            self.split(key, crowded);
+            self.put(key);
+        }
+        true
     }
 
     /// Whether a key is here.
     pub(super) fn contains(&self, key: &Key) -> bool {
-        self.leaf(key).is_some_and(|(leaf, depth)| {
-            let shape = self.shapes.of(depth, leaf.buckets.len());
-            leaf.find(&Entry::of(key, depth), shape, &self.arena).is_some()
-        })
+        let leaf = &self.leaves[self.locate(key).0];
+        leaf.find(&Entry::of(key, leaf.depth), self.shapes.of(leaf), &self.arena).is_some()
     }
 
     /// Removes a key; tells whether it was here.
     pub(super) fn delete(&mut self, key: &Key) -> bool {
-        let Tree { root, arena, shapes, len } = self;
-        let (mut node, mut depth) = (root, 0);
-        while let Node::Inner(children) = node {
-            node = &mut children[usize::from(key[depth])];
-            depth += 1;
-        }
-        let Node::Leaf(leaf) = node else { return false };
-        let shape = shapes.of(depth, leaf.buckets.len());
-        let Some(place) = leaf.find(&Entry::of(key, depth), shape, arena) else { return false };
-        leaf.remove(place, shape, arena);
-        *len -= 1;
+        let (number, _) = self.locate(key);
+        let leaf = &mut self.leaves[number];
+        let shape = self.shapes.of(leaf);
+        let Some(place) = leaf.find(&Entry::of(key, leaf.depth), shape, &self.arena) else { return false };
+        leaf.remove(place, shape, &mut self.arena);
+        self.len -= 1;
         true
     }
 
@@ -96,119 +129,107 @@ impl Tree {
 
     /// Bytes of memory held.
     pub(super) fn memory(&self) -> usize {
-        self.arena.memory() + self.root.memory()
+        let nodes = self.nodes.capacity() * size_of::<[Place; 256]>();
+        self.arena.memory() + nodes + self.leaves.capacity() * size_of::<Leaf>()
     }
 
     /// Calls `each` with the keys of one leaf after the other, sorted; keys of a leaf are smaller than those of the
     /// next.
     pub(super) fn walk<E>(&self, mut each: impl FnMut(&[Key]) -> Result<(), E>) -> Result<(), E> {
-        let mut sorted = Vec::new();
-        self.walk_node(&self.root, [0; 16], 0, &mut sorted, &mut each)
+        self.walk_node(0, [0; 16], 0, &mut Vec::new(), &mut each)
     }
 
     /// Walks what is below a node whose keys begin with the first `depth` bytes of `path`.
     fn walk_node<E>(
         &self,
-        node: &Node,
+        node: usize,
         mut path: Key,
         depth: usize,
         sorted: &mut Vec<Key>,
         each: &mut impl FnMut(&[Key]) -> Result<(), E>,
     ) -> Result<(), E> {
-        match node {
-            Node::Empty => Ok(()),
-            Node::Inner(children) => children.iter().enumerate().try_for_each(|(byte, child)| {
-                path[depth] = byte as u8;
-                self.walk_node(child, path, depth + 1, sorted, each)
-            }),
-            Node::Leaf(leaf) => {
-                sorted.clear();
-                let shape = self.shapes.of(depth, leaf.buckets.len());
-                leaf.for_each(shape, &self.arena, |entry| sorted.push(whole(&path, depth, &entry)));
-                sorted.sort_unstable_by_key(|key| u128::from_be_bytes(*key));
-                each(sorted)
-            }
-        }
-    }
-
-    /// The leaf where a key is, if it is, and its depth.
-    fn leaf(&self, key: &Key) -> Option<(&Leaf, usize)> {
-        let (mut node, mut depth) = (&self.root, 0);
-        while let Node::Inner(children) = node {
-            node = &children[usize::from(key[depth])];
-            depth += 1;
-        }
-        match node {
-            Node::Leaf(leaf) => Some((leaf, depth)),
-            _ => None,
-        }
-    }
-}
-
-impl Node {
-    /// Bytes of memory held by nodes and their lists of buckets.
-    fn memory(&self) -> usize {
-        /// What an allocator adds to an allocation, about.
-        const OVERHEAD: usize = 16;
-        match self {
-            Node::Empty => 0,
-            Node::Leaf(leaf) => leaf.buckets.capacity() * size_of::<u32>() + OVERHEAD,
-            Node::Inner(children) => {
-                size_of_val::<[Node; 256]>(children) + children.iter().map(Node::memory).sum::<usize>()
-            }
-        }
-    }
-}
-
-/// Adds a key below a node at a depth; tells whether it was new.
-fn insert_below(
-    mut node: &mut Node,
-    mut depth: usize,
-    key: &Key,
-    arena: &mut Arena,
-    shapes: &Shapes,
-) -> bool {
-    loop {
-        match node {
-            Node::Inner(children) => {
-                node = &mut children[usize::from(key[depth])];
-                depth += 1;
-            }
-            Node::Empty => *node = Node::Leaf(Leaf::with_room(1, depth, arena, shapes)),
-            Node::Leaf(leaf) => {
-                let entry = Entry::of(key, depth);
-                if leaf.find(&entry, shapes.of(depth, leaf.buckets.len()), arena).is_some() {
-                    return false;
+        let places = &self.nodes[node];
+        for byte in 0..256 {
+            path[depth] = byte as u8;
+            match places[byte].target() {
+                Target::Node(child) => self.walk_node(child, path, depth + 1, sorted, each)?,
+                Target::Leaf(_) if byte > 0 && places[byte] == places[byte - 1] => {}
+                Target::Leaf(number) => {
+                    let leaf = &self.leaves[number];
+                    sorted.clear();
+                    let entries = leaf.entries(self.shapes.of(leaf), &self.arena);
+                    sorted.extend(entries.map(|entry| whole(&path, leaf, &entry)));
+                    sorted.sort_unstable_by_key(|key| u128::from_be_bytes(*key));
+                    each(sorted)?;
                 }
-                let Err(Crowded(homeless)) = leaf.insert(&entry, depth, arena, shapes) else { return true };
-                *node = split(std::mem::take(leaf), homeless, depth, arena, shapes);
+            }
+        }
+        Ok(())
+    }
+
+    /// The number of the leaf where a key is, if it is, and the node above it.
+    fn locate(&self, key: &Key) -> (usize, usize) {
+        let (mut node, mut depth) = (0, 0);
+        loop {
+            match self.nodes[node][usize::from(key[depth])].target() {
+                Target::Leaf(number) => return (number, node),
+                Target::Node(child) => (node, depth) = (child, depth + 1),
             }
         }
     }
-}
 
-/// The level that takes the place of a leaf and of keys that found no room in it.
-fn split(leaf: Leaf, homeless: Vec<Entry>, depth: usize, arena: &mut Arena, shapes: &Shapes) -> Node {
-    let mut parts: Vec<Vec<Key>> = vec![Vec::new(); 256];
-    let mut sort = |entry: Entry| parts[usize::from(entry.first)].push(whole(&[0; 16], depth, &entry));
-    leaf.for_each(shapes.of(depth, leaf.buckets.len()), arena, &mut sort);
-    homeless.into_iter().for_each(sort);
-    leaf.free(arena);
-    let mut children: Box<[Node; 256]> = Box::new([const { Node::Empty }; 256]);
-    for (child, keys) in children.iter_mut().zip(parts) {
-        if !keys.is_empty() {
-            *child = Node::Leaf(Leaf::with_room(keys.len(), depth + 1, arena, shapes));
-        }
-        for key in &keys {
-            insert_below(child, depth + 1, key, arena, shapes);
+    /// Adds a key that is not here, without counting it.
+    fn put(&mut self, key: &Key) {
+        loop {
+            let (number, _) = self.locate(key);
+            let leaf = &mut self.leaves[number];
+            let entry = Entry::of(key, leaf.depth);
+            match leaf.insert(&entry, self.shapes.of(leaf), &mut self.arena) {
+                Ok(()) => return,
+                Err(crowded) => self.split(key, crowded),
+            }
         }
     }
-    Node::Inner(children)
+
+    /// Makes two leaves of the one where `key` belongs, by one bit more that is implied.
+    fn split(&mut self, key: &Key, Crowded(homeless): Crowded) {
+        let (number, mut node) = self.locate(key);
+        let leaf = &self.leaves[number];
+        let entries = leaf.entries(self.shapes.of(leaf), &self.arena).chain(homeless);
+        let keys: Vec<Key> = entries.map(|entry| whole(key, leaf, &entry)).collect();
+        leaf.free(&mut self.arena);
+        let (mut depth, mut bits) = (leaf.depth, leaf.bits);
+        if bits == 8 {
+            let child = self.nodes.len();
+            self.nodes.push([Place::to(Target::Leaf(number)); 256]);
+            self.nodes[node][usize::from(key[usize::from(depth)])] = Place::to(Target::Node(child));
+            (node, depth, bits) = (child, depth + 1, 0);
+        }
+        let other = self.leaves.len();
+        let bit = 0x80_u8 >> bits;
+        for (byte, place) in self.nodes[node].iter_mut().enumerate() {
+            if place.target() == Target::Leaf(number) && byte as u8 & bit != 0 {
+                *place = Place::to(Target::Leaf(other));
+            }
+        }
+        self.leaves[number] = Leaf::new(depth, bits + 1);
+        if other == self.leaves.capacity() {
+            self.leaves.reserve_exact(other / 8 + 1);
+        }
+        self.leaves.push(Leaf::new(depth, bits + 1));
+        let others = keys.iter().filter(|key| key[usize::from(depth)] & bit != 0).count();
+        for (number, count) in [(number, keys.len() - others), (other, others)] {
+            let leaf = &mut self.leaves[number];
+            leaf.make_room_for(count, self.shapes.of(leaf), &mut self.arena);
+        }
+        keys.iter().for_each(|key| self.put(key));
+    }
 }
 
-/// The key of an entry in a leaf whose keys begin with the first `depth` bytes of `path`.
-fn whole(path: &Key, depth: usize, entry: &Entry) -> Key {
-    let rest = entry.body << 16 | u128::from(entry.tag) << 8 | u128::from(entry.first);
-    let path = u128::from_le_bytes(*path) & ((1 << (8 * depth)) - 1);
-    (path | rest << (8 * depth)).to_le_bytes()
+/// The key of an entry in a leaf whose keys begin as `path` does.
+fn whole(path: &Key, leaf: &Leaf, entry: &Entry) -> Key {
+    let implied = u128::from_le_bytes(*path) & ((1 << (8 * leaf.depth)) - 1);
+    let upper = path[usize::from(leaf.depth)] & !(0xff_u16 >> leaf.bits) as u8;
+    let rest = entry.body << 16 | u128::from(entry.tag) << 8 | u128::from(entry.first | upper);
+    (implied | rest << (8 * leaf.depth)).to_le_bytes()
 }
