@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import json
 import math
 import os
 import select
@@ -127,6 +128,19 @@ def measure(
     if child.returncode != 0:
         raise BenchmarkError(f"{name}: exit status {child.returncode}: {last_line(log)}")
     return Run(usage.ru_utime + usage.ru_stime, wall, peak)
+
+
+def build_example(package: str, name: str) -> Path:
+    """Build an example program of a crate, if need be; give where it is."""
+    root = Path(__file__).parents[1]
+    command = ["cargo", "build", "--release", "--locked", "-q", "-p", package, "--example", name]
+    command.append("--message-format=json")
+    built = subprocess.run(command, cwd=root, stdout=subprocess.PIPE, text=True)
+    made = [json.loads(line) for line in built.stdout.splitlines() if line.startswith("{")]
+    files = [each["executable"] for each in made if each.get("executable")]
+    if built.returncode != 0 or not files:
+        raise BenchmarkError(f"{name}: cargo cannot build it; run `{' '.join(command)}` to see why")
+    return Path(files[-1])
 
 
 def _watch(pid: int, deadline: float) -> tuple[int, bool]:

@@ -44,7 +44,7 @@ mod tests {
     fn the_list_is_the_one_that_is_compiled_in() {
         let lock = include_str!("../../../Cargo.lock");
         let package = lock.split("[[package]]").find(|package| package.contains("name = \"psl\"\n")).unwrap();
-        // When this fails, the crate was updated: take version and checksum from Cargo.lock, the date from crates.io.
+        // When this fails, the crate was updated: take version and checksum from Cargo.lock, the date from the crate's page.
         assert!(package.contains(&format!("version = \"{}\"", PUBLIC_SUFFIX_LIST.version)));
         assert!(package.contains(&format!("checksum = \"{}\"", PUBLIC_SUFFIX_LIST.digest)));
     }
