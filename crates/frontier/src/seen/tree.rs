@@ -76,15 +76,16 @@ impl Tree {
         for ((place, leaf), key) in places.iter_mut().zip(leaves).zip(group) {
             let leaf = &self.leaves[leaf];
             let entry = Entry::of(key, leaf.depth);
-            *place =
-                leaf.first_buckets(entry.tag).map(|(own, next)| (own, next, entry.tag, self.shapes.of(leaf)));
+            *place = leaf
+                .first_buckets(entry.choice())
+                .map(|(own, next)| (own, next, entry, self.shapes.of(leaf)));
         }
         let tags = |(own, ..): &(u32, _, _, _)| self.arena.get(*own).touch_tags();
         let loaded = places.iter().flatten().map(tags).fold(0, |all, load| all | load);
-        let deeper = places.iter().flatten().map(|&(own, next, tag, shape)| {
+        let deeper = places.iter().flatten().map(|&(own, next, entry, shape)| {
             let own = self.arena.get(own);
             let next = if own.has_overflown() { self.arena.get(next).touch_tags() } else { 0 };
-            next | own.touch_body(shape, tag)
+            next | own.touch_body(shape, &entry)
         });
         deeper.fold(loaded, |all, load| all | load)
     }
@@ -230,6 +231,9 @@ impl Tree {
 fn whole(path: &Key, leaf: &Leaf, entry: &Entry) -> Key {
     let implied = u128::from_le_bytes(*path) & ((1 << (8 * leaf.depth)) - 1);
     let upper = path[usize::from(leaf.depth)] & !(0xff_u16 >> leaf.bits) as u8;
-    let rest = entry.body << 16 | u128::from(entry.tag) << 8 | u128::from(entry.first | upper);
+    let rest = entry.body << 24
+        | u128::from(entry.spread) << 16
+        | u128::from(entry.tag) << 8
+        | u128::from(entry.first | upper);
     (implied | rest << (8 * leaf.depth)).to_le_bytes()
 }
