@@ -37,9 +37,10 @@ impl Shape {
         let body = (width - depth - 2).saturating_sub(1);
         let mut capacity = 255;
         loop {
-            // One byte more than the bits need: they are read two bytes at a time.
-            let bodies = TAGS + 2 * capacity + (capacity * bits as usize).div_ceil(8) + 1;
-            if bodies + capacity * body <= BUCKET_BYTES {
+            let bodies = TAGS + 2 * capacity + (capacity * bits as usize).div_ceil(8);
+            // Bits are read two bytes at a time; what follows them is left as it is.
+            if bodies + capacity * body < BUCKET_BYTES || body > 0 && bodies + capacity * body == BUCKET_BYTES
+            {
                 return Shape { depth, bits, body, capacity, bodies };
             }
             capacity -= 1;
@@ -69,6 +70,11 @@ impl Entry {
 }
 
 impl Entry {
+    /// What a leaf one byte deeper keeps of the key.
+    pub(super) fn deeper(&self) -> Self {
+        Entry { first: self.tag, tag: self.spread, spread: self.body as u8, body: self.body >> 8 }
+    }
+
     /// What chooses the bucket: where keys end with the tag it alone, so that keys of the deepest leaves are told apart.
     pub(super) fn choice(&self) -> u8 {
         self.tag ^ self.spread

@@ -11,7 +11,7 @@ use super::bucket::{Entry, Shape};
 pub(super) const MAX_BUCKETS: usize = 30;
 
 /// Hundredths of its places that may be taken before a leaf grows.
-const FULLEST: usize = 96;
+const FULLEST: usize = 97;
 
 /// Hundredths below which a leaf that has no room for a key is not grown: its keys are not evenly spread, and only
 /// more leaves help.

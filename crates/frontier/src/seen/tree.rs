@@ -197,7 +197,7 @@ impl Tree {
         let (number, mut node) = self.locate(key);
         let leaf = &self.leaves[number];
         let entries = leaf.entries(self.shapes.of(leaf), &self.arena).chain(homeless);
-        let keys: Vec<Key> = entries.map(|entry| whole(key, leaf, &entry)).collect();
+        let mut entries: Vec<Entry> = entries.collect();
         leaf.free(&mut self.arena);
         let (mut depth, mut bits) = (leaf.depth, leaf.bits);
         if bits == 8 {
@@ -205,6 +205,7 @@ impl Tree {
             self.nodes.push([Place::to(Target::Leaf(number)); 256]);
             self.nodes[node][usize::from(key[usize::from(depth)])] = Place::to(Target::Node(child));
             (node, depth, bits) = (child, depth + 1, 0);
+            entries.iter_mut().for_each(|entry| *entry = entry.deeper());
         }
         let other = self.leaves.len();
         let bit = 0x80_u8 >> bits;
@@ -213,17 +214,32 @@ impl Tree {
                 *place = Place::to(Target::Leaf(other));
             }
         }
-        self.leaves[number] = Leaf::new(depth, bits + 1);
         if other == self.leaves.capacity() {
             self.leaves.reserve_exact(other / 8 + 1);
         }
+        self.leaves[number] = Leaf::new(depth, bits + 1);
         self.leaves.push(Leaf::new(depth, bits + 1));
-        let others = keys.iter().filter(|key| key[usize::from(depth)] & bit != 0).count();
-        for (number, count) in [(number, keys.len() - others), (other, others)] {
-            let leaf = &mut self.leaves[number];
-            leaf.make_room_for(count, self.shapes.of(leaf), &mut self.arena);
+        let (with, without): (Vec<Entry>, Vec<Entry>) =
+            entries.into_iter().partition(|entry| entry.first & bit != 0);
+        let mut path = *key;
+        for (number, entries, bits) in [(number, without, 0), (other, with, bit)] {
+            path[usize::from(depth)] = path[usize::from(depth)] & !bit | bits;
+            self.fill(number, &path, &entries);
         }
-        keys.iter().for_each(|key| self.put(key));
+    }
+
+    /// Puts keys into an empty leaf, whose keys begin as `path` does.
+    fn fill(&mut self, number: usize, path: &Key, entries: &[Entry]) {
+        let leaf = &mut self.leaves[number];
+        let shape = self.shapes.of(leaf);
+        leaf.make_room_for(entries.len(), shape, &mut self.arena);
+        for (at, entry) in entries.iter().enumerate() {
+            let Err(crowded) = leaf.insert(entry, shape, &mut self.arena) else { continue };
+            let rest: Vec<Key> = entries[at..].iter().map(|entry| whole(path, leaf, entry)).collect();
+            self.split(path, crowded);
+            rest.iter().for_each(|key| self.put(key));
+            return;
+        }
     }
 }
 
