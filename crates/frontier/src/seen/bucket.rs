@@ -4,7 +4,8 @@
 //! not here. Keys stand in the order in which they came.
 //!
 //! Of a key in a leaf at depth `d`, the first `d` bytes are implied by the way to the leaf. Of byte `d` the lower
-//! `bits` bits are stored, packed; byte `d + 1` is the tag; what follows is the body.
+//! `bits` bits are stored, packed; byte `d + 1` is the tag, which a search looks for, byte `d + 2` with the tag chooses
+//! the bucket; what follows is the body.
 
 /// Bytes of a bucket: 70 to 80 keys. Larger ones fill more evenly, smaller ones let a leaf grow in finer steps.
 pub(super) const BUCKET_BYTES: usize = 1024;
@@ -33,12 +34,13 @@ pub(super) struct Shape {
 impl Shape {
     /// The layout for keys of `width` bytes at a depth of at most `width - 2`.
     pub(super) const fn new(width: usize, depth: usize, bits: u32) -> Self {
-        let body = width - depth - 2;
+        let body = (width - depth - 2).saturating_sub(1);
         let mut capacity = 255;
         loop {
-            // One byte more than the bits need: they are read two bytes at a time.
-            let bodies = TAGS + capacity + (capacity * bits as usize).div_ceil(8) + 1;
-            if bodies + (capacity - 1) * body + WORD <= BUCKET_BYTES {
+            let bodies = TAGS + 2 * capacity + (capacity * bits as usize).div_ceil(8);
+            // Bits are read two bytes at a time; what follows them is left as it is.
+            if bodies + capacity * body < BUCKET_BYTES || body > 0 && bodies + capacity * body == BUCKET_BYTES
+            {
                 return Shape { depth, bits, body, capacity, bodies };
             }
             capacity -= 1;
@@ -53,6 +55,8 @@ pub(super) struct Entry {
     pub(super) first: u8,
     /// Byte `depth + 1`.
     pub(super) tag: u8,
+    /// Byte `depth + 2`; zero where keys end before it.
+    pub(super) spread: u8,
     /// The bytes after it, the first one lowest.
     pub(super) body: u128,
 }
@@ -61,7 +65,19 @@ impl Entry {
     /// What a leaf at `depth` keeps of a key.
     pub(super) fn of(key: &[u8; 16], depth: u8) -> Self {
         let rest = u128::from_le_bytes(*key) >> (8 * depth);
-        Entry { first: rest as u8, tag: (rest >> 8) as u8, body: rest >> 16 }
+        Entry { first: rest as u8, tag: (rest >> 8) as u8, spread: (rest >> 16) as u8, body: rest >> 24 }
+    }
+}
+
+impl Entry {
+    /// What a leaf one byte deeper keeps of the key.
+    pub(super) fn deeper(&self) -> Self {
+        Entry { first: self.tag, tag: self.spread, spread: self.body as u8, body: self.body >> 8 }
+    }
+
+    /// What chooses the bucket: where keys end with the tag it alone, so that keys of the deepest leaves are told apart.
+    pub(super) fn choice(&self) -> u8 {
+        self.tag ^ self.spread
     }
 }
 
@@ -107,8 +123,14 @@ impl Bucket {
     /// Where a key stands.
     pub(super) fn find(&self, shape: &Shape, entry: &Entry) -> Option<usize> {
         let first = entry.first & mask(shape.bits) as u8;
-        memchr::memchr_iter(entry.tag, self.tags())
+        self.candidates(shape, entry)
             .find(|&slot| self.body(shape, slot) == entry.body && self.first(shape, slot) == first)
+    }
+
+    /// Slots of keys whose first two contiguous bytes are those of a key: its own, and one in a thousand others.
+    fn candidates(&self, shape: &Shape, entry: &Entry) -> impl Iterator<Item = usize> {
+        let spread = entry.spread;
+        memchr::memchr_iter(entry.tag, self.tags()).filter(move |&slot| self.spread(shape, slot) == spread)
     }
 
     /// Adds a key behind the others; there must be room.
@@ -116,26 +138,31 @@ impl Bucket {
         let slot = self.count();
         self.0[0] += 1;
         self.0[TAGS + slot] = entry.tag;
+        self.0[TAGS + shape.capacity + slot] = entry.spread;
         self.set_first(shape, slot, entry.first);
-        // What this writes behind the body is no key's yet.
-        let at = shape.bodies + slot * shape.body;
-        self.0[at..at + WORD].copy_from_slice(&entry.body.to_le_bytes());
+        self.set_body(shape, slot, entry.body);
     }
 
     /// The tags of its keys.
-    pub(super) fn tags(&self) -> &[u8] {
+    fn tags(&self) -> &[u8] {
         self.0.get(TAGS..TAGS + self.count()).unwrap_or_default()
     }
 
     /// What stands in a slot.
     pub(super) fn get(&self, shape: &Shape, slot: usize) -> Entry {
-        Entry { first: self.first(shape, slot), tag: self.0[TAGS + slot], body: self.body(shape, slot) }
+        Entry {
+            first: self.first(shape, slot),
+            tag: self.0[TAGS + slot],
+            spread: self.spread(shape, slot),
+            body: self.body(shape, slot),
+        }
     }
 
     /// Removes the key of a slot; the last one takes its place.
     pub(super) fn remove(&mut self, shape: &Shape, slot: usize) {
         let last = self.count() - 1;
         self.0[TAGS + slot] = self.0[TAGS + last];
+        self.0[TAGS + shape.capacity + slot] = self.spread(shape, last);
         self.set_first(shape, slot, self.first(shape, last));
         let from = shape.bodies + last * shape.body;
         let at = shape.bodies + slot * shape.body;
@@ -143,15 +170,18 @@ impl Bucket {
         self.0[0] -= 1;
     }
 
-    /// Loads the tags, which a search looks at first.
+    /// Loads what a search looks at first: three cache lines.
     pub(super) fn touch_tags(&self) -> u8 {
-        self.0[0] | self.0[64]
+        self.0[0] | self.0[64] | self.0[128]
     }
 
-    /// Loads the body that a search will find or write, as the tags tell it.
-    pub(super) fn touch_body(&self, shape: &Shape, tag: u8) -> u8 {
-        let count = self.count().min(shape.capacity);
-        let slot = memchr::memchr(tag, &self.0[TAGS..TAGS + count]).unwrap_or(count);
+    /// Loads the body that a search will find or write.
+    pub(super) fn touch_body(&self, shape: &Shape, entry: &Entry) -> u8 {
+        self.touch_slot(shape, self.candidates(shape, entry).next().unwrap_or(self.count()))
+    }
+
+    /// Loads the body in a slot.
+    pub(super) fn touch_slot(&self, shape: &Shape, slot: usize) -> u8 {
         self.0.get(shape.bodies + slot * shape.body).copied().unwrap_or_default()
     }
 
@@ -169,20 +199,50 @@ impl Bucket {
         self.0[at..at + 2].copy_from_slice(&both.to_le_bytes());
     }
 
+    /// What chooses the bucket of each key.
+    pub(super) fn choices(&self, shape: &Shape) -> impl DoubleEndedIterator<Item = u8> + ExactSizeIterator {
+        let spreads = &self.0[TAGS + shape.capacity..][..self.count()];
+        self.tags().iter().zip(spreads).map(|(tag, spread)| tag ^ spread)
+    }
+
+    /// A key's byte after the tag.
+    fn spread(&self, shape: &Shape, slot: usize) -> u8 {
+        self.0[TAGS + shape.capacity + slot]
+    }
+
     /// A key's body.
     fn body(&self, shape: &Shape, slot: usize) -> u128 {
-        let at = shape.bodies + slot * shape.body;
+        let (at, shift) = shape.word(slot);
+        (self.word(at) >> shift) & ((1 << (8 * shape.body)) - 1)
+    }
+
+    /// Stores the body of the last key: what stood behind it is lost.
+    fn set_body(&mut self, shape: &Shape, slot: usize, body: u128) {
+        let (at, shift) = shape.word(slot);
+        let word = if shift == 0 { body } else { self.word(at) & ((1 << shift) - 1) | body << shift };
+        self.0[at..at + WORD].copy_from_slice(&word.to_le_bytes());
+    }
+
+    /// Sixteen bytes.
+    fn word(&self, at: usize) -> u128 {
         let mut word = [0; WORD];
         word.copy_from_slice(&self.0[at..at + WORD]);
-        u128::from_le_bytes(word) & ((1 << (8 * shape.body)) - 1)
+        u128::from_le_bytes(word)
     }
 }
 
 impl Shape {
+    /// The word in which a body stands and by how many bits it is shifted there: words do not reach beyond the bucket.
+    fn word(&self, slot: usize) -> (usize, usize) {
+        let at = self.bodies + slot * self.body;
+        let word = at.min(BUCKET_BYTES - WORD);
+        (word, 8 * (at - word))
+    }
+
     /// The byte and the bit in it where a key's first byte is stored.
     fn bit(&self, slot: usize) -> (usize, usize) {
         let bit = slot * self.bits as usize;
-        (TAGS + self.capacity + bit / 8, bit % 8)
+        (TAGS + 2 * self.capacity + bit / 8, bit % 8)
     }
 }
 

@@ -1,6 +1,6 @@
 //! A leaf of the dedup tree: up to thirty buckets of keys that share their first bits.
 //!
-//! A key's tag chooses its bucket; when that is full, the key stands in the next one. A leaf grows by one bucket at a
+//! A byte of a key chooses its bucket; when that is full, the key stands in the next one. A leaf grows by one bucket at a
 //! time, to which each of the others gives its share and nothing else moves (the idea of the jump consistent hash,
 //! Lamping and Veach 2014). So all leaves stay nearly full all the time, and keys seldom move.
 
@@ -11,7 +11,7 @@ use super::bucket::{Entry, Shape};
 pub(super) const MAX_BUCKETS: usize = 30;
 
 /// Hundredths of its places that may be taken before a leaf grows.
-const FULLEST: usize = 95;
+const FULLEST: usize = 97;
 
 /// Hundredths below which a leaf that has no room for a key is not grown: its keys are not evenly spread, and only
 /// more leaves help.
@@ -20,33 +20,33 @@ const UNEVEN: usize = 50;
 /// How many full buckets in a row may each pass a key on, before a leaf grows instead.
 const MAX_MOVES: usize = 16;
 
-/// The bucket of each tag, by the number of buckets.
+/// The bucket of each value of the byte that chooses, by the number of buckets.
 static HOMES: [[u8; 256]; MAX_BUCKETS + 1] = share_out();
 
-/// Shares tags out: each bucket more takes its part from those that have most.
+/// Shares those values out: each bucket more takes its part from those that have most.
 const fn share_out() -> [[u8; 256]; MAX_BUCKETS + 1] {
     let mut homes = [[0; 256]; MAX_BUCKETS + 1];
-    let mut tags = [0; MAX_BUCKETS];
-    tags[0] = 256;
+    let mut values = [0; MAX_BUCKETS];
+    values[0] = 256;
     let mut buckets = 2;
     while buckets <= MAX_BUCKETS {
         homes[buckets] = homes[buckets - 1];
         let newest = buckets - 1;
-        while tags[newest] < 256 / buckets {
+        while values[newest] < 256 / buckets {
             let (mut most, mut other) = (0, 1);
             while other < newest {
-                if tags[other] > tags[most] {
+                if values[other] > values[most] {
                     most = other;
                 }
                 other += 1;
             }
-            let mut tag = 0;
-            while homes[buckets][tag] as usize != most {
-                tag += 1;
+            let mut value = 0;
+            while homes[buckets][value] as usize != most {
+                value += 1;
             }
-            homes[buckets][tag] = newest as u8;
-            tags[most] -= 1;
-            tags[newest] += 1;
+            homes[buckets][value] = newest as u8;
+            values[most] -= 1;
+            values[newest] += 1;
         }
         buckets += 1;
     }
@@ -72,7 +72,7 @@ impl Shapes {
         Shapes { width, by_depth: (0..=width - 2).map(of).collect() }
     }
 
-    /// Whole bytes that are implied in the deepest leaf: when the next is implied too, its keys differ in their tags.
+    /// Whole bytes that are implied in the deepest leaf: when the next is implied too, its keys differ in what chooses the bucket.
     pub(super) fn deepest(&self) -> usize {
         self.width - 2
     }
@@ -115,14 +115,14 @@ impl Leaf {
     }
 
     /// The bucket that a search looks at first and the one after it.
-    pub(super) fn first_buckets(&self, tag: u8) -> Option<(u32, u32)> {
-        let own = self.home(tag);
+    pub(super) fn first_buckets(&self, choice: u8) -> Option<(u32, u32)> {
+        let own = self.home(choice);
         (self.len > 0).then(|| (self.buckets[own], self.buckets[self.after(own)]))
     }
 
     /// The bucket and the slot of a key.
     pub(super) fn find(&self, entry: &Entry, shape: &Shape, arena: &Arena) -> Option<(u32, usize)> {
-        let (own, next) = self.first_buckets(entry.tag)?;
+        let (own, next) = self.first_buckets(entry.choice())?;
         let bucket = arena.get(own);
         if let Some(slot) = bucket.find(shape, entry) {
             return Some((own, slot));
@@ -180,7 +180,7 @@ impl Leaf {
 
     /// Puts a key into its bucket or, when that is full, into the next; tells whether there was room.
     fn place(&self, entry: &Entry, shape: &Shape, arena: &mut Arena) -> bool {
-        let own = self.home(entry.tag);
+        let own = self.home(entry.choice());
         let bucket = arena.get_mut(self.buckets[own]);
         if bucket.count() < shape.capacity {
             bucket.push(shape, entry);
@@ -200,7 +200,7 @@ impl Leaf {
         let mut gives = [(0, 0); MAX_MOVES];
         let (mut giver, mut moves) = (position, 0);
         while arena.get(self.buckets[giver]).count() == shape.capacity {
-            let Some(slot) = self.own_key(giver, arena).filter(|_| moves < gives.len()) else {
+            let Some(slot) = self.own_key(giver, shape, arena).filter(|_| moves < gives.len()) else {
                 return false;
             };
             gives[moves] = (giver, slot);
@@ -218,9 +218,9 @@ impl Leaf {
     }
 
     /// The slot of a key that stands in the bucket where it belongs.
-    fn own_key(&self, position: usize, arena: &Arena) -> Option<usize> {
+    fn own_key(&self, position: usize, shape: &Shape, arena: &Arena) -> Option<usize> {
         // Those that were moved here tend to have come first.
-        arena.get(self.buckets[position]).tags().iter().rposition(|tag| self.home(*tag) == position)
+        arena.get(self.buckets[position]).choices(shape).rposition(|choice| self.home(choice) == position)
     }
 
     /// Gets one bucket more, and moves keys to it: those that belong there now, and those that stood in the first
@@ -230,14 +230,17 @@ impl Leaf {
         let newest_number = self.add_bucket(arena);
         let homes = &HOMES[usize::from(self.len)];
         let mut homeless = Vec::new();
+        // All that will be looked at is loaded at once: the waits overlap.
+        let tags = self.buckets().iter().fold(0, |all, number| all | arena.get(*number).touch_tags());
+        std::hint::black_box(tags);
         let mut last_overflows = false;
         for position in 0..newest {
             let number = self.buckets[position];
             arena.get_mut(number).no_overflow();
             let (mut movers, mut moves, mut displaced) = ([0; 256], 0, false);
             // Which keys move cannot be foreseen: without branches this takes half the time.
-            for (slot, tag) in arena.get(number).tags().iter().enumerate() {
-                let own = usize::from(homes[usize::from(*tag)]);
+            for (slot, choice) in arena.get(number).choices(shape).enumerate() {
+                let own = usize::from(homes[usize::from(choice)]);
                 let from_below = own + 1 == position;
                 displaced |= from_below;
                 movers[moves] = slot as u8;
@@ -246,6 +249,11 @@ impl Leaf {
             if displaced {
                 arena.get_mut(self.buckets[position - 1]).overflow();
             }
+            let bodies = movers[..moves].iter();
+            let bucket = arena.get(number);
+            std::hint::black_box(
+                bodies.fold(0, |all, slot| all | bucket.touch_slot(shape, usize::from(*slot))),
+            );
             for slot in movers[..moves].iter().rev().map(|slot| usize::from(*slot)) {
                 let bucket = arena.get_mut(number);
                 let entry = bucket.get(shape, slot);
@@ -253,7 +261,7 @@ impl Leaf {
                 let target = arena.get_mut(newest_number);
                 if target.count() < shape.capacity {
                     target.push(shape, &entry);
-                    last_overflows |= usize::from(homes[usize::from(entry.tag)]) != newest;
+                    last_overflows |= usize::from(homes[usize::from(entry.choice())]) != newest;
                 } else {
                     homeless.push(entry);
                 }
@@ -266,9 +274,9 @@ impl Leaf {
         if homeless.is_empty() { Ok(()) } else { Err(Crowded(homeless)) }
     }
 
-    /// The position of the bucket to which a tag belongs.
-    fn home(&self, tag: u8) -> usize {
-        usize::from(HOMES[usize::from(self.len)][usize::from(tag)])
+    /// The position of the bucket to which a key belongs.
+    fn home(&self, choice: u8) -> usize {
+        usize::from(HOMES[usize::from(self.len)][usize::from(choice)])
     }
 
     /// The position after one, around the end.

@@ -76,15 +76,16 @@ impl Tree {
         for ((place, leaf), key) in places.iter_mut().zip(leaves).zip(group) {
             let leaf = &self.leaves[leaf];
             let entry = Entry::of(key, leaf.depth);
-            *place =
-                leaf.first_buckets(entry.tag).map(|(own, next)| (own, next, entry.tag, self.shapes.of(leaf)));
+            *place = leaf
+                .first_buckets(entry.choice())
+                .map(|(own, next)| (own, next, entry, self.shapes.of(leaf)));
         }
         let tags = |(own, ..): &(u32, _, _, _)| self.arena.get(*own).touch_tags();
         let loaded = places.iter().flatten().map(tags).fold(0, |all, load| all | load);
-        let deeper = places.iter().flatten().map(|&(own, next, tag, shape)| {
+        let deeper = places.iter().flatten().map(|&(own, next, entry, shape)| {
             let own = self.arena.get(own);
             let next = if own.has_overflown() { self.arena.get(next).touch_tags() } else { 0 };
-            next | own.touch_body(shape, tag)
+            next | own.touch_body(shape, &entry)
         });
         deeper.fold(loaded, |all, load| all | load)
     }
@@ -196,7 +197,7 @@ impl Tree {
         let (number, mut node) = self.locate(key);
         let leaf = &self.leaves[number];
         let entries = leaf.entries(self.shapes.of(leaf), &self.arena).chain(homeless);
-        let keys: Vec<Key> = entries.map(|entry| whole(key, leaf, &entry)).collect();
+        let mut entries: Vec<Entry> = entries.collect();
         leaf.free(&mut self.arena);
         let (mut depth, mut bits) = (leaf.depth, leaf.bits);
         if bits == 8 {
@@ -204,6 +205,7 @@ impl Tree {
             self.nodes.push([Place::to(Target::Leaf(number)); 256]);
             self.nodes[node][usize::from(key[usize::from(depth)])] = Place::to(Target::Node(child));
             (node, depth, bits) = (child, depth + 1, 0);
+            entries.iter_mut().for_each(|entry| *entry = entry.deeper());
         }
         let other = self.leaves.len();
         let bit = 0x80_u8 >> bits;
@@ -212,17 +214,32 @@ impl Tree {
                 *place = Place::to(Target::Leaf(other));
             }
         }
-        self.leaves[number] = Leaf::new(depth, bits + 1);
         if other == self.leaves.capacity() {
             self.leaves.reserve_exact(other / 8 + 1);
         }
+        self.leaves[number] = Leaf::new(depth, bits + 1);
         self.leaves.push(Leaf::new(depth, bits + 1));
-        let others = keys.iter().filter(|key| key[usize::from(depth)] & bit != 0).count();
-        for (number, count) in [(number, keys.len() - others), (other, others)] {
-            let leaf = &mut self.leaves[number];
-            leaf.make_room_for(count, self.shapes.of(leaf), &mut self.arena);
+        let (with, without): (Vec<Entry>, Vec<Entry>) =
+            entries.into_iter().partition(|entry| entry.first & bit != 0);
+        let mut path = *key;
+        for (number, entries, bits) in [(number, without, 0), (other, with, bit)] {
+            path[usize::from(depth)] = path[usize::from(depth)] & !bit | bits;
+            self.fill(number, &path, &entries);
         }
-        keys.iter().for_each(|key| self.put(key));
+    }
+
+    /// Puts keys into an empty leaf, whose keys begin as `path` does.
+    fn fill(&mut self, number: usize, path: &Key, entries: &[Entry]) {
+        let leaf = &mut self.leaves[number];
+        let shape = self.shapes.of(leaf);
+        leaf.make_room_for(entries.len(), shape, &mut self.arena);
+        for (at, entry) in entries.iter().enumerate() {
+            let Err(crowded) = leaf.insert(entry, shape, &mut self.arena) else { continue };
+            let rest: Vec<Key> = entries[at..].iter().map(|entry| whole(path, leaf, entry)).collect();
+            self.split(path, crowded);
+            rest.iter().for_each(|key| self.put(key));
+            return;
+        }
     }
 }
 
@@ -230,6 +247,9 @@ impl Tree {
 fn whole(path: &Key, leaf: &Leaf, entry: &Entry) -> Key {
     let implied = u128::from_le_bytes(*path) & ((1 << (8 * leaf.depth)) - 1);
     let upper = path[usize::from(leaf.depth)] & !(0xff_u16 >> leaf.bits) as u8;
-    let rest = entry.body << 16 | u128::from(entry.tag) << 8 | u128::from(entry.first | upper);
+    let rest = entry.body << 24
+        | u128::from(entry.spread) << 16
+        | u128::from(entry.tag) << 8
+        | u128::from(entry.first | upper);
     (implied | rest << (8 * leaf.depth)).to_le_bytes()
 }
