@@ -50,14 +50,15 @@ def _tasks(quick: bool) -> list[Task]:
         fast = [Task(name, MILLION, 3) for name in (LYCOSA, BLOOM, PLAIN, DIGESTS)]
         slow = [Task(name, MILLION, 1) for name in (PYTHON_SET, SQLITE, LMDB)]
         return [*fast, *slow, Task(SCRAPY, MILLION // 10, 1)]
-    everybody = (LYCOSA, BLOOM, PLAIN, DIGESTS, PYTHON_SET, SQLITE, LMDB)
+    fast, slow = (LYCOSA, BLOOM, PLAIN, DIGESTS), (PYTHON_SET, SQLITE, LMDB)
     return [
-        *(Task(name, MILLION, 3) for name in everybody),
-        Task(SCRAPY, MILLION, 1, MILLION // 10),
-        *(Task(name, 10 * MILLION, 2) for name in (LYCOSA, BLOOM, PLAIN, DIGESTS)),
-        *(Task(name, 10 * MILLION, 1, KNOWN) for name in (PYTHON_SET, SQLITE, LMDB)),
-        *(Task(name, 100 * MILLION, 1) for name in (LYCOSA, BLOOM, DIGESTS)),
-        Task(DISK, 300 * MILLION, 1, 2 * MILLION),
+        *(Task(name, MILLION, 3) for name in fast),
+        *(Task(name, MILLION, 1) for name in slow),
+        Task(SCRAPY, MILLION // 5, 1),
+        *(Task(name, 10 * MILLION, 1) for name in fast),
+        *(Task(name, 10 * MILLION, 1, KNOWN) for name in slow),
+        *(Task(name, 100 * MILLION, 1, 20 * MILLION) for name in (LYCOSA, BLOOM)),
+        Task(DISK, 300 * MILLION, 1, KNOWN),
     ]
 
 
