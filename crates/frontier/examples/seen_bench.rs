@@ -1,8 +1,8 @@
 //! One contestant of `python -m benchmarks seen`, for those written in Rust: adds keys that are new, adds them again,
 //! deletes some, and prints what that cost as one JSON object.
 //!
-//! `seen_bench CONTESTANT COUNT [KNOWN [DIRECTORY]]`: COUNT new keys, KNOWN of them again (default: all). A directory is
-//! for `lycosa-disk`. Keys are made outside the time that is measured: digests as evenly spread as MD5's, or URLs.
+//! `seen_bench CONTESTANT COUNT [KNOWN [DIRECTORY [MEMORY]]]`: COUNT new keys, KNOWN of them again (default: all). A directory
+//! and a memory budget (default: 1 GB) are for `lycosa-disk`. Keys are made outside the time that is measured: digests as evenly spread as MD5's, or URLs.
 
 use std::path::PathBuf;
 
@@ -11,6 +11,8 @@ use hashbrown::HashSet;
 use lycosa_frontier::{Answer, Seen, SeenSettings};
 use lycosa_url::Digest;
 
+/// Keys below this number are deleted, one in ten.
+const DELETE_BELOW: u64 = 10_000_000;
 /// Keys that are added at once.
 const BATCH: u64 = 10_000;
 /// One key in so many is deleted.
@@ -155,7 +157,7 @@ fn size(name: &str) -> f64 {
 }
 
 /// Measures a contestant and prints what it cost.
-fn run<C: Contestant>(make: impl FnOnce() -> C, count: u64, known: u64) {
+fn run<C: Contestant>(make: impl FnOnce() -> C, count: u64, known: u64, delete_below: u64) {
     // The memory of a batch is not the contestant's; that of a filter allocated at once is.
     drop(std::hint::black_box(batch::<C>(0..BATCH)));
     let before = size("VmRSS");
@@ -186,7 +188,7 @@ fn run<C: Contestant>(make: impl FnOnce() -> C, count: u64, known: u64) {
         }
     }
     let (mut seconds, mut deletions) = (0.0, 0);
-    for from in (0..count.min(10_000_000)).step_by(BATCH as usize * DELETED) {
+    for from in (0..count.min(delete_below)).step_by(BATCH as usize * DELETED) {
         let keys = batch::<C>(from..from + BATCH.min(count - from));
         let start = thread_time();
         let Some(deleted) = contestant.delete(&keys) else { break };
@@ -213,19 +215,21 @@ fn main() -> std::io::Result<()> {
     let count = number(1).unwrap_or(1_000_000);
     let known = number(2).unwrap_or(count);
     match arguments.first().map(String::as_str) {
-        Some("lycosa") => run(|| Lycosa(Seen::default()), count, known),
+        Some("lycosa") => run(|| Lycosa(Seen::default()), count, known, DELETE_BELOW),
         Some("lycosa-disk") => {
             let directory =
-                Some(arguments.get(3).map(PathBuf::from).ok_or_else(|| std::io::Error::other("where?"))?);
-            let seen =
-                Seen::open(SeenSettings { directory, memory: 960_000_000, ..SeenSettings::default() })?;
-            run(|| Lycosa(seen), count, known);
+                arguments.get(3).map(PathBuf::from).ok_or_else(|| std::io::Error::other("where?"))?;
+            let memory = number(4).unwrap_or(1_000_000_000) as usize;
+            let settings = SeenSettings { directory: Some(directory), memory, ..SeenSettings::default() };
+            let seen = Seen::open(settings)?;
+            // Each deletion reads a block from disk.
+            run(|| Lycosa(seen), count, known, 10_000);
         }
-        Some("urls") => run(Urls::default, count, known),
-        Some("digests") => run(Digests::default, count, known),
+        Some("urls") => run(Urls::default, count, known, DELETE_BELOW),
+        Some("digests") => run(Digests::default, count, known, DELETE_BELOW),
         Some("bloom") => {
             let make = || BloomFilter::with_false_pos(FALSE_POSITIVES).expected_items(count as usize);
-            run(|| Bloom(make()), count, known);
+            run(|| Bloom(make()), count, known, DELETE_BELOW);
         }
         _ => {
             return Err(std::io::Error::other(

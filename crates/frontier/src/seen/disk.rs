@@ -17,13 +17,19 @@ use super::arena::Arena;
 use super::filter::Filter;
 use super::run::{self, Run};
 use super::tree::{Key, Tree};
-use super::write::{Target, write_merged, write_tree};
+use super::write::{Source, Target, write_merged, write_tree};
 
 /// Runs of about one size that are merged: more write less, fewer keep fewer filters to look at.
 const FAN: usize = 4;
 
 /// A run is written anew when this part of its keys is deleted.
 const DELETED: u64 = 4;
+
+/// Or when what was deleted from it takes this part of the memory budget.
+const DELETED_MEMORY: usize = 32;
+
+/// Merging takes no less memory than of this budget: even the smallest set has few runs.
+const LEAST_BUDGET: usize = 16 << 20;
 
 /// A run, and what was deleted from it since it was written.
 #[derive(Debug)]
@@ -51,7 +57,9 @@ struct Work {
 #[derive(Debug)]
 struct Merge {
     work: Work,
-    sources: Vec<(u64, HashSet<Key>)>,
+    sources: Vec<(u64, Arc<HashSet<Key>>)>,
+    /// Bytes of memory of the filter that it fills.
+    memory: usize,
 }
 
 /// The part of the set that is on disk or on its way there.
@@ -145,9 +153,11 @@ impl Disk {
         runs + self.frozen.as_ref().map_or(0, |frozen| frozen.tree.len - frozen.deleted.len() as u64)
     }
 
-    /// Bytes of memory held for runs, without the tree that is becoming one.
+    /// Bytes of memory held for runs and for the one that is being merged, without the tree that is becoming one.
     pub(super) fn memory_of_runs(&self) -> usize {
-        self.levels.iter().map(|level| level.run.memory() + set_memory(&level.deleted)).sum()
+        let runs: usize =
+            self.levels.iter().map(|level| level.run.memory() + set_memory(&level.deleted)).sum();
+        runs + self.merge.as_ref().map_or(0, |merge| merge.memory)
     }
 
     /// Bytes of memory held by the tree that is becoming a run.
@@ -197,7 +207,7 @@ impl Disk {
     }
 
     /// Puts a merged run in the place of its sources.
-    fn end_merge(&mut self, Merge { work, sources }: Merge) {
+    fn end_merge(&mut self, Merge { work, sources, .. }: Merge) {
         let run = match join(work) {
             Ok(run) => run,
             Err(error) => {
@@ -220,26 +230,29 @@ impl Disk {
 
     /// Begins a merge where there is something to merge and memory for it.
     fn merge_some(&mut self, budget: usize) {
-        let Some(chosen) = self.to_merge().filter(|_| self.merge.is_none() && self.error.is_none()) else {
+        if self.merge.is_some() || self.error.is_some() {
             return;
-        };
-        let keys = chosen.iter().map(|(run, _)| run.keys).sum();
-        if self.memory_of_runs() + Filter::size(keys) > budget {
+        }
+        let Some(chosen) = self.to_merge(budget) else { return };
+        let memory = Filter::size(chosen.iter().map(|(run, _)| run.keys).sum());
+        if self.memory_of_runs() + memory > budget.max(LEAST_BUDGET) / 4 * 3 {
             return;
         }
         let sources = chosen.iter().map(|(run, deleted)| (run.number, deleted.clone())).collect();
         match self.spawn(move |target| write_merged(target, &chosen)) {
-            Ok(work) => self.merge = Some(Merge { work, sources }),
+            Ok(work) => self.merge = Some(Merge { work, sources, memory }),
             Err(error) => self.error = Some(error),
         }
     }
 
     /// Runs of about one size, or one of which much was deleted.
-    fn to_merge(&self) -> Option<Vec<(Arc<Run>, HashSet<Key>)>> {
-        let source = |level: &Level| (level.run.clone(), level.deleted.clone());
-        if let Some(level) =
-            self.levels.iter().find(|level| level.deleted.len() as u64 * DELETED > level.run.keys)
-        {
+    fn to_merge(&self, budget: usize) -> Option<Vec<Source>> {
+        let source = |level: &Level| (level.run.clone(), Arc::new(level.deleted.clone()));
+        let much = |level: &&Level| {
+            level.deleted.len() as u64 * DELETED > level.run.keys
+                || set_memory(&level.deleted) > budget.max(LEAST_BUDGET) / DELETED_MEMORY
+        };
+        if let Some(level) = self.levels.iter().find(much) {
             return Some(vec![source(level)]);
         }
         let mut by_size: Vec<&Level> = self.levels.iter().collect();

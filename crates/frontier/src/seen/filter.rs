@@ -1,5 +1,7 @@
 //! Whether a key can be in a run at all: a blocked Bloom filter, one cache line a key.
 
+use std::io;
+
 use super::tree::Key;
 
 /// Bits a key: with six bits set in a block of 512, about one key in a hundred is taken for another.
@@ -55,11 +57,17 @@ impl Filter {
         self.0.iter().flat_map(|line| line.0)
     }
 
-    /// The filter of words that [`Filter::words`] gave: eight in a line.
-    pub(super) fn from_words(words: &[u64]) -> Self {
-        let line =
-            |words: &[u64]| Line(std::array::from_fn(|index| words.get(index).copied().unwrap_or_default()));
-        Filter(if words.is_empty() { vec![Line::default()] } else { words.chunks(8).map(line).collect() })
+    /// The filter of `count` words that [`Filter::words`] gave: eight in a line.
+    pub(super) fn read(count: usize, mut word: impl FnMut() -> io::Result<u64>) -> io::Result<Self> {
+        let mut lines = Vec::with_capacity(count / 8);
+        for _ in 0..count / 8 {
+            let mut line = Line::default();
+            for slot in &mut line.0 {
+                *slot = word()?;
+            }
+            lines.push(line);
+        }
+        Ok(Filter(lines))
     }
 
     /// Lines of a filter for so many keys.

@@ -4,7 +4,7 @@
 //! with a checksum of those. Block index and filter stay in memory. A file gets its name when it is whole.
 
 use std::fs::File;
-use std::io::{self, BufReader, Read, Seek, SeekFrom};
+use std::io::{self, BufReader, Read as _, Seek as _, SeekFrom};
 use std::os::unix::fs::FileExt as _;
 use std::path::{Path, PathBuf};
 
@@ -78,26 +78,31 @@ impl Run {
         let rest = words.checked_add(blocks).and_then(|words| words.checked_mul(8));
         let whole =
             rest.zip(blocks.checked_mul(BLOCK as u64)).and_then(|(rest, blocks)| rest.checked_add(blocks));
-        if whole != Some(foot) || &body[..8] != MAGIC || body[8..12] != (width as u32).to_le_bytes() {
+        if whole != Some(foot)
+            || words == 0
+            || words % 8 != 0
+            || &body[..8] != MAGIC
+            || body[8..12] != (width as u32).to_le_bytes()
+        {
             return Err(damaged(&path));
         }
         file.seek(SeekFrom::Start(blocks * BLOCK as u64)).map_err(named)?;
-        let mut rest = BufReader::with_capacity(1 << 20, &file);
+        let mut rest = BufReader::with_capacity(1 << 18, &file);
         let mut checksum = crc32fast::Hasher::new();
-        let mut read = |count: usize| -> io::Result<Vec<u64>> {
-            let (mut words, mut bytes) = (Vec::with_capacity(count), [0; 4096]);
-            while words.len() < count {
-                let some = &mut bytes[..(count - words.len()).min(512) * 8];
-                rest.read_exact(some)?;
-                checksum.update(some);
-                words.extend(
-                    some.chunks_exact(8).map(|word| u64::from_le_bytes(word.try_into().unwrap_or_default())),
-                );
+        let (mut bytes, mut left, mut at) = ([0; 4096], (blocks + words) as usize * 8, 0);
+        // Some words at a time: a checksum of eight bytes costs nearly as much as one of a thousand.
+        let mut word = || -> io::Result<u64> {
+            if at % bytes.len() == 0 {
+                let some = left.min(bytes.len());
+                rest.read_exact(&mut bytes[..some])?;
+                checksum.update(&bytes[..some]);
+                (left, at) = (left - some, 0);
             }
-            Ok(words)
+            at += 8;
+            Ok(u64::from_le_bytes(bytes[at - 8..at].try_into().unwrap_or_default()))
         };
-        let index = read(blocks as usize).map_err(named)?;
-        let filter = Filter::from_words(&read(words as usize).map_err(named)?);
+        let index = (0..blocks).map(|_| word()).collect::<io::Result<Vec<u64>>>().map_err(named)?;
+        let filter = Filter::read(words as usize, &mut word).map_err(named)?;
         checksum.update(body);
         if stored != checksum.finalize().to_le_bytes() {
             return Err(damaged(&path));

@@ -247,6 +247,59 @@ fn beyond_the_budget_a_key_is_new_exactly_once() {
 }
 
 #[test]
+fn a_suspected_key_is_new_once_however_often_it_comes_and_whether_or_not_it_is_deleted() {
+    let directory = tempfile::tempdir().unwrap();
+    let mut story = Story::begin(directory.path(), 0, KeyKind::Md5);
+    story.add(&(0..50_000).collect::<Vec<_>>());
+    // What comes after a full tree waits until the one before is a run.
+    story.add(&[70_000]);
+    story.save();
+    // One new key in a hundred looks known to the filter.
+    let keys = digests(50_000..70_000);
+    let answers = story.seen.add(&keys).into_iter();
+    let suspects = keys.into_iter().zip(answers).filter(|(_, answer)| *answer == Answer::Suspected);
+    let suspected: Vec<Digest> = suspects.map(|(key, _)| key).collect();
+    assert!((50..1_000).contains(&suspected.len()), "{}", suspected.len());
+    assert!(story.seen.add(&suspected).iter().all(|answer| *answer == Answer::Known));
+    assert!(suspected.iter().all(|key| story.seen.contains(key).unwrap()));
+    let (forgotten, kept) = suspected.split_at(suspected.len() / 2);
+    assert!(forgotten.iter().all(|key| story.seen.delete(key).unwrap() && !story.seen.delete(key).unwrap()));
+    let told: BTreeSet<Digest> = story.seen.verify().unwrap().into_iter().collect();
+    assert_eq!(told, suspected.iter().copied().collect());
+    assert!(story.seen.verify().unwrap().is_empty());
+    assert!(kept.iter().all(|key| story.seen.contains(key).unwrap()));
+    assert!(!forgotten.iter().any(|key| story.seen.contains(key).unwrap()));
+}
+
+#[test]
+fn a_set_that_is_dropped_while_it_writes_and_merges_leaves_what_was_saved() {
+    let directory = tempfile::tempdir().unwrap();
+    let mut story = Story::begin(directory.path(), 0, KeyKind::Md5);
+    for round in 0..30 {
+        for part in 0..10 {
+            let from = round * 1000 + part * 100;
+            story.add(&(from..from + 100).collect::<Vec<_>>());
+        }
+        if round % 5 == 4 {
+            story.save();
+        }
+        // In four of five rounds newer runs, whole and in part, than the snapshot names are there.
+        story.crash(0);
+    }
+    assert_eq!(story.model.len(), 6 * 1000);
+    story.add(&(0..30_000).collect::<Vec<_>>());
+    story.verify();
+    story.save();
+    story.save();
+    let files: BTreeSet<u64> = std::fs::read_dir(directory.path())
+        .unwrap()
+        .filter_map(|file| run::number(file.unwrap().file_name().to_str().unwrap()))
+        .collect();
+    let known: BTreeSet<u64> = story.saved.iter().flat_map(|(.., files)| files.iter().copied()).collect();
+    assert!(files.is_superset(&known));
+}
+
+#[test]
 fn when_the_disk_takes_nothing_keys_stay_in_memory() {
     let directory = tempfile::tempdir().unwrap();
     let mut story = Story::begin(&directory.path().join("runs"), 0, KeyKind::Md5);

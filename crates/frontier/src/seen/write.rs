@@ -21,13 +21,16 @@ pub(super) struct Target {
     pub(super) cancelled: Arc<AtomicBool>,
 }
 
+/// A run to be merged, with what was deleted from it.
+pub(super) type Source = (Arc<Run>, Arc<HashSet<Key>>);
+
 /// Writes the keys of a tree.
 pub(super) fn write_tree(target: &Target, tree: &Tree) -> io::Result<Run> {
     target.write(tree.len, |writer| tree.walk(|keys| keys.iter().try_for_each(|key| writer.push(key))))
 }
 
 /// Writes the keys of several runs, less those deleted from each.
-pub(super) fn write_merged(target: &Target, sources: &[(Arc<Run>, HashSet<Key>)]) -> io::Result<Run> {
+pub(super) fn write_merged(target: &Target, sources: &[Source]) -> io::Result<Run> {
     let keys = sources.iter().map(|(run, deleted)| run.keys - (deleted.len() as u64).min(run.keys)).sum();
     target.write(keys, |writer| {
         let mut streams: Vec<_> = sources
