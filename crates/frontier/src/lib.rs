@@ -243,7 +243,7 @@ impl<R: Resolve> Frontier<R> {
     fn place(&mut self, id: QueueId, now: Micros) {
         let limits = self.host_limits(id);
         let queue = &mut self.queues[id as usize];
-        if self.restoring || queue.placed || queue.is_empty() || queue.waits_for_robots() {
+        if self.restoring || queue.placed || queue.failing || queue.is_empty() || queue.waits_for_robots() {
             return;
         }
         match &queue.name {

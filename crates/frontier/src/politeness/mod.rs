@@ -72,3 +72,6 @@ impl Manners {
 
 /// What trouble adds to the interval at least, also where the floor is lower.
 const SHORTEST_STEP: std::time::Duration = std::time::Duration::from_secs(1);
+
+#[cfg(test)]
+mod tests;
