@@ -3,6 +3,7 @@
 use std::cmp::Reverse;
 use std::io;
 use std::net::IpAddr;
+use std::sync::Arc;
 
 use lycosa_url::{Failure, FailureKind, Micros, Purpose, Request, Resolved};
 
@@ -118,7 +119,7 @@ impl<R: Resolve> Frontier<R> {
 
     /// Takes over a block list. From the next request on it counts: what waits is refused when its turn comes, what is
     /// out is not cancelled.
-    pub fn block(&mut self, list: BlockList) {
+    pub fn block(&mut self, list: Arc<BlockList>) {
         self.blocked = list;
     }
 

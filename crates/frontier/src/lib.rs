@@ -31,6 +31,7 @@ use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 use std::hash::BuildHasher;
 use std::io;
+use std::sync::Arc;
 
 use hashbrown::{DefaultHashBuilder, HashMap, HashTable};
 use lycosa_url::{CrawlUrl, Digest, Failure, Micros, Page, Resolved};
@@ -112,7 +113,7 @@ pub struct Frontier<R> {
     schedule: Schedule,
     manners: Manners,
     /// Who is not to be asked.
-    blocked: BlockList,
+    blocked: Arc<BlockList>,
     /// Bytes of waiting URLs in memory, and how many are too many.
     held: usize,
     relieve_at: usize,
@@ -149,7 +150,7 @@ impl<R: Resolve> Frontier<R> {
         Frontier {
             schedule: Schedule::new(manners.address, manners.address_domains, domains),
             manners,
-            blocked: BlockList::default(),
+            blocked: Arc::default(),
             admission: Admission::new(settings.scope, settings.max_depth),
             held: 0,
             relieve_at: settings.queue_memory,

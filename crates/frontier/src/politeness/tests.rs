@@ -252,7 +252,7 @@ fn a_block_list_counts_from_the_next_request_on() {
     assert_eq!(out.len(), 4);
     let (list, bad) = BlockList::parse("a.com\n=b.com\n93.0.9.0/24\n");
     assert!(bad.is_empty());
-    frontier.block(list);
+    frontier.block(list.into());
     let answers: Vec<Page> = out.into_iter().map(|request| ok(request, 0)).collect();
     assert!(answers.iter().all(|page| frontier.expects(page)), "what is out is not cancelled");
     frontier.done(&answers, 0).unwrap();
@@ -273,7 +273,7 @@ fn a_block_list_counts_from_the_next_request_on() {
 #[test]
 fn a_robots_txt_at_a_blocked_host_cannot_be_had() {
     let (mut frontier, _) = frontier(Settings { robots: true, ..settings() });
-    frontier.block(BlockList::parse("b.com").0);
+    frontier.block(BlockList::parse("b.com").0.into());
     frontier.add(&[url("http://a.com/")], 0).unwrap();
     let (log, settled) = crawl(&mut frontier, &mut |request, now| match request.purpose {
         Purpose::Robots => answer(request, now, 301, &[("location", "http://b.com/r")], "", &[]),
