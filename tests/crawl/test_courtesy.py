@@ -102,7 +102,7 @@ class Asked(NamedTuple):
 
 def plain_schedule(hosts: dict[str, Asked], address_pause: float) -> float:
     """Seconds that the requests of one address take by the rates alone: each begins as soon as it may, and of several
-    that may, that of the host which has most left to do."""
+    hosts that may, that which has waited longest."""
     left = {host: list(asked.took) for host, asked in hosts.items()}
     ready, now = dict.fromkeys(left, 0.0), 0.0
     end = 0.0
@@ -111,7 +111,7 @@ def plain_schedule(hosts: dict[str, Asked], address_pause: float) -> float:
         if not able:
             now = min(ready[host] for host in left)
             continue
-        host = max(able, key=lambda host: len(left[host]) * hosts[host].pause)
+        host = min(able, key=lambda host: ready[host])
         end = now + left[host].pop(0)
         ready[host], now = end + hosts[host].pause, end + address_pause
         if not left[host]:
@@ -146,4 +146,4 @@ def test_nothing_of_what_the_rates_allow_is_left_lying(tmp_path: Path) -> None:
     allowed = max(plain_schedule(hosts, 0.25 / speed) for hosts in addresses.values())
     took = entries[-1]["at_s"] + entries[-1]["took_s"] - entries[0]["at_s"]
     assert allowed >= 0.95 * took, f"{took:.2f} s, where {allowed:.2f} s would do"
-    assert took >= 0.99 * allowed, f"faster than allowed: {took:.2f} s instead of {allowed:.2f} s"
+    assert took >= 0.95 * allowed, f"faster than allowed: {took:.2f} s instead of {allowed:.2f} s"
