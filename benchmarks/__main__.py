@@ -18,6 +18,7 @@ from benchmarks.report import BenchmarkError, Report, merged, show
 BENCHMARKS = {
     "crawl": "a static site: CPU a page of Lycosa, Scrapy and a hand-written loop; simnet's ceiling",
     "memory": "100,000 simulated pages: the crawler's peak resident memory",
+    "robots": "robots.txt: verdicts a CPU second of Lycosa, Protego, Python's own parser, Google's",
     "simnet": "the simulated Internet: rates a core, memory, start, distributions beside the model's",
 }
 

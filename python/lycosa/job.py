@@ -100,7 +100,7 @@ class Politeness(Room):
     address_domains: int = Field(8, ge=1, le=1_000)
     # of one registered domain in the whole crawl; what waits beyond is refused. Default: no limit, as for max_pages
     domain_pages: int | None = Field(None, ge=1)
-    # requests at once to a registered domain. Default: no limit, since domains have slots in turn where slots are scarce
+    # requests at once to a registered domain. Default: no limit, since domains have turns where slots are scarce
     domain_concurrency: int | None = Field(None, ge=1, le=10_000)
     requests_per_second: float | None = Field(None, ge=0.001, le=1_000_000)  # over all sites; default: no limit
     bytes_per_second: float | None = Field(None, ge=1, le=1e12)  # of responses, over all sites; default: no limit
@@ -189,8 +189,8 @@ class Job(Room):
         if (page is None or (here and not self.allow_addresses)) and not EMAIL.search(self.user_agent):
             allowed = (
                 "a product name with a page or an e-mail address, such as "
-                '"mybot/1.0 (+https://example.org/bot)" or "mybot/1.0 (me@example.org)": who runs a site must be able '
-                "to reach you before they block you; docs/courtesy.md says what to put on the page"
+                '"mybot/1.0 (+https://example.org/bot)" or "mybot/1.0 (me@example.org)": who runs a site must be '
+                "able to reach you before they block you; docs/courtesy.md says what to put on the page"
             )
             raise SettingError("user_agent", self.user_agent, allowed)
 

@@ -1,4 +1,4 @@
-"""Whole crawls of difficult worlds with restarts in between: the ledger finds no offence, and no time is left lying."""
+"""Whole crawls of difficult worlds with restarts in between: the ledger finds no offence, no time is left lying."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 import lycosa
 import pytest
 from lycosa.simnet import Ledger, SimulatedInternet
+
 
 def crawl(net: SimulatedInternet, folder: Path, max_pages: int, seconds: float | None = None) -> int:
     """Crawl with the command line, killed after some seconds; its exit status."""
@@ -101,8 +102,10 @@ class Asked(NamedTuple):
 
 
 def plain_schedule(hosts: dict[str, Asked], address_pause: float) -> float:
-    """Seconds that the requests of one address take by the rates alone: each begins as soon as it may, and of several
-    hosts that may, that which has waited longest."""
+    """Seconds that the requests of one address take by the rates alone.
+
+    Each begins as soon as it may, and of several hosts that may, that which has waited longest.
+    """
     left = {host: list(asked.took) for host, asked in hosts.items()}
     ready, now = dict.fromkeys(left, 0.0), 0.0
     end = 0.0
@@ -120,9 +123,9 @@ def plain_schedule(hosts: dict[str, Asked], address_pause: float) -> float:
 
 
 def test_nothing_of_what_the_rates_allow_is_left_lying(tmp_path: Path) -> None:
-    """All hosts' requests take as long as those of the slowest address must: 95 % at least of what the rates allow."""
+    """All hosts' requests take as long as the slowest address must: 95 % at least of what the rates allow."""
     speed, ledger, model = 4.0, tmp_path / "ledger", tmp_path / "model.toml"
-    # Answers that take their time; hosts alone, and hosts that share an address. No faults: they would change the rates.
+    # Answers that take their time; hosts alone, and hosts that share an address. Faults would change the rates.
     model.write_text(
         "[http.latency]\nmedian_ms = 100\nsigma = 0.5\n"
         "[addresses]\ngroups = [{ least = 1, most = 1, share = 0.5 }, { least = 6, most = 6, share = 0.5 }]\n",
