@@ -74,7 +74,7 @@ def run(options: Options) -> Report:
         )
     sizes = [text.count("\n") for text in (file.text for file in files)]
     report.notes += [
-        f"{len(files)} generated files of {min(sizes)} to {max(sizes)} lines (median {statistics.median(sizes):.0f}); "
+        f"{len(files)} generated files of {min(sizes)} to {max(sizes)} lines, median {statistics.median(sizes):.0f}; "
         f"{PATHS} paths of each, all asked in one call where the parser has one",
         "Google's parser keeps nothing between two questions: each of its verdicts reads the file again, as it is "
         "meant to be used; it is compared with Lycosa doing so",
