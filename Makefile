@@ -23,9 +23,9 @@ demo: $(VENV)/built ## Build, then crawl a simulated Internet of 2,000 hosts and
 	$(BIN)/lycosa simnet --no-namespace --hosts 2000 --pages 50 --speed 100 -- \
 		$(BIN)/lycosa crawl --job {job} --dir build/demo --fresh
 
-crawl: $(VENV)/built ## Crawl a site: make crawl SEED=https://example.com [ARGS="--max-pages 100"]
+crawl: $(VENV)/built ## Crawl a site: make crawl SEED=https://example.com AGENT="mybot/1.0 (me@example.org)" [ARGS="--max-pages 100"]
 	@test -n "$(SEED)" || { echo "lycosa: SEED is missing: make crawl SEED=https://example.com" >&2; exit 2; }
-	$(BIN)/lycosa crawl $(SEED) $(ARGS)
+	$(BIN)/lycosa crawl $(SEED) $(if $(AGENT),--user-agent "$(AGENT)") $(ARGS)
 
 build: $(VENV)/built ## Build Lycosa into .venv
 

@@ -204,6 +204,7 @@ user_agent = "lycosa-benchmark/0.1 (+http://localhost/)"
 [politeness]
 host_interval = 0
 address_interval = 0
+response_multiple = 0
 host_concurrency = {concurrency}
 address_concurrency = {concurrency}
 

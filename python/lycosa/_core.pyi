@@ -27,6 +27,7 @@ __all__ = [
     "__version__",
     "canonical_link",
     "canonical_url",
+    "check_block_list",
     "check_network",
     "check_resolver",
     "domain_of",
@@ -56,6 +57,9 @@ def ring_key(url: str, by: str = "host") -> str:
 
 def domain_of(url: str) -> str:
     """The registered domain of an absolute URL's host; raises SettingError where it is no URL."""
+
+def check_block_list(path: str | PathLike[str]) -> None:
+    """Raise SettingError where the file cannot be read or a line is neither name, host nor network."""
 
 def check_network(text: str) -> None:
     """Raise SettingError where the text is no address and no network."""

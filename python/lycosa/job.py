@@ -6,6 +6,7 @@ Durations are in seconds of the job's own time: ``speed`` divides them.
 from __future__ import annotations
 
 import difflib
+import re
 import tomllib
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -17,6 +18,10 @@ from lycosa.errors import SettingError
 
 MIB = 1 << 20
 DAY = 86_400.0
+
+#: How site owners reach whoever crawls: in a user agent, and in the From header.
+EMAIL = re.compile(r"[A-Za-z0-9.!#$%&'*+/=?^_`{|}~-]+@[A-Za-z0-9-]+(\.[A-Za-z0-9-]+)+")
+PAGE = re.compile(r"https?://(\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9.-]+)")
 
 #: Marks a setting that a crawl keeps for its whole life: by it URLs were admitted already. All others may change
 #: when the crawl goes on; ``resume.py`` compares.
@@ -49,6 +54,13 @@ def _agent(text: str) -> str:
     return text
 
 
+def _email(text: str) -> str:
+    """Refuse what is no e-mail address."""
+    if not EMAIL.fullmatch(text):
+        raise SettingError("fetch.from_email", text, "an e-mail address such as crawl@example.org")
+    return text
+
+
 class Room(BaseModel):
     """Settings of one room; unknown keys are errors."""
 
@@ -78,6 +90,21 @@ class Politeness(Room):
     host_concurrency: int = Field(1, ge=1, le=64)  # requests at once
     address_concurrency: int = Field(1, ge=1, le=64)  # requests at once
     max_crawl_delay: float = Field(60.0, ge=0, le=3_600)  # s; a longer Crawl-delay counts as this
+    # of the time that the site takes to answer: the interval at least, up to max_interval; 0: the intervals alone
+    response_multiple: float = Field(5.0, ge=0, le=100)
+    # s; to this at most 429, 503, time-outs and broken connections double the interval; longer intervals above stay
+    max_interval: float = Field(60.0, ge=0, le=3_600)
+    successes: int = Field(10, ge=1, le=10_000)  # in a row, for which the interval is a second shorter again
+    max_retry_after: float = Field(3_600.0, ge=0, le=7 * DAY)  # s; a longer Retry-After counts as this, its URL waits
+    # registered domains of one address that each have a right to its rate and concurrency: content delivery networks
+    address_domains: int = Field(8, ge=1, le=1_000)
+    # of one registered domain in the whole crawl; what waits beyond is refused. Default: no limit, as for max_pages
+    domain_pages: int | None = Field(None, ge=1)
+    # requests at once to a registered domain. Default: no limit, since domains have turns where slots are scarce
+    domain_concurrency: int | None = Field(None, ge=1, le=10_000)
+    requests_per_second: float | None = Field(None, ge=0.001, le=1_000_000)  # over all sites; default: no limit
+    bytes_per_second: float | None = Field(None, ge=1, le=1e12)  # of responses, over all sites; default: no limit
+    block_list: Path | None = None  # hosts, domains, networks, one a line; read again when it changes
     retries: int = Field(2, ge=0, le=20)  # further tries after a failure that may pass
     retry_delay: float = Field(10.0, ge=0, le=3_600)  # s, doubles with each try
     max_redirects: int = Field(10, ge=0, le=50)  # in a row
@@ -93,6 +120,7 @@ class Fetch(Room):
     max_header_bytes: int = Field(64 * 1024, ge=8_192, le=MIB)  # bytes
     max_body_bytes: int = Field(10 * MIB, ge=1, le=1024 * MIB)  # bytes, as received
     ca_file: Path | None = None  # PEM of further roots
+    from_email: Annotated[str, AfterValidator(_email)] | None = None  # the From header: who is behind the crawl
 
 
 class Parse(Room):
@@ -151,6 +179,21 @@ class Job(Room):
     parse: Parse = Parse()
     store: Store = Store()
     url: Url = Url()
+
+    def check_contact(self) -> None:
+        """Raise SettingError where site owners could not reach whoever crawls.
+
+        A page on this machine is no contact, unless the job may speak to this machine: a simulated Internet's own.
+        """
+        page = PAGE.search(self.user_agent)
+        here = page is not None and (page[1] in ("localhost", "[::1]") or page[1].startswith("127."))
+        if (page is None or (here and not self.allow_addresses)) and not EMAIL.search(self.user_agent):
+            allowed = (
+                "a product name with a page or an e-mail address, such as "
+                '"mybot/1.0 (+https://example.org/bot)" or "mybot/1.0 (me@example.org)": who runs a site must be '
+                "able to reach you before they block you; docs/courtesy.md says what to put on the page"
+            )
+            raise SettingError("user_agent", self.user_agent, allowed)
 
     def checked_seeds(self) -> list[str]:
         """The seeds in canonical form; raises SettingError for a bad one or none at all."""

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from lycosa import _core
 from lycosa.assemble import check_output, make_sink
 from lycosa.errors import SettingError
 from lycosa.job import Job, make_job, merge
@@ -54,6 +55,9 @@ def make_plan(
             lines.append(f"output: {', '.join(before) or 'none'} → {', '.join(outputs) or 'none'}")
     plan = Plan(job, job.checked_seeds(), outputs or [], place, fresh, record, lines)
     _check_places(plan)
+    if job.politeness.block_list is not None:
+        _core.check_block_list(job.politeness.block_list)
+    job.check_contact()
     return plan
 
 

@@ -103,10 +103,12 @@ def outcomes(
     crawl = lycosa.crawl(
         *seeds,
         allow_addresses=["127.0.0.0/8"],
+        user_agent="lycosa-tests/0.1 (+http://localhost/)",
         names={"resolvers": [resolver], "timeout": names_timeout, "attempts": 2},
         politeness={
             "host_interval": 0,
             "address_interval": 0,
+            "max_interval": 0,  # all these faults are one site's
             "retries": 0,
             "host_concurrency": 4,
             "address_concurrency": 4,

@@ -39,6 +39,6 @@ def test_names_are_asked_for_once() -> None:
 
 def test_a_job_without_leave_touches_no_loopback_address() -> None:
     with SimulatedInternet(hosts=5, pages=3, speed=200) as net:
-        pages = list(lycosa.crawl(job=net.job_file(), allow_addresses=[]))
+        pages = list(lycosa.crawl(job=net.job_file(), allow_addresses=[], user_agent="tests (tests@example.org)"))
         assert {page.error for page in pages} == {"address-refused"}
         assert net.report()["totals"]["requests"] == 0

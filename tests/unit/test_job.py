@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import lycosa
 import pytest
 from lycosa import SettingError
 from lycosa.job import Job, make_job, merge, read_job
@@ -26,6 +27,12 @@ from lycosa.job import Job, make_job, merge, read_job
         ({"store": {"fields": ["url", "titel"]}}, ["store.fields", "titel", "did you mean title?"]),
         ({"user_agent": "two\nlines"}, ["user_agent", "printable ASCII"]),
         ({"fetch": 3}, ["fetch", "dictionary"]),
+        ({"fetch": {"from_email": "me"}}, ["fetch.from_email", "'me'", "crawl@example.org"]),
+        ({"fetch": {"from_email": "me@example.org\nX: y"}}, ["fetch.from_email", "crawl@example.org"]),
+        ({"politeness": {"max_interval": 1e9}}, ["politeness.max_interval", "less than or equal to 3600"]),
+        ({"politeness": {"response_multiple": -1}}, ["politeness.response_multiple", "greater than or equal to 0"]),
+        ({"politeness": {"requests_per_second": 0}}, ["politeness.requests_per_second", "equal to 0.001"]),
+        ({"politeness": {"address_domains": 0}}, ["politeness.address_domains", "greater than or equal to 1"]),
     ],
 )
 def test_a_bad_setting_is_named_with_its_value_and_what_is_allowed(settings: dict[str, Any], told: list[str]) -> None:
@@ -56,6 +63,64 @@ def test_a_bad_seed_is_named(seed: str, allowed: str) -> None:
 def test_no_seed_at_all_is_an_error() -> None:
     with pytest.raises(SettingError, match="at least one URL"):
         make_job({}).checked_seeds()
+
+
+@pytest.mark.parametrize(
+    ("agent", "good"),
+    [
+        ("mybot/1.0 (+https://example.org/bot)", True),
+        ("mybot (http://[2001:db8::1]/)", True),
+        ("mybot/1.0 (me@example.org)", True),
+        ("Lycosa/0.1", False),
+        ("mybot/1.0 (ask me)", False),
+        ("mybot/1.0 (+https:)", False),
+        ("mybot/1.0 (me@here)", False),
+        ("mybot/1.0 (+http://localhost/)", False),
+    ],
+)
+def test_site_owners_can_reach_whoever_crawls(agent: str, good: bool) -> None:
+    job = make_job({"seeds": ["http://example.com/"], "user_agent": agent})
+    if good:
+        job.check_contact()
+        return
+    with pytest.raises(
+        SettingError, match=r"user_agent: .* allowed: .*\+https://example.org/bot"
+    ) as told:
+        job.check_contact()
+    assert agent in str(told.value)
+
+
+def test_a_simulated_internets_own_job_may_be_at_home() -> None:
+    make_job({"user_agent": "sim (+http://localhost/)", "allow_addresses": ["127.0.0.0/8"]}).check_contact()
+
+
+def test_a_crawl_without_a_contact_does_not_begin(tmp_path: Path) -> None:
+    with pytest.raises(SettingError, match="user_agent"):
+        lycosa.crawl("http://example.com/", directory=tmp_path / "job")
+    assert not (tmp_path / "job").exists()
+
+
+@pytest.mark.parametrize(
+    ("content", "told"),
+    [
+        (None, "can be read"),
+        ("a.com\nhttp://b.com/\n", "blocked.txt:2: http://b.com/"),
+        ("10.0.0.0/99", ":1: 10.0.0.0"),
+    ],
+)
+def test_a_bad_block_list_is_told_before_anything_is_written(content: str | None, told: str, tmp_path: Path) -> None:
+    path = tmp_path / "blocked.txt"
+    if content is not None:
+        path.write_text(content)
+    with pytest.raises(SettingError, match=r"politeness\.block_list") as caught:
+        lycosa.crawl(
+            "http://example.com/",
+            directory=tmp_path / "job",
+            user_agent="mybot (me@example.org)",
+            politeness={"block_list": path},
+        )
+    assert told in str(caught.value)
+    assert not (tmp_path / "job").exists()
 
 
 def test_a_job_file_is_read(tmp_path: Path) -> None:

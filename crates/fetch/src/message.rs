@@ -41,6 +41,13 @@ impl Template {
         })?;
         let mut headers = HeaderMap::with_capacity(4);
         headers.insert(header::USER_AGENT, agent);
+        if let Some(from) = &settings.from {
+            let value = HeaderValue::from_str(from).map_err(|_| {
+                let text = format!("From {from:?}: only visible ASCII is allowed");
+                io::Error::new(io::ErrorKind::InvalidInput, text)
+            })?;
+            headers.insert(header::FROM, value);
+        }
         headers.insert(header::ACCEPT, HeaderValue::from_static("text/html,application/xhtml+xml,*/*;q=0.8"));
         headers.insert(header::ACCEPT_ENCODING, HeaderValue::from_static("gzip, br, zstd"));
         Ok(Template(headers))
@@ -133,6 +140,17 @@ mod tests {
     fn a_user_agent_with_a_line_break_is_refused() {
         let settings = Settings { user_agent: "a\r\nX: y".to_owned(), ..Settings::default() };
         assert!(Template::new(&settings).is_err_and(|error| error.to_string().contains("user agent")));
+    }
+
+    #[test]
+    fn an_operator_may_say_who_is_behind_it() {
+        let settings = Settings { from: Some("crawl@example.org".to_owned()), ..Settings::default() };
+        let url = CrawlUrl::parse("http://example.com/").unwrap();
+        let request = Template::new(&settings).unwrap().request(&url).unwrap();
+        assert_eq!(request.headers()["from"], "crawl@example.org");
+        assert!(!template().request(&url).unwrap().headers().contains_key("from"), "not unasked");
+        let broken = Settings { from: Some("a\r\nX: y".to_owned()), ..Settings::default() };
+        assert!(Template::new(&broken).is_err_and(|error| error.to_string().contains("From")));
     }
 
     proptest! {

@@ -12,6 +12,8 @@ pub struct Settings {
     pub slots: usize,
     /// The `User-Agent` sent.
     pub user_agent: String,
+    /// The `From` sent, an e-mail address (RFC 9110 section 10.1.2); nothing: none is.
+    pub from: Option<String>,
     /// For TCP and TLS together, over all addresses of the host.
     pub connect_timeout: Duration,
     /// The longest silence of a server, before the response or within it.
@@ -42,6 +44,7 @@ impl Default for Settings {
         Settings {
             slots: 128,
             user_agent: concat!("Lycosa/", env!("CARGO_PKG_VERSION")).to_owned(),
+            from: None,
             connect_timeout: Duration::from_secs(10),
             read_timeout: Duration::from_secs(30),
             total_timeout: Duration::from_secs(120),

@@ -3,14 +3,17 @@
 use std::cmp::Reverse;
 use std::io;
 use std::net::IpAddr;
+use std::sync::Arc;
 
 use lycosa_url::{Failure, FailureKind, Micros, Purpose, Request, Resolved};
 
+use crate::politeness::domains::{DomainId, Room};
+use crate::politeness::pace::Limits;
 use crate::queue::{Name, Robots};
 use crate::schedule::{AddressId, QueueId};
 use crate::state::State;
 use crate::waiting::{RobotsOwner, Waiting};
-use crate::{Frontier, Lease, Resolve};
+use crate::{BlockList, Frontier, Lease, Resolve};
 
 impl<R: Resolve> Frontier<R> {
     /// Gives at most `max` requests that may start now, each on lease. Fails when waiting URLs that are on disk
@@ -22,16 +25,22 @@ impl<R: Resolve> Frontier<R> {
         self.fail_some(now)?;
         self.verify_if_due(now)?;
         let mut requests = Vec::new();
-        while now >= self.not_before && requests.len() < max && self.page_budget() > 0 {
+        while requests.len() < max
+            && self.page_budget() > 0
+            && now >= self.not_before.max(self.manners.ready_at())
+        {
             let Some((address, queue)) = self.schedule.next(now) else { break };
             self.queues[queue as usize].placed = false;
             match self.grant(queue, address, now)? {
                 Some(request) => {
-                    let pause = self.settings.scaled(self.settings.address_interval);
-                    self.schedule.start(address, now.saturating_add(pause));
+                    self.schedule.start(address, now);
+                    self.manners.requests.take(1, now);
                     requests.push(request);
                 }
-                None => self.schedule.pass(address),
+                None => {
+                    self.schedule.pass(address, now);
+                    self.unpark(self.queues[queue as usize].domain, now);
+                }
             }
             self.place(queue, now);
         }
@@ -40,12 +49,16 @@ impl<R: Resolve> Frontier<R> {
 
     /// The next request of a queue whose turn it is, if its clock, name and robots.txt let it have one.
     fn grant(&mut self, id: QueueId, address: AddressId, now: Micros) -> io::Result<Option<Request>> {
+        let limits = self.host_limits(id);
         let queue = &mut self.queues[id as usize];
-        if queue.ready_at > now || queue.in_flight >= self.settings.host_concurrency.max(1) {
+        if !queue.pace.may_start(&limits, now) {
             return Ok(None);
         }
         // The name may have run out, or moved to another address, while the queue waited.
         if !matches!(&queue.name, Name::Known { clock, expires, .. } if *clock == address && *expires > now) {
+            return Ok(None);
+        }
+        if !self.may_ask(id) {
             return Ok(None);
         }
         while let Some(waiting) = self.next_waiting(id)? {
@@ -69,6 +82,46 @@ impl<R: Resolve> Frontier<R> {
             }
         }
         Ok(None)
+    }
+
+    /// Whether block list and domain let a queue have a request; if not, sees to what becomes of the queue.
+    fn may_ask(&mut self, id: QueueId) -> bool {
+        let queue = &mut self.queues[id as usize];
+        let domain = queue.domain;
+        if self.blocked.blocks_host(&queue.host) {
+            self.fail_later(id);
+            return false;
+        }
+        // Blocked since the name was resolved: it is asked for again, and its addresses are vetted again.
+        if let Name::Known { addresses, .. } = &queue.name
+            && addresses.iter().any(|address| self.blocked.blocks_address(*address))
+        {
+            queue.name = Name::Unknown;
+            return false;
+        }
+        match self.schedule.domains.room(domain) {
+            Room::Now => return true,
+            Room::Later => {
+                queue.placed = true;
+                self.schedule.domains.park(domain, id);
+            }
+            Room::Never => self.fail_later(id),
+        }
+        false
+    }
+
+    /// Lets a queue that waits for room in its domain look again.
+    fn unpark(&mut self, domain: DomainId, now: Micros) {
+        if let Some(id) = self.schedule.domains.unpark(domain) {
+            self.queues[id as usize].placed = false;
+            self.place(id, now);
+        }
+    }
+
+    /// Takes over a block list. From the next request on it counts: what waits is refused when its turn comes, what is
+    /// out is not cancelled.
+    pub fn block(&mut self, list: Arc<BlockList>) {
+        self.blocked = list;
     }
 
     /// What robots.txt says of a URL at the head of its queue.
@@ -97,17 +150,17 @@ impl<R: Resolve> Frontier<R> {
 
     /// Puts a URL on lease and starts its host's clock.
     fn lease(&mut self, id: QueueId, address: AddressId, waiting: Waiting, now: Micros) -> Request {
+        let (limits, purpose) = (self.host_limits(id), waiting.purpose());
         let queue = &mut self.queues[id as usize];
-        queue.in_flight += 1;
+        queue.pace.start(&limits, now);
+        self.schedule.domains.start(queue.domain, purpose == Purpose::Page);
         let (addresses, name_us) = match &mut queue.name {
             // Only the first request carries the time: the others did not wait for the name.
             Name::Known { addresses, elapsed_us, .. } => (addresses.clone(), std::mem::take(elapsed_us)),
             _ => (Vec::new(), 0),
         };
-        self.start_host_clock(id, now);
         let number = self.next_lease;
         self.next_lease += 1;
-        let purpose = waiting.purpose();
         let cookies = match purpose {
             Purpose::Page => self.cookies.field(&waiting.url, now),
             Purpose::Robots => None,
@@ -137,12 +190,22 @@ impl<R: Resolve> Frontier<R> {
         u64::try_from(self.settings.lease.as_micros()).unwrap_or(u64::MAX)
     }
 
-    /// No request to this host starts within its interval from now.
-    pub(crate) fn start_host_clock(&mut self, id: QueueId, now: Micros) {
-        let queue = &mut self.queues[id as usize];
-        let delay = queue.crawl_delay().unwrap_or_default().min(self.settings.max_crawl_delay);
-        let interval = self.settings.scaled(delay.max(self.settings.host_interval));
-        queue.ready_at = queue.ready_at.max(now.saturating_add(interval));
+    /// What may be done with a host: the settings, and what its robots.txt asks for.
+    pub(crate) fn host_limits(&self, id: QueueId) -> Limits {
+        let limits = self.manners.host;
+        match self.queues[id as usize].crawl_delay() {
+            None => limits,
+            Some(delay) => {
+                let floor = self.settings.scaled(delay.min(self.settings.max_crawl_delay));
+                Limits { floor: floor.max(limits.floor), ..limits }
+            }
+        }
+    }
+
+    /// No request to this host starts within its interval from then.
+    pub(crate) fn rest(&mut self, id: QueueId, from: Micros) {
+        let limits = self.host_limits(id);
+        self.queues[id as usize].pace.rest(&limits, from);
     }
 
     /// Takes in answers for names.
@@ -168,6 +231,10 @@ impl<R: Resolve> Frontier<R> {
                 queue.name_attempts = 0;
                 self.counts.unresolved -= 1;
                 let clock = self.schedule.address(first);
+                if let Some(before) = queue.lives_at.replace(clock).filter(|before| *before != clock) {
+                    self.schedule.move_out(before, queue.domain, now);
+                }
+                self.schedule.settle_in(clock, queue.domain);
                 // An answer is good for at least the request that waits for it.
                 let expires = answer.expires.max(now.saturating_add(1));
                 queue.name = Name::Known { addresses, clock, expires, elapsed_us: answer.elapsed_us };
@@ -191,6 +258,12 @@ impl<R: Resolve> Frontier<R> {
     fn vet(&self, mut addresses: Vec<IpAddr>) -> Result<(Vec<IpAddr>, IpAddr), Failure> {
         let refused = addresses.first().copied();
         addresses.retain(|address| self.settings.addresses.permits(*address));
+        if let Some(blocked) = addresses.first().copied() {
+            addresses.retain(|address| !self.blocked.blocks_address(*address));
+            if addresses.is_empty() {
+                return Err(Failure::new(FailureKind::Blocked, format!("the block list names {blocked}")));
+            }
+        }
         match (addresses.first().copied(), refused) {
             (Some(first), _) => Ok((addresses, first)),
             (None, Some(refused)) => Err(Failure::new(
@@ -234,13 +307,16 @@ impl<R: Resolve> Frontier<R> {
     /// Ends a lease and moves the clocks of its host and address.
     pub(crate) fn end_lease(&mut self, number: u64, at: Micros) -> Option<Lease> {
         let lease = self.leases.remove(&number)?;
-        self.queues[lease.queue as usize].in_flight -= 1;
-        self.start_host_clock(lease.queue, at);
-        let pause = self.settings.scaled(self.settings.address_interval);
-        self.schedule.end(lease.address, at.saturating_add(pause));
-        if lease.waiting.purpose() == Purpose::Page {
+        let limits = self.host_limits(lease.queue);
+        let queue = &mut self.queues[lease.queue as usize];
+        let (domain, is_page) = (queue.domain, lease.waiting.purpose() == Purpose::Page);
+        queue.pace.end(&limits, at);
+        self.schedule.end(lease.address, at);
+        self.schedule.domains.end(domain, is_page);
+        if is_page {
             self.leased_pages -= 1;
         }
+        self.unpark(domain, at);
         Some(lease)
     }
 
@@ -256,7 +332,7 @@ impl<R: Resolve> Frontier<R> {
         self.place(id, now);
     }
 
-    /// Has everything in a queue settled, because its name fails.
+    /// Has everything in a queue settled, because its name fails or it may have nothing any more.
     pub(crate) fn fail_later(&mut self, id: QueueId) {
         let queue = &mut self.queues[id as usize];
         if !std::mem::replace(&mut queue.failing, true) {
@@ -264,16 +340,30 @@ impl<R: Resolve> Frontier<R> {
         }
     }
 
-    /// Settles some of what waits in queues whose name fails: a queue may be longer than memory.
+    /// Why everything in a queue is settled without a fetch, if it is.
+    fn queue_failure(&self, id: QueueId, now: Micros) -> Option<Failure> {
+        let queue = &self.queues[id as usize];
+        if self.blocked.blocks_host(&queue.host) {
+            return Some(Failure::new(FailureKind::Blocked, "the block list names its host or domain"));
+        }
+        if self.schedule.domains.room(queue.domain) == Room::Never {
+            let pages = self.settings.domain_pages.unwrap_or_default();
+            let detail = format!("its registered domain has had its {pages} pages");
+            return Some(Failure::new(FailureKind::DomainBudget, detail));
+        }
+        match &queue.name {
+            Name::Failed { failure, expires } if *expires > now => Some(failure.clone()),
+            _ => None,
+        }
+    }
+
+    /// Settles some of what waits in queues that may have nothing: a queue may be longer than memory.
     fn fail_some(&mut self, now: Micros) -> io::Result<()> {
         let mut left = FAILED_AT_ONCE;
         while left > 0
             && let Some(&id) = self.failing.front()
         {
-            let failure = match &self.queues[id as usize].name {
-                Name::Failed { failure, expires } if *expires > now => Some(failure.clone()),
-                _ => None,
-            };
+            let failure = self.queue_failure(id, now);
             let next = if failure.is_some() { self.next_waiting(id)? } else { None };
             let (Some(failure), Some(waiting)) = (failure, next) else {
                 self.failing.pop_front();
@@ -284,14 +374,14 @@ impl<R: Resolve> Frontier<R> {
             left -= 1;
             match &waiting.owner {
                 None => self.settle(waiting, failure, now),
-                Some(owner) => self.robots_failed(owner, waiting.attempt, failure, now),
+                Some(owner) => self.robots_failed(owner, waiting.attempt, failure.of_robots(), now),
             }
         }
         Ok(())
     }
 }
 
-/// URLs of failing names that are settled at once, at most: a batch for the log.
+/// URLs of failing queues that are settled at once, at most: a batch for the log.
 const FAILED_AT_ONCE: usize = 1000;
 
 /// What may become of a URL at the head of its queue.

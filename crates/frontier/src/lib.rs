@@ -6,8 +6,8 @@
 //! of an outcome in `outcome.rs`.
 //!
 //! Guarantees: a URL is admitted once; a URL on lease is with one worker; two requests to a host, or to
-//! an address, start no closer than the interval after the start and the end of the earlier one; nothing is
-//! fetched from an origin before its robots.txt allows it.
+//! an address, start no closer than the interval after the start and the end of the earlier one, at a pace that follows
+//! how the site is (`politeness/`); nothing is fetched from an origin before its robots.txt allows it.
 
 mod admission;
 mod backlog;
@@ -16,6 +16,7 @@ mod cookies;
 mod grant;
 mod intake;
 mod outcome;
+mod politeness;
 mod queue;
 mod restore;
 mod robots;
@@ -32,6 +33,7 @@ use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 use std::hash::BuildHasher;
 use std::io;
+use std::sync::Arc;
 
 use hashbrown::{DefaultHashBuilder, HashMap, HashTable};
 use lycosa_url::{CrawlUrl, Digest, Failure, Micros, Page, Resolved};
@@ -39,6 +41,9 @@ use lycosa_url::{CrawlUrl, Digest, Failure, Micros, Page, Resolved};
 pub use admission::{Admission, Refusal, Scope};
 use cookies::Jar;
 use intake::Ghost;
+use politeness::Manners;
+pub use politeness::block_list::{BadLine, BlockList};
+use politeness::domains::Domains;
 use queue::{Name, Queue};
 pub use restore::Restore;
 pub use robots::{MAX_ROBOTS_BYTES, Rules};
@@ -112,6 +117,9 @@ pub struct Frontier<R> {
     by_host: HashTable<QueueId>,
     hasher: DefaultHashBuilder,
     schedule: Schedule,
+    manners: Manners,
+    /// Who is not to be asked.
+    blocked: Arc<BlockList>,
     /// Bytes of waiting URLs in memory, and how many are too many.
     held: usize,
     relieve_at: usize,
@@ -149,8 +157,12 @@ impl<R: Resolve> Frontier<R> {
 
     /// A frontier with nothing but a set of known URLs.
     fn with(settings: Settings, resolver: R, seen: Seen) -> Self {
+        let manners = Manners::new(&settings);
+        let domains = Domains::new(manners.domain);
         Frontier {
-            schedule: Schedule::new(settings.address_concurrency.max(1)),
+            schedule: Schedule::new(manners.address, manners.address_domains, domains),
+            manners,
+            blocked: Arc::default(),
             admission: Admission::new(settings.scope, settings.max_depth),
             cookies: Jar::new(settings.cookie_memory),
             held: 0,
@@ -207,7 +219,7 @@ impl<R: Resolve> Frontier<R> {
     pub fn due_at(&self) -> Option<Micros> {
         let name = self.names_due.peek().map(|Reverse((due, _))| *due);
         let lease = self.expiring.front().map(|(due, _)| *due);
-        let start = self.schedule.due_at().map(|due| due.max(self.not_before));
+        let start = self.schedule.due_at().map(|due| due.max(self.not_before).max(self.manners.ready_at()));
         let failing = (!self.failing.is_empty()).then_some(0);
         [start, name, lease, failing, self.suspects.due_at()].into_iter().flatten().min()
     }
@@ -227,7 +239,8 @@ impl<R: Resolve> Frontier<R> {
     }
 
     /// Gives a queue its number.
-    fn take_in(&mut self, queue: Queue) -> QueueId {
+    fn take_in(&mut self, mut queue: Queue) -> QueueId {
+        queue.domain = self.schedule.domains.of(&queue.host);
         let id = u32::try_from(self.queues.len()).unwrap_or(u32::MAX);
         let hash = self.hasher.hash_one(&*queue.host);
         self.queues.push(queue);
@@ -244,19 +257,22 @@ impl<R: Resolve> Frontier<R> {
 
     /// Brings a queue that has work to where it waits next: its name, or its turn.
     fn place(&mut self, id: QueueId, now: Micros) {
+        let limits = self.host_limits(id);
         let queue = &mut self.queues[id as usize];
-        if self.restoring || queue.placed || queue.is_empty() || queue.waits_for_robots() {
+        if self.restoring || queue.placed || queue.failing || queue.is_empty() || queue.waits_for_robots() {
             return;
         }
         match &queue.name {
             Name::Asked => {}
             Name::Known { clock, expires, .. } if *expires > now => {
-                if queue.in_flight < self.settings.host_concurrency.max(1) {
+                if queue.pace.has_room(&limits) {
                     queue.placed = true;
-                    self.schedule.place(*clock, queue.ready_at, id);
+                    self.schedule.place(*clock, queue.pace.ready_at(), id, queue.domain);
                 }
             }
             Name::Failed { expires, .. } if *expires > now => self.fail_later(id),
+            // Who is not to be asked for anything is not asked for by name either.
+            _ if self.blocked.blocks_host(&queue.host) => self.fail_later(id),
             _ => {
                 queue.name = Name::Asked;
                 self.counts.unresolved += 1;

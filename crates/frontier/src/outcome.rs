@@ -1,22 +1,19 @@
 //! What becomes of an outcome: done, failed, tried again; redirects, links, robots.txt answers.
 
 use std::io;
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use lycosa_url::{CrawlUrl, Failure, FailureKind, Micros, Page, Purpose};
 
+use crate::politeness::sign::{may_pass, sign, wished_pause};
 use crate::queue::Robots;
 use crate::robots::Rules;
-use crate::schedule::QueueId;
+use crate::schedule::{AddressId, QueueId};
 use crate::state::State;
 use crate::waiting::{RobotsOwner, Waiting};
 use crate::{Frontier, Lease, Resolve};
 
 /// Redirects that a robots.txt may take (RFC 9309 section 2.3.1.2).
 const ROBOTS_REDIRECTS: usize = 5;
-
-/// The longest Retry-After that is obeyed; a longer one counts as this.
-const MAX_RETRY_AFTER: Duration = Duration::from_secs(3600);
 
 impl<R: Resolve> Frontier<R> {
     /// Decides which outcomes are the last of their URL, before they are written to the log: a redirect
@@ -63,14 +60,7 @@ impl<R: Resolve> Frontier<R> {
             return true;
         }
         self.counts.late += 1;
-        if let Some(id) = self.known_queue(response.request.url.host()) {
-            self.start_host_clock(id, response.finished);
-        }
-        if let Some(address) = response.address {
-            let pause = self.settings.scaled(self.settings.address_interval);
-            let clock = self.schedule.address(address);
-            self.schedule.hold(clock, response.finished.saturating_add(pause));
-        }
+        self.learn_late(page);
         false
     }
 
@@ -83,8 +73,8 @@ impl<R: Resolve> Frontier<R> {
             let request = &page.response.request;
             // Clocks count from the response's own end, which is earlier than this batch.
             let Some(lease) = self.end_lease(request.lease, page.response.finished) else { continue };
-            self.slow_down(lease.queue, page, now);
             let queue = lease.queue;
+            self.learn(queue, lease.address, page);
             match request.purpose {
                 Purpose::Robots => self.robots_done(lease, page, now),
                 Purpose::Page => self.page_done(lease, page, &mut links, now)?,
@@ -128,21 +118,43 @@ impl<R: Resolve> Frontier<R> {
             return Ok(());
         }
         self.counts.pages += 1;
+        self.schedule.domains.count_page(self.queues[lease.queue as usize].domain);
         self.allowed_links(page, links);
         Ok(())
     }
 
-    /// Moves a host's clock after an outcome that asks for it.
-    pub(crate) fn slow_down(&mut self, id: QueueId, page: &Page, now: Micros) {
-        if !may_pass(page) {
-            return;
+    /// Learns from an outcome how its host and its address are, and how long they want to be left alone.
+    pub(crate) fn learn(&mut self, id: QueueId, address: AddressId, page: &Page) {
+        let at = page.response.finished;
+        if let Some(sign) = sign(page) {
+            let limits = self.host_limits(id);
+            self.queues[id as usize].pace.observe(&limits, sign, at);
+            self.schedule.observe(address, id, sign, at);
         }
-        let asked =
-            page.response.result.as_ref().ok().and_then(|received| received.headers.get("retry-after"));
-        let asked = asked.and_then(|value| retry_after(value, now)).unwrap_or_default().min(MAX_RETRY_AFTER);
-        let pause = self.settings.backoff(page.response.request.attempt).max(self.settings.scaled(asked));
-        let queue = &mut self.queues[id as usize];
-        queue.ready_at = queue.ready_at.max(page.response.finished.saturating_add(pause));
+        let wished = wished_pause(page).unwrap_or_default().min(self.settings.max_retry_after);
+        let failed = if may_pass(page) { self.settings.backoff(page.response.request.attempt) } else { 0 };
+        let pause = failed.max(self.settings.scaled(wished));
+        if pause > 0 {
+            self.queues[id as usize].pace.hold(at.saturating_add(pause));
+        }
+        if let Ok(received) = &page.response.result {
+            self.manners.bytes.take(received.bytes(), at);
+        }
+    }
+
+    /// Learns from an outcome that ends no lease of this process.
+    pub(crate) fn learn_late(&mut self, page: &Page) {
+        let (id, at) = (self.known_queue(page.response.request.url.host()), page.response.finished);
+        let address = page.response.address.map(|address| self.schedule.address(address));
+        if let (Some(id), Some(address)) = (id, address) {
+            self.learn(id, address, page);
+        }
+        if let Some(id) = id {
+            self.rest(id, at);
+        }
+        if let Some(address) = address {
+            self.schedule.rest(address, at);
+        }
     }
 
     /// The outcome of a robots.txt (RFC 9309 section 2.3.1).
@@ -164,7 +176,7 @@ impl<R: Resolve> Frontier<R> {
         let expires = now.saturating_add(self.settings.scaled(self.settings.robots_ttl));
         self.queues[owner.queue as usize].set_robots(&owner.origin, Robots::Known { rules, expires });
         // The delay that it asks for holds from the request that brought it.
-        self.start_host_clock(owner.queue, page.response.finished);
+        self.rest(owner.queue, page.response.finished);
         self.place(owner.queue, now);
     }
 
@@ -193,28 +205,10 @@ impl<R: Resolve> Frontier<R> {
         let queue = &mut self.queues[owner.queue as usize];
         if may_pass && attempt < self.settings.retries {
             queue.set_robots(&owner.origin, Robots::Again { attempt: attempt + 1 });
-            queue.ready_at = queue.ready_at.max(now.saturating_add(pause));
+            queue.pace.hold(now.saturating_add(pause));
         } else {
             queue.set_robots(&owner.origin, Robots::Failed { failure, expires });
         }
         self.place(owner.queue, now);
     }
-}
-
-/// Whether another try may end otherwise: time-outs, broken connections, overload, an address that the name has left.
-fn may_pass(page: &Page) -> bool {
-    match &page.response.result {
-        Ok(received) => matches!(received.status, 408 | 421 | 429 | 502 | 503 | 504),
-        Err(failure) => failure.kind.is_transient(),
-    }
-}
-
-/// The pause that a Retry-After asks for: seconds, or a date (RFC 9110 section 10.2.3).
-pub(crate) fn retry_after(value: &str, now: Micros) -> Option<Duration> {
-    if let Ok(seconds) = value.trim().parse::<u64>() {
-        return Some(Duration::from_secs(seconds));
-    }
-    let date: SystemTime = httpdate::parse_http_date(value).ok()?;
-    let date = date.duration_since(UNIX_EPOCH).ok()?;
-    Some(date.saturating_sub(Duration::from_micros(now)))
 }

@@ -6,6 +6,8 @@ use std::net::IpAddr;
 use lycosa_url::{Failure, Micros};
 
 use crate::backlog::Backlog;
+use crate::politeness::domains::DomainId;
+use crate::politeness::pace::Pace;
 use crate::robots::Rules;
 use crate::schedule::AddressId;
 use crate::spill::Spill;
@@ -52,11 +54,13 @@ pub(crate) struct Queue {
     pub(crate) name: Name,
     /// Failed tries of the name in a row.
     pub(crate) name_attempts: u32,
-    /// No request starts before.
-    pub(crate) ready_at: Micros,
-    /// Requests on lease.
-    pub(crate) in_flight: u32,
-    /// Whether the queue stands in the schedule.
+    /// How often the host may be asked.
+    pub(crate) pace: Pace,
+    /// The host's registered domain.
+    pub(crate) domain: DomainId,
+    /// The address at which the domain was last said to live, by this host.
+    pub(crate) lives_at: Option<AddressId>,
+    /// Whether the queue stands in the schedule, or waits for room in its domain.
     pub(crate) placed: bool,
     /// Whether it stands among those whose name fails.
     pub(crate) failing: bool,
@@ -72,8 +76,9 @@ impl Queue {
             robots: Vec::new(),
             name: Name::Unknown,
             name_attempts: 0,
-            ready_at: 0,
-            in_flight: 0,
+            pace: Pace::default(),
+            domain: 0,
+            lives_at: None,
             placed: false,
             failing: false,
         }

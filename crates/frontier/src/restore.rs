@@ -40,6 +40,12 @@ impl<R: Resolve> Restore<'_, R> {
     pub fn outcome(&mut self, page: &Page) -> io::Result<()> {
         let request = &page.response.request;
         self.frontier.next_lease = self.frontier.next_lease.max(request.lease.saturating_add(1));
+        if request.purpose == Purpose::Robots {
+            self.frontier.queue_of(request.url.host());
+        }
+        if request.lease > 0 {
+            self.frontier.learn_late(page);
+        }
         match request.purpose {
             Purpose::Robots => self.robots(page),
             Purpose::Page => self.page(page)?,
@@ -53,8 +59,10 @@ impl<R: Resolve> Restore<'_, R> {
         frontier.restoring = false;
         let pause = frontier.settings.scaled(frontier.settings.address_interval);
         frontier.not_before = now.saturating_add(pause);
+        frontier.schedule.rest_all(now);
+        frontier.manners.hold(now);
         for id in 0..frontier.queues.len() as QueueId {
-            frontier.start_host_clock(id, now);
+            frontier.rest(id, now);
             frontier.place(id, now);
         }
     }
@@ -73,7 +81,6 @@ impl<R: Resolve> Restore<'_, R> {
         if !frontier.seen.contains(&key)? || frontier.ghosts.get(digest) == Some(&Ghost::Settled) {
             return Ok(());
         }
-        frontier.slow_down(id, page, page.response.finished);
         frontier.cookies.receive(&page.response);
         let waiting = frontier.take_out(id, digest)?;
         if page.retry {
@@ -113,6 +120,7 @@ impl<R: Resolve> Restore<'_, R> {
             return frontier.admit(target, request.depth, &chain, 0).map(|_| ());
         }
         frontier.counts.pages += 1;
+        frontier.schedule.domains.count_page(frontier.queues[id as usize].domain);
         let mut links = Vec::new();
         frontier.allowed_links(page, &mut links);
         frontier.admit_links(&links, 0)
@@ -124,7 +132,6 @@ impl<R: Resolve> Restore<'_, R> {
         let request = &page.response.request;
         let asked = request.chain.first().map_or(&request.url, |step| &step.url);
         let queue = frontier.queue_of(asked.host());
-        frontier.slow_down(queue, page, page.response.finished);
         let Ok(received) = &page.response.result else { return };
         if (300..=399).contains(&received.status) {
             return;

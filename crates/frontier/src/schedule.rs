@@ -1,11 +1,12 @@
-//! Which host queue may start a request next: clocks of addresses, and the order of what is due.
+//! Which host queue may start a request next: paces of addresses, and the order of what is due.
 //!
-//! Two levels, so that a thousand hosts on one address cost one entry in the outer heap: the outer heap
-//! orders addresses, and each address orders its queues. Who fills: [`Schedule::place`]. Who empties:
-//! [`Schedule::next`].
+//! Two levels, so that a thousand hosts on one address cost one entry in the outer heap: the outer heaps order
+//! addresses, and each address orders its queues. On both levels there is one heap for what is not due yet, by time, and
+//! one for what is, by its registered domain's turn. Who fills: [`Schedule::place`]. Who empties: [`Schedule::next`].
 //!
-//! Guarantees: an address with a queue in it and concurrency to spare stands in the outer heap, at or
-//! before its due time; a queue stands in at most one place; entries that have gone stale are skipped.
+//! Guarantees: an address with a queue in it and room to start stands in an outer heap, at or before its due time; a
+//! queue stands in at most one place; entries that have gone stale are skipped; what is due is given in the order of
+//! turns (`politeness/domains.rs`).
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -14,124 +15,247 @@ use std::net::IpAddr;
 use hashbrown::HashMap;
 use lycosa_url::Micros;
 
+use crate::politeness::domains::{DomainId, Domains, Tag};
+use crate::politeness::pace::{Limits, Pace, Sign};
+
 /// Number of a host queue.
 pub(crate) type QueueId = u32;
 
 /// Number of an address.
 pub(crate) type AddressId = u32;
 
-/// A time and what is due then; the earliest on top.
-type Due<T> = BinaryHeap<Reverse<(Micros, T)>>;
+/// A time, or a turn, and what comes then; the earliest on top.
+type Ordered<K, T> = BinaryHeap<Reverse<(K, T)>>;
 
 /// All addresses and what is due at them.
 #[derive(Debug)]
 pub(crate) struct Schedule {
-    concurrency: u32,
+    /// For an address where one domain lives.
+    limits: Limits,
+    /// Domains that raise an address's rate, at most.
+    most_domains: u32,
     addresses: Vec<Address>,
     index: HashMap<IpAddr, AddressId>,
-    due: Due<AddressId>,
+    /// Addresses by the time at which something may become ready.
+    due: Ordered<Micros, AddressId>,
+    /// Addresses with something ready, by its turn.
+    ready: Ordered<Tag, AddressId>,
+    /// Registered domains, with their turns.
+    pub(crate) domains: Domains,
 }
 
-/// One address (IPv6: one /64) with its clock.
+/// One address (IPv6: one /64).
 #[derive(Debug, Default)]
 struct Address {
-    ready_at: Micros,
-    in_flight: u32,
-    queues: Due<QueueId>,
-    /// The time of its valid entry in the outer heap.
+    pace: Pace,
+    /// Who was in trouble here since the last success: one host's trouble is not its address's.
+    troubled: Option<QueueId>,
+    /// Domains known to live here, as many as count.
+    domains: Vec<DomainId>,
+    /// Queues whose own clock may run still.
+    due: Ordered<Micros, (QueueId, DomainId)>,
+    /// Queues whose own clock has run out, by turn.
+    ready: Ordered<Tag, QueueId>,
+    /// The time of its valid entry in the outer heap by time.
     scheduled: Option<Micros>,
+    /// The turn of its valid entry in the outer heap by turn.
+    offered: Option<Tag>,
 }
 
 impl Schedule {
     /// Nothing is due.
-    pub(crate) fn new(concurrency: u32) -> Self {
-        Schedule { concurrency, addresses: Vec::new(), index: HashMap::new(), due: BinaryHeap::new() }
+    pub(crate) fn new(limits: Limits, most_domains: u32, domains: Domains) -> Self {
+        Schedule {
+            limits,
+            most_domains,
+            addresses: Vec::new(),
+            index: HashMap::new(),
+            due: BinaryHeap::new(),
+            ready: BinaryHeap::new(),
+            domains,
+        }
     }
 
-    /// The number of an address's clock.
+    /// The number of an address's pace.
     pub(crate) fn address(&mut self, address: IpAddr) -> AddressId {
         let next = u32::try_from(self.addresses.len()).unwrap_or(u32::MAX);
-        *self.index.entry(clock_key(address)).or_insert_with(|| {
+        *self.index.entry(pace_key(address)).or_insert_with(|| {
             self.addresses.push(Address::default());
             next
         })
     }
 
     /// Puts a queue at an address, due at a time.
-    pub(crate) fn place(&mut self, address: AddressId, due: Micros, queue: QueueId) {
-        self.addresses[address as usize].queues.push(Reverse((due, queue)));
+    pub(crate) fn place(&mut self, address: AddressId, due: Micros, queue: QueueId, domain: DomainId) {
+        self.addresses[address as usize].due.push(Reverse((due, (queue, domain))));
         self.schedule(address);
     }
 
-    /// Takes out a queue that is due at an address that is ready. The caller ends with
+    /// Takes out a queue that is due at an address that may start a request. The caller ends with
     /// [`Schedule::start`] or [`Schedule::pass`].
     pub(crate) fn next(&mut self, now: Micros) -> Option<(AddressId, QueueId)> {
-        loop {
-            let &Reverse((due, id)) = self.due.peek()?;
-            if due > now {
-                return None;
+        self.make_ready(now);
+        while let Some(Reverse((tag, id))) = self.ready.pop() {
+            let limits = self.limits_of(id);
+            let address = &mut self.addresses[id as usize];
+            if address.offered != Some(tag) {
+                continue;
             }
+            address.offered = None;
+            if address.pace.may_start(&limits, now)
+                && let Some(Reverse((tag, queue))) = address.ready.pop()
+            {
+                self.domains.serve(tag);
+                return Some((id, queue));
+            }
+            self.schedule(id);
+        }
+        None
+    }
+
+    /// A request starts at an address.
+    pub(crate) fn start(&mut self, id: AddressId, now: Micros) {
+        let limits = self.limits_of(id);
+        self.addresses[id as usize].pace.start(&limits, now);
+        self.schedule(id);
+        self.make_ready(now);
+    }
+
+    /// The queue that was taken out had nothing to start.
+    pub(crate) fn pass(&mut self, id: AddressId, now: Micros) {
+        self.schedule(id);
+        self.make_ready(now);
+    }
+
+    /// A request to an address is out no longer.
+    pub(crate) fn end(&mut self, id: AddressId, at: Micros) {
+        let limits = self.limits_of(id);
+        self.addresses[id as usize].pace.end(&limits, at);
+        self.schedule(id);
+    }
+
+    /// Learns from an outcome of one of its hosts. Where only one host is in trouble, it is its own: the address is in
+    /// trouble when another one is, with no success between them.
+    pub(crate) fn observe(&mut self, id: AddressId, host: QueueId, sign: Sign, at: Micros) {
+        let limits = self.limits_of(id);
+        let address = &mut self.addresses[id as usize];
+        let sign = match sign {
+            Sign::Trouble => {
+                let before = address.troubled.replace(host);
+                if before.is_some_and(|other| other != host) { Sign::Trouble } else { Sign::Neutral }
+            }
+            other => other,
+        };
+        if matches!(sign, Sign::Success(_)) {
+            address.troubled = None;
+        }
+        address.pace.observe(&limits, sign, at);
+        self.schedule(id);
+    }
+
+    /// An address rests from a time on; what stands at it is found late there, and waits on.
+    pub(crate) fn rest(&mut self, id: AddressId, from: Micros) {
+        let limits = self.limits_of(id);
+        self.addresses[id as usize].pace.rest(&limits, from);
+    }
+
+    /// Every address rests from a time on.
+    pub(crate) fn rest_all(&mut self, from: Micros) {
+        for id in 0..self.addresses.len() as AddressId {
+            self.rest(id, from);
+        }
+    }
+
+    /// A domain is known to live at an address: its rate may grow.
+    pub(crate) fn settle_in(&mut self, id: AddressId, domain: DomainId) {
+        let domains = &mut self.addresses[id as usize].domains;
+        if domains.len() < self.most_domains as usize && !domains.contains(&domain) {
+            domains.push(domain);
+            self.schedule(id);
+        }
+    }
+
+    /// A host of a domain has left an address; if others of it live there, the next of their answers says so.
+    pub(crate) fn move_out(&mut self, id: AddressId, domain: DomainId, now: Micros) {
+        let domains = &mut self.addresses[id as usize].domains;
+        if let Some(place) = domains.iter().position(|known| *known == domain) {
+            domains.swap_remove(place);
+            self.rest(id, now);
+        }
+    }
+
+    /// When something is due next, at the earliest; 0 when something is ready.
+    pub(crate) fn due_at(&self) -> Option<Micros> {
+        let due = self.due.peek().map(|Reverse((due, _))| *due);
+        if self.ready.is_empty() { due } else { Some(0) }
+    }
+
+    /// The addresses of which something is known, with their paces.
+    pub(crate) fn paces(&self) -> impl Iterator<Item = (IpAddr, &Pace)> {
+        let pace = |id: &AddressId| &self.addresses[*id as usize].pace;
+        let all = self.index.iter().map(move |(address, id)| (*address, pace(id)));
+        all.filter(|(_, pace)| **pace != Pace::default())
+    }
+
+    /// Takes over the pace of an address from an earlier process.
+    pub(crate) fn set_pace(&mut self, address: IpAddr, pace: Pace) {
+        let id = self.address(address);
+        self.addresses[id as usize].pace = pace;
+    }
+
+    /// What may be done with an address, by who lives there.
+    fn limits_of(&self, id: AddressId) -> Limits {
+        let share = self.addresses[id as usize].domains.len().max(1) as u32;
+        Limits { share, ..self.limits }
+    }
+
+    /// Brings what is due by now into the order of turns.
+    fn make_ready(&mut self, now: Micros) {
+        while let Some(&Reverse((due, id))) = self.due.peek()
+            && due <= now
+        {
             self.due.pop();
+            let limits = self.limits_of(id);
             let address = &mut self.addresses[id as usize];
             if address.scheduled != Some(due) {
                 continue;
             }
             address.scheduled = None;
-            if address.in_flight >= self.concurrency {
-                continue;
-            }
-            let ready = address.ready_at <= now;
-            if let Some(&Reverse((queue_due, queue))) = address.queues.peek()
-                && ready
-                && queue_due <= now
-            {
-                address.queues.pop();
-                return Some((id, queue));
+            if address.pace.may_start(&limits, now) {
+                while let Some(&Reverse((due, (queue, domain)))) = address.due.peek()
+                    && due <= now
+                {
+                    address.due.pop();
+                    address.ready.push(Reverse((self.domains.turn(domain), queue)));
+                }
+                self.offer(id);
             }
             self.schedule(id);
         }
     }
 
-    /// A request starts at an address, which is not ready again before `ready_at`.
-    pub(crate) fn start(&mut self, address: AddressId, ready_at: Micros) {
-        let entry = &mut self.addresses[address as usize];
-        entry.in_flight += 1;
-        entry.ready_at = entry.ready_at.max(ready_at);
-        self.schedule(address);
-    }
-
-    /// The queue that was taken out had nothing to start.
-    pub(crate) fn pass(&mut self, address: AddressId) {
-        self.schedule(address);
-    }
-
-    /// A request ended at an address, which is not ready again before `ready_at`.
-    pub(crate) fn end(&mut self, address: AddressId, ready_at: Micros) {
-        let entry = &mut self.addresses[address as usize];
-        entry.in_flight = entry.in_flight.saturating_sub(1);
-        entry.ready_at = entry.ready_at.max(ready_at);
-        self.schedule(address);
-    }
-
-    /// An address is not ready before `ready_at`; what stands at it is found late there, and waits on.
-    pub(crate) fn hold(&mut self, address: AddressId, ready_at: Micros) {
-        let entry = &mut self.addresses[address as usize];
-        entry.ready_at = entry.ready_at.max(ready_at);
-    }
-
-    /// When something is due next, at the earliest.
-    pub(crate) fn due_at(&self) -> Option<Micros> {
-        self.due.peek().map(|Reverse((due, _))| *due)
-    }
-
-    /// Gives an address its entry in the outer heap.
-    fn schedule(&mut self, id: AddressId) {
+    /// Gives an address its entry in the outer heap by turn.
+    fn offer(&mut self, id: AddressId) {
         let address = &mut self.addresses[id as usize];
-        if address.in_flight >= self.concurrency {
+        if let Some(&Reverse((tag, _))) = address.ready.peek()
+            && address.offered.is_none_or(|offered| tag < offered)
+        {
+            address.offered = Some(tag);
+            self.ready.push(Reverse((tag, id)));
+        }
+    }
+
+    /// Gives an address its entry in the outer heap by time: when it may start something, or something becomes due.
+    fn schedule(&mut self, id: AddressId) {
+        let limits = self.limits_of(id);
+        let address = &mut self.addresses[id as usize];
+        if !address.pace.has_room(&limits) {
             return;
         }
-        let Some(Reverse((due, _))) = address.queues.peek() else { return };
-        let due = (*due).max(address.ready_at);
+        let ready_at = address.pace.ready_at();
+        let waits = (address.offered.is_none() && !address.ready.is_empty()).then_some(ready_at);
+        let due = address.due.peek().map(|Reverse((due, _))| (*due).max(ready_at));
+        let Some(due) = waits.into_iter().chain(due).min() else { return };
         if address.scheduled.is_none_or(|scheduled| due < scheduled) {
             address.scheduled = Some(due);
             self.due.push(Reverse((due, id)));
@@ -139,8 +263,8 @@ impl Schedule {
     }
 }
 
-/// What shares a clock: an IPv4 address, or an IPv6 /64 (one customer's network, RFC 6177).
-fn clock_key(address: IpAddr) -> IpAddr {
+/// What shares a pace: an IPv4 address, or an IPv6 /64 (one customer's network, RFC 6177).
+fn pace_key(address: IpAddr) -> IpAddr {
     match address.to_canonical() {
         IpAddr::V4(v4) => IpAddr::V4(v4),
         IpAddr::V6(v6) => IpAddr::V6((u128::from(v6) >> 64 << 64).into()),
@@ -148,37 +272,5 @@ fn clock_key(address: IpAddr) -> IpAddr {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn an_address_serves_its_queues_in_turn_and_at_its_pace() {
-        let mut schedule = Schedule::new(1);
-        let one = schedule.address("93.184.216.34".parse().unwrap());
-        for queue in 0..3 {
-            schedule.place(one, 10, queue);
-        }
-        assert_eq!(schedule.next(9), None);
-        assert_eq!(schedule.next(10), Some((one, 0)));
-        schedule.start(one, 15);
-        assert_eq!(schedule.next(100), None, "one at a time");
-        schedule.end(one, 110);
-        assert_eq!(schedule.due_at(), Some(110));
-        assert_eq!(schedule.next(110), Some((one, 1)));
-        schedule.pass(one);
-        assert_eq!(schedule.next(110), Some((one, 2)));
-    }
-
-    #[test]
-    fn an_earlier_queue_moves_its_address_forward() {
-        let mut schedule = Schedule::new(2);
-        let one = schedule.address("2001:4860::1".parse().unwrap());
-        assert_eq!(schedule.address("2001:4860::2".parse().unwrap()), one, "one /64, one clock");
-        schedule.place(one, 50, 1);
-        schedule.place(one, 20, 2);
-        assert_eq!(schedule.next(30), Some((one, 2)));
-        schedule.start(one, 30);
-        assert_eq!(schedule.next(49), None);
-        assert_eq!(schedule.next(50), Some((one, 1)));
-    }
-}
+#[path = "schedule_tests.rs"]
+mod tests;

@@ -31,6 +31,27 @@ pub struct Settings {
     pub host_concurrency: u32,
     /// Requests to an address at once.
     pub address_concurrency: u32,
+    /// Of the time that a site takes to answer: the interval, at least; between the intervals above and `max_interval`
+    /// (Heritrix waits five times as long).
+    pub response_multiple: f64,
+    /// The longest interval that slow answers or trouble make. Trouble (408, 429, 502 to 504, time-outs, broken
+    /// connections) doubles a host's interval, and an address's where several hosts are in trouble.
+    pub max_interval: Duration,
+    /// Successes in a row that make an interval shorter again, by a second or the interval above.
+    pub successes: u32,
+    /// The longest Retry-After that is obeyed; longer ones count as this, and the URL waits on.
+    pub max_retry_after: Duration,
+    /// An address where so many registered domains are known to live has the rate and the concurrency of so many, at
+    /// most: content delivery networks.
+    pub address_domains: u32,
+    /// Pages of a registered domain in the whole crawl, at most; what waits beyond is refused.
+    pub domain_pages: Option<u64>,
+    /// Requests to a registered domain at once.
+    pub domain_concurrency: Option<u32>,
+    /// Requests over all sites, a second.
+    pub requests_per_second: Option<f64>,
+    /// Bytes of responses over all sites, a second; averaged, since a response's bytes are known when it is there.
+    pub bytes_per_second: Option<f64>,
     /// Whether robots.txt is asked for and obeyed.
     pub robots: bool,
     /// The name that robots.txt knows this crawler by.
@@ -41,7 +62,7 @@ pub struct Settings {
     pub max_crawl_delay: Duration,
     /// A lease that is not confirmed comes back after this long.
     pub lease: Duration,
-    /// Divides every duration above, and Crawl-delay and Retry-After.
+    /// Divides every duration above, and Crawl-delay and Retry-After; multiplies rates.
     pub speed: f64,
     /// Which addresses may be spoken to.
     pub addresses: AddressPolicy,
@@ -72,6 +93,15 @@ impl Default for Settings {
             address_interval: Duration::from_millis(250),
             host_concurrency: 1,
             address_concurrency: 1,
+            response_multiple: 5.0,
+            max_interval: Duration::from_secs(60),
+            successes: 10,
+            max_retry_after: Duration::from_secs(3600),
+            address_domains: 8,
+            domain_pages: None,
+            domain_concurrency: None,
+            requests_per_second: None,
+            bytes_per_second: None,
             robots: true,
             robots_agent: "lycosa".to_owned(),
             robots_ttl: Duration::from_secs(24 * 3600),

@@ -5,18 +5,20 @@
 //! no snapshot give an error, never a panic; whoever stores them holds their checksum.
 //!
 //! ```text
-//! records: files · counts · places of the scope · queue … · ghosts · cookies      then the dedup tree
+//! records: files · counts · places of the scope · queue … · ghosts · cookies · paces      then the dedup tree
 //! ```
 
 use std::collections::BTreeSet;
 use std::io::{self, Read, Write};
+use std::net::{IpAddr, Ipv6Addr};
 
 use hashbrown::HashMap;
-use lycosa_url::{Digest, Failure, Micros};
+use lycosa_url::{Digest, Failure};
 
 use crate::backlog::Backlog;
 use crate::codec::{self, damaged, put_bytes, put_number, read_record, write_record};
 use crate::intake::Ghost;
+use crate::politeness::pace::Pace;
 use crate::queue::{Queue, Robots};
 use crate::robots::Rules;
 use crate::schedule::QueueId;
@@ -26,7 +28,7 @@ use crate::waiting::{Waiting, pack};
 use crate::{Frontier, Resolve, Seen, Settings};
 
 /// The version of this layout.
-const VERSION: u64 = 2;
+const VERSION: u64 = 3;
 
 /// The files beside a snapshot that it names, by number. They are kept as long as the snapshot is.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -101,6 +103,7 @@ impl<R: Resolve> Frontier<R> {
             }
         })?;
         write_record(into, &mut record, |record| self.cookies.pack(record))?;
+        write_record(into, &mut record, |record| self.pack_paces(record))?;
         self.seen.save(into)?;
         Ok(files)
     }
@@ -124,6 +127,8 @@ impl<R: Resolve> Frontier<R> {
         frontier.ghosts = unpack_ghosts(&record).ok_or_else(damaged)?;
         read_record(from, &mut record)?;
         frontier.cookies.unpack(&record).ok_or_else(damaged)?;
+        read_record(from, &mut record)?;
+        frontier.unpack_paces(&record).ok_or_else(damaged)?;
         frontier.seen = Seen::load(frontier.settings.seen(), from)?;
         Ok((frontier, files))
     }
@@ -133,6 +138,42 @@ impl<R: Resolve> Frontier<R> {
         let queues = kept.iter().flat_map(|files| &files.queues).copied().collect();
         self.seen.remove_files_except(&kept.iter().flat_map(|files| &files.seen).copied().collect())?;
         self.spill.remove_files(&queues)
+    }
+
+    /// Appends the record of the politeness that stands with no queue: caps, addresses, pages by domain.
+    fn pack_paces(&self, record: &mut Vec<u8>) {
+        let caps = [&self.manners.requests, &self.manners.bytes];
+        caps.into_iter().for_each(|cap| put_number(record, cap.ready_at()));
+        let paces: Vec<_> = self.schedule.paces().collect();
+        put_number(record, paces.len() as u64);
+        for (address, pace) in paces {
+            let address = match address {
+                IpAddr::V4(v4) => v4.to_ipv6_mapped(),
+                IpAddr::V6(v6) => v6,
+            };
+            record.extend_from_slice(&address.octets());
+            pace.pack(record);
+        }
+        let pages = self.schedule.domains.pages();
+        put_number(record, pages.len() as u64);
+        pages.for_each(|pages| put_number(record, pages));
+    }
+
+    /// Reads that record; the queues are there.
+    fn unpack_paces(&mut self, mut from: &[u8]) -> Option<()> {
+        let from = &mut from;
+        self.manners.requests.hold(codec::number(from)?);
+        self.manners.bytes.hold(codec::number(from)?);
+        for _ in 0..codec::number(from)? {
+            let (octets, rest) = from.split_first_chunk::<16>()?;
+            *from = rest;
+            self.schedule.set_pace(IpAddr::V6(Ipv6Addr::from(*octets)), Pace::unpack(from)?);
+        }
+        for id in 0..codec::number(from)? {
+            let pages = codec::number(from)?;
+            self.schedule.domains.set_pages(usize::try_from(id).ok()?, pages).then_some(())?;
+        }
+        Some(())
     }
 
     /// What is out, or decided but not recorded: it waits again after a restart, before everything else.
@@ -218,7 +259,7 @@ impl<R: Resolve> Frontier<R> {
 /// Appends the record of a queue, with what comes before its backlog.
 fn pack_queue(queue: &Queue, first: &[Waiting], record: &mut Vec<u8>) {
     put_bytes(record, queue.host.as_bytes());
-    put_number(record, queue.ready_at);
+    queue.pace.pack(record);
     let known = queue.robots.iter().filter_map(|(origin, robots)| match robots {
         Robots::Known { rules, expires } => Some((origin, rules, *expires)),
         _ => None,
@@ -250,7 +291,7 @@ fn unpack_queue(record: &[u8], agent: bool, spill: &mut Spill, held: &mut usize)
 /// Reads a queue without its backlog.
 fn unpack_host(from: &mut &[u8], agent: bool) -> Option<Queue> {
     let mut queue = Queue::new(codec::text(from)?);
-    queue.ready_at = codec::number(from)? as Micros;
+    queue.pace = Pace::unpack(from)?;
     for _ in 0..codec::number(from)? {
         let origin = codec::text(from)?;
         let expires = codec::number(from)?;
@@ -283,7 +324,9 @@ impl State {
     pub(crate) fn settled(failure: &Failure) -> State {
         use lycosa_url::FailureKind as Kind;
         match failure.kind {
-            Kind::RobotsDisallowed | Kind::RobotsUnreachable => State::Refused,
+            Kind::RobotsDisallowed | Kind::RobotsUnreachable | Kind::Blocked | Kind::DomainBudget => {
+                State::Refused
+            }
             _ => State::Failed,
         }
     }

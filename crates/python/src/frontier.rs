@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 use std::io::{self, Read, Write};
 use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 
 use lycosa_frontier::{Restore, Settings, SnapshotFiles, State};
@@ -10,6 +11,7 @@ use lycosa_url::{Clock, CrawlUrl};
 use pyo3::prelude::*;
 
 use crate::batch::{Pages, Requests};
+use crate::block_list::Watch;
 use crate::errors::{self, lock, setting};
 use crate::job::Job;
 use crate::names::{Names, Resolver};
@@ -28,6 +30,9 @@ pub(crate) struct Frontier {
     settings: Settings,
     resolver: Resolver,
     clock: Clock,
+    blocked: Option<Mutex<Watch>>,
+    /// Whether the last call took all that it might: then only an outcome can change what there is to take.
+    full: AtomicBool,
 }
 
 impl Frontier {
@@ -44,15 +49,31 @@ impl Frontier {
     pub(crate) fn load(&self, from: &mut dyn Read) -> io::Result<()> {
         let (frontier, _) =
             lycosa_frontier::Frontier::load(self.settings.clone(), self.resolver.clone(), from)?;
-        *lock(&self.frontier) = frontier;
+        self.become_that(frontier);
         Ok(())
     }
 
     /// Becomes empty.
     pub(crate) fn clear(&self) -> io::Result<()> {
-        let empty = lycosa_frontier::Frontier::new(self.settings.clone(), self.resolver.clone())?;
-        *lock(&self.frontier) = empty;
+        self.become_that(lycosa_frontier::Frontier::new(self.settings.clone(), self.resolver.clone())?);
         Ok(())
+    }
+
+    /// Takes another one's place, with the same block list.
+    fn become_that(&self, mut frontier: lycosa_frontier::Frontier<Resolver>) {
+        if let Some(watch) = &self.blocked {
+            frontier.block(lock(watch).list());
+        }
+        *lock(&self.frontier) = frontier;
+    }
+
+    /// Takes over the block list if its file has changed; gives what is wrong with the file, if that is news.
+    fn look_at_block_list(&self) -> Option<String> {
+        let (list, wrong) = lock(self.blocked.as_ref()?).look();
+        if let Some(list) = list {
+            lock(&self.frontier).block(list);
+        }
+        wrong
     }
 
     /// Writes a snapshot.
@@ -77,8 +98,19 @@ impl Frontier {
         let settings = Settings { queue_directory, seen_directory, ..job.frontier()? };
         let resolver = names.resolver();
         let frontier = lycosa_frontier::Frontier::new(settings.clone(), resolver.clone());
-        let frontier = frontier.map_err(|error| errors::queues(&error))?;
-        Ok(Frontier { frontier: Mutex::new(frontier), settings, resolver, clock: Clock::start() })
+        let mut frontier = frontier.map_err(|error| errors::queues(&error))?;
+        let watch = job.block_list().map(Watch::new).transpose()?;
+        if let Some(watch) = &watch {
+            frontier.block(watch.list());
+        }
+        Ok(Frontier {
+            frontier: Mutex::new(frontier),
+            settings,
+            resolver,
+            clock: Clock::start(),
+            blocked: watch.map(Mutex::new),
+            full: AtomicBool::new(false),
+        })
     }
 
     /// Accepts seeds; gives how many were new.
@@ -91,7 +123,16 @@ impl Frontier {
 
     /// Gives at most `max` requests that may start now, each on lease.
     fn take(&self, py: Python<'_>, max: usize) -> PyResult<Requests> {
-        let taken = py.detach(|| lock(&self.frontier).take(max, self.clock.now()));
+        let (taken, wrong) = py.detach(|| {
+            let wrong = self.look_at_block_list();
+            let taken = lock(&self.frontier).take(max, self.clock.now());
+            self.full.store(taken.as_ref().is_ok_and(|taken| taken.len() == max), Ordering::Relaxed);
+            (taken, wrong)
+        });
+        if let Some(wrong) = wrong {
+            let logger = py.import("logging")?.call_method1("getLogger", ("lycosa",))?;
+            logger.call_method1("warning", ("%s", wrong))?;
+        }
         taken.map(Requests::new).map_err(|error| errors::queues(&error))
     }
 
@@ -125,6 +166,9 @@ impl Frontier {
     fn wait(&self) -> f64 {
         let frontier = lock(&self.frontier);
         let longest = if frontier.counts().unresolved > 0 { WAIT_FOR_NAMES } else { LONGEST_WAIT };
+        if self.full.load(Ordering::Relaxed) {
+            return LONGEST_WAIT;
+        }
         let due = frontier.due_at().map(|due| due.saturating_sub(self.clock.now()) as f64 / 1e6);
         due.map_or(longest, |due| due.min(longest))
     }

@@ -57,6 +57,16 @@ struct Politeness {
     host_concurrency: u32,
     address_concurrency: u32,
     max_crawl_delay: f64,
+    response_multiple: f64,
+    max_interval: f64,
+    successes: u32,
+    max_retry_after: f64,
+    address_domains: u32,
+    domain_pages: Option<u64>,
+    domain_concurrency: Option<u32>,
+    requests_per_second: Option<f64>,
+    bytes_per_second: Option<f64>,
+    block_list: Option<PathBuf>,
     retries: u32,
     retry_delay: f64,
     max_redirects: usize,
@@ -83,6 +93,7 @@ struct FetchSettings {
     max_header_bytes: usize,
     max_body_bytes: usize,
     ca_file: Option<PathBuf>,
+    from_email: Option<String>,
 }
 
 /// `[parse]`.
@@ -133,6 +144,15 @@ impl Job {
             address_interval: seconds(politeness.address_interval),
             host_concurrency: politeness.host_concurrency,
             address_concurrency: politeness.address_concurrency,
+            response_multiple: politeness.response_multiple,
+            max_interval: seconds(politeness.max_interval),
+            successes: politeness.successes,
+            max_retry_after: seconds(politeness.max_retry_after),
+            address_domains: politeness.address_domains,
+            domain_pages: politeness.domain_pages,
+            domain_concurrency: politeness.domain_concurrency,
+            requests_per_second: politeness.requests_per_second,
+            bytes_per_second: politeness.bytes_per_second,
             robots: politeness.robots,
             robots_agent: product(&self.user_agent).to_owned(),
             robots_ttl: seconds(politeness.robots_ttl),
@@ -148,6 +168,11 @@ impl Job {
             seen_directory: None,
             cookie_memory: self.frontier.cookie_memory,
         })
+    }
+
+    /// The file that says who is not to be asked.
+    pub(crate) fn block_list(&self) -> Option<PathBuf> {
+        self.politeness.block_list.clone()
     }
 
     /// When snapshots are due: bytes that the log has grown by, and seconds that have passed, at least.
@@ -190,6 +215,7 @@ impl Job {
         Ok(lycosa_fetch::Settings {
             slots: fetch.slots,
             user_agent: self.user_agent.clone(),
+            from: fetch.from_email.clone(),
             connect_timeout: self.timeout(fetch.connect_timeout),
             read_timeout: self.timeout(fetch.read_timeout),
             total_timeout: self.timeout(fetch.total_timeout),

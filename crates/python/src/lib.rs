@@ -4,6 +4,7 @@
 //! microsecond gives up the GIL. Errors become Python's by variant, in [`errors`].
 
 mod batch;
+mod block_list;
 mod errors;
 mod export;
 mod fetch;
@@ -43,6 +44,7 @@ fn _core(m: &Bound<'_, PyModule>) -> PyResult<()> {
     export::register(m)?;
     story::register(m)?;
     url::register(m)?;
+    block_list::register(m)?;
     ledger::register(m)?;
     simnet::register(m)
 }

@@ -156,6 +156,21 @@ fn crawl_delay_replaces_the_host_interval() {
 }
 
 #[test]
+fn a_crawl_delay_is_not_known_before_the_last_of_a_robots_txts_redirects() {
+    let mut case = Case::new(1.0);
+    let host = case.host(|w, h| w.robots(h).crawl_delay == Some(3) && alone(w, h));
+    case.add(0, host, NONE, Kind::Robots).status = 301;
+    case.add(1_000, host, NONE, Kind::Robots).status = 301;
+    case.add(2_000, host, NONE, Kind::Robots);
+    assert_eq!(case.judge().rates.host.count, 0);
+    case.add(3_000, host, 0, Kind::Page);
+    assert_eq!(case.judge().rates.host.count, 1, "now it is");
+    case.add(6_000, host, NONE, Kind::Robots).status = 301;
+    case.add(6_900, host, NONE, Kind::Robots);
+    assert_eq!(case.judge().rates.host.count, 2, "the interval holds on the way");
+}
+
+#[test]
 fn names_on_one_address_share_its_interval() {
     let mut case = Case::new(1.0);
     let one = case.host(|w, h| !alone(w, h));

@@ -66,6 +66,8 @@ struct Host {
     last: Option<u64>,
     /// The gap that it is due, in seconds.
     allowed_s: f64,
+    /// Whether the last request was sent elsewhere for robots.txt: nobody knows the Crawl-delay that stands there.
+    redirected: bool,
     /// When robots.txt was asked for last.
     robots: Option<u64>,
     /// When its last plea was answered, and until when it wants to be left alone.
@@ -75,7 +77,7 @@ struct Host {
 impl Host {
     /// A host that was asked for nothing.
     fn new(judge: &Judge<'_>, host: u32) -> Self {
-        Self { last: None, allowed_s: judge.interval(host), robots: None, plea: None }
+        Self { last: None, allowed_s: judge.interval(host), redirected: false, robots: None, plea: None }
     }
 }
 
@@ -112,9 +114,13 @@ impl<'a> Verdicts<'a> {
         let judge = self.judge;
         verdict.careless = trust::accepted(judge, request).is_some();
         let host = self.hosts.entry(request.host).or_insert_with(|| Host::new(judge, request.host));
+        let is_robots = request.kind == Kind::Robots;
+        let on_the_way = host.redirected && is_robots;
+        host.redirected = is_robots && (300..=399).contains(&request.status);
         if let Some(last) = host.last.replace(request.time) {
-            verdict.host =
-                Some(Gap { gap_s: seconds(request.time.saturating_sub(last)), allowed_s: host.allowed_s });
+            let unknown = judge.scaled(judge.params.host_interval);
+            let allowed_s = if on_the_way { host.allowed_s.min(unknown) } else { host.allowed_s };
+            verdict.host = Some(Gap { gap_s: seconds(request.time.saturating_sub(last)), allowed_s });
         }
         // What was under way when the plea was answered is innocent.
         if let Some((answered, until)) = host.plea.filter(|(answered, _)| request.time > *answered) {

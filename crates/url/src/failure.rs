@@ -47,12 +47,16 @@ pub enum FailureKind {
     RobotsDisallowed,
     /// robots.txt could not be had (5xx or unreachable), so everything is forbidden (RFC 9309 section 2.3.1.4).
     RobotsUnreachable,
+    /// The job's block list names its host, its domain or its network.
+    Blocked,
+    /// Its registered domain has had all the pages that the job lets it have.
+    DomainBudget,
     /// The crawl was stopped before the response was complete.
     Cancelled,
 }
 
 /// All kinds with their stable names.
-const NAMES: [(FailureKind, &str); 23] = [
+const NAMES: [(FailureKind, &str); 25] = [
     (FailureKind::NameNotFound, "name-not-found"),
     (FailureKind::NameNoData, "name-no-data"),
     (FailureKind::NameServerFailure, "name-server-failure"),
@@ -75,6 +79,8 @@ const NAMES: [(FailureKind, &str); 23] = [
     (FailureKind::RedirectLimit, "redirect-limit"),
     (FailureKind::RobotsDisallowed, "robots-disallowed"),
     (FailureKind::RobotsUnreachable, "robots-unreachable"),
+    (FailureKind::Blocked, "blocked"),
+    (FailureKind::DomainBudget, "domain-budget"),
     (FailureKind::Cancelled, "cancelled"),
 ];
 
@@ -119,6 +125,16 @@ impl Failure {
     /// A failure of a kind, with its circumstances.
     pub fn new(kind: FailureKind, detail: impl Into<String>) -> Self {
         Failure { kind, detail: detail.into() }
+    }
+
+    /// What it means for the origin whose robots.txt ended so: where the crawler itself may not ask, there is none to be had.
+    pub fn of_robots(self) -> Self {
+        match self.kind {
+            FailureKind::Blocked | FailureKind::DomainBudget => {
+                Failure::new(FailureKind::RobotsUnreachable, format!("robots.txt: {}", self.detail))
+            }
+            _ => self,
+        }
     }
 }
 

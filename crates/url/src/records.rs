@@ -99,6 +99,15 @@ pub struct Received {
     pub body: Bytes,
 }
 
+impl Received {
+    /// Its size on the wire: body and header fields, as in HTTP/1.1.
+    pub fn bytes(&self) -> u64 {
+        // ": " and a line break with each field.
+        let fields = self.headers.0.iter().map(|(name, value)| name.len() + value.len() + 4);
+        (self.body.len() + fields.sum::<usize>()) as u64
+    }
+}
+
 /// What became of a request. Filled by fetch.
 #[derive(Clone, Debug)]
 pub struct Response {

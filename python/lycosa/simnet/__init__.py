@@ -196,6 +196,9 @@ class SimulatedInternet:
             f"speed = {float(self.speed)!r}\n"
             f"allow_addresses = {json.dumps(networks)}\n"
             f"user_agent = {json.dumps(USER_AGENT)}\n"
+            # The ledger judges every address alike, however many domains live there.
+            "\n[politeness]\n"
+            "address_domains = 1\n"
             "\n[names]\n"
             f"resolvers = [{json.dumps(self.resolver)}]\n"
             f"{fetch}"

@@ -58,6 +58,7 @@ def test_the_job_file_permits_loopback_and_nothing_else_does(tmp_path: Path) -> 
             "speed": 100.0,
             "allow_addresses": ["127.0.0.0/8"],
             "user_agent": USER_AGENT,
+            "politeness": {"address_domains": 1},
             "names": {"resolvers": [net.resolver]},
         }
         own = net.job_file()

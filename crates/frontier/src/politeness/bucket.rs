@@ -1,0 +1,93 @@
+//! A cap on a sum over all sites: requests, or bytes, a second.
+//!
+//! Guarantee: over any stretch of time, what was taken is at most rate × (time + [`BURST`]), and what one request
+//! may be more than that: a response's bytes are known when it is there. A pure function of what is taken and a clock.
+
+use lycosa_url::Micros;
+
+/// What may be caught up at once after less was taken, in microseconds of the rate.
+const BURST: u64 = 100_000;
+
+/// Nanoseconds in a microsecond.
+const NANOS: u64 = 1_000;
+
+/// A token bucket, as the time until which all tokens are used (the generic cell rate algorithm).
+#[derive(Clone, Debug)]
+pub(crate) struct Bucket {
+    /// What one token costs, in nanoseconds; 0: no cap.
+    cost: f64,
+    /// When the next may be taken, in nanoseconds.
+    next: u64,
+}
+
+impl Bucket {
+    /// So many a second; nothing: no cap.
+    pub(crate) fn new(per_second: Option<f64>) -> Self {
+        let cost = per_second.filter(|rate| *rate > 0.0).map_or(0.0, |rate| 1e9 / rate);
+        Bucket { cost, next: 0 }
+    }
+
+    /// Takes so many, now.
+    pub(crate) fn take(&mut self, count: u64, now: Micros) {
+        if self.cost > 0.0 {
+            let earliest = now.saturating_sub(BURST).saturating_mul(NANOS);
+            let cost = (count as f64 * self.cost).ceil() as u64; // `as` saturates
+            self.next = self.next.max(earliest).saturating_add(cost);
+        }
+    }
+
+    /// When the next may be taken.
+    pub(crate) fn ready_at(&self) -> Micros {
+        self.next.div_ceil(NANOS)
+    }
+
+    /// Nothing is caught up of the time before: another process may have taken it.
+    pub(crate) fn hold(&mut self, until: Micros) {
+        if self.cost > 0.0 {
+            self.next = self.next.max(until.saturating_mul(NANOS));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn no_cap_never_waits() {
+        let mut bucket = Bucket::new(None);
+        bucket.take(u64::MAX, 5);
+        assert_eq!(bucket.ready_at(), 0);
+    }
+
+    #[test]
+    fn debts_are_paid() {
+        let mut bucket = Bucket::new(Some(1_000.0));
+        bucket.take(3_000, 10_000_000);
+        assert_eq!(bucket.ready_at(), 12_900_000, "three seconds' worth, less what was saved");
+    }
+
+    proptest! {
+        #[test]
+        fn over_any_stretch_of_time_no_more_is_taken_than_the_rate_allows(
+            rate in 1.0f64..100_000.0,
+            waits in proptest::collection::vec(0u64..300_000, 1..200),
+        ) {
+            let mut bucket = Bucket::new(Some(rate));
+            let (mut now, mut taken) = (50_000_000, Vec::new());
+            for wait in waits {
+                now = (now + wait).max(bucket.ready_at());
+                bucket.take(1, now);
+                taken.push(now);
+            }
+            for (first, start) in taken.iter().enumerate() {
+                for (last, end) in taken.iter().enumerate().skip(first) {
+                    let allowed = rate * ((end - start + BURST) as f64 / 1e6) + 1.0;
+                    prop_assert!((last - first + 1) as f64 <= allowed + 1e-6);
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,197 @@
+//! Registered domains: their budgets, and their turns when more could start than there are slots.
+//!
+//! Guarantees:
+//! 1. However many hosts a domain has, another domain's request waits for at most one request of each domain that was
+//!    ready before it (start-time fair queueing, Goyal, Vin and Cheng 1996).
+//! 2. No more pages of a domain are recorded or out than its budget, and no more requests are out than it may have.
+
+use hashbrown::{DefaultHashBuilder, HashMap};
+use std::hash::BuildHasher;
+
+use lycosa_url::registered_domain;
+
+use crate::schedule::QueueId;
+
+/// Number of a registered domain, in the order of its first host.
+pub(crate) type DomainId = u32;
+
+/// A place in the order of turns.
+pub(crate) type Tag = u64;
+
+/// What a domain may have.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Budget {
+    /// Pages in the whole crawl.
+    pub(crate) pages: Option<u64>,
+    /// Requests at once.
+    pub(crate) in_flight: Option<u32>,
+}
+
+/// Whether a domain may start a request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Room {
+    /// Now.
+    Now,
+    /// Not before one that is out has ended.
+    Later,
+    /// Never: its pages are used up.
+    Never,
+}
+
+/// One registered domain.
+#[derive(Clone, Debug, Default)]
+struct Domain {
+    /// The tag of its next turn, if that is not over.
+    next: Tag,
+    /// Pages recorded.
+    pages: u64,
+    /// Pages out.
+    leased: u32,
+    /// Requests out, robots.txt among them.
+    in_flight: u32,
+    /// Queues that wait for room.
+    parked: Vec<QueueId>,
+}
+
+/// All registered domains.
+#[derive(Debug, Default)]
+pub(crate) struct Domains {
+    budget: Budget,
+    all: Vec<Domain>,
+    /// By the hash of the name: names would take more memory, and two of them that collide share turns and budget.
+    by_name: HashMap<u64, DomainId>,
+    hasher: DefaultHashBuilder,
+    /// The tag that was served last.
+    clock: Tag,
+}
+
+impl Domains {
+    /// No domain yet.
+    pub(crate) fn new(budget: Budget) -> Self {
+        Domains { budget, ..Domains::default() }
+    }
+
+    /// The domain of a host.
+    pub(crate) fn of(&mut self, host: &str) -> DomainId {
+        let next = u32::try_from(self.all.len()).unwrap_or(u32::MAX);
+        *self.by_name.entry(self.hasher.hash_one(registered_domain(host))).or_insert_with(|| {
+            self.all.push(Domain::default());
+            next
+        })
+    }
+
+    /// A turn for a request that is ready.
+    pub(crate) fn turn(&mut self, id: DomainId) -> Tag {
+        let domain = &mut self.all[id as usize];
+        let tag = domain.next.max(self.clock);
+        domain.next = tag + 1;
+        tag
+    }
+
+    /// A turn has come.
+    pub(crate) fn serve(&mut self, tag: Tag) {
+        self.clock = self.clock.max(tag);
+    }
+
+    /// Whether a domain may start a page, or a robots.txt.
+    pub(crate) fn room(&self, id: DomainId) -> Room {
+        let domain = &self.all[id as usize];
+        let left = self.budget.pages.map_or(u64::MAX, |pages| pages.saturating_sub(domain.pages));
+        if left == 0 {
+            Room::Never
+        } else if u64::from(domain.leased) >= left
+            || self.budget.in_flight.is_some_and(|most| domain.in_flight >= most)
+        {
+            Room::Later
+        } else {
+            Room::Now
+        }
+    }
+
+    /// A queue waits for room.
+    pub(crate) fn park(&mut self, id: DomainId, queue: QueueId) {
+        self.all[id as usize].parked.push(queue);
+    }
+
+    /// A queue that waits for room and may look for it again.
+    pub(crate) fn unpark(&mut self, id: DomainId) -> Option<QueueId> {
+        if self.all[id as usize].parked.is_empty() || self.room(id) == Room::Later {
+            return None;
+        }
+        self.all[id as usize].parked.pop()
+    }
+
+    /// A request starts.
+    pub(crate) fn start(&mut self, id: DomainId, is_page: bool) {
+        let domain = &mut self.all[id as usize];
+        domain.in_flight += 1;
+        domain.leased += u32::from(is_page);
+    }
+
+    /// A request is out no longer.
+    pub(crate) fn end(&mut self, id: DomainId, is_page: bool) {
+        let domain = &mut self.all[id as usize];
+        domain.in_flight = domain.in_flight.saturating_sub(1);
+        domain.leased = domain.leased.saturating_sub(u32::from(is_page));
+    }
+
+    /// A page was recorded.
+    pub(crate) fn count_page(&mut self, id: DomainId) {
+        self.all[id as usize].pages += 1;
+    }
+
+    /// Pages by domain, in the order of their numbers.
+    pub(crate) fn pages(&self) -> impl ExactSizeIterator<Item = u64> {
+        self.all.iter().map(|domain| domain.pages)
+    }
+
+    /// Takes over the count of an earlier process; whether there is such a domain.
+    pub(crate) fn set_pages(&mut self, id: usize, pages: u64) -> bool {
+        self.all.get_mut(id).map(|domain| domain.pages = pages).is_some()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn hosts_of_a_registered_domain_are_one() {
+        let mut domains = Domains::default();
+        let one = domains.of("news.foo.co.uk");
+        assert_eq!(domains.of("foo.co.uk"), one);
+        assert_ne!(domains.of("bar.co.uk"), one);
+    }
+
+    #[test]
+    fn who_comes_late_waits_for_one_of_each_and_not_for_all() {
+        let mut domains = Domains::default();
+        let (large, small) = (domains.of("large.example"), domains.of("small.test"));
+        let tags: Vec<Tag> = (0..10_000).map(|_| domains.turn(large)).collect();
+        domains.serve(tags[3_000]);
+        let turn = domains.turn(small);
+        assert!(turn <= tags[3_001], "the next but one");
+        assert!(domains.turn(small) > turn, "and only one of its own");
+    }
+
+    #[test]
+    fn budgets_count_what_is_out() {
+        let mut domains = Domains::new(Budget { pages: Some(2), in_flight: Some(2) });
+        let id = domains.of("a.com");
+        assert_eq!(domains.room(id), Room::Now);
+        domains.start(id, true);
+        domains.start(id, false);
+        assert_eq!(domains.room(id), Room::Later, "two are out");
+        domains.park(id, 7);
+        assert_eq!(domains.unpark(id), None);
+        domains.end(id, false);
+        assert_eq!(domains.unpark(id), Some(7));
+        domains.end(id, true);
+        domains.count_page(id);
+        domains.start(id, true);
+        assert_eq!(domains.room(id), Room::Later, "the second page is out, and may be a redirect");
+        domains.end(id, true);
+        domains.count_page(id);
+        assert_eq!(domains.room(id), Room::Never);
+    }
+}

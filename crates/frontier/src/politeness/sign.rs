@@ -1,0 +1,142 @@
+//! What an outcome says of its site: whether it is well, whether another try may end otherwise, how long it wants to be
+//! left alone.
+
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use lycosa_url::{FailureKind, Page};
+
+use super::pace::Sign;
+
+/// What an outcome says of how its site is; nothing where it says nothing, or where the site was not asked.
+pub(crate) fn sign(page: &Page) -> Option<Sign> {
+    use FailureKind as K;
+    match &page.response.result {
+        Ok(received) => match received.status {
+            408 | 429 | 502..=504 => Some(Sign::Trouble),
+            // The name has moved: whoever answers there is another.
+            421 => None,
+            500..=599 => Some(Sign::Neutral),
+            _ => Some(Sign::Success(page.response.times.first_byte_us)),
+        },
+        Err(failure) => match failure.kind {
+            K::ConnectTimeout | K::ConnectFailed | K::ConnectRefused => Some(Sign::Trouble),
+            K::Timeout | K::ReadTimeout | K::ConnectionClosed => Some(Sign::Trouble),
+            _ => None,
+        },
+    }
+}
+
+/// Whether another try may end otherwise: time-outs, broken connections, overload, an address that the name has left.
+pub(crate) fn may_pass(page: &Page) -> bool {
+    match &page.response.result {
+        Ok(received) => matches!(received.status, 408 | 421 | 429 | 502 | 503 | 504),
+        Err(failure) => failure.kind.is_transient(),
+    }
+}
+
+/// How long the site wants to be left alone after this outcome. Any status but a success may say so: RFC 9110 section
+/// 10.2.3 names 503 and redirects, RFC 6585 section 4 names 429.
+pub(crate) fn wished_pause(page: &Page) -> Option<Duration> {
+    let received = page.response.result.as_ref().ok()?;
+    if (200..=299).contains(&received.status) {
+        return None;
+    }
+    // A date is read on the site's own clock, where it tells it.
+    let date = received.headers.get("date").and_then(unix_time);
+    let now = date.unwrap_or(Duration::from_micros(page.response.finished));
+    // Of several, the longest.
+    received.headers.get_all("retry-after").filter_map(|value| retry_after(value, now)).max()
+}
+
+/// The pause that a Retry-After asks for: seconds, or a date (RFC 9110 section 10.2.3). `now`: since the Unix epoch.
+pub(crate) fn retry_after(value: &str, now: Duration) -> Option<Duration> {
+    let value = value.trim();
+    if !value.is_empty() && value.bytes().all(|byte| byte.is_ascii_digit()) {
+        // More digits than a number has are a long time.
+        return Some(Duration::from_secs(value.parse().unwrap_or(u64::MAX)));
+    }
+    Some(unix_time(value)?.saturating_sub(now))
+}
+
+/// A date of a header, since the Unix epoch.
+fn unix_time(value: &str) -> Option<Duration> {
+    let date: SystemTime = httpdate::parse_http_date(value.trim()).ok()?;
+    date.duration_since(UNIX_EPOCH).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use bytes::Bytes;
+    use lycosa_url::{CrawlUrl, Failure, Headers, Purpose, Received, Request, Response, Times};
+
+    use super::*;
+
+    fn page(status: u16, headers: &[(&str, &str)], kind: Option<FailureKind>) -> Page {
+        let headers = headers.iter().map(|(name, value)| ((*name).into(), value.as_bytes().into())).collect();
+        let received = Received { status, headers: Headers(headers), body: Bytes::new() };
+        let request = Request {
+            lease: 1,
+            url: CrawlUrl::parse("http://a.com/").unwrap(),
+            purpose: Purpose::Page,
+            depth: 0,
+            attempt: 0,
+            chain: Vec::new(),
+            addresses: Vec::new(),
+            name_us: 0,
+            cookies: None,
+        };
+        let response = Response {
+            request,
+            address: None,
+            started: 0,
+            finished: 10_000_000,
+            times: Times { first_byte_us: 70, ..Times::default() },
+            result: kind.map_or(Ok(received), |kind| Err(Failure::new(kind, "scripted"))),
+        };
+        Page::new(response, Bytes::new())
+    }
+
+    #[test]
+    fn a_pause_is_obeyed_with_every_status_but_a_success() {
+        let wish = |status, value| wished_pause(&page(status, &[("retry-after", value)], None));
+        for status in [301, 302, 404, 429, 500, 503] {
+            assert_eq!(wish(status, "120"), Some(Duration::from_secs(120)), "{status}");
+        }
+        assert_eq!(wish(200, "120"), None);
+        assert_eq!(wish(429, " 120 "), Some(Duration::from_secs(120)));
+        assert_eq!(wish(429, "99999999999999999999999"), Some(Duration::from_secs(u64::MAX)));
+        for nonsense in ["soon", "", "-1", "1.5", "+3"] {
+            assert_eq!(wish(429, nonsense), None, "{nonsense}");
+        }
+    }
+
+    #[test]
+    fn a_date_is_read_on_the_sites_clock_where_it_tells_it() {
+        let until = ("retry-after", "Thu, 01 Jan 1970 00:01:00 GMT");
+        assert_eq!(wished_pause(&page(503, &[until], None)), Some(Duration::from_secs(50)));
+        let date = ("date", "Thu, 01 Jan 1970 00:00:40 GMT");
+        assert_eq!(wished_pause(&page(503, &[date, until], None)), Some(Duration::from_secs(20)));
+        let longest = [("retry-after", "7"), date, until, ("retry-after", "9")];
+        assert_eq!(wished_pause(&page(503, &longest, None)), Some(Duration::from_secs(20)));
+        let past = [("date", "Thu, 01 Jan 1970 01:00:00 GMT"), until];
+        assert_eq!(wished_pause(&page(503, &past, None)), Some(Duration::ZERO));
+    }
+
+    #[test]
+    fn what_is_trouble() {
+        use FailureKind as K;
+        for status in [408, 429, 502, 503, 504] {
+            assert_eq!(sign(&page(status, &[], None)), Some(Sign::Trouble), "{status}");
+        }
+        for status in [200, 301, 404, 410] {
+            assert_eq!(sign(&page(status, &[], None)), Some(Sign::Success(70)), "{status}");
+        }
+        assert_eq!(sign(&page(500, &[], None)), Some(Sign::Neutral));
+        for kind in [K::ReadTimeout, K::ConnectTimeout, K::Timeout, K::ConnectionClosed, K::ConnectRefused] {
+            assert_eq!(sign(&page(0, &[], Some(kind))), Some(Sign::Trouble), "{kind:?}");
+        }
+        for kind in [K::Cancelled, K::TlsCertificate, K::BodyTooLarge] {
+            assert_eq!(sign(&page(0, &[], Some(kind))), None, "{kind:?}");
+        }
+    }
+}
