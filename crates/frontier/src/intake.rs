@@ -71,14 +71,13 @@ impl<R: Resolve> Frontier<R> {
             return Ok(());
         }
         let new: HashSet<Digest> = self.seen.verify()?.into_iter().collect();
-        for (key, waiting) in self.suspects.drain() {
-            if new.contains(&key) {
-                self.enqueue(&waiting.url, waiting.depth, &waiting.chain, now);
-            } else {
-                self.counts.refused.known += 1;
-            }
+        let mut taken = self.suspects.take();
+        loop {
+            let (known, waiting) = taken.next_new(|key| new.contains(key));
+            self.counts.refused.known += known;
+            let Some(waiting) = waiting else { return Ok(()) };
+            self.enqueue(&waiting.url, waiting.depth, &waiting.chain, now);
         }
-        Ok(())
     }
 
     /// Decides suspected links when it is time: when they have waited long enough, or nothing else is there to do.

@@ -12,7 +12,10 @@ const LONGEST: Micros = 1_000_000;
 /// Suspected links, in the order in which they came.
 #[derive(Debug, Default)]
 pub(crate) struct Suspects {
+    /// One after the other: the key, how many bytes follow, host and link.
     packed: Vec<u8>,
+    /// The link that is being packed; kept for its memory.
+    link: Vec<u8>,
     due: Option<Micros>,
 }
 
@@ -35,35 +38,46 @@ impl Suspects {
     /// Takes a link.
     pub(crate) fn push(&mut self, key: &Digest, url: &CrawlUrl, depth: u32, chain: &[Step], now: Micros) {
         self.due.get_or_insert(now.saturating_add(LONGEST));
+        self.link.clear();
+        codec::put_bytes(&mut self.link, url.host().as_bytes());
+        pack(&mut self.link, url, depth, 0, chain);
         self.packed.extend_from_slice(key);
-        codec::put_bytes(&mut self.packed, url.host().as_bytes());
-        pack(&mut self.packed, url, depth, 0, chain);
+        codec::put_bytes(&mut self.packed, &self.link);
     }
 
-    /// Gives them all, with their keys; none are left.
-    pub(crate) fn drain(&mut self) -> Drain {
+    /// Takes them all; none are left.
+    pub(crate) fn take(&mut self) -> Taken {
         self.due = None;
-        Drain { packed: std::mem::take(&mut self.packed), at: 0 }
+        Taken { packed: std::mem::take(&mut self.packed), at: 0 }
     }
 }
 
 /// The links that were suspected, one by one.
-pub(crate) struct Drain {
+pub(crate) struct Taken {
     packed: Vec<u8>,
     at: usize,
 }
 
-impl Iterator for Drain {
-    type Item = (Digest, Waiting);
+impl Taken {
+    /// The next one whose key is new, and how many before it were known.
+    pub(crate) fn next_new(&mut self, is_new: impl Fn(&Digest) -> bool) -> (u64, Option<Waiting>) {
+        let mut known = 0;
+        while let Some((key, mut link)) = self.next() {
+            if is_new(&key) {
+                let host = codec::text(&mut link);
+                return (known, host.and_then(|host| Waiting::unpack(host, &mut link)));
+            }
+            known += 1;
+        }
+        (known, None)
+    }
 
-    fn next(&mut self) -> Option<Self::Item> {
-        let mut rest = self.packed.get(self.at..)?;
-        let (key, after) = rest.split_first_chunk::<16>()?;
-        rest = after;
-        let host = codec::text(&mut rest)?;
-        let waiting = Waiting::unpack(host, &mut rest)?;
-        let key = *key;
+    /// The next one, packed: most are known, and not worth unpacking.
+    fn next(&mut self) -> Option<(Digest, &[u8])> {
+        let rest = self.packed.get(self.at..)?;
+        let (key, mut rest) = rest.split_first_chunk::<16>()?;
+        let link = codec::bytes(&mut rest)?;
         self.at = self.packed.len() - rest.len();
-        Some((key, waiting))
+        Some((*key, link))
     }
 }
