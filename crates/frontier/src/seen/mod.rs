@@ -242,6 +242,9 @@ impl Seen {
         if let Some(arena) = disk.collect(full, budget) {
             self.tree.arena.reuse(arena);
         }
+        // The share shrinks while runs grow: what the trees have no use for any more is given back.
+        let trees = self.tree.used_memory() + disk.memory_of_frozen();
+        self.tree.arena.spare_at_most((2 * share).saturating_sub(trees));
         if !full || self.tree.used_memory() < self.try_again {
             return;
         }
