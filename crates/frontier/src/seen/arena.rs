@@ -60,6 +60,11 @@ impl Arena {
         self.spare.append(&mut other.spare);
     }
 
+    /// Gives back what there is to spare beyond so many bytes.
+    pub(super) fn spare_at_most(&mut self, bytes: usize) {
+        self.spare.truncate(bytes / (CHUNK * BUCKET_BYTES));
+    }
+
     /// Bytes of memory in use, without what is to spare.
     pub(super) fn used_memory(&self) -> usize {
         self.chunks.len() * CHUNK * BUCKET_BYTES

@@ -153,11 +153,12 @@ impl Disk {
         runs + self.frozen.as_ref().map_or(0, |frozen| frozen.tree.len - frozen.deleted.len() as u64)
     }
 
-    /// Bytes of memory held for runs and for the one that is being merged, without the tree that is becoming one.
+    /// Bytes of memory held for runs and for those that are being written, without the tree that is becoming one.
     pub(super) fn memory_of_runs(&self) -> usize {
         let runs: usize =
             self.levels.iter().map(|level| level.run.memory() + set_memory(&level.deleted)).sum();
-        runs + self.merge.as_ref().map_or(0, |merge| merge.memory)
+        let flush = self.frozen.as_ref().map_or(0, |frozen| Filter::size(frozen.tree.len));
+        runs + flush + self.merge.as_ref().map_or(0, |merge| merge.memory)
     }
 
     /// Bytes of memory held by the tree that is becoming a run.
