@@ -87,6 +87,10 @@ pub struct Seen {
 /// eighth the process had 1,058 MB at 300 million keys and a budget of 1,000.
 const RESERVE: usize = 5;
 
+/// The part of the trees' share that is left for the next one while a tree is being written: an eighth. Writing takes
+/// seconds, and only what is new in that time has to fit.
+const NEXT: usize = 8;
+
 /// A tree is not written before it has this part of the budget, whatever filters take: a sixteenth.
 const LEAST: usize = 16;
 
@@ -240,15 +244,19 @@ impl Seen {
         let Some(disk) = &mut self.disk else { return };
         let others = disk.memory_of_runs() + set_memory(&self.suspects) + budget / RESERVE;
         // Two trees at a time: one that takes keys, one that is being written.
-        let share = (budget.saturating_sub(others) / 2).max(budget / LEAST);
-        let full = self.tree.used_memory() > share;
-        if let Some(arena) = disk.collect(full, budget) {
+        let share = budget.saturating_sub(others).max(budget / LEAST);
+        let full = |tree: &Tree, disk: &Disk| match disk.memory_of_frozen() {
+            0 => tree.used_memory() > share - share / NEXT,
+            frozen => tree.used_memory() + frozen > share,
+        };
+        let wait = disk.frozen.is_some() && full(&self.tree, disk);
+        if let Some(arena) = disk.collect(wait, budget) {
             self.tree.arena.reuse(arena);
         }
         // The share shrinks while runs grow: what the trees have no use for any more is given back.
         let trees = self.tree.used_memory() + disk.memory_of_frozen();
-        self.tree.arena.spare_at_most((2 * share).saturating_sub(trees));
-        if !full || self.tree.used_memory() < self.try_again {
+        self.tree.arena.spare_at_most(share.saturating_sub(trees));
+        if !full(&self.tree, disk) || self.tree.used_memory() < self.try_again {
             return;
         }
         if disk.frozen.is_some() {
