@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import signal
 import subprocess
 import sys
@@ -57,6 +58,7 @@ def test_no_offence_with_restarts_in_between(
                 killed += 1
         assert crawl(net, tmp_path, requests) == 0
         report = net.report()
+    (tmp_path / "report.json").write_text(json.dumps(report, indent=1), encoding="utf-8")
     assert killed == kills, "the crawl is long enough to be killed in"
     assert report["totals"]["requests"] >= requests
     assert_polite(report)

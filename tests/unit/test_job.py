@@ -83,9 +83,7 @@ def test_site_owners_can_reach_whoever_crawls(agent: str, good: bool) -> None:
     if good:
         job.check_contact()
         return
-    with pytest.raises(
-        SettingError, match=r"user_agent: .* allowed: .*\+https://example.org/bot"
-    ) as told:
+    with pytest.raises(SettingError, match=r"user_agent: .* allowed: .*\+https://example.org/bot") as told:
         job.check_contact()
     assert agent in str(told.value)
 
