@@ -76,7 +76,7 @@ impl Ring {
     fn new(nodes: HashMap<String, f64>, virtual_nodes: u32) -> PyResult<Self> {
         let listed: Vec<(&str, f64)> = nodes.iter().map(|(name, weight)| (&**name, *weight)).collect();
         let ring = lycosa_url::Ring::new(&listed, virtual_nodes);
-        ring.map(Ring).map_err(|bad| setting("nodes", &format!("{nodes:?}"), &bad.to_string()))
+        ring.map(Ring).map_err(|bad| setting("nodes", format!("{nodes:?}"), bad.to_string()))
     }
 
     /// The owner of a key, then who takes over when it fails: at most `count` names.
