@@ -133,6 +133,19 @@ fn what_was_learnt_survives_a_restart_by_the_log_and_by_a_snapshot() {
 }
 
 #[test]
+fn an_address_that_stood_in_for_another_rests_too() {
+    let (mut frontier, names) = frontier(settings());
+    names.addresses.borrow_mut().insert("b.com".into(), "93.0.0.2".parse().unwrap());
+    frontier.add(&pages("a.com", 1), 0).unwrap();
+    let request = frontier.take(1, 0).unwrap().pop().unwrap();
+    let mut page = ok(request, 0);
+    page.response.address = Some("93.0.0.2".parse().unwrap());
+    frontier.done([&page], 0).unwrap();
+    frontier.add(&pages("b.com", 1), 0).unwrap();
+    assert_eq!(seconds(&run(&mut frontier, &mut |request, now| ok(request, now))), [0.25]);
+}
+
+#[test]
 fn one_domain_with_ten_thousand_hosts_does_not_starve_a_domain_with_one() {
     let (mut frontier, names) = frontier(Settings { host_interval: Duration::from_secs(2), ..settings() });
     let mut seeds = Vec::new();
