@@ -10,7 +10,7 @@ import lycosa
 def pages_and_titles() -> dict[str, str | None]:
     """Synchronous use."""
     titles: dict[str, str | None] = {}
-    for page in lycosa.crawl("https://example.com/", max_pages=10, politeness={"host_interval": 2}):
+    for page in lycosa.crawl("https://example.com/", user_agent="me@example.org", politeness={"host_interval": 2}):
         assert_type(page, lycosa.Page)
         assert_type(page.status, int | None)
         titles[page.url] = page.title

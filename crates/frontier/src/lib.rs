@@ -219,7 +219,8 @@ impl<R: Resolve> Frontier<R> {
     pub fn due_at(&self) -> Option<Micros> {
         let name = self.names_due.peek().map(|Reverse((due, _))| *due);
         let lease = self.expiring.front().map(|(due, _)| *due);
-        let start = self.schedule.due_at().map(|due| due.max(self.not_before).max(self.manners.ready_at()));
+        let start = self.schedule.due_at().filter(|_| self.page_budget() > 0);
+        let start = start.map(|due| due.max(self.not_before).max(self.manners.ready_at()));
         let failing = (!self.failing.is_empty()).then_some(0);
         [start, name, lease, failing, self.suspects.due_at()].into_iter().flatten().min()
     }

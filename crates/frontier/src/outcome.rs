@@ -74,7 +74,12 @@ impl<R: Resolve> Frontier<R> {
             // Clocks count from the response's own end, which is earlier than this batch.
             let Some(lease) = self.end_lease(request.lease, page.response.finished) else { continue };
             let queue = lease.queue;
-            self.learn(queue, lease.address, page);
+            // Where the first address did not answer, another one was asked: its pace counts from here on.
+            let asked = page.response.address.map_or(lease.address, |address| self.schedule.address(address));
+            if asked != lease.address {
+                self.schedule.rest(asked, page.response.finished);
+            }
+            self.learn(queue, asked, page);
             match request.purpose {
                 Purpose::Robots => self.robots_done(lease, page, now),
                 Purpose::Page => self.page_done(lease, page, &mut links, now)?,

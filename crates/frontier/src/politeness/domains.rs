@@ -49,8 +49,6 @@ struct Domain {
     leased: u32,
     /// Requests out, robots.txt among them.
     in_flight: u32,
-    /// Queues that wait for room.
-    parked: Vec<QueueId>,
 }
 
 /// All registered domains.
@@ -58,6 +56,8 @@ struct Domain {
 pub(crate) struct Domains {
     budget: Budget,
     all: Vec<Domain>,
+    /// Queues that wait for room, by domain: few domains ever have any.
+    parked: HashMap<DomainId, Vec<QueueId>>,
     /// By the hash of the name: names would take more memory, and two of them that collide share turns and budget.
     by_name: HashMap<u64, DomainId>,
     hasher: DefaultHashBuilder,
@@ -110,15 +110,20 @@ impl Domains {
 
     /// A queue waits for room.
     pub(crate) fn park(&mut self, id: DomainId, queue: QueueId) {
-        self.all[id as usize].parked.push(queue);
+        self.parked.entry(id).or_default().push(queue);
     }
 
     /// A queue that waits for room and may look for it again.
     pub(crate) fn unpark(&mut self, id: DomainId) -> Option<QueueId> {
-        if self.all[id as usize].parked.is_empty() || self.room(id) == Room::Later {
+        if self.parked.is_empty() || self.room(id) == Room::Later {
             return None;
         }
-        self.all[id as usize].parked.pop()
+        let queues = self.parked.get_mut(&id)?;
+        let queue = queues.pop();
+        if queues.is_empty() {
+            self.parked.remove(&id);
+        }
+        queue
     }
 
     /// A request starts.

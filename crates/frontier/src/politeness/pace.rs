@@ -236,8 +236,8 @@ mod tests {
     enum Event {
         /// A request starts as soon as it may.
         Start,
-        /// A request ends with a sign.
-        End(Sign),
+        /// A request ends with a sign, or with none.
+        End(Option<Sign>),
         /// An outcome of a lease that had run out.
         Late(Sign),
         /// Time passes.
@@ -261,7 +261,7 @@ mod tests {
     fn event() -> impl Strategy<Value = Event> {
         prop_oneof![
             6 => Just(Event::Start),
-            5 => sign().prop_map(Event::End),
+            5 => proptest::option::weighted(0.8, sign()).prop_map(Event::End),
             1 => sign().prop_map(Event::Late),
             3 => (0u64..5_000).prop_map(Event::Wait),
             1 => Just(Event::Restart),
@@ -295,12 +295,13 @@ mod tests {
                     }
                     Event::End(sign) if out > 0 => {
                         pace.end(&limits, now);
-                        pace.observe(&limits, sign, now);
+                        sign.into_iter().for_each(|sign| pace.observe(&limits, sign, now));
                         (out, last) = (out - 1, Some(now));
                         let longer = pace.interval(&limits) >= before.0;
-                        prop_assert!(longer || sign != Sign::Trouble, "trouble shortens nothing");
+                        prop_assert!(longer || sign != Some(Sign::Trouble), "trouble shortens nothing");
                     }
-                    Event::End(sign) | Event::Late(sign) => {
+                    Event::End(None) => {}
+                    Event::End(Some(sign)) | Event::Late(sign) => {
                         pace.observe(&limits, sign, now);
                         last = Some(now);
                     }
