@@ -6,7 +6,6 @@ import functools
 import json
 import shutil
 import statistics
-import subprocess
 import sys
 import tempfile
 import time
@@ -15,8 +14,18 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from benchmarks.harness import Contestant, Cores, Options, Run, environment, in_turn, measure, pinned, progress
-from benchmarks.report import BenchmarkError, Claim, Figure, Peer, Report
+from benchmarks.harness import (
+    Contestant,
+    Cores,
+    Options,
+    Run,
+    build_example,
+    environment,
+    in_turn,
+    measure,
+    pinned,
+)
+from benchmarks.report import Claim, Figure, Peer, Report
 
 ROOT = Path(__file__).parents[1]
 MILLION = 1_000_000
@@ -46,11 +55,10 @@ class Task:
 
 def _tasks(quick: bool) -> list[Task]:
     """Say who does what; slow contestants do less, and costs are by key."""
-    if quick:
-        fast = [Task(name, MILLION, 3) for name in (LYCOSA, BLOOM, PLAIN, DIGESTS)]
-        slow = [Task(name, MILLION, 1) for name in (PYTHON_SET, SQLITE, LMDB)]
-        return [*fast, *slow, Task(SCRAPY, MILLION // 10, 1)]
     fast, slow = (LYCOSA, BLOOM, PLAIN, DIGESTS), (PYTHON_SET, SQLITE, LMDB)
+    if quick:
+        tasks = [Task(name, MILLION, 3) for name in fast] + [Task(name, MILLION, 1) for name in slow]
+        return [*tasks, Task(SCRAPY, MILLION // 10, 1)]
     return [
         *(Task(name, MILLION, 3) for name in fast),
         *(Task(name, MILLION, 1) for name in slow),
@@ -64,7 +72,7 @@ def _tasks(quick: bool) -> list[Task]:
 
 def run(options: Options) -> Report:
     """Let everyone add the same keys twice, and compare nanoseconds and bytes a key."""
-    program = _build()
+    program = build_example("lycosa-frontier", "seen_bench")
     report = Report("seen", options.quick, peers=_peers())
     missing = {peer.name for peer in report.peers if peer.missing}
     tasks = [task for task in _tasks(options.quick) if task.name not in missing]
@@ -96,22 +104,6 @@ def run(options: Options) -> Report:
         f"took {time.monotonic() - begin:.0f} s",
     ]
     return report
-
-
-def _build() -> Path:
-    """Build the program of the contestants written in Rust, and find it."""
-    command = ["cargo", "build", "--release", "--package", "lycosa-frontier", "--example", "seen_bench"]
-    progress("building seen_bench")
-    try:
-        done = subprocess.run(
-            [*command, "--message-format", "json"], cwd=ROOT, check=True, capture_output=True, text=True
-        )
-    except FileNotFoundError:
-        raise BenchmarkError("seen: cargo is missing: install Rust (rustup.rs)") from None
-    except subprocess.CalledProcessError as error:
-        raise BenchmarkError(f"seen: {' '.join(command)} failed: run it to see why ({error})") from None
-    messages = [json.loads(line) for line in done.stdout.splitlines() if line.startswith("{")]
-    return next(Path(made["executable"]) for made in messages if made.get("executable"))
 
 
 def _measure(task: Task, program: Path, folder: Path, cores: Cores, results: list[dict[str, Any]]) -> Run:

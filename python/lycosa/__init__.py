@@ -1,7 +1,8 @@
 """Lycosa: a distributed web crawler. Names never wait, nothing is lost, no site is hurt.
 
 >>> import lycosa
->>> for page in lycosa.crawl("https://example.com/", user_agent="mybot/1.0 (me@example.org)", max_pages=10):  # doctest: +SKIP
+>>> me = "mybot/1.0 (me@example.org)"
+>>> for page in lycosa.crawl("https://example.com/", user_agent=me, max_pages=10):  # doctest: +SKIP
 ...     print(page.status, page.url, page.title)
 """
 
