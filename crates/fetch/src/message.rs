@@ -146,9 +146,9 @@ mod tests {
     fn an_operator_may_say_who_is_behind_it() {
         let settings = Settings { from: Some("crawl@example.org".to_owned()), ..Settings::default() };
         let url = CrawlUrl::parse("http://example.com/").unwrap();
-        let request = Template::new(&settings).unwrap().request(&url).unwrap();
+        let request = Template::new(&settings).unwrap().request(&url, None).unwrap();
         assert_eq!(request.headers()["from"], "crawl@example.org");
-        assert!(!template().request(&url).unwrap().headers().contains_key("from"), "not unasked");
+        assert!(!template().request(&url, None).unwrap().headers().contains_key("from"), "not unasked");
         let broken = Settings { from: Some("a\r\nX: y".to_owned()), ..Settings::default() };
         assert!(Template::new(&broken).is_err_and(|error| error.to_string().contains("From")));
     }
