@@ -75,7 +75,7 @@ def test_a_block_list_acts_within_a_second_on_a_running_crawl(tmp_path: Path) ->
             job=net.job_file(),
             directory=tmp_path / "crawl",
             politeness={"block_list": blocked, "address_domains": 1},
-            max_pages=1_500,
+            max_pages=800,
         )
         changed, refused, fetched = 0.0, set(), defaultdict(list)
         for page in made:
