@@ -8,6 +8,7 @@ import time
 from pathlib import Path
 from typing import Any
 
+from lycosa import _core
 from lycosa.assemble import assemble, make_sink, open_log
 from lycosa.crawl import Control
 from lycosa.errors import LycosaError
@@ -133,6 +134,10 @@ class Running:
             logger.info(
                 "%s: the log's end was torn by a crash: %d bytes set aside as torn-%020d", path, size, position
             )
+        begun, here = self._record.public_suffix_list, _core.public_suffix_list()
+        if begun != here:
+            text = "%s: begun with the Public Suffix List of %s, going on with that of %s: hosts may change their domain"
+            logger.info(text, path, begun["date"], here["date"])
         for line in self._plan.differences:
             logger.info("%s", line)
         if goes_on:

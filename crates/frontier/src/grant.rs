@@ -72,7 +72,7 @@ impl<R: Resolve> Frontier<R> {
                 Permission::Ask(attempt) => {
                     let queue = &mut self.queues[id as usize];
                     let origin = waiting.url.origin();
-                    queue.set_robots(origin, Robots::Asked);
+                    queue.ask_robots(origin, now);
                     let owner = Some(Box::new(RobotsOwner { queue: id, origin: origin.into() }));
                     let url = waiting.url.robots();
                     queue.front.push(waiting);
@@ -136,13 +136,15 @@ impl<R: Resolve> Frontier<R> {
             Some(Robots::Known { expires, .. } | Robots::Failed { expires, .. }) if *expires <= now => {
                 Permission::Ask(0)
             }
+            Some(Robots::Known { refresh_at, .. }) if *refresh_at <= now => Permission::Ask(0),
             Some(Robots::Known { rules, .. }) => {
-                if rules.allows(waiting.url.path_and_query()) {
-                    Permission::Granted
-                } else {
-                    let failure = Failure::new(FailureKind::RobotsDisallowed, "robots.txt disallows it");
-                    Permission::Refused(failure)
+                let verdict = rules.verdict(waiting.url.path_and_query());
+                if verdict.allowed {
+                    return Permission::Granted;
                 }
+                let (line, rule) = (verdict.line.unwrap_or_default(), verdict.rule().unwrap_or_default());
+                let detail = format!("line {line} of robots.txt: {rule}");
+                Permission::Refused(Failure::new(FailureKind::RobotsDisallowed, detail))
             }
             Some(Robots::Failed { failure, .. }) => Permission::Refused(failure.clone()),
         }

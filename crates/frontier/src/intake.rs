@@ -102,6 +102,14 @@ impl<R: Resolve> Frontier<R> {
         false
     }
 
+    /// Counts as known what a page says it is a copy of, where the job trusts that. What waits already is fetched.
+    pub(crate) fn learn_canonical(&mut self, page: &Page) {
+        if let Some(url) = page.copy_of().filter(|_| self.settings.trust_canonical) {
+            let key = self.seen.key(url);
+            self.seen.add(&[key]);
+        }
+    }
+
     /// The links of a page that the rules allow, with their depth.
     pub(crate) fn allowed_links<'a>(&mut self, page: &'a Page, into: &mut Vec<(&'a CrawlUrl, u32)>) {
         let depth = page.response.request.depth + 1;

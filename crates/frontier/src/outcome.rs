@@ -124,6 +124,7 @@ impl<R: Resolve> Frontier<R> {
         }
         self.counts.pages += 1;
         self.schedule.domains.count_page(self.queues[lease.queue as usize].domain);
+        self.learn_canonical(page);
         self.allowed_links(page, links);
         Ok(())
     }
@@ -178,8 +179,8 @@ impl<R: Resolve> Frontier<R> {
             let failure = Failure::new(FailureKind::RobotsUnreachable, detail);
             return self.robots_failed(&owner, attempt, failure, now);
         };
-        let expires = now.saturating_add(self.settings.scaled(self.settings.robots_ttl));
-        self.queues[owner.queue as usize].set_robots(&owner.origin, Robots::Known { rules, expires });
+        let robots = self.settings.robots_known(rules, now);
+        self.queues[owner.queue as usize].set_robots(&owner.origin, robots);
         // The delay that it asks for holds from the request that brought it.
         self.rest(owner.queue, page.response.finished);
         self.place(owner.queue, now);
@@ -208,7 +209,9 @@ impl<R: Resolve> Frontier<R> {
         let pause = self.settings.backoff(attempt);
         let expires = now.saturating_add(self.settings.scaled(self.settings.robots_ttl));
         let queue = &mut self.queues[owner.queue as usize];
-        if may_pass && attempt < self.settings.retries {
+        if queue.keeps_robots(&owner.origin, pause, now) {
+            queue.pace.hold(now.saturating_add(pause));
+        } else if may_pass && attempt < self.settings.retries {
             queue.set_robots(&owner.origin, Robots::Again { attempt: attempt + 1 });
             queue.pace.hold(now.saturating_add(pause));
         } else {

@@ -33,8 +33,8 @@ pub(crate) enum Robots {
     Asked,
     /// To be asked for again after this many tries.
     Again { attempt: u32 },
-    /// The rules.
-    Known { rules: Rules, expires: Micros },
+    /// The rules, and when they are asked for anew, ahead of their end: they count meanwhile, and when that fails.
+    Known { rules: Rules, expires: Micros, refresh_at: Micros },
     /// Could not be had: nothing may be fetched.
     Failed { failure: Failure, expires: Micros },
 }
@@ -107,6 +107,28 @@ impl Queue {
     /// What is known of an origin's robots.txt.
     pub(crate) fn robots(&self, origin: &str) -> Option<&Robots> {
         self.robots.iter().find(|(known, _)| &**known == origin).map(|(_, robots)| robots)
+    }
+
+    /// Notes that an origin's robots.txt is asked for. Rules that still count do so until the answer.
+    pub(crate) fn ask_robots(&mut self, origin: &str, now: Micros) {
+        match self.robots.iter_mut().find(|(known, _)| &**known == origin) {
+            Some((_, Robots::Known { expires, refresh_at, .. })) if *expires > now => {
+                *refresh_at = Micros::MAX
+            }
+            _ => self.set_robots(origin, Robots::Asked),
+        }
+    }
+
+    /// Notes that new rules could not be had, if the old ones still count: they are asked for again half-way to their
+    /// end, or after a pause if that is longer.
+    pub(crate) fn keeps_robots(&mut self, origin: &str, pause: Micros, now: Micros) -> bool {
+        match self.robots.iter_mut().find(|(known, _)| &**known == origin) {
+            Some((_, Robots::Known { expires, refresh_at, .. })) if *expires > now => {
+                *refresh_at = now.saturating_add(pause.max((*expires - now) / 2));
+                true
+            }
+            _ => false,
+        }
     }
 
     /// Notes what is known of an origin's robots.txt.

@@ -10,7 +10,6 @@ use std::io;
 use lycosa_url::{CrawlUrl, Digest, FailureKind, Micros, Page, Purpose, Step};
 
 use crate::intake::Ghost;
-use crate::queue::Robots;
 use crate::robots::Rules;
 use crate::schedule::QueueId;
 use crate::state::State;
@@ -121,6 +120,7 @@ impl<R: Resolve> Restore<'_, R> {
         }
         frontier.counts.pages += 1;
         frontier.schedule.domains.count_page(frontier.queues[id as usize].domain);
+        frontier.learn_canonical(page);
         let mut links = Vec::new();
         frontier.allowed_links(page, &mut links);
         frontier.admit_links(&links, 0)
@@ -138,9 +138,8 @@ impl<R: Resolve> Restore<'_, R> {
         }
         let agent = &frontier.settings.robots_agent;
         let Some(rules) = Rules::of_answer(received.status, &page.body, agent) else { return };
-        let ttl = frontier.settings.scaled(frontier.settings.robots_ttl);
-        let expires = page.response.finished.saturating_add(ttl);
-        frontier.queues[queue as usize].set_robots(asked.origin(), Robots::Known { rules, expires });
+        let robots = frontier.settings.robots_known(rules, page.response.finished);
+        frontier.queues[queue as usize].set_robots(asked.origin(), robots);
     }
 }
 

@@ -6,6 +6,8 @@ use std::time::Duration;
 use lycosa_url::{AddressPolicy, Micros};
 
 use crate::admission::Scope;
+use crate::queue::Robots;
+use crate::robots::Rules;
 use crate::{KeyKind, SeenSettings};
 
 /// Settings of the frontier.
@@ -15,6 +17,9 @@ pub struct Settings {
     pub scope: Scope,
     /// The crawl ends after this many pages (responses that are no redirects).
     pub max_pages: Option<u64>,
+    /// Whether the URL that a page names as its `rel=canonical` counts as known: its page has been fetched then, under
+    /// another name.
+    pub trust_canonical: bool,
     /// Links from a seed, at most.
     pub max_depth: Option<u32>,
     /// Redirects in a row, at most (RFC 9110 section 15.4 asks for a limit; browsers use 20).
@@ -85,6 +90,7 @@ impl Default for Settings {
         Settings {
             scope: Scope::Host,
             max_pages: None,
+            trust_canonical: false,
             max_depth: None,
             max_redirects: 10,
             retries: 2,
@@ -130,6 +136,17 @@ impl Settings {
         let micros = duration.as_secs_f64() * 1e6 / self.speed;
         // `as` saturates; a year keeps sums far from overflow.
         (micros as Micros).min(365 * 24 * 3600 * 1_000_000)
+    }
+
+    /// Rules that a robots.txt has just given.
+    pub(crate) fn robots_known(&self, rules: Rules, now: Micros) -> Robots {
+        let expires = now.saturating_add(self.scaled(self.robots_ttl));
+        Robots::Known { rules, expires, refresh_at: expires.saturating_sub(self.robots_ahead()) }
+    }
+
+    /// How long before their end rules are asked for anew: an hour of a day.
+    pub(crate) fn robots_ahead(&self) -> Micros {
+        self.scaled(self.robots_ttl) / 24
     }
 
     /// The pause after the failure of try number `attempt` (from 0).

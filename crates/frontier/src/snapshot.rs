@@ -13,7 +13,7 @@ use std::io::{self, Read, Write};
 use std::net::{IpAddr, Ipv6Addr};
 
 use hashbrown::HashMap;
-use lycosa_url::{Digest, Failure};
+use lycosa_url::{Digest, Failure, Micros};
 
 use crate::backlog::Backlog;
 use crate::codec::{self, damaged, put_bytes, put_number, read_record, write_record};
@@ -22,7 +22,6 @@ use crate::politeness::pace::Pace;
 use crate::queue::{Queue, Robots};
 use crate::robots::Rules;
 use crate::schedule::QueueId;
-use crate::spill::Spill;
 use crate::state::State;
 use crate::waiting::{Waiting, pack};
 use crate::{Frontier, Resolve, Seen, Settings};
@@ -120,7 +119,10 @@ impl<R: Resolve> Frontier<R> {
         frontier.unpack_places(&record).ok_or_else(damaged)?;
         for _ in 0..queues {
             read_record(from, &mut record)?;
-            let queue = unpack_queue(&record, agent, &mut frontier.spill, &mut frontier.held)?;
+            let mut from = &record[..];
+            let ahead = frontier.settings.robots_ahead();
+            let mut queue = unpack_host(&mut from, agent, ahead).ok_or_else(damaged)?;
+            queue.backlog = Backlog::unpack(&mut from, &mut frontier.spill, &mut frontier.held)?;
             frontier.take_in(queue);
         }
         read_record(from, &mut record)?;
@@ -261,7 +263,7 @@ fn pack_queue(queue: &Queue, first: &[Waiting], record: &mut Vec<u8>) {
     put_bytes(record, queue.host.as_bytes());
     queue.pace.pack(record);
     let known = queue.robots.iter().filter_map(|(origin, robots)| match robots {
-        Robots::Known { rules, expires } => Some((origin, rules, *expires)),
+        Robots::Known { rules, expires, .. } => Some((origin, rules, *expires)),
         _ => None,
     });
     let known: Vec<_> = known.collect();
@@ -280,16 +282,8 @@ fn pack_queue(queue: &Queue, first: &[Waiting], record: &mut Vec<u8>) {
     queue.backlog.pack(&packed, count, record);
 }
 
-/// Reads the record of a queue.
-fn unpack_queue(record: &[u8], agent: bool, spill: &mut Spill, held: &mut usize) -> io::Result<Queue> {
-    let mut from = record;
-    let mut queue = unpack_host(&mut from, agent).ok_or_else(damaged)?;
-    queue.backlog = Backlog::unpack(&mut from, spill, held)?;
-    Ok(queue)
-}
-
 /// Reads a queue without its backlog.
-fn unpack_host(from: &mut &[u8], agent: bool) -> Option<Queue> {
+fn unpack_host(from: &mut &[u8], agent: bool, ahead: Micros) -> Option<Queue> {
     let mut queue = Queue::new(codec::text(from)?);
     queue.pace = Pace::unpack(from)?;
     for _ in 0..codec::number(from)? {
@@ -297,7 +291,10 @@ fn unpack_host(from: &mut &[u8], agent: bool) -> Option<Queue> {
         let expires = codec::number(from)?;
         let rules = Rules::unpack(codec::bytes(from)?)?;
         if agent {
-            queue.set_robots(origin, Robots::Known { rules, expires });
+            queue.set_robots(
+                origin,
+                Robots::Known { rules, expires, refresh_at: expires.saturating_sub(ahead) },
+            );
         }
     }
     Some(queue)

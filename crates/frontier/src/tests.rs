@@ -468,3 +468,42 @@ fn cookies_outlive_the_process_by_log_or_by_snapshot() {
         assert_eq!(frontier.counts().tally.count(State::Done), 2);
     }
 }
+
+#[test]
+fn robots_is_refreshed_ahead_and_counts_on_when_that_fails() {
+    const HOUR: Micros = 3_600 * SECOND;
+    let settings = Settings { host_interval: Duration::from_secs(600), retries: 0, ..Settings::default() };
+    let (mut frontier, _) = frontier(settings);
+    let pages: Vec<CrawlUrl> = (0..200).map(|number| url(&format!("http://a.example/{number}"))).collect();
+    frontier.add(&pages, 0).unwrap();
+    let log = run(&mut frontier, &mut |request, now| match request.purpose {
+        Purpose::Robots if now < HOUR => answer(request, now, 200, &[], "user-agent: *\ndisallow: /13", &[]),
+        Purpose::Robots => answer(request, now, 503, &[], "", &[]),
+        Purpose::Page => answer(request, now, 200, &[], "", &[]),
+    });
+    let asked: Vec<Micros> =
+        log.iter().filter(|(_, url)| url.ends_with("robots.txt")).map(|(at, _)| *at).collect();
+    assert!(asked[1] >= 23 * HOUR && asked[1] < 24 * HOUR, "asked for an hour ahead: {asked:?}");
+    let last = log.iter().filter(|(_, url)| !url.ends_with("robots.txt")).map(|(at, _)| *at).max().unwrap();
+    assert!(last > asked[1] && last < 24 * HOUR, "the old rules count until their end, and no longer");
+    let counts = frontier.counts();
+    assert!(counts.tally.count(State::Done) > 100 && counts.tally.count(State::Refused) > 11);
+}
+
+#[test]
+fn what_a_page_is_a_copy_of_counts_as_known_where_the_job_trusts_that() {
+    for (trust_canonical, expected) in [(true, 2), (false, 3)] {
+        let (mut frontier, _) = frontier(Settings { trust_canonical, ..Settings::default() });
+        frontier.add(&[url("http://a.example/?view=1")], 0).unwrap();
+        let log = run(&mut frontier, &mut |request, now| {
+            let seed = request.url.path_and_query() == "/?view=1";
+            let mut page = robots_or("", &["http://a.example/", "http://a.example/2"])(request, now);
+            if seed {
+                page.canonical = Some(url("http://a.example/"));
+            }
+            page
+        });
+        let pages = log.iter().filter(|(_, url)| !url.ends_with("robots.txt")).count();
+        assert_eq!(pages, expected, "{log:?}");
+    }
+}

@@ -111,6 +111,7 @@ struct UrlSettings {
     drop_sessions: bool,
     sort_query: bool,
     drop_parameters: Vec<String>,
+    trust_canonical: bool,
 }
 
 impl UrlSettings {
@@ -136,6 +137,7 @@ impl Job {
         Ok(lycosa_frontier::Settings {
             scope: parse_scope(&self.scope)?,
             max_pages: self.max_pages,
+            trust_canonical: self.url.trust_canonical,
             max_depth: self.max_depth,
             max_redirects: politeness.max_redirects,
             retries: politeness.retries,
@@ -276,7 +278,7 @@ pub(crate) fn seconds(seconds: f64) -> Duration {
 }
 
 /// The product token that robots.txt knows a crawler by (RFC 9309 section 2.2.1).
-fn product(user_agent: &str) -> &str {
+pub(crate) fn product(user_agent: &str) -> &str {
     let end = user_agent.find(|c: char| !(c.is_ascii_alphabetic() || matches!(c, '-' | '_')));
     &user_agent[..end.unwrap_or(user_agent.len())]
 }

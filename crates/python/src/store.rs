@@ -23,7 +23,7 @@ use crate::errors::{self, lock, setting};
 use crate::names::Resolver;
 
 /// How sinks read bodies: a body was within the limits when it was parsed, so only absurd ones are refused.
-const DECODERS: Decoders = Decoders {
+pub(crate) const DECODERS: Decoders = Decoders {
     content: |body, coding| lycosa_fetch::decode(body, coding, 1 << 30).ok(),
     text: lycosa_parse::decode_text,
 };

@@ -2,14 +2,15 @@
 
 use std::path::PathBuf;
 
-use lycosa_frontier::Admission;
+use lycosa_frontier::{Admission, Rules as Robots};
 use lycosa_store::Judge;
 use lycosa_url::CrawlUrl;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
 use crate::errors::{self, setting};
-use crate::job::parse_scope;
+use crate::job::{parse_scope, product};
+use crate::store::DECODERS;
 
 /// Adds what this file defines to the module.
 pub(crate) fn register(m: &Bound<'_, PyModule>) -> PyResult<()> {
@@ -20,6 +21,8 @@ pub(crate) fn register(m: &Bound<'_, PyModule>) -> PyResult<()> {
 struct Rules<'a> {
     url: &'a CrawlUrl,
     admission: Admission,
+    /// The name that robots.txt knows the crawler by.
+    agent: &'a str,
 }
 
 impl Judge for Rules<'_> {
@@ -30,20 +33,36 @@ impl Judge for Rules<'_> {
     fn check(&self, depth: u32, nofollow: bool) -> Option<&'static str> {
         self.admission.check(self.url, depth, nofollow).err().map(|refusal| refusal.as_str())
     }
+
+    fn robots(&self, status: u16, content_encoding: Option<&str>, body: &[u8]) -> Option<String> {
+        let body = (DECODERS.content)(&body.to_vec().into(), content_encoding).unwrap_or_default();
+        let rules = Robots::of_answer(status, &body, self.agent)?;
+        let verdict = rules.verdict(self.url.path_and_query());
+        let does = if verdict.allowed { "allows" } else { "forbids" };
+        Some(match (verdict.line, verdict.rule()) {
+            (Some(line), Some(rule)) => format!("line {line} {does} it: {rule}"),
+            _ => format!("{does} it"),
+        })
+    }
 }
 
 /// Everything that a log tells about one URL.
 #[pyfunction]
-#[pyo3(signature = (directory, url, scope, max_depth))]
+#[pyo3(signature = (directory, url, scope, max_depth, user_agent))]
 fn story<'py>(
     py: Python<'py>,
     directory: PathBuf,
     url: &str,
     scope: &str,
     max_depth: Option<u32>,
+    user_agent: &str,
 ) -> PyResult<Bound<'py, PyAny>> {
     let url = CrawlUrl::parse(url).map_err(|bad| setting("url", url, bad.allowed()))?;
-    let mut rules = Rules { url: &url, admission: Admission::new(parse_scope(scope)?, max_depth) };
+    let mut rules = Rules {
+        url: &url,
+        admission: Admission::new(parse_scope(scope)?, max_depth),
+        agent: product(user_agent),
+    };
     let told = py.detach(|| lycosa_store::story(&directory, &url, &mut rules));
     let told = told.map_err(|error| errors::log(&error))?;
     // A story is short and told once: Python's own reader makes its dictionaries.

@@ -25,6 +25,10 @@ impl Judge for Open {
     fn check(&self, _: u32, _: bool) -> Option<&'static str> {
         None
     }
+
+    fn robots(&self, _: u16, _: Option<&str>, _: &[u8]) -> Option<String> {
+        None
+    }
 }
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {

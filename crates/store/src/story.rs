@@ -28,6 +28,9 @@ pub trait Judge {
 
     /// By which rule the story's URL is refused, found at this depth; nothing where it is let in.
     fn check(&self, depth: u32, nofollow: bool) -> Option<&'static str>;
+
+    /// What an answer for robots.txt says of the story's URL, in words; nothing where it says nothing.
+    fn robots(&self, status: u16, content_encoding: Option<&str>, body: &[u8]) -> Option<String>;
 }
 
 /// Everything about one URL. Times are seconds since the epoch, each list is in the log's order.
@@ -107,6 +110,8 @@ pub struct Told {
     pub redirect: Option<String>,
     /// The redirects that led here: URL and status.
     pub chain: Vec<(String, u16)>,
+    /// Of an answer for robots.txt: what it says of the URL.
+    pub verdict: Option<String>,
     /// Links found.
     pub links: usize,
     /// When work on it began.
@@ -129,7 +134,7 @@ pub struct Phases {
 
 /// Tells everything about a URL. Damage is passed over and counted.
 pub fn story(directory: &Path, url: &CrawlUrl, judge: &mut dyn Judge) -> Result<Story, LogError> {
-    let mut reader = Reader::open(directory, Bodies::None)?;
+    let mut reader = Reader::open(directory, Bodies::Robots)?;
     let mut teller = Teller {
         url,
         by_url: Finder::new(url.as_str()),
@@ -176,7 +181,7 @@ impl Teller<'_> {
         match frame.kind {
             Kind::Seed => self.seed(sighting, &outcome),
             Kind::Page => self.page(sighting, outcome),
-            Kind::Robots => self.robots(sighting, outcome),
+            Kind::Robots => self.robots(sighting, outcome, &frame.body),
         }
     }
 
@@ -240,10 +245,12 @@ impl Teller<'_> {
     }
 
     /// An answer for a robots.txt: of the URL's origin, also where it was redirected elsewhere.
-    fn robots(&mut self, sighting: Sighting, outcome: Outcome<'static>) {
+    fn robots(&mut self, sighting: Sighting, outcome: Outcome<'static>, body: &[u8]) {
         let asked = outcome.chain.first().map_or(&outcome.url, |(url, _)| url);
         if CrawlUrl::parse(asked).is_ok_and(|asked| asked.origin() == self.url.origin()) {
-            self.story.robots.push(told(sighting, outcome));
+            let coding = outcome.header("content-encoding");
+            let verdict = outcome.status.and_then(|status| self.judge.robots(status, coding, body));
+            self.story.robots.push(Told { verdict, ..told(sighting, outcome) });
         }
     }
 }
@@ -253,6 +260,7 @@ fn told(sighting: Sighting, outcome: Outcome<'static>) -> Told {
     let phase = |micros: u32| f64::from(micros) / 1e6;
     Told {
         sighting,
+        verdict: None,
         links: outcome.links.len(),
         times: Phases {
             name: phase(outcome.name_us),
@@ -299,6 +307,10 @@ mod tests {
 
         fn check(&self, depth: u32, nofollow: bool) -> Option<&'static str> {
             if nofollow { Some("nofollow") } else { (depth > self.0).then_some("depth") }
+        }
+
+        fn robots(&self, status: u16, _: Option<&str>, body: &[u8]) -> Option<String> {
+            (status == 200).then(|| format!("{} bytes", body.len()))
         }
     }
 

@@ -46,7 +46,7 @@ def run(args: argparse.Namespace) -> int:
     url = _core.canonical_url(args.url)
     story = watched(
         "reading the log",
-        lambda: _core.story(directory.log, url, job.scope, job.max_depth),
+        lambda: _core.story(directory.log, url, job.scope, job.max_depth, job.user_agent),
         lambda: f"{sum(path.stat().st_size for path in directory.segments()) / 1e6:,.0f} MB",
     )
     story["now"] = now(story, job, directory)
@@ -113,7 +113,8 @@ def _found(found: dict[str, Any], how: str) -> str:
 
 def _robots(answer: dict[str, Any]) -> str:
     """An answer for robots.txt."""
-    return f"robots.txt: {answer['url']}: {answer['status'] or answer['error']}"
+    verdict = f": {answer['verdict']}" if answer["verdict"] else ""
+    return f"robots.txt: {answer['url']}: {answer['status'] or answer['error']}{verdict}"
 
 
 def _outcome(outcome: dict[str, Any]) -> str:

@@ -22,7 +22,7 @@ import re
 import shutil
 import uuid
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -62,6 +62,8 @@ class Record:
     outputs: tuple[str, ...]  # relative to the directory where they stand in it
     seeded: bool = False  # whether all seeds of the settings are in the log
     last_run: LastRun | None = None
+    # by which registered domains were told apart when the crawl began: version, date, digest
+    public_suffix_list: dict[str, str] = field(default_factory=_core.public_suffix_list)
 
     @classmethod
     def make(cls, settings: dict[str, Any], outputs: tuple[str, ...]) -> Record:
@@ -134,6 +136,7 @@ class JobDirectory:
                 settings=dict(content["settings"]),
                 outputs=tuple(map(str, content["outputs"])),
                 seeded=bool(content["seeded"]),
+                public_suffix_list=dict(content.get("public_suffix_list") or _core.public_suffix_list()),
                 last_run=None
                 if last is None
                 else LastRun(str(last["ended"]), bool(last["idle"]), int(last["waiting"])),
@@ -234,6 +237,7 @@ def _plain(record: Record) -> dict[str, Any]:
         "id": record.id,
         "created": record.created,
         "lycosa": record.lycosa,
+        "public_suffix_list": record.public_suffix_list,
         "settings": record.settings,
         "outputs": list(record.outputs),
         "seeded": record.seeded,

@@ -35,6 +35,7 @@ def overview(
         "id": record.id if record else None,
         "created": record.created if record else None,
         "lycosa": record.lycosa if record else None,
+        "public_suffix_list": record.public_suffix_list if record else None,
         "seeds": record.settings.get("seeds", []) if record else [],
         "writer": writer,
         "last_run": dataclasses.asdict(record.last_run) if record and record.last_run else None,

@@ -155,7 +155,7 @@ def test_a_line_that_is_no_record_is_told_by_number(tmp_path: Path) -> None:
 
 
 def test_the_story_of_a_url(log: Path) -> None:
-    told = _core.story(log, f"{SITE}:80/b#top", "host", None)
+    told = _core.story(log, f"{SITE}:80/b#top", "host", None, "tester/1.0")
     assert (told["url"], told["seeds"], told["found_more"], told["skipped"]) == (f"{SITE}/b", [], 0, 0)
     ways = [(found["page"].removeprefix(SITE), found["depth"], found["refused"]) for found in told["found"]]
     assert ways == [("/", 1, "nofollow"), ("/a", 2, None)]
@@ -164,20 +164,20 @@ def test_the_story_of_a_url(log: Path) -> None:
     assert (outcome["status"], outcome["depth"], outcome["retry"]) == (200, 2, False)
     assert outcome["lease"] > 0
     (robots,) = told["robots"]
-    assert (robots["url"], robots["status"]) == (f"{SITE}/robots.txt", 404)
+    assert (robots["url"], robots["status"], robots["verdict"]) == (f"{SITE}/robots.txt", 404, "allows it")
     assert robots["position"] < told["found"][0]["position"] < outcome["position"]
     assert outcome["at"] > 1.7e9
 
 
 def test_the_story_of_a_url_that_was_never_admitted(log: Path) -> None:
-    by_scope = _core.story(log, "http://192.0.2.1/", "host", None)
+    by_scope = _core.story(log, "http://192.0.2.1/", "host", None, "tester/1.0")
     assert [found["refused"] for found in by_scope["found"]] == ["scope"]
     assert by_scope["outcomes"] == []
-    by_depth = _core.story(log, f"{SITE}/a", "host", 0)
+    by_depth = _core.story(log, f"{SITE}/a", "host", 0, "tester/1.0")
     assert [found["refused"] for found in by_depth["found"]] == ["depth"]
-    unknown = _core.story(log, f"{SITE}/unknown", "host", None)
+    unknown = _core.story(log, f"{SITE}/unknown", "host", None, "tester/1.0")
     assert (unknown["found"], unknown["outcomes"]) == ([], [])
     with pytest.raises(SettingError, match="url: 'nowhere' is not allowed"):
-        _core.story(log, "nowhere", "host", None)
+        _core.story(log, "nowhere", "host", None, "tester/1.0")
     with pytest.raises(SettingError, match="scope: 'all' is not allowed; allowed: host, domain or any"):
-        _core.story(log, f"{SITE}/", "all", None)
+        _core.story(log, f"{SITE}/", "all", None, "tester/1.0")

@@ -95,7 +95,7 @@ impl Rules {
     /// The rules that an answer for robots.txt gives (section 2.3.1); nothing where it says nothing of the origin:
     /// overload, errors of the server, and 421, since the name may have moved. A redirect counts as unavailable,
     /// and so does the caller's last one of too many: then there are no rules.
-    pub(crate) fn of_answer(status: u16, body: &[u8], agent: &str) -> Option<Rules> {
+    pub fn of_answer(status: u16, body: &[u8], agent: &str) -> Option<Rules> {
         match status {
             200..=299 => Some(Rules::parse(body, agent)),
             300..=420 | 422..=428 | 430..=499 => Some(Rules::default()),
