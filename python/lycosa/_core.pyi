@@ -84,7 +84,9 @@ def import_log(file: str | PathLike[str], directory: str | PathLike[str]) -> dic
     with the number of a line that is no record; what stands before it is in the log then.
     """
 
-def story(directory: str | PathLike[str], url: str, scope: str, max_depth: int | None, user_agent: str) -> dict[str, Any]:
+def story(
+    directory: str | PathLike[str], url: str, scope: str, max_depth: int | None, user_agent: str
+) -> dict[str, Any]:
     """Everything that a log tells about one URL, in the log's order.
 
     Keys: url; seeds (position, at); found (position, at, page, status, depth, nofollow, refused): the first ten

@@ -136,7 +136,9 @@ class Running:
             )
         begun, here = self._record.public_suffix_list, _core.public_suffix_list()
         if begun != here:
-            text = "%s: begun with the Public Suffix List of %s, going on with that of %s: hosts may change their domain"
+            text = (
+                "%s: begun with the Public Suffix List of %s, going on with that of %s: hosts may change their domain"
+            )
             logger.info(text, path, begun["date"], here["date"])
         for line in self._plan.differences:
             logger.info("%s", line)
