@@ -160,7 +160,7 @@ class Url(Room):
     drop_sessions: bool = True  # jsessionid, PHPSESSID; sid only with a value of at least 16 hexadecimal digits
     sort_query: bool = False  # parameters by name
     drop_parameters: tuple[str, ...] = Field((), max_length=100)  # further names; name* for all that begin so
-    # what a page names as its rel=canonical counts as known, since that page has been fetched; of the same origin only
+    # what a page names as its rel=canonical, of the same origin, counts as known: that page has been fetched
     trust_canonical: bool = False
 
 
