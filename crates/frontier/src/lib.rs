@@ -2,8 +2,8 @@
 //!
 //! A state machine without I/O: [`Frontier::add`] and [`Frontier::done`] feed it, [`Frontier::take`] asks
 //! it, and the time is an argument. Names come through [`Resolve`]. Where to read on: the states of a URL
-//! in `state.rs`, what is due next in `schedule.rs`, how a request is granted in `grant.rs`, what becomes
-//! of an outcome in `outcome.rs`.
+//! in `state.rs`, what is due next in `schedule.rs`, what is known of names in `names.rs`, how a request is granted in
+//! `grant.rs`, what becomes of an outcome in `outcome.rs`.
 //!
 //! Guarantees: a URL is admitted once; a URL on lease is with one worker; two requests to a host, or to
 //! an address, start no closer than the interval after the start and the end of the earlier one, at a pace that follows
@@ -15,6 +15,7 @@ mod codec;
 mod cookies;
 mod grant;
 mod intake;
+mod names;
 mod outcome;
 mod politeness;
 mod queue;

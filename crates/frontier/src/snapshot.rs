@@ -13,7 +13,7 @@ use std::io::{self, Read, Write};
 use std::net::{IpAddr, Ipv6Addr};
 
 use hashbrown::HashMap;
-use lycosa_url::{Digest, Failure, Micros};
+use lycosa_url::{Digest, Micros};
 
 use crate::backlog::Backlog;
 use crate::codec::{self, damaged, put_bytes, put_number, read_record, write_record};
@@ -314,17 +314,4 @@ fn unpack_ghosts(mut from: &[u8]) -> Option<HashMap<Digest, Ghost>> {
         ghosts.insert(*digest, ghost);
     }
     Some(ghosts)
-}
-
-impl State {
-    /// Where a URL ends that was settled by a failure.
-    pub(crate) fn settled(failure: &Failure) -> State {
-        use lycosa_url::FailureKind as Kind;
-        match failure.kind {
-            Kind::RobotsDisallowed | Kind::RobotsUnreachable | Kind::Blocked | Kind::DomainBudget => {
-                State::Refused
-            }
-            _ => State::Failed,
-        }
-    }
 }

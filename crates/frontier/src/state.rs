@@ -9,6 +9,8 @@
 //!    └──► (out of scope, too deep, nofollow: stays unknown, counted by reason)
 //! ```
 
+use lycosa_url::Failure;
+
 /// Where a URL is in its life.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum State {
@@ -24,6 +26,19 @@ pub enum State {
     Failed,
     /// Forbidden by the site.
     Refused,
+}
+
+impl State {
+    /// Where a URL ends that was settled by a failure.
+    pub(crate) fn settled(failure: &Failure) -> State {
+        use lycosa_url::FailureKind as Kind;
+        match failure.kind {
+            Kind::RobotsDisallowed | Kind::RobotsUnreachable | Kind::Blocked | Kind::DomainBudget => {
+                State::Refused
+            }
+            _ => State::Failed,
+        }
+    }
 }
 
 /// How many URLs are in each state. All transitions go through [`Tally::shift`].
