@@ -35,6 +35,9 @@ def run(options: Options) -> Report:
             Figure.of(f"{name}: known links, log included", "links/CPU s", [known]),
             Figure.of(f"{name}: peak memory", "MiB", [peak]),
             Figure.of(f"{name}: log", "MB", [result["log_bytes"] / 1e6]),
+            Figure.of(f"{name}: snapshot", "MB", [result["snapshot_bytes"] / 1e6]),
+            Figure.of(f"{name}: snapshot saved and synced", "s", [result["saved_seconds"]]),
+            Figure.of(f"{name}: snapshot opened", "s", [result["opened_seconds"]]),
         ]
         if options.quick:
             continue

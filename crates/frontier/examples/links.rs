@@ -2,9 +2,11 @@
 //! `links COUNT DIRECTORY QUEUE_MIB SEEN_MIB` prints one JSON object: CPU seconds of the whole process for COUNT links
 //! that are new, then COUNT that are known, and the peak of its resident memory.
 
+use std::fs::File;
+use std::io::{BufReader, BufWriter};
 use std::net::IpAddr;
 use std::path::Path;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 use lycosa_frontier::{Frontier, Resolve, Scope, Settings};
@@ -111,6 +113,27 @@ fn peak() -> u64 {
     line.split_ascii_whitespace().nth(1).and_then(|kib| kib.parse::<u64>().ok()).unwrap_or_default() * 1024
 }
 
+/// Saves a frontier and opens it again; gives what that took, as members of a JSON object.
+fn snapshot(mut frontier: Frontier<Names>, settings: Settings, directory: &Path) -> std::io::Result<String> {
+    let path = directory.join("snapshot");
+    let begin = Instant::now();
+    let mut file = BufWriter::with_capacity(1 << 20, File::create(&path)?);
+    frontier.save(&mut file)?;
+    file.into_inner()?.sync_all()?;
+    let saved = begin.elapsed().as_secs_f64();
+    let known = frontier.counts().known;
+    drop(frontier);
+    let begin = Instant::now();
+    let mut file = BufReader::with_capacity(1 << 20, File::open(&path)?);
+    let (frontier, _) = Frontier::load(settings, Names::default(), &mut file)?;
+    let opened = begin.elapsed().as_secs_f64();
+    if frontier.counts().known != known {
+        return Err(std::io::Error::other("the snapshot has other URLs"));
+    }
+    let bytes = std::fs::metadata(&path)?.len();
+    Ok(format!("\"snapshot_bytes\": {bytes}, \"saved_seconds\": {saved:.3}, \"opened_seconds\": {opened:.3}"))
+}
+
 fn main() -> std::io::Result<()> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let number = |index: usize, default: usize| {
@@ -130,7 +153,7 @@ fn main() -> std::io::Result<()> {
     };
     let mut web = Web { linked: vec![0; hosts], random: 1 };
     let mut log = Log::open(&directory.join("log"), LogSettings::default()).map_err(std::io::Error::other)?;
-    let mut frontier = Frontier::new(settings, Names::default())?;
+    let mut frontier = Frontier::new(settings.clone(), Names::default())?;
     let mut now = 1;
     let seeds: Vec<CrawlUrl> = (0..hosts).map(|host| web.link(host, true)).collect();
     frontier.add(&seeds, now)?;
@@ -161,15 +184,15 @@ fn main() -> std::io::Result<()> {
         seconds += cpu() - start;
         spent.push((links, seconds));
     }
-    let counts = frontier.counts();
+    let (counts, peak) = (frontier.counts(), peak());
+    let snapshot = snapshot(frontier, settings, directory)?;
     let [(new, new_seconds), (known, known_seconds)] = spent[..] else { return Ok(()) };
     println!(
         "{{\"new_links\": {new}, \"new_seconds\": {new_seconds:.3}, \"known_links\": {known}, \"known_seconds\": \
-         {known_seconds:.3}, \"pages\": {}, \"known\": {}, \"hosts\": {}, \"peak_bytes\": {}, \"log_bytes\": {}}}",
+         {known_seconds:.3}, \"pages\": {}, \"known\": {}, \"hosts\": {}, \"peak_bytes\": {peak}, \"log_bytes\": {}, {snapshot}}}",
         counts.pages,
         counts.known,
         counts.hosts,
-        peak(),
         log.end()
     );
     Ok(())
