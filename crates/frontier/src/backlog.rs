@@ -10,8 +10,8 @@ use crate::codec::{self, damaged, put_bytes, put_number};
 use crate::spill::{Block, Spill};
 use crate::waiting::Waiting;
 
-/// Bytes of a piece, at most, unless one URL is longer: what is read back at once.
-const PIECE_BYTES: usize = 64 << 10;
+/// Bytes of a piece, at most, unless one URL is longer: what is read back at once, perhaps for one URL only.
+const PIECE_BYTES: usize = 8 << 10;
 
 /// One host's waiting URLs.
 #[derive(Debug, Default)]
@@ -19,6 +19,8 @@ pub(crate) struct Backlog {
     /// What comes out next, from `at` on.
     head: Vec<u8>,
     at: usize,
+    /// Where the head lies on disk as well, if it does.
+    source: Option<Block>,
     /// What comes out then.
     pieces: VecDeque<Piece>,
     /// Where URLs go in.
@@ -30,7 +32,8 @@ pub(crate) struct Backlog {
 #[derive(Debug)]
 enum Piece {
     Memory(Vec<u8>),
-    Disk(Block),
+    /// From this byte of the block on.
+    Disk(Block, u32),
 }
 
 impl Backlog {
@@ -86,9 +89,23 @@ impl Backlog {
         self.len -= 1;
         if self.len == 0 {
             *held = held.saturating_sub(self.head.capacity() + self.tail.capacity());
+            self.source.iter().for_each(|block| spill.free(block));
             *self = Backlog::default();
         }
         Ok(Some(waiting))
+    }
+
+    /// Forgets what is next, if it is on disk: it is read again when its turn comes.
+    pub(crate) fn forget_head(&mut self, spill: &mut Spill, held: &mut usize) {
+        if let Some(block) = self.source.take() {
+            *held = held.saturating_sub(self.head.capacity());
+            if self.at < self.head.len() {
+                self.pieces.push_front(Piece::Disk(block, self.at as u32));
+            } else {
+                spill.free(&block);
+            }
+            (self.head, self.at) = (Vec::new(), 0);
+        }
     }
 
     /// Writes what is far from its turn to the disk: whole pieces, and the tail if it has `least` bytes. What
@@ -103,7 +120,7 @@ impl Backlog {
             {
                 let block = spill.write(bytes)?;
                 *held = held.saturating_sub(bytes.capacity());
-                *piece = Piece::Disk(block);
+                *piece = Piece::Disk(block, 0);
             }
         }
         Ok(())
@@ -113,7 +130,7 @@ impl Backlog {
     pub(crate) fn spillable(&self) -> usize {
         let memory = |piece: &Piece| match piece {
             Piece::Memory(bytes) => bytes.len(),
-            Piece::Disk(_) => 0,
+            Piece::Disk(..) => 0,
         };
         self.tail.len() + self.pieces.iter().map(memory).sum::<usize>()
     }
@@ -132,9 +149,9 @@ impl Backlog {
                     put_number(into, MEMORY);
                     put_bytes(into, bytes);
                 }
-                Piece::Disk(block) => {
+                Piece::Disk(block, from) => {
                     put_number(into, DISK);
-                    for number in [block.file, block.offset, block.bytes, block.crc] {
+                    for number in [block.file, block.offset, block.bytes, block.crc, *from] {
                         put_number(into, number.into());
                     }
                 }
@@ -155,9 +172,9 @@ impl Backlog {
                     *held += bytes.capacity();
                     backlog.pieces.push_back(Piece::Memory(bytes));
                 }
-                Piece::Disk(block) => {
+                Piece::Disk(block, from) => {
                     spill.adopt(&block)?;
-                    backlog.pieces.push_back(Piece::Disk(block));
+                    backlog.pieces.push_back(Piece::Disk(block, from));
                 }
             }
         }
@@ -166,18 +183,19 @@ impl Backlog {
 
     /// Brings the next piece, or the tail, to the head.
     fn refill(&mut self, spill: &mut Spill, held: &mut usize) -> io::Result<()> {
-        let next = match self.pieces.pop_front() {
-            None => std::mem::take(&mut self.tail),
-            Some(Piece::Memory(bytes)) => bytes,
-            Some(Piece::Disk(block)) => {
-                let bytes = spill.read(&block).inspect_err(|_| self.pieces.push_front(Piece::Disk(block)))?;
-                spill.free(&block);
+        let (next, at, source) = match self.pieces.pop_front() {
+            None => (std::mem::take(&mut self.tail), 0, None),
+            Some(Piece::Memory(bytes)) => (bytes, 0, None),
+            Some(Piece::Disk(block, from)) => {
+                let again = |_: &io::Error| self.pieces.push_front(Piece::Disk(block, from));
+                let bytes = spill.read(&block).inspect_err(again)?;
                 *held += bytes.capacity();
-                bytes
+                (bytes, from as usize, Some(block))
             }
         };
         *held = held.saturating_sub(self.head.capacity());
-        (self.head, self.at) = (next, 0);
+        self.source.iter().for_each(|block| spill.free(block));
+        (self.head, self.at, self.source) = (next, at, source);
         Ok(())
     }
 }
@@ -193,8 +211,83 @@ fn unpack_piece(from: &mut &[u8]) -> Option<Piece> {
         DISK => {
             let mut number = || codec::small(from);
             let (file, offset, bytes, crc) = (number()?, number()?, number()?, number()?);
-            Some(Piece::Disk(Block { file, offset, bytes, crc }))
+            let from = number().filter(|from| *from < bytes)?;
+            Some(Piece::Disk(Block { file, offset, bytes, crc }, from))
         }
         _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use lycosa_url::CrawlUrl;
+    use proptest::prelude::*;
+
+    use super::*;
+
+    /// What can happen to a backlog.
+    #[derive(Clone, Debug)]
+    enum Step {
+        Push(u16),
+        Pop,
+        Spill(usize),
+        ForgetHead,
+        Snapshot,
+    }
+
+    fn steps() -> impl Strategy<Value = Vec<Step>> {
+        let step = prop_oneof![
+            8 => (0u16..2000).prop_map(Step::Push),
+            6 => Just(Step::Pop),
+            1 => (1usize..300).prop_map(Step::Spill),
+            1 => Just(Step::ForgetHead),
+            1 => Just(Step::Snapshot),
+        ];
+        proptest::collection::vec(step, 0..300)
+    }
+
+    proptest! {
+        #[test]
+        fn wherever_urls_lie_they_come_out_in_order_and_memory_is_counted(steps in steps()) {
+            let directory = tempfile::tempdir().unwrap();
+            let mut spill = Spill::new(Some(directory.path().to_owned()));
+            let (mut backlog, mut held) = (Backlog::default(), 0);
+            let mut model = VecDeque::new();
+            for step in steps {
+                match step {
+                    Step::Push(long) => {
+                        let url = format!("http://a.example/{}", "x".repeat(long.into()));
+                        let url = CrawlUrl::parse(&url).unwrap();
+                        held += backlog.push(|into| crate::waiting::pack(into, &url, 1, 0, &[]));
+                        model.push_back(url);
+                    }
+                    Step::Pop => {
+                        let popped = backlog.pop("a.example", &mut spill, &mut held).unwrap();
+                        prop_assert_eq!(popped.map(|waiting| waiting.url), model.pop_front());
+                    }
+                    Step::Spill(least) => backlog.spill(least, &mut spill, &mut held).unwrap(),
+                    Step::ForgetHead => backlog.forget_head(&mut spill, &mut held),
+                    Step::Snapshot => {
+                        let mut packed = Vec::new();
+                        backlog.pack(&[], 0, &mut packed);
+                        spill.sync().unwrap();
+                        (spill, held) = (Spill::new(Some(directory.path().to_owned())), 0);
+                        backlog = Backlog::unpack(&mut &packed[..], &mut spill, &mut held).unwrap();
+                    }
+                }
+                let pieces = backlog.pieces.iter().map(|piece| match piece {
+                    Piece::Memory(bytes) => bytes.capacity(),
+                    Piece::Disk(..) => 0,
+                });
+                let counted = pieces.sum::<usize>() + backlog.head.capacity() + backlog.tail.capacity();
+                prop_assert_eq!(held, counted);
+            }
+            let rest: Vec<CrawlUrl> = std::iter::from_fn(|| backlog.pop("a.example", &mut spill, &mut held).unwrap())
+                .map(|waiting| waiting.url)
+                .collect();
+            prop_assert_eq!(rest, Vec::from(model));
+            prop_assert_eq!(held, 0);
+            prop_assert!(spill.sync().unwrap().is_empty(), "no piece is in use any more");
+        }
     }
 }

@@ -174,6 +174,7 @@ impl<R: Resolve> Frontier<R> {
             for _ in 0..self.queues.len() {
                 self.hand = (self.hand + 1) % self.queues.len();
                 let backlog = &mut self.queues[self.hand].backlog;
+                backlog.forget_head(&mut self.spill, &mut self.held);
                 if backlog.spillable() >= least {
                     result = backlog.spill(least, &mut self.spill, &mut self.held);
                 }
