@@ -92,7 +92,12 @@ impl Queue {
     /// Takes out what is next.
     pub(crate) fn pop(&mut self, spill: &mut Spill, held: &mut usize) -> io::Result<Option<Waiting>> {
         match self.front.pop() {
-            Some(waiting) => Ok(Some(waiting)),
+            Some(waiting) => {
+                if self.front.is_empty() {
+                    self.front = Vec::new(); // used for robots.txt only: most hosts need none of its memory
+                }
+                Ok(Some(waiting))
+            }
             None => self.backlog.pop(&self.host, spill, held),
         }
     }
@@ -135,7 +140,10 @@ impl Queue {
     pub(crate) fn set_robots(&mut self, origin: &str, robots: Robots) {
         match self.robots.iter_mut().find(|(known, _)| &**known == origin) {
             Some((_, entry)) => *entry = robots,
-            None => self.robots.push((origin.into(), robots)),
+            None => {
+                self.robots.reserve_exact(1);
+                self.robots.push((origin.into(), robots));
+            }
         }
     }
 
