@@ -2,8 +2,9 @@
 
 use super::bucket::{BUCKET_BYTES, Bucket};
 
-/// Buckets of a chunk: one mebibyte.
-const CHUNK: usize = 1024;
+/// Buckets of a chunk: 32 MiB. glibc gives so large a piece back to the system when it is freed (its `mmap` threshold never
+/// rises above that); what of it was not used yet takes no memory.
+const CHUNK: usize = 32 << 10;
 
 /// The buckets of a tree, by number.
 #[derive(Debug, Default)]
@@ -67,12 +68,12 @@ impl Arena {
 
     /// Bytes of memory in use, without what is to spare.
     pub(super) fn used_memory(&self) -> usize {
-        self.chunks.len() * CHUNK * BUCKET_BYTES
+        let unused = self.chunks.last().map_or(0, |chunk| CHUNK - chunk.len());
+        (self.chunks.len() * CHUNK - unused) * BUCKET_BYTES
     }
 
     /// Bytes of memory held.
     pub(super) fn memory(&self) -> usize {
-        (self.chunks.len() + self.spare.len()) * CHUNK * BUCKET_BYTES
-            + self.free.capacity() * size_of::<u32>()
+        self.used_memory() + self.spare.len() * CHUNK * BUCKET_BYTES + self.free.capacity() * size_of::<u32>()
     }
 }
