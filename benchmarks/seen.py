@@ -136,7 +136,7 @@ def _peers() -> list[Peer]:
         Peer(
             SQLITE, _sqlite(), "WITHOUT ROWID, no journal, no sync, exclusive, 1 GiB of cache, 10,000 a transaction"
         ),
-        Peer.package(LMDB, ["lmdb"], "writable map, no sync, no lock, putmulti, 10,000 a transaction"),
+        Peer.package(LMDB, ["lmdb"], "writable map, no sync, no lock, 10,000 a transaction"),
     ]
 
 
