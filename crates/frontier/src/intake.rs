@@ -67,7 +67,8 @@ impl<R: Resolve> Frontier<R> {
 
     /// Decides which suspected links are new, and admits those.
     pub(crate) fn verify(&mut self, now: Micros) -> io::Result<()> {
-        if self.suspects.is_empty() {
+        // A canonical URL can be suspected without a link that waits for the answer.
+        if self.seen.suspected() == 0 {
             return Ok(());
         }
         let new: HashSet<Digest> = self.seen.verify()?.into_iter().collect();

@@ -507,3 +507,32 @@ fn what_a_page_is_a_copy_of_counts_as_known_where_the_job_trusts_that() {
         assert_eq!(pages, expected, "{log:?}");
     }
 }
+
+#[test]
+fn a_snapshot_can_be_made_while_a_canonical_url_is_suspected() {
+    let directory = tempfile::tempdir().unwrap();
+    let (mut frontier, _) = frontier(Settings {
+        trust_canonical: true,
+        seen_memory: 4096,
+        seen_directory: Some(directory.path().to_owned()),
+        ..Settings::default()
+    });
+    let pages: Vec<CrawlUrl> = (0..3_000).map(|number| url(&format!("http://a.example/{number}"))).collect();
+    for some in pages.chunks(100) {
+        frontier.add(some, 0).unwrap();
+    }
+    let requests = loop {
+        let requests = frontier.take(1, frontier.due_at().unwrap_or_default()).unwrap();
+        if !requests.is_empty() {
+            break requests;
+        }
+    };
+    let mut page = answer(requests.into_iter().next().unwrap(), 0, 200, &[], "", &[]);
+    frontier.verify(0).unwrap();
+    for copy in &pages {
+        page.canonical = Some(copy.clone());
+        frontier.learn_canonical(&page);
+    }
+    assert!(frontier.seen.suspected() > 0, "most keys are on disk");
+    frontier.save(&mut Vec::new()).unwrap();
+}
