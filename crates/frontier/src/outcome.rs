@@ -12,6 +12,12 @@ use crate::state::State;
 use crate::waiting::{RobotsOwner, Waiting};
 use crate::{Frontier, Lease, Resolve};
 
+/// Tries of a URL after this outcome. A crawl that was stopped cancels what is in flight: that was no try.
+pub(crate) fn tries(page: &Page) -> u32 {
+    let cancelled = matches!(&page.response.result, Err(failure) if failure.kind == FailureKind::Cancelled);
+    page.response.request.attempt + u32::from(!cancelled)
+}
+
 /// Redirects that a robots.txt may take (RFC 9309 section 2.3.1.2).
 const ROBOTS_REDIRECTS: usize = 5;
 
@@ -99,18 +105,28 @@ impl<R: Resolve> Frontier<R> {
     ) -> io::Result<()> {
         self.cookies.receive(&page.response);
         if page.retry {
-            // A crawl that was stopped cancels what is in flight: that was no try.
-            let cancelled =
-                matches!(&page.response.result, Err(failure) if failure.kind == FailureKind::Cancelled);
-            let attempt = lease.waiting.attempt + u32::from(!cancelled);
-            self.put_back(lease.queue, Waiting { attempt, ..lease.waiting }, now);
+            self.put_back(lease.queue, Waiting { attempt: tries(page), ..lease.waiting }, now);
             return Ok(());
         }
+        match &page.response.result {
+            Ok(received) => self.follow(lease.queue, page, received.status, links, now),
+            Err(_) => {
+                self.counts.tally.shift(State::Leased, State::Failed, 1);
+                Ok(())
+            }
+        }
+    }
+
+    /// A page that was received: its redirect is admitted, or its links that may be go to `links`.
+    pub(crate) fn follow<'a>(
+        &mut self,
+        id: QueueId,
+        page: &'a Page,
+        status: u16,
+        links: &mut Vec<(&'a CrawlUrl, u32)>,
+        now: Micros,
+    ) -> io::Result<()> {
         let request = &page.response.request;
-        let Ok(received) = &page.response.result else {
-            self.counts.tally.shift(State::Leased, State::Failed, 1);
-            return Ok(());
-        };
         self.counts.tally.shift(State::Leased, State::Done, 1);
         if let Some(target) = &page.redirect {
             // A seed that moved brings its new place into the crawl.
@@ -118,12 +134,11 @@ impl<R: Resolve> Frontier<R> {
                 self.admission.include(target);
             }
             let mut chain = request.chain.clone();
-            chain.push(lycosa_url::Step { url: request.url.clone(), status: received.status });
-            self.admit(target, request.depth, &chain, now)?;
-            return Ok(());
+            chain.push(lycosa_url::Step { url: request.url.clone(), status });
+            return self.admit(target, request.depth, &chain, now).map(|_| ());
         }
         self.counts.pages += 1;
-        self.schedule.domains.count_page(self.queues[lease.queue as usize].domain);
+        self.schedule.domains.count_page(self.queues[id as usize].domain);
         self.learn_canonical(page);
         self.allowed_links(page, links);
         Ok(())

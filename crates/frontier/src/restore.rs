@@ -7,9 +7,10 @@
 
 use std::io;
 
-use lycosa_url::{CrawlUrl, Digest, FailureKind, Micros, Page, Purpose, Step};
+use lycosa_url::{CrawlUrl, Digest, Micros, Page, Purpose};
 
 use crate::intake::Ghost;
+use crate::outcome::tries;
 use crate::robots::Rules;
 use crate::schedule::QueueId;
 use crate::state::State;
@@ -83,9 +84,7 @@ impl<R: Resolve> Restore<'_, R> {
         frontier.cookies.receive(&page.response);
         let waiting = frontier.take_out(id, digest)?;
         if page.retry {
-            // A crawl that was stopped cancels what is in flight: that was no try.
-            let cancelled = matches!(&page.response.result, Err(f) if f.kind == FailureKind::Cancelled);
-            let attempt = request.attempt + u32::from(!cancelled);
+            let attempt = tries(page);
             match waiting {
                 Some(waiting) => {
                     let waiting = Waiting { attempt, ..waiting };
@@ -109,20 +108,8 @@ impl<R: Resolve> Restore<'_, R> {
                 return Ok(());
             }
         };
-        frontier.counts.tally.shift(State::Leased, State::Done, 1);
-        if let Some(target) = &page.redirect {
-            if request.depth == 0 {
-                frontier.admission.include(target);
-            }
-            let mut chain = request.chain.clone();
-            chain.push(Step { url: request.url.clone(), status: received.status });
-            return frontier.admit(target, request.depth, &chain, 0).map(|_| ());
-        }
-        frontier.counts.pages += 1;
-        frontier.schedule.domains.count_page(frontier.queues[id as usize].domain);
-        frontier.learn_canonical(page);
         let mut links = Vec::new();
-        frontier.allowed_links(page, &mut links);
+        frontier.follow(id, page, received.status, &mut links, 0)?;
         frontier.admit_links(&links, 0)
     }
 
