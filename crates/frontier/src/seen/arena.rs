@@ -197,9 +197,9 @@ impl Arena {
         self.spare.truncate(bytes / (CHUNK * LINE));
     }
 
-    /// Bytes of memory of the blocks in use.
+    /// Bytes of memory of the blocks in use, and of as many free ones as there may be.
     pub(super) fn used_memory(&self) -> usize {
-        self.used * LINE
+        (self.used + self.used / FREE_PART) * LINE
     }
 
     /// Bytes of memory held.
