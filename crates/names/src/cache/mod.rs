@@ -2,6 +2,7 @@
 //!
 //! A cache never reads a clock: `now` is given with each call, in seconds since 1970, so that files outlive a start.
 
+pub mod compact;
 pub(crate) mod oldest;
 
 use std::net::{Ipv4Addr, Ipv6Addr};
