@@ -23,6 +23,9 @@ pub(super) const SPAN: u64 = 11 * 24 * 60;
 /// The longest that an entry may live, in seconds.
 pub(super) const MAX_TTL: u32 = SPAN as u32 * 60;
 
+/// Cells of one size of address sets at most: 29 bits of a value.
+pub(super) const MOST_CELLS: u64 = 1 << 29;
+
 /// The highest weight.
 pub(super) const MAX_WEIGHT: u32 = 3;
 
@@ -129,6 +132,8 @@ pub(super) struct Remark {
 pub(super) enum Which {
     /// The name has no address of these families.
     NoData,
+    /// The name does not exist.
+    NxDomain,
     /// Neither this name nor one below it exists (RFC 8020).
     Cut,
     /// It could not be resolved.
@@ -141,6 +146,7 @@ impl Remark {
         let (which, late) = match self.which {
             Which::NoData => (0, 0),
             Which::Cut => (1, 0),
+            Which::NxDomain => (3, 0),
             Which::Failed(Trouble::ServerFailure) => (2, 0),
             Which::Failed(Trouble::TimeOut) => (2, 1),
         };
@@ -153,6 +159,7 @@ impl Remark {
         let which = match (bits & 3, bits >> 4 & 1) {
             (0, _) => Which::NoData,
             (1, _) => Which::Cut,
+            (3, _) => Which::NxDomain,
             (_, 0) => Which::Failed(Trouble::ServerFailure),
             (_, _) => Which::Failed(Trouble::TimeOut),
         };
@@ -212,8 +219,8 @@ mod tests {
         }
 
         #[test]
-        fn a_remark_comes_back(which in 0u32..4, families in 0u32..3, attempts in 0u8..=127, seconds in 0u8..60) {
-            let which = [Which::NoData, Which::Cut, Which::Failed(Trouble::ServerFailure), Which::Failed(Trouble::TimeOut)][which as usize];
+        fn a_remark_comes_back(which in 0u32..5, families in 0u32..3, attempts in 0u8..=127, seconds in 0u8..60) {
+            let which = [Which::NoData, Which::NxDomain, Which::Cut, Which::Failed(Trouble::ServerFailure), Which::Failed(Trouble::TimeOut)][which as usize];
             let remark = Remark { which, families: families_of(families), attempts, seconds };
             prop_assert_eq!(Remark::unpack(remark.pack()), remark);
         }
