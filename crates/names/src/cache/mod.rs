@@ -43,6 +43,8 @@ pub enum Answer {
     NxDomain,
     /// It exists, but has no address of the families that were asked for.
     NoData,
+    /// It does not exist or has no address of those families; the cache cannot tell which (a Bloom filter).
+    Negative,
     /// It could not be resolved; `attempts` in a row.
     Failed {
         /// How.

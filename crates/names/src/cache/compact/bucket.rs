@@ -91,6 +91,12 @@ impl<'m, M: Memory> Bucket<'m, M> {
         self.control.load(Relaxed)
     }
 
+    /// A slot as it stands, which may be torn: for counts.
+    #[inline]
+    pub(super) fn glimpse(&self, index: usize) -> Slot {
+        self.slot(index, Kind::of(self.control() >> (2 * index)))
+    }
+
     /// Takes the bucket for writing; `None` when one who lives kept it all the time.
     pub(super) fn take(&self, writer: Writer, obituary: &impl Obituary) -> Option<Held<'_, 'm, M>> {
         for turn in 1..=M::TURNS {

@@ -16,6 +16,8 @@ use std::hash::Hasher as _;
 
 /// What a file begins with, on a machine of the same byte order.
 const MAGIC: u64 = u64::from_be_bytes(*b"LycosaDN");
+/// What a file begins with while it is being made.
+pub(super) const UNFINISHED: [u8; 8] = *b"LycosaNE";
 /// The version of the layout and of what bits mean.
 const VERSION: u64 = 1;
 /// Words that never change; the checksum follows.
