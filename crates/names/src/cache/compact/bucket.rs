@@ -167,7 +167,8 @@ impl<M: Memory> Glance<'_, '_, M> {
 pub(super) struct Held<'b, 'm, M: Memory> {
     bucket: &'b Bucket<'m, M>,
     kinds: u64,
-    sequence: u64,
+    /// How often the bucket was written to, modulo 2^32.
+    pub(super) sequence: u64,
     /// Whether its last writer died in it, so that it was emptied.
     pub(super) inherited: bool,
 }

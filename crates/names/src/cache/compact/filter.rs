@@ -87,16 +87,14 @@ impl Filter<'_> {
     /// Whether a generation has to be cleared.
     #[inline]
     pub(super) fn is_due(&self, now: Seconds) -> bool {
-        // A clock that was set back makes all due, too: nobody knows how old anything is.
-        let began = self.state.load(Relaxed) << 8 >> 8;
-        now.wrapping_sub(began) >= self.slice()
+        self.steps(self.state.load(Relaxed) << 8 >> 8, now) > 0
     }
 
     /// Clears what has had its time: for one at a time. Who dies in it is followed by another who does it again.
     pub(super) fn advance(&self, now: Seconds) {
         let state = self.state.load(Acquire);
         let (mut newest, mut began) = (state >> 56, state << 8 >> 8);
-        let steps = now.checked_sub(began).map_or(u64::MAX, |age| age / self.slice());
+        let steps = self.steps(began, now);
         if steps == 0 || self.generations == 0 {
             return;
         }
@@ -112,6 +110,16 @@ impl Filter<'_> {
     pub(super) fn fill(&self) -> f64 {
         let set: u64 = self.words.iter().map(|word| u64::from(word.load(Relaxed).count_ones())).sum();
         set as f64 / (self.words.len().max(1) * 64) as f64
+    }
+
+    /// How many generations have to begin. Clocks differ a little; one that was set back by more than a name's time leaves
+    /// nobody to know how old anything is.
+    fn steps(&self, began: Seconds, now: Seconds) -> u64 {
+        match now.checked_sub(began) {
+            Some(age) => age / self.slice(),
+            None if began - now > self.ttl => u64::MAX,
+            None => 0,
+        }
     }
 
     /// Seconds after which the next generation begins.

@@ -41,7 +41,7 @@ impl Locks {
     pub(super) fn leave(&self) {
         let lock = range(libc::F_UNLCK, 0, 1);
         // Unlocking what one holds cannot fail.
-        drop(fcntl(&self.0, FcntlArg::F_OFD_SETLK(&lock)));
+        let _ = fcntl(&self.0, FcntlArg::F_OFD_SETLK(&lock));
     }
 
     /// Takes a number that nobody has; `None` when all are taken.

@@ -143,6 +143,7 @@ impl CompactCache {
 
     /// Tells all that holds now in a range, in no order.
     pub fn scan(&self, range: &KeyRange, now: Seconds, mut tell: impl FnMut(Entry)) {
+        self.maintain(now);
         let (table, tops) = (self.table(), key::top_level_domains().collect::<Vec<_>>());
         for home in 0..table.len() {
             let bucket = table.bucket(home);
@@ -184,6 +185,7 @@ impl CompactCache {
     /// Looks at each slot with addresses that hold now. What is being written may be seen half: for counts only.
     #[inline]
     fn pass(&self, now: Seconds, mut see: impl FnMut(&Slot)) {
+        self.maintain(now);
         let (table, minute) = (self.table(), now / 60);
         for home in 0..table.len() {
             let bucket = table.bucket(home);

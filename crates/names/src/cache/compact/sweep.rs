@@ -5,16 +5,14 @@ use std::sync::atomic::Ordering::Relaxed;
 use super::super::Seconds;
 use super::bucket::SLOTS;
 use super::insert::is_cut;
-use super::slot::{Kind, MOST_CELLS, SPAN};
+use super::slot::{Kind, MOST_CELLS, SPAN, Slot};
 use super::{CompactCache, bucket};
 
 impl CompactCache {
     /// Does what is due, unless another is at it.
     #[inline]
     pub(super) fn maintain(&self, now: Seconds) {
-        let swept = self.live().swept().load(Relaxed);
-        // A clock that was set back makes it due as well.
-        let sweep_due = (now / 60).wrapping_sub(swept) >= SPAN;
+        let sweep_due = (now / 60).abs_diff(self.live().swept().load(Relaxed)) >= SPAN;
         let filter = self.filter();
         if sweep_due || (filter.exists() && filter.is_due(now)) {
             self.catch_up(now, sweep_due);
@@ -38,15 +36,19 @@ impl CompactCache {
     /// Removes what has expired and what dead writers left: for one who does maintenance. Gives how many slots were emptied.
     pub(super) fn sweep(&self, now: Seconds) -> usize {
         let (table, minute) = (self.table(), now / 60);
+        // Whoever inserts sweeps first when that is due, so that nothing is younger than the last sweep by more than a
+        // span, nor lives for longer. After two spans all has expired; minutes on a circle could no longer tell.
+        let late = minute.abs_diff(self.live().swept().load(Relaxed)) >= 2 * SPAN;
+        let is_stale = |slot: &Slot| late || slot.meta.left(minute).is_none();
         let gone = (0..table.len()).filter(|&home| {
             let control = table.bucket(home).control();
             bucket::used(control) > 0 || control >> 12 & 0xf_ffff != 0
         }).map(|home| {
             let stale = table.bucket(home).read(|glance| (0..SLOTS).any(|index| {
                 let slot = glance.slot(index);
-                slot.kind != Kind::Empty && slot.meta.left(minute).is_none()
+                slot.kind != Kind::Empty && is_stale(&slot)
             }));
-            if stale == Some(false) { 0 } else { self.purge(home, |slot| slot.meta.left(minute).is_none()) }
+            if stale == Some(false) { 0 } else { self.purge(home, is_stale) }
         }).sum();
         self.live().swept().store(minute, Relaxed);
         gone

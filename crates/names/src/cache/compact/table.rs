@@ -19,7 +19,7 @@ use super::slot::{Kind, MAX_WEIGHT, Meta, Slot};
 const MOVE_BELOW: u64 = 97;
 
 /// One insertion in so many lowers the weights of those who might have gone, so that what was asked for long ago gives way.
-const AGE_EVERY: u64 = 8;
+const AGE_EVERY: u64 = 16;
 
 /// All buckets.
 #[derive(Clone, Copy)]
@@ -140,16 +140,20 @@ impl<'m> Table<'m> {
             return Some(placed);
         }
         let worth = |&(side, index): &(usize, usize)| {
-            slots[side * SLOTS + index].map_or((MAX_WEIGHT + 1, 0), |slot| (slot.meta.weight(), slot.meta.left(minute).unwrap_or_default()))
+            let turn = (side * SLOTS + index + key.pick as usize % (2 * SLOTS)) % (2 * SLOTS);
+            let worth = |slot: Slot| (slot.meta.weight(), slot.meta.left(minute).unwrap_or_default(), turn);
+            slots[side * SLOTS + index].map_or((MAX_WEIGHT + 1, 0, 0), worth)
         };
         let victim = all().min_by_key(worth)?;
         let least = worth(&victim).0;
         let before = put(&mut held, victim, slot);
-        let by = least.max(u64::from(key.pick % AGE_EVERY == 0) as u32);
+        // A number that is another one each time, also for a name that comes again and again.
+        let dice = held.iter().flatten().fold(key.pick, |dice, held| (dice ^ held.sequence).wrapping_mul(0x9e37_79b9_7f4a_7c15)) >> 32;
+        let by = least.max(u32::from(dice.is_multiple_of(AGE_EVERY)));
         for (side, index) in all().filter(|at| *at != victim) {
             let slow = slots[side * SLOTS + index].is_some_and(|slot| slot.meta.slow());
             // Slow names age half as fast: asking for them again costs more.
-            if let Some(held) = held[side].as_mut().filter(|_| by > 0 && !(slow && key.pick / AGE_EVERY % 2 == 0)) {
+            if let Some(held) = held[side].as_mut().filter(|_| by > 0 && !(slow && (dice / AGE_EVERY).is_multiple_of(2))) {
                 held.lower(index, by);
             }
         }
