@@ -8,6 +8,7 @@
 use std::time::{Duration, Instant};
 
 use lycosa_frontier::Rules;
+use lycosa_names::{BadName, HostName};
 use lycosa_url::{BadUrl, Base, CanonicalRules, CrawlUrl, MAX_URL_BYTES, registered_domain};
 
 /// Invariant: any text is a canonical URL or has a reason; the canonical form is a fixed point, by whatever way it was reached.
@@ -72,5 +73,27 @@ pub fn robots(data: &[u8]) {
     if body.len() < 1024 {
         let more = [body, b"\nno record\n"].concat();
         assert_eq!(Rules::parse(&more, "lycosa"), rules);
+    }
+}
+
+/// Invariant: any text is a host name, with one normal form that is its own, or has a reason; and it is the host that the
+/// URL standard reads in it.
+pub fn name(data: &[u8]) {
+    let text = String::from_utf8_lossy(data);
+    let (mut buffer, mut again) = (String::new(), String::new());
+    let library = url::Host::parse(&text);
+    match HostName::normalize(&text, &mut buffer) {
+        Ok(name) => {
+            assert_eq!(HostName::new(name.as_str()), Ok(name));
+            assert_eq!(HostName::normalize(name.as_str(), &mut again), Ok(name));
+            let Ok(url::Host::Domain(host)) = library else { panic!("{text:?}: a URL has {library:?}") };
+            assert_eq!(host.strip_suffix('.').unwrap_or(&host), name.as_str());
+        }
+        // The URL standard takes escapes out of a host first, and sets no lengths.
+        Err(_) if text.contains('%') => {}
+        Err(BadName::BadByte | BadName::Idna) => assert!(library.is_err(), "{text:?}: a URL has {library:?}"),
+        Err(BadName::Address) => assert!(!matches!(library, Ok(url::Host::Domain(_))), "{text:?}"),
+        Err(BadName::Empty | BadName::EmptyLabel | BadName::LongLabel | BadName::TooLong) => {}
+        Err(BadName::NotNormal) => panic!("said by HostName::new only"),
     }
 }

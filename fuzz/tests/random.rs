@@ -105,6 +105,50 @@ const ROBOTS: &[&str] = &[
     "allow: /a",
 ];
 
+/// Words that a host name's parser acts upon.
+const NAME: &[&str] = &[
+    "a",
+    "B",
+    "com",
+    "3",
+    "0x",
+    "7f",
+    "127",
+    ".",
+    ".",
+    ".",
+    "-",
+    "--",
+    "_",
+    "xn--",
+    "XN--",
+    "bcher-kva",
+    "zckzah",
+    "ü",
+    "U\u{308}",
+    "ß",
+    "。",
+    "．",
+    "\u{ad}",
+    "\u{200d}",
+    "א",
+    "ب",
+    "١",
+    "１",
+    "ⅷ",
+    "℡",
+    "☃",
+    "[",
+    "]",
+    ":",
+    "::1",
+    "%",
+    "%65",
+    "/",
+    "*",
+    "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa",
+];
+
 /// Texts of words, with some bytes between.
 fn text(words: &'static [&'static str], length: usize) -> impl Strategy<Value = Vec<u8>> {
     let word = prop_oneof![
@@ -128,9 +172,15 @@ proptest! {
     }
 
     #[test]
+    fn name(data in text(NAME, 12)) {
+        lycosa_fuzz::name(&data);
+    }
+
+    #[test]
     fn any_bytes(data in vec(any::<u8>(), 0..200)) {
         lycosa_fuzz::url(&data);
         lycosa_fuzz::robots(&data);
+        lycosa_fuzz::name(&data);
     }
 }
 
@@ -140,6 +190,7 @@ fn a_megabyte_ends_in_time() {
         let data = "http://".to_owned() + &word.repeat((1 << 20) / word.len());
         lycosa_fuzz::url(data.as_bytes());
         lycosa_fuzz::robots(data.as_bytes());
+        lycosa_fuzz::name(data.as_bytes());
         lycosa_fuzz::robots(format!("{}\nuser-agent: *\ndisallow: {data}", "a".repeat(8_000)).as_bytes());
     }
 }

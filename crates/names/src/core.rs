@@ -16,7 +16,7 @@ use hashbrown::HashMap;
 use lycosa_url::{Failure, FailureKind, Micros, Resolved};
 
 use crate::asked::{SocketId, Table, Try};
-use crate::cache::{Answer, Cache};
+use crate::cache::oldest::{Answer, Cache};
 use crate::lookup::{Lookup, Part};
 use crate::name::{self, Known};
 use crate::settings::{Settings, Statistics};

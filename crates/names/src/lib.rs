@@ -7,15 +7,17 @@
 //! It is a stub client: the servers it asks are resolvers that recurse. `/etc/hosts` is not read.
 
 mod asked;
-mod cache;
+pub mod cache;
 mod client;
 mod core;
 mod dice;
 mod engine;
+mod host;
 mod lookup;
 mod name;
 mod settings;
 mod wire;
 
 pub use client::Client;
+pub use host::{BadName, HostName, MAX_LABEL, MAX_NAME};
 pub use settings::{Families, Settings, Statistics, system_servers};

@@ -4,7 +4,7 @@ use std::net::IpAddr;
 
 use lycosa_url::{Failure, Micros};
 
-use crate::cache::Answer;
+use crate::cache::oldest::Answer;
 use crate::settings::Families;
 use crate::wire::Kind;
 
