@@ -2,7 +2,12 @@
 //!
 //! A cache never reads a clock: `now` is given with each call, in seconds since 1970, so that files outlive a start.
 
+mod async_lru;
+mod kept;
 pub(crate) mod oldest;
+
+pub use async_lru::{AsyncLru, AsyncLruSettings};
+pub use kept::SLOW;
 
 use std::net::{Ipv4Addr, Ipv6Addr};
 
