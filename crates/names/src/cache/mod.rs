@@ -5,9 +5,11 @@
 mod async_lru;
 mod kept;
 pub(crate) mod oldest;
+mod regions;
 
 pub use async_lru::{AsyncLru, AsyncLruSettings};
 pub use kept::SLOW;
+pub use regions::{Levels, Regions, RegionsSettings, Worth};
 
 use std::net::{Ipv4Addr, Ipv6Addr};
 
