@@ -14,7 +14,7 @@
 //! from a given start, 5381, as its form (Bernstein's) is known by. Since anybody can find names that share a chain, a
 //! chain has at most [`MAX_CHAIN`] nodes: a further name takes the place of the chain's oldest one.
 
-use super::kept::{self, Kept, family_bits, heap};
+use super::kept::{self, Kept, heap};
 use super::{Answer, CacheStatistics, Class, Found, NameCache, Resolution, Seconds};
 use crate::host::HostName;
 use crate::settings::Families;
@@ -68,7 +68,7 @@ struct Node {
     chain_previous: u32,
     next: u32,
     previous: u32,
-    families: u8,
+    families: Families,
     class: Class,
     in_use: bool,
 }
@@ -203,7 +203,7 @@ impl Node {
             chain_previous: HEAD,
             next: HEAD,
             previous: HEAD,
-            families: 0,
+            families: Families::V4,
             class: Class::Failed,
             in_use: false,
         }
@@ -219,7 +219,7 @@ impl NameCache for AsyncLru {
     fn lookup(&mut self, name: HostName<'_>, families: Families, now: Seconds) -> Option<Found> {
         let (found, _) = self.find(self.bucket(name.as_str()), name.as_str());
         let hit = found
-            .filter(|&at| self.node(at).families == family_bits(families))
+            .filter(|&at| self.node(at).families == families)
             .and_then(|at| Some((at, self.expires(at).filter(|&expires| now < expires)?)));
         let Some((at, expires)) = hit else {
             self.statistics.misses += 1;
@@ -245,7 +245,7 @@ impl NameCache for AsyncLru {
         let before = self.node(at).heap();
         let node = self.node_mut(at);
         node.answer = Kept::new(&resolution.answer);
-        node.families = family_bits(families);
+        node.families = families;
         node.created = Some(now);
         let slow = self.settings.slow;
         self.node_mut(at).class = Class::of(resolution, slow);

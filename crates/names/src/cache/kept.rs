@@ -3,7 +3,6 @@
 use std::net::{IpAddr, Ipv4Addr};
 
 use super::{Addresses, Answer, Class, MAX_ADDRESSES, Resolution, Trouble};
-use crate::settings::Families;
 
 /// From how many milliseconds on a name counts as slow, unless told otherwise: servers that answer take 130 ms in the
 /// mean (Googlebot's, as Google Public DNS tells), and 1 to 2 % of their answers take longer than this.
@@ -116,15 +115,6 @@ impl Kept {
             }
             _ => 0,
         }
-    }
-}
-
-/// A bit for each family that was asked for: an answer holds for exactly these.
-pub(super) fn family_bits(families: Families) -> u8 {
-    match families {
-        Families::V4 => 1,
-        Families::V6 => 2,
-        Families::Both => 3,
     }
 }
 

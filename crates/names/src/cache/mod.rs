@@ -5,10 +5,12 @@
 mod async_lru;
 mod kept;
 pub(crate) mod oldest;
+mod optimiser;
 mod regions;
 
 pub use async_lru::{AsyncLru, AsyncLruSettings};
 pub use kept::SLOW;
+pub use optimiser::{Optimiser, OptimiserSettings};
 pub use regions::{Levels, Regions, RegionsSettings, Worth};
 
 use std::net::{Ipv4Addr, Ipv6Addr};

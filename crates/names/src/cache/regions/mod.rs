@@ -21,7 +21,7 @@ use self::forward::Forward;
 pub use self::levels::Levels;
 use self::reverse::Reverse;
 pub use self::reverse::Worth;
-use super::kept::{self, Kept, family_bits, negative_ttl};
+use super::kept::{self, Kept, negative_ttl};
 use super::{CacheStatistics, Class, Found, NameCache, Resolution, Seconds};
 use crate::host::HostName;
 use crate::settings::Families;
@@ -83,7 +83,7 @@ impl fmt::Debug for RegionsSettings {
 #[derive(Clone, Debug)]
 struct Record {
     answer: Kept,
-    families: u8,
+    families: Families,
     class: Class,
     /// How long resolving took, in milliseconds.
     took: u32,
@@ -95,7 +95,7 @@ struct Record {
 impl Record {
     /// The answer, as far as it holds for these families.
     fn found(&self, families: Families, now: Seconds) -> Option<Found> {
-        let holds = now < self.expires && self.families == family_bits(families);
+        let holds = now < self.expires && self.families == families;
         holds.then(|| Found { answer: self.answer.answer(), expires: Some(self.expires), class: self.class })
     }
 }
@@ -151,7 +151,7 @@ impl NameCache for Regions {
         let ttl = if class == Class::Failed { negative_ttl(resolution) } else { resolution.ttl };
         let record = Record {
             answer: Kept::new(&resolution.answer),
-            families: family_bits(families),
+            families,
             class,
             took: resolution.took,
             ttl,
