@@ -26,7 +26,7 @@ use crate::streams::{NAMES, Names, RATE};
 const START: Seconds = 1_800_000_000;
 
 /// Capacities, in parts of the polite crawl's window: where room for all hosts of the window is what decides.
-const CAPACITIES: [(usize, usize); 6] = [(1, 8), (1, 4), (1, 2), (1, 1), (2, 1), (4, 1)];
+const CAPACITIES: [(usize, usize); 7] = [(1, 8), (1, 4), (1, 2), (1, 1), (2, 1), (4, 1), (8, 1)];
 
 /// A cache that takes part.
 trait Contestant: NameCache {

@@ -23,9 +23,6 @@ const ZIPF: f64 = 0.9;
 /// URLs of a host in the mean: connections a host of a crawl of 6.3 billion pages (IRLbot, Lee et al. 2008).
 const URLS: f64 = 65.0;
 
-/// Lookups between a new host's robots.txt and its page: 10 s.
-const APART: usize = 10 * RATE as usize;
-
 /// Makes a stream of so many lookups.
 pub(crate) type Make = fn(&Names, usize) -> Vec<u32>;
 
@@ -36,6 +33,11 @@ pub(crate) const ALL: [(&str, Make); 4] =
 /// Registered domains that the polite crawl goes round, so that it makes two hundred rounds.
 pub(crate) fn window(lookups: usize) -> usize {
     (lookups / 200).max(1)
+}
+
+/// Lookups between a new host's robots.txt and its page: half a round of the polite crawl.
+fn apart(lookups: usize) -> usize {
+    (window(lookups) / 2).max(1)
 }
 
 /// All names: for each kind of stream a part of its own.
@@ -132,7 +134,7 @@ fn broad(names: &Names, lookups: usize) -> Vec<u32> {
                 stream.push(id);
             }
             _ => {
-                waiting.push_back((stream.len() + APART, new));
+                waiting.push_back((stream.len() + apart(lookups), new));
                 stream.push(new);
                 new += 1;
             }
