@@ -26,9 +26,9 @@ BUDGETS = (64, 128, 256)  # bytes for each domain of the polite crawl's window, 
 
 STREAMS = {
     "zipf": "popularity alone: Zipf, exponent 0.9",
-    "crawl": "a polite crawl: one URL of each domain of a window, round after round",
-    "broad": "a broad crawl: each host new, asked for twice, half a round of the crawl apart",
-    "mixture": "all three by chance",
+    "crawl": "polite crawl: round after round over a window of domains",
+    "broad": "broad crawl: each host new, asked for twice, half a round apart",
+    "mixture": "mixture: all three, by turns of chance",
 }
 OWN = ("compact", "async-lru", "regions", "optimiser")
 LRU, SIEVE = "lru", "sieve"
@@ -170,8 +170,8 @@ def draw(made: dict[str, Any], path: Path) -> None:
         raise BenchmarkError("--plot needs matplotlib: pip install 'lycosa[plot]'") from None
     picture = Picture(figsize=(11, 10), dpi=100, layout="constrained")
     grid = picture.subplots(3, 2)
-    for axes, (stream, text) in zip(grid.flat, STREAMS.items(), strict=False):
-        axes.set_title(f"{stream}: {text}", fontsize=9, loc="left")
+    for axes, (stream, text) in zip(grid[:2].flat, STREAMS.items(), strict=True):
+        axes.set_title(text, fontsize=9, loc="left")
         for cache, colour in COLOURS.items():
             if rows := _curve(made, stream, cache):
                 axes.plot(

@@ -52,7 +52,7 @@ impl Contestant for Optimiser {
 type Make = fn(usize) -> Box<dyn Contestant>;
 
 /// Who takes part.
-const CONTESTANTS: [(&str, Make); 5] = [
+const CONTESTANTS: &[(&str, Make)] = &[
     ("async-lru", |names| {
         let published = AsyncLruSettings::default();
         let buckets = (names * published.buckets).div_ceil(published.capacity);
@@ -81,7 +81,7 @@ fn main() {
     let mut rows = Vec::new();
     for (stream, make_stream) in streams::ALL {
         let stream_of_names = make_stream(&names, lookups);
-        for (contestant, make) in CONTESTANTS {
+        for &(contestant, make) in CONTESTANTS {
             for (above, below) in CAPACITIES {
                 let capacity = (window * above / below).max(16);
                 let mut cache = make(capacity);
