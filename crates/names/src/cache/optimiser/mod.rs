@@ -51,11 +51,11 @@ pub struct Optimiser {
     tree: Tree,
     /// What chance is made of (xorshift, Marsaglia 2003).
     chance: u64,
-    /// Cells with the number of their refresh, the oldest first; where the number is another one the cell was refreshed
-    /// since. Filled by insertions, emptied by [`Optimiser::due`].
-    refreshed: VecDeque<(u32, u64)>,
-    /// Counts refreshes.
-    refreshes: u64,
+    /// Cells with the number of their refresh, the oldest first, each once; where the number is another one the cell was
+    /// refreshed since. Filled by insertions, emptied by [`Optimiser::due`].
+    refreshed: VecDeque<(u32, u32)>,
+    /// Counts refreshes, leaving out 0. When it begins again, no number of the last round is left.
+    refreshes: u32,
     statistics: CacheStatistics,
 }
 
@@ -87,6 +87,8 @@ impl Optimiser {
                 if cell.turn == Turn::Used {
                     cell.turn = Turn::Told;
                     names.push((cell.name().into(), cell.families));
+                } else {
+                    cell.turn = Turn::Passed;
                 }
             }
             self.refreshed.pop_front();
@@ -128,12 +130,11 @@ impl Optimiser {
 
     /// Notes that a cell was refreshed; keeps the queue of refreshes short.
     fn note_refresh(&mut self, at: u32, now: Seconds) {
-        self.refreshes += 1;
+        self.refreshes = self.refreshes.wrapping_add(1).max(1);
         let refresh = self.refreshes;
         let cell = self.tree.cell_mut(at);
         (cell.since, cell.refresh, cell.turn) = (now, refresh, Turn::Unused);
-        // A cell stands here twice at most, besides what is of no use.
-        if self.refreshed.len() >= 4 * self.settings.capacity {
+        if self.refreshed.len() >= 2 * self.settings.capacity {
             let tree = &self.tree;
             self.refreshed.retain(|&(at, refresh)| tree.cell(at).refresh == refresh);
         }
@@ -156,11 +157,10 @@ impl NameCache for Optimiser {
         let weight = self.tree.cell(at).weight().saturating_add(1);
         self.tree.set_weight(pointer, weight);
         let cell = self.tree.cell_mut(at);
-        if cell.turn == Turn::Unused {
-            cell.turn = Turn::Used;
-            if now >= cell.since.saturating_add(self.settings.refresh) {
-                self.refreshed.push_front((at, cell.refresh)); // its turn may have passed while nobody asked
-            }
+        match std::mem::replace(&mut cell.turn, Turn::Used) {
+            Turn::Unused | Turn::Used => (),
+            Turn::Passed => self.refreshed.push_front((at, cell.refresh)),
+            Turn::Told => cell.turn = Turn::Told,
         }
         let cell = self.tree.cell(at);
         Some(Found { answer: cell.answer(), expires: Some(self.expires(cell)), class: cell.class })
@@ -198,7 +198,7 @@ impl NameCache for Optimiser {
     }
 
     fn memory(&self) -> usize {
-        self.tree.memory() + self.refreshed.capacity() * size_of::<(u32, u64)>()
+        self.tree.memory() + self.refreshed.capacity() * size_of::<(u32, u32)>()
     }
 
     fn statistics(&self) -> CacheStatistics {

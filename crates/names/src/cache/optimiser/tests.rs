@@ -38,7 +38,7 @@ impl Optimiser {
     /// All collisions; checks the limits.
     fn collisions(&self) -> Vec<Vec<(&str, u32)>> {
         assert!(self.count() <= self.settings.capacity as u64);
-        assert!(self.refreshed.len() <= 5 * self.settings.capacity);
+        assert!(self.refreshed.len() <= 3 * self.settings.capacity);
         self.tree.collisions()
     }
 }

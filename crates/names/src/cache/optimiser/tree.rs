@@ -50,7 +50,7 @@ pub(super) struct Cell {
     /// When the address came.
     pub(super) since: Seconds,
     /// The number of the refresh; of a free cell 0.
-    pub(super) refresh: u64,
+    pub(super) refresh: u32,
 }
 
 /// Whether a name is to be refreshed when it is time.
@@ -58,6 +58,8 @@ pub(super) struct Cell {
 pub(super) enum Turn {
     /// Nobody asked for it since it was.
     Unused,
+    /// Nobody had when it was time.
+    Passed,
     /// Somebody did.
     Used,
     /// It was told that it is due.
