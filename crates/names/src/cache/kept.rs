@@ -48,7 +48,7 @@ impl Class {
         match &resolution.answer {
             Answer::Addresses(_) if resolution.took < slow => Class::Fast,
             Answer::Addresses(_) => Class::Slow,
-            Answer::NxDomain | Answer::NoData | Answer::Failed { .. } => Class::Failed,
+            Answer::NxDomain | Answer::NoData | Answer::Negative | Answer::Failed { .. } => Class::Failed,
         }
     }
 }
@@ -60,7 +60,9 @@ pub(super) fn negative_ttl(resolution: &Resolution) -> u32 {
             let doubled = FIRST_FAILURE.checked_shl(u32::from(attempts.clamp(1, 16)) - 1);
             doubled.unwrap_or(u32::MAX).min(LONGEST_FAILURE)
         }
-        Answer::Addresses(_) | Answer::NxDomain | Answer::NoData => resolution.ttl.min(LONGEST_NEGATIVE),
+        Answer::Addresses(_) | Answer::NxDomain | Answer::NoData | Answer::Negative => {
+            resolution.ttl.min(LONGEST_NEGATIVE)
+        }
     }
 }
 
@@ -89,7 +91,7 @@ impl Kept {
                 _ => Kept::Several(Box::new(addresses.clone())),
             },
             Answer::NxDomain => Kept::NxDomain,
-            Answer::NoData => Kept::NoData,
+            Answer::NoData | Answer::Negative => Kept::NoData,
             Answer::Failed { trouble, attempts } => Kept::Failed(*trouble, *attempts),
         }
     }

@@ -81,7 +81,20 @@ impl Made {
         if words[FIXED] != checksum(&fixed) {
             return Err(Refusal::Damaged);
         }
-        let [.., psl, tlds, capacity, buckets, small, large, generations, filter_words, hashes, negative_ttl, should] = fixed;
+        let [
+            ..,
+            psl,
+            tlds,
+            capacity,
+            buckets,
+            small,
+            large,
+            generations,
+            filter_words,
+            hashes,
+            negative_ttl,
+            should,
+        ] = fixed;
         let verify = if fixed[2] == 0 { Verify::Keyed } else { Verify::Published };
         let layout = Layout { buckets, small, large, generations, filter_words, hashes };
         let made = Made { verify, secret: [fixed[3], fixed[4]], capacity, layout, negative_ttl };
@@ -123,8 +136,22 @@ impl Made {
         let [first, second] = self.secret;
         let (psl, tlds, bytes) = (suffix_digest(), key::table_digest(), self.layout.bytes());
         [
-            MAGIC, VERSION, verify, first, second, psl, tlds, self.capacity, buckets, small, large, generations,
-            filter_words, hashes, self.negative_ttl, bytes,
+            MAGIC,
+            VERSION,
+            verify,
+            first,
+            second,
+            psl,
+            tlds,
+            self.capacity,
+            buckets,
+            small,
+            large,
+            generations,
+            filter_words,
+            hashes,
+            self.negative_ttl,
+            bytes,
         ]
     }
 }
