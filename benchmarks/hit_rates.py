@@ -71,8 +71,11 @@ def host_names(folder: Path) -> Path | None:
 
 
 def _rates(made: dict[str, Any]) -> list[Figure]:
-    """Give hit rates at equal memory, and the best that each cache did with the most."""
+    """Give hit rates at equal memory, what refreshing costs, and wrong answers, which are no hits."""
     figures = []
+    for cache in dict.fromkeys(row["cache"] for row in made["hits"]):
+        wrong = sum(row["wrong"] for row in made["hits"] if row["cache"] == cache)
+        figures.append(Figure.of(f"{cache}: wrong answers on all streams, in all sizes", "answers", [wrong]))
     for stream in STREAMS:
         for cache in COLOURS:
             rows = _curve(made, stream, cache)
@@ -81,8 +84,7 @@ def _rates(made: dict[str, Any]) -> list[Figure]:
                 if rate is not None:
                     name = f"{stream}, {cache}: hit rate within {budget} bytes for each domain of the window"
                     figures.append(Figure.of(name, "%", [rate * 100]))
-            if rows and rows[-1]["hit_rate"] + rows[-1]["questions"] > 1.0001:
-                more = rows[-1]["hit_rate"] + rows[-1]["questions"] - 1
+            if rows and (more := rows[-1]["refreshes"]):
                 figures.append(Figure.of(f"{stream}, {cache}: refreshes", "% of lookups", [more * 100]))
     return figures
 

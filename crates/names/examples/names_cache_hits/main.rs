@@ -12,8 +12,6 @@ mod shared;
 mod streams;
 mod world;
 
-use std::time::Instant;
-
 use lycosa_names::HostName;
 use lycosa_names::cache::{
     AsyncLru, AsyncLruSettings, NameCache, Optimiser, OptimiserSettings, Regions, RegionsSettings, Seconds,
@@ -85,17 +83,15 @@ fn main() {
             for (above, below) in CAPACITIES {
                 let capacity = (window * above / below).max(16);
                 let mut cache = make(capacity);
-                let begin = Instant::now();
-                let (refreshes, memory) = run(&mut *cache, &names, &stream_of_names);
-                let seconds = begin.elapsed().as_secs_f64();
-                let counts = cache.statistics();
+                let done = run(&mut *cache, &names, &stream_of_names);
                 rows.push(format!(
                     "{{\"stream\": \"{stream}\", \"cache\": \"{contestant}\", \"capacity\": {capacity}, \
-                     \"hit_rate\": {:.5}, \"questions\": {:.5}, \"memory\": {memory}, \"names\": {}, \"ns\": {:.0}}}",
-                    counts.hits as f64 / stream_of_names.len() as f64,
-                    (counts.misses + refreshes) as f64 / stream_of_names.len() as f64,
+                     \"hit_rate\": {:.5}, \"refreshes\": {:.5}, \"wrong\": {}, \"memory\": {}, \"names\": {}}}",
+                    done.hits as f64 / lookups as f64,
+                    done.refreshes as f64 / lookups as f64,
+                    done.wrong,
+                    done.memory,
                     cache.count(),
-                    seconds * 1e9 / stream_of_names.len() as f64,
                 ));
             }
         }
@@ -109,25 +105,41 @@ fn main() {
     );
 }
 
-/// Asks for each name of a stream; gives how many names the cache had resolved again, and the most memory that it had.
-fn run(cache: &mut dyn Contestant, names: &Names, stream: &[u32]) -> (u64, usize) {
-    let (mut refreshes, mut memory) = (0, 0);
+/// What came of a stream.
+#[derive(Default)]
+struct Done {
+    /// Lookups that were answered rightly by the cache.
+    hits: u64,
+    /// Those that were answered wrongly.
+    wrong: u64,
+    /// Names that the cache wanted resolved again by itself.
+    refreshes: u64,
+    /// The most memory that the cache had.
+    memory: usize,
+}
+
+/// Asks for each name of a stream.
+fn run(cache: &mut dyn Contestant, names: &Names, stream: &[u32]) -> Done {
+    let mut done = Done::default();
     for (number, &id) in stream.iter().enumerate() {
         let now = START + number as u64 / RATE;
         if (number as u64).is_multiple_of(RATE) {
             for name in cache.due(now) {
-                refreshes += 1;
+                done.refreshes += 1;
                 resolve(cache, &name, now);
             }
         }
-        if cache.lookup(host(names.get(id)), NAMES, now).is_none() {
-            resolve(cache, names.get(id), now);
+        match cache.lookup(host(names.get(id)), NAMES, now) {
+            Some(found) if world::is_right(&found.answer, names.address(id)) => done.hits += 1,
+            Some(_) => done.wrong += 1,
+            None => resolve(cache, names.get(id), now),
         }
         if number % (stream.len() / 16).max(1) == 0 {
-            memory = memory.max(cache.memory());
+            done.memory = done.memory.max(cache.memory());
         }
     }
-    (refreshes, memory.max(cache.memory()))
+    done.memory = done.memory.max(cache.memory());
+    done
 }
 
 /// Has a name resolved.

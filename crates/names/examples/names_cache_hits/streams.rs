@@ -5,11 +5,12 @@
 //! robots.txt and for a page. mixture: all three, by turns of chance.
 
 use std::collections::{HashMap, VecDeque};
+use std::net::Ipv4Addr;
 
 use lycosa_names::{Families, HostName};
 use lycosa_url::registered_domain;
 
-use crate::world::{mix, unit};
+use crate::world::{self, mix, unit};
 
 /// Lookups a second of simulated time.
 pub(crate) const RATE: u64 = 500;
@@ -43,6 +44,8 @@ fn apart(lookups: usize) -> usize {
 /// All names: for each kind of stream a part of its own.
 pub(crate) struct Names {
     all: Vec<Box<str>>,
+    /// What they resolve to.
+    addresses: Vec<Option<Ipv4Addr>>,
     /// Of them those that were read from the file.
     pub(crate) real: usize,
     /// How many are of the Zipf stream, which begin the table, and how many of the crawl, which follow.
@@ -61,8 +64,15 @@ impl Names {
         read.retain(|name| HostName::new(name).is_ok());
         read.sort_by_cached_key(|name| name.bytes().fold(1, |hash, byte| mix(hash ^ u64::from(byte))));
         let parts = [lookups / 2, lookups / 8];
-        let all = (0..lookups / 2 + lookups / 8 + lookups).map(|number| another(&read, number)).collect();
-        Names { all, real: if file.is_some() { read.len() } else { 0 }, parts }
+        let all: Vec<Box<str>> =
+            (0..lookups / 2 + lookups / 8 + lookups).map(|number| another(&read, number)).collect();
+        let addresses = all.iter().map(|name| world::address(name)).collect();
+        Names { all, addresses, real: if file.is_some() { read.len() } else { 0 }, parts }
+    }
+
+    /// What a name resolves to.
+    pub(crate) fn address(&self, id: u32) -> Option<Ipv4Addr> {
+        self.addresses[id as usize]
     }
 
     /// A name.

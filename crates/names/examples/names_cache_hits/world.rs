@@ -41,6 +41,22 @@ pub(crate) fn resolution(name: &str) -> Resolution {
     Resolution { answer: Answer::Addresses(Addresses { v4: vec![address], v6: Vec::new() }), ttl, took }
 }
 
+/// The address that a name resolves to, if it does.
+pub(crate) fn address(name: &str) -> Option<Ipv4Addr> {
+    match resolution(name).answer {
+        Answer::Addresses(addresses) => addresses.v4.first().copied(),
+        _ => None,
+    }
+}
+
+/// Whether a cache's answer is what a name resolves to that has this address or none.
+pub(crate) fn is_right(answer: &Answer, address: Option<Ipv4Addr>) -> bool {
+    match answer {
+        Answer::Addresses(found) => found.v4.as_slice() == address.as_slice() && found.v6.is_empty(),
+        _ => address.is_none(),
+    }
+}
+
 /// Spreads a number over all bits (splitmix64).
 pub(crate) fn mix(number: u64) -> u64 {
     let number = (number ^ number >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
