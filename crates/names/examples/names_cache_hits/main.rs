@@ -13,6 +13,7 @@ mod streams;
 mod world;
 
 use lycosa_names::HostName;
+use lycosa_names::cache::compact::{CompactCache, CompactSettings};
 use lycosa_names::cache::{
     AsyncLru, AsyncLruSettings, NameCache, Optimiser, OptimiserSettings, Regions, RegionsSettings, Seconds,
 };
@@ -36,6 +37,7 @@ trait Contestant: NameCache {
 }
 
 impl Contestant for AsyncLru {}
+impl Contestant for CompactCache {}
 impl Contestant for Regions {}
 impl Contestant for ExactLru {}
 impl Contestant for Sieve {}
@@ -51,6 +53,10 @@ type Make = fn(usize) -> Box<dyn Contestant>;
 
 /// Who takes part.
 const CONTESTANTS: &[(&str, Make)] = &[
+    ("compact", |names| {
+        let settings = CompactSettings { capacity: names.max(1_000) as u64, ..CompactSettings::default() };
+        Box::new(CompactCache::in_memory(settings, START, None).expect("a capacity within its limits"))
+    }),
     ("async-lru", |names| {
         let published = AsyncLruSettings::default();
         let buckets = (names * published.buckets).div_ceil(published.capacity);

@@ -40,7 +40,7 @@ impl Asked {
             Answer::Addresses(addresses) => {
                 (RECORD * addresses.v4.len() as u64, Seconds::from(resolution.ttl).max(minimum))
             }
-            Answer::NxDomain | Answer::NoData => (SOA, Seconds::from(resolution.ttl)),
+            Answer::NxDomain | Answer::NoData | Answer::Negative => (SOA, Seconds::from(resolution.ttl)),
             Answer::Failed { .. } => (0, 30),
         };
         self.expires.insert((crawler, id), now + ttl);
