@@ -173,6 +173,10 @@ class Page:
         """Durations in seconds: name, connect, tls, first_byte, body; 0 where a phase did not happen."""
 
     @property
+    def dns_class(self) -> str | None:
+        """What the host's name cost to resolve: fast, slow or failed; None where it was not asked for."""
+
+    @property
     def headers(self) -> list[tuple[str, str]]:
         """Header fields in the order received; names in lower case."""
 
@@ -228,6 +232,10 @@ class Names:
     """The DNS client of a crawl, on a thread of its own."""
 
     def __new__(cls, job: Job) -> Names: ...
+    @property
+    def fallen_back(self) -> str | None:
+        """Why its cache is in the memory of this process, where it was to be in a file (the disk is full)."""
+
     def pending(self) -> int:
         """Names that wait for their answer."""
 

@@ -6,7 +6,7 @@ use std::rc::Rc;
 use std::time::Duration;
 
 use bytes::Bytes;
-use lycosa_url::{FailureKind, Headers, Link, Page, Purpose, Received, Request, Response, Times};
+use lycosa_url::{FailureKind, Headers, Link, NameClass, Page, Purpose, Received, Request, Response, Times};
 
 use super::*;
 
@@ -33,7 +33,13 @@ impl Resolve for Names {
                     Ok(vec![address.unwrap_or(IpAddr::V4(number.into()))])
                 }
             };
-            self.answers.borrow_mut().push(Resolved { name, elapsed_us: 7, expires: 3600 * SECOND, result });
+            self.answers.borrow_mut().push(Resolved {
+                name,
+                elapsed_us: 7,
+                expires: 3600 * SECOND,
+                class: NameClass::Slow,
+                result,
+            });
         }
     }
 

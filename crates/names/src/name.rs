@@ -9,30 +9,29 @@ use crate::settings::Families;
 
 /// What to do about a name.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) enum Known {
+pub(crate) enum Known<'n> {
     /// It is an address, or a name that is always the same one.
     Addresses(Vec<IpAddr>),
     /// No server could know it.
     Bad(Failure),
     /// To be asked for.
-    Ask,
+    Ask(HostName<'n>),
 }
 
-/// Judges a name as it was submitted.
-pub(crate) fn judge(name: &str, families: Families) -> Known {
+/// Judges a name as it was submitted; `buffer` holds its normal form where that differs.
+pub(crate) fn judge<'n>(name: &'n str, buffer: &'n mut String, families: Families) -> Known<'n> {
     let literal = name.strip_prefix('[').and_then(|name| name.strip_suffix(']')).unwrap_or(name);
     if let Ok(address) = literal.parse::<IpAddr>() {
         return Known::Addresses(vec![address]);
     }
-    let mut buffer = String::new();
-    let name = match HostName::normalize(name, &mut buffer) {
-        Ok(name) => name.as_str(),
+    let name = match HostName::normalize(name, buffer) {
+        Ok(name) => name,
         Err(why) => return Known::Bad(Failure::new(FailureKind::NameBad, why.to_string())),
     };
-    match name.rsplit('.').next() {
+    match name.as_str().rsplit('.').next() {
         // RFC 6761 section 6.3: never asked of a server.
         Some("localhost") => Known::Addresses(loopback(families)),
-        _ => Known::Ask,
+        _ => Known::Ask(name),
     }
 }
 
@@ -51,13 +50,15 @@ mod tests {
     use super::*;
 
     fn is_bad(name: &str) -> bool {
-        matches!(judge(name, Families::V4), Known::Bad(failure) if failure.kind == FailureKind::NameBad)
+        let mut buffer = String::new();
+        matches!(judge(name, &mut buffer, Families::V4), Known::Bad(failure) if failure.kind == FailureKind::NameBad)
     }
 
     #[test]
     fn names_are_checked_before_they_are_asked_for() {
         for name in ["example.com", "Example.com.", "_dmarc.example.com", "bücher.example"] {
-            assert_eq!(judge(name, Families::V4), Known::Ask, "{name}");
+            let mut buffer = String::new();
+            assert!(matches!(judge(name, &mut buffer, Families::V4), Known::Ask(_)), "{name}");
         }
         for name in ["", ".", "a..b", "a b", "xn--a", "0x7f.1"] {
             assert!(is_bad(name), "{name:?}");
@@ -67,8 +68,13 @@ mod tests {
     #[test]
     fn addresses_need_no_server() {
         for name in ["127.0.0.1", "::1", "[::1]"] {
-            assert!(matches!(judge(name, Families::V4), Known::Addresses(_)), "{name}");
+            let mut buffer = String::new();
+            assert!(matches!(judge(name, &mut buffer, Families::V4), Known::Addresses(_)), "{name}");
         }
-        assert_eq!(judge("App.Localhost", Families::Both), Known::Addresses(loopback(Families::Both)));
+        let mut buffer = String::new();
+        assert_eq!(
+            judge("App.Localhost", &mut buffer, Families::Both),
+            Known::Addresses(loopback(Families::Both))
+        );
     }
 }

@@ -55,6 +55,7 @@ impl Line<'_> {
             F::Address => map.serialize_entry(name, &outcome.address),
             F::FetchedAt => map.serialize_entry(name, &timestamp(outcome.finished)),
             F::NameUs => map.serialize_entry(name, &outcome.name_us),
+            F::DnsClass => map.serialize_entry(name, &outcome.dns_class),
             F::ConnectUs => map.serialize_entry(name, &outcome.connect_us),
             F::TlsUs => map.serialize_entry(name, &outcome.tls_us),
             F::FirstByteUs => map.serialize_entry(name, &outcome.first_byte_us),

@@ -38,7 +38,7 @@ impl Kept {
             answer => Small::Other(Box::new(answer.clone())),
         };
         let ttl = if matches!(resolution.answer, Answer::Failed { .. }) { FAILURE } else { resolution.ttl };
-        Kept { answer, class: Class::of(resolution, SLOW), expires: now as u32 + ttl }
+        Kept { answer, class: resolution.class(SLOW), expires: now as u32 + ttl }
     }
 
     /// The answer, if it still holds.

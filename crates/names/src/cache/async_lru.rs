@@ -248,7 +248,7 @@ impl NameCache for AsyncLru {
         node.families = families;
         node.created = Some(now);
         let slow = self.settings.slow;
-        self.node_mut(at).class = Class::of(resolution, slow);
+        self.node_mut(at).class = resolution.class(slow);
         if found.is_some() {
             self.transpose(at);
         } else {

@@ -8,11 +8,12 @@ use super::{Addresses, Answer, Class, MAX_ADDRESSES, Resolution, Trouble};
 /// mean (Googlebot's, as Google Public DNS tells), and 1 to 2 % of their answers take longer than this.
 pub const SLOW: u32 = 500;
 
-/// How long a first failure is kept, in seconds; each further one in a row doubles it.
-const FIRST_FAILURE: u32 = 5;
+/// The pause after a first failure that says nothing about the name, in seconds; each further one in a row doubles it
+/// (RFC 9520 section 3.2: at least 1 s).
+pub const FIRST_PAUSE: u32 = 1;
 
-/// The longest that a failure may be kept, in seconds (RFC 9520 section 3.2).
-const LONGEST_FAILURE: u32 = 300;
+/// The longest such pause, in seconds (RFC 9520 section 3.2).
+pub const LAST_PAUSE: u32 = 300;
 
 /// The longest that "no such name" and "no data" are kept, in seconds (RFC 2308 section 5: one to three hours).
 const LONGEST_NEGATIVE: u32 = 3 * 3600;
@@ -42,11 +43,11 @@ impl Addresses {
     }
 }
 
-impl Class {
-    /// The class of what a resolver learned; `slow` is the first time, in milliseconds, that is no longer quick.
-    pub fn of(resolution: &Resolution, slow: u32) -> Self {
-        match &resolution.answer {
-            Answer::Addresses(_) if resolution.took < slow => Class::Fast,
+impl Resolution {
+    /// Its class; `slow` is the first time, in milliseconds, that is no longer quick.
+    pub fn class(&self, slow: u32) -> Class {
+        match &self.answer {
+            Answer::Addresses(_) if self.took < slow => Class::Fast,
             Answer::Addresses(_) => Class::Slow,
             Answer::NxDomain | Answer::NoData | Answer::Negative | Answer::Failed { .. } => Class::Failed,
         }
@@ -57,8 +58,8 @@ impl Class {
 pub(super) fn negative_ttl(resolution: &Resolution) -> u32 {
     match resolution.answer {
         Answer::Failed { attempts, .. } => {
-            let doubled = FIRST_FAILURE.checked_shl(u32::from(attempts.clamp(1, 16)) - 1);
-            doubled.unwrap_or(u32::MAX).min(LONGEST_FAILURE)
+            let doubled = FIRST_PAUSE.checked_shl(u32::from(attempts.clamp(1, 16)) - 1);
+            doubled.unwrap_or(u32::MAX).min(LAST_PAUSE)
         }
         Answer::Addresses(_) | Answer::NxDomain | Answer::NoData | Answer::Negative => {
             resolution.ttl.min(LONGEST_NEGATIVE)
@@ -107,6 +108,14 @@ impl Kept {
         }
     }
 
+    /// How many failures in a row.
+    pub(super) fn failures(&self) -> u8 {
+        match self {
+            Kept::Failed(_, attempts) => *attempts,
+            Kept::One(_) | Kept::Several(_) | Kept::NxDomain | Kept::NoData => 0,
+        }
+    }
+
     /// Bytes beyond its own place.
     pub(super) fn heap(&self) -> usize {
         match self {
@@ -147,14 +156,14 @@ mod tests {
             assert_eq!(Kept::new(&answer).answer(), answer);
             negative_ttl(&Resolution { answer, ttl: 86_400, took: 5_000 })
         };
-        assert_eq!([0, 1, 2, 3, 6, 7, 255].map(after), [5, 5, 10, 20, 160, 300, 300]);
+        assert_eq!([0, 1, 2, 3, 6, 7, 255].map(after), [1, 1, 2, 4, 32, 64, 300]);
         assert_eq!(negative_ttl(&Resolution { answer: Answer::NxDomain, ttl: 60, took: 5 }), 60);
         assert_eq!(negative_ttl(&Resolution { answer: Answer::NoData, ttl: 86_400, took: 5 }), 10_800);
     }
 
     #[test]
     fn a_name_is_classed_by_success_and_time() {
-        let class = |answer, took| Class::of(&Resolution { answer, ttl: 60, took }, SLOW);
+        let class = |answer, took| Resolution { answer, ttl: 60, took }.class(SLOW);
         let found = || Answer::Addresses(Addresses::new([IpAddr::from([192, 0, 2, 1])]));
         assert_eq!([class(found(), 499), class(found(), 500)], [Class::Fast, Class::Slow]);
         assert_eq!([class(Answer::NxDomain, 1), class(Answer::NoData, 1)], [Class::Failed; 2]);

@@ -5,12 +5,12 @@
 mod async_lru;
 pub mod compact;
 mod kept;
-pub(crate) mod oldest;
 mod optimiser;
 mod regions;
 
 pub use async_lru::{AsyncLru, AsyncLruSettings};
-pub use kept::SLOW;
+pub use kept::{FIRST_PAUSE, LAST_PAUSE, SLOW};
+pub use lycosa_url::NameClass as Class;
 pub use optimiser::{Optimiser, OptimiserSettings};
 pub use regions::{Levels, Regions, RegionsSettings, Worth};
 
@@ -58,20 +58,9 @@ pub enum Answer {
     Failed {
         /// How.
         trouble: Trouble,
-        /// How many times in a row, at least 1.
+        /// How many times in a row, at least 1. A cache that knows of earlier ones counts on.
         attempts: u8,
     },
-}
-
-/// What a name costs to resolve (SYSTEMS.md section 3): part of answers, pages and reports.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Class {
-    /// It was resolved quickly.
-    Fast,
-    /// It was resolved, but slowly.
-    Slow,
-    /// It was not resolved.
-    Failed,
 }
 
 /// What a resolver learned, to be cached.

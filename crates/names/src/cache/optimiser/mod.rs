@@ -21,7 +21,7 @@ use std::collections::VecDeque;
 
 use self::tree::{Cell, Tree, Turn};
 use super::kept::{self, Kept};
-use super::{Answer, CacheStatistics, Class, Found, NameCache, Resolution, Seconds};
+use super::{Answer, CacheStatistics, Found, NameCache, Resolution, Seconds};
 use crate::host::HostName;
 use crate::settings::Families;
 
@@ -185,7 +185,7 @@ impl NameCache for Optimiser {
         };
         self.tree.set_answer(at, Kept::new(&resolution.answer));
         let cell = self.tree.cell_mut(at);
-        (cell.families, cell.class) = (families, Class::of(resolution, self.settings.slow));
+        (cell.families, cell.class) = (families, resolution.class(self.settings.slow));
         self.note_refresh(at, now);
     }
 

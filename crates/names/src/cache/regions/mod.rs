@@ -4,7 +4,8 @@
 //! Guarantees, which the tests repeat:
 //! 1. A name is in one region at most: in the forward one when it was resolved in less than `slow`, else in the reverse
 //!    one. A later resolution moves it. The answer shows its class.
-//! 2. Nothing is answered beyond its TTL; a failed name holds no address and has its back-off as TTL.
+//! 2. Nothing is answered beyond its TTL; a failed name holds no address and has its back-off as TTL, which
+//!    doubles with each failure in a row.
 //! 3. In each region there are at most as many names as the settings say; see `forward` and `reverse` for who goes.
 //! 4. By the public suffix list every name has an address; by dots, as published, only names of two and three dots have.
 //!
@@ -22,7 +23,7 @@ pub use self::levels::Levels;
 use self::reverse::Reverse;
 pub use self::reverse::Worth;
 use super::kept::{self, Kept, negative_ttl};
-use super::{CacheStatistics, Class, Found, NameCache, Resolution, Seconds};
+use super::{Answer, CacheStatistics, Class, Found, NameCache, Resolution, Seconds};
 use crate::host::HostName;
 use crate::settings::Families;
 
@@ -147,7 +148,12 @@ impl NameCache for Regions {
 
     fn insert(&mut self, name: HostName<'_>, families: Families, resolution: &Resolution, now: Seconds) {
         let name = name.as_str();
-        let class = Class::of(resolution, self.settings.slow);
+        let mut resolution = resolution.clone();
+        if let Answer::Failed { attempts, .. } = &mut resolution.answer {
+            *attempts = (*attempts).max(self.reverse.failures(name).saturating_add(1));
+        }
+        let resolution = &resolution;
+        let class = resolution.class(self.settings.slow);
         let ttl = if class == Class::Failed { negative_ttl(resolution) } else { resolution.ttl };
         let record = Record {
             answer: Kept::new(&resolution.answer),

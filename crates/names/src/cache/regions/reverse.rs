@@ -115,6 +115,12 @@ impl Reverse {
         wanted
     }
 
+    /// How many failures in a row are known of a name, even if the pause after them is over.
+    pub(super) fn failures(&self, name: &str) -> u8 {
+        let known = self.areas[self.area(name)].iter().find(|entry| *entry.name == *name);
+        known.map_or(0, |entry| entry.record.answer.failures())
+    }
+
     /// Drops a name; whether it was here.
     pub(super) fn forget(&mut self, name: &str) -> bool {
         let at = self.area(name);

@@ -48,7 +48,7 @@ fn a_name_is_classed_by_time_and_success_and_moves_with_them() {
     cache.put("a.example", &found(1, 500, 60), 100);
     assert_eq!((cache.class("a.example", 100), cache.forward.count()), (Some(Class::Slow), 0));
     cache.put("a.example", &failed, 200);
-    assert_eq!((cache.class("a.example", 209), cache.class("a.example", 210)), (Some(Class::Failed), None));
+    assert_eq!((cache.class("a.example", 201), cache.class("a.example", 202)), (Some(Class::Failed), None));
     cache.put("a.example", &found(1, 20, 60), 300);
     assert_eq!(
         (cache.class("a.example", 300), cache.reverse.count(), cache.count()),
@@ -172,11 +172,11 @@ proptest! {
                 _ => {
                     let resolution = match what {
                         6 => Resolution { answer: Answer::NxDomain, ttl: 600, took },
-                        7 => Resolution { answer: Answer::Failed { trouble: Trouble::TimeOut, attempts: 9 }, ttl: 0, took },
+                        7 => Resolution { answer: Answer::Failed { trouble: Trouble::TimeOut, attempts: 20 }, ttl: 0, took },
                         _ => found(what, took, 1_200),
                     };
                     cache.put(&text, &resolution, now);
-                    let class = Class::of(&resolution, kept::SLOW);
+                    let class = resolution.class(kept::SLOW);
                     let ttl = match class { Class::Failed => u64::from(negative_ttl(&resolution)), _ => 1_200 };
                     if class == Class::Fast && levels.path(&text).is_none() {
                         plain.remove(&text);
