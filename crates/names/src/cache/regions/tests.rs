@@ -172,7 +172,7 @@ proptest! {
                 _ => {
                     let resolution = match what {
                         6 => Resolution { answer: Answer::NxDomain, ttl: 600, took },
-                        7 => Resolution { answer: Answer::Failed { trouble: Trouble::TimeOut, attempts: 20 }, ttl: 0, took },
+                        7 => Resolution { answer: Answer::Failed { trouble: Trouble::TimeOut, attempts: 255 }, ttl: 0, took },
                         _ => found(what, took, 1_200),
                     };
                     cache.put(&text, &resolution, now);
