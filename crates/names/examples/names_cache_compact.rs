@@ -13,7 +13,9 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::Instant;
 
-use lycosa_names::cache::compact::{CompactCache, CompactError, CompactSettings, KeyRange, Negative, State, Verify};
+use lycosa_names::cache::compact::{
+    CompactCache, CompactError, CompactSettings, KeyRange, Negative, State, Verify,
+};
 use lycosa_names::cache::{Addresses, Answer, Resolution};
 use lycosa_names::{Families, HostName};
 use nix::sys::resource::{UsageWho, getrusage};
@@ -34,8 +36,18 @@ fn random(number: u64) -> u64 {
 
 /// Top-level domains and suffixes with their shares in a thousand, after the list of real host names (background/dns.md).
 const SUFFIXES: [(&str, u64); 12] = [
-    ("com", 480), ("org", 70), ("net", 60), ("de", 60), ("co.uk", 40), ("ru", 40), ("fr", 40), ("com.br", 40), ("jp", 40),
-    ("io", 40), ("edu", 40), ("xn--p1ai", 50),
+    ("com", 480),
+    ("org", 70),
+    ("net", 60),
+    ("de", 60),
+    ("co.uk", 40),
+    ("ru", 40),
+    ("fr", 40),
+    ("com.br", 40),
+    ("jp", 40),
+    ("io", 40),
+    ("edu", 40),
+    ("xn--p1ai", 50),
 ];
 
 /// Writes the name with a number: distinct for distinct numbers, 16 bytes on average, as real ones.
@@ -140,7 +152,8 @@ fn early(count: u64) -> Result<String, CompactError> {
 /// Address sets on a mix: names share them as background/dns.md tells (a fifth alone, a third with more than a hundred
 /// others), a fifth have two to four addresses of IPv4, a quarter have IPv6.
 fn mix(count: u64) -> Result<String, CompactError> {
-    let settings = CompactSettings { capacity: count, negative_capacity: Some(0), ..CompactSettings::default() };
+    let settings =
+        CompactSettings { capacity: count, negative_capacity: Some(0), ..CompactSettings::default() };
     let cache = CompactCache::in_memory(settings, NOW, None)?;
     let mut text = String::new();
     for number in 0..count {
@@ -196,13 +209,18 @@ fn lookups(count: u64) -> Result<String, CompactError> {
             for _ in 0..5 {
                 let (begin, mut hits) = (cpu(), 0_u64);
                 for batch in texts.chunks(BATCH) {
-                    cache.get_texts(batch, Families::V4, NOW, |_, found| hits += u64::from(matches!(found, Ok(Some(_)))));
+                    cache.get_texts(batch, Families::V4, NOW, |_, found| {
+                        hits += u64::from(matches!(found, Ok(Some(_))))
+                    });
                 }
                 rates.push(lookups as f64 / (cpu() - begin));
                 std::hint::black_box(hits);
             }
             rates.sort_by(f64::total_cmp);
-            out.push(format!("\"{label}_batched_{kind}_a_cpu_second\": {:.0}, \"{label}_batched_{kind}_slowest\": {:.0}", rates[2], rates[0]));
+            out.push(format!(
+                "\"{label}_batched_{kind}_a_cpu_second\": {:.0}, \"{label}_batched_{kind}_slowest\": {:.0}",
+                rates[2], rates[0]
+            ));
         }
         let (begin, mut hits) = (cpu(), 0_u64);
         for text in &texts {
@@ -211,7 +229,10 @@ fn lookups(count: u64) -> Result<String, CompactError> {
                 hits += u64::from(cache.get(name, Families::V4, NOW).is_some());
             }
         }
-        out.push(format!("\"{label}_single_nanoseconds\": {:.1}, \"{label}_held\": {held}, \"{label}_hits\": {hits}", (cpu() - begin) * 1e9 / lookups as f64));
+        out.push(format!(
+            "\"{label}_single_nanoseconds\": {:.1}, \"{label}_held\": {held}, \"{label}_hits\": {hits}",
+            (cpu() - begin) * 1e9 / lookups as f64
+        ));
     }
     Ok(out.join(", "))
 }
@@ -233,7 +254,11 @@ fn prefix(count: u64) -> Result<String, CompactError> {
     let all = begin.elapsed().as_secs_f64();
     Ok(format!(
         "\"names\": {}, \"under_com\": {}, \"seconds\": {:.4}, \"slowest_seconds\": {:.4}, \"count_by_tld_seconds\": {all:.4}, \"top_level_domains\": {}",
-        cache.count(), out[1].1, out[1].0, out[2].0, by_tld.len()
+        cache.count(),
+        out[1].1,
+        out[1].0,
+        out[2].0,
+        by_tld.len()
     ))
 }
 
@@ -291,7 +316,10 @@ fn wrong(count: u64, verify: Verify) -> Result<String, CompactError> {
     let (mut text, mut wrong_known, mut wrong_unknown, mut found) = (String::new(), 0_u64, 0_u64, 0_u64);
     for number in 0..2 * count {
         write_name(number, &mut text);
-        let Some(record) = HostName::new(&text).ok().and_then(|name| cache.get(name, Families::V4, NOW)) else { continue };
+        let Some(record) = HostName::new(&text).ok().and_then(|name| cache.get(name, Families::V4, NOW))
+        else {
+            continue;
+        };
         if number >= count {
             wrong_unknown += 1;
         } else if record.v4().next() == Some(address(number)) {
@@ -324,7 +352,11 @@ const TORN_NAMES: u64 = 4_000;
 
 /// Opens the file of `torn`.
 fn torn_cache(path: &Path) -> Result<CompactCache, CompactError> {
-    CompactCache::open(path, CompactSettings { capacity: TORN_NAMES, negative_capacity: Some(0), ..CompactSettings::default() }, NOW)
+    CompactCache::open(
+        path,
+        CompactSettings { capacity: TORN_NAMES, negative_capacity: Some(0), ..CompactSettings::default() },
+        NOW,
+    )
 }
 
 /// What `torn` writes of a name in a turn: all of its addresses are made of the name's number.
@@ -332,10 +364,15 @@ fn torn_resolution(number: u64, turn: u64) -> Resolution {
     let base = (random(number) as u32) & 0xffff_ff00;
     match turn % 4 {
         0 | 1 => resolution(vec![Ipv4Addr::from(base | (turn as u32 & 0xff))], Vec::new()),
-        2 => resolution((0..3).map(|n| Ipv4Addr::from(base | (turn.wrapping_add(n) as u32 & 0xff))).collect(), Vec::new()),
+        2 => resolution(
+            (0..3).map(|n| Ipv4Addr::from(base | (turn.wrapping_add(n) as u32 & 0xff))).collect(),
+            Vec::new(),
+        ),
         _ => resolution(
             (0..2).map(|n| Ipv4Addr::from(base | (turn.wrapping_add(n) as u32 & 0xff))).collect(),
-            (0..2).map(|n| Ipv6Addr::from(u128::from(base) << 96 | u128::from(turn.wrapping_add(n)))).collect(),
+            (0..2)
+                .map(|n| Ipv6Addr::from(u128::from(base) << 96 | u128::from(turn.wrapping_add(n))))
+                .collect(),
         ),
     }
 }
@@ -390,20 +427,34 @@ fn torn(reads: u64) -> Result<String, CompactError> {
     let mut writer = Command::new(&this).arg("torn-write").arg(&file).spawn().map_err(io)?;
     let begin = Instant::now();
     let readers: Vec<_> = (0..2)
-        .filter_map(|_| Command::new(&this).arg("torn-read").arg(&file).arg((reads / 2).to_string()).stdout(Stdio::piped()).spawn().ok())
+        .filter_map(|_| {
+            Command::new(&this)
+                .arg("torn-read")
+                .arg(&file)
+                .arg((reads / 2).to_string())
+                .stdout(Stdio::piped())
+                .spawn()
+                .ok()
+        })
         .collect();
     let mut sums = [0_u64; 3];
     for reader in readers {
         let output = reader.wait_with_output().map_err(io)?;
-        for (sum, text) in sums.iter_mut().zip(String::from_utf8_lossy(&output.stdout).split_ascii_whitespace()) {
-            *sum += text.trim_matches(|letter: char| !letter.is_ascii_digit()).parse::<u64>().unwrap_or_default();
+        for (sum, text) in
+            sums.iter_mut().zip(String::from_utf8_lossy(&output.stdout).split_ascii_whitespace())
+        {
+            *sum +=
+                text.trim_matches(|letter: char| !letter.is_ascii_digit()).parse::<u64>().unwrap_or_default();
         }
     }
     let _ = writer.kill();
     let _ = writer.wait();
     let _ = std::fs::remove_dir_all(&directory);
     let [done, found, torn] = sums;
-    Ok(format!("\"reads\": {done}, \"answers\": {found}, \"torn\": {torn}, \"seconds\": {:.1}", begin.elapsed().as_secs_f64()))
+    Ok(format!(
+        "\"reads\": {done}, \"answers\": {found}, \"torn\": {torn}, \"seconds\": {:.1}",
+        begin.elapsed().as_secs_f64()
+    ))
 }
 
 fn main() {
@@ -411,7 +462,9 @@ fn main() {
     let argument = |index: usize| arguments.get(index).map_or("", String::as_str);
     let count = argument(1).parse::<f64>().unwrap_or(1e6) as u64;
     let printed = match argument(0) {
-        "memory" => early(count).and_then(|table| Ok(format!("{{{table}, {}}}", mix(count.min(10_000_000))?))),
+        "memory" => {
+            early(count).and_then(|table| Ok(format!("{{{table}, {}}}", mix(count.min(10_000_000))?)))
+        }
         "early" => early(count).map(|text| format!("{{{text}}}")),
         "lookups" => lookups(count).map(|text| format!("{{\"names\": {count}, {text}}}")),
         "prefix" => prefix(count).map(|text| format!("{{{text}}}")),
@@ -424,7 +477,9 @@ fn main() {
         "torn-write" => torn_write(Path::new(argument(1))),
         "torn-read" => torn_read(Path::new(argument(1)), argument(2).parse().unwrap_or_default()),
         _ => {
-            eprintln!("names_cache_compact memory|early|lookups|prefix|negative COUNT, torn READS, or wrong COUNT keyed|published");
+            eprintln!(
+                "names_cache_compact memory|early|lookups|prefix|negative COUNT, torn READS, or wrong COUNT keyed|published"
+            );
             std::process::exit(2);
         }
     };

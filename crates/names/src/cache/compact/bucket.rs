@@ -112,6 +112,9 @@ impl<'m, M: Memory> Bucket<'m, M> {
                     return Some(Held { bucket: self, kinds, sequence: control >> 32, inherited: !free });
                 }
             }
+            if turn % M::LOOK_AFTER == 0 {
+                M::rest()
+            }
             M::pause();
         }
         None

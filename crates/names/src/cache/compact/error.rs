@@ -96,11 +96,15 @@ impl fmt::Display for Refusal {
             Refusal::NoCache => formatter.write_str("this is no cache of names"),
             Refusal::Truncated { is, should } => write!(formatter, "it was cut to {is} of {should} bytes"),
             Refusal::ByteOrder => formatter.write_str("it comes from a machine of the other byte order"),
-            Refusal::Version { found, known } => write!(formatter, "it has version {found}; this program knows {known}"),
+            Refusal::Version { found, known } => {
+                write!(formatter, "it has version {found}; this program knows {known}")
+            }
             Refusal::Damaged => formatter.write_str("its header is damaged"),
             Refusal::Secret => formatter.write_str("it was made with another secret than the one given"),
             Refusal::SuffixList => formatter.write_str("it was made with another Public Suffix List"),
-            Refusal::TopLevelDomains => formatter.write_str("it was made with another list of top-level domains"),
+            Refusal::TopLevelDomains => {
+                formatter.write_str("it was made with another list of top-level domains")
+            }
             Refusal::Setting { name, found, given } => {
                 write!(formatter, "it was made with {name} = {found}; {given} was given")
             }
@@ -111,7 +115,9 @@ impl fmt::Display for Refusal {
 impl fmt::Display for CompactError {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            CompactError::Setting { name, given, allowed } => write!(formatter, "{name} = {given}; allowed: {allowed}"),
+            CompactError::Setting { name, given, allowed } => {
+                write!(formatter, "{name} = {given}; allowed: {allowed}")
+            }
             CompactError::NoRoom { place, needed, available } => write!(
                 formatter,
                 "the cache needs {needed} bytes; {place} has {available}: give a smaller capacity or another place"
@@ -121,7 +127,10 @@ impl fmt::Display for CompactError {
             }
             CompactError::Refused { path, refusal } => {
                 let path = path.display();
-                write!(formatter, "{path}: {refusal}: remove it, or make it anew with `lycosa cache rebuild {path}`")
+                write!(
+                    formatter,
+                    "{path}: {refusal}: remove it, or make it anew with `lycosa cache rebuild {path}`"
+                )
             }
             CompactError::Crowded(path) => {
                 write!(formatter, "{}: 1,023 processes have it open already: end some", path.display())

@@ -36,7 +36,14 @@ impl CompactCache {
         if !exists && let Some(why) = check_disk(path, needed)? {
             return Self::in_memory(settings, now, Some(why));
         }
-        let file = OpenOptions::new().read(true).write(true).create(true).truncate(false).mode(0o600).open(path).map_err(io)?;
+        let file = OpenOptions::new()
+            .read(true)
+            .write(true)
+            .create(true)
+            .truncate(false)
+            .mode(0o600)
+            .open(path)
+            .map_err(io)?;
         let locks = Locks(file);
         locks.enter().map_err(io)?;
         let opened = match begin(&locks.0).map_err(io)? {
@@ -48,8 +55,15 @@ impl CompactCache {
                     drop(locks.0.set_len(0));
                     drop(fs::remove_file(path));
                     match error.kind() {
-                        io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => {
-                            return Self::in_memory(settings, now, Some(format!("{}: {error}", path.display())));
+                        // The disk is full, or this user's part of it, or no file may be so large.
+                        io::ErrorKind::StorageFull
+                        | io::ErrorKind::QuotaExceeded
+                        | io::ErrorKind::FileTooLarge => {
+                            return Self::in_memory(
+                                settings,
+                                now,
+                                Some(format!("{}: {error}", path.display())),
+                            );
                         }
                         _ => return Err(io(error)),
                     }
@@ -75,9 +89,12 @@ impl CompactCache {
         let locks = Locks(file);
         locks.enter().map_err(io)?;
         let refused = |refusal| CompactError::Refused { path: path.to_owned(), refusal };
-        let Begin::Header(start, bytes) = begin(&locks.0).map_err(io)? else { return Err(refused(Refusal::NoCache)) };
+        let Begin::Header(start, bytes) = begin(&locks.0).map_err(io)? else {
+            return Err(refused(Refusal::NoCache));
+        };
         let made = Made::read(&start, bytes).map_err(refused)?;
-        let settings = CompactSettings { capacity: made.capacity, verify: made.verify, ..CompactSettings::default() };
+        let settings =
+            CompactSettings { capacity: made.capacity, verify: made.verify, ..CompactSettings::default() };
         let opened = Self::join(path, locks, settings, made, now)?;
         if let Some(locks) = &opened.locks {
             locks.leave();
@@ -101,7 +118,11 @@ impl CompactCache {
     }
 
     /// A cache in the memory of this process, which nobody shares.
-    pub fn in_memory(settings: CompactSettings, now: Seconds, why: Option<String>) -> Result<Self, CompactError> {
+    pub fn in_memory(
+        settings: CompactSettings,
+        now: Seconds,
+        why: Option<String>,
+    ) -> Result<Self, CompactError> {
         settings.check()?;
         let needed = Layout::of(&settings).bytes();
         check_memory(needed, "MemAvailable:")?;
@@ -130,7 +151,12 @@ impl CompactCache {
     }
 
     /// Makes a cache in an empty file that is large enough.
-    fn make(path: &Path, locks: Locks, settings: CompactSettings, now: Seconds) -> Result<Self, CompactError> {
+    fn make(
+        path: &Path,
+        locks: Locks,
+        settings: CompactSettings,
+        now: Seconds,
+    ) -> Result<Self, CompactError> {
         let io = |error: io::Error| CompactError::of(path, error);
         let made = Made::new(&settings).map_err(io)?;
         let map = Mapping::of_file(&locks.0, in_memory(made.layout.bytes())?).map_err(io)?;
@@ -138,15 +164,24 @@ impl CompactCache {
         live.swept().store(now / 60, Relaxed);
         live.generation().store(now, Relaxed);
         live.boot().store(boot_digest(), Relaxed);
-        let me = locks.claim(map.narrow(1_024..2_048)).ok_or_else(|| CompactError::Crowded(path.to_owned()))?;
+        let me =
+            locks.claim(map.narrow(1_024..2_048)).ok_or_else(|| CompactError::Crowded(path.to_owned()))?;
         made.write(map.wide(0..512));
         Ok(Self::of(PlaceOf::File(path.to_owned()), Some(locks), map, settings, made, me))
     }
 
     /// Joins those who have a file open.
-    fn join(path: &Path, locks: Locks, settings: CompactSettings, made: Made, now: Seconds) -> Result<Self, CompactError> {
-        let map = Mapping::of_file(&locks.0, in_memory(made.layout.bytes())?).map_err(|error| CompactError::of(path, error))?;
-        let me = locks.claim(map.narrow(1_024..2_048)).ok_or_else(|| CompactError::Crowded(path.to_owned()))?;
+    fn join(
+        path: &Path,
+        locks: Locks,
+        settings: CompactSettings,
+        made: Made,
+        now: Seconds,
+    ) -> Result<Self, CompactError> {
+        let map = Mapping::of_file(&locks.0, in_memory(made.layout.bytes())?)
+            .map_err(|error| CompactError::of(path, error))?;
+        let me =
+            locks.claim(map.narrow(1_024..2_048)).ok_or_else(|| CompactError::Crowded(path.to_owned()))?;
         let alone = locks.alone();
         let cache = Self::of(PlaceOf::File(path.to_owned()), Some(locks), map, settings, made, me);
         let (live, boot) = (cache.live(), boot_digest());
@@ -165,13 +200,25 @@ impl CompactCache {
     }
 
     /// A cache of its parts.
-    fn of(place: PlaceOf, locks: Option<Locks>, map: Mapping, settings: CompactSettings, made: Made, me: Writer) -> Self {
+    fn of(
+        place: PlaceOf,
+        locks: Option<Locks>,
+        map: Mapping,
+        settings: CompactSettings,
+        made: Made,
+        me: Writer,
+    ) -> Self {
         CompactCache {
             keys: Keys { secret: made.secret, verify: made.verify },
             process: std::process::id(),
             maintenance: Mutex::new(()),
             tally: Tally::default(),
-            settings, made, map, place, locks, me,
+            settings,
+            made,
+            map,
+            place,
+            locks,
+            me,
         }
     }
 }
@@ -189,13 +236,21 @@ fn begin(file: &File) -> io::Result<Begin> {
     let bytes = file.metadata()?.len();
     let mut start = [0; FIXED_BYTES];
     let read = file.read_at(&mut start, 0)?;
-    Ok(if read == 0 || start.starts_with(&UNFINISHED) { Begin::Nothing } else { Begin::Header(Box::new(start), bytes) })
+    Ok(if read == 0 || start.starts_with(&UNFINISHED) {
+        Begin::Nothing
+    } else {
+        Begin::Header(Box::new(start), bytes)
+    })
 }
 
 /// Has the disk keep room for the whole file: a full disk is found now, not as a signal in the midst of a write.
 fn allocate(file: &File, bytes: u64) -> io::Result<()> {
     file.write_all_at(&UNFINISHED, 0)?;
-    match posix_fallocate(file, 0, bytes.try_into().map_err(|_| io::Error::from(io::ErrorKind::FileTooLarge))?) {
+    match posix_fallocate(
+        file,
+        0,
+        bytes.try_into().map_err(|_| io::Error::from(io::ErrorKind::FileTooLarge))?,
+    ) {
         Ok(()) => Ok(()),
         Err(Errno::EINTR) => allocate(file, bytes),
         Err(error) => Err(error.into()),
@@ -207,7 +262,8 @@ fn check_disk(path: &Path, needed: u64) -> Result<Option<String>, CompactError> 
     check_memory(needed, "MemTotal:")?;
     let disk = statvfs(directory(path)).map_err(|error| CompactError::of(path, error))?;
     #[allow(clippy::unnecessary_cast, reason = "the width differs between systems")]
-    let [total, available] = [disk.blocks() as u64, disk.blocks_available() as u64].map(|blocks| blocks.saturating_mul(disk.fragment_size() as u64));
+    let [total, available] = [disk.blocks() as u64, disk.blocks_available() as u64]
+        .map(|blocks| blocks.saturating_mul(disk.fragment_size() as u64));
     let place = format!("the disk of {}", path.display());
     if needed > total {
         return Err(CompactError::NoRoom { place, needed, available: total });
@@ -219,7 +275,8 @@ fn check_disk(path: &Path, needed: u64) -> Result<Option<String>, CompactError> 
 fn check_memory(needed: u64, line: &str) -> Result<(), CompactError> {
     let read = |path: &str| fs::read_to_string(path).unwrap_or_default();
     let of_line = |text: &str| text.strip_prefix(line)?.split_ascii_whitespace().next()?.parse::<u64>().ok();
-    let machine = read("/proc/meminfo").lines().find_map(of_line).map_or(u64::MAX, |kib| kib.saturating_mul(1_024));
+    let machine =
+        read("/proc/meminfo").lines().find_map(of_line).map_or(u64::MAX, |kib| kib.saturating_mul(1_024));
     let group = read("/sys/fs/cgroup/memory.max").trim().parse().unwrap_or(u64::MAX);
     let available = machine.min(group);
     if needed > available {
@@ -230,5 +287,9 @@ fn check_memory(needed: u64, line: &str) -> Result<(), CompactError> {
 
 /// A size as this machine counts memory.
 fn in_memory(bytes: u64) -> Result<usize, CompactError> {
-    bytes.try_into().map_err(|_| CompactError::NoRoom { place: "memory".to_owned(), needed: bytes, available: usize::MAX as u64 })
+    bytes.try_into().map_err(|_| CompactError::NoRoom {
+        place: "memory".to_owned(),
+        needed: bytes,
+        available: usize::MAX as u64,
+    })
 }

@@ -47,7 +47,10 @@ impl Bits {
             let word = (word ^ word >> 32 ^ salt).wrapping_mul(0xd6e8_feb8_6659_fd93);
             word ^ word >> 32
         };
-        Bits { first: mix(hash.pick).wrapping_mul(0x9e37_79b9_7f4a_7c15), step: mix(hash.verify).wrapping_mul(0xbf58_476d_1ce4_e5b9) | 1 }
+        Bits {
+            first: mix(hash.pick).wrapping_mul(0x9e37_79b9_7f4a_7c15),
+            step: mix(hash.verify).wrapping_mul(0xbf58_476d_1ce4_e5b9) | 1,
+        }
     }
 
     /// Places below `bound`.
@@ -71,9 +74,11 @@ impl Filter<'_> {
     /// Whether a name is in it, or seems to be.
     pub(super) fn contains(&self, bits: Bits) -> bool {
         let size = self.size();
-        size > 0 && self.words.chunks_exact(size).any(|generation| {
-            bits.places(self.hashes, size as u64 * 64).all(|(word, bit)| generation[word].load(Relaxed) & bit != 0)
-        })
+        size > 0
+            && self.words.chunks_exact(size).any(|generation| {
+                bits.places(self.hashes, size as u64 * 64)
+                    .all(|(word, bit)| generation[word].load(Relaxed) & bit != 0)
+            })
     }
 
     /// Puts a name into the newest generation.

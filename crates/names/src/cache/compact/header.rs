@@ -81,11 +81,25 @@ impl Made {
         if words[FIXED] != checksum(&fixed) {
             return Err(Refusal::Damaged);
         }
-        let [.., psl, tlds, capacity, buckets, small, large, generations, filter_words, hashes, negative_ttl, should] = fixed;
+        let [
+            ..,
+            psl,
+            tlds,
+            capacity,
+            buckets,
+            small,
+            large,
+            generations,
+            filter_words,
+            hashes,
+            negative_ttl,
+            should,
+        ] = fixed;
         let verify = if fixed[2] == 0 { Verify::Keyed } else { Verify::Published };
         let layout = Layout { buckets, small, large, generations, filter_words, hashes };
         let made = Made { verify, secret: [fixed[3], fixed[4]], capacity, layout, negative_ttl };
         match () {
+            () if !layout.is_possible() || layout.bytes() != should => Err(Refusal::Damaged),
             () if psl != suffix_digest() => Err(Refusal::SuffixList),
             () if tlds != key::table_digest() => Err(Refusal::TopLevelDomains),
             () if bytes < should => Err(Refusal::Truncated { is: bytes, should }),
@@ -123,8 +137,22 @@ impl Made {
         let [first, second] = self.secret;
         let (psl, tlds, bytes) = (suffix_digest(), key::table_digest(), self.layout.bytes());
         [
-            MAGIC, VERSION, verify, first, second, psl, tlds, self.capacity, buckets, small, large, generations,
-            filter_words, hashes, self.negative_ttl, bytes,
+            MAGIC,
+            VERSION,
+            verify,
+            first,
+            second,
+            psl,
+            tlds,
+            self.capacity,
+            buckets,
+            small,
+            large,
+            generations,
+            filter_words,
+            hashes,
+            self.negative_ttl,
+            bytes,
         ]
     }
 }

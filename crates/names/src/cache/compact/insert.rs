@@ -19,20 +19,27 @@ impl CompactCache {
     pub fn put(&self, name: HostName<'_>, families: Families, resolution: &Resolution, now: Seconds) -> bool {
         self.maintain(now);
         let name = name.as_str();
-        let taken = self.may_write() && match &resolution.answer {
-            Answer::Addresses(addresses) => self.put_addresses(name, families, addresses, resolution, now),
-            Answer::NxDomain | Answer::NoData | Answer::Negative => self.put_negative(name, families, &resolution.answer, now),
-            Answer::Failed { .. } if self.settings.negative == Negative::ClearAll && self.filter().exists() => {
-                self.put_negative(name, families, &resolution.answer, now)
-            }
-            Answer::Failed { trouble, attempts } => {
-                let before = self.failures_before(name);
-                let attempts = (*attempts).max(before.saturating_add(1)).clamp(1, 127);
-                let pause = pause(attempts, self.settings.first_pause, self.settings.last_pause);
-                let remark = Remark { which: Which::Failed(*trouble), families, attempts, seconds: 0 };
-                self.put_remark(name, remark, now + u64::from(pause), now)
-            }
-        };
+        let taken = self.may_write()
+            && match &resolution.answer {
+                Answer::Addresses(addresses) => {
+                    self.put_addresses(name, families, addresses, resolution, now)
+                }
+                Answer::NxDomain | Answer::NoData | Answer::Negative => {
+                    self.put_negative(name, families, &resolution.answer, now)
+                }
+                Answer::Failed { .. }
+                    if self.settings.negative == Negative::ClearAll && self.filter().exists() =>
+                {
+                    self.put_negative(name, families, &resolution.answer, now)
+                }
+                Answer::Failed { trouble, attempts } => {
+                    let before = self.failures_before(name);
+                    let attempts = (*attempts).max(before.saturating_add(1)).clamp(1, 127);
+                    let pause = pause(attempts, self.settings.first_pause, self.settings.last_pause);
+                    let remark = Remark { which: Which::Failed(*trouble), families, attempts, seconds: 0 };
+                    self.put_remark(name, remark, now + u64::from(pause), now)
+                }
+            };
         let count = if taken { &self.tally.insertions } else { &self.tally.refused };
         count.fetch_add(1, Relaxed);
         taken
@@ -56,7 +63,9 @@ impl CompactCache {
         if !self.may_write() {
             return 0;
         }
-        let Some((gone, inherited)) = self.table().purge(home, self.me, &self.roster(), holds) else { return 0 };
+        let Some((gone, inherited)) = self.table().purge(home, self.me, &self.roster(), holds) else {
+            return 0;
+        };
         self.tally.inherited.fetch_add(inherited.into(), Relaxed);
         gone.iter().for_each(|slot| self.let_go(slot));
         gone.len()
@@ -67,7 +76,15 @@ impl CompactCache {
         let (table, live, key) = (self.table(), self.live(), self.keys.of(name));
         let slots = table.len() * bucket::SLOTS;
         let load = live.used().load(Relaxed).saturating_mul(100) / slots.max(1) as u64;
-        let placed = table.place(&key, Slot { verify: key.verify, ..slot }, now / 60, load, self.me, &self.roster(), self.fits(name));
+        let placed = table.place(
+            &key,
+            Slot { verify: key.verify, ..slot },
+            now / 60,
+            load,
+            self.me,
+            &self.roster(),
+            self.fits(name),
+        );
         let Some(placed) = placed else {
             self.release(&slot);
             return false;
@@ -97,7 +114,14 @@ impl CompactCache {
     }
 
     /// Takes addresses.
-    fn put_addresses(&self, name: &str, families: Families, addresses: &Addresses, resolution: &Resolution, now: Seconds) -> bool {
+    fn put_addresses(
+        &self,
+        name: &str,
+        families: Families,
+        addresses: &Addresses,
+        resolution: &Resolution,
+        now: Seconds,
+    ) -> bool {
         let set = set_of(addresses, families);
         if set.len() == 0 {
             return self.put_negative(name, families, &Answer::NoData, now);
@@ -114,7 +138,11 @@ impl CompactCache {
         if kind == Kind::Empty {
             return false;
         }
-        self.enter(name, Slot { kind, verify: 0, label, value, meta: Meta::new(minute, tld, slow, both) }, now)
+        self.enter(
+            name,
+            Slot { kind, verify: 0, label, value, meta: Meta::new(minute, tld, slow, both) },
+            now,
+        )
     }
 
     /// What a slot says of addresses: a lone address of IPv4 itself, else a place in the sets.
@@ -127,7 +155,9 @@ impl CompactCache {
         let sizes = [false, true].into_iter().filter(|&large| set.len() <= self.sets(large).room());
         let cell = sizes.filter_map(|large| Some((large, self.sets(large).acquire(set, hash)?))).next();
         match cell {
-            Some((large, cell)) => (Kind::Set, u32::from(large) << 31 | families_bits(families) << 29 | cell, false),
+            Some((large, cell)) => {
+                (Kind::Set, u32::from(large) << 31 | families_bits(families) << 29 | cell, false)
+            }
             None => {
                 self.tally.sets_full.fetch_add(1, Relaxed);
                 // One address is better than none; it says nothing of IPv6.
@@ -171,7 +201,9 @@ impl CompactCache {
     fn failures_before(&self, name: &str) -> u8 {
         let (table, key) = (self.table(), self.keys.of(name));
         let found = table.find(&key, table.homes(&key), self.fits(name), |_| ());
-        let remark = found.filter(|found| found.slot.kind == Kind::Remark).map(|found| Remark::unpack(found.slot.value));
+        let remark = found
+            .filter(|found| found.slot.kind == Kind::Remark)
+            .map(|found| Remark::unpack(found.slot.value));
         remark.filter(|remark| matches!(remark.which, Which::Failed(_))).map_or(0, |remark| remark.attempts)
     }
 

@@ -114,7 +114,8 @@ fn published(name: &str) -> Key {
     let top = domain.rsplit('.').next().unwrap_or_default();
     let verify = u64::from(murmur3(label.as_bytes())) << 32 | u64::from(murmur3(rest.as_bytes()));
     // Spreads the 76 bits over buckets (the finalizer of splitmix64); it neither adds nor hides anything.
-    let mut mixed = (verify ^ u64::from(code(top)).wrapping_mul(0x9e37_79b9_7f4a_7c15)).wrapping_add(0x9e37_79b9_7f4a_7c15);
+    let mut mixed = (verify ^ u64::from(code(top)).wrapping_mul(0x9e37_79b9_7f4a_7c15))
+        .wrapping_add(0x9e37_79b9_7f4a_7c15);
     mixed = (mixed ^ mixed >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     mixed = (mixed ^ mixed >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
     Key { pick: mixed ^ mixed >> 31, verify }
@@ -144,7 +145,9 @@ mod tests {
 
     #[test]
     fn murmur3_is_the_published_one() {
-        for (text, hash) in [("", 0), ("a", 0x3c25_69b2), ("test", 0xba6b_d213), ("Hello, world!", 0xc036_3e43)] {
+        for (text, hash) in
+            [("", 0), ("a", 0x3c25_69b2), ("test", 0xba6b_d213), ("Hello, world!", 0xc036_3e43)]
+        {
             assert_eq!(murmur3(text.as_bytes()), hash, "{text}");
         }
         assert_eq!(murmur3(b"The quick brown fox jumps over the lazy dog"), 0x2e4f_f723);

@@ -12,6 +12,7 @@ use std::ops::Range;
 
 use super::bucket;
 use super::settings::{CompactSettings, Negative};
+use super::slot::MOST_CELLS;
 
 /// Bytes before the buckets.
 const START: u64 = 8_192;
@@ -64,6 +65,15 @@ impl Layout {
         }
     }
 
+    /// Whether settings can ask for it: what else a header may say.
+    pub(super) fn is_possible(&self) -> bool {
+        (2..=1 << 32).contains(&self.buckets)
+            && self.small.max(self.large) <= MOST_CELLS
+            && (1..=16).contains(&self.generations)
+            && self.filter_words <= 1 << 36
+            && (1..=64).contains(&self.hashes)
+    }
+
     /// Bytes of the whole.
     pub(super) fn bytes(&self) -> u64 {
         (self.filter_start() + self.generations * self.filter_words * 8).next_multiple_of(PAGE)
@@ -109,7 +119,11 @@ mod tests {
 
     #[test]
     fn a_name_takes_less_than_24_bytes_and_a_negative_one_the_bits_that_are_promised() {
-        let settings = CompactSettings { capacity: 10_000_000, negative_capacity: Some(10_000_000), ..CompactSettings::default() };
+        let settings = CompactSettings {
+            capacity: 10_000_000,
+            negative_capacity: Some(10_000_000),
+            ..CompactSettings::default()
+        };
         for (negative, bits) in [(Negative::ClearAll, 29.0), (Negative::Generations(4), 32.0)] {
             let layout = Layout::of(&CompactSettings { negative, ..settings.clone() });
             assert!((layout.bucket_bytes().end as f64) < 24.0 * 1e7);
@@ -120,7 +134,8 @@ mod tests {
     #[test]
     fn parts_follow_each_other_and_are_aligned() {
         let layout = Layout::of(&CompactSettings { capacity: 12_345, ..CompactSettings::default() });
-        let parts = [layout.bucket_bytes(), layout.small_bytes(), layout.large_bytes(), layout.filter_bytes()];
+        let parts =
+            [layout.bucket_bytes(), layout.small_bytes(), layout.large_bytes(), layout.filter_bytes()];
         assert!(parts.windows(2).all(|two| two[0].end <= two[1].start));
         assert!(parts.iter().all(|part| part.start % 8 == 0));
         assert_eq!(layout.bucket_bytes().start % bucket::BYTES as u64, 0);

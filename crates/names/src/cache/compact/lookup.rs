@@ -34,7 +34,13 @@ impl CompactCache {
     }
 
     /// Looks up many names at once: several times as fast as one by one.
-    pub fn get_many(&self, names: &[HostName<'_>], families: Families, now: Seconds, mut found: impl FnMut(usize, Option<Record>)) {
+    pub fn get_many(
+        &self,
+        names: &[HostName<'_>],
+        families: Families,
+        now: Seconds,
+        mut found: impl FnMut(usize, Option<Record>),
+    ) {
         self.maintain(now);
         let table = self.table();
         let mut hits = 0;
@@ -48,7 +54,13 @@ impl CompactCache {
     }
 
     /// The same for texts, which are brought into normal form first.
-    pub fn get_texts(&self, texts: &[&str], families: Families, now: Seconds, mut found: impl FnMut(usize, Result<Option<Record>, BadName>)) {
+    pub fn get_texts(
+        &self,
+        texts: &[&str],
+        families: Families,
+        now: Seconds,
+        mut found: impl FnMut(usize, Result<Option<Record>, BadName>),
+    ) {
         self.maintain(now);
         let table = self.table();
         let (mut hits, mut looked) = (0, 0);
@@ -79,7 +91,14 @@ impl CompactCache {
 
     /// Looks up at most [`GROUP`] names, whose buckets are brought near first.
     #[inline]
-    fn get_group(&self, table: &Table<'_>, names: &[HostName<'_>], families: Families, now: Seconds, mut found: impl FnMut(usize, Option<Record>)) {
+    fn get_group(
+        &self,
+        table: &Table<'_>,
+        names: &[HostName<'_>],
+        families: Families,
+        now: Seconds,
+        mut found: impl FnMut(usize, Option<Record>),
+    ) {
         let mut keys = [(Key::default(), [0; 2]); GROUP];
         for (name, (key, homes)) in names.iter().zip(&mut keys) {
             *key = self.keys.of(name.as_str());
@@ -103,7 +122,15 @@ impl CompactCache {
 
     /// Looks in the table.
     #[inline]
-    pub(super) fn find(&self, table: &Table<'_>, key: &Key, homes: [usize; 2], name: &str, families: Families, now: Seconds) -> Option<Record> {
+    pub(super) fn find(
+        &self,
+        table: &Table<'_>,
+        key: &Key,
+        homes: [usize; 2],
+        name: &str,
+        families: Families,
+        now: Seconds,
+    ) -> Option<Record> {
         let found = table.find(key, homes, self.fits(name), |slot| self.set_of(slot))?;
         let record = Record::of(&found.slot, found.more, families, now)?;
         found.raise(table);
@@ -136,7 +163,9 @@ impl CompactCache {
     /// Copies the set that a slot refers to.
     #[inline]
     pub(super) fn set_of(&self, slot: &Slot) -> Option<sets::Set> {
-        (slot.kind == Kind::Set).then(|| self.sets(slot.value >> 31 != 0).copy(slot.value & (MOST_CELLS - 1) as u32)).flatten()
+        (slot.kind == Kind::Set)
+            .then(|| self.sets(slot.value >> 31 != 0).copy(slot.value & (MOST_CELLS - 1) as u32))
+            .flatten()
     }
 
     /// Counts lookups.
@@ -145,4 +174,3 @@ impl CompactCache {
         self.tally.misses.fetch_add(all - hits, Relaxed);
     }
 }
-

@@ -145,7 +145,9 @@ impl CompactCache {
     pub fn details(&self) -> CompactStatistics {
         let layout = &self.made.layout;
         let bytes = |range: std::ops::Range<u64>| range.end - range.start;
-        let sets = |area: Area<'_, Machine>| (0..area.cells()).filter(|&cell| area.references(cell) > 0).count() as u64;
+        let sets = |area: Area<'_, Machine>| {
+            (0..area.cells()).filter(|&cell| area.references(cell) > 0).count() as u64
+        };
         CompactStatistics {
             negative_hits: self.tally.negative_hits.load(Relaxed),
             suspected_false_positives: self.tally.suspected.load(Relaxed),

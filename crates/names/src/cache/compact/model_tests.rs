@@ -55,7 +55,8 @@ fn slot(number: u32) -> Slot {
 }
 
 fn is_whole(slot: &Slot) -> bool {
-    slot.kind == Kind::Empty || (slot.verify == slot.label.into() && slot.label == slot.value && slot.value == slot.meta.0)
+    slot.kind == Kind::Empty
+        || (slot.verify == slot.label.into() && slot.label == slot.value && slot.value == slot.meta.0)
 }
 
 fn check(scenario: impl Fn() + Sync + Send + 'static) {

@@ -101,7 +101,10 @@ impl Record {
             Families::V6 | Families::Both => {}
         }
         if set.len() == 0 {
-            return Some(Record { class: class(slot.meta.slow()), ..Self::without(State::NoData, Some(expires)) });
+            return Some(Record {
+                class: class(slot.meta.slow()),
+                ..Self::without(State::NoData, Some(expires))
+            });
         }
         Some(Record { state: State::Addresses, expires: Some(expires), class: class(slot.meta.slow()), set })
     }
@@ -109,7 +112,8 @@ impl Record {
     /// What a remark says. Its expiry is exact: `seconds` into the minute that ends with the slot's.
     fn of_remark(remark: Remark, families: Families, expires: Seconds, now: Seconds) -> Option<Self> {
         let expires = expires - 60 + u64::from(remark.seconds);
-        let applies = matches!(remark.which, Which::Cut | Which::NxDomain) || answers(remark.families, families);
+        let applies =
+            matches!(remark.which, Which::Cut | Which::NxDomain) || answers(remark.families, families);
         let state = match remark.which {
             Which::NoData => State::NoData,
             Which::NxDomain | Which::Cut => State::NxDomain,

@@ -10,11 +10,11 @@ use std::ops::RangeInclusive;
 use lycosa_url::registered_domain;
 
 use super::super::Seconds;
+use super::CompactCache;
 use super::bucket::SLOTS;
 use super::key::{self, Fields, UNKNOWN};
 use super::record::Record;
 use super::slot::{Kind, Slot};
-use super::CompactCache;
 use crate::host::{BadName, HostName};
 use crate::settings::Families;
 
@@ -74,7 +74,9 @@ impl KeyRange {
             return Ok(Self::all());
         }
         let mut buffer = String::new();
-        let name = HostName::normalize(text, &mut buffer).map_err(|why| BadRange::Name(text.to_owned(), why))?.as_str();
+        let name = HostName::normalize(text, &mut buffer)
+            .map_err(|why| BadRange::Name(text.to_owned(), why))?
+            .as_str();
         if !name.contains('.') {
             return match key::code(name) {
                 UNKNOWN => Err(BadRange::Unknown(name.to_owned())),
@@ -83,7 +85,9 @@ impl KeyRange {
         }
         let domain = registered_domain(name);
         match () {
-            () if domain != name => Err(BadRange::Deeper { name: name.to_owned(), domain: domain.to_owned() }),
+            () if domain != name => {
+                Err(BadRange::Deeper { name: name.to_owned(), domain: domain.to_owned() })
+            }
             () if is_public_suffix(name) => Err(BadRange::Suffix(name.to_owned())),
             () => {
                 let number = Fields::of(name).number();
@@ -94,7 +98,11 @@ impl KeyRange {
 
     /// Names under all top-level domains from one to another, in the order of the alphabet.
     pub fn between(first: &str, last: &str) -> Result<Self, BadRange> {
-        let code = |top: &str| Some(key::code(top)).filter(|&code| code != UNKNOWN).ok_or_else(|| BadRange::Unknown(top.to_owned()));
+        let code = |top: &str| {
+            Some(key::code(top))
+                .filter(|&code| code != UNKNOWN)
+                .ok_or_else(|| BadRange::Unknown(top.to_owned()))
+        };
         Ok(Self::of_codes(code(first)?, code(last)?))
     }
 
@@ -160,7 +168,11 @@ impl CompactCache {
                 let families = [Families::Both, Families::V4, Families::V6];
                 let record = families.into_iter().find_map(|families| Record::of(&slot, set, families, now));
                 if let Some(record) = record {
-                    let top = slot.meta.tld().checked_sub(1).and_then(|place| tops.get(usize::from(place)).copied());
+                    let top = slot
+                        .meta
+                        .tld()
+                        .checked_sub(1)
+                        .and_then(|place| tops.get(usize::from(place)).copied());
                     tell(Entry { top, label: slot.label, hash: slot.verify, record });
                 }
             }

@@ -68,9 +68,10 @@ impl<'m, M: Memory> Area<'m, M> {
     /// Refers to a set with this hash, which is put there where it is not yet; `None` where there is no room.
     pub(super) fn acquire(&self, set: &Set, hash: u64) -> Option<u32> {
         let tag = hash >> 48 << 48 | (set.v4 as u64) << 41 | (set.v6 as u64) << 44 | READY;
-        self.places(hash).find(|&cell| self.join(cell, set, tag)).or_else(|| {
-            self.places(hash).find(|&cell| self.settle(cell, set, tag))
-        }).map(|cell| cell as u32)
+        self.places(hash)
+            .find(|&cell| self.join(cell, set, tag))
+            .or_else(|| self.places(hash).find(|&cell| self.settle(cell, set, tag)))
+            .map(|cell| cell as u32)
     }
 
     /// Drops a reference.
@@ -136,7 +137,8 @@ impl<'m, M: Memory> Area<'m, M> {
             return false;
         }
         // Nobody changes it now.
-        if self.words(cell).iter().zip(&set.words[..set.len()]).all(|(word, own)| word.load(Relaxed) == *own) {
+        if self.words(cell).iter().zip(&set.words[..set.len()]).all(|(word, own)| word.load(Relaxed) == *own)
+        {
             return true;
         }
         self.release(cell as u32);

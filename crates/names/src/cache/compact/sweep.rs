@@ -40,16 +40,21 @@ impl CompactCache {
         // span, nor lives for longer. After two spans all has expired; minutes on a circle could no longer tell.
         let late = minute.abs_diff(self.live().swept().load(Relaxed)) >= 2 * SPAN;
         let is_stale = |slot: &Slot| late || slot.meta.left(minute).is_none();
-        let gone = (0..table.len()).filter(|&home| {
-            let control = table.bucket(home).control();
-            bucket::used(control) > 0 || control >> 12 & 0xf_ffff != 0
-        }).map(|home| {
-            let stale = table.bucket(home).read(|glance| (0..SLOTS).any(|index| {
-                let slot = glance.slot(index);
-                slot.kind != Kind::Empty && is_stale(&slot)
-            }));
-            if stale == Some(false) { 0 } else { self.purge(home, is_stale) }
-        }).sum();
+        let gone = (0..table.len())
+            .filter(|&home| {
+                let control = table.bucket(home).control();
+                bucket::used(control) > 0 || control >> 12 & 0xf_ffff != 0
+            })
+            .map(|home| {
+                let stale = table.bucket(home).read(|glance| {
+                    (0..SLOTS).any(|index| {
+                        let slot = glance.slot(index);
+                        slot.kind != Kind::Empty && is_stale(&slot)
+                    })
+                });
+                if stale == Some(false) { 0 } else { self.purge(home, is_stale) }
+            })
+            .sum();
         self.live().swept().store(minute, Relaxed);
         gone
     }
@@ -61,7 +66,9 @@ impl CompactCache {
         let mut references = areas.each_ref().map(|area| vec![0_u32; area.cells()]);
         let (mut names, mut used, mut cuts) = (0, 0, 0);
         for home in 0..table.len() {
-            let read = table.bucket(home).read(|glance| std::array::from_fn::<_, SLOTS, _>(|index| glance.slot(index)));
+            let read = table
+                .bucket(home)
+                .read(|glance| std::array::from_fn::<_, SLOTS, _>(|index| glance.slot(index)));
             for slot in read.unwrap_or_default().iter().filter(|slot| slot.kind != Kind::Empty) {
                 used += 1;
                 names += u64::from(slot.kind.has_addresses());
@@ -84,7 +91,8 @@ impl CompactCache {
     /// Empties everything: for one who is alone with the file.
     pub(super) fn wipe(&self) {
         let layout = &self.made.layout;
-        for part in [layout.bucket_bytes(), layout.small_bytes(), layout.large_bytes(), layout.filter_bytes()] {
+        for part in [layout.bucket_bytes(), layout.small_bytes(), layout.large_bytes(), layout.filter_bytes()]
+        {
             let words = self.map.wide(super::in_words(part, 8));
             words.iter().for_each(|word| word.store(0, Relaxed));
         }

@@ -88,7 +88,13 @@ impl<'m> Table<'m> {
     /// Finds a name; `seen` looks at what its slot refers to while the slot stands. A bucket that writers keep busy is taken
     /// for one without the name.
     #[inline]
-    pub(super) fn find<R>(&self, key: &Key, homes: [usize; 2], fits: impl Fn(&Slot) -> bool, seen: impl Fn(&Slot) -> R) -> Option<Place<R>> {
+    pub(super) fn find<R>(
+        &self,
+        key: &Key,
+        homes: [usize; 2],
+        fits: impl Fn(&Slot) -> bool,
+        seen: impl Fn(&Slot) -> R,
+    ) -> Option<Place<R>> {
         homes.into_iter().find_map(|home| {
             let look = |(index, slot): (usize, Slot)| Place { home, index, slot, more: seen(&slot) };
             self.bucket(home).read(|glance| glance.find(key.verify, &fits).map(look)).flatten()
@@ -97,7 +103,14 @@ impl<'m> Table<'m> {
 
     /// Puts a name in, in its own slot if it has one; `None` when a bucket was busy all the time.
     pub(super) fn place(
-        &self, key: &Key, slot: Slot, minute: u64, load: u64, writer: Writer, obituary: &impl Obituary, fits: impl Fn(&Slot) -> bool,
+        &self,
+        key: &Key,
+        slot: Slot,
+        minute: u64,
+        load: u64,
+        writer: Writer,
+        obituary: &impl Obituary,
+        fits: impl Fn(&Slot) -> bool,
     ) -> Option<Placed> {
         let homes = self.homes(key);
         let (low, high) = (homes[0].min(homes[1]), homes[0].max(homes[1]));
@@ -127,14 +140,21 @@ impl<'m> Table<'m> {
             let before = put(&mut held, at, Slot { meta, ..slot });
             return Some(Placed { before, same: true, ..placed });
         }
-        let free = |side: usize| (0..SLOTS).filter(|index| slots[side * SLOTS + index].is_some_and(|slot| slot.kind == Kind::Empty)).count();
+        let free = |side: usize| {
+            (0..SLOTS)
+                .filter(|index| slots[side * SLOTS + index].is_some_and(|slot| slot.kind == Kind::Empty))
+                .count()
+        };
         let roomier = usize::from(free(1) > free(0));
-        let room = (0..SLOTS).map(|index| (roomier, index)).find(|(side, index)| slots[side * SLOTS + index].is_some_and(|slot| slot.kind == Kind::Empty));
+        let room = (0..SLOTS)
+            .map(|index| (roomier, index))
+            .find(|(side, index)| slots[side * SLOTS + index].is_some_and(|slot| slot.kind == Kind::Empty));
         if let Some(at) = room.or_else(|| find(&|slot| slot.meta.left(minute).is_none())) {
             let before = put(&mut held, at, slot);
             return Some(Placed { before, ..placed });
         }
-        let moved = (load < MOVE_BELOW).then(|| self.make_room([low, high], &slots, writer, obituary)).flatten();
+        let moved =
+            (load < MOVE_BELOW).then(|| self.make_room([low, high], &slots, writer, obituary)).flatten();
         if let Some(at) = moved {
             put(&mut held, at, slot);
             return Some(placed);
@@ -148,12 +168,18 @@ impl<'m> Table<'m> {
         let least = worth(&victim).0;
         let before = put(&mut held, victim, slot);
         // A number that is another one each time, also for a name that comes again and again.
-        let dice = held.iter().flatten().fold(key.pick, |dice, held| (dice ^ held.sequence).wrapping_mul(0x9e37_79b9_7f4a_7c15)) >> 32;
+        let dice = held
+            .iter()
+            .flatten()
+            .fold(key.pick, |dice, held| (dice ^ held.sequence).wrapping_mul(0x9e37_79b9_7f4a_7c15))
+            >> 32;
         let by = least.max(u32::from(dice.is_multiple_of(AGE_EVERY)));
         for (side, index) in all().filter(|at| *at != victim) {
             let slow = slots[side * SLOTS + index].is_some_and(|slot| slot.meta.slow());
             // Slow names age half as fast: asking for them again costs more.
-            if let Some(held) = held[side].as_mut().filter(|_| by > 0 && !(slow && (dice / AGE_EVERY).is_multiple_of(2))) {
+            if let Some(held) =
+                held[side].as_mut().filter(|_| by > 0 && !(slow && (dice / AGE_EVERY).is_multiple_of(2)))
+            {
                 held.lower(index, by);
             }
         }
@@ -161,13 +187,22 @@ impl<'m> Table<'m> {
     }
 
     /// Moves one of the residents of two full buckets to its other bucket; gives the place that is free then.
-    fn make_room(&self, homes: [usize; 2], slots: &[Option<Slot>; 2 * SLOTS], writer: Writer, obituary: &impl Obituary) -> Option<(usize, usize)> {
+    fn make_room(
+        &self,
+        homes: [usize; 2],
+        slots: &[Option<Slot>; 2 * SLOTS],
+        writer: Writer,
+        obituary: &impl Obituary,
+    ) -> Option<(usize, usize)> {
         // All looks first, so that they overlap.
         let targets: [Option<(usize, u64)>; 2 * SLOTS] = std::array::from_fn(|n| {
             let target = self.other(homes[n / SLOTS], slots[n]?.verify);
             (!homes.contains(&target)).then(|| (target, self.bucket(target).control()))
         });
-        let roomy = |n: &usize| targets[*n].is_some_and(|(_, control)| used(control) < SLOTS as u32 && control >> 12 & 0xf_ffff == 0);
+        let roomy = |n: &usize| {
+            targets[*n]
+                .is_some_and(|(_, control)| used(control) < SLOTS as u32 && control >> 12 & 0xf_ffff == 0)
+        };
         let mut by_room: [usize; 2 * SLOTS] = std::array::from_fn(|n| n);
         by_room.sort_unstable_by_key(|&n| targets[n].map_or(u32::MAX, |(_, control)| used(control)));
         by_room.into_iter().filter(roomy).find_map(|n| {
@@ -180,7 +215,13 @@ impl<'m> Table<'m> {
     }
 
     /// Empties all slots of a bucket of which this holds; gives what stood there. `None` when the bucket was busy.
-    pub(super) fn purge(&self, bucket: usize, writer: Writer, obituary: &impl Obituary, holds: impl Fn(&Slot) -> bool) -> Option<(Vec<Slot>, bool)> {
+    pub(super) fn purge(
+        &self,
+        bucket: usize,
+        writer: Writer,
+        obituary: &impl Obituary,
+        holds: impl Fn(&Slot) -> bool,
+    ) -> Option<(Vec<Slot>, bool)> {
         let bucket = self.bucket(bucket);
         let mut held = bucket.take(writer, obituary)?;
         let mut gone = Vec::new();
