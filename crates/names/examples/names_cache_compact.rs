@@ -167,7 +167,7 @@ fn mix(count: u64) -> Result<String, CompactError> {
         };
         let served = random(place);
         let v4 = if served % 10 < 8 { 1 } else { 2 + served / 10 % 3 };
-        let v6 = if served / 100 % 4 == 0 { v4 } else { 0 };
+        let v6 = if (served / 100).is_multiple_of(4) { v4 } else { 0 };
         let v4 = (0..v4).map(|n| address(place + (n << 50))).collect();
         let v6 = (0..v6).map(|n| Ipv6Addr::from(u128::from(random(place + n)) << 64 | 1)).collect();
         if let Ok(name) = HostName::new(&text) {

@@ -1,5 +1,7 @@
 //! Processes that share a compact cache: several writers, and writers that are killed.
 
+#![allow(clippy::unwrap_used, clippy::panic, reason = "tests")]
+
 use std::net::{Ipv4Addr, Ipv6Addr};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};

@@ -111,7 +111,7 @@ impl CompactCache {
         drop(fs::remove_file(&aside)); // what an earlier process with this number left
         let mut made = Self::open(&aside, settings, now)?;
         if made.locks.is_some() {
-            fs::rename(&aside, path).map_err(io)?;
+            fs::rename(&aside, path).inspect_err(|_| drop(fs::remove_file(&aside))).map_err(io)?;
             made.place = PlaceOf::File(path.to_owned());
         }
         Ok(made)
@@ -136,18 +136,18 @@ impl CompactCache {
         Ok(cache)
     }
 
-    /// Brings all to the disk and notes that it is whole, so that the file outlives a loss of power. What others write
-    /// afterwards makes it doubtful again.
-    pub fn flush(&self) -> io::Result<()> {
-        if let PlaceOf::Memory(_) = self.place {
-            return Ok(());
-        }
-        self.map.flush()?;
-        if self.locks.as_ref().is_some_and(Locks::alone) {
-            self.live().clean().store(1, Release);
+    /// Brings all to the disk and, if nobody else has the file open, notes that it is whole: only then does it outlive a
+    /// loss of power. Without this call it outlives the process, not the machine.
+    pub fn close(self) -> io::Result<()> {
+        if let Some(locks) = &self.locks {
+            locks.enter()?;
             self.map.flush()?;
+            if locks.alone() {
+                self.live().clean().store(1, Release);
+                self.map.flush()?;
+            }
         }
-        Ok(())
+        Ok(()) // and the lock goes with the file
     }
 
     /// Makes a cache in an empty file that is large enough.
@@ -189,8 +189,12 @@ impl CompactCache {
             // After a loss of power parts of the file may be older than others: a name could have another's addresses.
             cache.wipe();
         }
-        live.clean().store(0, Relaxed);
         live.boot().store(boot, Relaxed);
+        if live.clean().load(Relaxed) == 1 {
+            live.clean().store(0, Release);
+            // Before anything else changes: a loss of power must not leave changes in a file that says it is whole.
+            cache.map.flush().map_err(|error| CompactError::of(path, error))?;
+        }
         cache.filter().advance(now);
         if alone {
             cache.sweep(now);

@@ -63,7 +63,7 @@ impl CompactCache {
         if !self.may_write() {
             return 0;
         }
-        let Some((gone, inherited)) = self.table().purge(home, self.me, &self.roster(), holds) else {
+        let Some((gone, inherited)) = self.table().purge(home, &self.roster(), holds) else {
             return 0;
         };
         self.tally.inherited.fetch_add(inherited.into(), Relaxed);
@@ -76,15 +76,8 @@ impl CompactCache {
         let (table, live, key) = (self.table(), self.live(), self.keys.of(name));
         let slots = table.len() * bucket::SLOTS;
         let load = live.used().load(Relaxed).saturating_mul(100) / slots.max(1) as u64;
-        let placed = table.place(
-            &key,
-            Slot { verify: key.verify, ..slot },
-            now / 60,
-            load,
-            self.me,
-            &self.roster(),
-            self.fits(name),
-        );
+        let slot = Slot { verify: key.verify, ..slot };
+        let placed = table.place(&key, slot, now / 60, load, &self.roster(), self.fits(name));
         let Some(placed) = placed else {
             self.release(&slot);
             return false;

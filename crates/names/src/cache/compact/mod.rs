@@ -28,6 +28,7 @@ mod map;
 mod memory;
 #[cfg(test)]
 mod model_tests;
+mod place;
 mod record;
 mod roster;
 mod scan;

@@ -15,7 +15,7 @@ use std::sync::atomic::Ordering::{Acquire, Release};
 use nix::fcntl::{FcntlArg, fcntl};
 use nix::libc;
 
-use super::bucket::{Obituary, Writer};
+use super::bucket::{Writer, Writers};
 use super::layout::WRITERS;
 
 /// Where the locked bytes begin: far behind any content. The first is that of maintenance.
@@ -91,7 +91,11 @@ pub(super) struct Roster<'c> {
     pub(super) me: Writer,
 }
 
-impl Obituary for Roster<'_> {
+impl Writers for Roster<'_> {
+    fn me(&self) -> Writer {
+        self.me
+    }
+
     fn is_dead(&self, writer: Writer) -> bool {
         if writer == self.me {
             return false; // another thread of ours
