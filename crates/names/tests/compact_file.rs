@@ -8,7 +8,7 @@ use std::os::unix::fs::FileExt;
 use std::path::Path;
 
 use lycosa_names::cache::compact::{
-    CompactCache, CompactError, CompactSettings, KeyRange, PlaceOf, Refusal, Verify,
+    CompactCache, CompactError, CompactSettings, KeyRange, Location, Refusal, Verify,
 };
 use lycosa_names::cache::{Addresses, Answer, Resolution};
 use lycosa_names::{Families, HostName};
@@ -204,9 +204,9 @@ fn a_full_disk_child() {
     let given = std::env::var_os("LYCOSA_FULL_DISK");
     let path = given.clone().map_or(directory.path().join("names"), Into::into);
     let cache = open(&path);
-    match cache.place() {
-        PlaceOf::Memory(Some(why)) => println!("in memory: {why}"),
-        place => assert_eq!((place, given), (&PlaceOf::File(path), None)),
+    match cache.location() {
+        Location::Memory(Some(why)) => println!("in memory: {why}"),
+        place => assert_eq!((place, given), (&Location::File(path), None)),
     }
     put(&cache, "a.example.com", &[1]);
     assert_eq!(get(&cache, "a.example.com"), [1]);

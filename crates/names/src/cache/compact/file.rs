@@ -19,12 +19,12 @@ use super::layout::Layout;
 use super::map::Mapping;
 use super::roster::Locks;
 use super::settings::CompactSettings;
-use super::{CompactCache, PlaceOf, Tally, directory};
+use super::{CompactCache, Location, Tally, directory};
 use crate::cache::Seconds;
 
 impl CompactCache {
     /// Opens the cache in a file, which is made if there is none. Where the disk is full the cache is made in the memory of
-    /// this process; [`CompactCache::place`] says so.
+    /// this process; [`CompactCache::location`] says so.
     ///
     /// Errors: a setting beyond its limits; a capacity that neither the disk nor memory can ever hold; a file that is no cache,
     /// damaged, or made in another way than the settings say.
@@ -112,7 +112,7 @@ impl CompactCache {
         let mut made = Self::open(&aside, settings, now)?;
         if made.locks.is_some() {
             fs::rename(&aside, path).inspect_err(|_| drop(fs::remove_file(&aside))).map_err(io)?;
-            made.place = PlaceOf::File(path.to_owned());
+            made.location = Location::File(path.to_owned());
         }
         Ok(made)
     }
@@ -129,7 +129,7 @@ impl CompactCache {
         let io = |error: io::Error| CompactError::of(Path::new("memory"), error);
         let made = Made::new(&settings).map_err(io)?;
         let map = Mapping::anonymous(in_memory(needed)?).map_err(io)?;
-        let cache = Self::of(PlaceOf::Memory(why), None, map, settings, made, Writer::new(1, 1));
+        let cache = Self::of(Location::Memory(why), None, map, settings, made, Writer::new(1, 1));
         made.write(cache.map.wide(0..512));
         cache.live().swept().store(now / 60, Relaxed);
         cache.live().generation().store(now, Relaxed);
@@ -167,7 +167,7 @@ impl CompactCache {
         let me =
             locks.claim(map.narrow(1_024..2_048)).ok_or_else(|| CompactError::Crowded(path.to_owned()))?;
         made.write(map.wide(0..512));
-        Ok(Self::of(PlaceOf::File(path.to_owned()), Some(locks), map, settings, made, me))
+        Ok(Self::of(Location::File(path.to_owned()), Some(locks), map, settings, made, me))
     }
 
     /// Joins those who have a file open.
@@ -183,7 +183,7 @@ impl CompactCache {
         let me =
             locks.claim(map.narrow(1_024..2_048)).ok_or_else(|| CompactError::Crowded(path.to_owned()))?;
         let alone = locks.alone();
-        let cache = Self::of(PlaceOf::File(path.to_owned()), Some(locks), map, settings, made, me);
+        let cache = Self::of(Location::File(path.to_owned()), Some(locks), map, settings, made, me);
         let (live, boot) = (cache.live(), boot_digest());
         if alone && live.is_doubtful(boot) {
             // After a loss of power parts of the file may be older than others: a name could have another's addresses.
@@ -205,7 +205,7 @@ impl CompactCache {
 
     /// A cache of its parts.
     fn of(
-        place: PlaceOf,
+        location: Location,
         locks: Option<Locks>,
         map: Mapping,
         settings: CompactSettings,
@@ -220,7 +220,7 @@ impl CompactCache {
             settings,
             made,
             map,
-            place,
+            location,
             locks,
             me,
         }

@@ -326,6 +326,44 @@ fn at_ninety_percent_hardly_anybody_has_to_go_early() {
 }
 
 #[test]
+fn what_is_found_in_a_crowded_cache_is_what_was_put_in_last() {
+    let cache = memory(CompactSettings { small_sets: Some(20_000), large_sets: Some(20_000), ..small() });
+    let texts: Vec<String> = (0..5_000).map(|number| format!("n{number}.example.com")).collect();
+    let mut told: Vec<Option<Answer>> = vec![None; texts.len()];
+    let mut dice = 1_u64;
+    for _ in 0..40_000 {
+        dice = dice.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        let (number, what) = ((dice >> 33) as usize % texts.len(), dice >> 59);
+        let bytes = number.to_be_bytes();
+        let own = |n: u64| Ipv4Addr::new(10 + n as u8, bytes[6], bytes[7], (dice >> 50) as u8);
+        let v4: Vec<_> = (0..what % 4).map(own).collect();
+        let v6: Vec<_> = (0..what / 8).map(|n| v6(number as u16 + n as u16)).collect();
+        if what == 31 {
+            cache.remove(name(&texts[number]));
+            told[number] = None;
+        } else if !v4.is_empty() {
+            assert!(cache.put(
+                name(&texts[number]),
+                Families::Both,
+                &resolved(addresses(&v4, &v6), 3_600),
+                NOW
+            ));
+            told[number] = Some(addresses(&v4, &v6));
+        }
+        let other = (dice >> 20) as usize % texts.len();
+        if let Some(found) = answer(&cache, &texts[other], Families::Both, NOW) {
+            assert_eq!(Some(found), told[other]);
+        }
+    }
+    let held = texts.iter().filter(|text| answer(&cache, text, Families::Both, NOW).is_some()).count() as u64;
+    assert!(held > 1_000 && cache.statistics().evictions > 10_000);
+    let counted = cache.details();
+    assert_eq!((cache.count(), counted.used), (held, held));
+    cache.recount();
+    assert_eq!(cache.details(), counted, "references are those of the slots");
+}
+
+#[test]
 fn a_scan_of_one_time_names_does_not_push_out_what_was_asked_for_again() {
     let cache = memory(CompactSettings { capacity: 10_000, ..small() });
     let useful: Vec<String> = (0..2_000).map(|number| format!("u{number}.example.com")).collect();
