@@ -4,6 +4,7 @@
 //! `early COUNT` – names evicted before they expired, at 90 % load.
 //! `lookups COUNT` – lookups a CPU second, in batches, one by one, and with the name split into its fields.
 //! `prefix COUNT` – seconds of a count under a top-level domain.
+//! `file COUNT PATH` – the same in a mapped file, which must not exist: making it, filling it, opening it again.
 //! `torn READS` – wrong and torn answers with one writing and two reading processes.
 //! `wrong COUNT MODE` – wrong answers beside the predicted figure; MODE: `keyed` or `published`.
 //! `negative COUNT` – bits a name and the measured rate of false positives.
@@ -262,6 +263,30 @@ fn prefix(count: u64) -> Result<String, CompactError> {
     ))
 }
 
+/// `file`.
+fn file(count: u64, path: &Path) -> Result<String, CompactError> {
+    let settings = CompactSettings { capacity: count, ..CompactSettings::default() };
+    let open = || {
+        let begin = Instant::now();
+        let cache = CompactCache::open(path, settings.clone(), NOW)?;
+        Ok::<_, CompactError>((cache, begin.elapsed().as_secs_f64()))
+    };
+    let (cache, made) = open()?;
+    let filled = fill(&cache, count);
+    let (beside, joined) = open()?;
+    drop((cache, beside));
+    let (cache, opened) = open()?;
+    let bytes = cache.memory();
+    let out = format!(
+        "\"names\": {}, \"bytes\": {bytes}, \"made_seconds\": {made:.3}, \"fill_cpu_seconds\": {filled:.3}, \
+         \"joined_seconds\": {joined:.4}, \"opened_alone_seconds\": {opened:.3}",
+        cache.count(),
+    );
+    drop(cache);
+    let _ = std::fs::remove_file(path);
+    Ok(out)
+}
+
 /// `negative`.
 fn negative(count: u64) -> Result<String, CompactError> {
     let mut out = Vec::new();
@@ -468,6 +493,7 @@ fn main() {
         "early" => early(count).map(|text| format!("{{{text}}}")),
         "lookups" => lookups(count).map(|text| format!("{{\"names\": {count}, {text}}}")),
         "prefix" => prefix(count).map(|text| format!("{{{text}}}")),
+        "file" => file(count, Path::new(argument(2))).map(|text| format!("{{{text}}}")),
         "negative" => negative(count).map(|text| format!("{{{text}}}")),
         "wrong" => {
             let verify = if argument(2) == "published" { Verify::Published } else { Verify::Keyed };
@@ -478,7 +504,7 @@ fn main() {
         "torn-read" => torn_read(Path::new(argument(1)), argument(2).parse().unwrap_or_default()),
         _ => {
             eprintln!(
-                "names_cache_compact memory|early|lookups|prefix|negative COUNT, torn READS, or wrong COUNT keyed|published"
+                "names_cache_compact memory|early|lookups|prefix|negative COUNT, file COUNT PATH, torn READS, or wrong COUNT keyed|published"
             );
             std::process::exit(2);
         }
