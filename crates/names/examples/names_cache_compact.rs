@@ -2,7 +2,8 @@
 //!
 //! `memory COUNT` – bytes a name, filled to what it was made for, and address sets on a realistic mix.
 //! `early COUNT` – names evicted before they expired, at 90 % load.
-//! `lookups COUNT` – lookups a CPU second, in batches, one by one, and with the name split into its fields.
+//! `lookups COUNT [PATH]` – lookups a CPU second, in batches, one by one, and with the name split into its fields (as the
+//! published key needs it); in memory, or in a mapped file that is made at PATH, whatever is there.
 //! `prefix COUNT` – seconds of a count under a top-level domain.
 //! `file COUNT PATH` – the same in a mapped file, which must not exist: making it, filling it, opening it again.
 //! `torn READS` – wrong and torn answers with one writing and two reading processes.
@@ -105,8 +106,8 @@ fn cpu() -> f64 {
     seconds(usage.user_time()) + seconds(usage.system_time())
 }
 
-/// A cache in memory for that many names, without the parts that are measured apart.
-fn table(count: u64, verify: Verify) -> Result<CompactCache, CompactError> {
+/// A cache for that many names, without the parts that are measured apart: in a new file, or in memory.
+fn table(count: u64, verify: Verify, path: Option<&Path>) -> Result<CompactCache, CompactError> {
     let settings = CompactSettings {
         capacity: count,
         verify,
@@ -115,7 +116,10 @@ fn table(count: u64, verify: Verify) -> Result<CompactCache, CompactError> {
         negative_capacity: Some(0),
         ..CompactSettings::default()
     };
-    CompactCache::in_memory(settings, NOW, None)
+    match path {
+        Some(path) => CompactCache::rebuild(path, settings, NOW),
+        None => CompactCache::in_memory(settings, NOW, None),
+    }
 }
 
 /// Puts names in, each with an address of its own; gives CPU seconds.
@@ -134,7 +138,7 @@ fn fill(cache: &CompactCache, count: u64) -> f64 {
 
 /// `early`, and the first half of `memory`.
 fn early(count: u64) -> Result<String, CompactError> {
-    let cache = table(count, Verify::Keyed)?;
+    let cache = table(count, Verify::Keyed, None)?;
     let seconds = fill(&cache, count);
     let (done, details) = (cache.statistics(), cache.details());
     Ok(format!(
@@ -194,7 +198,7 @@ fn texts(count: u64, lookups: usize) -> Vec<String> {
 }
 
 /// `lookups`.
-fn lookups(count: u64) -> Result<String, CompactError> {
+fn lookups(count: u64, path: Option<&Path>) -> Result<String, CompactError> {
     let mut out = Vec::new();
     let lookups = (count as usize).clamp(100_000, 4_000_000);
     let texts = texts(count, lookups);
@@ -202,7 +206,7 @@ fn lookups(count: u64) -> Result<String, CompactError> {
     let absent: Vec<String> = (0..lookups as u64).map(|turn| name(count + random(turn) % count)).collect();
     let absent: Vec<&str> = absent.iter().map(String::as_str).collect();
     for (verify, label) in [(Verify::Keyed, "keyed"), (Verify::Published, "published")] {
-        let cache = table(count, verify)?;
+        let cache = table(count, verify, path)?;
         fill(&cache, count);
         let held = cache.count() as f64;
         for (texts, kind) in [(&texts, "known"), (&absent, "unknown")] {
@@ -240,7 +244,7 @@ fn lookups(count: u64) -> Result<String, CompactError> {
 
 /// `prefix`.
 fn prefix(count: u64) -> Result<String, CompactError> {
-    let cache = table(count, Verify::Keyed)?;
+    let cache = table(count, Verify::Keyed, None)?;
     fill(&cache, count);
     let range = KeyRange::under("com").unwrap_or_else(|_| std::process::exit(1));
     let mut out = Vec::new();
@@ -336,7 +340,7 @@ fn negative(count: u64) -> Result<String, CompactError> {
 
 /// `wrong`: looks up as many names that are not held as are held, and all that are.
 fn wrong(count: u64, verify: Verify) -> Result<String, CompactError> {
-    let cache = table(count, verify)?;
+    let cache = table(count, verify, None)?;
     fill(&cache, count);
     let (mut text, mut wrong_known, mut wrong_unknown, mut found) = (String::new(), 0_u64, 0_u64, 0_u64);
     for number in 0..2 * count {
@@ -491,7 +495,8 @@ fn main() {
             early(count).and_then(|table| Ok(format!("{{{table}, {}}}", mix(count.min(10_000_000))?)))
         }
         "early" => early(count).map(|text| format!("{{{text}}}")),
-        "lookups" => lookups(count).map(|text| format!("{{\"names\": {count}, {text}}}")),
+        "lookups" => lookups(count, arguments.get(2).map(Path::new))
+            .map(|text| format!("{{\"names\": {count}, {text}}}")),
         "prefix" => prefix(count).map(|text| format!("{{{text}}}")),
         "file" => file(count, Path::new(argument(2))).map(|text| format!("{{{text}}}")),
         "negative" => negative(count).map(|text| format!("{{{text}}}")),
