@@ -8,7 +8,7 @@ use std::os::unix::fs::FileExt;
 use std::path::Path;
 
 use lycosa_names::cache::compact::{
-    CompactCache, CompactError, CompactSettings, KeyRange, Location, Refusal, Verify,
+    CompactCache, CompactError, CompactSettings, KeyRange, PlaceOf, Refusal, Verify,
 };
 use lycosa_names::cache::{Addresses, Answer, Resolution};
 use lycosa_names::{Families, HostName};
@@ -67,7 +67,8 @@ fn what_is_known_outlives_a_process_and_is_swept_when_the_next_one_opens_the_fil
     drop(cache);
     let cache = open(&path);
     assert_eq!((get(&cache, "a.example.com"), cache.count(), cache.details().used), (vec![1, 2], 1, 2));
-    cache.close().unwrap();
+    cache.flush().unwrap();
+    drop(cache);
     let later = CompactCache::open(&path, settings(), NOW + 4_000).unwrap();
     assert_eq!((later.count(), later.details().used, later.details().sets), (0, 0, [0, 0]));
 }
@@ -155,13 +156,20 @@ fn after_a_loss_of_power_nothing_doubtful_is_used() {
     assert_eq!(get(&open(&path), "a.example.com"), Vec::<u8>::new());
     let cache = open(&path);
     put(&cache, "a.example.com", &[1]);
-    cache.close().unwrap();
+    cache.flush().unwrap();
+    drop(cache);
     poke(&path, 25, |boot| boot ^ 2);
     let cache = open(&path);
     assert_eq!(get(&cache, "a.example.com"), [1], "all was on the disk");
     drop(cache);
     poke(&path, 25, |boot| boot ^ 2);
     assert_eq!(get(&open(&path), "a.example.com"), Vec::<u8>::new(), "it was open since");
+    let cache = open(&path);
+    cache.flush().unwrap();
+    put(&cache, "a.example.com", &[1]);
+    drop(cache);
+    poke(&path, 25, |boot| boot ^ 2);
+    assert_eq!(get(&open(&path), "a.example.com"), Vec::<u8>::new(), "it was changed since");
 }
 
 #[test]
@@ -204,9 +212,9 @@ fn a_full_disk_child() {
     let given = std::env::var_os("LYCOSA_FULL_DISK");
     let path = given.clone().map_or(directory.path().join("names"), Into::into);
     let cache = open(&path);
-    match cache.location() {
-        Location::Memory(Some(why)) => println!("in memory: {why}"),
-        place => assert_eq!((place, given), (&Location::File(path), None)),
+    match cache.place() {
+        PlaceOf::Memory(Some(why)) => println!("in memory: {why}"),
+        place => assert_eq!((place, given), (&PlaceOf::File(path), None)),
     }
     put(&cache, "a.example.com", &[1]);
     assert_eq!(get(&cache, "a.example.com"), [1]);

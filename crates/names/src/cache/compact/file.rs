@@ -19,12 +19,12 @@ use super::layout::Layout;
 use super::map::Mapping;
 use super::roster::Locks;
 use super::settings::CompactSettings;
-use super::{CompactCache, Location, Tally, directory};
+use super::{CompactCache, PlaceOf, Tally, directory};
 use crate::cache::Seconds;
 
 impl CompactCache {
     /// Opens the cache in a file, which is made if there is none. Where the disk is full the cache is made in the memory of
-    /// this process; [`CompactCache::location`] says so.
+    /// this process; [`CompactCache::place`] says so.
     ///
     /// Errors: a setting beyond its limits; a capacity that neither the disk nor memory can ever hold; a file that is no cache,
     /// damaged, or made in another way than the settings say.
@@ -112,7 +112,7 @@ impl CompactCache {
         let mut made = Self::open(&aside, settings, now)?;
         if made.locks.is_some() {
             fs::rename(&aside, path).inspect_err(|_| drop(fs::remove_file(&aside))).map_err(io)?;
-            made.location = Location::File(path.to_owned());
+            made.place = PlaceOf::File(path.to_owned());
         }
         Ok(made)
     }
@@ -129,25 +129,36 @@ impl CompactCache {
         let io = |error: io::Error| CompactError::of(Path::new("memory"), error);
         let made = Made::new(&settings).map_err(io)?;
         let map = Mapping::anonymous(in_memory(needed)?).map_err(io)?;
-        let cache = Self::of(Location::Memory(why), None, map, settings, made, Writer::new(1, 1));
+        let cache = Self::of(PlaceOf::Memory(why), None, map, settings, made, Writer::new(1, 1));
         made.write(cache.map.wide(0..512));
         cache.live().swept().store(now / 60, Relaxed);
         cache.live().generation().store(now, Relaxed);
         Ok(cache)
     }
 
-    /// Brings all to the disk and, if nobody else has the file open, notes that it is whole: only then does it outlive a
-    /// loss of power. Without this call it outlives the process, not the machine.
-    pub fn close(self) -> io::Result<()> {
-        if let Some(locks) = &self.locks {
-            locks.enter()?;
-            self.map.flush()?;
-            if locks.alone() {
+    /// Brings all to the disk and, if nobody else has the file open, notes that it is whole until the next change: only then does
+    /// it outlive a loss of power. Without this call it outlives the process, not the machine.
+    pub fn flush(&self) -> io::Result<()> {
+        let Some(locks) = &self.locks else { return Ok(()) };
+        let _guard = self.maintenance.lock();
+        locks.enter()?;
+        let whole = self.map.flush().and_then(|()| match locks.alone() {
+            true => {
                 self.live().clean().store(1, Release);
-                self.map.flush()?;
+                self.map.flush_header()
             }
-        }
-        Ok(()) // and the lock goes with the file
+            false => Ok(()),
+        });
+        locks.leave();
+        whole
+    }
+
+    /// Notes that the file is about to change, before anything else does: a loss of power must not leave changes in a file that
+    /// says it is whole.
+    #[cold]
+    pub(super) fn begin_changes(&self) -> io::Result<()> {
+        self.live().clean().store(0, Release);
+        self.map.flush_header()
     }
 
     /// Makes a cache in an empty file that is large enough.
@@ -167,7 +178,7 @@ impl CompactCache {
         let me =
             locks.claim(map.narrow(1_024..2_048)).ok_or_else(|| CompactError::Crowded(path.to_owned()))?;
         made.write(map.wide(0..512));
-        Ok(Self::of(Location::File(path.to_owned()), Some(locks), map, settings, made, me))
+        Ok(Self::of(PlaceOf::File(path.to_owned()), Some(locks), map, settings, made, me))
     }
 
     /// Joins those who have a file open.
@@ -183,7 +194,7 @@ impl CompactCache {
         let me =
             locks.claim(map.narrow(1_024..2_048)).ok_or_else(|| CompactError::Crowded(path.to_owned()))?;
         let alone = locks.alone();
-        let cache = Self::of(Location::File(path.to_owned()), Some(locks), map, settings, made, me);
+        let cache = Self::of(PlaceOf::File(path.to_owned()), Some(locks), map, settings, made, me);
         let (live, boot) = (cache.live(), boot_digest());
         if alone && live.is_doubtful(boot) {
             // After a loss of power parts of the file may be older than others: a name could have another's addresses.
@@ -191,9 +202,7 @@ impl CompactCache {
         }
         live.boot().store(boot, Relaxed);
         if live.clean().load(Relaxed) == 1 {
-            live.clean().store(0, Release);
-            // Before anything else changes: a loss of power must not leave changes in a file that says it is whole.
-            cache.map.flush().map_err(|error| CompactError::of(path, error))?;
+            cache.begin_changes().map_err(|error| CompactError::of(path, error))?;
         }
         cache.filter().advance(now);
         if alone {
@@ -205,7 +214,7 @@ impl CompactCache {
 
     /// A cache of its parts.
     fn of(
-        location: Location,
+        place: PlaceOf,
         locks: Option<Locks>,
         map: Mapping,
         settings: CompactSettings,
@@ -220,7 +229,7 @@ impl CompactCache {
             settings,
             made,
             map,
-            location,
+            place,
             locks,
             me,
         }

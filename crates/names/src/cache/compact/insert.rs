@@ -200,9 +200,12 @@ impl CompactCache {
         remark.filter(|remark| matches!(remark.which, Which::Failed(_))).map_or(0, |remark| remark.attempts)
     }
 
-    /// Whether this process may write: a child of a fork has its parent's number, which only one of them may use.
+    /// Whether this process may write: a child of a fork has its parent's number, which only one of them may use. Nor may
+    /// anybody where the disk does not take note that the file changes.
     pub(super) fn may_write(&self) -> bool {
-        self.locks.is_none() || std::process::id() == self.process
+        self.locks.is_none()
+            || (std::process::id() == self.process
+                && (self.live().clean().load(Relaxed) != 1 || self.begin_changes().is_ok()))
     }
 }
 

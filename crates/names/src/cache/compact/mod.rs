@@ -71,7 +71,7 @@ pub struct CompactCache {
     made: Made,
     keys: Keys,
     map: Mapping,
-    location: Location,
+    place: PlaceOf,
     locks: Option<Locks>,
     me: Writer,
     /// Who forks shares the lock of its number with the child, which must not write by it.
@@ -83,7 +83,7 @@ pub struct CompactCache {
 
 /// Where a cache lies.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Location {
+pub enum PlaceOf {
     /// In a file, which other processes may share.
     File(PathBuf),
     /// In the memory of this process alone; if it was to be a file, why it is not.
@@ -133,8 +133,8 @@ pub struct CompactStatistics {
 
 impl CompactCache {
     /// Where it lies; tells why it is in memory when it was to be in a file.
-    pub fn location(&self) -> &Location {
-        &self.location
+    pub fn place(&self) -> &PlaceOf {
+        &self.place
     }
 
     /// How it was told to be.
