@@ -137,7 +137,8 @@ impl CompactCache {
     }
 
     /// Brings all to the disk and, if nobody else has the file open, notes that it is whole until the next change: only then does
-    /// it outlive a loss of power. Without this call it outlives the process, not the machine.
+    /// it outlive a loss of power. Without this call it outlives the process, not the machine. To be called while no other thread
+    /// of this process writes.
     pub fn flush(&self) -> io::Result<()> {
         let Some(locks) = &self.locks else { return Ok(()) };
         let _guard = self.maintenance.lock();
