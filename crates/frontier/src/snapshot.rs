@@ -27,7 +27,7 @@ use crate::waiting::{Waiting, pack};
 use crate::{Frontier, Resolve, Seen, Settings};
 
 /// The version of this layout.
-const VERSION: u64 = 4;
+const VERSION: u64 = 5;
 
 /// The files beside a snapshot that it names, by number. They are kept as long as the snapshot is.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

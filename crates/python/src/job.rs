@@ -8,6 +8,9 @@ use std::time::Duration;
 
 use lycosa_frontier::{KeyKind, Scope};
 use lycosa_names::Families;
+use lycosa_names::cache::{
+    AsyncLru, AsyncLruSettings, NameCache, Optimiser, OptimiserSettings, Regions, RegionsSettings,
+};
 use lycosa_url::{AddressPolicy, CanonicalRules, Clock, Network};
 use pyo3::prelude::*;
 
@@ -185,12 +188,7 @@ impl Job {
     /// Settings of the DNS client.
     pub(crate) fn names(&self, clock: Clock) -> PyResult<lycosa_names::Settings> {
         let names = &self.names;
-        let families = match names.families.as_str() {
-            "v4" => Families::V4,
-            "v6" => Families::V6,
-            "both" => Families::Both,
-            other => return Err(setting("names.families", other, "v4, v6 or both")),
-        };
+        let families = families(&names.families)?;
         let servers = if names.resolvers.is_empty() {
             lycosa_names::system_servers().map_err(|error| system("the system's resolvers", &error))?
         } else {
@@ -314,4 +312,51 @@ pub(crate) fn parse_scope(name: &str) -> PyResult<Scope> {
         "any" => Ok(Scope::Any),
         other => Err(setting("scope", other, "host, domain or any")),
     }
+}
+
+/// Address families by their name.
+pub(crate) fn families(name: &str) -> PyResult<Families> {
+    match name {
+        "v4" => Ok(Families::V4),
+        "v6" => Ok(Families::V6),
+        "both" => Ok(Families::Both),
+        other => Err(setting("names.families", other, "v4, v6 or both")),
+    }
+}
+
+/// A cache of one process by the name of its design, made for about so many names.
+pub(crate) fn process_cache(
+    design: &str,
+    capacity: Option<usize>,
+) -> PyResult<(Box<dyn NameCache>, &'static str)> {
+    let within = |capacity: usize| capacity.clamp(8, 1 << 30);
+    Ok(match design {
+        "async-lru" => {
+            let defaults = AsyncLruSettings::default();
+            let capacity = capacity.map_or(defaults.capacity, within);
+            (Box::new(AsyncLru::new(AsyncLruSettings { capacity, ..defaults })), "async-lru")
+        }
+        "regions" => {
+            let defaults = RegionsSettings::default();
+            let all = defaults.deeper + defaults.hosts + defaults.reverse;
+            // The three parts share the capacity as they do by default.
+            let share = |part: usize| {
+                capacity
+                    .map_or(part, |capacity| within((part as u128 * capacity as u128 / all as u128) as usize))
+            };
+            let settings = RegionsSettings {
+                deeper: share(defaults.deeper),
+                hosts: share(defaults.hosts),
+                reverse: share(defaults.reverse),
+                ..defaults
+            };
+            (Box::new(Regions::new(settings)), "regions")
+        }
+        "optimiser" => {
+            let defaults = OptimiserSettings::default();
+            let capacity = capacity.map_or(defaults.capacity, within);
+            (Box::new(Optimiser::new(OptimiserSettings { capacity, ..defaults })), "optimiser")
+        }
+        other => return Err(setting("names.cache", other, "compact, async-lru, regions or optimiser")),
+    })
 }

@@ -1,4 +1,4 @@
-//! The set as bytes. A tree: its nodes from the root on, its buckets as they lie in memory, so that loading is reading.
+//! The set as bytes. A tree: its leaves as they lie in memory, so that loading is reading.
 //! What is on disk: the numbers of its runs, with what was deleted from each.
 
 use std::io::{self, Read, Write};
@@ -6,14 +6,10 @@ use std::path::PathBuf;
 
 use hashbrown::HashSet;
 
+use super::arena::{LINE, MAX_LINES};
 use super::disk::Disk;
-use super::leaf::{Leaf, MAX_BUCKETS};
-use super::tree::{Key, Place, Target, Tree};
-
-/// What stands before a leaf: the number of its implied bits, of its keys and of its buckets, and the buckets follow.
-const LEAF: u8 = 1;
-/// What stands before a node: what its places lead to follows, each but once.
-const NODE: u8 = 2;
+use super::leaf::Leaf;
+use super::tree::{Key, MAX_LEVEL, Tree};
 
 /// An error about bytes that are no such set.
 pub(super) fn damaged(what: &str) -> io::Error {
@@ -23,102 +19,54 @@ pub(super) fn damaged(what: &str) -> io::Error {
 impl Tree {
     /// Writes the tree.
     pub(super) fn write(&self, into: &mut impl Write) -> io::Result<()> {
-        self.write_node(0, into)
+        into.write_all(&[self.level as u8])?;
+        into.write_all(&(self.split as u64).to_le_bytes())?;
+        for (number, leaf) in self.leaves.iter().enumerate() {
+            let [low, high] = leaf.count.to_le_bytes();
+            into.write_all(&[low, high, u8::from(leaf.has_overflown)])?;
+            into.write_all(leaf.keys(self.stride(self.bits(number)), &self.arena))?;
+        }
+        write_keys(&self.overflow, into)
     }
 
     /// Reads a tree of keys of `width` bytes that [`Tree::write`] wrote.
     pub(super) fn read(width: usize, from: &mut impl Read) -> io::Result<Self> {
         let mut tree = Tree::new(width);
+        let mut level = [0];
+        from.read_exact(&mut level)?;
+        tree.level = u32::from(level[0]);
+        tree.split = read_u64(from)? as usize;
+        if tree.level > MAX_LEVEL || tree.split >= 1 << tree.level {
+            return Err(damaged("the number of its leaves"));
+        }
         tree.leaves.clear();
-        tree.read_node(0, 0, from)?;
+        for number in 0..(1 << tree.level) + tree.split {
+            let leaf = tree.read_leaf(number, from)?;
+            tree.leaves.push(leaf);
+            tree.len += u64::from(leaf.count);
+        }
+        tree.overflow = read_keys(from)?;
+        tree.len += tree.overflow.len() as u64;
         Ok(tree)
     }
 
-    /// Writes what is below a node.
-    fn write_node(&self, node: usize, into: &mut impl Write) -> io::Result<()> {
-        let places = &self.nodes[node];
-        for (byte, place) in places.iter().enumerate() {
-            match place.target() {
-                Target::Node(child) => {
-                    into.write_all(&[NODE])?;
-                    self.write_node(child, into)?;
-                }
-                Target::Leaf(_) if byte > 0 && *place == places[byte - 1] => {}
-                Target::Leaf(number) => self.write_leaf(&self.leaves[number], into)?,
-            }
-        }
-        Ok(())
-    }
-
-    /// Writes a leaf.
-    fn write_leaf(&self, leaf: &Leaf, into: &mut impl Write) -> io::Result<()> {
-        into.write_all(&[LEAF, leaf.bits, leaf.buckets().len() as u8])?;
-        into.write_all(&leaf.count.to_le_bytes())?;
-        leaf.buckets().iter().try_for_each(|bucket| into.write_all(&self.arena.get(*bucket).0))
-    }
-
-    /// Reads what is below a node at a depth.
-    fn read_node(&mut self, node: usize, depth: usize, from: &mut impl Read) -> io::Result<()> {
-        let mut byte = 0;
-        while byte < 256 {
-            let mut kind = [0];
-            from.read_exact(&mut kind)?;
-            match kind[0] {
-                LEAF => {
-                    let (leaf, number) = (self.read_leaf(depth, from)?, self.leaves.len());
-                    let places = 1 << (8 - leaf.bits);
-                    if byte % places != 0 {
-                        return Err(damaged("a leaf is out of place"));
-                    }
-                    self.leaves.push(leaf);
-                    self.nodes[node][byte..byte + places].fill(Place::to(Target::Leaf(number)));
-                    byte += places;
-                }
-                NODE if depth < self.shapes.deepest() => {
-                    let child = self.nodes.len();
-                    self.nodes.push(self.nodes[node]);
-                    self.nodes[node][byte] = Place::to(Target::Node(child));
-                    self.read_node(child, depth + 1, from)?;
-                    byte += 1;
-                }
-                _ => return Err(damaged("an unknown kind of node")),
-            }
-        }
-        Ok(())
-    }
-
-    /// Reads a leaf at a depth.
-    fn read_leaf(&mut self, depth: usize, from: &mut impl Read) -> io::Result<Leaf> {
-        let mut head = [0; 2];
+    /// Reads the leaf of a number.
+    fn read_leaf(&mut self, number: usize, from: &mut impl Read) -> io::Result<Leaf> {
+        let stride = self.stride(self.bits(number));
+        let mut head = [0; 3];
         from.read_exact(&mut head)?;
-        let [bits, buckets] = head;
-        let count = read_u32(from)?;
-        if bits > 8 || usize::from(buckets) > MAX_BUCKETS {
-            return Err(damaged("a leaf's size"));
+        let [low, high, has_overflown] = head;
+        let count = usize::from(u16::from_le_bytes([low, high]));
+        if count > Leaf::capacity(stride) {
+            return Err(damaged("a leaf holds more than it can"));
         }
-        let mut leaf = Leaf::new(depth as u8, bits);
-        for _ in 0..buckets {
-            let number = leaf.add_bucket(&mut self.arena);
-            let bucket = self.arena.get_mut(number);
-            from.read_exact(&mut bucket.0)?;
-            if !bucket.is_sound(self.shapes.of(&leaf)) {
-                return Err(damaged("a bucket holds more than it can"));
-            }
-            leaf.count += bucket.count() as u32;
-        }
-        if leaf.count != count {
-            return Err(damaged("a leaf's keys are not as many as it says"));
-        }
-        self.len += u64::from(count);
+        let mut keys = [0; MAX_LINES * LINE];
+        let keys = &mut keys[..count * stride];
+        from.read_exact(keys)?;
+        let mut leaf = Leaf::of(number, keys, stride, &mut self.arena);
+        leaf.has_overflown = has_overflown != 0;
         Ok(leaf)
     }
-}
-
-/// Reads a number of four bytes.
-pub(super) fn read_u32(from: &mut impl Read) -> io::Result<u32> {
-    let mut bytes = [0; 4];
-    from.read_exact(&mut bytes)?;
-    Ok(u32::from_le_bytes(bytes))
 }
 
 /// Reads a number of eight bytes.

@@ -13,7 +13,6 @@
 //! - When the disk is full nothing is lost: keys stay in memory, beyond the budget, until there is room.
 
 mod arena;
-mod bucket;
 mod checked;
 mod disk;
 mod filter;
@@ -103,7 +102,7 @@ impl Default for Seen {
 }
 
 /// What a saved set begins with; the last byte is the version.
-const MAGIC: &[u8; 12] = b"lycosa-seen\x01";
+const MAGIC: &[u8; 12] = b"lycosa-seen\x02";
 
 impl Seen {
     /// An empty set. Run files that are in the directory stay until [`Seen::remove_files_except`].

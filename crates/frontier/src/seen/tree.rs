@@ -1,9 +1,13 @@
-//! The MD5 dedup tree in memory: nodes of 256 places, one for each value of the next byte, and leaves of about two
-//! thousand keys. A leaf takes a half, a quarter … of a node's places: what its keys share is not stored.
+//! The MD5 dedup tree in memory. A leaf is chosen by the first bits of a key, as many as the number of keys asks for.
+//!
+//! The published tree is one of digits; here its leaves are reached in one step. They split one at a time, in turn
+//! (linear hashing, Litwin, VLDB 1980), so that no call pays for all. Keys of a leaf are in order, so that a
+//! split is a cut.
+
+use hashbrown::HashSet;
 
 use super::arena::Arena;
-use super::bucket::Entry;
-use super::leaf::{Crowded, Leaf, Shapes};
+use super::leaf::{Full, Leaf, Rest};
 
 /// A key: a digest of a URL. Where keys are shorter than sixteen bytes, the rest is zero.
 pub(super) type Key = [u8; 16];
@@ -11,245 +15,231 @@ pub(super) type Key = [u8; 16];
 /// Keys whose memory is loaded at once before the first of them is looked for: the loads overlap.
 pub(super) const AHEAD: usize = 32;
 
+/// Keys of a leaf, on average, at which the next leaf splits: more save memory, fewer save moving.
+const LEAF_KEYS: u64 = 96;
+
+/// Bits that choose a leaf, at most: more than enough for memory, and few enough for the shortest keys.
+pub(super) const MAX_LEVEL: u32 = 30;
+
 /// A set of keys.
 #[derive(Debug)]
 pub(super) struct Tree {
-    /// The first is the root.
-    pub(super) nodes: Vec<[Place; 256]>,
+    /// Bytes of a key that are not always zero.
+    width: usize,
+    /// A leaf's number is the first `level` bits of its keys, the first one lowest; for leaves before `split`, and those
+    /// from 2^`level` on that were split off them, one bit more.
+    pub(super) level: u32,
+    pub(super) split: usize,
     pub(super) leaves: Vec<Leaf>,
     pub(super) arena: Arena,
-    pub(super) shapes: Shapes,
+    /// Keys whose leaf has no room: none, unless someone chose keys.
+    pub(super) overflow: HashSet<Key>,
     pub(super) len: u64,
-}
-
-/// What a place of a node leads to: the number of a leaf or, with the highest bit set, of another node.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Place(u32);
-
-/// What it leads to.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Target {
-    /// Keys.
-    Leaf(usize),
-    /// A node of the next byte.
-    Node(usize),
-}
-
-impl Place {
-    /// The bit that tells a node.
-    const NODE: u32 = 1 << 31;
-
-    /// The place that leads to it.
-    pub(super) fn to(target: Target) -> Self {
-        match target {
-            Target::Leaf(number) => Place(number as u32),
-            Target::Node(number) => Place(number as u32 | Self::NODE),
-        }
-    }
-
-    /// What it leads to.
-    pub(super) fn target(self) -> Target {
-        let number = (self.0 & !Self::NODE) as usize;
-        if self.0 & Self::NODE == 0 { Target::Leaf(number) } else { Target::Node(number) }
-    }
 }
 
 impl Tree {
     /// The empty set of keys of `width` bytes.
     pub(super) fn new(width: usize) -> Self {
         Tree {
-            nodes: vec![[Place::to(Target::Leaf(0)); 256]],
-            leaves: vec![Leaf::new(0, 0)],
+            width,
+            level: 0,
+            split: 0,
+            leaves: vec![Leaf::default()],
             arena: Arena::default(),
-            shapes: Shapes::new(width),
+            overflow: HashSet::new(),
             len: 0,
         }
     }
 
     /// Loads what searches for at most [`AHEAD`] keys will look at: each step for all, so that the waits overlap.
     pub(super) fn touch(&self, group: &[Key]) -> u8 {
-        let mut leaves = [0; AHEAD];
+        let mut leaves = [(Leaf::default(), 0); AHEAD];
         for (leaf, key) in leaves.iter_mut().zip(group) {
-            *leaf = self.locate(key).0;
+            let (number, bits) = self.locate(key);
+            *leaf = (self.leaves[number], bits);
         }
-        let mut places = [None; AHEAD];
-        for ((place, leaf), key) in places.iter_mut().zip(leaves).zip(group) {
-            let leaf = &self.leaves[leaf];
-            let entry = Entry::of(key, leaf.depth);
-            *place = leaf
-                .first_buckets(entry.choice())
-                .map(|(own, next)| (own, next, entry, self.shapes.of(leaf)));
-        }
-        let tags = |(own, ..): &(u32, _, _, _)| self.arena.get(*own).touch_tags();
-        let loaded = places.iter().flatten().map(tags).fold(0, |all, load| all | load);
-        let deeper = places.iter().flatten().map(|&(own, next, entry, shape)| {
-            let own = self.arena.get(own);
-            let next = if own.has_overflown() { self.arena.get(next).touch_tags() } else { 0 };
-            next | own.touch_body(shape, &entry)
-        });
-        deeper.fold(loaded, |all, load| all | load)
+        let touch =
+            |((leaf, bits), key): (&(Leaf, u32), &Key)| leaf.touch(rest(key, *bits, self.width), &self.arena);
+        leaves.iter().zip(group).map(touch).fold(0, |all, load| all | load)
     }
 
     /// Adds a key; tells whether it was new.
     pub(super) fn insert(&mut self, key: &Key) -> bool {
-        let (number, _) = self.locate(key);
-        let leaf = &mut self.leaves[number];
-        let (entry, shape) = (Entry::of(key, leaf.depth), self.shapes.of(leaf));
-        if leaf.find(&entry, shape, &self.arena).is_some() {
-            return false;
+        let is_new = self.put(key);
+        if is_new {
+            self.len += 1;
+            if self.len > self.leaves.len() as u64 * LEAF_KEYS && self.level < MAX_LEVEL {
+                self.split_next();
+            }
         }
-        self.len += 1;
-        if let Err(crowded) = leaf.insert(&entry, shape, &mut self.arena) {
-            self.split(key, crowded);
-            self.put(key);
-        }
-        true
+        is_new
     }
 
     /// Whether a key is here.
     pub(super) fn contains(&self, key: &Key) -> bool {
-        let leaf = &self.leaves[self.locate(key).0];
-        leaf.find(&Entry::of(key, leaf.depth), self.shapes.of(leaf), &self.arena).is_some()
+        let (number, bits) = self.locate(key);
+        let leaf = &self.leaves[number];
+        leaf.find(rest(key, bits, self.width), &self.arena).is_ok()
+            || leaf.has_overflown && self.overflow.contains(key)
     }
 
     /// Removes a key; tells whether it was here.
     pub(super) fn delete(&mut self, key: &Key) -> bool {
-        let (number, _) = self.locate(key);
+        let (number, bits) = self.locate(key);
+        let stride = self.stride(bits);
         let leaf = &mut self.leaves[number];
-        let shape = self.shapes.of(leaf);
-        let Some(place) = leaf.find(&Entry::of(key, leaf.depth), shape, &self.arena) else { return false };
-        leaf.remove(place, shape, &mut self.arena);
-        self.len -= 1;
-        true
+        let deleted = match leaf.find(rest(key, bits, self.width), &self.arena) {
+            Ok(index) => {
+                leaf.remove(index, stride, &mut self.arena);
+                true
+            }
+            Err(_) => leaf.has_overflown && self.overflow.remove(key),
+        };
+        self.len -= u64::from(deleted);
+        deleted
     }
 
-    /// Bytes of memory of its buckets, without those that are to spare.
+    /// Bytes of memory of its leaves.
     pub(super) fn used_memory(&self) -> usize {
-        self.arena.used_memory()
+        self.arena.used_memory() + self.memory_of_leaves()
     }
 
     /// Bytes of memory held.
     pub(super) fn memory(&self) -> usize {
-        let nodes = self.nodes.capacity() * size_of::<[Place; 256]>();
-        self.arena.memory() + nodes + self.leaves.capacity() * size_of::<Leaf>()
+        self.arena.memory() + self.memory_of_leaves()
+    }
+
+    /// Bytes of memory that tell where leaves are, and of keys outside them.
+    fn memory_of_leaves(&self) -> usize {
+        self.leaves.capacity() * size_of::<Leaf>() + super::disk::set_memory(&self.overflow)
     }
 
     /// Calls `each` with the keys of one leaf after the other, sorted; keys of a leaf are smaller than those of the
     /// next.
     pub(super) fn walk<E>(&self, mut each: impl FnMut(&[Key]) -> Result<(), E>) -> Result<(), E> {
-        self.walk_node(0, [0; 16], 0, &mut Vec::new(), &mut each)
-    }
-
-    /// Walks what is below a node whose keys begin with the first `depth` bytes of `path`.
-    fn walk_node<E>(
-        &self,
-        node: usize,
-        mut path: Key,
-        depth: usize,
-        sorted: &mut Vec<Key>,
-        each: &mut impl FnMut(&[Key]) -> Result<(), E>,
-    ) -> Result<(), E> {
-        let places = &self.nodes[node];
-        for byte in 0..256 {
-            path[depth] = byte as u8;
-            match places[byte].target() {
-                Target::Node(child) => self.walk_node(child, path, depth + 1, sorted, each)?,
-                Target::Leaf(_) if byte > 0 && places[byte] == places[byte - 1] => {}
-                Target::Leaf(number) => {
-                    let leaf = &self.leaves[number];
-                    sorted.clear();
-                    let entries = leaf.entries(self.shapes.of(leaf), &self.arena);
-                    sorted.extend(entries.map(|entry| whole(&path, leaf, &entry)));
-                    sorted.sort_unstable_by_key(|key| u128::from_be_bytes(*key));
-                    each(sorted)?;
-                }
+        let mut sorted = Vec::new();
+        for prefix in 0..1_u64 << self.level {
+            let number = reverse(prefix, self.level);
+            if number < self.split {
+                self.collect(number, prefix << 1, self.level + 1, &mut sorted);
+                each(&sorted)?;
+                self.collect(number | 1 << self.level, prefix << 1 | 1, self.level + 1, &mut sorted);
+            } else {
+                self.collect(number, prefix, self.level, &mut sorted);
             }
+            each(&sorted)?;
         }
         Ok(())
     }
 
-    /// The number of the leaf where a key is, if it is, and the node above it.
-    fn locate(&self, key: &Key) -> (usize, usize) {
-        let (mut node, mut depth) = (0, 0);
-        loop {
-            match self.nodes[node][usize::from(key[depth])].target() {
-                Target::Leaf(number) => return (number, node),
-                Target::Node(child) => (node, depth) = (child, depth + 1),
-            }
+    /// The keys of a leaf, sorted; they begin with these bits.
+    fn collect(&self, number: usize, prefix: u64, bits: u32, sorted: &mut Vec<Key>) {
+        let (leaf, implied) = (&self.leaves[number], self.width - self.stride(bits));
+        let mut key = (u128::from(prefix) << 1 << (127 - bits)).to_be_bytes();
+        sorted.clear();
+        for rest in leaf.keys(self.stride(bits), &self.arena).chunks_exact(self.stride(bits)) {
+            key[implied..self.width].copy_from_slice(rest);
+            sorted.push(key);
+        }
+        if leaf.has_overflown {
+            sorted.extend(self.overflow.iter().filter(|key| self.locate(key).0 == number));
+            sorted.sort_unstable();
         }
     }
 
-    /// Adds a key that is not here, without counting it.
-    fn put(&mut self, key: &Key) {
-        loop {
-            let (number, _) = self.locate(key);
-            let leaf = &mut self.leaves[number];
-            let entry = Entry::of(key, leaf.depth);
-            match leaf.insert(&entry, self.shapes.of(leaf), &mut self.arena) {
-                Ok(()) => return,
-                Err(crowded) => self.split(key, crowded),
-            }
+    /// The number of the leaf where a key is, if it is, and how many bits of the key choose it.
+    fn locate(&self, key: &Key) -> (usize, u32) {
+        let [a, b, c, d, ..] = *key;
+        let bits = u32::from_be_bytes([a, b, c, d]).reverse_bits() as usize;
+        let number = bits & ((1 << self.level) - 1);
+        if number < self.split {
+            (bits & ((2 << self.level) - 1), self.level + 1)
+        } else {
+            (number, self.level)
         }
     }
 
-    /// Makes two leaves of the one where `key` belongs, by one bit more that is implied.
-    fn split(&mut self, key: &Key, Crowded(homeless): Crowded) {
-        let (number, mut node) = self.locate(key);
-        let leaf = &self.leaves[number];
-        let entries = leaf.entries(self.shapes.of(leaf), &self.arena).chain(homeless);
-        let mut entries: Vec<Entry> = entries.collect();
-        leaf.free(&mut self.arena);
-        let (mut depth, mut bits) = (leaf.depth, leaf.bits);
-        if bits == 8 {
-            let child = self.nodes.len();
-            self.nodes.push([Place::to(Target::Leaf(number)); 256]);
-            self.nodes[node][usize::from(key[usize::from(depth)])] = Place::to(Target::Node(child));
-            (node, depth, bits) = (child, depth + 1, 0);
-            entries.iter_mut().for_each(|entry| *entry = entry.deeper());
-        }
-        let other = self.leaves.len();
-        let bit = 0x80_u8 >> bits;
-        for (byte, place) in self.nodes[node].iter_mut().enumerate() {
-            if place.target() == Target::Leaf(number) && byte as u8 & bit != 0 {
-                *place = Place::to(Target::Leaf(other));
-            }
-        }
-        if other == self.leaves.capacity() {
-            self.leaves.reserve_exact(other / 8 + 1);
-        }
-        self.leaves[number] = Leaf::new(depth, bits + 1);
-        self.leaves.push(Leaf::new(depth, bits + 1));
-        let (with, without): (Vec<Entry>, Vec<Entry>) =
-            entries.into_iter().partition(|entry| entry.first & bit != 0);
-        let mut path = *key;
-        for (number, entries, bits) in [(number, without, 0), (other, with, bit)] {
-            path[usize::from(depth)] = path[usize::from(depth)] & !bit | bits;
-            self.fill(number, &path, &entries);
-        }
+    /// Bytes that are stored of a key in a leaf that so many bits choose.
+    pub(super) fn stride(&self, bits: u32) -> usize {
+        self.width - bits as usize / 8
     }
 
-    /// Puts keys into an empty leaf, whose keys begin as `path` does.
-    fn fill(&mut self, number: usize, path: &Key, entries: &[Entry]) {
+    /// How many bits choose a leaf.
+    pub(super) fn bits(&self, number: usize) -> u32 {
+        self.level + u32::from(number < self.split || number >= 1 << self.level)
+    }
+
+    /// Adds a key without counting it; tells whether it was new.
+    fn put(&mut self, key: &Key) -> bool {
+        let (number, bits) = self.locate(key);
         let leaf = &mut self.leaves[number];
-        let shape = self.shapes.of(leaf);
-        leaf.make_room_for(entries.len(), shape, &mut self.arena);
-        for (at, entry) in entries.iter().enumerate() {
-            let Err(crowded) = leaf.insert(entry, shape, &mut self.arena) else { continue };
-            let rest: Vec<Key> = entries[at..].iter().map(|entry| whole(path, leaf, entry)).collect();
-            self.split(path, crowded);
-            rest.iter().for_each(|key| self.put(key));
-            return;
+        let rest = rest(key, bits, self.width);
+        let Err(index) = leaf.find(rest, &self.arena) else { return false };
+        if leaf.has_overflown && self.overflow.contains(key) {
+            return false;
+        }
+        let lines = leaf.lines;
+        if let Err(Full) = leaf.insert(number, index, rest, &mut self.arena) {
+            leaf.has_overflown = true;
+            self.overflow.insert(*key);
+        } else if leaf.lines != lines {
+            self.move_some(lines);
+        }
+        true
+    }
+
+    /// Moves leaves where too many blocks of so many lines are free.
+    fn move_some(&mut self, lines: u8) {
+        for number in self.arena.choose_to_move(lines) {
+            let number = number as usize;
+            self.leaves[number].relocate(number, &mut self.arena);
+        }
+    }
+
+    /// Makes two leaves of the one whose turn it is, by one bit more.
+    fn split_next(&mut self) {
+        let old = self.leaves[self.split];
+        let (stride, less) = (self.stride(self.level), self.stride(self.level + 1));
+        let keys = old.keys(stride, &self.arena);
+        let (byte, bit) = (self.level as usize / 8 - (self.width - stride), 0x80 >> (self.level % 8));
+        let has_bit = |key: &[u8]| key[byte] & bit != 0;
+        let low = keys.chunks_exact(stride).take_while(|key| !has_bit(key)).count() * stride;
+        let shorten = |keys: &[u8]| -> Vec<u8> {
+            if stride == less {
+                return keys.to_vec();
+            }
+            keys.chunks_exact(stride).flat_map(|key| &key[stride - less..]).copied().collect()
+        };
+        let (low, high) = (shorten(&keys[..low]), shorten(&keys[low..]));
+        old.free(&mut self.arena);
+        let low = Leaf::of(self.split, &low, less, &mut self.arena);
+        let high = Leaf::of(self.leaves.len(), &high, less, &mut self.arena);
+        if self.leaves.len() == self.leaves.capacity() {
+            self.leaves.reserve_exact(self.leaves.len() / 8 + 1);
+        }
+        self.leaves[self.split] = low;
+        self.leaves.push(high);
+        self.split += 1;
+        if self.split == 1 << self.level {
+            (self.level, self.split) = (self.level + 1, 0);
+        }
+        self.move_some(old.lines);
+        if old.has_overflown {
+            // Most of those that belong elsewhere find no room again: there are few, and this happens seldom.
+            let keys: Vec<Key> = self.overflow.drain().collect();
+            for key in keys {
+                self.put(&key);
+            }
         }
     }
 }
 
-/// The key of an entry in a leaf whose keys begin as `path` does.
-fn whole(path: &Key, leaf: &Leaf, entry: &Entry) -> Key {
-    let implied = u128::from_le_bytes(*path) & ((1 << (8 * leaf.depth)) - 1);
-    let upper = path[usize::from(leaf.depth)] & !(0xff_u16 >> leaf.bits) as u8;
-    let rest = entry.body << 24
-        | u128::from(entry.spread) << 16
-        | u128::from(entry.tag) << 8
-        | u128::from(entry.first | upper);
-    (implied | rest << (8 * leaf.depth)).to_le_bytes()
+/// What is stored of a key where so many bits are implied.
+fn rest(key: &Key, bits: u32, width: usize) -> Rest<'_> {
+    Rest { bytes: &key[bits as usize / 8..width], implied: bits % 8 }
+}
+
+/// The lowest `bits` bits, the other way round.
+fn reverse(number: u64, bits: u32) -> usize {
+    (number << 1 << (63 - bits)).reverse_bits() as usize
 }

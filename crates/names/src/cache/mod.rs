@@ -2,8 +2,17 @@
 //!
 //! A cache never reads a clock: `now` is given with each call, in seconds since 1970, so that files outlive a start.
 
+mod async_lru;
 pub mod compact;
+mod kept;
 pub(crate) mod oldest;
+mod optimiser;
+mod regions;
+
+pub use async_lru::{AsyncLru, AsyncLruSettings};
+pub use kept::SLOW;
+pub use optimiser::{Optimiser, OptimiserSettings};
+pub use regions::{Levels, Regions, RegionsSettings, Worth};
 
 use std::net::{Ipv4Addr, Ipv6Addr};
 
