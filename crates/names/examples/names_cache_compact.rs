@@ -16,7 +16,7 @@ use std::process::{Command, Stdio};
 use std::time::Instant;
 
 use lycosa_names::cache::compact::{
-    CompactCache, CompactError, CompactSettings, KeyRange, Negative, State, Verify,
+    CompactCache, CompactError, CompactSettings, KeyRange, Negative, State, Verify, WRONG_ANSWERS,
 };
 use lycosa_names::cache::{Addresses, Answer, Resolution};
 use lycosa_names::{Families, HostName};
@@ -360,8 +360,7 @@ fn wrong(count: u64, verify: Verify) -> Result<String, CompactError> {
     // Keyed: an unknown name is compared with the slots of two buckets, 64 bits each. Published: two names are one key when
     // suffix and rest are equal and the labels' 32 bits are: n q / 2^32, where q is the chance that two names have both equal.
     let details = cache.details();
-    let load = details.used as f64 / details.slots as f64;
-    let keyed = 12.0 * load / 2.0_f64.powi(64);
+    let keyed = WRONG_ANSWERS * details.used as f64 / details.slots as f64;
     let rests = [0.41, 0.03, 0.12, 0.44].iter().map(|part: &f64| part * part).sum::<f64>();
     // Suffixes as the published key sees them: by top-level domain; labels of different suffixes under one differ as well.
     let tops = SUFFIXES.iter().map(|(_, part)| (*part as f64 / 1e3).powi(2)).sum::<f64>();
