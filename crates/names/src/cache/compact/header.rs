@@ -197,6 +197,11 @@ impl<'m> Live<'m> {
         &self.0[30]
     }
 
+    /// Names in the filter's newest generation.
+    pub(super) fn filled(self) -> &'m AtomicU64 {
+        &self.0[31]
+    }
+
     /// Adds to a count, which stays at 0 rather than below.
     pub(super) fn add(count: &AtomicU64, by: i64) {
         if by != 0 {

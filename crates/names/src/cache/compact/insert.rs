@@ -168,6 +168,9 @@ impl CompactCache {
             let remark = Remark { which, families, attempts: 0, seconds: 0 };
             return self.put_remark(name, remark, now + self.made.negative_ttl, now);
         }
+        if filter.is_full() {
+            self.catch_up(now, false);
+        }
         filter.insert(Bits::of(&self.keys.whole(name), families));
         // In place of what was known; a cut stays, since it says the same of more names.
         let (table, key) = (self.table(), self.keys.of(name));

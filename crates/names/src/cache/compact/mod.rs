@@ -218,6 +218,7 @@ impl CompactCache {
             hashes: layout.hashes,
             ttl: self.made.negative_ttl,
             state: self.live().generation(),
+            filled: self.live().filled(),
         }
     }
 

@@ -216,6 +216,23 @@ fn generations_go_one_by_one_and_clear_all_at_once() {
 }
 
 #[test]
+fn more_dead_names_than_the_filter_was_made_for_push_out_the_oldest_and_no_live_name_is_taken_for_dead() {
+    for negative in [Negative::ClearAll, Negative::Generations(4)] {
+        let settings = CompactSettings { negative, negative_capacity: Some(20_000), ..small() };
+        let cache = memory(settings);
+        for number in 0..200_000 {
+            let text = format!("dead{number}.example.com");
+            cache.put(name(&text), Families::V4, &resolved(Answer::NxDomain, 60), NOW);
+        }
+        let known = |text: String| answer(&cache, &text, Families::V4, NOW).is_some();
+        let live = (0..100_000).filter(|number| known(format!("live{number}.example.com"))).count();
+        assert!(live <= 2, "{negative:?}: {live} of 100,000 live names taken for dead");
+        let last = (199_990..200_000).filter(|number| known(format!("dead{number}.example.com"))).count();
+        assert_eq!(last, 10, "{negative:?}");
+    }
+}
+
+#[test]
 fn clear_all_takes_every_failure_and_generations_do_not() {
     for (negative, known) in [(Negative::ClearAll, true), (Negative::Generations(4), false)] {
         let cache = memory(CompactSettings { negative, ..small() });
