@@ -158,6 +158,11 @@ fn text(words: &'static [&'static str], length: usize) -> impl Strategy<Value = 
     vec(word, 0..length).prop_map(|parts| parts.concat())
 }
 
+/// Places in a cache of names: seldom in what has a checksum, often in what changes, mostly behind the header.
+fn place() -> impl Strategy<Value = u32> {
+    prop_oneof![1 => 0u32..4_000, 4 => 192u32..248, 1 => 4_096u32..4_160, 40 => 8_192u32..60_000]
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { cases: ProptestConfig::default().cases.max(4_000), failure_persistence: None, ..ProptestConfig::default() })]
 
@@ -177,10 +182,17 @@ proptest! {
     }
 
     #[test]
+    fn names_cache(changes in vec((place(), any::<u8>()), 0..40), rest in vec(any::<u8>(), 0..4)) {
+        let changes = changes.into_iter().flat_map(|(place, byte)| [place.to_le_bytes().as_slice(), &[byte]].concat());
+        lycosa_fuzz::names_cache(&changes.chain(rest).collect::<Vec<u8>>());
+    }
+
+    #[test]
     fn any_bytes(data in vec(any::<u8>(), 0..200)) {
         lycosa_fuzz::url(&data);
         lycosa_fuzz::robots(&data);
         lycosa_fuzz::name(&data);
+        lycosa_fuzz::names_cache(&data);
     }
 }
 

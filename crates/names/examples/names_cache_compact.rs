@@ -2,8 +2,10 @@
 //!
 //! `memory COUNT` – bytes a name, filled to what it was made for, and address sets on a realistic mix.
 //! `early COUNT` – names evicted before they expired, at 90 % load.
-//! `lookups COUNT` – lookups a CPU second, in batches, one by one, and with the name split into its fields.
+//! `lookups COUNT [PATH]` – lookups a CPU second, in batches, one by one, and with the name split into its fields (as the
+//! published key needs it); in memory, or in a mapped file that is made at PATH, whatever is there.
 //! `prefix COUNT` – seconds of a count under a top-level domain.
+//! `file COUNT PATH` – the same in a mapped file, which must not exist: making it, filling it, opening it again.
 //! `torn READS` – wrong and torn answers with one writing and two reading processes.
 //! `wrong COUNT MODE` – wrong answers beside the predicted figure; MODE: `keyed` or `published`.
 //! `negative COUNT` – bits a name and the measured rate of false positives.
@@ -14,7 +16,7 @@ use std::process::{Command, Stdio};
 use std::time::Instant;
 
 use lycosa_names::cache::compact::{
-    CompactCache, CompactError, CompactSettings, KeyRange, Negative, State, Verify,
+    CompactCache, CompactError, CompactSettings, KeyRange, Negative, State, Verify, WRONG_ANSWERS,
 };
 use lycosa_names::cache::{Addresses, Answer, Resolution};
 use lycosa_names::{Families, HostName};
@@ -104,8 +106,8 @@ fn cpu() -> f64 {
     seconds(usage.user_time()) + seconds(usage.system_time())
 }
 
-/// A cache in memory for that many names, without the parts that are measured apart.
-fn table(count: u64, verify: Verify) -> Result<CompactCache, CompactError> {
+/// A cache for that many names, without the parts that are measured apart: in a new file, or in memory.
+fn table(count: u64, verify: Verify, path: Option<&Path>) -> Result<CompactCache, CompactError> {
     let settings = CompactSettings {
         capacity: count,
         verify,
@@ -114,7 +116,10 @@ fn table(count: u64, verify: Verify) -> Result<CompactCache, CompactError> {
         negative_capacity: Some(0),
         ..CompactSettings::default()
     };
-    CompactCache::in_memory(settings, NOW, None)
+    match path {
+        Some(path) => CompactCache::rebuild(path, settings, NOW),
+        None => CompactCache::in_memory(settings, NOW, None),
+    }
 }
 
 /// Puts names in, each with an address of its own; gives CPU seconds.
@@ -133,7 +138,7 @@ fn fill(cache: &CompactCache, count: u64) -> f64 {
 
 /// `early`, and the first half of `memory`.
 fn early(count: u64) -> Result<String, CompactError> {
-    let cache = table(count, Verify::Keyed)?;
+    let cache = table(count, Verify::Keyed, None)?;
     let seconds = fill(&cache, count);
     let (done, details) = (cache.statistics(), cache.details());
     Ok(format!(
@@ -167,7 +172,7 @@ fn mix(count: u64) -> Result<String, CompactError> {
         };
         let served = random(place);
         let v4 = if served % 10 < 8 { 1 } else { 2 + served / 10 % 3 };
-        let v6 = if served / 100 % 4 == 0 { v4 } else { 0 };
+        let v6 = if (served / 100).is_multiple_of(4) { v4 } else { 0 };
         let v4 = (0..v4).map(|n| address(place + (n << 50))).collect();
         let v6 = (0..v6).map(|n| Ipv6Addr::from(u128::from(random(place + n)) << 64 | 1)).collect();
         if let Ok(name) = HostName::new(&text) {
@@ -193,7 +198,7 @@ fn texts(count: u64, lookups: usize) -> Vec<String> {
 }
 
 /// `lookups`.
-fn lookups(count: u64) -> Result<String, CompactError> {
+fn lookups(count: u64, path: Option<&Path>) -> Result<String, CompactError> {
     let mut out = Vec::new();
     let lookups = (count as usize).clamp(100_000, 4_000_000);
     let texts = texts(count, lookups);
@@ -201,7 +206,7 @@ fn lookups(count: u64) -> Result<String, CompactError> {
     let absent: Vec<String> = (0..lookups as u64).map(|turn| name(count + random(turn) % count)).collect();
     let absent: Vec<&str> = absent.iter().map(String::as_str).collect();
     for (verify, label) in [(Verify::Keyed, "keyed"), (Verify::Published, "published")] {
-        let cache = table(count, verify)?;
+        let cache = table(count, verify, path)?;
         fill(&cache, count);
         let held = cache.count() as f64;
         for (texts, kind) in [(&texts, "known"), (&absent, "unknown")] {
@@ -239,7 +244,7 @@ fn lookups(count: u64) -> Result<String, CompactError> {
 
 /// `prefix`.
 fn prefix(count: u64) -> Result<String, CompactError> {
-    let cache = table(count, Verify::Keyed)?;
+    let cache = table(count, Verify::Keyed, None)?;
     fill(&cache, count);
     let range = KeyRange::under("com").unwrap_or_else(|_| std::process::exit(1));
     let mut out = Vec::new();
@@ -260,6 +265,30 @@ fn prefix(count: u64) -> Result<String, CompactError> {
         out[2].0,
         by_tld.len()
     ))
+}
+
+/// `file`.
+fn file(count: u64, path: &Path) -> Result<String, CompactError> {
+    let settings = CompactSettings { capacity: count, ..CompactSettings::default() };
+    let open = || {
+        let begin = Instant::now();
+        let cache = CompactCache::open(path, settings.clone(), NOW)?;
+        Ok::<_, CompactError>((cache, begin.elapsed().as_secs_f64()))
+    };
+    let (cache, made) = open()?;
+    let filled = fill(&cache, count);
+    let (beside, joined) = open()?;
+    drop((cache, beside));
+    let (cache, opened) = open()?;
+    let bytes = cache.memory();
+    let out = format!(
+        "\"names\": {}, \"bytes\": {bytes}, \"made_seconds\": {made:.3}, \"fill_cpu_seconds\": {filled:.3}, \
+         \"joined_seconds\": {joined:.4}, \"opened_alone_seconds\": {opened:.3}",
+        cache.count(),
+    );
+    drop(cache);
+    let _ = std::fs::remove_file(path);
+    Ok(out)
 }
 
 /// `negative`.
@@ -311,7 +340,7 @@ fn negative(count: u64) -> Result<String, CompactError> {
 
 /// `wrong`: looks up as many names that are not held as are held, and all that are.
 fn wrong(count: u64, verify: Verify) -> Result<String, CompactError> {
-    let cache = table(count, verify)?;
+    let cache = table(count, verify, None)?;
     fill(&cache, count);
     let (mut text, mut wrong_known, mut wrong_unknown, mut found) = (String::new(), 0_u64, 0_u64, 0_u64);
     for number in 0..2 * count {
@@ -331,8 +360,7 @@ fn wrong(count: u64, verify: Verify) -> Result<String, CompactError> {
     // Keyed: an unknown name is compared with the slots of two buckets, 64 bits each. Published: two names are one key when
     // suffix and rest are equal and the labels' 32 bits are: n q / 2^32, where q is the chance that two names have both equal.
     let details = cache.details();
-    let load = details.used as f64 / details.slots as f64;
-    let keyed = 12.0 * load / 2.0_f64.powi(64);
+    let keyed = WRONG_ANSWERS * details.used as f64 / details.slots as f64;
     let rests = [0.41, 0.03, 0.12, 0.44].iter().map(|part: &f64| part * part).sum::<f64>();
     // Suffixes as the published key sees them: by top-level domain; labels of different suffixes under one differ as well.
     let tops = SUFFIXES.iter().map(|(_, part)| (*part as f64 / 1e3).powi(2)).sum::<f64>();
@@ -466,8 +494,10 @@ fn main() {
             early(count).and_then(|table| Ok(format!("{{{table}, {}}}", mix(count.min(10_000_000))?)))
         }
         "early" => early(count).map(|text| format!("{{{text}}}")),
-        "lookups" => lookups(count).map(|text| format!("{{\"names\": {count}, {text}}}")),
+        "lookups" => lookups(count, arguments.get(2).map(Path::new))
+            .map(|text| format!("{{\"names\": {count}, {text}}}")),
         "prefix" => prefix(count).map(|text| format!("{{{text}}}")),
+        "file" => file(count, Path::new(argument(2))).map(|text| format!("{{{text}}}")),
         "negative" => negative(count).map(|text| format!("{{{text}}}")),
         "wrong" => {
             let verify = if argument(2) == "published" { Verify::Published } else { Verify::Keyed };
@@ -478,7 +508,7 @@ fn main() {
         "torn-read" => torn_read(Path::new(argument(1)), argument(2).parse().unwrap_or_default()),
         _ => {
             eprintln!(
-                "names_cache_compact memory|early|lookups|prefix|negative COUNT, torn READS, or wrong COUNT keyed|published"
+                "names_cache_compact memory|early|lookups|prefix|negative COUNT, file COUNT PATH, torn READS, or wrong COUNT keyed|published"
             );
             std::process::exit(2);
         }

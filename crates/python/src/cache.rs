@@ -11,6 +11,7 @@ use lycosa_names::cache::{self, Addresses, Answer, Class, Found, Resolution, Sec
 use lycosa_names::{BadName, Families, HostName};
 use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedStr;
+use pyo3::types::{PyDict, PyIterator, PyList};
 
 use crate::errors::{bad_name, setting, storage};
 
@@ -81,8 +82,8 @@ impl NameAnswer {
     }
 
     /// What resolving cost: `fast`, `slow` or `failed`.
-    #[getter]
-    fn r#class(&self) -> &'static str {
+    #[getter(class_)]
+    fn class(&self) -> &'static str {
         let class = match &self.0 {
             Told::Record(record) => record.class,
             Told::Found(found) => found.class,
@@ -105,7 +106,7 @@ impl NameAnswer {
     }
 
     fn __repr__(&self) -> String {
-        format!("<NameAnswer {} {:?} {}>", self.state(), self.addresses(), self.r#class())
+        format!("<NameAnswer {} {:?} {}>", self.state(), self.addresses(), self.class())
     }
 }
 
@@ -134,6 +135,10 @@ impl NameAnswers {
         found
             .cloned()
             .ok_or_else(|| pyo3::exceptions::PyIndexError::new_err(format!("{index} of {len} answers")))
+    }
+
+    fn __iter__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyIterator>> {
+        PyList::new(py, self.0.iter().cloned())?.try_iter()
     }
 
     /// How many names have an answer.
@@ -288,6 +293,20 @@ impl NameCache {
         }
     }
 
+    /// How a compact cache was made.
+    #[getter]
+    fn settings<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        let made = PyDict::new(py);
+        if let Inner::Compact(cache) = &self.inner {
+            let settings = cache.settings();
+            made.set_item("capacity", settings.capacity)?;
+            made.set_item("verify", if settings.verify == Verify::Keyed { "keyed" } else { "published" })?;
+            made.set_item("min_ttl", settings.min_ttl)?;
+            made.set_item("max_ttl", settings.max_ttl)?;
+        }
+        Ok(made)
+    }
+
     /// Why it lies in the memory of this process although a file was asked for.
     #[getter]
     fn fallen_back(&self) -> Option<String> {
@@ -333,31 +352,34 @@ impl NameCache {
     ) -> PyResult<NameAnswers> {
         let (families, now) = (crate::job::families(families)?, now.unwrap_or_else(self::now));
         Ok(py.detach(|| {
-            let mut answers = Vec::with_capacity(names.len());
-            let mut take = |found: Result<Option<Told>, BadName>| {
-                answers.push(match found {
+            let mut answers = vec![None; names.len()];
+            let mut take = |place: usize, found: Result<Option<Told>, BadName>| {
+                answers[place] = match found {
                     Ok(told) => told.map(NameAnswer),
                     Err(bad) => {
                         self.count_bad();
                         Some(NameAnswer(Told::Bad(bad)))
                     }
-                });
+                };
             };
             match &self.inner {
                 Inner::Compact(cache) => {
                     let texts: Vec<&str> = names.iter().map(|name| &**name).collect();
-                    cache.get_texts(&texts, families, now, |_, found| {
-                        take(found.map(|record| record.map(Told::Record)))
+                    cache.get_texts(&texts, families, now, |place, found| {
+                        take(place, found.map(|record| record.map(Told::Record)))
                     });
                 }
                 Inner::Other(cache, _) => {
                     let mut cache = crate::errors::lock(cache);
-                    for name in &names {
+                    for (place, name) in names.iter().enumerate() {
                         let mut buffer = String::new();
                         let name = HostName::normalize(name, &mut buffer);
-                        take(name.map(|name| {
-                            cache.lookup(name, families, now).map(|found| Told::Found(Box::new(found)))
-                        }));
+                        take(
+                            place,
+                            name.map(|name| {
+                                cache.lookup(name, families, now).map(|found| Told::Found(Box::new(found)))
+                            }),
+                        );
                     }
                 }
             }
@@ -366,7 +388,7 @@ impl NameCache {
     }
 
     /// Takes resolutions; gives those that were not taken, by their places, with the reason.
-    fn put_many(
+    fn put_entries(
         &self,
         py: Python<'_>,
         entries: Vec<Entry>,
@@ -426,7 +448,7 @@ impl NameCache {
     }
 
     /// What holds under a domain, at most so many: top-level domain, label, hash of the name, answer.
-    #[pyo3(signature = (under, *, limit = 1_000, now = None))]
+    #[pyo3(signature = (under = "", *, limit = 1_000, now = None))]
     #[allow(clippy::type_complexity, reason = "the row of a table")]
     fn scan(
         &self,

@@ -47,9 +47,11 @@ impl Writer {
     }
 }
 
-/// Tells whether a writer has died.
-pub(super) trait Obituary {
-    /// Whether it has; when in doubt, no.
+/// All who write, as one of them sees them.
+pub(super) trait Writers {
+    /// Who it is itself.
+    fn me(&self) -> Writer;
+    /// Whether another has died; when in doubt, no.
     fn is_dead(&self, writer: Writer) -> bool;
 }
 
@@ -98,19 +100,22 @@ impl<'m, M: Memory> Bucket<'m, M> {
     }
 
     /// Takes the bucket for writing; `None` when one who lives kept it all the time.
-    pub(super) fn take(&self, writer: Writer, obituary: &impl Obituary) -> Option<Held<'_, 'm, M>> {
+    pub(super) fn take(&self, writers: &impl Writers) -> Option<Held<'_, 'm, M>> {
         for turn in 1..=M::TURNS {
             let control = self.control.load(Relaxed);
             let owner = Writer((control >> 12 & 0xf_ffff) as u32);
             let free = owner.0 == 0;
-            if free || (turn % M::LOOK_AFTER == 0 && obituary.is_dead(owner)) {
-                let taken = control & !(0xf_ffff << 12) | u64::from(writer.0) << 12;
+            if free || (turn % M::LOOK_AFTER == 0 && writers.is_dead(owner)) {
+                let taken = control & !(0xf_ffff << 12) | u64::from(writers.me().0) << 12;
                 if self.control.replace(control, taken, Acquire) {
                     M::fence(Release);
                     // What a dead writer left may be torn: it goes, and may take references to address sets with it.
                     let kinds = if free { control & 0xfff } else { 0 };
                     return Some(Held { bucket: self, kinds, sequence: control >> 32, inherited: !free });
                 }
+            }
+            if turn % M::LOOK_AFTER == 0 {
+                M::rest()
             }
             M::pause();
         }

@@ -55,7 +55,10 @@ impl CompactCache {
                     drop(locks.0.set_len(0));
                     drop(fs::remove_file(path));
                     match error.kind() {
-                        io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => {
+                        // The disk is full, or this user's part of it, or no file may be so large.
+                        io::ErrorKind::StorageFull
+                        | io::ErrorKind::QuotaExceeded
+                        | io::ErrorKind::FileTooLarge => {
                             return Self::in_memory(
                                 settings,
                                 now,
@@ -108,7 +111,7 @@ impl CompactCache {
         drop(fs::remove_file(&aside)); // what an earlier process with this number left
         let mut made = Self::open(&aside, settings, now)?;
         if made.locks.is_some() {
-            fs::rename(&aside, path).map_err(io)?;
+            fs::rename(&aside, path).inspect_err(|_| drop(fs::remove_file(&aside))).map_err(io)?;
             made.place = PlaceOf::File(path.to_owned());
         }
         Ok(made)
@@ -133,18 +136,30 @@ impl CompactCache {
         Ok(cache)
     }
 
-    /// Brings all to the disk and notes that it is whole, so that the file outlives a loss of power. What others write
-    /// afterwards makes it doubtful again.
+    /// Brings all to the disk and, if nobody else has the file open, notes that it is whole until the next change: only then does
+    /// it outlive a loss of power. Without this call it outlives the process, not the machine. To be called while no other thread
+    /// of this process writes.
     pub fn flush(&self) -> io::Result<()> {
-        if let PlaceOf::Memory(_) = self.place {
-            return Ok(());
-        }
-        self.map.flush()?;
-        if self.locks.as_ref().is_some_and(Locks::alone) {
-            self.live().clean().store(1, Release);
-            self.map.flush()?;
-        }
-        Ok(())
+        let Some(locks) = &self.locks else { return Ok(()) };
+        let _guard = self.maintenance.lock();
+        locks.enter()?;
+        let whole = self.map.flush().and_then(|()| match locks.alone() {
+            true => {
+                self.live().clean().store(1, Release);
+                self.map.flush_header()
+            }
+            false => Ok(()),
+        });
+        locks.leave();
+        whole
+    }
+
+    /// Notes that the file is about to change, before anything else does: a loss of power must not leave changes in a file that
+    /// says it is whole.
+    #[cold]
+    pub(super) fn begin_changes(&self) -> io::Result<()> {
+        self.live().clean().store(0, Release);
+        self.map.flush_header()
     }
 
     /// Makes a cache in an empty file that is large enough.
@@ -186,8 +201,10 @@ impl CompactCache {
             // After a loss of power parts of the file may be older than others: a name could have another's addresses.
             cache.wipe();
         }
-        live.clean().store(0, Relaxed);
         live.boot().store(boot, Relaxed);
+        if live.clean().load(Relaxed) == 1 {
+            cache.begin_changes().map_err(|error| CompactError::of(path, error))?;
+        }
         cache.filter().advance(now);
         if alone {
             cache.sweep(now);

@@ -3,7 +3,9 @@
 //! Guarantees:
 //! - A name that was put in is found for at least (n − 1)/n of its time (n generations), all of it or none of it where all is
 //!   cleared at once; after its time it is not found again, but for false positives.
-//! - False positives of a full filter stay below the rate it was made for, all generations together.
+//! - False positives of a full filter stay below the rate it was made for, all generations together. Where more names come
+//!   than it was made for, the oldest are forgotten before their time: a name asked for again costs a question, a false
+//!   positive a site.
 //! - Bits are only ever set or, a whole generation at a time, cleared: writers cannot disturb each other, and one that
 //!   dies leaves nothing worse than a name that is asked for again.
 
@@ -28,6 +30,8 @@ pub(super) struct Filter<'m> {
     pub(super) ttl: u64,
     /// The newest generation (8 bits) and when it began (56 bits).
     pub(super) state: &'m AtomicU64,
+    /// Names in the newest generation, about.
+    pub(super) filled: &'m AtomicU64,
 }
 
 /// The bits of a name: enhanced double hashing (Dillinger and Manolios 2004), without the pairs that plain double hashing
@@ -84,9 +88,11 @@ impl Filter<'_> {
     /// Puts a name into the newest generation.
     pub(super) fn insert(&self, bits: Bits) {
         let Some(generation) = self.generation(self.state.load(Acquire) >> 56) else { return };
+        let mut is_new = false;
         for (word, bit) in bits.places(self.hashes, generation.len() as u64 * 64) {
-            generation[word].fetch_or(bit, Relaxed);
+            is_new |= generation[word].fetch_or(bit, Relaxed) & bit == 0;
         }
+        self.filled.fetch_add(is_new.into(), Relaxed);
     }
 
     /// Whether a generation has to be cleared.
@@ -95,11 +101,18 @@ impl Filter<'_> {
         self.steps(self.state.load(Relaxed) << 8 >> 8, now) > 0
     }
 
+    /// Whether the newest generation has as many names as it was made for: half of its bits are set.
+    pub(super) fn is_full(&self) -> bool {
+        let bits = self.size() as f64 * 64.0;
+        self.filled.load(Relaxed) as f64 * self.hashes as f64 >= bits * std::f64::consts::LN_2
+    }
+
     /// Clears what has had its time: for one at a time. Who dies in it is followed by another who does it again.
     pub(super) fn advance(&self, now: Seconds) {
         let state = self.state.load(Acquire);
         let (mut newest, mut began) = (state >> 56, state << 8 >> 8);
-        let steps = self.steps(began, now);
+        let by_time = self.steps(began, now);
+        let steps = by_time.max(self.is_full().into());
         if steps == 0 || self.generations == 0 {
             return;
         }
@@ -107,7 +120,8 @@ impl Filter<'_> {
             newest = (newest + 1) % self.generations;
             self.generation(newest).unwrap_or(&[]).iter().for_each(|word| word.store(0, Relaxed));
         }
-        began = if steps < self.generations { began + steps * self.slice() } else { now };
+        self.filled.store(0, Relaxed);
+        began = if by_time > 0 && steps < self.generations { began + steps * self.slice() } else { now };
         self.state.store(newest << 56 | began & (u64::MAX >> 8), Release);
     }
 

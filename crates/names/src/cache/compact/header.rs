@@ -99,6 +99,7 @@ impl Made {
         let layout = Layout { buckets, small, large, generations, filter_words, hashes };
         let made = Made { verify, secret: [fixed[3], fixed[4]], capacity, layout, negative_ttl };
         match () {
+            () if !layout.is_possible() || layout.bytes() != should => Err(Refusal::Damaged),
             () if psl != suffix_digest() => Err(Refusal::SuffixList),
             () if tlds != key::table_digest() => Err(Refusal::TopLevelDomains),
             () if bytes < should => Err(Refusal::Truncated { is: bytes, should }),
@@ -194,6 +195,11 @@ impl<'m> Live<'m> {
     /// The filter's newest generation (8 bits) and the second at which it began.
     pub(super) fn generation(self) -> &'m AtomicU64 {
         &self.0[30]
+    }
+
+    /// Names in the filter's newest generation.
+    pub(super) fn filled(self) -> &'m AtomicU64 {
+        &self.0[31]
     }
 
     /// Adds to a count, which stays at 0 rather than below.

@@ -63,7 +63,7 @@ impl CompactCache {
         if !self.may_write() {
             return 0;
         }
-        let Some((gone, inherited)) = self.table().purge(home, self.me, &self.roster(), holds) else {
+        let Some((gone, inherited)) = self.table().purge(home, &self.roster(), holds) else {
             return 0;
         };
         self.tally.inherited.fetch_add(inherited.into(), Relaxed);
@@ -76,15 +76,8 @@ impl CompactCache {
         let (table, live, key) = (self.table(), self.live(), self.keys.of(name));
         let slots = table.len() * bucket::SLOTS;
         let load = live.used().load(Relaxed).saturating_mul(100) / slots.max(1) as u64;
-        let placed = table.place(
-            &key,
-            Slot { verify: key.verify, ..slot },
-            now / 60,
-            load,
-            self.me,
-            &self.roster(),
-            self.fits(name),
-        );
+        let slot = Slot { verify: key.verify, ..slot };
+        let placed = table.place(&key, slot, now / 60, load, &self.roster(), self.fits(name));
         let Some(placed) = placed else {
             self.release(&slot);
             return false;
@@ -175,6 +168,9 @@ impl CompactCache {
             let remark = Remark { which, families, attempts: 0, seconds: 0 };
             return self.put_remark(name, remark, now + self.made.negative_ttl, now);
         }
+        if filter.is_full() {
+            self.catch_up(now, false);
+        }
         filter.insert(Bits::of(&self.keys.whole(name), families));
         // In place of what was known; a cut stays, since it says the same of more names.
         let (table, key) = (self.table(), self.keys.of(name));
@@ -207,9 +203,12 @@ impl CompactCache {
         remark.filter(|remark| matches!(remark.which, Which::Failed(_))).map_or(0, |remark| remark.attempts)
     }
 
-    /// Whether this process may write: a child of a fork has its parent's number, which only one of them may use.
+    /// Whether this process may write: a child of a fork has its parent's number, which only one of them may use. Nor may
+    /// anybody where the disk does not take note that the file changes.
     pub(super) fn may_write(&self) -> bool {
-        self.locks.is_none() || std::process::id() == self.process
+        self.locks.is_none()
+            || (std::process::id() == self.process
+                && (self.live().clean().load(Relaxed) != 1 || self.begin_changes().is_ok()))
     }
 }
 

@@ -12,6 +12,7 @@ use std::ops::Range;
 
 use super::bucket;
 use super::settings::{CompactSettings, Negative};
+use super::slot::MOST_CELLS;
 
 /// Bytes before the buckets.
 const START: u64 = 8_192;
@@ -62,6 +63,15 @@ impl Layout {
             filter_words: (bits / 64.0).ceil() as u64,
             hashes: (hashes.round() as u64).max(1),
         }
+    }
+
+    /// Whether settings can ask for it: what else a header may say.
+    pub(super) fn is_possible(&self) -> bool {
+        (2..=1 << 32).contains(&self.buckets)
+            && self.small.max(self.large) <= MOST_CELLS
+            && (1..=16).contains(&self.generations)
+            && self.filter_words <= 1 << 36
+            && (1..=64).contains(&self.hashes)
     }
 
     /// Bytes of the whole.

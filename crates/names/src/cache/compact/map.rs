@@ -62,6 +62,11 @@ impl Mapping {
     pub(super) fn flush(&self) -> io::Result<()> {
         self.map.flush()
     }
+
+    /// The same for the first page alone.
+    pub(super) fn flush_header(&self) -> io::Result<()> {
+        self.map.flush_range(0, 4_096.min(self.bytes))
+    }
 }
 
 /// Brings the line of a word near, so that a later look at it need not wait.

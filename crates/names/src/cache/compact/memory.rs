@@ -20,8 +20,10 @@ pub(super) trait Memory {
     type W32: Word<u32>;
     /// A fence between its words.
     fn fence(order: Ordering);
-    /// Gives others a chance to go on.
+    /// Waits for a moment.
     fn pause();
+    /// Lets others have the core, who may be waiting for it in the midst of a write.
+    fn rest();
     /// Looks of a reader before it takes a bucket that is being written for one that does not have the name.
     const LOOKS: usize;
     /// Turns of a writer before it gives up on a bucket.
@@ -45,6 +47,10 @@ impl Memory for Machine {
     #[inline]
     fn pause() {
         std::hint::spin_loop();
+    }
+
+    fn rest() {
+        std::thread::yield_now();
     }
 
     const LOOKS: usize = 4;
@@ -100,6 +106,8 @@ pub(super) mod model {
         fn pause() {
             loom::thread::yield_now();
         }
+
+        fn rest() {}
 
         const LOOKS: usize = 2;
         const TURNS: usize = 2;

@@ -6,7 +6,7 @@
 //!
 //! Guarantees:
 //! - A lookup takes no lock and never waits for a writer; it gives what one writer left whole, or nothing.
-//! - Another name's answer is given once in 10^18 lookups or more seldom, whatever the number of names ([`Verify::Keyed`]).
+//! - Another name's answer is given once in 10^18 lookups or more seldom, whatever the number of names ([`WRONG_ANSWERS`]).
 //! - An expired answer is never given, except by a filter's rate of false positives.
 //! - Any number of processes up to 1,023 read and write one file. One that is killed at any moment neither blocks nor corrupts
 //!   it; it takes with it the names of the buckets that it was just writing to.
@@ -28,6 +28,7 @@ mod map;
 mod memory;
 #[cfg(test)]
 mod model_tests;
+mod place;
 mod record;
 mod roster;
 mod scan;
@@ -50,7 +51,7 @@ use crate::settings::Families;
 pub use error::{CompactError, Refusal};
 pub use record::{Record, State};
 pub use scan::{BadRange, Entry, KeyRange};
-pub use settings::{CompactSettings, Negative, Verify};
+pub use settings::{CompactSettings, Negative, Verify, WRONG_ANSWERS};
 
 use bucket::Writer;
 use filter::Filter;
@@ -217,6 +218,7 @@ impl CompactCache {
             hashes: layout.hashes,
             ttl: self.made.negative_ttl,
             state: self.live().generation(),
+            filled: self.live().filled(),
         }
     }
 

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use loom::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use loom::thread;
 
-use super::bucket::{Bucket, Obituary, SLOTS, Writer};
+use super::bucket::{Bucket, SLOTS, Writer, Writers};
 use super::memory::model::Model;
 use super::sets::{Area, MOST, Set};
 use super::slot::{Kind, Meta, Slot};
@@ -43,9 +43,16 @@ impl Words {
     }
 }
 
-impl Obituary for Words {
+/// One who writes, by its number.
+struct As<'w>(u32, &'w Words);
+
+impl Writers for As<'_> {
+    fn me(&self) -> Writer {
+        Writer(self.0)
+    }
+
     fn is_dead(&self, writer: Writer) -> bool {
-        writer == Writer(1) && self.dead.load(Ordering::Acquire)
+        writer == Writer(1) && self.1.dead.load(Ordering::Acquire)
     }
 }
 
@@ -74,7 +81,7 @@ fn a_reader_never_sees_half_of_what_a_writer_writes() {
             let words = words.clone();
             thread::spawn(move || {
                 for number in [1, 2] {
-                    if let Some(mut held) = words.bucket().take(Writer(1), &*words) {
+                    if let Some(mut held) = words.bucket().take(&As(1, &words)) {
                         held.put(0, slot(number));
                     }
                 }
@@ -94,7 +101,7 @@ fn two_writers_and_a_reader() {
         let writers = [1, 2].map(|number| {
             let words = words.clone();
             thread::spawn(move || {
-                if let Some(mut held) = words.bucket().take(Writer(number), &*words) {
+                if let Some(mut held) = words.bucket().take(&As(number, &words)) {
                     assert!(is_whole(&held.slot(0)));
                     held.put(0, slot(number));
                 }
@@ -113,12 +120,12 @@ fn two_writers_and_a_reader() {
 fn a_writer_that_dies_in_the_midst_neither_blocks_nor_tears() {
     check(|| {
         let words = Words::new();
-        words.bucket().take(Writer(2), &*words).unwrap().put(0, slot(5));
+        words.bucket().take(&As(2, &words)).unwrap().put(0, slot(5));
         let dying = {
             let words = words.clone();
             thread::spawn(move || {
                 let bucket = words.bucket();
-                let Some(mut held) = bucket.take(Writer(1), &*words) else { return };
+                let Some(mut held) = bucket.take(&As(1, &words)) else { return };
                 held.put(0, Slot { value: 8, ..slot(7) }); // half of it
                 std::mem::forget(held); // killed: nothing more is written
                 words.dead.store(true, Ordering::Release);
@@ -127,7 +134,7 @@ fn a_writer_that_dies_in_the_midst_neither_blocks_nor_tears() {
         let heir = {
             let words = words.clone();
             thread::spawn(move || {
-                if let Some(mut held) = words.bucket().take(Writer(2), &*words) {
+                if let Some(mut held) = words.bucket().take(&As(2, &words)) {
                     held.put(1, slot(2));
                 }
             })
@@ -139,7 +146,7 @@ fn a_writer_that_dies_in_the_midst_neither_blocks_nor_tears() {
         heir.join().unwrap();
         // Whatever happened, the next writer gets it, and nothing half written is in it.
         let bucket = words.bucket();
-        let held = bucket.take(Writer(2), &*words).unwrap();
+        let held = bucket.take(&As(2, &words)).unwrap();
         assert!(is_whole(&held.slot(0)) && is_whole(&held.slot(1)));
     });
 }
@@ -157,12 +164,12 @@ fn a_set_is_never_read_as_another_name_s() {
         let words = Words::new();
         let place = words.sets().acquire(&pair(1), 1).unwrap();
         let published = Slot { kind: Kind::Set, value: place, verify: 1, ..Slot::default() };
-        words.bucket().take(Writer(1), &*words).unwrap().put(0, published);
+        words.bucket().take(&As(1, &words)).unwrap().put(0, published);
         // One forgets the name and lets go of its set, another puts a set into the cell as soon as it is free.
         let forgetting = {
             let words = words.clone();
             thread::spawn(move || {
-                words.bucket().take(Writer(1), &*words).unwrap().put(0, Slot::default());
+                words.bucket().take(&As(1, &words)).unwrap().put(0, Slot::default());
                 words.sets().release(place);
             })
         };

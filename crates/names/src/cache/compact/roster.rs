@@ -12,10 +12,11 @@ use std::io;
 use std::sync::atomic::AtomicU32;
 use std::sync::atomic::Ordering::{Acquire, Release};
 
+use nix::errno::Errno;
 use nix::fcntl::{FcntlArg, fcntl};
 use nix::libc;
 
-use super::bucket::{Obituary, Writer};
+use super::bucket::{Writer, Writers};
 use super::layout::WRITERS;
 
 /// Where the locked bytes begin: far behind any content. The first is that of maintenance.
@@ -29,7 +30,13 @@ impl Locks {
     /// Waits until nobody else opens, sweeps or closes the file, and keeps them away until [`Self::leave`].
     pub(super) fn enter(&self) -> io::Result<()> {
         let lock = range(libc::F_WRLCK, 0, 1);
-        Ok(fcntl(&self.0, FcntlArg::F_OFD_SETLKW(&lock)).map(drop)?)
+        loop {
+            match fcntl(&self.0, FcntlArg::F_OFD_SETLKW(&lock)) {
+                Ok(_) => return Ok(()),
+                Err(Errno::EINTR) => {}
+                Err(error) => return Err(error.into()),
+            }
+        }
     }
 
     /// The same without waiting; tells whether it was free.
@@ -91,7 +98,11 @@ pub(super) struct Roster<'c> {
     pub(super) me: Writer,
 }
 
-impl Obituary for Roster<'_> {
+impl Writers for Roster<'_> {
+    fn me(&self) -> Writer {
+        self.me
+    }
+
     fn is_dead(&self, writer: Writer) -> bool {
         if writer == self.me {
             return false; // another thread of ours

@@ -121,7 +121,7 @@ impl<'m, M: Memory> Area<'m, M> {
     fn places(&self, hash: u64) -> impl Iterator<Item = usize> {
         let windows = self.cells().saturating_sub(WINDOW) as u64 + 1;
         let (cells, high, low) = (self.cells(), hash >> 32, hash & 0xffff_ffff);
-        let start = move |part: u64| (part * windows >> 32) as usize;
+        let start = move |part: u64| ((part * windows) >> 32) as usize;
         [start(high ^ low), start(low)]
             .into_iter()
             .flat_map(|start| start..start + WINDOW)

@@ -3,11 +3,14 @@
 use super::error::CompactError;
 use super::slot;
 
+/// The chance that a lookup of an unknown name gives another name's answer, with [`Verify::Keyed`]: twelve slots at most are
+/// compared, by 64 bits that nobody can predict without the secret. It does not depend on how many names there are.
+pub const WRONG_ANSWERS: f64 = 12.0 / (1_u128 << 64) as f64;
+
 /// How names are compared.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Verify {
-    /// By 64 bits of a keyed hash of the whole name, beside those that pick the bucket. A lookup compares with at most
-    /// twelve slots: one in 1.5 × 10^18 lookups of unknown names gives another name's answer, whatever the number of names.
+    /// By 64 bits of a keyed hash of the whole name, beside those that pick the bucket: see [`WRONG_ANSWERS`].
     #[default]
     Keyed,
     /// By the 76 bits of the publication (SYSTEMS.md section 1). For comparison only: wrong answers are common, and anyone

@@ -21,7 +21,7 @@ impl CompactCache {
 
     /// Does what is due.
     #[cold]
-    fn catch_up(&self, now: Seconds, sweep_due: bool) {
+    pub(super) fn catch_up(&self, now: Seconds, sweep_due: bool) {
         if !self.may_write() {
             return;
         }

