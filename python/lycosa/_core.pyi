@@ -180,7 +180,7 @@ class Page:
 
     @property
     def dns_class(self) -> str | None:
-        """What the host's name cost to resolve: fast, slow or failed; None where it was not asked for."""
+        """What the host's name cost to resolve: fast, slow or failed; None where the URL was refused before a request."""
 
     @property
     def headers(self) -> list[tuple[str, str]]:

@@ -205,6 +205,24 @@ fn an_unresolved_name_holds_up_nobody() {
 }
 
 #[test]
+fn a_page_tells_what_its_hosts_name_cost() {
+    let (mut frontier, names) =
+        frontier(Settings { scope: Scope::Any, robots: false, ..Settings::default() });
+    frontier.add(&["http://good.com/", "http://good.com/2"].map(url), 0).unwrap();
+    let mut told = Vec::new();
+    run(&mut frontier, &mut |request, now| {
+        told.push((request.name_us, request.name_class));
+        answer(request, now, 200, &[], "", &[])
+    });
+    // The time stands with the first request of a name, the class with each.
+    assert_eq!(told, [(7, Some(NameClass::Slow)), (0, Some(NameClass::Slow))]);
+    names.failing.borrow_mut().insert("dead.com".into(), FailureKind::NameNotFound);
+    frontier.add(&[url("http://dead.com/")], 0).unwrap();
+    frontier.take(1, 0).unwrap();
+    assert_eq!(frontier.settled()[0].response.request.name_class, Some(NameClass::Failed));
+}
+
+#[test]
 fn private_addresses_are_refused_after_resolution() {
     let (mut frontier, names) = frontier(Settings::default());
     names.addresses.borrow_mut().insert("evil.com".into(), "169.254.169.254".parse().unwrap());

@@ -96,7 +96,8 @@ impl Page {
         Ok(dict)
     }
 
-    /// What the host's name cost to resolve: fast, slow or failed; None where it was not asked for.
+    /// What the host's name cost to resolve: fast, slow or failed; None where the URL was refused before a
+    /// request.
     #[getter]
     fn dns_class(&self) -> Option<&'static str> {
         self.0.response.request.name_class.map(NameClass::as_str)

@@ -67,7 +67,8 @@ pub struct Outcome<'a> {
     /// Microseconds to resolve the name; 0 when it was known.
     #[serde(skip_serializing_if = "is_default")]
     pub name_us: u32,
-    /// What the name cost to resolve: `fast`, `slow` or `failed`; nothing where it was not asked for.
+    /// What the name cost to resolve: `fast`, `slow` or `failed`; nothing where the URL was refused before a request, and in
+    /// logs of before there were classes.
     #[serde(skip_serializing_if = "is_default")]
     pub dns_class: Option<Cow<'a, str>>,
     /// Microseconds to connect; 0 on a kept-alive connection.

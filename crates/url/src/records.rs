@@ -74,7 +74,7 @@ pub struct Request {
     pub addresses: Vec<IpAddr>,
     /// How long the host's name took to resolve, in microseconds; 0 when it was cached.
     pub name_us: u32,
-    /// What the host's name cost to resolve, if it was asked for.
+    /// What the host's name cost to resolve; nothing where the URL was refused before a request.
     pub name_class: Option<NameClass>,
     /// The value of its `cookie` field.
     pub cookies: Option<Box<str>>,

@@ -137,6 +137,7 @@ pub(super) fn heap(bytes: usize) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::cache::compact::CompactSettings;
 
     #[test]
     fn addresses_are_sorted_without_repeats_and_four_of_a_family_at_most() {
@@ -159,6 +160,13 @@ mod tests {
         assert_eq!([0, 1, 2, 3, 6, 7, 255].map(after), [1, 1, 2, 4, 32, 64, 300]);
         assert_eq!(negative_ttl(&Resolution { answer: Answer::NxDomain, ttl: 60, took: 5 }), 60);
         assert_eq!(negative_ttl(&Resolution { answer: Answer::NoData, ttl: 86_400, took: 5 }), 10_800);
+    }
+
+    #[test]
+    fn the_designs_have_their_numbers_in_common() {
+        let compact = CompactSettings::default();
+        let [first, last, slow] = [compact.first_pause, compact.last_pause, compact.slow];
+        assert_eq!([first, last, slow], [FIRST_PAUSE, LAST_PAUSE, SLOW]);
     }
 
     #[test]
