@@ -75,8 +75,8 @@ class Names(Room):
     timeout: float = Field(2.0, ge=0.1, le=60)  # s, for one try
     attempts: int = Field(4, ge=1, le=20)  # tries over all resolvers
     in_flight: int = Field(1_000, ge=1, le=50_000)  # names asked for at once
-    # s that addresses are held at least, whatever their TTL: four in ten have one of at most 5 min, and a polite visit
-    # takes longer; at least 60, since the compact cache counts in minutes
+    # s that addresses are held at least, whatever their TTL: four in ten have one of at most 5 min, and a polite
+    # visit takes longer; at least 60, since the compact cache counts in minutes
     min_ttl: float = Field(300.0, ge=60, le=7 * DAY)
     max_ttl: float = Field(DAY, ge=60, le=7 * DAY)  # s that addresses are held at most
     cache: Literal["compact", "async-lru", "regions", "optimiser"] = "compact"  # the cache's design
@@ -90,7 +90,8 @@ class Names(Room):
         if self.min_ttl > self.max_ttl:
             raise SettingError("names.min_ttl", self.min_ttl, f"at most names.max_ttl, which is {self.max_ttl:g}")
         if self.cache_file is not None and self.cache != "compact":
-            raise SettingError("names.cache_file", self.cache_file, f"none with names.cache = {self.cache}: only compact")
+            allowed = f"none with names.cache = {self.cache}: only compact lies in a file"
+            raise SettingError("names.cache_file", self.cache_file, allowed)
         return self
 
 
