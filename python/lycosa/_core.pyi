@@ -180,7 +180,7 @@ class Page:
 
     @property
     def dns_class(self) -> str | None:
-        """What the host's name cost to resolve: fast, slow or failed; None where the URL was refused before a request."""
+        """What the host's name cost to resolve: fast, slow or failed; None for a URL that was refused."""
 
     @property
     def headers(self) -> list[tuple[str, str]]:
