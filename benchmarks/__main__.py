@@ -19,6 +19,7 @@ BENCHMARKS = {
     "crawl": "a static site: CPU a page of Lycosa, Scrapy and a hand-written loop; simnet's ceiling",
     "links": "50 million links through frontier and log: links a CPU second, memory under the budget",
     "memory": "100,000 simulated pages: the crawler's peak resident memory",
+    "names_cache": "caches of names: hit rates of four designs, exact LRU and SIEVE; private caches and a shared one",
     "robots": "robots.txt: verdicts a CPU second of Lycosa, Protego, Python's own parser, Google's",
     "seen": "known URLs: time and memory a key of the dedup tree, hash tables, a Bloom filter, databases",
     "simnet": "the simulated Internet: rates a core, memory, start, distributions beside the model's",
@@ -70,9 +71,9 @@ def _run(name: str, options: Options) -> tuple[list[Report], dict[str, Benchmark
 def _list() -> None:
     """Print what there is."""
     for name, text in BENCHMARKS.items():
-        print(f"{name:8} {text}")
-    print("all      everything; with --quick what ends within a minute each")
-    print("results  write RESULTS.md from FILE.json… that --json printed")
+        print(f"{name:11} {text}")
+    print("all         everything; with --quick what ends within a minute each")
+    print("results     write RESULTS.md from FILE.json… that --json printed")
 
 
 def _arguments() -> argparse.Namespace:
@@ -83,7 +84,9 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--quick", action="store_true", help="fewer rounds, at most 60 s")
     parser.add_argument("--json", action="store_true", help="print one JSON object")
     parser.add_argument("--write", action="store_true", help="write benchmarks/RESULTS.md too")
-    parser.add_argument("--plot", type=Path, metavar="FILE", help="simnet: draw the distributions, .png or .svg")
+    parser.add_argument(
+        "--plot", type=Path, metavar="FILE", help="simnet, names_cache: draw what is measured, .png or .svg"
+    )
     parser.add_argument("--peers-only", action="store_true", help="without Lycosa, so without claims")
     args = parser.parse_args()
     if bool(args.files) != (args.name == "results"):

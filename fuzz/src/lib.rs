@@ -5,9 +5,15 @@
 
 #![allow(clippy::panic, clippy::expect_used, reason = "a target tells by panicking")]
 
+use std::net::{Ipv4Addr, Ipv6Addr};
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
 use lycosa_frontier::Rules;
+use lycosa_names::cache::compact::{CompactCache, CompactSettings, KeyRange};
+use lycosa_names::cache::{Addresses, Answer, Resolution, Trouble};
+use lycosa_names::{BadName, Families, HostName};
 use lycosa_url::{BadUrl, Base, CanonicalRules, CrawlUrl, MAX_URL_BYTES, registered_domain};
 
 /// Invariant: any text is a canonical URL or has a reason; the canonical form is a fixed point, by whatever way it was reached.
@@ -73,4 +79,95 @@ pub fn robots(data: &[u8]) {
         let more = [body, b"\nno record\n"].concat();
         assert_eq!(Rules::parse(&more, "lycosa"), rules);
     }
+}
+
+/// Invariant: any text is a host name, with one normal form that is its own, or has a reason; and it is the host that the
+/// URL standard reads in it.
+pub fn name(data: &[u8]) {
+    let text = String::from_utf8_lossy(data);
+    let (mut buffer, mut again) = (String::new(), String::new());
+    let library = url::Host::parse(&text);
+    match HostName::normalize(&text, &mut buffer) {
+        Ok(name) => {
+            assert_eq!(HostName::new(name.as_str()), Ok(name));
+            assert_eq!(HostName::normalize(name.as_str(), &mut again), Ok(name));
+            let Ok(url::Host::Domain(host)) = library else { panic!("{text:?}: a URL has {library:?}") };
+            assert_eq!(host.strip_suffix('.').unwrap_or(&host), name.as_str());
+        }
+        // The URL standard takes escapes out of a host first, and sets no lengths.
+        Err(_) if text.contains('%') => {}
+        Err(BadName::BadByte | BadName::Idna) => assert!(library.is_err(), "{text:?}: a URL has {library:?}"),
+        Err(BadName::Address) => assert!(!matches!(library, Ok(url::Host::Domain(_))), "{text:?}"),
+        Err(BadName::Empty | BadName::EmptyLabel | BadName::LongLabel | BadName::TooLong) => {}
+        Err(BadName::NotNormal) => panic!("said by HostName::new only"),
+    }
+}
+
+/// Invariant: a damaged cache of names is refused or used; used, it answers every question, and knows what it is told from then
+/// on. The data are changes: four bytes where, one byte what; an odd length cuts the file there.
+pub fn names_cache(data: &[u8]) {
+    const NOW: u64 = 1_800_000_000;
+    static WHOLE: OnceLock<Vec<u8>> = OnceLock::new();
+    static NUMBER: AtomicU32 = AtomicU32::new(0);
+    let number = NUMBER.fetch_add(1, Ordering::Relaxed);
+    let path = std::env::temp_dir().join(format!("lycosa-fuzz-{}-{number}", std::process::id()));
+    let settings = CompactSettings {
+        capacity: 1_000,
+        small_sets: Some(16),
+        large_sets: Some(16),
+        secret: Some([7; 16]),
+        negative_capacity: Some(64),
+        ..CompactSettings::default()
+    };
+    let names: Vec<String> = (0..40).map(|number| format!("n{number}.example{}.com", number % 4)).collect();
+    let name = |number: usize| HostName::new(&names[number]).expect("a name");
+    let put = |cache: &CompactCache, number: usize| {
+        let v4 = (0..number % 3).map(|n| Ipv4Addr::from(0x0a00_0000 + n as u32)).collect();
+        let v6 = (0..number % 5).map(|n| Ipv6Addr::from(1 + n as u128)).collect();
+        let answer = match number % 8 {
+            6 => Answer::NxDomain,
+            7 => Answer::Failed { trouble: Trouble::TimeOut, attempts: 1 },
+            _ => Answer::Addresses(Addresses { v4, v6 }),
+        };
+        let resolution = Resolution { answer, ttl: 3_600, took: 1 };
+        cache.put(name(number), Families::Both, &resolution, NOW).then_some(resolution.answer)
+    };
+    let whole = WHOLE.get_or_init(|| {
+        let cache = CompactCache::open(&path, settings.clone(), NOW).expect("a new file");
+        (0..names.len()).for_each(|number| drop(put(&cache, number)));
+        cache.put_cut(name(9), 900, NOW);
+        drop(cache);
+        std::fs::read(&path).expect("the new file")
+    });
+    let mut damaged = whole.clone();
+    for change in data.chunks_exact(5) {
+        let place = u32::from_le_bytes([change[0], change[1], change[2], change[3]]) as usize % damaged.len();
+        damaged[place] ^= change[4];
+    }
+    if let [low, high, _] = *data.chunks_exact(5).remainder() {
+        damaged.truncate(usize::from(u16::from_le_bytes([low, high])));
+    }
+    std::fs::write(&path, &damaged).expect("a file");
+    let start = Instant::now();
+    if let Ok(cache) = CompactCache::open(&path, settings, NOW) {
+        for number in 0..names.len() {
+            drop(cache.get(name(number), Families::Both, NOW).map(|record| record.found()));
+        }
+        cache.scan(&KeyRange::all(), NOW, |entry| drop(entry.record.found()));
+        for number in 0..names.len() {
+            if let Some(Answer::Addresses(told)) = put(&cache, number) {
+                let found = cache.get(name(number), Families::Both, NOW).map(|record| record.found().answer);
+                let nothing = told == Addresses::default();
+                assert!(nothing || found == Some(Answer::Addresses(told)), "{number}: {found:?}");
+            }
+        }
+        cache.details();
+        cache.count_by_tld(NOW);
+        cache.remove(name(1));
+        cache.get(name(2), Families::V4, NOW + 3_000_000);
+        cache.forget_in(&KeyRange::all());
+        assert_eq!(cache.count_in(&KeyRange::all(), NOW), 0);
+    }
+    assert!(start.elapsed() < Duration::from_secs(5), "in bounded time");
+    std::fs::remove_file(&path).expect("the file");
 }

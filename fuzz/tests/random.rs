@@ -105,6 +105,50 @@ const ROBOTS: &[&str] = &[
     "allow: /a",
 ];
 
+/// Words that a host name's parser acts upon.
+const NAME: &[&str] = &[
+    "a",
+    "B",
+    "com",
+    "3",
+    "0x",
+    "7f",
+    "127",
+    ".",
+    ".",
+    ".",
+    "-",
+    "--",
+    "_",
+    "xn--",
+    "XN--",
+    "bcher-kva",
+    "zckzah",
+    "ü",
+    "U\u{308}",
+    "ß",
+    "。",
+    "．",
+    "\u{ad}",
+    "\u{200d}",
+    "א",
+    "ب",
+    "١",
+    "１",
+    "ⅷ",
+    "℡",
+    "☃",
+    "[",
+    "]",
+    ":",
+    "::1",
+    "%",
+    "%65",
+    "/",
+    "*",
+    "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa",
+];
+
 /// Texts of words, with some bytes between.
 fn text(words: &'static [&'static str], length: usize) -> impl Strategy<Value = Vec<u8>> {
     let word = prop_oneof![
@@ -112,6 +156,11 @@ fn text(words: &'static [&'static str], length: usize) -> impl Strategy<Value = 
         1 => vec(any::<u8>(), 1..4),
     ];
     vec(word, 0..length).prop_map(|parts| parts.concat())
+}
+
+/// Places in a cache of names: seldom in what has a checksum, often in what changes, mostly behind the header.
+fn place() -> impl Strategy<Value = u32> {
+    prop_oneof![1 => 0u32..4_000, 4 => 192u32..248, 1 => 4_096u32..4_160, 40 => 8_192u32..60_000]
 }
 
 proptest! {
@@ -128,9 +177,22 @@ proptest! {
     }
 
     #[test]
+    fn name(data in text(NAME, 12)) {
+        lycosa_fuzz::name(&data);
+    }
+
+    #[test]
+    fn names_cache(changes in vec((place(), any::<u8>()), 0..40), rest in vec(any::<u8>(), 0..4)) {
+        let changes = changes.into_iter().flat_map(|(place, byte)| [place.to_le_bytes().as_slice(), &[byte]].concat());
+        lycosa_fuzz::names_cache(&changes.chain(rest).collect::<Vec<u8>>());
+    }
+
+    #[test]
     fn any_bytes(data in vec(any::<u8>(), 0..200)) {
         lycosa_fuzz::url(&data);
         lycosa_fuzz::robots(&data);
+        lycosa_fuzz::name(&data);
+        lycosa_fuzz::names_cache(&data);
     }
 }
 
@@ -140,6 +202,7 @@ fn a_megabyte_ends_in_time() {
         let data = "http://".to_owned() + &word.repeat((1 << 20) / word.len());
         lycosa_fuzz::url(data.as_bytes());
         lycosa_fuzz::robots(data.as_bytes());
+        lycosa_fuzz::name(data.as_bytes());
         lycosa_fuzz::robots(format!("{}\nuser-agent: *\ndisallow: {data}", "a".repeat(8_000)).as_bytes());
     }
 }

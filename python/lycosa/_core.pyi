@@ -1,7 +1,10 @@
 """The compiled core: batches and the stages that move them. Proved equal to the binary by stubtest."""
 
+from collections.abc import Iterator
 from os import PathLike
-from typing import Any, final
+from typing import Any, Self, final
+
+from typing_extensions import disjoint_base
 
 from lycosa.fetch.scripted import Answer
 from lycosa.job import Job
@@ -13,6 +16,9 @@ __all__ = [
     "Ledger",
     "Log",
     "LogReader",
+    "NameAnswer",
+    "NameAnswers",
+    "NameCache",
     "Names",
     "Page",
     "Pages",
@@ -173,6 +179,10 @@ class Page:
         """Durations in seconds: name, connect, tls, first_byte, body; 0 where a phase did not happen."""
 
     @property
+    def dns_class(self) -> str | None:
+        """What the host's name cost to resolve: fast, slow or failed; None for a URL that was refused."""
+
+    @property
     def headers(self) -> list[tuple[str, str]]:
         """Header fields in the order received; names in lower case."""
 
@@ -228,11 +238,110 @@ class Names:
     """The DNS client of a crawl, on a thread of its own."""
 
     def __new__(cls, job: Job) -> Names: ...
+    @property
+    def fallen_back(self) -> str | None:
+        """Why its cache is in the memory of this process, where it was to be in a file (the disk is full)."""
+
     def pending(self) -> int:
         """Names that wait for their answer."""
 
     def statistics(self) -> dict[str, int]:
         """Counts since the start."""
+
+@final
+class NameAnswer:
+    """What a cache knows of a name."""
+
+    @property
+    def addresses(self) -> list[str]:
+        """Its addresses, IPv4 first."""
+
+    @property
+    def state(self) -> str:
+        """``ok``, ``nxdomain``, ``nodata``, ``negative`` (one of these), ``servfail``, ``timeout``, ``bad-name``."""
+
+    @property
+    def expires(self) -> int | None:
+        """When it ceases to hold, in seconds since 1970; None where the cache cannot tell."""
+
+    @property
+    def class_(self) -> str:
+        """What resolving cost: ``fast``, ``slow`` or ``failed`` (SYSTEMS.md section 3)."""
+
+    @property
+    def reason(self) -> str | None:
+        """Which rule a ``bad-name`` breaks."""
+
+@final
+class NameAnswers:
+    """Answers to many names, in their order; one becomes a Python object when it is asked for."""
+
+    def __len__(self) -> int: ...
+    def __getitem__(self, index: int, /) -> NameAnswer | None: ...
+    def __iter__(self) -> Iterator[NameAnswer | None]: ...
+    def known(self) -> int:
+        """How many names have an answer."""
+
+@disjoint_base
+class NameCache:
+    """A cache of names; see ``lycosa.names.Cache``."""
+
+    def __new__(cls, design: str, settings: dict[str, Any]) -> Self: ...
+    @staticmethod
+    def open(path: str | PathLike[str]) -> NameCache:
+        """Open the file of a compact cache as it was made; raises StorageError with what to do."""
+
+    @staticmethod
+    def rebuild(path: str | PathLike[str], settings: dict[str, Any]) -> NameCache:
+        """Put an empty compact cache in the place of a file, whatever is there."""
+
+    @property
+    def design(self) -> str:
+        """``compact``, ``async-lru``, ``regions`` or ``optimiser``."""
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        """How a compact cache was made; empty for other designs."""
+
+    @property
+    def fallen_back(self) -> str | None:
+        """Why it lies in the memory of this process although a file was asked for: the disk is full."""
+
+    def get(
+        self, name: str, *, families: str = "v4", bypass: bool = False, now: int | None = None
+    ) -> NameAnswer | None:
+        """What is known of a name's addresses; ``bypass`` skips the negative filter. Raises BadName."""
+
+    def get_many(self, names: list[str], *, families: str = "v4", now: int | None = None) -> NameAnswers:
+        """The same for many names, without the GIL; a text that is no name has the state ``bad-name``."""
+
+    def put_entries(
+        self, entries: list[tuple[str, str | list[str], int, int]], families: str, now: int | None
+    ) -> list[tuple[int, str]]:
+        """Take resolutions; gives the places of those that were not taken, with the reason."""
+
+    def forget(self, name: str) -> bool:
+        """Forget a name; whether it was known. Raises BadName."""
+
+    def forget_under(self, domain: str) -> int:
+        """Forget all names under a top-level or registered domain; how many (compact only)."""
+
+    def count(self, under: str | None = None, *, now: int | None = None) -> int:
+        """How many names with addresses there are; under a top-level or registered domain (compact only)."""
+
+    def count_by_tld(self, *, now: int | None = None) -> list[tuple[str | None, int]]:
+        """How many there are under each top-level domain, the most first; None: unknown ones (compact only)."""
+
+    def scan(
+        self, under: str = "", *, limit: int = 1_000, now: int | None = None
+    ) -> list[tuple[str | None, int, int, NameAnswer]]:
+        """Top-level domain, hash of the label, hash of the name and answer of names that hold now (compact only)."""
+
+    def stats(self) -> dict[str, float]:
+        """What was done and is held: counts and bytes, by name."""
+
+    def flush(self) -> None:
+        """Bring the file to the disk, so that it outlives a loss of power."""
 
 @final
 class Frontier:

@@ -25,6 +25,36 @@ class SettingError(LycosaError):
         return " ".join(f"{self.name}: {shown!r} is not allowed; allowed: {self.allowed}".split())
 
 
+class BadName(LycosaError, ValueError):
+    """A text that is no host name."""
+
+    def __init__(self, name: str, rule: str) -> None:
+        """Say which text it is and which rule it breaks."""
+        super().__init__(name, rule)
+        self.name = name
+        self.rule = rule
+
+    def __str__(self) -> str:
+        """One line."""
+        shown = self.name if len(self.name) <= 200 else f"{self.name[:200]}… ({len(self.name)} characters)"
+        return f"{shown!r}: {self.rule}"
+
+
+class Rejected(LycosaError, ValueError):
+    """Some entries of a batch were not taken; all others were."""
+
+    def __init__(self, entries: list[tuple[int, str]]) -> None:
+        """Take the places of those that were not taken, each with the reason."""
+        super().__init__(entries)
+        self.entries = entries
+
+    def __str__(self) -> str:
+        """One line, with the first three."""
+        first = "; ".join(f"entry {place}: {why}" for place, why in self.entries[:3])
+        more = f"; and {len(self.entries) - 3} more" if len(self.entries) > 3 else ""
+        return f"{len(self.entries)} entries were not taken, the others were: {first}{more}"
+
+
 class StorageError(LycosaError):
     """The log or an output cannot be written or read."""
 

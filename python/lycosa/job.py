@@ -9,9 +9,9 @@ import difflib
 import re
 import tomllib
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, Self
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from lycosa import _core
 from lycosa.errors import SettingError
@@ -75,9 +75,24 @@ class Names(Room):
     timeout: float = Field(2.0, ge=0.1, le=60)  # s, for one try
     attempts: int = Field(4, ge=1, le=20)  # tries over all resolvers
     in_flight: int = Field(1_000, ge=1, le=50_000)  # names asked for at once
-    min_ttl: float = Field(60.0, ge=0, le=7 * DAY)  # s
-    max_ttl: float = Field(DAY, ge=1, le=7 * DAY)  # s
-    capacity: int = Field(200_000, ge=1, le=100_000_000)  # names
+    # s that addresses are held at least, whatever their TTL: four in ten have one of at most 5 min, and a polite
+    # visit takes longer; at least 60, since the compact cache counts in minutes
+    min_ttl: float = Field(300.0, ge=60, le=7 * DAY)
+    max_ttl: float = Field(DAY, ge=60, le=7 * DAY)  # s that addresses are held at most
+    cache: Literal["compact", "async-lru", "regions", "optimiser"] = "compact"  # the cache's design
+    # of the compact cache: shared by all crawls of a machine that name it. Default: each crawl has its own, in memory
+    cache_file: Path | None = None
+    capacity: int = Field(200_000, ge=1, le=100_000_000)  # names in the cache; compact: 1,000 at least
+
+    @model_validator(mode="after")
+    def _agree(self) -> Self:
+        """Refuse settings that contradict each other."""
+        if self.min_ttl > self.max_ttl:
+            raise SettingError("names.min_ttl", self.min_ttl, f"at most names.max_ttl, which is {self.max_ttl:g}")
+        if self.cache_file is not None and self.cache != "compact":
+            allowed = f"none with names.cache = {self.cache}: only compact lies in a file"
+            raise SettingError("names.cache_file", self.cache_file, allowed)
+        return self
 
 
 class Politeness(Room):
@@ -181,6 +196,14 @@ class Job(Room):
     parse: Parse = Parse()
     store: Store = Store()
     url: Url = Url()
+
+    @model_validator(mode="after")
+    def _agree(self) -> Self:
+        """Refuse settings that contradict each other."""
+        if self.names.cache_file is not None and self.speed != 1:
+            allowed = f"none with speed = {self.speed:g}: others that share the file live in the machine's own time"
+            raise SettingError("names.cache_file", self.names.cache_file, allowed)
+        return self
 
     def check_contact(self) -> None:
         """Raise SettingError where site owners could not reach whoever crawls.

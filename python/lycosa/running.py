@@ -140,6 +140,8 @@ class Running:
                 "%s: begun with the Public Suffix List of %s, going on with that of %s: hosts may change their domain"
             )
             logger.info(text, path, begun["date"], here["date"])
+        if why := self._names.fallen_back:
+            logger.warning("names.cache_file: %s; names are cached in memory", why)
         for line in self._plan.differences:
             logger.info("%s", line)
         if goes_on:

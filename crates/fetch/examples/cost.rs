@@ -52,6 +52,7 @@ fn request(url: &CrawlUrl) -> Request {
         chain: Vec::new(),
         addresses: vec![std::net::Ipv4Addr::LOCALHOST.into()],
         name_us: 0,
+        name_class: None,
         cookies: None,
     }
 }

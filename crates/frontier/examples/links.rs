@@ -12,7 +12,7 @@ use bytes::Bytes;
 use lycosa_frontier::{Frontier, Resolve, Scope, Settings};
 use lycosa_store::{Entry, Log, LogSettings};
 use lycosa_url::{
-    CrawlUrl, Headers, Link, Micros, Page, Purpose, Received, Request, Resolved, Response, Times,
+    CrawlUrl, Headers, Link, Micros, NameClass, Page, Purpose, Received, Request, Resolved, Response, Times,
 };
 use nix::sys::resource::{UsageWho, getrusage};
 
@@ -32,7 +32,13 @@ impl Resolve for Names {
         for name in names {
             let number: u32 = name[1..].split_once('.').and_then(|(n, _)| n.parse().ok()).unwrap_or_default();
             let address = IpAddr::V4((u32::from_be_bytes([93, 0, 0, 0]) + number).into());
-            self.0.push(Resolved { name, elapsed_us: 0, expires: u64::MAX / 2, result: Ok(vec![address]) });
+            self.0.push(Resolved {
+                name,
+                elapsed_us: 0,
+                expires: u64::MAX / 2,
+                class: NameClass::Fast,
+                result: Ok(vec![address]),
+            });
         }
     }
 

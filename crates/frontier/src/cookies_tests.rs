@@ -23,6 +23,7 @@ fn response(from: &str, fields: &[&str], at: Micros) -> Response {
         chain: Vec::new(),
         addresses: Vec::new(),
         name_us: 0,
+        name_class: None,
         cookies: None,
     };
     let headers =

@@ -154,10 +154,12 @@ impl<R: Resolve> Frontier<R> {
         let queue = &mut self.queues[id as usize];
         queue.pace.start(&limits, now);
         self.schedule.domains.start(queue.domain, purpose == Purpose::Page);
-        let (addresses, name_us) = match &mut queue.name {
+        let (addresses, name_us, name_class) = match &mut queue.name {
             // Only the first request carries the time: the others did not wait for the name.
-            Name::Known { addresses, elapsed_us, .. } => (addresses.clone(), std::mem::take(elapsed_us)),
-            _ => (Vec::new(), 0),
+            Name::Known { addresses, elapsed_us, class, .. } => {
+                (addresses.clone(), std::mem::take(elapsed_us), Some(*class))
+            }
+            _ => (Vec::new(), 0, None),
         };
         let number = self.next_lease;
         self.next_lease += 1;
@@ -178,6 +180,7 @@ impl<R: Resolve> Frontier<R> {
             chain: waiting.chain.clone(),
             addresses,
             name_us,
+            name_class,
             cookies,
         };
         self.expiring.push_back((now.saturating_add(self.lease_time()), number));

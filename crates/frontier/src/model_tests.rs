@@ -6,7 +6,7 @@ use std::net::IpAddr;
 use std::time::Duration;
 
 use bytes::Bytes;
-use lycosa_url::{FailureKind, Headers, Link, Page, Purpose, Received, Request, Response, Times};
+use lycosa_url::{FailureKind, Headers, Link, NameClass, Page, Purpose, Received, Request, Response, Times};
 use proptest::prelude::*;
 
 use super::*;
@@ -43,7 +43,13 @@ impl Resolve for Names {
                 3 => Err(Failure::new(FailureKind::NameNotFound, "scripted")),
                 _ => Ok(vec![IpAddr::V4((u32::from_be_bytes([93, 0, 0, 0]) + number / 2).into())]),
             };
-            self.0.push(Resolved { name, elapsed_us: 0, expires: u64::MAX / 2, result });
+            self.0.push(Resolved {
+                name,
+                elapsed_us: 0,
+                expires: u64::MAX / 2,
+                class: NameClass::Fast,
+                result,
+            });
         }
     }
 

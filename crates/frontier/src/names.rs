@@ -44,7 +44,8 @@ impl<R: Resolve> Frontier<R> {
                 self.schedule.settle_in(clock, queue.domain);
                 // An answer is good for at least the request that waits for it.
                 let expires = answer.expires.max(now.saturating_add(1));
-                queue.name = Name::Known { addresses, clock, expires, elapsed_us: answer.elapsed_us };
+                let (elapsed_us, class) = (answer.elapsed_us, answer.class);
+                queue.name = Name::Known { addresses, clock, expires, elapsed_us, class };
                 self.place(id, now);
             }
             Err(failure) if failure.kind.is_transient() && queue.name_attempts < self.settings.retries => {

@@ -3,7 +3,7 @@
 use std::io;
 use std::net::IpAddr;
 
-use lycosa_url::{Failure, Micros};
+use lycosa_url::{Failure, Micros, NameClass};
 
 use crate::backlog::Backlog;
 use crate::politeness::domains::DomainId;
@@ -21,7 +21,7 @@ pub(crate) enum Name {
     /// Asked; the queue waits.
     Asked,
     /// Resolved and vetted.
-    Known { addresses: Vec<IpAddr>, clock: AddressId, expires: Micros, elapsed_us: u32 },
+    Known { addresses: Vec<IpAddr>, clock: AddressId, expires: Micros, elapsed_us: u32, class: NameClass },
     /// Does not resolve, or only to addresses that are refused.
     Failed { failure: Failure, expires: Micros },
 }

@@ -6,7 +6,7 @@ use std::rc::Rc;
 use std::time::Duration;
 
 use bytes::Bytes;
-use lycosa_url::{FailureKind, Headers, Link, Page, Purpose, Received, Request, Response, Times};
+use lycosa_url::{FailureKind, Headers, Link, NameClass, Page, Purpose, Received, Request, Response, Times};
 
 use super::*;
 
@@ -33,7 +33,13 @@ impl Resolve for Names {
                     Ok(vec![address.unwrap_or(IpAddr::V4(number.into()))])
                 }
             };
-            self.answers.borrow_mut().push(Resolved { name, elapsed_us: 7, expires: 3600 * SECOND, result });
+            self.answers.borrow_mut().push(Resolved {
+                name,
+                elapsed_us: 7,
+                expires: 3600 * SECOND,
+                class: NameClass::Slow,
+                result,
+            });
         }
     }
 
@@ -196,6 +202,24 @@ fn an_unresolved_name_holds_up_nobody() {
         3,
         "two further tries"
     );
+}
+
+#[test]
+fn a_page_tells_what_its_hosts_name_cost() {
+    let (mut frontier, names) =
+        frontier(Settings { scope: Scope::Any, robots: false, ..Settings::default() });
+    frontier.add(&["http://good.com/", "http://good.com/2"].map(url), 0).unwrap();
+    let mut told = Vec::new();
+    run(&mut frontier, &mut |request, now| {
+        told.push((request.name_us, request.name_class));
+        answer(request, now, 200, &[], "", &[])
+    });
+    // The time stands with the first request of a name, the class with each.
+    assert_eq!(told, [(7, Some(NameClass::Slow)), (0, Some(NameClass::Slow))]);
+    names.failing.borrow_mut().insert("dead.com".into(), FailureKind::NameNotFound);
+    frontier.add(&[url("http://dead.com/")], 0).unwrap();
+    frontier.take(1, 0).unwrap();
+    assert_eq!(frontier.settled()[0].response.request.name_class, Some(NameClass::Failed));
 }
 
 #[test]

@@ -12,7 +12,7 @@ use hashbrown::HashMap;
 use lycosa_url::Micros;
 
 use crate::dice::Dice;
-use crate::name;
+use crate::host::HostName;
 use crate::wire::{self, Fit, Kind, Manner, Query};
 
 /// The engine's number for a socket or a TCP connection; never used twice.
@@ -72,7 +72,8 @@ impl Table {
             let [a, b, ..] = self.dice.throw().to_be_bytes();
             let id = u16::from_be_bytes([a, b]);
             if !self.asked.contains_key(&(socket, id)) {
-                let name = name::relative(&attempt.name);
+                let mut buffer = String::new();
+                let name = HostName::normalize(&attempt.name, &mut buffer).ok()?.as_str();
                 return Some((id, wire::query(name, attempt.kind, id, attempt.manner, &mut self.dice)?));
             }
         }

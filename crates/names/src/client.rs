@@ -11,6 +11,7 @@ use tokio::runtime::Builder;
 use tokio::sync::mpsc::{UnboundedSender, unbounded_channel};
 use tokio::task::LocalSet;
 
+use crate::cache::NameCache;
 use crate::engine::Engine;
 use crate::settings::{Settings, Statistics};
 
@@ -23,8 +24,8 @@ pub struct Client {
 }
 
 impl Client {
-    /// Starts the thread; fails without servers.
-    pub fn start(settings: Settings) -> io::Result<Client> {
+    /// Starts the thread; fails without servers. The cache is the client's alone, unless its design is shared by itself.
+    pub fn start(settings: Settings, cache: Box<dyn NameCache>) -> io::Result<Client> {
         if settings.servers.is_empty() {
             return Err(io::Error::new(io::ErrorKind::InvalidInput, "no DNS server; at least one is needed"));
         }
@@ -34,7 +35,7 @@ impl Client {
         let runtime = Builder::new_current_thread().enable_io().enable_time().build()?;
         let thread = std::thread::Builder::new().name("lycosa-names".to_owned()).spawn(move || {
             let tasks = LocalSet::new();
-            tasks.block_on(&runtime, Rc::new(Engine::new(settings, told)).run(incoming));
+            tasks.block_on(&runtime, Rc::new(Engine::new(settings, cache, told)).run(incoming));
         })?;
         Ok(Client { orders: Some(orders), shared, thread: Some(thread) })
     }

@@ -8,24 +8,32 @@
 //! for once; at most `in_flight` names are asked for at a time; each is answered within a bounded time.
 
 use std::collections::VecDeque;
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::rc::Rc;
 use std::time::Duration;
 
 use hashbrown::HashMap;
-use lycosa_url::{Failure, FailureKind, Micros, Resolved};
+use lycosa_url::{Failure, FailureKind, Micros, NameClass, Resolved};
 
+use crate::answer;
 use crate::asked::{SocketId, Table, Try};
-use crate::cache::{Answer, Cache};
+use crate::cache::{self, FIRST_PAUSE, NameCache, Resolution, SLOW};
+use crate::host::HostName;
 use crate::lookup::{Lookup, Part};
 use crate::name::{self, Known};
+use crate::scaled::ScaledTime;
 use crate::settings::{Settings, Statistics};
 use crate::wire::{self, Fit, Manner, Reply};
+
+/// How many scaled seconds the answer of a filter holds, which does not know when it expires. Short, so that a name is
+/// refused hardly longer than the filter keeps it; until then only the filter is asked again.
+const UNDATED: u64 = 1;
 
 /// The decisions of one client.
 pub(crate) struct Core {
     settings: Settings,
-    cache: Cache,
+    cache: Box<dyn NameCache>,
+    time: ScaledTime,
     lookups: HashMap<Rc<str>, Lookup>,
     /// Names whose questions have not begun.
     queue: VecDeque<Rc<str>>,
@@ -43,10 +51,11 @@ pub(crate) struct Core {
 }
 
 impl Core {
-    /// A core with an empty cache.
-    pub(crate) fn new(settings: Settings) -> Self {
+    /// A core; scaled time begins now.
+    pub(crate) fn new(settings: Settings, cache: Box<dyn NameCache>, now: Micros) -> Self {
         Core {
-            cache: Cache::new(settings.capacity),
+            cache,
+            time: ScaledTime::start(now, settings.speed),
             settings,
             lookups: HashMap::new(),
             queue: VecDeque::new(),
@@ -75,18 +84,21 @@ impl Core {
             self.statistics.coalesced += 1;
             return;
         }
-        match name::judge(&name, self.settings.families) {
+        let mut buffer = String::new();
+        let host = match name::judge(&name, &mut buffer, self.settings.families) {
+            Known::Ask(host) => host,
             Known::Addresses(addresses) => {
-                return self.publish(name, 0, later(now, self.settings.max_ttl), Ok(addresses));
+                return self.publish(name, 0, self.forever(now), NameClass::Fast, Ok(addresses));
             }
             Known::Bad(failure) => {
-                return self.publish(name, 0, later(now, self.settings.max_ttl), Err(failure));
+                return self.publish(name, 0, self.forever(now), NameClass::Failed, Err(failure));
             }
-            Known::Ask => (),
-        }
-        if let Some((answer, expires)) = self.cache.lookup(&name, now) {
+        };
+        let second = self.time.seconds(now);
+        if let Some(found) = self.cache.lookup(host, self.settings.families, second) {
             self.statistics.cache_hits += 1;
-            return self.publish(name, 0, expires, answer);
+            let expires = self.time.moment(found.expires.unwrap_or(second + UNDATED));
+            return self.publish(name, 0, expires, found.class, answer::told(found.answer));
         }
         let name: Rc<str> = name.into();
         self.lookups.insert(name.clone(), Lookup::new(self.settings.families, now));
@@ -98,6 +110,7 @@ impl Core {
         while self.active < self.settings.in_flight.max(1) {
             let Some(name) = self.queue.pop_front() else { return };
             let Some(lookup) = self.lookups.get_mut(&name) else { continue };
+            lookup.began = now;
             lookup.until = later(
                 now,
                 self.settings.timeout.saturating_mul(2).saturating_mul(self.settings.attempts.max(1)),
@@ -253,27 +266,62 @@ impl Core {
         let Some(lookup) = self.lookups.remove(&attempt.name) else { return };
         self.active -= 1;
         let elapsed = u32::try_from(now.saturating_sub(lookup.since)).unwrap_or(u32::MAX).max(1);
-        let (answer, ttl) = lookup.merge();
-        let expires = later(now, self.hold(&answer, ttl));
-        self.cache.insert(attempt.name.clone(), answer.clone(), expires);
-        self.publish((&*attempt.name).into(), elapsed, expires, answer);
+        let took = self.time.millis(now.saturating_sub(lookup.began));
+        let (result, ttl) = lookup.merge();
+        let held = match &result {
+            Ok(_) => Duration::from_secs(ttl.into()).min(self.settings.max_ttl).max(self.settings.min_ttl),
+            Err(_) => self.settings.negative_ttl,
+        };
+        let ttl = u32::try_from(held.as_secs()).unwrap_or(u32::MAX);
+        let resolution = Resolution { answer: answer::kept(&result), ttl, took };
+        let paused = self.keep(&attempt.name, &resolution, now);
+        let expires = paused.unwrap_or_else(|| {
+            now.saturating_add(self.time.real(Micros::from(ttl).saturating_mul(1_000_000)))
+        });
+        // Of several addresses, those that the cache keeps, so that the next answer is the same.
+        let result = result.and_then(|_| answer::told(resolution.answer.clone()));
+        self.publish((&*attempt.name).into(), elapsed, expires, resolution.class(SLOW), result);
         self.start(now);
     }
 
-    /// How long an answer is held, on the machine's clock.
-    fn hold(&self, answer: &Answer, ttl: u32) -> Duration {
-        let held = match answer {
-            Ok(_) => Duration::from_secs(ttl.into()).min(self.settings.max_ttl).max(self.settings.min_ttl),
-            Err(failure) if failure.kind.is_transient() => self.settings.failure_ttl,
-            Err(_) => self.settings.negative_ttl,
-        };
-        Duration::try_from_secs_f64(held.as_secs_f64() / self.settings.speed).unwrap_or(held)
+    /// Has the cache take what was learned; tells when the pause after a server's failure or silence ends, which the
+    /// cache counts.
+    fn keep(&mut self, name: &str, resolution: &Resolution, now: Micros) -> Option<Micros> {
+        let (second, families) = (self.time.seconds(now), self.settings.families);
+        let mut buffer = String::new();
+        let host = HostName::normalize(name, &mut buffer).ok()?;
+        let is_failure = |answer: &cache::Answer| matches!(answer, cache::Answer::Failed { .. });
+        // A pause of a second is not to end with the second that has begun.
+        let from = second + u64::from(is_failure(&resolution.answer));
+        self.cache.insert(host, families, resolution, from);
+        is_failure(&resolution.answer).then(|| {
+            let found = self.cache.lookup(host, families, second).filter(|found| is_failure(&found.answer));
+            let known = found.and_then(|found| found.expires);
+            self.time.moment(known.unwrap_or(from + u64::from(FIRST_PAUSE)))
+        })
+    }
+
+    /// Until when a name holds that no server needs to be asked for.
+    fn forever(&self, now: Micros) -> Micros {
+        later(now, self.settings.max_ttl)
     }
 
     /// Puts an answer out.
-    fn publish(&mut self, name: Box<str>, elapsed_us: u32, expires: Micros, result: Answer) {
-        self.statistics.failures += u64::from(result.is_err());
-        self.answers.push(Resolved { name, elapsed_us, expires, result });
+    fn publish(
+        &mut self,
+        name: Box<str>,
+        elapsed_us: u32,
+        expires: Micros,
+        class: NameClass,
+        result: Result<Vec<IpAddr>, Failure>,
+    ) {
+        let count = match class {
+            NameClass::Fast => &mut self.statistics.fast,
+            NameClass::Slow => &mut self.statistics.slow,
+            NameClass::Failed => &mut self.statistics.failed,
+        };
+        *count += 1;
+        self.answers.push(Resolved { name, elapsed_us, expires, class, result });
     }
 
     /// The server that is asked first.

@@ -4,6 +4,8 @@ use domain::rdata::A;
 use proptest::prelude::*;
 
 use super::*;
+use crate::cache::compact::{CompactCache, CompactSettings, Negative};
+use crate::cache::{AsyncLru, AsyncLruSettings, Regions, RegionsSettings};
 
 const SECOND: Micros = 1_000_000;
 
@@ -18,7 +20,36 @@ impl Scene {
         let servers = vec!["192.0.2.1:53".parse().unwrap(), "192.0.2.2:53".parse().unwrap()];
         let mut settings = Settings { servers, ..Settings::default() };
         change(&mut settings);
-        Scene { core: Core::new(settings), now: SECOND }
+        let compact = CompactSettings {
+            capacity: 1_000,
+            min_ttl: settings.min_ttl.as_secs().max(60) as u32,
+            max_ttl: settings.max_ttl.as_secs().max(60) as u32,
+            negative_ttl: settings.negative_ttl.as_secs() as u32,
+            ..CompactSettings::default()
+        };
+        let cache = CompactCache::in_memory(compact, 0, None).unwrap();
+        Scene::with(settings, Box::new(cache))
+    }
+
+    /// A scene that begins with a minute, which is what the compact cache counts in.
+    fn with(settings: Settings, cache: Box<dyn NameCache>) -> Scene {
+        let now = 60 * SECOND;
+        Scene { core: Core::new(settings, cache, now), now }
+    }
+
+    /// Asks for a name, answers each question with this, and gives the answer: its class and for how many seconds it
+    /// holds. None where the cache knew it.
+    fn learn(&mut self, name: &str, rcode: Rcode, addresses: u8) -> Option<(NameClass, u64)> {
+        self.submit(&[name]);
+        let mut asked = false;
+        while self.core.answers.is_empty() {
+            for (socket, _, _, message) in self.sent() {
+                asked = true;
+                self.core.receive(socket, &reply(&message, rcode, addresses), self.now);
+            }
+        }
+        let answer = self.core.answers.pop().unwrap();
+        asked.then(|| (answer.class, (answer.expires - self.now) / SECOND))
     }
 
     fn submit(&mut self, names: &[&str]) -> usize {
@@ -41,7 +72,9 @@ impl Scene {
     /// What became of each name.
     fn answers(&mut self) -> Vec<(String, Result<usize, FailureKind>)> {
         let answers = self.core.answers.drain(..);
-        let short = |result: Answer| result.map(|list| list.len()).map_err(|failure| failure.kind);
+        let short = |result: Result<Vec<IpAddr>, Failure>| {
+            result.map(|list| list.len()).map_err(|failure| failure.kind)
+        };
         answers.map(|answer| (answer.name.to_string(), short(answer.result))).collect()
     }
 
@@ -92,21 +125,21 @@ fn a_name_is_asked_once_and_answered_once() {
 
 #[test]
 fn the_cache_honours_the_ttl() {
-    let mut scene = Scene::new(|_| ());
+    let mut scene = Scene::new(|settings| settings.min_ttl = Duration::from_secs(60));
     scene.submit(&["a.example"]);
     let sent = scene.sent();
     scene.core.receive(1, &reply(&sent[0].3, Rcode::NOERROR, 1), scene.now);
     assert_eq!(scene.core.answers[0].expires, scene.now + 100 * SECOND);
     scene.answers();
-    scene.wait(99);
+    scene.wait(59); // the compact cache holds it to the end of the last whole minute
     scene.submit(&["a.example"]);
     assert!(scene.sent().is_empty());
     assert_eq!(scene.core.answers[0].elapsed_us, 0);
     assert_eq!(scene.answers().len(), 1);
-    scene.wait(1);
+    assert_eq!(scene.core.statistics.cache_hits, 1);
+    scene.wait(41);
     scene.submit(&["a.example"]);
     assert_eq!(scene.sent().len(), 1);
-    assert_eq!(scene.core.statistics.cache_hits, 1);
 }
 
 #[test]
@@ -124,19 +157,95 @@ fn ttls_have_bounds_and_failures_have_their_own() {
     };
     assert_eq!(expires(60, 1_000, Rcode::NOERROR, 1), 100);
     assert_eq!(expires(200, 1_000, Rcode::NOERROR, 1), 200);
-    assert_eq!(expires(10, 50, Rcode::NOERROR, 1), 50);
-    assert_eq!(expires(60, 1_000, Rcode::NXDOMAIN, 0), 300);
-    assert_eq!(expires(60, 1_000, Rcode::NOERROR, 0), 300);
-    assert_eq!(expires(60, 1_000, Rcode::SERVFAIL, 0), 30);
+    assert_eq!(expires(60, 80, Rcode::NOERROR, 1), 80);
+    assert_eq!(expires(60, 1_000, Rcode::NXDOMAIN, 0), 3_600);
+    assert_eq!(expires(60, 1_000, Rcode::NOERROR, 0), 3_600);
+    assert_eq!(expires(60, 1_000, Rcode::SERVFAIL, 0), 2);
 }
 
 #[test]
 fn speed_divides_every_ttl() {
-    let mut scene = Scene::new(|settings| settings.speed = 100.0);
+    let mut scene = Scene::new(|settings| {
+        settings.speed = 600.0;
+        settings.min_ttl = Duration::from_secs(600);
+    });
+    assert_eq!(scene.learn("a.example", Rcode::NOERROR, 1), Some((NameClass::Fast, 1)));
+    scene.now += SECOND - 1;
+    assert_eq!(scene.learn("a.example", Rcode::NOERROR, 1), None);
+    let hit = scene.core.statistics.cache_hits;
+    scene.now += 1;
+    assert_eq!((hit, scene.learn("a.example", Rcode::NOERROR, 1)), (1, Some((NameClass::Fast, 1))));
+}
+
+#[test]
+fn a_name_that_the_filter_holds_is_refused_no_longer_than_negative_ttl() {
+    let mut scene = Scene::new(|settings| settings.negative_ttl = Duration::from_secs(400));
+    let began = scene.now;
+    assert_eq!(scene.learn("a.example", Rcode::NXDOMAIN, 0), Some((NameClass::Failed, 400)));
+    while scene.learn("a.example", Rcode::NXDOMAIN, 0).is_none() {
+        // The filter's answer says little, and so holds for a second only.
+        scene.now += SECOND;
+    }
+    let held = (scene.now - began) / SECOND;
+    assert!((300..=400).contains(&held), "three quarters of its time at least, all of it at most: {held} s");
+}
+
+#[test]
+fn what_the_filter_holds_is_told_as_such() {
+    let mut scene = Scene::new(|_| ());
+    scene.learn("a.example", Rcode::NOERROR, 0);
     scene.submit(&["a.example"]);
+    let answer = scene.core.answers.pop().unwrap();
+    let failure = answer.result.unwrap_err();
+    assert_eq!((failure.kind, answer.class), (FailureKind::NameNotFound, NameClass::Failed));
+    assert!(failure.detail.contains("negative cache"), "{}", failure.detail);
+    assert_eq!(answer.expires, scene.now + SECOND);
+}
+
+#[test]
+fn servers_that_fail_again_are_left_alone_for_longer() {
+    let settings = || Settings { servers: vec!["192.0.2.1:53".parse().unwrap()], ..Settings::default() };
+    let plain = CompactSettings { capacity: 1_000, ..CompactSettings::default() };
+    let unfiltered =
+        CompactSettings { negative: Negative::Generations(2), negative_capacity: Some(0), ..plain };
+    let caches: [Box<dyn NameCache>; 2] = [
+        Box::new(CompactCache::in_memory(unfiltered, 0, None).unwrap()),
+        Box::new(Regions::new(RegionsSettings::default())),
+    ];
+    for cache in caches {
+        let mut scene = Scene::with(settings(), cache);
+        let mut pauses = Vec::new();
+        for _ in 0..10 {
+            let (class, pause) = scene.learn("a.example", Rcode::SERVFAIL, 0).unwrap();
+            assert_eq!((class, scene.learn("a.example", Rcode::SERVFAIL, 0)), (NameClass::Failed, None));
+            pauses.push(pause - 1); // the second that has begun does not count
+            scene.wait(pause);
+        }
+        assert_eq!(pauses, [1, 2, 4, 8, 16, 32, 64, 128, 256, 300]);
+        assert_eq!(scene.core.statistics.failed, 20);
+    }
+    // A design that keeps no failures leaves the pauses to who asks.
+    let mut scene = Scene::with(settings(), Box::new(AsyncLru::new(AsyncLruSettings::default())));
+    assert_eq!(scene.learn("a.example", Rcode::SERVFAIL, 0), Some((NameClass::Failed, 2)));
+    assert_eq!(scene.learn("a.example", Rcode::SERVFAIL, 0), Some((NameClass::Failed, 2)));
+}
+
+#[test]
+fn an_answer_has_the_class_of_its_time_also_from_the_cache() {
+    let mut scene = Scene::new(|settings| settings.in_flight = 1);
+    scene.submit(&["slow.example", "fast.example"]);
     let sent = scene.sent();
-    scene.core.receive(1, &reply(&sent[0].3, Rcode::NOERROR, 1), scene.now);
-    assert_eq!(scene.core.answers[0].expires - scene.now, SECOND);
+    scene.now += SECOND / 2;
+    scene.core.receive(sent[0].0, &reply(&sent[0].3, Rcode::NOERROR, 1), scene.now);
+    // The wait for its turn is not the name's.
+    let sent = scene.sent();
+    scene.now += SECOND / 2 - 1;
+    scene.core.receive(sent[0].0, &reply(&sent[0].3, Rcode::NOERROR, 1), scene.now);
+    scene.submit(&["slow.example", "fast.example"]);
+    let classes: Vec<NameClass> = scene.core.answers.iter().map(|answer| answer.class).collect();
+    assert_eq!(classes, [NameClass::Slow, NameClass::Fast].repeat(2));
+    let statistics = scene.core.statistics;
+    assert_eq!((statistics.slow, statistics.fast, statistics.failed), (2, 2, 0));
 }
 
 #[test]

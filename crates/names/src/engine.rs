@@ -17,6 +17,7 @@ use tokio::task::{AbortHandle, spawn_local};
 use tokio::time::{MissedTickBehavior, interval, timeout};
 
 use crate::asked::{SocketId, Try};
+use crate::cache::NameCache;
 use crate::client::Shared;
 use crate::core::Core;
 use crate::dice::Dice;
@@ -74,11 +75,12 @@ impl Drop for Socket {
 
 impl Engine {
     /// An engine by the settings.
-    pub(crate) fn new(settings: Settings, shared: Arc<Shared>) -> Self {
+    pub(crate) fn new(settings: Settings, cache: Box<dyn NameCache>, shared: Arc<Shared>) -> Self {
+        let now = settings.clock.now();
         Engine {
             clock: settings.clock,
             patience: settings.timeout.saturating_mul(2),
-            core: RefCell::new(Core::new(settings)),
+            core: RefCell::new(Core::new(settings, cache, now)),
             sockets: RefCell::default(),
             changed: Notify::new(),
             shared,

@@ -1,21 +1,25 @@
 //! Names to addresses: an asynchronous DNS client with a cache, on a thread of its own.
 //!
 //! The way of one name, file by file: [`Client::submit`] (`client`) → the `core`, which decides without
-//! I/O (cache, coalescing, tries, time-outs) on the bytes that `wire` makes and reads → the `engine`,
+//! I/O (a [`cache`] of any design, coalescing, tries, time-outs) on the bytes that `wire` makes and reads → the `engine`,
 //! which has the sockets → [`Client::drain`].
 //!
 //! It is a stub client: the servers it asks are resolvers that recurse. `/etc/hosts` is not read.
 
+mod answer;
 mod asked;
-mod cache;
+pub mod cache;
 mod client;
 mod core;
 mod dice;
 mod engine;
+mod host;
 mod lookup;
 mod name;
+mod scaled;
 mod settings;
 mod wire;
 
 pub use client::Client;
+pub use host::{BadName, HostName, MAX_LABEL, MAX_NAME};
 pub use settings::{Families, Settings, Statistics, system_servers};

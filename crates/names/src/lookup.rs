@@ -4,7 +4,6 @@ use std::net::IpAddr;
 
 use lycosa_url::{Failure, Micros};
 
-use crate::cache::Answer;
 use crate::settings::Families;
 use crate::wire::Kind;
 
@@ -24,6 +23,8 @@ pub(crate) struct Found {
 pub(crate) struct Lookup {
     /// When it was submitted.
     pub(crate) since: Micros,
+    /// When its first question began.
+    pub(crate) began: Micros,
     /// When all tries must have ended; set when the first begins.
     pub(crate) until: Micros,
     /// What became of each question, in the order of preference of their addresses.
@@ -39,7 +40,7 @@ impl Lookup {
             Families::Both => &[Kind::A, Kind::Aaaa],
         };
         let parts = kinds.iter().map(|kind| (*kind, None)).collect();
-        Lookup { since, until: Micros::MAX, parts }
+        Lookup { since, began: since, until: Micros::MAX, parts }
     }
 
     /// What is to be asked.
@@ -57,7 +58,7 @@ impl Lookup {
 
     /// The answers as one: all addresses; or the failure that leaves most hope, since one question without
     /// an answer leaves open whether the name has an address.
-    pub(crate) fn merge(self) -> (Answer, u32) {
+    pub(crate) fn merge(self) -> (Result<Vec<IpAddr>, Failure>, u32) {
         let (mut addresses, mut ttl) = (Vec::new(), u32::MAX);
         let mut failure: Option<Failure> = None;
         for part in self.parts.into_iter().filter_map(|(_, part)| part) {

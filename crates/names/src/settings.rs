@@ -17,17 +17,15 @@ pub struct Settings {
     pub attempts: u32,
     /// Names that are asked for at the same time; the others wait inside.
     pub in_flight: usize,
-    /// Names in the cache.
-    pub capacity: usize,
     /// The shortest that an answer is held, whatever its TTL.
     pub min_ttl: Duration,
     /// The longest that an answer is held, whatever its TTL.
     pub max_ttl: Duration,
-    /// How long "there is no such name" and "it has no address" are held.
+    /// How long "there is no such name" and "it has no address" are held. A server's failure or silence is held as long
+    /// as the cache pauses after it.
     pub negative_ttl: Duration,
-    /// How long a server's failure or silence is held.
-    pub failure_ttl: Duration,
-    /// Divides every TTL, those in answers as well: scaled time. Time-outs are the caller's to scale.
+    /// How many times as quick time passes for the cache, and so for TTLs: scaled time. Time-outs are the caller's to
+    /// scale.
     pub speed: f64,
     /// Which addresses are asked for.
     pub families: Families,
@@ -42,11 +40,9 @@ impl Default for Settings {
             timeout: Duration::from_secs(2),
             attempts: 4,
             in_flight: 1_000,
-            capacity: 200_000,
-            min_ttl: Duration::from_secs(60),
+            min_ttl: Duration::from_secs(300),
             max_ttl: Duration::from_secs(86_400),
-            negative_ttl: Duration::from_secs(300),
-            failure_ttl: Duration::from_secs(30), // RFC 9520 section 3.2: at least 1 s, at most 5 min
+            negative_ttl: Duration::from_secs(3_600), // RFC 2308 section 5: one to three hours
             speed: 1.0,
             families: Families::V4,
             clock: Clock::start(),
@@ -87,8 +83,12 @@ pub struct Statistics {
     pub case_mismatched: u64,
     /// Truncated replies; asked again over TCP.
     pub truncated: u64,
+    /// Names answered that were quick to resolve, from the cache or not.
+    pub fast: u64,
+    /// The same that were slow.
+    pub slow: u64,
     /// Names answered with a failure, from the cache or not.
-    pub failures: u64,
+    pub failed: u64,
 }
 
 /// The resolvers that `/etc/resolv.conf` names; 127.0.0.1 where it names none or does not exist, as in libc.

@@ -11,6 +11,8 @@ use std::time::{Duration, Instant};
 use domain::base::iana::Rcode;
 use domain::base::{Message, MessageBuilder};
 use domain::rdata::{A, Aaaa};
+use lycosa_names::cache::compact::{CompactCache, CompactSettings};
+use lycosa_names::cache::{AsyncLru, AsyncLruSettings};
 use lycosa_names::{Client, Families, Settings};
 use lycosa_url::{FailureKind, Resolved};
 
@@ -98,8 +100,14 @@ fn finish(client: &Client) -> Vec<Resolved> {
     answers
 }
 
+fn start(settings: Settings) -> Client {
+    let cache = CompactSettings { capacity: 10_000, ..CompactSettings::default() };
+    let now = settings.clock.now() / 1_000_000;
+    Client::start(settings, Box::new(CompactCache::in_memory(cache, now, None).unwrap())).unwrap()
+}
+
 fn resolve(settings: Settings, names: &[&str]) -> Vec<Resolved> {
-    let client = Client::start(settings).unwrap();
+    let client = start(settings);
     client.submit(names.iter().map(|name| (*name).into()).collect());
     finish(&client)
 }
@@ -111,7 +119,7 @@ fn kind(resolved: &Resolved) -> FailureKind {
 #[test]
 fn many_names_are_resolved() {
     let server = Server::start(Box::new(|message| vec![answer(message, 1)]));
-    let client = Client::start(settings(&[&server])).unwrap();
+    let client = start(settings(&[&server]));
     for batch in 0..10 {
         client.submit((0..500).map(|n| format!("n{n}.b{batch}.example").into()).collect());
     }
@@ -138,7 +146,7 @@ fn names_in_flight_are_asked_for_once() {
         std::thread::sleep(Duration::from_millis(50));
         vec![answer(message, 1)]
     }));
-    let client = Client::start(settings(&[&server])).unwrap();
+    let client = start(settings(&[&server]));
     client.submit(vec!["a.example".into(), "a.example".into()]);
     client.submit(vec!["a.example".into()]);
     assert_eq!(finish(&client).len(), 1);
@@ -178,7 +186,7 @@ fn forged_replies_change_nothing() {
         name[13] ^= 1;
         vec![b"x".to_vec(), number, name, message.to_vec(), answer(message, 1)]
     }));
-    let client = Client::start(settings(&[&server])).unwrap();
+    let client = start(settings(&[&server]));
     client.submit(vec!["a.example".into()]);
     assert_eq!(finish(&client)[0].result.as_ref().unwrap().len(), 1);
     assert_eq!(client.statistics().mismatched, 4);
@@ -234,5 +242,6 @@ fn nobody_listening_ends_quickly() {
 
 #[test]
 fn a_client_needs_a_server() {
-    assert!(Client::start(Settings::default()).is_err());
+    let cache = AsyncLru::new(AsyncLruSettings::default());
+    assert!(Client::start(Settings::default(), Box::new(cache)).is_err());
 }

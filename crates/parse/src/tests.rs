@@ -16,6 +16,7 @@ fn page(status: u16, headers: &[(&str, &str)], body: &[u8]) -> Page {
         chain: Vec::new(),
         addresses: vec!["93.184.216.34".parse().unwrap()],
         name_us: 0,
+        name_class: None,
         cookies: None,
     };
     let headers =

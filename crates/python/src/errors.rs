@@ -6,6 +6,7 @@ use lycosa_store::LogError;
 use pyo3::PyErr;
 use pyo3::exceptions::PyOSError;
 
+pyo3::import_exception!(lycosa.errors, BadName);
 pyo3::import_exception!(lycosa.errors, SettingError);
 pyo3::import_exception!(lycosa.errors, JobDamaged);
 pyo3::import_exception!(lycosa.errors, JobInUse);
@@ -16,6 +17,11 @@ pyo3::import_exception!(lycosa.errors, StorageFull);
 /// A setting's name, its value and what is allowed.
 pub(crate) fn setting(name: &str, value: impl ToString, allowed: impl ToString) -> PyErr {
     SettingError::new_err((name.to_owned(), value.to_string(), allowed.to_string()))
+}
+
+/// A name that breaks a rule, and the rule.
+pub(crate) fn bad_name(name: &str, why: lycosa_names::BadName) -> PyErr {
+    BadName::new_err((name.to_owned(), why.to_string()))
 }
 
 /// What is wrong with a log, and what to do about it.

@@ -8,14 +8,21 @@ use std::time::Duration;
 
 use lycosa_frontier::{KeyKind, Scope};
 use lycosa_names::Families;
+use lycosa_names::cache::compact::{CompactCache, CompactError, CompactSettings, PlaceOf};
+use lycosa_names::cache::{
+    AsyncLru, AsyncLruSettings, NameCache, Optimiser, OptimiserSettings, Regions, RegionsSettings,
+};
 use lycosa_url::{AddressPolicy, CanonicalRules, Clock, Network};
 use pyo3::prelude::*;
 
-use crate::errors::{setting, system};
+use crate::errors::{setting, storage, system};
 
 /// Time-outs are not scaled below this: they guard against silence on real sockets, where a busy machine
 /// is silent for a while too.
 const SHORTEST_TIMEOUT: f64 = 1.0;
+
+/// Names that a compact cache is made for at least.
+const LEAST_COMPACT: usize = 1_000;
 
 /// The settings that the core knows.
 #[derive(FromPyObject)]
@@ -44,6 +51,8 @@ struct NamesSettings {
     families: String,
     min_ttl: f64,
     max_ttl: f64,
+    cache: String,
+    cache_file: Option<PathBuf>,
     capacity: usize,
 }
 
@@ -185,12 +194,7 @@ impl Job {
     /// Settings of the DNS client.
     pub(crate) fn names(&self, clock: Clock) -> PyResult<lycosa_names::Settings> {
         let names = &self.names;
-        let families = match names.families.as_str() {
-            "v4" => Families::V4,
-            "v6" => Families::V6,
-            "both" => Families::Both,
-            other => return Err(setting("names.families", other, "v4, v6 or both")),
-        };
+        let families = families(&names.families)?;
         let servers = if names.resolvers.is_empty() {
             lycosa_names::system_servers().map_err(|error| system("the system's resolvers", &error))?
         } else {
@@ -201,7 +205,6 @@ impl Job {
             timeout: self.timeout(names.timeout),
             attempts: names.attempts,
             in_flight: names.in_flight,
-            capacity: names.capacity,
             min_ttl: seconds(names.min_ttl),
             max_ttl: seconds(names.max_ttl),
             speed: self.speed,
@@ -209,6 +212,41 @@ impl Job {
             clock,
             ..lycosa_names::Settings::default()
         })
+    }
+
+    /// The cache of names; and why it is in the memory of this process, where it was to be in a file.
+    pub(crate) fn name_cache(
+        &self,
+        settings: &lycosa_names::Settings,
+    ) -> PyResult<(Box<dyn NameCache>, Option<String>)> {
+        let names = &self.names;
+        if names.cache != "compact" {
+            return Ok((process_cache(&names.cache, Some(names.capacity))?.0, None));
+        }
+        let whole = |duration: Duration| u32::try_from(duration.as_secs()).unwrap_or(u32::MAX);
+        let compact = CompactSettings {
+            capacity: names.capacity.max(LEAST_COMPACT) as u64,
+            negative_ttl: whole(settings.negative_ttl),
+            min_ttl: whole(settings.min_ttl),
+            max_ttl: whole(settings.max_ttl),
+            ..CompactSettings::default()
+        };
+        let now = settings.clock.now() / 1_000_000;
+        let opened = match &names.cache_file {
+            Some(path) => CompactCache::open(path, compact, now),
+            None => CompactCache::in_memory(compact, now, None),
+        };
+        let cache = opened.map_err(|error| match error {
+            CompactError::Setting { name, given, allowed } => {
+                setting(&format!("names.{name}"), given, allowed)
+            }
+            other => storage(other),
+        })?;
+        let fallen_back = match cache.place() {
+            PlaceOf::Memory(why) => why.clone(),
+            PlaceOf::File(_) => None,
+        };
+        Ok((Box::new(cache), fallen_back))
     }
 
     /// Settings of fetch.
@@ -314,4 +352,51 @@ pub(crate) fn parse_scope(name: &str) -> PyResult<Scope> {
         "any" => Ok(Scope::Any),
         other => Err(setting("scope", other, "host, domain or any")),
     }
+}
+
+/// Address families by their name.
+pub(crate) fn families(name: &str) -> PyResult<Families> {
+    match name {
+        "v4" => Ok(Families::V4),
+        "v6" => Ok(Families::V6),
+        "both" => Ok(Families::Both),
+        other => Err(setting("names.families", other, "v4, v6 or both")),
+    }
+}
+
+/// A cache of one process by the name of its design, made for about so many names.
+pub(crate) fn process_cache(
+    design: &str,
+    capacity: Option<usize>,
+) -> PyResult<(Box<dyn NameCache>, &'static str)> {
+    let within = |capacity: usize| capacity.clamp(8, 1 << 30);
+    Ok(match design {
+        "async-lru" => {
+            let defaults = AsyncLruSettings::default();
+            let capacity = capacity.map_or(defaults.capacity, within);
+            (Box::new(AsyncLru::new(AsyncLruSettings { capacity, ..defaults })), "async-lru")
+        }
+        "regions" => {
+            let defaults = RegionsSettings::default();
+            let all = defaults.deeper + defaults.hosts + defaults.reverse;
+            // The three parts share the capacity as they do by default.
+            let share = |part: usize| {
+                capacity
+                    .map_or(part, |capacity| within((part as u128 * capacity as u128 / all as u128) as usize))
+            };
+            let settings = RegionsSettings {
+                deeper: share(defaults.deeper),
+                hosts: share(defaults.hosts),
+                reverse: share(defaults.reverse),
+                ..defaults
+            };
+            (Box::new(Regions::new(settings)), "regions")
+        }
+        "optimiser" => {
+            let defaults = OptimiserSettings::default();
+            let capacity = capacity.map_or(defaults.capacity, within);
+            (Box::new(Optimiser::new(OptimiserSettings { capacity, ..defaults })), "optimiser")
+        }
+        other => return Err(setting("names.cache", other, "compact, async-lru, regions or optimiser")),
+    })
 }

@@ -5,6 +5,7 @@
 
 mod batch;
 mod block_list;
+mod cache;
 mod errors;
 mod export;
 mod fetch;
@@ -32,6 +33,9 @@ fn _core(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add_class::<batch::Pages>()?;
     m.add_class::<page::Page>()?;
     m.add_class::<names::Names>()?;
+    m.add_class::<cache::NameAnswer>()?;
+    m.add_class::<cache::NameAnswers>()?;
+    m.add_class::<cache::NameCache>()?;
     m.add_class::<frontier::Frontier>()?;
     m.add_class::<fetch::Fetcher>()?;
     m.add_class::<parse::Parser>()?;

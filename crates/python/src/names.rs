@@ -13,12 +13,15 @@ use crate::job::Job;
 
 /// The DNS client of a crawl, on a thread of its own.
 #[pyclass(frozen, module = "lycosa._core")]
-pub(crate) struct Names(Arc<Client>);
+pub(crate) struct Names {
+    client: Arc<Client>,
+    fallen_back: Option<String>,
+}
 
 impl Names {
     /// The client as the frontier's resolver.
     pub(crate) fn resolver(&self) -> Resolver {
-        Resolver(Arc::clone(&self.0))
+        Resolver(Arc::clone(&self.client))
     }
 }
 
@@ -27,19 +30,27 @@ impl Names {
     #[new]
     fn new(py: Python<'_>, job: Job) -> PyResult<Self> {
         let settings = job.names(Clock::start())?;
-        let client =
-            py.detach(|| Client::start(settings)).map_err(|error| system("the DNS client", &error))?;
-        Ok(Names(Arc::new(client)))
+        py.detach(|| {
+            let (cache, fallen_back) = job.name_cache(&settings)?;
+            let client = Client::start(settings, cache).map_err(|error| system("the DNS client", &error))?;
+            Ok(Names { client: Arc::new(client), fallen_back })
+        })
+    }
+
+    /// Why its cache is in the memory of this process, where it was to be in a file.
+    #[getter]
+    fn fallen_back(&self) -> Option<&str> {
+        self.fallen_back.as_deref()
     }
 
     /// Names that wait for their answer.
     fn pending(&self) -> usize {
-        self.0.pending()
+        self.client.pending()
     }
 
     /// Counts since the start.
     fn statistics(&self) -> HashMap<&'static str, u64> {
-        let s = self.0.statistics();
+        let s = self.client.statistics();
         HashMap::from([
             ("questions", s.questions),
             ("answers", s.answers),
@@ -49,7 +60,9 @@ impl Names {
             ("timeouts", s.timeouts),
             ("mismatched", s.mismatched + s.case_mismatched),
             ("truncated", s.truncated),
-            ("failures", s.failures),
+            ("fast", s.fast),
+            ("slow", s.slow),
+            ("failed", s.failed),
         ])
     }
 }

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 
-use lycosa_url::header_text;
+use lycosa_url::{NameClass, header_text};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
 
@@ -94,6 +94,13 @@ impl Page {
             dict.set_item(name, f64::from(micros) / 1e6)?;
         }
         Ok(dict)
+    }
+
+    /// What the host's name cost to resolve: fast, slow or failed; None where the URL was refused before a
+    /// request.
+    #[getter]
+    fn dns_class(&self) -> Option<&'static str> {
+        self.0.response.request.name_class.map(NameClass::as_str)
     }
 
     /// Header fields in the order received; names in lower case.

@@ -36,6 +36,7 @@ fn required(field: Field) -> bool {
             | F::Error
             | F::ErrorDetail
             | F::Address
+            | F::DnsClass
             | F::ContentType
             | F::Charset
             | F::Title
@@ -68,6 +69,7 @@ fn data_type(field: Field) -> DataType {
         | F::Error
         | F::ErrorDetail
         | F::Address
+        | F::DnsClass
         | F::ContentType
         | F::Charset
         | F::Title
@@ -113,6 +115,7 @@ fn array(rows: &[Row], field: Field) -> ArrayRef {
         F::Url => text(|row| Some(&row.outcome.url)),
         F::Error => text(|row| row.outcome.error.as_deref()),
         F::ErrorDetail => text(|row| row.outcome.error_detail.as_deref()),
+        F::DnsClass => text(|row| row.outcome.dns_class.as_deref()),
         F::ContentType => text(|row| row.outcome.header("content-type")),
         F::Charset => text(|row| row.outcome.charset.as_deref()),
         F::Title => text(|row| row.outcome.title.as_deref()),

@@ -6,8 +6,8 @@ use std::str::FromStr;
 
 use bytes::Bytes;
 use lycosa_url::{
-    CrawlUrl, Failure, FailureKind, Headers, Link, Micros, Page, Purpose, Received, Request, Response, Step,
-    Times,
+    CrawlUrl, Failure, FailureKind, Headers, Link, Micros, NameClass, Page, Purpose, Received, Request,
+    Response, Step, Times,
 };
 use serde::{Deserialize, Serialize};
 
@@ -67,6 +67,10 @@ pub struct Outcome<'a> {
     /// Microseconds to resolve the name; 0 when it was known.
     #[serde(skip_serializing_if = "is_default")]
     pub name_us: u32,
+    /// What the name cost to resolve: `fast`, `slow` or `failed`; nothing where the URL was refused before a request, and in
+    /// logs of before there were classes.
+    #[serde(skip_serializing_if = "is_default")]
+    pub dns_class: Option<Cow<'a, str>>,
     /// Microseconds to connect; 0 on a kept-alive connection.
     #[serde(skip_serializing_if = "is_default")]
     pub connect_us: u32,
@@ -150,6 +154,7 @@ impl<'a> Entry<'a> {
             started: response.started,
             finished: response.finished,
             name_us: request.name_us,
+            dns_class: request.name_class.map(|class| class.as_str().into()),
             connect_us: times.connect_us,
             tls_us: times.tls_us,
             first_byte_us: times.first_byte_us,
@@ -216,6 +221,7 @@ impl Entry<'static> {
             chain: outcome.chain.iter().map(step).collect::<Option<_>>()?,
             addresses: Vec::new(),
             name_us: outcome.name_us,
+            name_class: outcome.dns_class.as_deref().and_then(NameClass::from_name),
             cookies: None,
         };
         let result = match (outcome.status, &outcome.error) {
@@ -284,6 +290,7 @@ pub enum Field {
     Address,
     FetchedAt,
     NameUs,
+    DnsClass,
     ConnectUs,
     TlsUs,
     FirstByteUs,
@@ -303,7 +310,7 @@ pub enum Field {
 
 impl Field {
     /// Every column with its name.
-    pub const ALL: [(Field, &'static str); 25] = [
+    pub const ALL: [(Field, &'static str); 26] = [
         (Field::Url, "url"),
         (Field::Chain, "chain"),
         (Field::Depth, "depth"),
@@ -314,6 +321,7 @@ impl Field {
         (Field::Address, "address"),
         (Field::FetchedAt, "fetched_at"),
         (Field::NameUs, "name_us"),
+        (Field::DnsClass, "dns_class"),
         (Field::ConnectUs, "connect_us"),
         (Field::TlsUs, "tls_us"),
         (Field::FirstByteUs, "first_byte_us"),

@@ -55,6 +55,7 @@ impl Line<'_> {
             F::Address => map.serialize_entry(name, &outcome.address),
             F::FetchedAt => map.serialize_entry(name, &timestamp(outcome.finished)),
             F::NameUs => map.serialize_entry(name, &outcome.name_us),
+            F::DnsClass => map.serialize_entry(name, &outcome.dns_class),
             F::ConnectUs => map.serialize_entry(name, &outcome.connect_us),
             F::TlsUs => map.serialize_entry(name, &outcome.tls_us),
             F::FirstByteUs => map.serialize_entry(name, &outcome.first_byte_us),
@@ -145,6 +146,7 @@ mod tests {
             url: "http://a.com/".into(),
             chain: vec![("http://b.com/".into(), 301)],
             status: Some(200),
+            dns_class: Some("slow".into()),
             headers: vec![("server".into(), Cow::Borrowed(b"caf\xe9"))],
             charset: Some("UTF-8".into()),
             links: vec![("http://a.com/x".into(), false)],
@@ -155,20 +157,20 @@ mod tests {
         assert!(retried.into_row(DECODERS, true).is_none());
         let rows: Vec<Row> = entry.into_row(DECODERS, true).into_iter().collect();
         let fields: Vec<Field> =
-            ["url", "chain", "status", "error", "headers", "links", "link_count", "body"]
+            ["url", "chain", "status", "error", "dns_class", "headers", "links", "link_count", "body"]
                 .map(|n| n.parse().unwrap())
                 .into();
         let mut lines = Vec::new();
         write_lines(&rows, &fields, DECODERS, &mut lines).unwrap();
         let expected = concat!(
-            r#"{"url":"http://a.com/","chain":[{"url":"http://b.com/","status":301}],"status":200,"error":null,"#,
+            r#"{"url":"http://a.com/","chain":[{"url":"http://b.com/","status":301}],"status":200,"error":null,"dns_class":"slow","#,
             r#""headers":[{"name":"server","value":"café"}],"links":["http://a.com/x"],"link_count":1,"body":"é\n"}"#,
             "\n"
         );
         assert_eq!(String::from_utf8(lines).unwrap(), expected);
         let all: Vec<Field> = Field::ALL.iter().map(|(field, _)| *field).collect();
         let batch = crate::record_batch(&rows, &all).unwrap();
-        assert_eq!((batch.num_rows(), batch.num_columns()), (1, 25));
+        assert_eq!((batch.num_rows(), batch.num_columns()), (1, 26));
         assert_eq!(crate::record_batch(&[], &all).unwrap().schema(), crate::schema(&all));
     }
 }

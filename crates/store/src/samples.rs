@@ -95,6 +95,7 @@ pub(crate) fn any_entry() -> impl Strategy<Value = Entry<'static>> {
                 started,
                 finished,
                 name_us: depth / 5,
+                dns_class: [None, Some("fast".into()), Some("failed".into())][depth as usize % 3].clone(),
                 body_us: depth / 7,
                 headers,
                 charset,

@@ -95,6 +95,12 @@ impl FailureKind {
         NAMES.iter().find(|(_, known)| *known == name).map(|(kind, _)| *kind)
     }
 
+    /// Whether the host's name did not resolve.
+    pub fn is_of_name(self) -> bool {
+        use FailureKind as K;
+        matches!(self, K::NameNotFound | K::NameNoData | K::NameServerFailure | K::NameTimeout | K::NameBad)
+    }
+
     /// Whether another try later may well end otherwise.
     pub fn is_transient(self) -> bool {
         use FailureKind as K;

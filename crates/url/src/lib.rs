@@ -25,7 +25,7 @@ pub use clock::{Clock, Micros};
 pub use domain::{PUBLIC_SUFFIX_LIST, PublicSuffixList, registered_domain};
 pub use failure::{Failure, FailureKind};
 pub use records::{
-    Headers, Link, Page, Purpose, Received, Request, Resolved, Response, Step, Times, header_text,
+    Headers, Link, NameClass, Page, Purpose, Received, Request, Resolved, Response, Step, Times, header_text,
 };
 pub use ring::{BadRing, DEFAULT_VIRTUAL_NODES, Ring, RingKey, digest_of};
 pub use rules::CanonicalRules;

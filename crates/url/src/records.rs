@@ -19,6 +19,33 @@ pub enum Purpose {
     Robots,
 }
 
+/// What a name costs to resolve (SYSTEMS.md section 3): part of answers, pages and reports.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum NameClass {
+    /// It was resolved quickly, or needs no question.
+    Fast,
+    /// It was resolved, but slowly.
+    Slow,
+    /// It was not resolved.
+    Failed,
+}
+
+impl NameClass {
+    /// Every class with its stable name.
+    const NAMES: [(NameClass, &'static str); 3] =
+        [(NameClass::Fast, "fast"), (NameClass::Slow, "slow"), (NameClass::Failed, "failed")];
+
+    /// Its stable name, in outputs and reports.
+    pub fn as_str(self) -> &'static str {
+        Self::NAMES.iter().find(|(class, _)| *class == self).map_or("", |(_, name)| name)
+    }
+
+    /// The class of a name.
+    pub fn from_name(name: &str) -> Option<Self> {
+        Self::NAMES.iter().find(|(_, known)| *known == name).map(|(class, _)| *class)
+    }
+}
+
 /// One redirect on the way to a URL.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Step {
@@ -47,6 +74,8 @@ pub struct Request {
     pub addresses: Vec<IpAddr>,
     /// How long the host's name took to resolve, in microseconds; 0 when it was cached.
     pub name_us: u32,
+    /// What the host's name cost to resolve; nothing where the URL was refused before a request.
+    pub name_class: Option<NameClass>,
     /// The value of its `cookie` field.
     pub cookies: Option<Box<str>>,
 }
@@ -193,8 +222,19 @@ impl Page {
     pub fn settled(url: CrawlUrl, depth: u32, chain: Vec<Step>, at: Micros, failure: Failure) -> Self {
         let purpose = Purpose::Page;
         let (addresses, cookies) = (Vec::new(), None);
-        let request =
-            Request { lease: 0, url, purpose, depth, attempt: 0, chain, addresses, name_us: 0, cookies };
+        let name_class = failure.kind.is_of_name().then_some(NameClass::Failed);
+        let request = Request {
+            lease: 0,
+            url,
+            purpose,
+            depth,
+            attempt: 0,
+            chain,
+            addresses,
+            name_us: 0,
+            name_class,
+            cookies,
+        };
         let (address, times) = (None, Times::default());
         let response = Response { request, address, started: at, finished: at, times, result: Err(failure) };
         Page::new(response, Bytes::new())
@@ -210,6 +250,8 @@ pub struct Resolved {
     pub elapsed_us: u32,
     /// Until when the answer, or the failure, holds.
     pub expires: Micros,
+    /// What resolving cost.
+    pub class: NameClass,
     /// At least one address, best first; or the failure.
     pub result: Result<Vec<IpAddr>, Failure>,
 }

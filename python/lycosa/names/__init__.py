@@ -1,1 +1,8 @@
-"""DNS: the client of the core, ``lycosa._core.Names``. Caches, bulk resolution and servers will live here."""
+"""DNS: the client of the core, ``lycosa._core.Names``, and caches that any program can use.
+
+Bulk resolution and servers will live here.
+"""
+
+from lycosa.names.cache import Cache
+
+__all__ = ["Cache"]

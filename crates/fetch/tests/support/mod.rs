@@ -119,6 +119,7 @@ pub(crate) fn request(url: &str, addresses: &[&str]) -> Request {
         chain: Vec::new(),
         addresses: addresses.iter().map(|address| address.parse().unwrap()).collect(),
         name_us: 0,
+        name_class: None,
         cookies: None,
     }
 }

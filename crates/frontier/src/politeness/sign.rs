@@ -83,6 +83,7 @@ mod tests {
             chain: Vec::new(),
             addresses: Vec::new(),
             name_us: 0,
+            name_class: None,
             cookies: None,
         };
         let response = Response {

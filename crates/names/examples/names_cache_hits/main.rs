@@ -1,0 +1,159 @@
+//! The hit rates of all caches on four streams of names, and what one shared cache saves: the `names_cache` benchmark's program.
+//!
+//!     names_cache_hits LOOKUPS [FILE]    FILE: host names, one a line; without it they are made up
+//!
+//! Prints one JSON object. The way of a lookup: `streams` says which name, the cache is asked, and what it does not know
+//! is resolved by `world`, a simulated DNS that answers the same for a name each time.
+
+#![allow(clippy::panic, clippy::expect_used, reason = "a program that nobody depends on tells by panicking")]
+
+mod peers;
+mod shared;
+mod streams;
+mod world;
+
+use lycosa_names::HostName;
+use lycosa_names::cache::compact::{CompactCache, CompactSettings};
+use lycosa_names::cache::{
+    AsyncLru, AsyncLruSettings, NameCache, Optimiser, OptimiserSettings, Regions, RegionsSettings, Seconds,
+};
+
+use crate::peers::{ExactLru, Sieve};
+use crate::streams::{NAMES, Names, RATE};
+
+/// When the simulation begins, in seconds since 1970.
+const START: Seconds = 1_800_000_000;
+
+/// Capacities, in parts of the polite crawl's window: where room for all hosts of the window is what decides.
+const CAPACITIES: [(usize, usize); 7] = [(1, 8), (1, 4), (1, 2), (1, 1), (2, 1), (4, 1), (8, 1)];
+
+/// A cache that takes part.
+trait Contestant: NameCache {
+    /// The names that it wants resolved again by itself.
+    fn due(&mut self, now: Seconds) -> Vec<Box<str>> {
+        let _ = now;
+        Vec::new()
+    }
+}
+
+impl Contestant for AsyncLru {}
+impl Contestant for CompactCache {}
+impl Contestant for Regions {}
+impl Contestant for ExactLru {}
+impl Contestant for Sieve {}
+
+impl Contestant for Optimiser {
+    fn due(&mut self, now: Seconds) -> Vec<Box<str>> {
+        Optimiser::due(self, now, usize::MAX).into_iter().map(|(name, _)| name).collect()
+    }
+}
+
+/// Makes a contestant that has room for as many names.
+type Make = fn(usize) -> Box<dyn Contestant>;
+
+/// Who takes part.
+const CONTESTANTS: &[(&str, Make)] = &[
+    ("compact", |names| {
+        let settings = CompactSettings { capacity: names.max(1_000) as u64, ..CompactSettings::default() };
+        Box::new(CompactCache::in_memory(settings, START, None).expect("a capacity within its limits"))
+    }),
+    ("async-lru", |names| {
+        let published = AsyncLruSettings::default();
+        let buckets = (names * published.buckets).div_ceil(published.capacity);
+        Box::new(AsyncLru::new(AsyncLruSettings { capacity: names, buckets, ..published }))
+    }),
+    ("regions", |names| {
+        let (deeper, reverse) = (names / 4, names / 8);
+        let hosts = names - deeper - reverse;
+        Box::new(Regions::new(RegionsSettings { hosts, deeper, reverse, ..RegionsSettings::default() }))
+    }),
+    ("optimiser", |names| {
+        Box::new(Optimiser::new(OptimiserSettings { capacity: names, ..OptimiserSettings::default() }))
+    }),
+    ("lru", |names| Box::new(ExactLru::new(names))),
+    ("sieve", |names| Box::new(Sieve::new(names))),
+];
+
+fn main() {
+    let mut arguments = std::env::args().skip(1);
+    let lookups: usize = arguments
+        .next()
+        .and_then(|number| number.parse().ok())
+        .expect("usage: names_cache_hits LOOKUPS [FILE]");
+    let names = Names::new(lookups, arguments.next().as_deref());
+    let window = streams::window(lookups);
+    let mut rows = Vec::new();
+    for (stream, make_stream) in streams::ALL {
+        let stream_of_names = make_stream(&names, lookups);
+        for &(contestant, make) in CONTESTANTS {
+            for (above, below) in CAPACITIES {
+                let capacity = (window * above / below).max(16);
+                let mut cache = make(capacity);
+                let done = run(&mut *cache, &names, &stream_of_names);
+                rows.push(format!(
+                    "{{\"stream\": \"{stream}\", \"cache\": \"{contestant}\", \"capacity\": {capacity}, \
+                     \"hit_rate\": {:.5}, \"refreshes\": {:.5}, \"wrong\": {}, \"memory\": {}, \"names\": {}}}",
+                    done.hits as f64 / lookups as f64,
+                    done.refreshes as f64 / lookups as f64,
+                    done.wrong,
+                    done.memory,
+                    cache.count(),
+                ));
+            }
+        }
+    }
+    println!(
+        "{{\"lookups\": {lookups}, \"rate\": {RATE}, \"window\": {window}, \"real_names\": {}, \"hits\": [\n{}\n],\n\
+         \"shared\": [\n{}\n]}}",
+        names.real,
+        rows.join(",\n"),
+        shared::rows(&names, lookups).join(",\n"),
+    );
+}
+
+/// What came of a stream.
+#[derive(Default)]
+struct Done {
+    /// Lookups that were answered rightly by the cache.
+    hits: u64,
+    /// Those that were answered wrongly.
+    wrong: u64,
+    /// Names that the cache wanted resolved again by itself.
+    refreshes: u64,
+    /// The most memory that the cache had.
+    memory: usize,
+}
+
+/// Asks for each name of a stream.
+fn run(cache: &mut dyn Contestant, names: &Names, stream: &[u32]) -> Done {
+    let mut done = Done::default();
+    for (number, &id) in stream.iter().enumerate() {
+        let now = START + number as u64 / RATE;
+        if (number as u64).is_multiple_of(RATE) {
+            for name in cache.due(now) {
+                done.refreshes += 1;
+                resolve(cache, &name, now);
+            }
+        }
+        match cache.lookup(host(names.get(id)), NAMES, now) {
+            Some(found) if world::is_right(&found.answer, names.address(id)) => done.hits += 1,
+            Some(_) => done.wrong += 1,
+            None => resolve(cache, names.get(id), now),
+        }
+        if number % (stream.len() / 16).max(1) == 0 {
+            done.memory = done.memory.max(cache.memory());
+        }
+    }
+    done.memory = done.memory.max(cache.memory());
+    done
+}
+
+/// Has a name resolved.
+fn resolve(cache: &mut dyn Contestant, name: &str, now: Seconds) {
+    cache.insert(host(name), NAMES, &world::resolution(name), now);
+}
+
+/// A name of the streams: they hold normal forms only.
+fn host(name: &str) -> HostName<'_> {
+    HostName::new(name).expect("a normal form")
+}

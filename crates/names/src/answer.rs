@@ -1,0 +1,67 @@
+//! Answers as the frontier has them, and as caches keep them.
+
+use std::net::IpAddr;
+
+use lycosa_url::{Failure, FailureKind};
+
+use crate::cache::{Addresses, Answer, Trouble};
+
+/// What a cache is to keep of an answer. The first of several failures in a row: the cache counts them.
+pub(crate) fn kept(answer: &Result<Vec<IpAddr>, Failure>) -> Answer {
+    let failed = |trouble| Answer::Failed { trouble, attempts: 1 };
+    match answer {
+        Ok(addresses) => Answer::Addresses(Addresses::new(addresses.iter().copied())),
+        Err(failure) => match failure.kind {
+            FailureKind::NameNotFound => Answer::NxDomain,
+            FailureKind::NameNoData => Answer::NoData,
+            FailureKind::NameTimeout => failed(Trouble::TimeOut),
+            _ => failed(Trouble::ServerFailure),
+        },
+    }
+}
+
+/// What a cache has kept. Addresses are in the cache's order, IPv4 first: a host's first one, by which it is treated
+/// politely, stays the same from answer to answer.
+pub(crate) fn told(answer: Answer) -> Result<Vec<IpAddr>, Failure> {
+    let failure = |kind, detail: String| Err(Failure::new(kind, detail));
+    match answer {
+        Answer::Addresses(Addresses { v4, v6 }) => {
+            Ok(v4.into_iter().map(IpAddr::from).chain(v6.into_iter().map(IpAddr::from)).collect())
+        }
+        Answer::NxDomain => failure(FailureKind::NameNotFound, "no such name (NXDOMAIN)".to_owned()),
+        Answer::NoData => failure(FailureKind::NameNoData, "the name has no address".to_owned()),
+        Answer::Negative => failure(
+            FailureKind::NameNotFound,
+            "no such name, or no address: the negative cache does not know which".to_owned(),
+        ),
+        Answer::Failed { trouble: Trouble::TimeOut, attempts } => {
+            failure(FailureKind::NameTimeout, format!("no answer in time, {attempts} times in a row"))
+        }
+        Answer::Failed { trouble: Trouble::ServerFailure, attempts } => {
+            failure(FailureKind::NameServerFailure, format!("the servers failed, {attempts} times in a row"))
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_answer_keeps_its_kind_in_a_cache() {
+        use FailureKind::{NameNoData, NameNotFound, NameServerFailure, NameTimeout};
+        for kind in [NameNotFound, NameNoData, NameServerFailure, NameTimeout] {
+            assert_eq!(told(kept(&Err(Failure::new(kind, "")))).unwrap_err().kind, kind);
+        }
+        let filter = told(Answer::Negative).unwrap_err();
+        assert_eq!(filter.kind, NameNotFound);
+        assert!(filter.detail.contains("negative cache"));
+    }
+
+    #[test]
+    fn addresses_are_sorted_ipv4_first() {
+        let list = |texts: &[&str]| texts.iter().map(|text| text.parse().unwrap()).collect::<Vec<IpAddr>>();
+        let answer = Ok(list(&["2001:db8::1", "192.0.2.9", "192.0.2.1", "192.0.2.9"]));
+        assert_eq!(told(kept(&answer)), Ok(list(&["192.0.2.1", "192.0.2.9", "2001:db8::1"])));
+    }
+}

@@ -1,0 +1,176 @@
+//! Lookups: one name, or many at once so that waits for memory overlap.
+
+use std::sync::atomic::Ordering::Relaxed;
+
+use super::super::Seconds;
+use super::filter::Bits;
+use super::key::Key;
+use super::record::{Record, State};
+use super::settings::Verify;
+use super::slot::{Kind, MOST_CELLS, Slot};
+use super::table::Table;
+use super::{CompactCache, sets};
+use crate::host::{BadName, HostName};
+use crate::settings::Families;
+
+/// Names that are brought near together: more than the reads that a core can have under way, so that it always has some.
+const GROUP: usize = 32;
+
+impl CompactCache {
+    /// What is known of a name's addresses of these families.
+    pub fn get(&self, name: HostName<'_>, families: Families, now: Seconds) -> Option<Record> {
+        self.maintain(now);
+        let record = self.look_up(name, families, now, true);
+        self.count_lookups(u64::from(record.is_some()), 1);
+        record
+    }
+
+    /// The same without the filter: for one who tries again a name that the filter may hold by mistake.
+    pub fn get_past_filter(&self, name: HostName<'_>, families: Families, now: Seconds) -> Option<Record> {
+        self.maintain(now);
+        let record = self.look_up(name, families, now, false);
+        self.count_lookups(u64::from(record.is_some()), 1);
+        record
+    }
+
+    /// Looks up many names at once: several times as fast as one by one.
+    pub fn get_many(
+        &self,
+        names: &[HostName<'_>],
+        families: Families,
+        now: Seconds,
+        mut found: impl FnMut(usize, Option<Record>),
+    ) {
+        self.maintain(now);
+        let table = self.table();
+        let mut hits = 0;
+        for (number, group) in names.chunks(GROUP).enumerate() {
+            self.get_group(&table, group, families, now, |place, record| {
+                hits += u64::from(record.is_some());
+                found(number * GROUP + place, record);
+            });
+        }
+        self.count_lookups(hits, names.len() as u64);
+    }
+
+    /// The same for texts, which are brought into normal form first.
+    pub fn get_texts(
+        &self,
+        texts: &[&str],
+        families: Families,
+        now: Seconds,
+        mut found: impl FnMut(usize, Result<Option<Record>, BadName>),
+    ) {
+        self.maintain(now);
+        let table = self.table();
+        let (mut hits, mut looked) = (0, 0);
+        for (number, group) in texts.chunks(GROUP).enumerate() {
+            let mut buffers: [String; GROUP] = Default::default();
+            let (mut names, mut places) = ([const { None }; GROUP], [0; GROUP]);
+            let mut good = 0;
+            for (place, (text, buffer)) in group.iter().zip(&mut buffers).enumerate() {
+                match HostName::normalize(text, buffer) {
+                    Ok(name) => {
+                        (names[good], places[good]) = (Some(name), place);
+                        good += 1;
+                    }
+                    Err(bad) => found(number * GROUP + place, Err(bad)),
+                }
+            }
+            let first = names[0];
+            let Some(first) = first else { continue };
+            let names: [HostName<'_>; GROUP] = std::array::from_fn(|place| names[place].unwrap_or(first));
+            looked += good as u64;
+            self.get_group(&table, &names[..good], families, now, |place, record| {
+                hits += u64::from(record.is_some());
+                found(number * GROUP + places[place], Ok(record));
+            });
+        }
+        self.count_lookups(hits, looked);
+    }
+
+    /// Looks up at most [`GROUP`] names, whose buckets are brought near first.
+    #[inline]
+    fn get_group(
+        &self,
+        table: &Table<'_>,
+        names: &[HostName<'_>],
+        families: Families,
+        now: Seconds,
+        mut found: impl FnMut(usize, Option<Record>),
+    ) {
+        let mut keys = [(Key::default(), [0; 2]); GROUP];
+        for (name, (key, homes)) in names.iter().zip(&mut keys) {
+            *key = self.keys.of(name.as_str());
+            *homes = table.homes(key);
+            table.prefetch(*homes);
+        }
+        for (place, (name, (key, homes))) in names.iter().zip(&keys).enumerate() {
+            let record = self.find(table, key, *homes, name.as_str(), families, now);
+            found(place, record.or_else(|| self.look_beyond(name.as_str(), families, now, true)));
+        }
+    }
+
+    /// Looks everywhere.
+    fn look_up(&self, name: HostName<'_>, families: Families, now: Seconds, filter: bool) -> Option<Record> {
+        let (table, key) = (self.table(), self.keys.of(name.as_str()));
+        let homes = table.homes(&key);
+        table.prefetch(homes);
+        self.find(&table, &key, homes, name.as_str(), families, now)
+            .or_else(|| self.look_beyond(name.as_str(), families, now, filter))
+    }
+
+    /// Looks in the table.
+    #[inline]
+    pub(super) fn find(
+        &self,
+        table: &Table<'_>,
+        key: &Key,
+        homes: [usize; 2],
+        name: &str,
+        families: Families,
+        now: Seconds,
+    ) -> Option<Record> {
+        let found = table.find(key, homes, self.fits(name), |slot| self.set_of(slot))?;
+        let record = Record::of(&found.slot, found.more, families, now)?;
+        found.raise(table);
+        Some(record)
+    }
+
+    /// Looks into the filter, then for a name above that does not exist.
+    fn look_beyond(&self, name: &str, families: Families, now: Seconds, filter: bool) -> Option<Record> {
+        let negative = self.filter();
+        if filter && negative.exists() && self.is_negative(name, families) {
+            self.tally.negative_hits.fetch_add(1, Relaxed);
+            return Some(Record::without(State::Negative, None));
+        }
+        self.cut_above(name, now)
+    }
+
+    /// Whether the filter holds a name, for these families or both.
+    pub(super) fn is_negative(&self, name: &str, families: Families) -> bool {
+        self.filter().contains(Bits::of(&self.keys.whole(name), families))
+    }
+
+    /// Whether a slot with a key's verifying word is the name's. The published key has a third part, the top-level domain.
+    #[inline]
+    pub(super) fn fits(&self, name: &str) -> impl Fn(&Slot) -> bool + use<> {
+        let tld = (self.keys.verify == Verify::Published)
+            .then(|| super::key::code(name.rsplit('.').next().unwrap_or_default()));
+        move |slot: &Slot| tld.is_none_or(|tld| tld == slot.meta.tld())
+    }
+
+    /// Copies the set that a slot refers to.
+    #[inline]
+    pub(super) fn set_of(&self, slot: &Slot) -> Option<sets::Set> {
+        (slot.kind == Kind::Set)
+            .then(|| self.sets(slot.value >> 31 != 0).copy(slot.value & (MOST_CELLS - 1) as u32))
+            .flatten()
+    }
+
+    /// Counts lookups.
+    fn count_lookups(&self, hits: u64, all: u64) {
+        self.tally.hits.fetch_add(hits, Relaxed);
+        self.tally.misses.fetch_add(all - hits, Relaxed);
+    }
+}

@@ -1,0 +1,198 @@
+//! Design 3, regions (CN110365810B; SYSTEMS.md section 3): names that resolve quickly in a forward region, those that were
+//! slow or failed in a reverse region, so that a crawler is warned which names are expensive.
+//!
+//! Guarantees, which the tests repeat:
+//! 1. A name is in one region at most: in the forward one when it was resolved in less than `slow`, else in the reverse
+//!    one. A later resolution moves it. The answer shows its class.
+//! 2. Nothing is answered beyond its TTL; a failed name holds no address and has its back-off as TTL, which
+//!    doubles with each failure in a row.
+//! 3. In each region there are at most as many names as the settings say; see `forward` and `reverse` for who goes.
+//! 4. By the public suffix list every name has an address; by dots, as published, only names of two and three dots have.
+//!
+//! As published, only the names of three dots have a limit. Here names above them have one too (`hosts`), by the same
+//! median rule, and the reverse region has one (`reverse`), by weight.
+
+mod forward;
+mod levels;
+mod reverse;
+
+use std::fmt;
+
+use self::forward::Forward;
+pub use self::levels::Levels;
+use self::reverse::Reverse;
+pub use self::reverse::Worth;
+use super::kept::{self, Kept, negative_ttl};
+use super::{Answer, CacheStatistics, Class, Found, NameCache, Resolution, Seconds};
+use crate::host::HostName;
+use crate::settings::Families;
+
+/// Settings of [`Regions`].
+#[derive(Clone, Copy)]
+pub struct RegionsSettings {
+    /// What makes a name's level (default [`Levels::PublicSuffix`]).
+    pub levels: Levels,
+    /// From how many milliseconds on a resolution counts as slow (default [`SLOW`](super::SLOW)).
+    pub slow: u32,
+    /// Names of the third level in the forward region, before those not used since the median go: 2 to 2^30
+    /// (default 100,000).
+    pub deeper: usize,
+    /// Names of the levels above, before the same happens to them: 2 to 2^30 (default 200,000).
+    pub hosts: usize,
+    /// Names in the reverse region, before the lightest go: 8 to 2^30 (default 50,000).
+    pub reverse: usize,
+    /// Entries of the reverse region that are lighter than this go when they were not refreshed within `period`. The
+    /// default, 100, is a name that took 100 ms and was used just now, or 800 ms and was last used three hours ago.
+    pub light: f64,
+    /// See `light`; in seconds (default 3,600).
+    pub period: Seconds,
+    /// What an entry of the reverse region is worth (default [`Worth::default_weight`]).
+    pub weight: fn(&Worth) -> f64,
+}
+
+impl Default for RegionsSettings {
+    fn default() -> Self {
+        RegionsSettings {
+            levels: Levels::PublicSuffix,
+            slow: kept::SLOW,
+            deeper: 100_000,
+            hosts: 200_000,
+            reverse: 50_000,
+            light: 100.0,
+            period: 3_600,
+            weight: Worth::default_weight,
+        }
+    }
+}
+
+impl fmt::Debug for RegionsSettings {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter
+            .debug_struct("RegionsSettings")
+            .field("levels", &self.levels)
+            .field("slow", &self.slow)
+            .field("deeper", &self.deeper)
+            .field("hosts", &self.hosts)
+            .field("reverse", &self.reverse)
+            .field("light", &self.light)
+            .field("period", &self.period)
+            .finish_non_exhaustive()
+    }
+}
+
+/// What is kept of a name; its name and the time of its last access stand beside it.
+#[derive(Clone, Debug)]
+struct Record {
+    answer: Kept,
+    families: Families,
+    class: Class,
+    /// How long resolving took, in milliseconds.
+    took: u32,
+    /// In seconds.
+    ttl: u32,
+    expires: Seconds,
+}
+
+impl Record {
+    /// The answer, as far as it holds for these families.
+    fn found(&self, families: Families, now: Seconds) -> Option<Found> {
+        let holds = now < self.expires && self.families == families;
+        holds.then(|| Found { answer: self.answer.answer(), expires: Some(self.expires), class: self.class })
+    }
+}
+
+/// The cache.
+pub struct Regions {
+    settings: RegionsSettings,
+    forward: Forward,
+    reverse: Reverse,
+    statistics: CacheStatistics,
+}
+
+impl Regions {
+    /// An empty cache; settings beyond their limits are set to them.
+    pub fn new(settings: RegionsSettings) -> Self {
+        let limit = |value: usize, least| value.clamp(least, 1 << 30);
+        let settings = RegionsSettings {
+            deeper: limit(settings.deeper, 2),
+            hosts: limit(settings.hosts, 2),
+            reverse: limit(settings.reverse, 8),
+            ..settings
+        };
+        Regions {
+            forward: Forward::new(settings.hosts, settings.deeper),
+            reverse: Reverse::new(&settings),
+            settings,
+            statistics: CacheStatistics::default(),
+        }
+    }
+
+    /// The names of the forward region under a name, itself included: as its tree has them.
+    pub fn under(&self, name: HostName<'_>) -> Vec<&str> {
+        self.forward.under(name.as_str())
+    }
+}
+
+impl NameCache for Regions {
+    fn lookup(&mut self, name: HostName<'_>, families: Families, now: Seconds) -> Option<Found> {
+        let found = match self.forward.find(name.as_str()) {
+            Some(record) => record.found(families, now),
+            None => self.reverse.find(name.as_str(), now).and_then(|record| record.found(families, now)),
+        };
+        match found {
+            Some(_) => self.statistics.hits += 1,
+            None => self.statistics.misses += 1,
+        }
+        found
+    }
+
+    fn insert(&mut self, name: HostName<'_>, families: Families, resolution: &Resolution, now: Seconds) {
+        let name = name.as_str();
+        let mut resolution = resolution.clone();
+        if let Answer::Failed { attempts, .. } = &mut resolution.answer {
+            *attempts = (*attempts).max(self.reverse.failures(name).saturating_add(1));
+        }
+        let resolution = &resolution;
+        let class = resolution.class(self.settings.slow);
+        let ttl = if class == Class::Failed { negative_ttl(resolution) } else { resolution.ttl };
+        let record = Record {
+            answer: Kept::new(&resolution.answer),
+            families,
+            class,
+            took: resolution.took,
+            ttl,
+            expires: now.saturating_add(Seconds::from(ttl)),
+        };
+        if class == Class::Fast {
+            self.reverse.forget(name);
+            let Some(path) = self.settings.levels.path(name) else {
+                self.statistics.refused += 1;
+                return;
+            };
+            self.statistics.evictions += self.forward.insert(&path, record, now);
+        } else {
+            self.forward.forget(name);
+            self.statistics.evictions += self.reverse.insert(name, record, now);
+        }
+        self.statistics.insertions += 1;
+    }
+
+    fn forget(&mut self, name: HostName<'_>) -> bool {
+        self.forward.forget(name.as_str()) | self.reverse.forget(name.as_str())
+    }
+
+    fn count(&self) -> u64 {
+        self.forward.count() + self.reverse.count()
+    }
+
+    fn memory(&self) -> usize {
+        self.forward.memory() + self.reverse.memory()
+    }
+
+    fn statistics(&self) -> CacheStatistics {
+        self.statistics
+    }
+}
+
+#[cfg(test)]
+mod tests;

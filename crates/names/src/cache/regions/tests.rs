@@ -1,0 +1,193 @@
+//! The guarantees of the regions, and both of them beside a plain map.
+
+use std::collections::HashMap;
+use std::net::Ipv4Addr;
+
+use proptest::prelude::*;
+
+use super::super::{Addresses, Answer, Trouble};
+use super::*;
+
+/// One address, resolved in `took` milliseconds.
+fn found(last: u8, took: u32, ttl: u32) -> Resolution {
+    let addresses = Addresses { v4: vec![Ipv4Addr::new(192, 0, 2, last)], v6: Vec::new() };
+    Resolution { answer: Answer::Addresses(addresses), ttl, took }
+}
+
+/// A cache of a few names.
+fn regions(settings: RegionsSettings) -> Regions {
+    Regions::new(settings)
+}
+
+impl Regions {
+    /// Takes what a resolver learned at second `now`.
+    fn put(&mut self, name: &str, resolution: &Resolution, now: Seconds) {
+        self.insert(HostName::new(name).unwrap(), Families::V4, resolution, now);
+    }
+
+    /// The class that a name is answered with at second `now`.
+    fn class(&mut self, name: &str, now: Seconds) -> Option<Class> {
+        self.lookup(HostName::new(name).unwrap(), Families::V4, now).map(|found| found.class)
+    }
+
+    /// The names of the tree under a name, in order.
+    fn sorted(&self, name: &str) -> Vec<&str> {
+        let mut names = self.under(HostName::new(name).unwrap());
+        names.sort_unstable();
+        names
+    }
+}
+
+#[test]
+fn a_name_is_classed_by_time_and_success_and_moves_with_them() {
+    let mut cache = regions(RegionsSettings::default());
+    let failed =
+        Resolution { answer: Answer::Failed { trouble: Trouble::TimeOut, attempts: 2 }, ttl: 0, took: 5_000 };
+    cache.put("a.example", &found(1, 499, 60), 0);
+    assert_eq!((cache.class("a.example", 59), cache.class("a.example", 60)), (Some(Class::Fast), None));
+    cache.put("a.example", &found(1, 500, 60), 100);
+    assert_eq!((cache.class("a.example", 100), cache.forward.count()), (Some(Class::Slow), 0));
+    cache.put("a.example", &failed, 200);
+    assert_eq!((cache.class("a.example", 201), cache.class("a.example", 202)), (Some(Class::Failed), None));
+    cache.put("a.example", &found(1, 20, 60), 300);
+    assert_eq!(
+        (cache.class("a.example", 300), cache.reverse.count(), cache.count()),
+        (Some(Class::Fast), 0, 1)
+    );
+    assert_eq!((cache.statistics().hits, cache.statistics().misses), (4, 2));
+}
+
+#[test]
+fn by_dots_only_names_of_two_and_three_dots_have_an_address() {
+    let mut cache = regions(RegionsSettings { levels: Levels::Dots, ..RegionsSettings::default() });
+    for name in ["baidu.com", "pan.baidu.com", "a.pan.baidu.com", "x.a.pan.baidu.com"] {
+        cache.put(name, &found(1, 20, 60), 0);
+    }
+    assert_eq!(cache.sorted("baidu.com"), ["a.pan.baidu.com", "pan.baidu.com"]);
+    assert_eq!((cache.class("baidu.com", 1), cache.class("x.a.pan.baidu.com", 1)), (None, None));
+    assert_eq!((cache.count(), cache.statistics().refused), (2, 2));
+}
+
+#[test]
+fn by_public_suffix_every_name_has_an_address() {
+    let mut cache = regions(RegionsSettings::default());
+    for name in ["foo.co.uk", "www.foo.co.uk", "c.b.a.foo.co.uk", "bar.co.uk"] {
+        cache.put(name, &found(1, 20, 60), 0);
+    }
+    assert_eq!(cache.sorted("foo.co.uk"), ["c.b.a.foo.co.uk", "foo.co.uk", "www.foo.co.uk"]);
+    assert_eq!(cache.sorted("a.foo.co.uk"), ["c.b.a.foo.co.uk"]); // the host between has no address itself
+    assert!(cache.forget(HostName::new("c.b.a.foo.co.uk").unwrap()));
+    cache.forward.check();
+    assert_eq!(cache.sorted("a.foo.co.uk"), [""; 0]);
+}
+
+#[test]
+fn names_not_used_since_the_median_go_when_one_is_too_many() {
+    let mut cache = regions(RegionsSettings { deeper: 4, hosts: 2, ..RegionsSettings::default() });
+    for name in ["1.h.a.com", "2.h.a.com", "3.h.a.com", "4.h.a.com"] {
+        cache.put(name, &found(1, 20, 60), 0);
+    }
+    assert_eq!(cache.class("1.h.a.com", 0), Some(Class::Fast)); // within the same second, but later
+    cache.put("5.h.a.com", &found(1, 20, 60), 0);
+    assert_eq!(cache.sorted("a.com"), ["1.h.a.com", "4.h.a.com", "5.h.a.com"]);
+    for name in ["b.com", "c.com", "d.com"] {
+        cache.put(name, &found(1, 20, 60), 0); // the limit of hosts and domains is their own
+    }
+    assert_eq!((cache.class("b.com", 0), cache.class("d.com", 0)), (None, Some(Class::Fast)));
+    assert_eq!((cache.count(), cache.statistics().evictions), (5, 3));
+    cache.forward.check();
+}
+
+#[test]
+fn in_a_full_conflict_area_the_lightest_gives_way() {
+    let mut cache = regions(RegionsSettings { reverse: 8, ..RegionsSettings::default() });
+    for number in 0..8 {
+        cache.put(&format!("{number}.example"), &found(1, 1_000 + 100 * number, 86_400), 0);
+    }
+    assert_eq!(cache.reverse.check()[0][0], "7.example");
+    assert_eq!(cache.class("0.example", 7_200), Some(Class::Slow)); // used: now the heaviest
+    cache.put("new.example", &found(1, 600, 86_400), 7_200);
+    assert_eq!((cache.class("1.example", 7_200), cache.class("0.example", 7_200)), (None, Some(Class::Slow)));
+    assert_eq!((cache.class("new.example", 7_200), cache.statistics().evictions), (Some(Class::Slow), 1));
+    cache.reverse.check();
+}
+
+#[test]
+fn what_is_light_and_was_not_refreshed_within_the_period_goes() {
+    let mut cache = regions(RegionsSettings { light: 100.0, period: 3_600, ..RegionsSettings::default() });
+    cache.put("light.example", &found(1, 500, 1_000_000), 0);
+    cache.put("heavy.example", &found(1, 5_000, 1_000_000), 0);
+    cache.put("late.example", &found(1, 500, 1_000_000), 3 * 3_600 - 1);
+    cache.put("x.example", &found(1, 500, 1_000_000), 3 * 3_600); // weights: 62, 622, 500
+    assert_eq!(cache.class("light.example", 3 * 3_600), None);
+    assert_eq!(cache.class("heavy.example", 3 * 3_600), Some(Class::Slow));
+    assert_eq!((cache.class("late.example", 3 * 3_600), cache.reverse.count()), (Some(Class::Slow), 3));
+}
+
+#[test]
+fn the_default_weight_is_the_formula() {
+    let worth = Worth { took: 800, ttl: 1_000, remaining: 500, idle: 7_200 };
+    assert!((worth.default_weight() - 100.0).abs() < 1e-9);
+    assert_eq!(Worth { ttl: 0, remaining: 0, ..worth }.default_weight(), 0.0);
+    let mut cache = regions(RegionsSettings { weight: |_| f64::NAN, ..RegionsSettings::default() });
+    cache.put("a.example", &found(1, 900, 60), 0);
+    assert_eq!(cache.class("a.example", 1), Some(Class::Slow));
+}
+
+/// Names of all levels.
+fn names() -> impl Strategy<Value = String> {
+    let domain = prop::sample::select(&["a.com", "b.com", "c.co.uk", "co.uk", "localhost", "d.example"][..]);
+    let below = prop::sample::select(&["", "", "www.", "h.", "1.h.", "2.h.", "x.1.h.", "y.x.1.h."][..]);
+    (below, domain).prop_map(|(below, domain)| format!("{below}{domain}"))
+}
+
+proptest! {
+    #[test]
+    fn they_answer_as_a_map_does_as_long_as_all_fit(
+        dots in any::<bool>(),
+        room in prop::sample::select(&[3_usize, 10, 8_000][..]),
+        steps in prop::collection::vec((0..10_u8, names(), 0..2_000_u64, 0..1_000_u32), 1..150),
+    ) {
+        let levels = if dots { Levels::Dots } else { Levels::PublicSuffix };
+        let settings = RegionsSettings { levels, deeper: room, hosts: room, reverse: room, light: 0.0, ..Default::default() };
+        let (mut cache, mut plain, mut now) = (Regions::new(settings), HashMap::new(), 0);
+        for (what, text, passed, took) in steps {
+            now += passed;
+            let name = HostName::new(&text).unwrap();
+            match what {
+                0..=4 => {
+                    let got = cache.lookup(name, Families::V4, now);
+                    let held = plain.get(&text).filter(|held: &&Found| held.expires > Some(now));
+                    if room < 8_000 {
+                        prop_assert!(got.is_none() || got.as_ref() == held); // never anything else
+                    } else {
+                        prop_assert_eq!(got.as_ref(), held);
+                    }
+                }
+                5 => {
+                    let known = plain.remove(&text).is_some();
+                    let forgotten = cache.forget(name);
+                    prop_assert!(!forgotten || known);
+                }
+                _ => {
+                    let resolution = match what {
+                        6 => Resolution { answer: Answer::NxDomain, ttl: 600, took },
+                        7 => Resolution { answer: Answer::Failed { trouble: Trouble::TimeOut, attempts: 255 }, ttl: 0, took },
+                        _ => found(what, took, 1_200),
+                    };
+                    cache.put(&text, &resolution, now);
+                    let class = resolution.class(kept::SLOW);
+                    let ttl = match class { Class::Failed => u64::from(negative_ttl(&resolution)), _ => 1_200 };
+                    if class == Class::Fast && levels.path(&text).is_none() {
+                        plain.remove(&text);
+                    } else {
+                        plain.insert(text, Found { answer: resolution.answer, expires: Some(now + ttl), class });
+                    }
+                }
+            }
+            cache.forward.check();
+            let areas = cache.reverse.check();
+            prop_assert!(areas.iter().flatten().all(|name| cache.forward.find(name).is_none()));
+        }
+    }
+}

@@ -1,0 +1,78 @@
+//! Scaled time, as caches count it.
+
+use lycosa_url::Micros;
+
+use crate::cache::Seconds;
+
+/// Seconds since 1970 that are the machine's at the start, and `speed` times as short from there on.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct ScaledTime {
+    start: Micros,
+    speed: f64,
+}
+
+impl ScaledTime {
+    /// Time that runs by its own speed from now on.
+    pub(crate) fn start(now: Micros, speed: f64) -> Self {
+        ScaledTime { start: now, speed }
+    }
+
+    /// The scaled second of a moment.
+    pub(crate) fn seconds(&self, at: Micros) -> Seconds {
+        let passed = at.saturating_sub(self.start) as f64 * self.speed;
+        self.start.saturating_add(passed as Micros) / 1_000_000
+    }
+
+    /// The moment at which a scaled second begins; the start, for those before it.
+    pub(crate) fn moment(&self, seconds: Seconds) -> Micros {
+        let ahead = seconds.saturating_mul(1_000_000).saturating_sub(self.start) as f64 / self.speed;
+        self.start.saturating_add(ahead.ceil() as Micros)
+    }
+
+    /// How long scaled microseconds are.
+    pub(crate) fn real(&self, micros: Micros) -> Micros {
+        (micros as f64 / self.speed) as Micros
+    }
+
+    /// How many scaled milliseconds a time has.
+    pub(crate) fn millis(&self, real: Micros) -> u32 {
+        (real as f64 * self.speed / 1_000.0) as u32
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    const START: Micros = 1_800_000_000_500_000;
+
+    #[test]
+    fn at_speed_one_it_is_the_machines_time() {
+        let time = ScaledTime::start(START, 1.0);
+        assert_eq!((time.seconds(START), time.seconds(START + 600_000)), (1_800_000_000, 1_800_000_001));
+        assert_eq!(time.moment(1_800_000_100), 1_800_000_100_000_000);
+        assert_eq!((time.real(7_000_000), time.millis(7_000_000)), (7_000_000, 7_000));
+    }
+
+    #[test]
+    fn at_speed_a_hundred_a_minute_is_600_ms() {
+        let time = ScaledTime::start(START, 100.0);
+        assert_eq!(time.seconds(START + 600_000), 1_800_000_060);
+        assert_eq!(time.moment(1_800_000_060), START + 595_000); // the start was half a second into its second
+        assert_eq!((time.real(60_000_000), time.millis(600_000)), (600_000, 60_000));
+    }
+
+    proptest! {
+        /// What a cache holds until a second is not asked for again before that second has come.
+        #[test]
+        fn a_second_has_come_at_its_moment(speed in 0.5..100_000.0_f64, ahead in 0..1_000_000_u64) {
+            let time = ScaledTime::start(START, speed);
+            let second = time.seconds(START) + ahead;
+            let moment = time.moment(second);
+            prop_assert!(time.seconds(moment + 1) >= second);
+            prop_assert!(moment == START || time.seconds(moment - 2) <= second);
+        }
+    }
+}

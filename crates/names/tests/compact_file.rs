@@ -1,0 +1,241 @@
+//! The compact cache's file: shared, kept, refused with what to do, and never too large for its disk.
+
+#![allow(clippy::unwrap_used, clippy::panic, reason = "tests")]
+
+use std::fs::{self, OpenOptions};
+use std::net::Ipv4Addr;
+use std::os::unix::fs::FileExt;
+use std::path::Path;
+
+use lycosa_names::cache::compact::{
+    CompactCache, CompactError, CompactSettings, KeyRange, PlaceOf, Refusal, Verify,
+};
+use lycosa_names::cache::{Addresses, Answer, Resolution};
+use lycosa_names::{Families, HostName};
+
+const NOW: u64 = 1_800_000_000;
+
+fn settings() -> CompactSettings {
+    CompactSettings { capacity: 1_000, ..CompactSettings::default() }
+}
+
+fn open(path: &Path) -> CompactCache {
+    CompactCache::open(path, settings(), NOW).unwrap()
+}
+
+fn put(cache: &CompactCache, name: &str, addresses: &[u8]) {
+    let v4 = addresses.iter().map(|&last| Ipv4Addr::new(192, 0, 2, last)).collect();
+    let answer = Answer::Addresses(Addresses { v4, v6: Vec::new() });
+    assert!(cache.put(
+        HostName::new(name).unwrap(),
+        Families::V4,
+        &Resolution { answer, ttl: 3_600, took: 1 },
+        NOW
+    ));
+}
+
+fn get(cache: &CompactCache, name: &str) -> Vec<u8> {
+    let record = cache.get(HostName::new(name).unwrap(), Families::V4, NOW);
+    record.map(|record| record.v4().map(|address| address.octets()[3]).collect()).unwrap_or_default()
+}
+
+#[test]
+fn all_who_open_a_file_share_what_is_known() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("names");
+    let (one, two) = (open(&path), open(&path));
+    put(&one, "a.example.com", &[1]);
+    put(&two, "b.example.com", &[2, 3]);
+    assert_eq!((get(&two, "a.example.com"), get(&one, "b.example.com")), (vec![1], vec![2, 3]));
+    assert_eq!((one.count(), two.count()), (2, 2));
+    assert!(two.remove(HostName::new("a.example.com").unwrap()));
+    assert_eq!((get(&one, "a.example.com"), one.count()), (vec![], 1));
+    assert_eq!(
+        (one.statistics().insertions, two.statistics().insertions),
+        (1, 1),
+        "each process counts for itself"
+    );
+}
+
+#[test]
+fn what_is_known_outlives_a_process_and_is_swept_when_the_next_one_opens_the_file() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("names");
+    let cache = open(&path);
+    put(&cache, "a.example.com", &[1, 2]);
+    cache.put_cut(HostName::new("gone.example.com").unwrap(), 900, NOW);
+    drop(cache);
+    let cache = open(&path);
+    assert_eq!((get(&cache, "a.example.com"), cache.count(), cache.details().used), (vec![1, 2], 1, 2));
+    cache.flush().unwrap();
+    drop(cache);
+    let later = CompactCache::open(&path, settings(), NOW + 4_000).unwrap();
+    assert_eq!((later.count(), later.details().used, later.details().sets), (0, 0, [0, 0]));
+}
+
+/// Opens a file that shall be refused; the message tells what to do.
+fn refused(path: &Path, settings: CompactSettings) -> Refusal {
+    let error = CompactCache::open(path, settings, NOW).unwrap_err();
+    let told = error.to_string();
+    assert!(told.contains(&path.display().to_string()), "{told}");
+    assert!(told.contains("lycosa cache rebuild") || told.contains("give another path"), "{told}");
+    match error {
+        CompactError::Refused { refusal, .. } => refusal,
+        other => panic!("{other}"),
+    }
+}
+
+/// Changes a word of a file; gives back what was there.
+fn poke(path: &Path, word: u64, change: impl Fn(u64) -> u64) {
+    let file = OpenOptions::new().read(true).write(true).open(path).unwrap();
+    let mut bytes = [0; 8];
+    file.read_exact_at(&mut bytes, word * 8).unwrap();
+    file.write_all_at(&change(u64::from_ne_bytes(bytes)).to_ne_bytes(), word * 8).unwrap();
+}
+
+#[test]
+fn a_file_that_does_not_fit_is_refused_with_what_to_do() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("names");
+    let made = CompactSettings { secret: Some([7; 16]), ..settings() };
+    drop(CompactCache::open(&path, made.clone(), NOW).unwrap());
+    assert_eq!(refused(&path, CompactSettings { secret: Some([8; 16]), ..settings() }), Refusal::Secret);
+    let setting = |settings| match refused(&path, settings) {
+        Refusal::Setting { name, found, given } => (name, found, given),
+        other => panic!("{other}"),
+    };
+    let (name, found, given) = setting(CompactSettings { capacity: 2_000, ..settings() });
+    assert_eq!((name, found.as_str(), given.as_str()), ("capacity", "1000", "2000"));
+    assert_eq!(setting(CompactSettings { verify: Verify::Published, ..settings() }).0, "verify");
+
+    let whole = fs::read(&path).unwrap();
+    let again = |path: &Path| fs::write(path, &whole).unwrap();
+    poke(&path, 0, u64::swap_bytes);
+    assert_eq!(refused(&path, made.clone()), Refusal::ByteOrder);
+    again(&path);
+    poke(&path, 1, |version| version + 1);
+    assert_eq!(refused(&path, made.clone()), Refusal::Version { found: 2, known: 1 });
+    again(&path);
+    for word in [3, 5, 6, 8, 12, 15, 16] {
+        poke(&path, word, |word| word ^ 4);
+        assert_eq!(refused(&path, made.clone()), Refusal::Damaged, "{word}");
+        again(&path);
+    }
+    for bytes in [whole.len() as u64 - 1, 8_192, 200] {
+        OpenOptions::new().write(true).open(&path).unwrap().set_len(bytes).unwrap();
+        assert_eq!(
+            refused(&path, made.clone()),
+            Refusal::Truncated { is: bytes, should: whole.len() as u64 }
+        );
+    }
+    fs::write(&path, "something else that somebody may need").unwrap();
+    assert_eq!(refused(&path, made.clone()), Refusal::NoCache);
+    assert_eq!(fs::read(&path).unwrap(), b"something else that somebody may need");
+    drop(CompactCache::rebuild(&path, made.clone(), NOW).unwrap());
+    assert!(CompactCache::open(&path, made, NOW).is_ok());
+    assert_eq!(fs::read_dir(directory.path()).unwrap().count(), 1, "nothing is left beside it");
+}
+
+#[test]
+fn who_was_killed_while_making_a_file_is_followed_by_one_who_makes_it() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("names");
+    for begun in [&b""[..], b"LycosaNE", &[b"LycosaNE".as_slice(), &[0; 100_000]].concat()] {
+        fs::write(&path, begun).unwrap();
+        put(&open(&path), "a.example.com", &[1]);
+        fs::remove_file(&path).unwrap();
+    }
+}
+
+#[test]
+fn after_a_loss_of_power_nothing_doubtful_is_used() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("names");
+    put(&open(&path), "a.example.com", &[1]);
+    poke(&path, 25, |boot| boot ^ 2); // the machine was started again
+    assert_eq!(get(&open(&path), "a.example.com"), Vec::<u8>::new());
+    let cache = open(&path);
+    put(&cache, "a.example.com", &[1]);
+    cache.flush().unwrap();
+    drop(cache);
+    poke(&path, 25, |boot| boot ^ 2);
+    let cache = open(&path);
+    assert_eq!(get(&cache, "a.example.com"), [1], "all was on the disk");
+    drop(cache);
+    poke(&path, 25, |boot| boot ^ 2);
+    assert_eq!(get(&open(&path), "a.example.com"), Vec::<u8>::new(), "it was open since");
+    let cache = open(&path);
+    cache.flush().unwrap();
+    put(&cache, "a.example.com", &[1]);
+    drop(cache);
+    poke(&path, 25, |boot| boot ^ 2);
+    assert_eq!(get(&open(&path), "a.example.com"), Vec::<u8>::new(), "it was changed since");
+}
+
+#[test]
+fn a_capacity_beyond_disk_or_memory_is_told_before_anything_is_written() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("names");
+    let vast = CompactSettings { capacity: 10_000_000_000, ..settings() };
+    let error = CompactCache::open(&path, vast, NOW).unwrap_err();
+    let CompactError::NoRoom { needed, available, .. } = &error else { panic!("{error}") };
+    assert!(*needed > 240_000_000_000 && available < needed);
+    assert!(
+        error.to_string().contains(&needed.to_string()) && error.to_string().contains(&available.to_string())
+    );
+    assert!(!path.exists());
+}
+
+#[test]
+fn on_a_full_disk_the_cache_goes_on_in_memory_and_says_so() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("names");
+    // Files of this process end at 4 KB, which stops it as a full disk does: in the midst of making the file.
+    let text = "a_full_disk_child";
+    let output = std::process::Command::new("bash")
+        .args(["-c", r#"trap "" XFSZ; ulimit -f 4; exec "$0" --exact "$1" --nocapture"#])
+        .arg(std::env::current_exe().unwrap())
+        .arg(text)
+        .env("LYCOSA_FULL_DISK", &path)
+        .output()
+        .unwrap();
+    let told = String::from_utf8_lossy(&output.stdout);
+    assert!(output.status.success(), "{told}{}", String::from_utf8_lossy(&output.stderr));
+    assert!(told.contains("in memory: ") && told.contains(path.to_str().unwrap()), "{told}");
+    assert!(!path.exists());
+}
+
+/// The process of the test above, which may write 4 KB; by itself it has a disk with room.
+#[test]
+fn a_full_disk_child() {
+    let directory = tempfile::tempdir().unwrap();
+    let given = std::env::var_os("LYCOSA_FULL_DISK");
+    let path = given.clone().map_or(directory.path().join("names"), Into::into);
+    let cache = open(&path);
+    match cache.place() {
+        PlaceOf::Memory(Some(why)) => println!("in memory: {why}"),
+        place => assert_eq!((place, given), (&PlaceOf::File(path), None)),
+    }
+    put(&cache, "a.example.com", &[1]);
+    assert_eq!(get(&cache, "a.example.com"), [1]);
+}
+
+#[test]
+fn an_operator_opens_a_file_as_it_was_made() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("names");
+    put(
+        &CompactCache::open(&path, CompactSettings { capacity: 5_000, ..settings() }, NOW).unwrap(),
+        "a.example.com",
+        &[1],
+    );
+    let cache = CompactCache::open_as_made(&path, NOW).unwrap();
+    assert_eq!(
+        (cache.settings().capacity, cache.count_in(&KeyRange::under("com").unwrap(), NOW)),
+        (5_000, 1)
+    );
+    assert!(matches!(
+        CompactCache::open_as_made(&directory.path().join("none"), NOW),
+        Err(CompactError::Io { .. })
+    ));
+}

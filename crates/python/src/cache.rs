@@ -1,0 +1,591 @@
+//! Caches of names, of all designs, for Python programs and operators.
+
+use std::collections::HashMap;
+use std::path::PathBuf;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use lycosa_names::cache::compact::{
+    CompactCache, CompactError, CompactSettings, KeyRange, Negative, PlaceOf, Record, State, Verify,
+};
+use lycosa_names::cache::{self, Addresses, Answer, Class, Found, Resolution, Seconds, Trouble};
+use lycosa_names::{BadName, Families, HostName};
+use pyo3::prelude::*;
+use pyo3::pybacked::PyBackedStr;
+use pyo3::types::{PyDict, PyIterator, PyList};
+
+use crate::errors::{bad_name, setting, storage};
+
+/// What a cache knows of a name.
+#[pyclass(frozen, module = "lycosa._core")]
+#[derive(Clone)]
+pub(crate) struct NameAnswer(Told);
+
+/// What was told, as the design gives it.
+#[derive(Clone)]
+enum Told {
+    Record(Record),
+    Found(Box<Found>),
+    Bad(BadName),
+}
+
+#[pymethods]
+impl NameAnswer {
+    /// Its addresses as texts, IPv4 first.
+    #[getter]
+    fn addresses(&self) -> Vec<String> {
+        match &self.0 {
+            Told::Record(record) => record
+                .v4()
+                .map(|address| address.to_string())
+                .chain(record.v6().map(|address| address.to_string()))
+                .collect(),
+            Told::Found(found) => match &found.answer {
+                Answer::Addresses(Addresses { v4, v6 }) => {
+                    v4.iter().map(ToString::to_string).chain(v6.iter().map(ToString::to_string)).collect()
+                }
+                _ => Vec::new(),
+            },
+            Told::Bad(_) => Vec::new(),
+        }
+    }
+
+    /// `ok`, `nxdomain`, `nodata`, `negative` (one of the two), `servfail`, `timeout` or `bad-name`.
+    #[getter]
+    fn state(&self) -> &'static str {
+        match &self.0 {
+            Told::Record(record) => match record.state {
+                State::Addresses => "ok",
+                State::NxDomain => "nxdomain",
+                State::NoData => "nodata",
+                State::Negative => "negative",
+                State::Failed { trouble, .. } => trouble_name(trouble),
+            },
+            Told::Found(found) => match found.answer {
+                Answer::Addresses(_) => "ok",
+                Answer::NxDomain => "nxdomain",
+                Answer::NoData => "nodata",
+                Answer::Negative => "negative",
+                Answer::Failed { trouble, .. } => trouble_name(trouble),
+            },
+            Told::Bad(_) => "bad-name",
+        }
+    }
+
+    /// When it ceases to hold, in seconds since 1970; `None` where the cache cannot tell.
+    #[getter]
+    fn expires(&self) -> Option<Seconds> {
+        match &self.0 {
+            Told::Record(record) => record.expires,
+            Told::Found(found) => found.expires,
+            Told::Bad(_) => None,
+        }
+    }
+
+    /// What resolving cost: `fast`, `slow` or `failed`.
+    #[getter(class_)]
+    fn class(&self) -> &'static str {
+        let class = match &self.0 {
+            Told::Record(record) => record.class,
+            Told::Found(found) => found.class,
+            Told::Bad(_) => Class::Failed,
+        };
+        match class {
+            Class::Fast => "fast",
+            Class::Slow => "slow",
+            Class::Failed => "failed",
+        }
+    }
+
+    /// Which rule a `bad-name` breaks.
+    #[getter]
+    fn reason(&self) -> Option<String> {
+        match self.0 {
+            Told::Bad(why) => Some(why.to_string()),
+            Told::Record(_) | Told::Found(_) => None,
+        }
+    }
+
+    fn __repr__(&self) -> String {
+        format!("<NameAnswer {} {:?} {}>", self.state(), self.addresses(), self.class())
+    }
+}
+
+/// The name of a trouble.
+fn trouble_name(trouble: Trouble) -> &'static str {
+    match trouble {
+        Trouble::ServerFailure => "servfail",
+        Trouble::TimeOut => "timeout",
+    }
+}
+
+/// Answers to many names, in their order. One becomes a Python object when it is asked for.
+#[pyclass(frozen, sequence, module = "lycosa._core")]
+pub(crate) struct NameAnswers(Vec<Option<NameAnswer>>);
+
+#[pymethods]
+impl NameAnswers {
+    fn __len__(&self) -> usize {
+        self.0.len()
+    }
+
+    fn __getitem__(&self, index: isize) -> PyResult<Option<NameAnswer>> {
+        let len = self.0.len() as isize;
+        let place = if index < 0 { index + len } else { index };
+        let found = usize::try_from(place).ok().and_then(|place| self.0.get(place));
+        found
+            .cloned()
+            .ok_or_else(|| pyo3::exceptions::PyIndexError::new_err(format!("{index} of {len} answers")))
+    }
+
+    fn __iter__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyIterator>> {
+        PyList::new(py, self.0.iter().cloned())?.try_iter()
+    }
+
+    /// How many names have an answer.
+    fn known(&self) -> usize {
+        self.0.iter().filter(|answer| answer.is_some()).count()
+    }
+}
+
+/// A cache of names of one of the designs.
+#[pyclass(frozen, subclass, module = "lycosa._core")]
+pub(crate) struct NameCache {
+    inner: Inner,
+    bad_names: std::sync::atomic::AtomicU64,
+}
+
+/// The compact cache is shared without a lock; the others are one process's.
+enum Inner {
+    Compact(Box<CompactCache>),
+    Other(std::sync::Mutex<Box<dyn cache::NameCache>>, &'static str),
+}
+
+/// Settings of the compact cache as Python gives them; `None` is the default.
+#[derive(FromPyObject)]
+#[pyo3(from_item_all)]
+pub(crate) struct CacheSettings {
+    path: Option<PathBuf>,
+    capacity: Option<u64>,
+    verify: Option<String>,
+    negative: Option<String>,
+    negative_capacity: Option<u64>,
+    false_positives: Option<f64>,
+    negative_ttl: Option<u32>,
+    min_ttl: Option<u32>,
+    max_ttl: Option<u32>,
+}
+
+impl CacheSettings {
+    /// As the cache takes them.
+    fn compact(&self) -> PyResult<CompactSettings> {
+        let mut settings = CompactSettings::default();
+        settings.capacity = self.capacity.unwrap_or(settings.capacity);
+        settings.verify = match self.verify.as_deref() {
+            None | Some("keyed") => Verify::Keyed,
+            Some("published") => Verify::Published,
+            Some(other) => return Err(setting("verify", other, "keyed or published")),
+        };
+        settings.negative = match self.negative.as_deref() {
+            None | Some("generations") => Negative::Generations(4),
+            Some("clear-all") => Negative::ClearAll,
+            Some(other) => return Err(setting("negative", other, "generations or clear-all")),
+        };
+        settings.negative_capacity = self.negative_capacity.or(settings.negative_capacity);
+        settings.false_positives = self.false_positives.unwrap_or(settings.false_positives);
+        settings.negative_ttl = self.negative_ttl.unwrap_or(settings.negative_ttl);
+        settings.max_ttl = self.max_ttl.unwrap_or(settings.max_ttl);
+        settings.min_ttl = self.min_ttl.unwrap_or(settings.min_ttl.min(settings.max_ttl));
+        Ok(settings)
+    }
+}
+
+/// One resolution to be cached: a name; its addresses, or what became of it; its TTL in seconds; how many milliseconds resolving
+/// took.
+type Entry = (PyBackedStr, Outcome, i64, u32);
+
+/// The addresses of a name, or what became of it.
+#[derive(FromPyObject)]
+pub(crate) enum Outcome {
+    State(PyBackedStr),
+    Addresses(Vec<PyBackedStr>),
+}
+
+impl Outcome {
+    /// As caches take it; or why not.
+    fn answer(&self) -> Result<Answer, String> {
+        let failed = |trouble| Answer::Failed { trouble, attempts: 1 };
+        match self {
+            Outcome::State(state) => match &**state {
+                "nxdomain" => Ok(Answer::NxDomain),
+                "nodata" => Ok(Answer::NoData),
+                "servfail" => Ok(failed(Trouble::ServerFailure)),
+                "timeout" => Ok(failed(Trouble::TimeOut)),
+                other => Err(format!(
+                    "{other:?} is no state; allowed: nxdomain, nodata, servfail, timeout, or a list of addresses"
+                )),
+            },
+            Outcome::Addresses(texts) => {
+                let mut addresses = Addresses::default();
+                for text in texts {
+                    match text.parse() {
+                        Ok(std::net::IpAddr::V4(address)) => addresses.v4.push(address),
+                        Ok(std::net::IpAddr::V6(address)) => addresses.v6.push(address),
+                        Err(_) => return Err(format!("{:?} is no IPv4 or IPv6 address", &**text)),
+                    }
+                }
+                if texts.is_empty() {
+                    return Err("there is no address; allowed: addresses, or nodata".to_owned());
+                }
+                Ok(Answer::Addresses(addresses))
+            }
+        }
+    }
+}
+
+/// The longest TTL (RFC 2181 section 8).
+const MAX_TTL: i64 = (1 << 31) - 1;
+
+#[pymethods]
+impl NameCache {
+    #[new]
+    fn new(py: Python<'_>, design: &str, settings: CacheSettings) -> PyResult<Self> {
+        let capacity = || settings.capacity.map(|capacity| usize::try_from(capacity).unwrap_or(usize::MAX));
+        let inner = match design {
+            "compact" => {
+                let compact = settings.compact()?;
+                let opened = py.detach(|| match &settings.path {
+                    Some(path) => CompactCache::open(path, compact, now()),
+                    None => CompactCache::in_memory(compact, now(), None),
+                });
+                Inner::Compact(Box::new(opened.map_err(|error| refused(&error))?))
+            }
+            name => {
+                let (cache, name) = crate::job::process_cache(name, capacity())?;
+                Inner::Other(std::sync::Mutex::new(cache), name)
+            }
+        };
+        Ok(NameCache { inner, bad_names: Default::default() })
+    }
+
+    /// Opens the file of a compact cache as it was made.
+    #[staticmethod]
+    fn open(py: Python<'_>, path: PathBuf) -> PyResult<Self> {
+        let opened =
+            py.detach(|| CompactCache::open_as_made(&path, now())).map_err(|error| refused(&error))?;
+        Ok(NameCache { inner: Inner::Compact(Box::new(opened)), bad_names: Default::default() })
+    }
+
+    /// Puts an empty compact cache in the place of a file.
+    #[staticmethod]
+    fn rebuild(py: Python<'_>, path: PathBuf, settings: CacheSettings) -> PyResult<Self> {
+        let compact = settings.compact()?;
+        let made =
+            py.detach(|| CompactCache::rebuild(&path, compact, now())).map_err(|error| refused(&error))?;
+        Ok(NameCache { inner: Inner::Compact(Box::new(made)), bad_names: Default::default() })
+    }
+
+    /// The name of the design.
+    #[getter]
+    fn design(&self) -> &'static str {
+        match &self.inner {
+            Inner::Compact(_) => "compact",
+            Inner::Other(_, name) => name,
+        }
+    }
+
+    /// How a compact cache was made.
+    #[getter]
+    fn settings<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        let made = PyDict::new(py);
+        if let Inner::Compact(cache) = &self.inner {
+            let settings = cache.settings();
+            made.set_item("capacity", settings.capacity)?;
+            made.set_item("verify", if settings.verify == Verify::Keyed { "keyed" } else { "published" })?;
+            made.set_item("min_ttl", settings.min_ttl)?;
+            made.set_item("max_ttl", settings.max_ttl)?;
+        }
+        Ok(made)
+    }
+
+    /// Why it lies in the memory of this process although a file was asked for.
+    #[getter]
+    fn fallen_back(&self) -> Option<String> {
+        match &self.inner {
+            Inner::Compact(cache) => match cache.place() {
+                PlaceOf::Memory(why) => why.clone(),
+                PlaceOf::File(_) => None,
+            },
+            Inner::Other(..) => None,
+        }
+    }
+
+    /// What is known of a name.
+    #[pyo3(signature = (name, *, families = "v4", bypass = false, now = None))]
+    fn get(
+        &self,
+        name: &str,
+        families: &str,
+        bypass: bool,
+        now: Option<Seconds>,
+    ) -> PyResult<Option<NameAnswer>> {
+        let (families, now) = (crate::job::families(families)?, now.unwrap_or_else(self::now));
+        let mut buffer = String::new();
+        let name = HostName::normalize(name, &mut buffer).map_err(|why| self.refuse(name, why))?;
+        Ok(match &self.inner {
+            Inner::Compact(cache) if bypass => cache.get_past_filter(name, families, now).map(Told::Record),
+            Inner::Compact(cache) => cache.get(name, families, now).map(Told::Record),
+            Inner::Other(cache, _) => crate::errors::lock(cache)
+                .lookup(name, families, now)
+                .map(|found| Told::Found(Box::new(found))),
+        }
+        .map(NameAnswer))
+    }
+
+    /// What is known of many names.
+    #[pyo3(signature = (names, *, families = "v4", now = None))]
+    fn get_many(
+        &self,
+        py: Python<'_>,
+        names: Vec<PyBackedStr>,
+        families: &str,
+        now: Option<Seconds>,
+    ) -> PyResult<NameAnswers> {
+        let (families, now) = (crate::job::families(families)?, now.unwrap_or_else(self::now));
+        Ok(py.detach(|| {
+            let mut answers = vec![None; names.len()];
+            let mut take = |place: usize, found: Result<Option<Told>, BadName>| {
+                answers[place] = match found {
+                    Ok(told) => told.map(NameAnswer),
+                    Err(bad) => {
+                        self.count_bad();
+                        Some(NameAnswer(Told::Bad(bad)))
+                    }
+                };
+            };
+            match &self.inner {
+                Inner::Compact(cache) => {
+                    let texts: Vec<&str> = names.iter().map(|name| &**name).collect();
+                    cache.get_texts(&texts, families, now, |place, found| {
+                        take(place, found.map(|record| record.map(Told::Record)))
+                    });
+                }
+                Inner::Other(cache, _) => {
+                    let mut cache = crate::errors::lock(cache);
+                    for (place, name) in names.iter().enumerate() {
+                        let mut buffer = String::new();
+                        let name = HostName::normalize(name, &mut buffer);
+                        take(
+                            place,
+                            name.map(|name| {
+                                cache.lookup(name, families, now).map(|found| Told::Found(Box::new(found)))
+                            }),
+                        );
+                    }
+                }
+            }
+            NameAnswers(answers)
+        }))
+    }
+
+    /// Takes resolutions; gives those that were not taken, by their places, with the reason.
+    fn put_entries(
+        &self,
+        py: Python<'_>,
+        entries: Vec<Entry>,
+        families: &str,
+        now: Option<Seconds>,
+    ) -> PyResult<Vec<(usize, String)>> {
+        let (families, now) = (crate::job::families(families)?, now.unwrap_or_else(self::now));
+        Ok(py.detach(|| {
+            let mut rejected = Vec::new();
+            for (place, (name, outcome, ttl, took)) in entries.iter().enumerate() {
+                if let Err(why) = self.put(name, outcome, *ttl, *took, families, now) {
+                    rejected.push((place, why));
+                }
+            }
+            rejected
+        }))
+    }
+
+    /// Forgets a name; tells whether it was known.
+    fn forget(&self, name: &str) -> PyResult<bool> {
+        let mut buffer = String::new();
+        let name = HostName::normalize(name, &mut buffer).map_err(|why| self.refuse(name, why))?;
+        Ok(match &self.inner {
+            Inner::Compact(cache) => cache.remove(name),
+            Inner::Other(cache, _) => crate::errors::lock(cache).forget(name),
+        })
+    }
+
+    /// Forgets all names under a domain; gives how many.
+    fn forget_under(&self, py: Python<'_>, domain: &str) -> PyResult<u64> {
+        let (cache, range) = (self.compact("forget under a domain")?, range(domain)?);
+        Ok(py.detach(|| cache.forget_in(&range)))
+    }
+
+    /// How many names with addresses there are, under a domain if one is given.
+    #[pyo3(signature = (under = None, *, now = None))]
+    fn count(&self, py: Python<'_>, under: Option<&str>, now: Option<Seconds>) -> PyResult<u64> {
+        let Some(domain) = under else {
+            return Ok(match &self.inner {
+                Inner::Compact(cache) => cache.count(),
+                Inner::Other(cache, _) => crate::errors::lock(cache).count(),
+            });
+        };
+        let (cache, range) = (self.compact("count under a domain")?, range(domain)?);
+        Ok(py.detach(|| cache.count_in(&range, now.unwrap_or_else(self::now))))
+    }
+
+    /// How many names with addresses there are under each top-level domain, the most first.
+    #[pyo3(signature = (*, now = None))]
+    fn count_by_tld(
+        &self,
+        py: Python<'_>,
+        now: Option<Seconds>,
+    ) -> PyResult<Vec<(Option<&'static str>, u64)>> {
+        let cache = self.compact("count by top-level domain")?;
+        Ok(py.detach(|| cache.count_by_tld(now.unwrap_or_else(self::now))))
+    }
+
+    /// What holds under a domain, at most so many: top-level domain, label, hash of the name, answer.
+    #[pyo3(signature = (under = "", *, limit = 1_000, now = None))]
+    #[allow(clippy::type_complexity, reason = "the row of a table")]
+    fn scan(
+        &self,
+        py: Python<'_>,
+        under: &str,
+        limit: usize,
+        now: Option<Seconds>,
+    ) -> PyResult<Vec<(Option<&'static str>, u32, u64, NameAnswer)>> {
+        let (cache, range) = (self.compact("scan")?, range(under)?);
+        Ok(py.detach(|| {
+            let mut rows = Vec::new();
+            cache.scan(&range, now.unwrap_or_else(self::now), |entry| {
+                if rows.len() < limit {
+                    rows.push((entry.top, entry.label, entry.hash, NameAnswer(Told::Record(entry.record))));
+                }
+            });
+            rows
+        }))
+    }
+
+    /// What was done and is held, by name.
+    fn stats(&self, py: Python<'_>) -> HashMap<&'static str, f64> {
+        let bad = self.bad_names.load(std::sync::atomic::Ordering::Relaxed);
+        let (common, names, memory) = match &self.inner {
+            Inner::Compact(cache) => (cache.statistics(), cache.count(), cache.memory()),
+            Inner::Other(cache, _) => {
+                let cache = crate::errors::lock(cache);
+                (cache.statistics(), cache.count(), cache.memory())
+            }
+        };
+        let mut stats = HashMap::from([
+            ("hits", common.hits as f64),
+            ("misses", common.misses as f64),
+            ("insertions", common.insertions as f64),
+            ("evictions", common.evictions as f64),
+            ("refused", common.refused as f64),
+            ("bad_names", bad as f64),
+            ("names", names as f64),
+            ("memory", memory as f64),
+        ]);
+        if let Inner::Compact(cache) = &self.inner {
+            let more = py.detach(|| cache.details());
+            stats.extend([
+                ("capacity", cache.settings().capacity as f64),
+                ("negative_hits", more.negative_hits as f64),
+                ("suspected_false_positives", more.suspected_false_positives as f64),
+                ("sets_full", more.sets_full as f64),
+                ("inherited", more.inherited as f64),
+                ("used", more.used as f64),
+                ("slots", more.slots as f64),
+                ("table_bytes", more.table_bytes as f64),
+                ("set_bytes", more.set_bytes as f64),
+                ("small_sets", more.sets[0] as f64),
+                ("large_sets", more.sets[1] as f64),
+                ("filter_bytes", more.filter_bytes as f64),
+                ("filter_fill", more.filter_fill),
+            ]);
+        }
+        stats
+    }
+
+    /// Brings a file to the disk, so that it outlives a loss of power.
+    fn flush(&self, py: Python<'_>) -> PyResult<()> {
+        match &self.inner {
+            Inner::Compact(cache) => py.detach(|| cache.flush()).map_err(storage),
+            Inner::Other(..) => Ok(()),
+        }
+    }
+}
+
+impl NameCache {
+    /// Takes one resolution; or says why not.
+    fn put(
+        &self,
+        name: &str,
+        outcome: &Outcome,
+        ttl: i64,
+        took: u32,
+        families: Families,
+        now: Seconds,
+    ) -> Result<(), String> {
+        let mut buffer = String::new();
+        let host = HostName::normalize(name, &mut buffer).map_err(|why| {
+            self.count_bad();
+            format!("{name:?}: {why}")
+        })?;
+        let answer = outcome.answer().map_err(|why| format!("{name}: {why}"))?;
+        if !(0..=MAX_TTL).contains(&ttl) {
+            return Err(format!("{name}: a TTL of {ttl} s; allowed: 0 to {MAX_TTL} (RFC 2181)"));
+        }
+        let resolution = Resolution { answer, ttl: ttl as u32, took };
+        match &self.inner {
+            Inner::Compact(cache) => {
+                cache.put(host, families, &resolution, now);
+            }
+            Inner::Other(cache, _) => crate::errors::lock(cache).insert(host, families, &resolution, now),
+        }
+        Ok(())
+    }
+
+    /// The compact cache; other designs cannot do `what`.
+    fn compact(&self, what: &str) -> PyResult<&CompactCache> {
+        match &self.inner {
+            Inner::Compact(cache) => Ok(cache),
+            Inner::Other(_, name) => {
+                Err(setting("names.cache", name, format!("compact, the only design that can {what}")))
+            }
+        }
+    }
+
+    /// Counts a bad name and makes an error of it.
+    fn refuse(&self, name: &str, why: BadName) -> PyErr {
+        self.count_bad();
+        bad_name(name, why)
+    }
+
+    /// Counts a bad name.
+    fn count_bad(&self) {
+        self.bad_names.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+    }
+}
+
+/// Names under a domain.
+fn range(domain: &str) -> PyResult<KeyRange> {
+    KeyRange::under(domain)
+        .map_err(|error| setting("under", domain, format!("a top-level or a registered domain ({error})")))
+}
+
+/// The time.
+fn now() -> Seconds {
+    SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs())
+}
+
+/// Why there is no cache.
+fn refused(error: &CompactError) -> PyErr {
+    match error {
+        CompactError::Setting { name, given, allowed } => setting(name, given, allowed),
+        other => storage(other),
+    }
+}

@@ -1,0 +1,165 @@
+"""``lycosa cache``: what is in a compact cache of names, and taking something out of it."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+from rich.table import Table
+
+from lycosa import _core
+
+DESCRIPTION = (
+    "A compact cache of names is one file that all processes of a machine share; job setting names.cache_file or "
+    "lycosa.names.Cache make one. These commands may be used while others have it open."
+)
+
+#: The first bytes of a cache, of one that is being made, of none.
+MAGIC = (b"LycosaDN", b"LycosaNE", b"")
+
+#: Top-level domains shown, at most.
+SHOWN = 20
+
+
+def add_parser(subparsers: Any) -> None:
+    """Register the sub-command."""
+    parser = subparsers.add_parser(
+        "cache", help="inspect, count, forget or rebuild a cache of names", description=DESCRIPTION
+    )
+    actions = parser.add_subparsers(title="actions", metavar="ACTION", required=True)
+
+    inspect = actions.add_parser(
+        "inspect",
+        help="what is in a cache",
+        description="Shows how a cache was made, how full it is and what it holds by top-level domain. Changes "
+        "nothing.",
+    )
+    _add_common(inspect)
+    inspect.set_defaults(run=run_inspect)
+
+    count = actions.add_parser(
+        "count",
+        help="how many names it holds",
+        description="Counts names with addresses that hold now, by one pass over the file.",
+    )
+    _add_common(count)
+    count.add_argument(
+        "--under", metavar="DOMAIN", help="only under this top-level or registered domain (com, foo.co.uk)"
+    )
+    count.add_argument("--by-tld", action="store_true", help="for each top-level domain, the most first")
+    count.set_defaults(run=run_count)
+
+    forget = actions.add_parser(
+        "forget",
+        help="forget names",
+        description="Forgets names, or all names under a domain: they are resolved again. The exit status is 1 when "
+        "none was there.",
+    )
+    _add_common(forget)
+    forget.add_argument("names", metavar="NAME", nargs="*", help="a host name")
+    forget.add_argument("--under", metavar="DOMAIN", help="all under this top-level or registered domain")
+    forget.set_defaults(run=run_forget)
+
+    rebuild = actions.add_parser(
+        "rebuild",
+        help="put an empty cache in its place",
+        description="Puts an empty cache in the place of a file: one that is damaged, of another version, or of "
+        "another size. Processes that have the old one open go on with that until they end.",
+    )
+    _add_common(rebuild)
+    rebuild.add_argument(
+        "--capacity", metavar="NAMES", type=int, help="names (default 1,000,000); about 24 bytes each"
+    )
+    rebuild.add_argument("--yes", action="store_true", help="also when the file is no cache at all")
+    rebuild.set_defaults(run=run_rebuild)
+
+
+def _add_common(action: argparse.ArgumentParser) -> None:
+    """Arguments of each action."""
+    action.add_argument("file", metavar="FILE", help="the file of the cache", type=Path)
+    action.add_argument("--json", action="store_true", help="as one JSON object")
+
+
+def run_inspect(args: argparse.Namespace) -> int:
+    """Show what is in a cache."""
+    cache = _core.NameCache.open(args.file)
+    found = {"file": str(args.file), **cache.settings, **cache.stats()}
+    tlds = cache.count_by_tld()
+    if args.json:
+        print(json.dumps({**found, "by_tld": {tld or "": count for tld, count in tlds}}, indent=2))
+        return 0
+    stats = cache.stats()
+    table = Table(title=f"Cache of names {args.file}", title_justify="left", show_header=False)
+    used, slots = stats["used"], stats["slots"]
+    rows = [
+        ("made for", f"{cache.settings['capacity']:,} names, verify = {cache.settings['verify']}"),
+        ("names with addresses", f"{stats['names']:,.0f}"),
+        ("slots", f"{used:,.0f} of {slots:,.0f} in use ({used / slots:.1%})"),
+        ("size", f"{stats['memory'] / 1e6:,.1f} MB"),
+        ("of these, names", f"{stats['table_bytes'] / 1e6:,.1f} MB"),
+        (
+            "address sets",
+            f"{stats['set_bytes'] / 1e6:,.1f} MB, "
+            f"{stats['small_sets']:,.0f} small and {stats['large_sets']:,.0f} large in use",
+        ),
+        ("negative filter", f"{stats['filter_bytes'] / 1e6:,.1f} MB, {stats['filter_fill']:.1%} of its bits set"),
+        ("by top-level domain", ", ".join(f"{tld or 'unknown'}: {count:,}" for tld, count in tlds[:SHOWN]) or "none"),
+    ]
+    for row in rows:
+        table.add_row(*row)
+    Console().print(table)
+    return 0
+
+
+def run_count(args: argparse.Namespace) -> int:
+    """Count names."""
+    cache = _core.NameCache.open(args.file)
+    if args.by_tld:
+        tlds = cache.count_by_tld()
+        if args.json:
+            print(json.dumps({tld or "": count for tld, count in tlds}, indent=2))
+            return 0
+        table = Table("top-level domain", "names", title=f"Names in {args.file}", title_justify="left")
+        for tld, count in tlds:
+            table.add_row(tld or "unknown", f"{count:,}")
+        Console().print(table)
+        return 0
+    count = cache.count(args.under or "")
+    print(json.dumps({"under": args.under, "names": count}) if args.json else count)
+    return 0
+
+
+def run_forget(args: argparse.Namespace) -> int:
+    """Forget names."""
+    cache = _core.NameCache.open(args.file)
+    forgotten = sum(cache.forget(name) for name in args.names)
+    if args.under:
+        forgotten += cache.forget_under(args.under)
+    print(json.dumps({"forgotten": forgotten}) if args.json else f"{forgotten:,} forgotten")
+    return 0 if forgotten else 1
+
+
+def run_rebuild(args: argparse.Namespace) -> int:
+    """Put an empty cache in the place of a file."""
+    from lycosa.errors import SettingError
+
+    if args.file.exists() and not args.yes and not _is_cache(args.file):
+        raise SettingError("FILE", args.file, "a cache of names, or --yes to put a cache in the place of this file")
+    settings: dict[str, Any] = dict.fromkeys(
+        ("path", "verify", "negative", "negative_capacity", "false_positives", "negative_ttl", "min_ttl", "max_ttl")
+    )
+    cache = _core.NameCache.rebuild(args.file, {**settings, "capacity": args.capacity})
+    size = cache.stats()["memory"]
+    told = f"{args.file}: an empty cache for {cache.settings['capacity']:,} names, {size / 1e6:,.1f} MB"
+    print(json.dumps({"file": str(args.file), **cache.settings, "memory": size}) if args.json else told)
+    return 0
+
+
+def _is_cache(path: Path) -> bool:
+    """Whether a file begins as caches do, whole or unfinished, of either byte order; or is empty."""
+    with path.open("rb") as file:
+        start = file.read(8)
+    return start in MAGIC or start[::-1] in MAGIC
