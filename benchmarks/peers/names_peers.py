@@ -1,7 +1,7 @@
 """Contestants of the `names_cache` benchmark in Python: take names and addresses, then look names up.
 
-They are given the files that `names_cache_peers files` writes. Reading them is outside the time that is measured; each
-name is looked up once, as a string whose hash nobody has asked for yet.
+They are given the files that `names_cache_peers files` writes. Reading them is outside the time that is measured;
+each name is looked up once, as a string whose hash nobody has asked for yet.
 """
 
 from __future__ import annotations
