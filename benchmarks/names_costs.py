@@ -23,6 +23,7 @@ TIMEOUT = 1_800.0  # seconds
 FALSE_POSITIVES = 1e-6  # of the negative filters
 KEY = 76  # bits of the published key
 OWN_KEY = 64 + 12 + 32  # bits of a slot that stand for the name: verification, TLD code, label
+MODES = ("keyed", "published")  # of verification
 EXAMPLE = 5 + 13 + 3 + 2  # bytes of the name by which the publication reckons
 
 
@@ -60,35 +61,30 @@ def run(report: Report, options: Options, cores: Cores, folder: Path) -> None:
     """Measure one after the other what is timed, then side by side what is counted."""
     large = names_beside.run(report, options, cores, folder)
     if options.peers_only:
-        lanes = [lane for lane in (large[::2], large[1::2]) if lane]
-        for rows in side_by_side.run(lanes, cores, folder, TIMEOUT) if lanes else []:
+        for rows in side_by_side.run([large], cores, folder, TIMEOUT) if large else []:
             names_beside.show_large(report, rows)
         return
     sizes = QUICK if options.quick else FULL
     program = str(build_example("lycosa-names", "names_cache_compact"))
     both = cores.client | cores.server  # for readers and a writer that meet
-    _lookups(report, _ask([program, "lookups", str(sizes.lookups)], cores.client, folder), "in memory")
     file = folder / "lookups.cache"
-    in_file = _ask([program, "lookups", str(sizes.lookups), str(file)], cores.client, folder)
+    lookups = [program, "lookups", str(sizes.lookups)]
+    in_memory = _ask(lookups, cores.client, folder)
+    in_file = _ask([*lookups, str(file)], cores.client, folder)
     file.unlink()
-    _lookups(report, in_file, "mapped file")
+    _lookups(report, {"in memory": in_memory, "mapped file": in_file})
     _prefix(report, _ask([program, "prefix", str(sizes.prefix)], cores.client, folder), sizes.prefix)
     _torn(report, _ask([program, "torn", str(sizes.torn)], both, folder), sizes.torn)
-    counted = [[program, "memory", str(count)] for count in sizes.memory]
-    counted += [[program, "negative", str(sizes.negative)]]
-    counted += [[program, "wrong", str(count), mode] for count in sizes.wrong for mode in ("keyed", "published")]
-    # In a full run others take as long to fill as all of this; in a quick one they are not filled.
-    lanes = [counted, large] if large else [counted[::2], counted[1::2]]
     progress("side by side: what is counted, not timed")
-    first, second = side_by_side.run(lanes, cores, folder, TIMEOUT)
-    if large:
-        names_beside.show_large(report, second)
-    else:
-        first = [row for pair in zip(first, second, strict=False) for row in pair] + first[len(second) :]
-    many = len(sizes.memory)
-    _memory(report, first[:many])
-    _negative(report, first[many])
-    _wrong(report, first[many + 1 :])
+    memory = [[program, "memory", str(count)] for count in sizes.memory]
+    negative = [[program, "negative", str(sizes.negative)]]
+    keyed, published = ([[program, "wrong", str(count), mode] for count in sizes.wrong] for mode in MODES)
+    # Both lanes take about as long.
+    first, second = side_by_side.run([memory + negative + keyed, published + large], cores, folder, TIMEOUT)
+    _memory(report, first[: len(memory)])
+    _negative(report, first[len(memory)])
+    _wrong(report, dict(zip(MODES, (first[-len(keyed) :], second[: len(published)]), strict=True)))
+    names_beside.show_large(report, second[len(published) :])
     _key_bits(report, folder)
     if options.quick:
         report.notes.append("quick: claims on 10 and 100 million names are judged by fewer, which fit caches better")
@@ -112,8 +108,10 @@ def _memory(report: Report, rows: Sequence[dict[str, Any]]) -> None:
             Figure.of(f"{title}: load of the table", "%", [row["load"] * 100]),
             Figure.of(f"{title}: evicted early", "%", [row["evicted_early_share"] * 100]),
         ]
+        if row["names"] > names_beside.MANY:
+            continue  # the mix ends there
         mix = row["mix"]
-        title = f"compact, {size(mix['names'])} with several addresses as in the wild"
+        title = f"compact, {size(row['names'])} with several addresses as in the wild"
         report.figures += [
             Figure.of(f"{title}: address sets in use", "bytes/name", [mix["set_bytes_in_use_a_name"]]),
             Figure.of(f"{title}: room kept for address sets", "bytes/name", [mix["set_bytes_reserved_a_name"]]),
@@ -172,21 +170,28 @@ def _negative(report: Report, row: dict[str, Any]) -> None:
         ]
 
 
-def _lookups(report: Report, row: dict[str, Any], where: str) -> None:
-    """Judge the slower of both verify modes: `published` splits each name into its fields, `keyed` need not."""
-    title = f"compact, {where}, {size(row['names'])}"
-    modes = (("keyed", "keyed"), ("published", "published key, which takes the name apart"))
-    for mode, text in modes:
-        for kind in ("known", "unknown"):
-            values = [row[f"{mode}_batched_{kind}_a_cpu_second"]]
-            report.figures.append(Figure.of(f"{title}: lookups in batches, {text}, {kind}", "names/CPU s", values))
-        single = [row[f"{mode}_single_nanoseconds"]]
-        report.figures.append(Figure.of(f"{title}: a lookup, one at a time, {text}", "ns", single))
-    slower = min(row[f"{mode}_batched_known_a_cpu_second"] for mode, _ in modes)
-    text = f"{title}: lookups in Rust, the name split, in batches, at least"
-    report.claims.append(
-        Claim.at_least(f"names-lookups-{where.split()[-1]}", text, slower, "names/CPU s", 5 * MILLION)
-    )
+def _lookups(report: Report, places: dict[str, dict[str, Any]]) -> None:
+    """Judge both verify modes by the slower of memory and mapped file.
+
+    A text goes in and an answer comes out; `keyed`, the default, normalizes the name and hashes it whole, `published`
+    also takes it apart into suffix, label and rest.
+    """
+    modes = {"keyed": "keyed", "published": "published key, which splits the name"}
+    for where, row in places.items():
+        title = f"compact, {where}, {size(row['names'])}"
+        for mode, text in modes.items():
+            for kind in ("known", "unknown"):
+                values = [row[f"{mode}_batched_{kind}_a_cpu_second"]]
+                report.figures.append(
+                    Figure.of(f"{title}: lookups in batches, {text}, {kind}", "names/CPU s", values)
+                )
+            single = [row[f"{mode}_single_nanoseconds"]]
+            report.figures.append(Figure.of(f"{title}: a lookup, one at a time, {text}", "ns", single))
+    for mode, claim in zip(MODES, ("names-lookups", "names-lookups-split"), strict=True):
+        slower = min(row[f"{mode}_batched_known_a_cpu_second"] for row in places.values())
+        count = size(places["in memory"]["names"])
+        text = f"lookups in Rust in batches, {modes[mode]}, slower of memory and file, {count}, at least"
+        report.claims.append(Claim.at_least(claim, text, slower, "names/CPU s", 5 * MILLION))
 
 
 def _prefix(report: Report, row: dict[str, Any], count: int) -> None:
@@ -212,35 +217,23 @@ def _torn(report: Report, row: dict[str, Any], reads: int) -> None:
     report.claims.append(Claim.at_most("names-torn", f"torn answers in {title}, at most", torn, "answers", 0))
 
 
-def _wrong(report: Report, rows: Sequence[dict[str, Any]]) -> None:
+def _wrong(report: Report, modes: dict[str, Sequence[dict[str, Any]]]) -> None:
     """Judge wrong answers of the keyed mode; those of the published key stand beside what was predicted."""
-    keyed = []
-    for place, row in enumerate(rows):
-        mode = ("keyed", "published")[place % 2]
-        wrong = row["wrong_of_known"] + row["wrong_of_unknown"]
-        title = f"verify {mode}, {size(row['names'])}"
-        report.figures += [
-            Figure.of(f"{title}: wrong answers for names that were put in", "answers", [row["wrong_of_known"]]),
-            Figure.of(f"{title}: wrong answers for as many other names", "answers", [row["wrong_of_unknown"]]),
-            Figure.of(f"{title}: predicted for as many other names", "answers", [row["predicted_wrong"]]),
-        ]
-        if mode == "keyed":
-            keyed.append((wrong, row["predicted_rate"]))
-    counts = " and ".join(size(row["names"]) for row in rows[::2])
-    probability = max(rate for _, rate in keyed)
+    for mode, rows in modes.items():
+        for row in rows:
+            title = f"verify {mode}, {size(row['names'])}"
+            report.figures += [
+                Figure.of(f"{title}: wrong answers for names that were put in", "answers", [row["wrong_of_known"]]),
+                Figure.of(f"{title}: wrong answers for as many other names", "answers", [row["wrong_of_unknown"]]),
+                Figure.of(f"{title}: predicted for as many other names", "answers", [row["predicted_wrong"]]),
+            ]
+    keyed = modes["keyed"]
+    counts = " and ".join(size(row["names"]) for row in keyed)
+    wrong = sum(row["wrong_of_known"] + row["wrong_of_unknown"] for row in keyed)
+    text = f"verify keyed: wrong answers, {counts} known and as many unknown, at most"
+    predicted = max(row["predicted_rate"] for row in keyed)
+    chance = "verify keyed: predicted wrong answers a lookup, at most"
     report.claims += [
-        Claim.at_most(
-            "names-wrong",
-            f"verify keyed: wrong answers, {counts} known and as many unknown, at most",
-            sum(wrong for wrong, _ in keyed),
-            "answers",
-            0,
-        ),
-        Claim.at_most(
-            "names-wrong-predicted",
-            "verify keyed: predicted wrong answers a lookup, at most",
-            probability,
-            "ratio",
-            1e-12,
-        ),
+        Claim.at_most("names-wrong", text, wrong, "answers", 0),
+        Claim.at_most("names-wrong-predicted", chance, predicted, "ratio", 1e-12),
     ]
