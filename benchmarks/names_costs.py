@@ -77,12 +77,13 @@ def run(report: Report, options: Options, cores: Cores, folder: Path) -> None:
     _torn(report, _ask([program, "torn", str(sizes.torn)], both, folder), sizes.torn)
     progress("side by side: what is counted, not timed")
     memory = [[program, "memory", str(count)] for count in sizes.memory]
-    negative = [[program, "negative", str(sizes.negative)]]
+    beside = str(build_example("lycosa-names", "names_cache_peers"))
+    negative = [[program, "negative", str(sizes.negative)], [beside, "burst", str(min(sizes.negative, MILLION))]]
     keyed, published = ([[program, "wrong", str(count), mode] for count in sizes.wrong] for mode in MODES)
     # Both lanes take about as long.
     first, second = side_by_side.run([memory + negative + keyed, published + large], cores, folder, TIMEOUT)
     _memory(report, first[: len(memory)])
-    _negative(report, first[len(memory)])
+    _negative(report, first[len(memory)], first[len(memory) + 1])
     _wrong(report, dict(zip(MODES, (first[-len(keyed) :], second[: len(published)]), strict=True)))
     names_beside.show_large(report, second[len(published) :])
     _key_bits(report, folder)
@@ -150,8 +151,11 @@ def _key_bits(report: Report, folder: Path) -> None:
     report.claims.append(Claim.at_least("names-key-bits", text, saved, "%", 59))
 
 
-def _negative(report: Report, row: dict[str, Any]) -> None:
-    """Judge the bits of both filters, and whether they keep to their rate as far as chance lets that be seen."""
+def _negative(report: Report, row: dict[str, Any], burst: dict[str, Any]) -> None:
+    """Judge the bits of both filters, and whether they keep to their rate as far as chance lets that be seen.
+
+    They are filled evenly over their time; what a burst of names does to them is shown beside.
+    """
     for key, what, bar in (("clear_all", "clear-all", 29), ("generations", "four generations", 32)):
         made = row[key]
         title = f"negative filter, {what}, {size(made['names'])}"
@@ -160,6 +164,9 @@ def _negative(report: Report, row: dict[str, Any]) -> None:
             Figure.of(f"{title}: names that it does not know", "names", [made["missed"]]),
             Figure.of(f"{title}: bits set", "%", [made["fill"] * 100]),
         ]
+        for times, rate in zip(("as many names as it is made for", "twice as many"), burst[key], strict=True):
+            name = f"negative filter, {what}, {size(burst['names'])}: false positives, {times} within a second"
+            report.figures.append(Figure.of(name, "rate", [rate]))
         expected = made["probes"] * FALSE_POSITIVES
         above = (made["false_positives"] - expected) / math.sqrt(expected)
         text = f"{title}: false positives above {FALSE_POSITIVES:g} × {made['probes']:,}, at most"

@@ -4,6 +4,9 @@
 //! `CACHE COUNT` – puts COUNT names in and looks some up, one by one; CACHE: `compact`, `async-lru`, `regions`, `optimiser`, or
 //! `quick_cache`. A name comes as text, is normalized, and its address is looked at; names are distinct and all are known.
 //!
+//! `burst COUNT` – false positives of the compact cache's negative filters, made for COUNT names, when so many come within one
+//! second, and twice as many.
+//!
 //! `files COUNT DRAWS FOLDER` – writes for contestants in Python: `names`, `draws` of them by chance, each line a name and its
 //! address as a number; and `names.cache`, a compact cache that holds them.
 
@@ -16,7 +19,7 @@ use std::net::Ipv4Addr;
 use std::path::Path;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use lycosa_names::cache::compact::{CompactCache, CompactSettings};
+use lycosa_names::cache::compact::{CompactCache, CompactSettings, Negative};
 use lycosa_names::cache::{
     Addresses, Answer, AsyncLru, AsyncLruSettings, NameCache, Optimiser, OptimiserSettings, Regions,
     RegionsSettings, Resolution, Seconds,
@@ -269,6 +272,39 @@ fn measure(cache: &str, count: u64) -> String {
     )
 }
 
+/// Fills negative filters at once; `negative` of `names_cache_compact` fills them evenly over their time.
+fn burst(count: u64) -> String {
+    let rates = [("clear_all", Negative::ClearAll), ("generations", Negative::Generations(4))].map(
+        |(label, negative)| {
+            let settings = CompactSettings {
+                capacity: 1_000,
+                negative,
+                negative_capacity: Some(count),
+                ..CompactSettings::default()
+            };
+            let cache =
+                CompactCache::in_memory(settings, NOW, None).expect("a capacity that fits the memory");
+            let mut text = String::new();
+            let rates = [1, 2].map(|times| {
+                for number in (times - 1) * count..times * count {
+                    let nothing = Resolution { answer: Answer::NxDomain, ttl: 900, took: 40 };
+                    cache.put(entry(number, &mut text).0, Families::V4, &nothing, NOW);
+                }
+                let others = 2 * count..3 * count;
+                let wrong = others
+                    .filter(|number| {
+                        let (name, _) = entry(*number, &mut text);
+                        CompactCache::get(&cache, name, Families::V4, NOW).is_some()
+                    })
+                    .count();
+                format!("{:.3e}", wrong as f64 / count as f64)
+            });
+            format!("\"{label}\": [{}]", rates.join(", "))
+        },
+    );
+    format!("{{\"names\": {count}, {}}}", rates.join(", "))
+}
+
 /// Writes the files of `files`; here time is the machine's, for programs that give none.
 fn files(count: u64, draws: u64, folder: &Path) -> io::Result<String> {
     let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
@@ -298,8 +334,9 @@ fn main() {
         [files_, count, draws, folder] if files_ == "files" => {
             files(number(count), number(draws), Path::new(folder)).expect("files that can be written")
         }
+        [burst_, count] if burst_ == "burst" => burst(number(count)),
         [cache, count] => measure(cache, number(count)),
-        _ => panic!("usage: names_cache_peers CACHE COUNT, or files COUNT DRAWS FOLDER"),
+        _ => panic!("usage: names_cache_peers CACHE COUNT, or burst COUNT, or files COUNT DRAWS FOLDER"),
     };
     println!("{printed}");
 }
