@@ -138,7 +138,9 @@ def _python(
                     Figure.of(f"{title}: an insertion", "ns", [row["insertion_nanoseconds"]]),
                 ]
             report.figures.append(Figure.of(f"{title}: a lookup", "ns", row["one"]["nanoseconds"]))
+            missed = 100 * row["unknown"] / row["one"]["lookups"]
             report.figures.append(Figure.of(f"{title}: wrong answers", "answers", [row["wrong"]]))
+            report.figures.append(Figure.of(f"{title}: names not found", "% of lookups", [missed]))
             for way, text in (("batches", ""), ("read", ", all addresses made Python objects")):
                 if way in row:
                     rates = [1e9 / cost for cost in row[way]["nanoseconds"]]

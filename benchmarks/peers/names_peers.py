@@ -200,6 +200,8 @@ def measure(name: str, count: int, folder: Path) -> dict[str, Any]:
         spent += time.process_time_ns() - begin
         del some
     size = resident() - before
+    if not 0.98 * count <= peer.held() <= count:
+        raise SystemExit(f"{name}: holds {peer.held():,} of {count:,} names; {folder} may be for another number")
     made: dict[str, Any] = {"cache": name, "names": count, "held": peer.held(), "bytes_a_name": size / peer.held()}
     made["insertion_nanoseconds"] = spent / count
     drawn = list(entries(folder / "draws"))
