@@ -6,12 +6,12 @@ import tempfile
 import time
 from pathlib import Path
 
-from benchmarks import hit_rates
+from benchmarks import hit_rates, names_costs
 from benchmarks.harness import Cores, Options, pinned
 from benchmarks.report import Report
 
 #: What is measured, one part after the other; each adds its claims, figures, peers and notes.
-PARTS = (hit_rates.run,)
+PARTS = (hit_rates.run, names_costs.run)
 
 
 def run(options: Options) -> Report:
