@@ -174,7 +174,8 @@ impl Core {
     fn weigh(&mut self, mut attempt: Try, reply: Reply, now: Micros) {
         match reply {
             Reply::Addresses(found) => self.settle(&attempt, Ok(found), now),
-            Reply::NotFound => {
+            Reply::NotFound(denied) => {
+                self.cut(denied.as_deref(), now);
                 let failure = Failure::new(FailureKind::NameNotFound, "no such name (NXDOMAIN)");
                 self.settle(&attempt, Err(failure), now);
             }
@@ -299,6 +300,14 @@ impl Core {
             let known = found.and_then(|found| found.expires);
             self.time.moment(known.unwrap_or(from + u64::from(FIRST_PAUSE)))
         })
+    }
+
+    /// Has the cache take that neither a name nor any below it exists (RFC 8020).
+    fn cut(&mut self, denied: Option<&str>, now: Micros) {
+        let mut buffer = String::new();
+        let Some(Ok(denied)) = denied.map(|name| HostName::normalize(name, &mut buffer)) else { return };
+        let ttl = u32::try_from(self.settings.negative_ttl.as_secs()).unwrap_or(u32::MAX);
+        self.cache.cut(denied, ttl, self.time.seconds(now));
     }
 
     /// Until when a name holds that no server needs to be asked for.

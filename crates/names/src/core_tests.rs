@@ -249,6 +249,19 @@ fn an_answer_has_the_class_of_its_time_also_from_the_cache() {
 }
 
 #[test]
+fn where_a_name_does_not_exist_nothing_below_it_is_asked_for() {
+    let mut scene = Scene::new(|_| ());
+    assert!(scene.learn("gone.example.com", Rcode::NXDOMAIN, 0).is_some());
+    scene.submit(&["www.gone.example.com", "a.b.gone.example.com"]);
+    let gone = |name: &str| (name.to_owned(), Err(FailureKind::NameNotFound));
+    assert_eq!(scene.answers(), [gone("www.gone.example.com"), gone("a.b.gone.example.com")]);
+    assert!(scene.learn("other.example.com", Rcode::NOERROR, 1).is_some());
+    // The cut ends with its time.
+    scene.now += 3_600 * SECOND;
+    assert!(scene.learn("www.gone.example.com", Rcode::NOERROR, 1).is_some());
+}
+
+#[test]
 fn an_error_is_tried_on_each_server_once() {
     let mut scene = Scene::new(|_| ());
     scene.submit(&["a.example", "b.example"]);

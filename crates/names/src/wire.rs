@@ -147,8 +147,9 @@ pub(crate) fn fit(message: &[u8], query: &Query) -> Fit {
 pub(crate) enum Reply {
     /// The addresses.
     Addresses(Found),
-    /// There is no such name.
-    NotFound,
+    /// There is no such name: the one that does not exist, which is the last alias in the chain (RFC 6604 section 3), where
+    /// the reply is sound enough to tell.
+    NotFound(Option<String>),
     /// The name has no address of this kind.
     NoData,
     /// The reply did not fit the datagram.
@@ -170,7 +171,7 @@ pub(crate) fn read(message: &[u8], kind: Kind) -> Reply {
             Ok(reply) => reply,
             Err(_) => Reply::Failed("malformed reply".to_owned()),
         },
-        Rcode::NXDOMAIN => Reply::NotFound,
+        Rcode::NXDOMAIN => Reply::NotFound(last_target(parsed, kind)),
         rcode @ (Rcode::FORMERR | Rcode::NOTIMP) => Reply::Misunderstood(rcode.to_string()),
         rcode => Reply::Failed(rcode.to_string()),
     }
@@ -212,6 +213,23 @@ fn addresses(message: &Message<[u8]>, kind: Kind) -> Result<Reply, ParseError> {
         }
     }
     Ok(Reply::Failed(format!("more than {MAX_CHAIN} aliases, or a loop of them")))
+}
+
+/// The name to which aliases lead in the end, or the name that was asked for.
+fn last_target(message: &Message<[u8]>, kind: Kind) -> Option<String> {
+    let records = records(message, kind).ok()?;
+    let mut name = message.sole_question().ok()?.into_qname();
+    for _ in 0..=MAX_CHAIN {
+        let alias = records.iter().find_map(|record| match &record.data {
+            Data::Alias(target) if record.owner == name => Some(*target),
+            Data::Alias(_) | Data::Address(_) => None,
+        });
+        match alias {
+            Some(target) => name = target,
+            None => return Some(name.to_string()),
+        }
+    }
+    None
 }
 
 /// The aliases and addresses of the answer section.

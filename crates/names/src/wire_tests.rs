@@ -116,9 +116,23 @@ fn chains_and_loops_end() {
 }
 
 #[test]
+fn what_does_not_exist_is_the_last_alias() {
+    let denied = |records: &[(&str, u32, &str)]| match read(
+        &reply(&asked(Manner::Full), Rcode::NXDOMAIN, records),
+        Kind::A,
+    ) {
+        Reply::NotFound(denied) => denied.map(|name| name.to_ascii_lowercase()),
+        other => panic!("{other:?}"),
+    };
+    assert_eq!(denied(&[]).as_deref(), Some("www.example.com"));
+    let chain = [("www.example.com", 60, "a.example.net"), ("a.example.net", 60, "b.example.org")];
+    assert_eq!(denied(&chain).as_deref(), Some("b.example.org"));
+    assert_eq!(denied(&[("www.example.com", 60, "a.example"), ("a.example", 60, "www.example.com")]), None);
+}
+
+#[test]
 fn response_codes_have_their_meaning() {
     let read = |rcode| read(&reply(&asked(Manner::Full), rcode, &[]), Kind::A);
-    assert_eq!(read(Rcode::NXDOMAIN), Reply::NotFound);
     assert!(matches!(read(Rcode::FORMERR), Reply::Misunderstood(_)));
     for rcode in [Rcode::SERVFAIL, Rcode::REFUSED, Rcode::NOTAUTH] {
         assert!(matches!(read(rcode), Reply::Failed(_)), "{rcode}");

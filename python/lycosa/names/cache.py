@@ -98,7 +98,7 @@ class Cache(_core.NameCache):
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        """Bring a file to the disk. Its memory is given back with the object."""
+        """Bring a file to the disk, as happens too when the object goes. Its memory is given back with the object."""
         self.flush()
 
 

@@ -108,6 +108,12 @@ pub trait NameCache: Send {
     /// Takes what a resolver learned about a name's addresses of these families, in place of what was known.
     fn insert(&mut self, name: HostName<'_>, families: Families, resolution: &Resolution, now: Seconds);
 
+    /// Takes that neither a name nor any below it exists (RFC 8020), for `ttl` seconds at most. Designs that cannot tell what
+    /// is below a name do nothing.
+    fn cut(&mut self, name: HostName<'_>, ttl: u32, now: Seconds) {
+        let _ = (name, ttl, now);
+    }
+
     /// Forgets a name, as far as the design can; tells whether it was known.
     fn forget(&mut self, name: HostName<'_>) -> bool;
 

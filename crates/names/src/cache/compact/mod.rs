@@ -241,6 +241,14 @@ impl CompactCache {
     }
 }
 
+impl Drop for CompactCache {
+    /// A file that is closed in order outlives a loss of power.
+    fn drop(&mut self) {
+        // Without it the file is still right for as long as the machine runs.
+        drop(self.flush());
+    }
+}
+
 impl NameCache for CompactCache {
     fn lookup(&mut self, name: HostName<'_>, families: Families, now: Seconds) -> Option<Found> {
         self.get(name, families, now).map(|record| record.found())
@@ -248,6 +256,10 @@ impl NameCache for CompactCache {
 
     fn insert(&mut self, name: HostName<'_>, families: Families, resolution: &Resolution, now: Seconds) {
         self.put(name, families, resolution, now);
+    }
+
+    fn cut(&mut self, name: HostName<'_>, ttl: u32, now: Seconds) {
+        self.put_cut(name, ttl, now);
     }
 
     fn forget(&mut self, name: HostName<'_>) -> bool {
