@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-import multiprocessing
+import subprocess
+import sys
 import threading
 import time
 from pathlib import Path
@@ -171,18 +172,18 @@ def test_a_file_is_warm_at_the_next_start_and_refused_when_it_was_cut(tmp_path: 
         Cache(path, capacity=10_000)
 
 
-def _write(path: str) -> None:
-    """What another process does."""
-    Cache(path, capacity=10_000).put_many([("other.example", ["192.0.2.2"], 3600)], now=NOW)
+#: What another process does.
+OTHER = """
+import sys
+from lycosa.names import Cache
+Cache(sys.argv[1], capacity=10_000).put_many([("other.example", ["192.0.2.2"], 3600)], now=int(sys.argv[2]))
+"""
 
 
 def test_processes_and_threads_share_one_cache(tmp_path: Path) -> None:
     path = str(tmp_path / "names")
     cache = Cache(path, capacity=10_000)
-    process = multiprocessing.get_context("spawn").Process(target=_write, args=(path,))
-    process.start()
-    process.join()
-    assert process.exitcode == 0
+    subprocess.run([sys.executable, "-c", OTHER, path, str(NOW)], check=True, timeout=60)
     assert cache.get("other.example", now=NOW) is not None
 
     def work(thread: int) -> None:
