@@ -10,6 +10,9 @@
 //! `wrong COUNT MODE` – wrong answers beside the predicted figure; MODE: `keyed` or `published`.
 //! `negative COUNT` – bits a name and the measured rate of false positives.
 
+#[path = "shared/made_names.rs"]
+mod made_names;
+
 use std::net::{Ipv4Addr, Ipv6Addr};
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -20,6 +23,7 @@ use lycosa_names::cache::compact::{
 };
 use lycosa_names::cache::{Addresses, Answer, Resolution};
 use lycosa_names::{Families, HostName};
+use made_names::{random, write_name};
 use nix::sys::resource::{UsageWho, getrusage};
 
 /// When everything happens.
@@ -27,60 +31,6 @@ const NOW: u64 = 1_800_000_000;
 
 /// Names of one batch.
 const BATCH: usize = 1_024;
-
-/// A pseudo-random number of a number (splitmix64).
-fn random(number: u64) -> u64 {
-    let mut z = number.wrapping_add(0x9e37_79b9_7f4a_7c15).wrapping_mul(0x9e37_79b9_7f4a_7c15);
-    z = (z ^ z >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    z = (z ^ z >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
-    z ^ z >> 31
-}
-
-/// Top-level domains and suffixes with their shares in a thousand, after the list of real host names (background/dns.md).
-const SUFFIXES: [(&str, u64); 12] = [
-    ("com", 480),
-    ("org", 70),
-    ("net", 60),
-    ("de", 60),
-    ("co.uk", 40),
-    ("ru", 40),
-    ("fr", 40),
-    ("com.br", 40),
-    ("jp", 40),
-    ("io", 40),
-    ("edu", 40),
-    ("xn--p1ai", 50),
-];
-
-/// Writes the name with a number: distinct for distinct numbers, 16 bytes on average, as real ones.
-fn write_name(number: u64, into: &mut String) {
-    use std::fmt::Write as _;
-    let dice = random(number);
-    into.clear();
-    into.push_str(match dice % 100 {
-        0..=40 => "www.",
-        41..=43 => "m.",
-        44..=55 => "blog.",
-        _ => "",
-    });
-    // Numbers in letters, so that no label is a number.
-    let mut rest = number;
-    loop {
-        into.push(char::from(b'a' + (rest % 26) as u8));
-        rest /= 26;
-        if rest == 0 {
-            break;
-        }
-    }
-    let mut share = dice >> 32;
-    share %= 1_000;
-    let suffix = SUFFIXES.iter().find(|(_, part)| {
-        let here = share < *part;
-        share = share.saturating_sub(*part);
-        here
-    });
-    let _ = write!(into, ".{}", suffix.map_or("com", |(suffix, _)| suffix));
-}
 
 /// The name with a number.
 fn name(number: u64) -> String {
@@ -363,7 +313,7 @@ fn wrong(count: u64, verify: Verify) -> Result<String, CompactError> {
     let keyed = WRONG_ANSWERS * details.used as f64 / details.slots as f64;
     let rests = [0.41, 0.03, 0.12, 0.44].iter().map(|part: &f64| part * part).sum::<f64>();
     // Suffixes as the published key sees them: by top-level domain; labels of different suffixes under one differ as well.
-    let tops = SUFFIXES.iter().map(|(_, part)| (*part as f64 / 1e3).powi(2)).sum::<f64>();
+    let tops = made_names::SUFFIXES.iter().map(|(_, part)| (*part as f64 / 1e3).powi(2)).sum::<f64>();
     let published = cache.count() as f64 * rests * tops / 2.0_f64.powi(32);
     let predicted = if verify == Verify::Keyed { keyed } else { published };
     Ok(format!(

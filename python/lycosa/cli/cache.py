@@ -86,12 +86,11 @@ def _add_common(action: argparse.ArgumentParser) -> None:
 def run_inspect(args: argparse.Namespace) -> int:
     """Show what is in a cache."""
     cache = _core.NameCache.open(args.file)
-    found = {"file": str(args.file), **cache.settings, **cache.stats()}
-    tlds = cache.count_by_tld()
+    stats, tlds = cache.stats(), cache.count_by_tld()
     if args.json:
+        found = {"file": str(args.file), **cache.settings, **stats}
         print(json.dumps({**found, "by_tld": {tld or "": count for tld, count in tlds}}, indent=2))
         return 0
-    stats = cache.stats()
     table = Table(title=f"Cache of names {args.file}", title_justify="left", show_header=False)
     used, slots = stats["used"], stats["slots"]
     rows = [

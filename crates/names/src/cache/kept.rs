@@ -57,14 +57,16 @@ impl Resolution {
 /// How long a resolution is kept that has no address, in seconds: its TTL, or the back-off of a failure.
 pub(super) fn negative_ttl(resolution: &Resolution) -> u32 {
     match resolution.answer {
-        Answer::Failed { attempts, .. } => {
-            let doubled = FIRST_PAUSE.checked_shl(u32::from(attempts.clamp(1, 16)) - 1);
-            doubled.unwrap_or(u32::MAX).min(LAST_PAUSE)
-        }
+        Answer::Failed { attempts, .. } => pause(attempts, FIRST_PAUSE, LAST_PAUSE),
         Answer::Addresses(_) | Answer::NxDomain | Answer::NoData | Answer::Negative => {
             resolution.ttl.min(LONGEST_NEGATIVE)
         }
     }
+}
+
+/// The pause after so many failures in a row, at least one: doubled each time.
+pub(super) fn pause(attempts: u8, first: u32, last: u32) -> u32 {
+    first.saturating_mul(1_u32.checked_shl(u32::from(attempts.max(1)) - 1).unwrap_or(u32::MAX)).min(last)
 }
 
 /// An answer in 16 bytes, and more only for several addresses.

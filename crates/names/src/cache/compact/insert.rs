@@ -1,9 +1,10 @@
 //! What resolvers learned goes in; what is to be forgotten goes out.
 
-use std::net::{Ipv4Addr, Ipv6Addr};
+use std::net::IpAddr;
 use std::sync::atomic::Ordering::Relaxed;
 
-use super::super::{Addresses, Answer, MAX_ADDRESSES, Resolution, Seconds};
+use super::super::kept::pause;
+use super::super::{Addresses, Answer, Resolution, Seconds};
 use super::filter::Bits;
 use super::header::Live;
 use super::key::Fields;
@@ -35,9 +36,9 @@ impl CompactCache {
                 Answer::Failed { trouble, attempts } => {
                     let before = self.failures_before(name);
                     let attempts = (*attempts).max(before.saturating_add(1)).clamp(1, 127);
-                    let pause = pause(attempts, self.settings.first_pause, self.settings.last_pause);
+                    let seconds = pause(attempts, self.settings.first_pause, self.settings.last_pause);
                     let remark = Remark { which: Which::Failed(*trouble), families, attempts, seconds: 0 };
-                    self.put_remark(name, remark, now + u64::from(pause), now)
+                    self.put_remark(name, remark, now + u64::from(seconds), now)
                 }
             };
         let count = if taken { &self.tally.insertions } else { &self.tally.refused };
@@ -217,27 +218,18 @@ pub(super) fn is_cut(slot: &Slot) -> bool {
     slot.kind == Kind::Remark && Remark::unpack(slot.value).which == Which::Cut
 }
 
-/// The pause after so many failures in a row: doubled each time.
-fn pause(attempts: u8, first: u32, last: u32) -> u32 {
-    first.saturating_mul(1_u32.checked_shl(u32::from(attempts) - 1).unwrap_or(u32::MAX)).min(last)
-}
-
 /// Addresses as words: sorted, without repeats, no more than are kept, of the families that were asked for.
 fn set_of(addresses: &Addresses, families: Families) -> Set {
+    let v4 = addresses.v4.iter().copied().map(IpAddr::from);
+    let kept = Addresses::new(v4.chain(addresses.v6.iter().copied().map(IpAddr::from)));
     let mut set = Set { words: [0; MOST], v4: 0, v6: 0 };
     if families != Families::V6 {
-        let mut v4: Vec<Ipv4Addr> = addresses.v4.clone();
-        v4.sort_unstable();
-        v4.dedup();
-        set.v4 = v4.len().min(MAX_ADDRESSES);
-        set.words.iter_mut().zip(&v4[..set.v4]).for_each(|(word, address)| *word = (*address).into());
+        set.v4 = kept.v4.len();
+        set.words.iter_mut().zip(&kept.v4).for_each(|(word, address)| *word = (*address).into());
     }
     if families != Families::V4 {
-        let mut v6: Vec<Ipv6Addr> = addresses.v6.clone();
-        v6.sort_unstable();
-        v6.dedup();
-        set.v6 = v6.len().min(MAX_ADDRESSES);
-        let words = v6[..set.v6].iter().flat_map(|address| {
+        set.v6 = kept.v6.len();
+        let words = kept.v6.iter().flat_map(|address| {
             let bits = u128::from(*address);
             [96, 64, 32, 0].map(|shift| (bits >> shift) as u32)
         });

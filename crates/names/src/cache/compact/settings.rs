@@ -1,5 +1,6 @@
 //! What a compact cache is told when it is made.
 
+use super::super::{FIRST_PAUSE, LAST_PAUSE, SLOW};
 use super::error::CompactError;
 use super::slot;
 
@@ -79,9 +80,9 @@ impl Default for CompactSettings {
             negative_ttl: 3_600,
             min_ttl: 300,
             max_ttl: 86_400,
-            first_pause: 1,
-            last_pause: 300,
-            slow: 500,
+            first_pause: FIRST_PAUSE,
+            last_pause: LAST_PAUSE,
+            slow: SLOW,
         }
     }
 }
@@ -104,7 +105,7 @@ impl CompactSettings {
         within("negative_ttl", self.negative_ttl.into(), 60.0, 86_400.0)?;
         within("max_ttl", self.max_ttl.into(), 60.0, slot::MAX_TTL.into())?;
         within("min_ttl", self.min_ttl.into(), 60.0, self.max_ttl.into())?;
-        within("last_pause", self.last_pause.into(), 1.0, 300.0)?;
+        within("last_pause", self.last_pause.into(), 1.0, LAST_PAUSE.into())?;
         within("first_pause", self.first_pause.into(), 1.0, self.last_pause.into())?;
         match self.negative {
             Negative::ClearAll => Ok(()),
