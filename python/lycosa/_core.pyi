@@ -79,7 +79,7 @@ def empty_rows(fields: list[str]) -> Rows:
 def export_log(directory: str | PathLike[str], file: str | PathLike[str]) -> dict[str, Any]:
     """Write every record of a log that can be read as one JSON object a line; with gzip to a name in ``.gz``.
 
-    A file of that name is replaced. Counts: entries, seeds, pages, robots, skipped (bytes of the log that are
+    A file of that name is replaced. Counts: entries, seeds, pages, robots, leases, skipped (bytes of the log that are
     damaged), complete. Raises StorageFull, JobVersionError, StorageError.
     """
 
@@ -98,7 +98,8 @@ def story(
     Keys: url; seeds (position, at); found (position, at, page, status, depth, nofollow, refused): the first ten
     pages that link to it and the first whose link the rules let in; found_more, the number of the others;
     redirected (as found); outcomes and robots (position, at, url, lease, depth, attempt, retry, status, error,
-    error_detail, address, redirect, chain, links, started, times); skipped, the bytes that are damaged.
+    error_detail, address, redirect, chain, links, started, times); unanswered (position, at, lease), requests whose
+    outcome is not recorded; skipped, the bytes that are damaged.
     ``refused`` is the rule by which a sighting was refused: nofollow, depth or scope; None where it was let in,
     if it was new then. Times are in seconds.
     """
@@ -413,6 +414,7 @@ class Log:
         commit_interval: float = 0.2,
     ) -> Log: ...
     def append_seeds(self, seeds: list[str]) -> None: ...
+    def append_leases(self, requests: Requests) -> None: ...
     def append(self, pages: Pages) -> None: ...
     def sync(self) -> None: ...
     def end(self) -> int: ...

@@ -1,7 +1,8 @@
 """The loop: one page's way through the stages, and nothing else.
 
-frontier → fetch → parse → log → frontier. Batches are what is ready now, never a barrier. An outcome is judged,
-then recorded, then confirmed: a lease that is confirmed is in the log.
+frontier → fetch → parse → log → frontier. Batches are what is ready now, never a barrier. A request is recorded
+before it is sent, so that a crash leaves no doubt whose answer was lost. An outcome is judged, then recorded, then
+confirmed: a lease that is confirmed is in the log.
 """
 
 from __future__ import annotations
@@ -38,7 +39,9 @@ def run(stages: Stages, control: Control) -> Iterator[Pages]:
     frontier, fetch, parse, log = stages.frontier, stages.fetch, stages.parse, stages.log
     while not frontier.idle():
         if not control.stopping:
-            fetch.submit(frontier.take(fetch.free()))
+            requests = frontier.take(fetch.free())
+            log.append_leases(requests)
+            fetch.submit(requests)
         elif control.aborting or fetch.in_flight() == 0:
             break
         pages = parse.parse(fetch.completed(BATCH, frontier.wait()))

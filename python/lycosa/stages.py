@@ -65,6 +65,9 @@ class Log(Protocol):
     def append_seeds(self, seeds: list[str]) -> None:
         """Record accepted seeds."""
 
+    def append_leases(self, requests: Requests) -> None:
+        """Record requests that are about to be sent."""
+
     def append(self, pages: Pages) -> None:
         """Record outcomes."""
 

@@ -184,7 +184,7 @@ impl<R: Resolve> Frontier<R> {
             cookies,
         };
         self.expiring.push_back((now.saturating_add(self.lease_time()), number));
-        self.leases.insert(number, Lease { waiting, queue: id, address });
+        self.leases.insert(number, Lease { waiting, queue: id, address, granted: now });
         request
     }
 

@@ -103,6 +103,7 @@ struct Lease {
     waiting: Waiting,
     queue: QueueId,
     address: AddressId,
+    granted: Micros,
 }
 
 /// The frontier of one crawl.
@@ -136,6 +137,9 @@ pub struct Frontier<R> {
     /// Queues whose name fails, and that have more to settle.
     failing: VecDeque<QueueId>,
     leases: HashMap<u64, Lease>,
+    /// Requests of an earlier process whose outcome is not known yet, while the log is read: the queue, and when each was
+    /// granted.
+    unanswered: HashMap<u64, (QueueId, Micros)>,
     /// Leases by the time they run out; all last equally long, so the order is that of granting.
     expiring: VecDeque<(Micros, u64)>,
     next_lease: u64,
@@ -182,6 +186,7 @@ impl<R: Resolve> Frontier<R> {
             names_due: BinaryHeap::new(),
             failing: VecDeque::new(),
             leases: HashMap::new(),
+            unanswered: HashMap::new(),
             expiring: VecDeque::new(),
             next_lease: 1,
             not_before: 0,

@@ -108,6 +108,8 @@ fn answer(request: Request, now: Micros, lost: Option<FailureKind>) -> Page {
 /// What is in the log.
 enum Record {
     Seed(CrawlUrl),
+    /// A request that is sent next: URL, number, when its process began, and now.
+    Lease(CrawlUrl, u64, Micros, Micros),
     Outcome(Box<Page>),
 }
 
@@ -159,6 +161,10 @@ struct World {
     in_flight: Vec<Request>,
     /// The last request to each host and address: its start, or its end.
     last: BTreeMap<String, Micros>,
+    /// Until when hosts are left alone whose answer nobody heard.
+    left_alone: BTreeMap<String, Micros>,
+    /// When the process began.
+    process: Micros,
     now: Micros,
 }
 
@@ -182,6 +188,8 @@ impl World {
             snapshots: Vec::new(),
             in_flight: Vec::new(),
             last: BTreeMap::new(),
+            left_alone: BTreeMap::new(),
+            process: SECOND,
             now: SECOND,
         }
     }
@@ -220,6 +228,9 @@ impl World {
                 let last = self.last.insert(key.clone(), self.now);
                 assert!(last.is_none_or(|last| self.now - last >= interval), "{key} is asked too soon");
             }
+            let alone = self.left_alone.get(request.url.host()).copied().unwrap_or_default();
+            assert!(self.now >= alone, "{text}: what its site asked for is not known");
+            self.log.push(Record::Lease(request.url.clone(), request.lease, self.process, self.now));
             self.in_flight.push(request);
         }
         self.record(Vec::new());
@@ -258,7 +269,10 @@ impl World {
     }
 
     fn crash(&mut self, with_snapshot: bool) {
-        self.in_flight.clear();
+        for request in self.in_flight.drain(..) {
+            self.left_alone.insert(request.url.host().to_owned(), self.now + 60 * SECOND);
+        }
+        self.process = self.now;
         // The process that died writes nothing any more.
         self.frontier = Frontier::new(Settings::default(), Names::default()).unwrap();
         let (settings, names) = (self.settings.clone(), Names::default());
@@ -282,6 +296,9 @@ impl World {
         for record in &self.log[from..] {
             match record {
                 Record::Seed(url) => restore.seed(url).unwrap(),
+                Record::Lease(url, number, process, granted) => {
+                    restore.lease(url, *number, *process, *granted)
+                }
                 Record::Outcome(page) => restore.outcome(page).unwrap(),
             }
         }

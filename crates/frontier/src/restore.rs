@@ -3,9 +3,10 @@
 //! Guarantees: after [`Restore::finish`] a URL is settled exactly if its last outcome was recorded, and waits
 //! otherwise; no host and no address is asked before its interval has passed since then, because what
 //! was in flight at the crash may have arrived at the server at any moment before; a longer pause that a site asked
-//! for goes on.
+//! for goes on; a host that may have asked for one when nobody was there to hear it is left alone for [`UNHEARD`].
 
 use std::io;
+use std::time::Duration;
 
 use lycosa_url::{CrawlUrl, Digest, Micros, Page, Purpose};
 
@@ -16,6 +17,10 @@ use crate::schedule::QueueId;
 use crate::state::State;
 use crate::waiting::Waiting;
 use crate::{Frontier, Resolve};
+
+/// How long a host is left alone whose answer was lost with the process: sites that count requests by the minute, as most
+/// do, ask with Retry-After for no longer pause. In the job's time.
+const UNHEARD: Duration = Duration::from_secs(60);
 
 /// A frontier that is being restored; fed in the order of the log.
 pub struct Restore<'a, R> {
@@ -36,9 +41,19 @@ impl<R: Resolve> Restore<'_, R> {
         self.frontier.add(std::slice::from_ref(url), 0).map(|_| ())
     }
 
+    /// A request that was about to be sent, by a process that began at `process`.
+    pub fn lease(&mut self, url: &CrawlUrl, number: u64, process: Micros, granted: Micros) {
+        let frontier = &mut *self.frontier;
+        frontier.next_lease = frontier.next_lease.max(number.saturating_add(1));
+        frontier.leave_alone(process, process);
+        let queue = frontier.queue_of(url.host());
+        frontier.unanswered.insert(number, (queue, granted));
+    }
+
     /// An outcome that was recorded.
     pub fn outcome(&mut self, page: &Page) -> io::Result<()> {
         let request = &page.response.request;
+        self.frontier.unanswered.remove(&request.lease);
         self.frontier.next_lease = self.frontier.next_lease.max(request.lease.saturating_add(1));
         if request.purpose == Purpose::Robots {
             self.frontier.queue_of(request.url.host());
@@ -57,6 +72,7 @@ impl<R: Resolve> Restore<'_, R> {
     pub fn finish(self, now: Micros) {
         let frontier = self.frontier;
         frontier.restoring = false;
+        frontier.leave_alone(Micros::MAX, now);
         let pause = frontier.settings.scaled(frontier.settings.address_interval);
         frontier.not_before = now.saturating_add(pause);
         frontier.schedule.rest_all(now);
@@ -131,6 +147,15 @@ impl<R: Resolve> Restore<'_, R> {
 }
 
 impl<R: Resolve> Frontier<R> {
+    /// Lets the hosts rest whose requests were granted before a process began, and still have no outcome: the one before it
+    /// has died by then.
+    fn leave_alone(&mut self, process: Micros, from: Micros) {
+        let until = from.saturating_add(self.settings.scaled(UNHEARD));
+        for (_, (queue, _)) in self.unanswered.extract_if(|_, (_, granted)| *granted < process) {
+            self.queues[queue as usize].pace.hold(until);
+        }
+    }
+
     /// Takes a URL out of its queue, if it is next there; entries before it that are settled go.
     fn take_out(&mut self, id: QueueId, digest: &Digest) -> io::Result<Option<Waiting>> {
         let queue = &mut self.queues[id as usize];

@@ -5,7 +5,7 @@
 //! no snapshot give an error, never a panic; whoever stores them holds their checksum.
 //!
 //! ```text
-//! records: files · counts · places of the scope · queue … · ghosts · cookies · paces      then the dedup tree
+//! records: files · counts · places of the scope · queue … · ghosts · cookies · paces · leases   then the dedup tree
 //! ```
 
 use std::collections::BTreeSet;
@@ -27,7 +27,7 @@ use crate::waiting::{Waiting, pack};
 use crate::{Frontier, Resolve, Seen, Settings};
 
 /// The version of this layout.
-const VERSION: u64 = 5;
+const VERSION: u64 = 6;
 
 /// The files beside a snapshot that it names, by number. They are kept as long as the snapshot is.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -103,6 +103,7 @@ impl<R: Resolve> Frontier<R> {
         })?;
         write_record(into, &mut record, |record| self.cookies.pack(record))?;
         write_record(into, &mut record, |record| self.pack_paces(record))?;
+        write_record(into, &mut record, |record| self.pack_leases(record))?;
         self.seen.save(into)?;
         Ok(files)
     }
@@ -131,6 +132,8 @@ impl<R: Resolve> Frontier<R> {
         frontier.cookies.unpack(&record).ok_or_else(damaged)?;
         read_record(from, &mut record)?;
         frontier.unpack_paces(&record).ok_or_else(damaged)?;
+        read_record(from, &mut record)?;
+        frontier.unpack_leases(&record).ok_or_else(damaged)?;
         frontier.seen = Seen::load(frontier.settings.seen(), from)?;
         Ok((frontier, files))
     }
@@ -174,6 +177,27 @@ impl<R: Resolve> Frontier<R> {
         for id in 0..codec::number(from)? {
             let pages = codec::number(from)?;
             self.schedule.domains.set_pages(usize::try_from(id).ok()?, pages).then_some(())?;
+        }
+        Some(())
+    }
+
+    /// Appends the record of the requests that are out: what their hosts answer may never be heard.
+    fn pack_leases(&self, record: &mut Vec<u8>) {
+        put_number(record, self.leases.len() as u64);
+        for (number, lease) in &self.leases {
+            [*number, lease.queue.into(), lease.granted]
+                .into_iter()
+                .for_each(|part| put_number(record, part));
+        }
+    }
+
+    /// Reads that record; the queues are there.
+    fn unpack_leases(&mut self, mut from: &[u8]) -> Option<()> {
+        let from = &mut from;
+        for _ in 0..codec::number(from)? {
+            let (number, queue, granted) = (codec::number(from)?, codec::small(from)?, codec::number(from)?);
+            self.queues.get(queue as usize)?;
+            self.unanswered.insert(number, (queue, granted));
         }
         Some(())
     }

@@ -24,6 +24,11 @@ impl Requests {
     pub(crate) fn take(&self) -> Vec<lycosa_url::Request> {
         std::mem::take(&mut lock(&self.0))
     }
+
+    /// Looks at the content, with the batch locked.
+    pub(crate) fn with<T>(&self, look: impl FnOnce(&[lycosa_url::Request]) -> T) -> T {
+        look(&lock(&self.0))
+    }
 }
 
 #[pymethods]

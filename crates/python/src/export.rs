@@ -77,6 +77,7 @@ fn counts(py: Python<'_>, counted: Exported) -> PyResult<Bound<'_, PyDict>> {
     dict.set_item("seeds", counted.seeds)?;
     dict.set_item("pages", counted.pages)?;
     dict.set_item("robots", counted.robots)?;
+    dict.set_item("leases", counted.leases)?;
     dict.set_item("skipped", counted.skipped)?;
     dict.set_item("complete", counted.complete)?;
     Ok(dict)

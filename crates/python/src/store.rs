@@ -13,12 +13,12 @@ use lycosa_store::{
     Bodies, Decoders, Entry, Field, Kind, LogError, LogSettings, Position, Reader, Row, Summary,
     first_position,
 };
-use lycosa_url::{Clock, CrawlUrl};
+use lycosa_url::{Clock, CrawlUrl, Micros};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyCapsule, PyDict};
 
-use crate::batch::Pages;
+use crate::batch::{Pages, Requests};
 use crate::errors::{self, lock, setting};
 use crate::names::Resolver;
 
@@ -43,6 +43,8 @@ pub(crate) struct Log {
     committed: Arc<AtomicU64>,
     torn: Option<lycosa_store::Torn>,
     clock: Clock,
+    /// When this process opened it.
+    opened: Micros,
 }
 
 #[pymethods]
@@ -63,7 +65,8 @@ impl Log {
         let log = log.map_err(|error| errors::log(&error))?;
         let (committed, torn) = (log.committed_position(), log.torn());
         let inner = Mutex::new((log, Summary::default()));
-        Ok(Log { inner, directory, committed, torn, clock: Clock::start() })
+        let clock = Clock::start();
+        Ok(Log { inner, directory, committed, torn, clock, opened: clock.now() })
     }
 
     /// Records accepted seeds.
@@ -72,6 +75,18 @@ impl Log {
         let appended =
             py.detach(|| lock(&self.inner).0.append(seeds.iter().map(|seed| Entry::seed(seed, now))));
         appended.map(|_| ()).map_err(|error| errors::log(&error))
+    }
+
+    /// Records requests that are about to be sent: where no outcome follows, nobody knows what a site answered.
+    fn append_leases(&self, py: Python<'_>, requests: &Requests) -> PyResult<()> {
+        let now = self.clock.now();
+        let appended = py.detach(|| {
+            requests.with(|requests| {
+                let entries = requests.iter().map(|request| Entry::lease(request, self.opened, now));
+                if requests.is_empty() { Ok(()) } else { lock(&self.inner).0.append(entries).map(drop) }
+            })
+        });
+        appended.map_err(|error| errors::log(&error))
     }
 
     /// Records outcomes.
@@ -155,9 +170,12 @@ pub(crate) fn replay(
         }
         count += entries.len() as u64;
         for entry in entries {
-            if entry.kind == Kind::Seed {
-                if let Ok(seed) = CrawlUrl::parse(&entry.outcome.url) {
-                    restore.seed(&seed).map_err(queues)?;
+            let outcome = &entry.outcome;
+            if matches!(entry.kind, Kind::Seed | Kind::Lease) {
+                let Ok(url) = CrawlUrl::parse(&outcome.url) else { continue };
+                match entry.kind {
+                    Kind::Lease => restore.lease(&url, outcome.lease, outcome.started, outcome.finished),
+                    _ => restore.seed(&url).map_err(queues)?,
                 }
             } else if let Some(mut page) = entry.into_page() {
                 if let Ok(received) = &page.response.result {

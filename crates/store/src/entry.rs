@@ -25,7 +25,7 @@ pub struct Entry<'a> {
     pub body: Bytes,
 }
 
-/// The facts of an outcome; of a seed only `url` and `finished`.
+/// The facts of an outcome; of a seed only `url` and `finished`, of a lease `url`, `lease`, `started` and `finished`.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Outcome<'a> {
@@ -58,10 +58,10 @@ pub struct Outcome<'a> {
     /// The address spoken to.
     #[serde(skip_serializing_if = "is_default")]
     pub address: Option<IpAddr>,
-    /// When work began, in microseconds since the epoch.
+    /// When work began, in microseconds since the epoch; of a lease, when the process that took it began.
     #[serde(skip_serializing_if = "is_default")]
     pub started: Micros,
-    /// When it ended.
+    /// When it ended; of a lease, when it was taken.
     #[serde(skip_serializing_if = "is_default")]
     pub finished: Micros,
     /// Microseconds to resolve the name; 0 when it was known.
@@ -137,6 +137,14 @@ impl<'a> Entry<'a> {
     pub fn seed(url: &'a str, at: Micros) -> Self {
         let outcome = Outcome { url: url.into(), finished: at, ..Outcome::default() };
         Entry { kind: Kind::Seed, outcome, body: Bytes::new() }
+    }
+
+    /// The frame of a request that is about to be sent, by a process that began at `process`.
+    pub fn lease(request: &'a Request, process: Micros, at: Micros) -> Self {
+        let url = request.url.as_str().into();
+        let outcome =
+            Outcome { url, lease: request.lease, started: process, finished: at, ..Outcome::default() };
+        Entry { kind: Kind::Lease, outcome, body: Bytes::new() }
     }
 
     /// The frame of a page or a robots.txt.

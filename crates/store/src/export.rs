@@ -41,6 +41,8 @@ pub struct Exported {
     pub pages: u64,
     /// Of these, answers for robots.txt.
     pub robots: u64,
+    /// Requests that were about to be sent.
+    pub leases: u64,
     /// Bytes of the log that could not be read.
     pub skipped: u64,
     /// Whether the last line was there: a file without it was cut off.
@@ -55,6 +57,7 @@ impl Exported {
             Kind::Seed => &mut self.seeds,
             Kind::Page => &mut self.pages,
             Kind::Robots => &mut self.robots,
+            Kind::Lease => &mut self.leases,
         } += 1;
     }
 }
@@ -200,7 +203,7 @@ fn write_line(line: &impl Serialize, into: &mut dyn Write) -> io::Result<()> {
 /// The entry of a line, or what is wrong with it.
 fn into_entry(line: Line) -> Result<Entry<'static>, String> {
     let kind = Kind::from_name(&line.kind)
-        .ok_or_else(|| format!("kind is {:?}; allowed: seed, page, robots, end", line.kind))?;
+        .ok_or_else(|| format!("kind is {:?}; allowed: seed, page, robots, lease, end", line.kind))?;
     if line.outcome.url.is_empty() {
         return Err("url is missing".into());
     }
@@ -261,7 +264,8 @@ mod tests {
         );
         let (text, counted) = exported(directory.path());
         assert_eq!(text, expected);
-        let all = Exported { entries: 3, seeds: 1, pages: 1, robots: 1, skipped: 0, complete: true };
+        let all =
+            Exported { entries: 3, seeds: 1, pages: 1, robots: 1, leases: 0, skipped: 0, complete: true };
         assert_eq!(counted, all);
         assert_eq!(imported(&text).1.unwrap(), all);
     }
@@ -305,7 +309,7 @@ mod tests {
             ("{\"kind\":\"page\"}\n", "line 2: url is missing"),
             (
                 "{\"kind\":\"dog\",\"url\":\"u\"}\n",
-                "line 2: kind is \"dog\"; allowed: seed, page, robots, end",
+                "line 2: kind is \"dog\"; allowed: seed, page, robots, lease, end",
             ),
             (
                 "{\"kind\":\"page\",\"url\":\"u\",\"body_base64\":\"é\"}\n",

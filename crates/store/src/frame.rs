@@ -20,7 +20,7 @@ pub(crate) const FRAME_HEADER_BYTES: usize = 20;
 pub(crate) const MAX_PART_BYTES: u32 = 1 << 30;
 
 /// The version of this layout.
-pub(crate) const VERSION: u32 = 1;
+pub(crate) const VERSION: u32 = 2;
 
 /// What a frame holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -32,12 +32,14 @@ pub enum Kind {
     Page = 2,
     /// The outcome of a robots.txt request; its body follows.
     Robots = 3,
+    /// A request that is about to be sent. Without an outcome after it, nobody knows what became of it.
+    Lease = 4,
 }
 
 impl Kind {
     /// Every kind with its name in exports.
-    const ALL: [(Kind, &'static str); 3] =
-        [(Kind::Seed, "seed"), (Kind::Page, "page"), (Kind::Robots, "robots")];
+    const ALL: [(Kind, &'static str); 4] =
+        [(Kind::Seed, "seed"), (Kind::Page, "page"), (Kind::Robots, "robots"), (Kind::Lease, "lease")];
 
     /// The name in exports.
     pub(crate) fn name(self) -> &'static str {

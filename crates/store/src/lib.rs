@@ -40,7 +40,7 @@ pub use reader::{Bodies, Reader};
 pub use repair::Torn;
 pub use segment::first_position;
 pub use snapshot::{SnapshotReader, Snapshots};
-pub use story::{Judge, Story, story};
+pub use story::{Judge, Leased, Story, story};
 pub use summary::Summary;
 
 /// A place in the log: bytes since its beginning.

@@ -54,7 +54,7 @@ pub(crate) fn read_all(directory: &Path) -> Vec<Entry<'static>> {
 /// Any entry, with empty and odd fields.
 pub(crate) fn any_entry() -> impl Strategy<Value = Entry<'static>> {
     let text = || proptest::option::of(any::<String>().prop_map(Into::into));
-    let kind = prop_oneof![Just(Kind::Seed), Just(Kind::Page), Just(Kind::Robots)];
+    let kind = prop_oneof![Just(Kind::Seed), Just(Kind::Page), Just(Kind::Robots), Just(Kind::Lease)];
     let header = (any::<String>().prop_map(Into::into), any::<Vec<u8>>().prop_map(Into::into));
     let lists = (
         proptest::collection::vec(header, 0..4),

@@ -50,6 +50,8 @@ pub struct Story {
     pub outcomes: Vec<Told>,
     /// Answers for the robots.txt of its origin.
     pub robots: Vec<Told>,
+    /// Requests for it whose outcome is not recorded: under way, or lost in a crash.
+    pub unanswered: Vec<Leased>,
     /// Bytes of the log that are damaged and could tell nothing.
     pub skipped: u64,
 }
@@ -62,6 +64,16 @@ pub struct Sighting {
     /// Its time.
     #[serde(serialize_with = "seconds")]
     pub at: Micros,
+}
+
+/// A request.
+#[derive(Debug, Serialize)]
+pub struct Leased {
+    /// The record's place.
+    #[serde(flatten)]
+    pub sighting: Sighting,
+    /// The number of the lease.
+    pub lease: u64,
 }
 
 /// Where the URL was found.
@@ -171,6 +183,7 @@ impl Teller<'_> {
     fn hear(&mut self, frame: &Frame<'_>) {
         let told = match frame.kind {
             Kind::Seed => true,
+            Kind::Lease => self.by_url.find(frame.meta).is_some(),
             Kind::Page => {
                 self.by_url.find(frame.meta).is_some() || self.by_redirect.find(frame.meta).is_some()
             }
@@ -182,6 +195,7 @@ impl Teller<'_> {
             Kind::Seed => self.seed(sighting, &outcome),
             Kind::Page => self.page(sighting, outcome),
             Kind::Robots => self.robots(sighting, outcome, &frame.body),
+            Kind::Lease => self.lease(sighting, &outcome),
         }
     }
 
@@ -190,6 +204,13 @@ impl Teller<'_> {
         CrawlUrl::parse(&outcome.url).iter().for_each(|seed| self.judge.include(seed));
         if outcome.url == self.url.as_str() {
             self.story.seeds.push(sighting);
+        }
+    }
+
+    /// A request for the URL.
+    fn lease(&mut self, sighting: Sighting, outcome: &Outcome<'_>) {
+        if outcome.url == self.url.as_str() {
+            self.story.unanswered.push(Leased { sighting, lease: outcome.lease });
         }
     }
 
@@ -202,6 +223,7 @@ impl Teller<'_> {
             }
         }
         if outcome.url == self.url.as_str() {
+            self.story.unanswered.retain(|leased| leased.lease != outcome.lease);
             self.story.outcomes.push(told(sighting, outcome));
         }
     }
@@ -334,6 +356,13 @@ mod tests {
         Entry { kind: Kind::Robots, ..linking(url, 0, &[]) }
     }
 
+    /// A request.
+    fn leased(url: &'static str, lease: u64) -> Entry<'static> {
+        let mut entry = Entry::seed(url, 1);
+        (entry.kind, entry.outcome.lease) = (Kind::Lease, lease);
+        entry
+    }
+
     /// The story of a URL in a log of these entries, and what the judge was told.
     fn tell(url: &str, entries: &[Entry<'static>]) -> (Story, Vec<String>) {
         let directory = tempfile::tempdir().unwrap();
@@ -367,7 +396,9 @@ mod tests {
                 linking("http://a.com/deep", 7, &[(url, false)]),
                 linking("http://a.com/other", 1, &[("http://a.com/x/longer", false)]),
                 redirecting("http://a.com/old", 1, url),
+                leased(url, 5),
                 tried,
+                leased(url, 9),
                 fetched,
                 Entry::seed(url, 2),
             ],
@@ -393,6 +424,8 @@ mod tests {
         assert_eq!(story.outcomes[0].error.as_deref(), Some("connect-timeout"));
         assert_eq!(story.outcomes[1].times.connect, 0.002);
         assert_eq!((story.robots.len(), story.seeds.len(), story.found_more), (1, 1, 0));
+        let unanswered: Vec<_> = story.unanswered.iter().map(|leased| leased.lease).collect();
+        assert_eq!(unanswered, [5], "what became of it was lost in a crash");
         assert!(story.seeds[0].position > story.outcomes[1].sighting.position);
         assert_eq!(included, ["http://a.com/", url]);
     }

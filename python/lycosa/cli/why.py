@@ -64,6 +64,7 @@ def lines(story: dict[str, Any]) -> list[str]:
     events += [(found, _found(found, "redirected to from")) for found in story["redirected"]]
     events += [(answer, _robots(answer)) for answer in story["robots"]]
     events += [(outcome, _outcome(outcome)) for outcome in story["outcomes"]]
+    events += [(leased, f"lease {leased['lease']}: no outcome is recorded") for leased in story["unanswered"]]
     events.sort(key=lambda event: event[0]["position"])
     told = [story["url"], *(f"  {_time(event['at'])}  {text}" for event, text in events)]
     if story["found_more"]:

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from lycosa.errors import StorageFull
-from lycosa.records import Pages
+from lycosa.records import Pages, Requests
 from lycosa.stages import Log
 
 logger = logging.getLogger("lycosa")
@@ -70,6 +70,10 @@ class PatientLog:
     def append_seeds(self, seeds: list[str]) -> None:
         """Record accepted seeds."""
         self._try(lambda: self._log.append_seeds(seeds))
+
+    def append_leases(self, requests: Requests) -> None:
+        """Record requests that are about to be sent."""
+        self._try(lambda: self._log.append_leases(requests))
 
     def append(self, pages: Pages) -> None:
         """Record outcomes."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+import time
 from pathlib import Path
 from typing import Any
 
@@ -48,6 +49,12 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     stages.frontier.add([f"{SITE}/"])
     for _ in run(stages, Control()):
         pass
+    # Killed with a request under way.
+    stages.frontier.add([f"{SITE}/lost"])
+    log.append_seeds([f"{SITE}/lost"])
+    while not len(lost := stages.frontier.take(9)):
+        time.sleep(stages.frontier.wait())
+    log.append_leases(lost)
     # Accepted, and never come to.
     log.append_seeds([f"{SITE}/later"])
     log.sync()
@@ -83,6 +90,7 @@ def why(url: str, folder: Path, *arguments: str) -> subprocess.CompletedProcess[
         ("/slow", ["try 1, lease", "read-timeout", "goes back to waiting", "try 2, lease", "failed for good"]),
         ("/hidden", ["depth 1, nofollow: refused", "now: not admitted: refused: the link or its page is nofollow"]),
         ("/deep", [f"linked from {SITE}/a", "depth 2: refused", "not admitted: refused: deeper than max_depth"]),
+        ("/lost", ["accepted as a seed", "no outcome is recorded", "now: waits for its turn"]),
         ("/later", ["accepted as a seed", "now: waits for its turn at its host; lycosa crawl --dir d goes on"]),
     ],
 )

@@ -186,14 +186,20 @@ def test_processes_and_threads_share_one_cache(tmp_path: Path) -> None:
     subprocess.run([sys.executable, "-c", OTHER, path, str(NOW)], check=True, timeout=60)
     assert cache.get("other.example", now=NOW) is not None
 
+    def names(thread: int) -> list[str]:
+        return [f"n{number}.t{thread}.example" for number in range(500)]
+
     def work(thread: int) -> None:
-        names = [f"n{number}.t{thread}.example" for number in range(500)]
-        cache.put_many([(name, [f"192.0.2.{thread}"], 3600) for name in names], now=NOW)
-        assert cache.get_many(names, now=NOW).known() == 500
+        cache.put_many([(name, [f"192.0.2.{thread}"], 3600) for name in names(thread)], now=NOW)
 
     threads = [threading.Thread(target=work, args=(number,)) for number in range(4)]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join()
-    assert cache.count() == 2_001
+    # Who meets another writer waits for it; a machine that never lets that one go on is told, not hidden.
+    refused = int(cache.stats()["refused"])
+    found = [cache.get_many(names(thread), now=NOW).known() for thread in range(4)]
+    assert sum(found) + refused == 2_000
+    assert cache.count() + refused == 2_001
+    assert refused <= 4

@@ -105,7 +105,7 @@ def test_a_log_that_is_being_written_is_told_with_its_process(log: Path) -> None
 def test_a_log_of_another_version_is_told_apart_from_a_damaged_one(log: Path) -> None:
     path, whole = segment(log), segment(log).read_bytes()
     path.write_bytes(whole[:8] + b"\x09" + whole[9:])
-    with pytest.raises(JobVersionError, match=r"a log of version 9; readable is version 1; go on with the version"):
+    with pytest.raises(JobVersionError, match=r"a log of version 9; readable is version 2; go on with the version"):
         _core.Log(log, MIB)
     path.write_bytes(b"?" + whole[1:])
     told = rf"damaged at position 0; `lycosa job export {log.parent} FILE` reads what can be read"
@@ -139,7 +139,8 @@ def test_damage_is_told_and_can_be_passed(log: Path) -> None:
 def test_an_export_is_imported_the_same(log: Path, tmp_path: Path, name: str) -> None:
     file, copy = tmp_path / name, tmp_path / "copy"
     exported = _core.export_log(log, file)
-    assert exported == {"entries": 6, "seeds": 1, "pages": 4, "robots": 1, "skipped": 0, "complete": True}
+    counts = {"entries": 11, "seeds": 1, "pages": 4, "robots": 1, "leases": 5}
+    assert exported == {**counts, "skipped": 0, "complete": True}
     assert (file.read_bytes()[:2] == b"\x1f\x8b") == name.endswith(".gz")
     assert _core.import_log(file, copy) == exported
     assert segment(copy).read_bytes() == segment(log).read_bytes()
@@ -150,7 +151,9 @@ def test_an_export_is_imported_the_same(log: Path, tmp_path: Path, name: str) ->
 def test_a_line_that_is_no_record_is_told_by_number(tmp_path: Path) -> None:
     file = tmp_path / "bad.jsonl"
     file.write_text('{"kind": "seed", "url": "http://a.com/"}\n{"kind": "cat", "url": "http://a.com/"}\n')
-    with pytest.raises(StorageError, match=r"bad\.jsonl: line 2: kind is \"cat\"; allowed: seed, page, robots, end"):
+    with pytest.raises(
+        StorageError, match=r"bad\.jsonl: line 2: kind is \"cat\"; allowed: seed, page, robots, lease, end"
+    ):
         _core.import_log(file, tmp_path / "new")
 
 

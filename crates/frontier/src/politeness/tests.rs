@@ -133,6 +133,45 @@ fn what_was_learnt_survives_a_restart_by_the_log_and_by_a_snapshot() {
 }
 
 #[test]
+fn a_host_whose_answer_was_lost_with_the_process_is_left_alone_for_a_minute() {
+    for with_snapshot in [false, true] {
+        let (mut first, names) = frontier(settings());
+        let seeds = [url("http://a.com/"), url("http://b.com/")];
+        first.add(&seeds, 0).unwrap();
+        let requests = first.take(9, 0).unwrap();
+        let heard = ok(requests.iter().find(|request| request.url.host() == "b.com").unwrap().clone(), 0);
+        let mut bytes = Vec::new();
+        if with_snapshot {
+            first.save(&mut bytes).unwrap();
+        }
+        first.done([&heard], 0).unwrap();
+        // Killed at 5 s and again at 9 s, after one more request to the host that was heard.
+        let restored = |process: Micros, again: Option<Micros>| {
+            let mut frontier = match with_snapshot {
+                true => Frontier::load(settings(), names.clone(), &mut &bytes[..]).unwrap().0,
+                false => Frontier::new(settings(), names.clone()).unwrap(),
+            };
+            let mut restore = frontier.restore();
+            if !with_snapshot {
+                seeds.iter().for_each(|seed| restore.seed(seed).unwrap());
+                requests.iter().for_each(|request| restore.lease(&request.url, request.lease, 0, 0));
+            }
+            restore.outcome(&heard).unwrap();
+            if let Some(at) = again {
+                restore.lease(&url("http://b.com/next"), 7, at, at + SECOND);
+            }
+            restore.finish(process);
+            let ready =
+                |host: &str| frontier.queues[frontier.known_queue(host).unwrap() as usize].pace.ready_at();
+            (ready("a.com") / SECOND, ready("b.com") / SECOND)
+        };
+        assert_eq!(restored(5 * SECOND, None), (65, 6));
+        // What was lost with the first process was lost before the second began.
+        assert_eq!(restored(9 * SECOND, Some(5 * SECOND)), (65, 69));
+    }
+}
+
+#[test]
 fn an_address_that_stood_in_for_another_rests_too() {
     let (mut frontier, names) = frontier(settings());
     names.addresses.borrow_mut().insert("b.com".into(), "93.0.0.2".parse().unwrap());

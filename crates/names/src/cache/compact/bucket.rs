@@ -102,24 +102,35 @@ impl<'m, M: Memory> Bucket<'m, M> {
     /// Takes the bucket for writing; `None` when one who lives kept it all the time.
     pub(super) fn take(&self, writers: &impl Writers) -> Option<Held<'_, 'm, M>> {
         for turn in 1..=M::TURNS {
-            let control = self.control.load(Relaxed);
-            let owner = Writer((control >> 12 & 0xf_ffff) as u32);
-            let free = owner.0 == 0;
-            if free || (turn % M::LOOK_AFTER == 0 && writers.is_dead(owner)) {
-                let taken = control & !(0xf_ffff << 12) | u64::from(writers.me().0) << 12;
-                if self.control.replace(control, taken, Acquire) {
-                    M::fence(Release);
-                    // What a dead writer left may be torn: it goes, and may take references to address sets with it.
-                    let kinds = if free { control & 0xfff } else { 0 };
-                    return Some(Held { bucket: self, kinds, sequence: control >> 32, inherited: !free });
-                }
+            let look = turn % M::LOOK_AFTER == 0;
+            if let Some(held) = self.try_take(writers, look) {
+                return Some(held);
             }
-            if turn % M::LOOK_AFTER == 0 {
-                M::rest()
+            if look {
+                M::rest(turn / M::LOOK_AFTER);
             }
             M::pause();
         }
         None
+    }
+
+    /// Takes the bucket if nobody has it, or, where that is to be looked at, one who died. Who has another bucket already
+    /// and may meet somebody who has this one takes no other way: they would wait for each other.
+    pub(super) fn try_take(&self, writers: &impl Writers, look: bool) -> Option<Held<'_, 'm, M>> {
+        let control = self.control.load(Relaxed);
+        let owner = Writer((control >> 12 & 0xf_ffff) as u32);
+        let free = owner.0 == 0;
+        if !(free || look && writers.is_dead(owner)) {
+            return None;
+        }
+        let taken = control & !(0xf_ffff << 12) | u64::from(writers.me().0) << 12;
+        if !self.control.replace(control, taken, Acquire) {
+            return None;
+        }
+        M::fence(Release);
+        // What a dead writer left may be torn: it goes, and may take references to address sets with it.
+        let kinds = if free { control & 0xfff } else { 0 };
+        Some(Held { bucket: self, kinds, sequence: control >> 32, inherited: !free })
     }
 
     /// Raises the weight of a slot whose meta was this, unless something has changed. No lock: whatever stands there

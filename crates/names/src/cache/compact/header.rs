@@ -19,7 +19,7 @@ const MAGIC: u64 = u64::from_be_bytes(*b"LycosaDN");
 /// What a file begins with while it is being made.
 pub(super) const UNFINISHED: [u8; 8] = *b"LycosaNE";
 /// The version of the layout and of what bits mean.
-const VERSION: u64 = 1;
+const VERSION: u64 = 2;
 /// Words that never change; the checksum follows.
 const FIXED: usize = 16;
 /// Bytes that [`Made::read`] needs.

@@ -1,6 +1,7 @@
 //! Atomic words: the machine's, or a model checker's, so that what is checked is the code that runs.
 
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering, fence};
+use std::time::Duration;
 
 /// A shared word of `V` bits.
 pub(super) trait Word<V> {
@@ -22,8 +23,8 @@ pub(super) trait Memory {
     fn fence(order: Ordering);
     /// Waits for a moment.
     fn pause();
-    /// Lets others have the core, who may be waiting for it in the midst of a write.
-    fn rest();
+    /// Lets others have the core, who may be waiting for it in the midst of a write; the longer, the more often it was called.
+    fn rest(times: usize);
     /// Looks of a reader before it takes a bucket that is being written for one that does not have the name.
     const LOOKS: usize;
     /// Turns of a writer before it gives up on a bucket.
@@ -31,6 +32,12 @@ pub(super) trait Memory {
     /// The turns after which a writer looks whether the one who has the bucket lives.
     const LOOK_AFTER: usize;
 }
+
+/// Rests in which others are let by, before it is worth sleeping.
+const YIELDS: usize = 4;
+
+/// A longer rest: what the kernel's timers resolve.
+const NAP: Duration = Duration::from_micros(100);
 
 /// The memory of this machine.
 pub(super) struct Machine;
@@ -49,13 +56,15 @@ impl Memory for Machine {
         std::hint::spin_loop();
     }
 
-    fn rest() {
-        std::thread::yield_now();
+    fn rest(times: usize) {
+        if times <= YIELDS { std::thread::yield_now() } else { std::thread::sleep(NAP) }
     }
 
-    const LOOKS: usize = 4;
-    /// What a writer does takes less than a hundred turns unless it is interrupted.
-    const TURNS: usize = 2_000;
+    /// About the time that a writer needs which is not interrupted.
+    const LOOKS: usize = 64;
+    /// What a writer does takes less than a hundred turns; one that is interrupted has the core back within these naps, about
+    /// 40 ms, on a machine where some ten want it.
+    const TURNS: usize = 256 * Self::LOOK_AFTER;
     const LOOK_AFTER: usize = 64;
 }
 
@@ -107,7 +116,7 @@ pub(super) mod model {
             loom::thread::yield_now();
         }
 
-        fn rest() {}
+        fn rest(_: usize) {}
 
         const LOOKS: usize = 2;
         const TURNS: usize = 2;

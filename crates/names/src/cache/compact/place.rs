@@ -115,7 +115,7 @@ impl<'b, 'm> Pair<'b, 'm> {
         targets.into_iter().flatten().take_while(|(used, ..)| *used < SLOTS as u32).find_map(
             |(_, target, at)| {
                 let (bucket, resident) = (table.bucket(target), self.slots[at]?);
-                let mut held = bucket.take(writers)?;
+                let mut held = bucket.try_take(writers, false)?;
                 let room = held.position(|slot| slot.kind == Kind::Empty)?;
                 held.put(room, resident);
                 Some(at)

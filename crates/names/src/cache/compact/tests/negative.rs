@@ -1,0 +1,122 @@
+//! Names that do not resolve: the filter, and cuts.
+
+use super::*;
+
+#[test]
+fn names_that_do_not_resolve_are_known_for_their_time_and_a_retry_may_look_past_the_filter() {
+    let cache = memory(CompactSettings { negative_ttl: 4_000, ..small() });
+    cache.put(name("no.example.com"), Families::V4, &resolved(Answer::NxDomain, 60), NOW);
+    assert_eq!(answer(&cache, "no.example.com", Families::V4, NOW), Some(Answer::Negative));
+    assert_eq!(cache.get(name("no.example.com"), Families::V4, NOW).unwrap().expires, None);
+    assert_eq!(cache.get_past_filter(name("no.example.com"), Families::V4, NOW), None);
+    assert_eq!(answer(&cache, "no.example.com", Families::V4, NOW + 2_999), Some(Answer::Negative));
+    assert_eq!(answer(&cache, "no.example.com", Families::V4, NOW + 4_000), None);
+}
+
+#[test]
+fn generations_go_one_by_one_and_clear_all_at_once() {
+    let held = |negative, after: u64| {
+        let cache = memory(CompactSettings { negative, negative_ttl: 4_000, ..small() });
+        for number in 0..40_u64 {
+            let text = format!("n{number}.example.com");
+            cache.put(name(&text), Families::V4, &resolved(Answer::NoData, 60), NOW + 100 * number);
+        }
+        (0..40)
+            .filter(|number| {
+                answer(&cache, &format!("n{number}.example.com"), Families::V4, NOW + after).is_some()
+            })
+            .count()
+    };
+    let counts = |negative| [3_999, 4_000, 5_000, 6_000, 7_000, 8_000].map(|after| held(negative, after));
+    assert_eq!(counts(Negative::Generations(4)), [40, 30, 20, 10, 0, 0]);
+    assert_eq!(counts(Negative::ClearAll), [40, 0, 0, 0, 0, 0]);
+    assert_eq!(held(Negative::Generations(4), 1_000_000), 0);
+}
+
+#[test]
+fn more_dead_names_than_the_filter_was_made_for_push_out_the_oldest_and_no_live_name_is_taken_for_dead() {
+    for negative in [Negative::ClearAll, Negative::Generations(4)] {
+        let settings = CompactSettings { negative, negative_capacity: Some(20_000), ..small() };
+        let cache = memory(settings);
+        for number in 0..200_000 {
+            let text = format!("dead{number}.example.com");
+            cache.put(name(&text), Families::V4, &resolved(Answer::NxDomain, 60), NOW);
+        }
+        let known = |text: String| answer(&cache, &text, Families::V4, NOW).is_some();
+        let live = (0..100_000).filter(|number| known(format!("live{number}.example.com"))).count();
+        assert!(live <= 2, "{negative:?}: {live} of 100,000 live names taken for dead");
+        let last = (199_990..200_000).filter(|number| known(format!("dead{number}.example.com"))).count();
+        assert_eq!(last, 10, "{negative:?}");
+    }
+}
+
+#[test]
+fn a_small_filter_errs_no_more_often_than_a_large_one() {
+    for negative in [Negative::ClearAll, Negative::Generations(4)] {
+        let cache = memory(CompactSettings { negative, negative_capacity: Some(300), ..small() });
+        for number in 0..300 {
+            let text = format!("dead{number}.example.com");
+            cache.put(name(&text), Families::V4, &resolved(Answer::NxDomain, 60), NOW);
+        }
+        // A rate of 1e-6 leaves one error in three such tests.
+        let known = |text: String| answer(&cache, &text, Families::V4, NOW).is_some();
+        let wrong = (0..300_000).filter(|number| known(format!("live{number}.example.com"))).count();
+        assert!(wrong <= 3, "{negative:?}: {wrong} of 300,000 live names taken for dead");
+    }
+}
+
+#[test]
+fn clear_all_takes_every_failure_and_generations_do_not() {
+    for (negative, known) in [(Negative::ClearAll, true), (Negative::Generations(4), false)] {
+        let cache = memory(CompactSettings { negative, ..small() });
+        let failed = resolved(Answer::Failed { trouble: Trouble::ServerFailure, attempts: 1 }, 0);
+        cache.put(name("a.example.com"), Families::V4, &failed, NOW);
+        assert_eq!(answer(&cache, "a.example.com", Families::V4, NOW + 600).is_some(), known);
+    }
+}
+
+#[test]
+fn a_name_that_resolves_although_the_filter_holds_it_is_suspected() {
+    let cache = memory(small());
+    cache.put(name("a.example.com"), Families::V4, &resolved(Answer::NxDomain, 60), NOW);
+    cache.put(name("a.example.com"), Families::V4, &one(1), NOW);
+    assert_eq!(cache.details().suspected_false_positives, 1);
+    assert_eq!(answer(&cache, "a.example.com", Families::V4, NOW), Some(addresses(&[v4(1)], &[])));
+    cache.put(name("a.example.com"), Families::V4, &resolved(Answer::NxDomain, 60), NOW);
+    assert_eq!(
+        answer(&cache, "a.example.com", Families::V4, NOW),
+        Some(Answer::Negative),
+        "in place of what was known"
+    );
+}
+
+#[test]
+fn without_a_filter_what_does_not_resolve_is_kept_among_the_others() {
+    let cache = memory(CompactSettings { negative_capacity: Some(0), ..small() });
+    cache.put(name("a.example.com"), Families::V4, &resolved(Answer::NxDomain, 60), NOW);
+    cache.put(name("b.example.com"), Families::V4, &resolved(Answer::NoData, 60), NOW);
+    assert_eq!(answer(&cache, "a.example.com", Families::Both, NOW), Some(Answer::NxDomain));
+    assert_eq!(answer(&cache, "b.example.com", Families::V4, NOW + 3_599), Some(Answer::NoData));
+    assert_eq!(answer(&cache, "b.example.com", Families::V6, NOW), None);
+    assert_eq!(answer(&cache, "b.example.com", Families::V4, NOW + 3_600), None);
+    assert_eq!(cache.count(), 0, "names with addresses");
+}
+
+#[test]
+fn a_cut_silences_what_is_below_it_and_nothing_else() {
+    let cache = memory(small());
+    assert!(!cache.put_cut(name("co.uk"), 900, NOW) && !cache.put_cut(name("com"), 900, NOW));
+    assert!(cache.put_cut(name("gone.example.co.uk"), 900, NOW));
+    for text in ["gone.example.co.uk", "a.gone.example.co.uk", "a.b.gone.example.co.uk"] {
+        assert_eq!(answer(&cache, text, Families::V4, NOW + 899), Some(Answer::NxDomain), "{text}");
+        assert_eq!(answer(&cache, text, Families::V4, NOW + 900), None, "{text}");
+    }
+    for text in ["example.co.uk", "www.example.co.uk", "agone.example.co.uk", "gone.other.co.uk"] {
+        assert_eq!(answer(&cache, text, Families::V4, NOW), None, "{text}");
+    }
+    // What resolves after all is known by its own slot.
+    cache.put(name("a.gone.example.co.uk"), Families::V4, &one(1), NOW);
+    assert_eq!(answer(&cache, "a.gone.example.co.uk", Families::V4, NOW), Some(addresses(&[v4(1)], &[])));
+    cache.put(name("gone.example.co.uk"), Families::V4, &one(2), NOW);
+    assert_eq!(answer(&cache, "b.gone.example.co.uk", Families::V4, NOW), None);
+}
