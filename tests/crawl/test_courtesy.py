@@ -42,7 +42,7 @@ def assert_polite(report: dict[str, Any]) -> None:
     ("profile", "hosts", "pages", "requests", "kills"),
     [
         ("internet", 200, 10, 1_200, 2),
-        ("hostile", 100, 10, 1_200, 2),
+        ("hostile", 1_000, 10, 12_000, 2),
         pytest.param("internet", 10_000, 40, 100_000, 20, marks=pytest.mark.soak),
         pytest.param("hostile", 5_000, 20, 100_000, 20, marks=pytest.mark.soak),
     ],
