@@ -62,6 +62,9 @@ pub trait Resolve {
     /// Asks for names; each is answered once through [`Resolve::drain`].
     fn submit(&mut self, names: Vec<Box<str>>);
 
+    /// The same, past what is cached: an answer that is about to run out, or is doubted.
+    fn refresh(&mut self, names: Vec<Box<str>>);
+
     /// Gives the answers so far.
     fn drain(&mut self, into: &mut Vec<Resolved>);
 }
@@ -134,6 +137,8 @@ pub struct Frontier<R> {
     keys: Vec<Digest>,
     /// Names to ask for again, by time.
     names_due: BinaryHeap<Reverse<(Micros, QueueId)>>,
+    /// Names that are known, by the time at which they are asked for anew.
+    names_ending: BinaryHeap<Reverse<(Micros, QueueId)>>,
     /// Queues whose name fails, and that have more to settle.
     failing: VecDeque<QueueId>,
     leases: HashMap<u64, Lease>,
@@ -184,6 +189,7 @@ impl<R: Resolve> Frontier<R> {
             ghosts: HashMap::new(),
             keys: Vec::new(),
             names_due: BinaryHeap::new(),
+            names_ending: BinaryHeap::new(),
             failing: VecDeque::new(),
             leases: HashMap::new(),
             unanswered: HashMap::new(),
@@ -276,6 +282,7 @@ impl<R: Resolve> Frontier<R> {
                     queue.placed = true;
                     self.schedule.place(*clock, queue.pace.ready_at(), id, queue.domain);
                 }
+                self.refresh_if_due(id, now);
             }
             Name::Failed { expires, .. } if *expires > now => self.fail_later(id),
             // Who is not to be asked for anything is not asked for by name either.

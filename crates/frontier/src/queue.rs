@@ -21,7 +21,17 @@ pub(crate) enum Name {
     /// Asked; the queue waits.
     Asked,
     /// Resolved and vetted.
-    Known { addresses: Vec<IpAddr>, clock: AddressId, expires: Micros, elapsed_us: u32, class: NameClass },
+    Known {
+        addresses: Vec<IpAddr>,
+        clock: AddressId,
+        expires: Micros,
+        elapsed_us: u32,
+        class: NameClass,
+        /// When it is asked for anew, ahead of its end; never, once that has been done.
+        refresh_at: Micros,
+        /// When it was last answered past what was cached; 0: never.
+        fresh_at: Micros,
+    },
     /// Does not resolve, or only to addresses that are refused.
     Failed { failure: Failure, expires: Micros },
 }
