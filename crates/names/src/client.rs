@@ -18,7 +18,7 @@ use crate::settings::{Settings, Statistics};
 /// Resolves names on a thread of its own.
 pub struct Client {
     /// None once dropped, which ends the thread.
-    orders: Option<UnboundedSender<Vec<Box<str>>>>,
+    orders: Option<UnboundedSender<Order>>,
     shared: Arc<Shared>,
     thread: Option<JoinHandle<()>>,
 }
@@ -43,12 +43,23 @@ impl Client {
     /// Hands names over; never blocks. Addresses are answered at once. A name that is in flight already is
     /// not asked for again, and the one answer serves both.
     pub fn submit(&self, names: Vec<Box<str>>) {
+        self.order(Order { names, fresh: false });
+    }
+
+    /// The same, past what is cached: for answers that are about to run out, or are doubted.
+    pub fn refresh(&self, names: Vec<Box<str>>) {
+        self.order(Order { names, fresh: true });
+    }
+
+    /// Hands an order over.
+    fn order(&self, order: Order) {
+        let names = &order.names;
         if names.is_empty() {
             return;
         }
         self.shared.pending.fetch_add(names.len(), Ordering::AcqRel);
         if let Some(orders) = &self.orders {
-            let _ = orders.send(names); // the thread lives as long as the handle
+            let _ = orders.send(order); // the thread lives as long as the handle
         }
     }
 
@@ -77,6 +88,14 @@ impl Drop for Client {
             let _ = thread.join();
         }
     }
+}
+
+/// Names to resolve.
+pub(crate) struct Order {
+    /// The names.
+    pub(crate) names: Vec<Box<str>>,
+    /// Whether what is cached does not count.
+    pub(crate) fresh: bool,
 }
 
 /// Where the threads meet. Filled by the client's thread, emptied by `drain`.

@@ -18,6 +18,7 @@ use lycosa_url::{Failure, FailureKind, Micros, NameClass, Resolved};
 use crate::answer;
 use crate::asked::{SocketId, Table, Try};
 use crate::cache::{self, FIRST_PAUSE, NameCache, Resolution, SLOW};
+use crate::client::Order;
 use crate::host::HostName;
 use crate::lookup::{Lookup, Part};
 use crate::name::{self, Known};
@@ -69,17 +70,17 @@ impl Core {
     }
 
     /// Takes names; gives how many of them were in flight already, and so get no answer of their own.
-    pub(crate) fn submit(&mut self, names: Vec<Box<str>>, now: Micros) -> usize {
+    pub(crate) fn submit(&mut self, order: Order, now: Micros) -> usize {
         let before = self.statistics.coalesced;
-        for name in names {
-            self.accept(name, now);
+        for name in order.names {
+            self.accept(name, order.fresh, now);
         }
         self.start(now);
         usize::try_from(self.statistics.coalesced - before).unwrap_or(usize::MAX)
     }
 
-    /// Answers a name at once, joins it to its question in flight, or queues it.
-    fn accept(&mut self, name: Box<str>, now: Micros) {
+    /// Answers a name at once, unless a fresh answer is wanted, joins it to its question in flight, or queues it.
+    fn accept(&mut self, name: Box<str>, fresh: bool, now: Micros) {
         if self.lookups.contains_key(&*name) {
             self.statistics.coalesced += 1;
             return;
@@ -95,7 +96,8 @@ impl Core {
             }
         };
         let second = self.time.seconds(now);
-        if let Some(found) = self.cache.lookup(host, self.settings.families, second) {
+        let found = if fresh { None } else { self.cache.lookup(host, self.settings.families, second) };
+        if let Some(found) = found {
             self.statistics.cache_hits += 1;
             let expires = self.time.moment(found.expires.unwrap_or(second + UNDATED));
             return self.publish(name, 0, expires, found.class, answer::told(found.answer));

@@ -6,6 +6,7 @@ use proptest::prelude::*;
 use super::*;
 use crate::cache::compact::{CompactCache, CompactSettings, Negative};
 use crate::cache::{AsyncLru, AsyncLruSettings, Regions, RegionsSettings};
+use crate::client::Order;
 
 const SECOND: Micros = 1_000_000;
 
@@ -53,7 +54,8 @@ impl Scene {
     }
 
     fn submit(&mut self, names: &[&str]) -> usize {
-        self.core.submit(names.iter().map(|name| (*name).into()).collect(), self.now)
+        let names = names.iter().map(|name| (*name).into()).collect();
+        self.core.submit(Order { names, fresh: false }, self.now)
     }
 
     /// Sends everything that is to be sent; gives socket, server, manner and message.

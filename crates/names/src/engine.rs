@@ -18,7 +18,7 @@ use tokio::time::{MissedTickBehavior, interval, timeout};
 
 use crate::asked::{SocketId, Try};
 use crate::cache::NameCache;
-use crate::client::Shared;
+use crate::client::{Order, Shared};
 use crate::core::Core;
 use crate::dice::Dice;
 use crate::settings::Settings;
@@ -88,7 +88,7 @@ impl Engine {
     }
 
     /// The thread's loop; ends when the client is dropped.
-    pub(crate) async fn run(self: Rc<Self>, mut orders: UnboundedReceiver<Vec<Box<str>>>) {
+    pub(crate) async fn run(self: Rc<Self>, mut orders: UnboundedReceiver<Order>) {
         let mut tick = interval(TICK);
         tick.set_missed_tick_behavior(MissedTickBehavior::Delay);
         loop {
@@ -96,8 +96,8 @@ impl Engine {
             tokio::select! {
                 biased;
                 () = self.changed.notified() => (),
-                names = orders.recv() => match names {
-                    Some(names) => self.submit(names),
+                order = orders.recv() => match order {
+                    Some(order) => self.submit(order),
                     None => return,
                 },
                 _ = tick.tick(), if waiting => self.pass(),
@@ -107,8 +107,8 @@ impl Engine {
     }
 
     /// Hands names to the core.
-    fn submit(&self, names: Vec<Box<str>>) {
-        let coalesced = self.core.borrow_mut().submit(names, self.clock.now());
+    fn submit(&self, order: Order) {
+        let coalesced = self.core.borrow_mut().submit(order, self.clock.now());
         self.shared.forget(coalesced);
     }
 

@@ -76,6 +76,10 @@ impl Resolve for Resolver {
         self.0.submit(names);
     }
 
+    fn refresh(&mut self, names: Vec<Box<str>>) {
+        self.0.refresh(names);
+    }
+
     fn drain(&mut self, into: &mut Vec<Resolved>) {
         self.0.drain(into);
     }
