@@ -27,10 +27,11 @@ impl<R: Resolve> Frontier<R> {
     pub(crate) fn receive_names(&mut self, now: Micros) {
         let mut answers = std::mem::take(&mut self.answers);
         self.resolver.drain(&mut answers);
+        self.asking = self.asking.saturating_sub(answers.len());
         for answer in answers.drain(..) {
             let Some(id) = self.known_queue(&answer.name) else { continue };
             match self.queues[id as usize].name {
-                Name::Asked => self.name_answered(id, answer, now),
+                Name::Asked { idled } => self.name_answered(id, answer, idled, now),
                 Name::Known { .. } => self.name_refreshed(id, answer, now),
                 Name::Unknown | Name::Failed { .. } => {}
             }
@@ -38,14 +39,16 @@ impl<R: Resolve> Frontier<R> {
         self.answers = answers;
     }
 
-    /// Takes in the answer for a queue's name.
-    fn name_answered(&mut self, id: QueueId, answer: Resolved, now: Micros) {
+    /// Takes in the answer for a queue's name. `idled`: how long slots had been idle when it was wanted.
+    fn name_answered(&mut self, id: QueueId, answer: Resolved, idled: Micros, now: Micros) {
         let addresses = answer.result.and_then(|addresses| self.vet(addresses));
         let queue = &mut self.queues[id as usize];
         match addresses {
             Ok((addresses, first)) => {
                 queue.name_attempts = 0;
                 self.counts.unresolved -= 1;
+                let due = now.saturating_sub(queue.pace.ready_at());
+                self.counts.idle_for_names_us += (self.idle.total - idled).min(due);
                 let times = (answer.expires, answer.elapsed_us, 0);
                 self.learn_name(id, addresses, first, answer.class, times, now);
                 self.place(id, now);
@@ -66,9 +69,16 @@ impl<R: Resolve> Frontier<R> {
 
     /// Takes in the answer for a name that is known still; one that tells nothing new leaves it as it is.
     fn name_refreshed(&mut self, id: QueueId, answer: Resolved, now: Micros) {
-        if let Ok((addresses, first)) = answer.result.and_then(|addresses| self.vet(addresses)) {
+        match answer.result.and_then(|addresses| self.vet(addresses)) {
             // Nobody waited for it.
-            self.learn_name(id, addresses, first, answer.class, (answer.expires, 0, now), now);
+            Ok((addresses, first)) => {
+                self.learn_name(id, addresses, first, answer.class, (answer.expires, 0, now), now);
+            }
+            Err(_) => {
+                if let Name::Known { refreshing, .. } = &mut self.queues[id as usize].name {
+                    *refreshing = false;
+                }
+            }
         }
     }
 
@@ -93,20 +103,43 @@ impl<R: Resolve> Frontier<R> {
         let expires = expires.max(now.saturating_add(1));
         let refresh_at = expires - (expires - now) / AHEAD;
         self.names_ending.push(Reverse((refresh_at, id)));
-        queue.name = Name::Known { addresses, clock, expires, elapsed_us, class, refresh_at, fresh_at };
+        queue.name = Name::Known {
+            addresses,
+            clock,
+            expires,
+            elapsed_us,
+            class,
+            refresh_at,
+            refreshing: false,
+            fresh_at,
+        };
     }
 
     /// Asks for a queue's name anew when it is about to run out and something waits for it.
     pub(crate) fn refresh_if_due(&mut self, id: QueueId, now: Micros) {
         let queue = &mut self.queues[id as usize];
         let waits = !queue.is_empty();
-        if let Name::Known { refresh_at, .. } = &mut queue.name
+        if let Name::Known { refresh_at, refreshing, .. } = &mut queue.name
             && *refresh_at <= now
             && waits
         {
-            *refresh_at = Micros::MAX;
-            self.resolver.refresh(vec![queue.host.clone()]);
+            (*refresh_at, *refreshing) = (Micros::MAX, true);
+            self.ask(id, true);
         }
+    }
+
+    /// Asks for wanted names as far as there is room. `idle`: slots for which no host is due.
+    pub(crate) fn ask_names(&mut self, idle: usize, now: Micros) {
+        while let Some(id) = self.wanted.pop(self.asking, self.schedule.waiting(), idle, now) {
+            self.ask(id, false);
+        }
+    }
+
+    /// Asks for a queue's name.
+    fn ask(&mut self, id: QueueId, fresh: bool) {
+        let names = vec![self.queues[id as usize].host.clone()];
+        self.asking += 1;
+        if fresh { self.resolver.refresh(names) } else { self.resolver.submit(names) }
     }
 
     /// A request found nobody at the name's addresses, or somebody else: the name may have moved.
@@ -114,13 +147,13 @@ impl<R: Resolve> Frontier<R> {
         use FailureKind::{ConnectFailed, ConnectRefused, ConnectTimeout, TlsCertificate};
         let pause = self.settings.scaled(DOUBT);
         let queue = &mut self.queues[id as usize];
-        if let Name::Known { refresh_at, fresh_at, .. } = &mut queue.name
+        if let Name::Known { refresh_at, refreshing, fresh_at, .. } = &mut queue.name
             && matches!(failure, ConnectRefused | ConnectTimeout | ConnectFailed | TlsCertificate)
-            && *refresh_at != Micros::MAX
+            && !*refreshing
             && (*fresh_at == 0 || now.saturating_sub(*fresh_at) >= pause)
         {
-            *refresh_at = Micros::MAX;
-            self.resolver.refresh(vec![queue.host.clone()]);
+            (*refresh_at, *refreshing) = (Micros::MAX, true);
+            self.ask(id, true);
         }
     }
 
@@ -151,8 +184,7 @@ impl<R: Resolve> Frontier<R> {
                 break;
             }
             self.names_due.pop();
-            let name = self.queues[id as usize].host.clone();
-            self.resolver.submit(vec![name]);
+            self.ask(id, false);
         }
         while let Some(&Reverse((due, id))) = self.names_ending.peek()
             && due <= now
