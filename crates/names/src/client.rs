@@ -3,8 +3,9 @@
 use std::io;
 use std::rc::Rc;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
+use std::time::Duration;
 
 use lycosa_url::Resolved;
 use tokio::runtime::Builder;
@@ -59,6 +60,13 @@ impl Client {
         into.append(&mut told.answers);
     }
 
+    /// Waits at most so long until there are answers to drain; tells whether there are.
+    pub fn wait(&self, within: Duration) -> bool {
+        let nothing = |told: &mut Told| told.answers.is_empty();
+        let waited = self.shared.arrived.wait_timeout_while(self.shared.lock(), within, nothing);
+        !waited.unwrap_or_else(PoisonError::into_inner).0.answers.is_empty()
+    }
+
     /// Names that were submitted and whose answer [`drain`](Self::drain) has not given.
     pub fn pending(&self) -> usize {
         self.shared.pending.load(Ordering::Acquire)
@@ -84,6 +92,8 @@ impl Drop for Client {
 pub(crate) struct Shared {
     pending: AtomicUsize,
     told: Mutex<Told>,
+    /// Wakes who waits for answers.
+    arrived: Condvar,
 }
 
 /// What the lock guards.
@@ -104,6 +114,9 @@ impl Shared {
         let mut told = self.lock();
         told.answers.append(answers);
         told.statistics = statistics;
+        if !told.answers.is_empty() {
+            self.arrived.notify_all();
+        }
     }
 
     /// The lock; a panic elsewhere leaves nothing half-done behind it.
