@@ -17,8 +17,8 @@ import pytest
 class DnsServer:
     """Answers by what stands in the name.
 
-    ``gone`` does not exist, ``empty`` has no address, ``broken`` fails at the server, ``silent`` gets no answer; all other names have
-    192.0.2.1 and 2001:db8::1 for 3,600 s.
+    ``gone`` does not exist, ``empty`` has no address, ``broken`` fails at the server, ``silent`` gets no answer; all
+    other names have 192.0.2.1 and 2001:db8::1 for 3,600 s.
     """
 
     def __init__(self, delay: float = 0.0) -> None:
