@@ -272,7 +272,7 @@ class Resolver:
         """Tell names that were answered before: ``submit`` passes each over as often as it is told here."""
 
     def submit(self, names: list[str], place: int) -> int:
-        """Take names, the first of which has the number ``place``, as far as there is room; give how many. Never waits.
+        """Take names, the first of which has the number ``place``, as far as there is room; give how many. No wait.
 
         Raises TypeError for what is no text, and then takes none of them; ValueError once closed.
         """

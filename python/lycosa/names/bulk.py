@@ -58,9 +58,9 @@ def resolve_stream(names: Iterable[str] | AsyncIterable[str], **options: Unpack[
     """Resolve names in an event loop; give batches of answers as they come.
 
     Names may come from any iterable, which is read on another thread, or from an asynchronous one. Nothing blocks the
-    loop, and no more names are read than there is room for. ``place`` of an answer is its name's place, from 0. Waiting
-    for a batch may be cancelled: no answer is lost, and the next batch can be asked for. Who may leave the loop early
-    writes ``async with``, which ends everything that the stream has begun. The options are those of
+    loop, and no more names are read than there is room for. ``place`` of an answer is its name's place, from 0.
+    Waiting for a batch may be cancelled: no answer is lost, and the next batch can be asked for. Who may leave the
+    loop early writes ``async with``, which ends everything that the stream has begun. The options are those of
     `lycosa.names.Resolver`, and so are the errors; what ``names`` raises is raised where batches are asked for.
 
     >>> async with lycosa.resolve_stream(names) as stream:  # doctest: +SKIP

@@ -66,15 +66,15 @@ class Resolver(_core.Resolver):
     ) -> Self:
         """Start the client on a thread of its own.
 
-        ``resolvers``: addresses of DNS servers that recurse, with or without port; by default the system's. What is no
-        address is told to the logger ``lycosa`` and left out.
+        ``resolvers``: addresses of DNS servers that recurse, with or without port; by default the system's. What is
+        no address is told to the logger ``lycosa`` and left out.
         ``families``: which addresses are asked for.
         ``concurrency``: names that are taken and not given out again, 1 to 50,000.
         ``rate``: names a second, above 0 to 10,000,000; by default as many as the servers bear. It counts names: with
         ``both`` each is two questions, and repeated questions come on top.
         ``timeout``: seconds that one try may take, 0.1 to 60. ``attempts``: tries over all servers, 1 to 20.
-        ``cache``: the file of a compact cache that all processes of the machine share; by default the resolver has one
-        of its own in memory. ``capacity``: names in a cache that is made, by default 1,000,000.
+        ``cache``: the file of a compact cache that all processes of the machine share; by default the resolver has
+        one of its own in memory. ``capacity``: names in a cache that is made, by default 1,000,000.
 
         Raises SettingError for a value that is not allowed and when no resolver is left, StorageError for a cache
         that cannot be used, OSError when the system refuses a thread or a socket.
