@@ -19,7 +19,7 @@ from lycosa.cli.resolve_report import QUIET, Shown, print_report
 from lycosa.cli.told import told
 from lycosa.errors import LycosaError, SettingError, StorageError
 from lycosa.names.probe import silent
-from lycosa.names.resolver import MAX_CONCURRENCY, TAKE_ANSWERS, Options, Resolver
+from lycosa.names.resolver import MAX_CONCURRENCY, TAKE_ANSWERS, WAIT, Options, Resolver
 
 logger = logging.getLogger("lycosa")
 
@@ -38,9 +38,6 @@ COUNTS = ("questions", "answers", "retries", "timeouts", "truncated", "mismatche
 
 #: Lines that are no names shown in the report, at most.
 SHOWN = 20
-
-#: Seconds that one wait takes at most.
-WAIT = 0.1
 
 #: The exit status after Ctrl-C.
 INTERRUPTED = 130

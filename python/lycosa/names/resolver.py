@@ -23,8 +23,9 @@ MAX_RATE = 10_000_000.0
 #: Names read at a time from who gives them.
 READ_NAMES = 1_000
 
-#: Answers taken at a time.
-TAKE_ANSWERS = 10_000
+#: Answers taken at a time, and seconds that one wait for them takes at most: as long has Ctrl-C to wait, or a stream
+#: that is closed.
+TAKE_ANSWERS, WAIT = 10_000, 0.1
 
 
 class Options(TypedDict, total=False):

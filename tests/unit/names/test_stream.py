@@ -14,10 +14,12 @@ import pytest
 from lycosa.errors import SettingError
 
 if TYPE_CHECKING:
+    from lycosa.names.stream import ResolveStream
+
     from tests.conftest import DnsServer
 
 
-async def places(stream: lycosa.names.ResolveStream) -> list[int]:
+async def places(stream: ResolveStream) -> list[int]:
     """The places of all answers, sorted."""
     return sorted([answer.place async for answers in stream for answer in answers])
 
