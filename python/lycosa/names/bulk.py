@@ -8,6 +8,7 @@ from itertools import islice
 from typing import TYPE_CHECKING, Unpack
 
 from lycosa._core import Resolution
+from lycosa.errors import SettingError
 from lycosa.names.resolver import READ_NAMES, TAKE_ANSWERS, WAIT, Options, Resolver
 
 if TYPE_CHECKING:
@@ -27,6 +28,7 @@ def resolve(names: Iterable[str], **options: Unpack[Options]) -> Iterator[Resolu
     >>> for answer in lycosa.resolve(["example.com", "example.org"]):  # doctest: +SKIP
     ...     print(answer.name, answer.status, answer.addresses)
     """
+    _check_names(names)
     return _answers(Resolver(**options), iter(names))
 
 
@@ -40,12 +42,13 @@ def _answers(resolver: Resolver, names: Iterator[str]) -> Iterator[Resolution]:
                 batch = list(islice(names, min(size, room)))
                 ended = not batch
                 place += resolver.submit(batch, place)
-                # Who gives names slowly is not to hold up those that it has given.
+                # Nor is one name to wait for the next.
                 if time.monotonic() - begin > SLOW:
                     size = 1
                     break
                 size = min(2 * size, READ_NAMES)
-            yield from resolver.take(TAKE_ANSWERS, 0.0 if size == 1 and not ended else WAIT)
+            # Who gives names slowly is asked for the next one rather than waited with.
+            yield from resolver.take(TAKE_ANSWERS, 0.0 if size == 1 and not ended and resolver.room() else WAIT)
 
 
 def resolve_stream(names: Iterable[str] | AsyncIterable[str], **options: Unpack[Options]) -> ResolveStream:
@@ -65,4 +68,11 @@ def resolve_stream(names: Iterable[str] | AsyncIterable[str], **options: Unpack[
     # Here, since programs without an event loop have no use for it.
     from lycosa.names.stream import ResolveStream
 
+    _check_names(names)
     return ResolveStream(names, options)
+
+
+def _check_names(names: object) -> None:
+    """Raise SettingError for a text, each of whose characters would be a name."""
+    if isinstance(names, str | bytes):
+        raise SettingError("names", names, "a list of names, or something else that gives one after the other")

@@ -14,6 +14,9 @@ from typing import Self
 from lycosa._core import Resolutions
 from lycosa.names.resolver import READ_NAMES, TAKE_ANSWERS, WAIT, Options, Resolver
 
+#: Batches submitted before the loop has its turn: about a millisecond.
+FEED_BATCHES = 4
+
 
 class ResolveStream:
     """Batches of answers; made by ``lycosa.resolve_stream``."""
@@ -45,16 +48,15 @@ class ResolveStream:
             if self._take is not None and self._take.done():
                 answers, self._take = self._take.result(), None
                 if len(answers):
-                    await self._feed(resolver)
+                    self._feed(resolver)
                     return answers
-            ended = self._source.ended
-            await self._feed(resolver)
+            self._feed(resolver)
             if self._take is None:
                 if resolver.pending():
                     loop = asyncio.get_running_loop()
                     self._take = loop.run_in_executor(self._thread, resolver.take, TAKE_ANSWERS, WAIT)
                     self._take.add_done_callback(lambda _: wake.set())
-                elif ended:
+                elif self._source.ended:
                     await self.aclose()
                     self._source.check()
                     raise StopAsyncIteration
@@ -97,14 +99,19 @@ class ResolveStream:
         self._source.start()
         return resolver
 
-    async def _feed(self, resolver: Resolver) -> None:
-        """Submit names as far as there are some and there is room."""
-        while (room := resolver.room()) and (names := self._source.some(min(room, READ_NAMES))):
+    def _feed(self, resolver: Resolver) -> None:
+        """Submit names as far as there are some and there is room, but for no longer than a loop may be held up."""
+        for _ in range(FEED_BATCHES):
+            room = resolver.room()
+            names = self._source.some(min(room, READ_NAMES)) if room else []
+            if not names:
+                return
             try:
                 self._place += resolver.submit(names, self._place)
-            except TypeError:
-                await self.aclose()
-                raise
+            except TypeError as error:
+                self._source.fail(error)
+                return
+        asyncio.get_running_loop().call_soon(self._source.wake.set)
 
 
 class _Source:
@@ -126,8 +133,8 @@ class _Source:
 
     @property
     def ended(self) -> bool:
-        """Whether all names have been read and given."""
-        return self._at_end and not self._read
+        """Whether all names have been read and given, or no more are wanted."""
+        return self._at_end and (self._stopped or not self._read)
 
     def start(self) -> None:
         """Begin to read."""
@@ -143,6 +150,8 @@ class _Source:
 
     def some(self, max: int) -> list[str]:
         """Those that have been read, at most so many."""
+        if self._stopped:
+            return []
         some = [self._read.popleft() for _ in range(min(max, len(self._read)))]
         if some:
             self._drained.set()
@@ -160,6 +169,13 @@ class _Source:
         self._stopped = True
         with self._changed:
             self._changed.notify()
+
+    def fail(self, error: Exception) -> None:
+        """Read no more: something that was read is wrong."""
+        self.stop()
+        self._read.clear()
+        self._error, self._at_end = error, True
+        self.wake.set()
 
     async def close(self) -> None:
         """Read no more."""

@@ -240,6 +240,8 @@ def test_a_server_that_says_nothing_means_timeout_in_bounded_time(dns: DnsServer
 def test_what_is_no_text_is_refused_and_a_closed_resolver_says_so(dns: DnsServer) -> None:
     with pytest.raises(TypeError):
         list(lycosa.resolve(["a.example", 1], resolvers=[dns.address]))  # type: ignore[list-item]
+    with pytest.raises(SettingError, match="a list of names"):
+        lycosa.resolve("www.example")
     with Resolver(resolvers=[dns.address]) as resolver:
         resolver.submit(["a.example"], 0)
     with pytest.raises(ValueError, match="closed"):
@@ -260,3 +262,6 @@ def test_who_gives_names_slowly_gets_answers_meanwhile(dns: DnsServer) -> None:
     first = next(lycosa.resolve(names(), resolvers=[dns.address]))
     assert first.status == "ok"
     assert given < 10
+    begin = time.thread_time()
+    assert len(list(lycosa.resolve(names(), resolvers=[dns.address], concurrency=1))) == 20
+    assert time.thread_time() - begin < 0.2

@@ -169,3 +169,8 @@ def test_bad_input_is_told(dns: DnsServer) -> None:
         asyncio.run(places(lycosa.resolve_stream(NAMES, rate=0)))
     with pytest.raises(TypeError):
         asyncio.run(places(lycosa.resolve_stream([1], resolvers=[dns.address])))  # type: ignore[list-item]
+    endless = itertools.chain(["w.example"] * 1_000, itertools.repeat(1))
+    with pytest.raises(TypeError):
+        asyncio.run(places(lycosa.resolve_stream(endless, resolvers=[dns.address])))  # type: ignore[arg-type]
+    with pytest.raises(SettingError, match="names"):
+        lycosa.resolve_stream("www.example")
