@@ -26,7 +26,7 @@ class DnsServer:
         self._socket = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
         self._socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 8 << 20)
         self._socket.bind(("127.0.0.1", 0))
-        self._delay = delay
+        self._delay, self._ended = delay, False
         self._thread = threading.Thread(target=self._serve, daemon=True)
         #: How often each name was asked for, in lower case.
         self.asked: Counter[str] = Counter()
@@ -44,16 +44,17 @@ class DnsServer:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        """Stop."""
+        """Stop; what was asked last is not answered any more."""
+        self._ended = True
         self._socket.sendto(b"", self._socket.getsockname())
         self._thread.join()
         self._socket.close()
 
     def _serve(self) -> None:
-        """Answer until an empty datagram comes; the thread's body."""
+        """Answer until the end; the thread's body."""
         while True:
             question, client = self._socket.recvfrom(4096)
-            if not question:
+            if self._ended:
                 return
             if self._delay:
                 time.sleep(self._delay)

@@ -102,11 +102,12 @@ def run(args: argparse.Namespace) -> int:
     with told(quiet=args.quiet), _input(args.file) as file, _open(options) as resolver:
         work = Work(resolver, target, file)
         try:
-            with _signals(work), Shown(work, quiet=args.quiet) as shown:
+            with _signals(work):
                 work.begin()
-                while not work.ended:
-                    work.step()
-                    shown.look()
+                with Shown(work, quiet=args.quiet) as shown:
+                    while not work.ended:
+                        work.step()
+                        shown.look()
                 work.end()
         except BrokenPipeError:
             # Who reads standard output has had enough.

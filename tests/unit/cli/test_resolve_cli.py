@@ -6,6 +6,7 @@ import csv
 import io
 import json
 import os
+import random
 import signal
 import subprocess
 import sys
@@ -173,6 +174,24 @@ def test_kill_and_a_torn_line_lose_nothing(suffix: str, start_dns: Callable[...,
     assert done.returncode == 0
     assert Counter(row["name"] for row in rows(out)) == Counter(names)
     assert [path.name for path in sorted(tmp_path.iterdir())] == ["names.txt", out.name]
+
+
+@pytest.mark.soak
+@pytest.mark.parametrize("suffix", [".jsonl", ".csv", ".parquet"])
+def test_thirty_kills_at_random_moments_lose_nothing(
+    suffix: str, start_dns: Callable[..., DnsServer], tmp_path: Path
+) -> None:
+    server, names, out = start_dns(), write_names(tmp_path, 20_000), tmp_path / f"out{suffix}"
+    moments = random.Random(7)  # noqa: S311
+    command = [sys.executable, "-m", "lycosa", "resolve", "names.txt", "-o", out.name, "--resolver", server.address]
+    for _ in range(30):
+        process = subprocess.Popen([*command, "-q", "--rate", "2000"], cwd=tmp_path)
+        time.sleep(moments.uniform(0.2, 1.2))
+        process.kill()
+        process.wait()
+    done = lycosa("names.txt", "-o", out.name, "--resolver", server.address, "--json", cwd=tmp_path)
+    assert json.loads(done.stdout)["answered"] > 0  # the kills came while there was work
+    assert Counter(row["name"] for row in rows(out)) == Counter(names)
 
 
 def test_parquet_that_was_put_together_but_not_cleared_up_is_whole(dns: DnsServer, tmp_path: Path) -> None:
