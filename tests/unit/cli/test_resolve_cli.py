@@ -181,7 +181,7 @@ def test_kill_and_a_torn_line_lose_nothing(suffix: str, start_dns: Callable[...,
 def test_thirty_kills_at_random_moments_lose_nothing(
     suffix: str, start_dns: Callable[..., DnsServer], tmp_path: Path
 ) -> None:
-    server, names, out = start_dns(), write_names(tmp_path, 20_000), tmp_path / f"out{suffix}"
+    server, names, out = start_dns(), write_names(tmp_path, 60_000), tmp_path / f"out{suffix}"
     moments = random.Random(7)  # noqa: S311
     command = [sys.executable, "-m", "lycosa", "resolve", "names.txt", "-o", out.name, "--resolver", server.address]
     for _ in range(30):
