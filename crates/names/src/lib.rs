@@ -18,8 +18,9 @@ mod lookup;
 mod name;
 mod scaled;
 mod settings;
+mod upstream;
 mod wire;
 
 pub use client::Client;
 pub use host::{BadName, HostName, MAX_LABEL, MAX_NAME};
-pub use settings::{Families, Settings, Statistics, system_servers};
+pub use settings::{Families, Settings, Statistics, UpstreamFigures, system_servers};
