@@ -30,6 +30,8 @@ pub struct Settings {
     pub speed: f64,
     /// Which addresses are asked for.
     pub families: Families,
+    /// Whether IPv6 is asked for only where there is no IPv4; with [`Families::Both`].
+    pub prefer_v4: bool,
     /// Questions a second to each server, at most; none is no limit.
     pub rate: Option<f64>,
     /// The time.
@@ -48,6 +50,7 @@ impl Default for Settings {
             negative_ttl: Duration::from_secs(3_600), // RFC 2308 section 5: one to three hours
             speed: 1.0,
             families: Families::V4,
+            prefer_v4: false,
             rate: None,
             clock: Clock::start(),
         }

@@ -122,6 +122,11 @@ impl Upstreams {
         self.change(place, |server| server.lost(sent, now));
     }
 
+    /// A question was taken back, which says nothing about the server.
+    pub(crate) fn withdrawn(&mut self, place: Place) {
+        self.change(place, Server::withdrawn);
+    }
+
     /// Changes one server.
     fn change(&mut self, place: Place, change: impl FnOnce(&mut Server)) {
         if let Some((_, server)) = self.servers.get_mut(place) {

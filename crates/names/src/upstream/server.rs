@@ -195,6 +195,12 @@ impl Server {
         }
     }
 
+    /// A question was taken back.
+    pub(super) fn withdrawn(&mut self) {
+        self.release();
+        self.probing = false;
+    }
+
     /// Begins a rest, unless it has one: what was sent before it says no more.
     fn rest_from(&mut self, now: Micros) {
         if self.rest <= now {
