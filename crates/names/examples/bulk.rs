@@ -187,13 +187,13 @@ fn client(server: SocketAddr, names: usize, in_flight: usize) -> (u64, usize, Du
     let began = Instant::now();
     let (mut next, mut resolved, mut answers) = (0, 0, Vec::new());
     while next < names || client.pending() > 0 {
-        let room = (4 * in_flight).max(20_000).saturating_sub(client.pending());
+        let room = (2 * in_flight).max(4_096).saturating_sub(client.pending());
         let end = names.min(next + room);
         client.submit((next..end).map(|n| name(n).into()).collect());
         next = end;
         client.drain(&mut answers);
         resolved += answers.drain(..).filter(|answer| answer.result.is_ok()).count();
-        std::thread::sleep(Duration::from_millis(2));
+        std::thread::sleep(Duration::from_millis(1));
     }
     client.drain(&mut answers);
     resolved += answers.drain(..).filter(|answer| answer.result.is_ok()).count();

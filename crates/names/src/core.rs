@@ -105,7 +105,7 @@ impl Core {
             return self.publish(name, 0, expires, found.class, answer::told(found.answer));
         }
         // The name moves; its normal form is the name itself, or in the buffer.
-        let lookup = if host.as_str() == &*name {
+        let lookup = if std::ptr::eq(host.as_str(), &*name) {
             Lookup::new(name, None, now)
         } else {
             let normal = Some(host.as_str().into());

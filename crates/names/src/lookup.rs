@@ -28,6 +28,8 @@ pub(crate) struct Lookup {
     pub(crate) name: Box<str>,
     /// Its normal form, where that differs.
     normal: Option<Box<str>>,
+    /// The hash of the name, once it is among others.
+    hash: u64,
     /// When it was submitted.
     pub(crate) since: Micros,
     /// When its first question began.
@@ -64,7 +66,7 @@ impl Lookup {
     /// A name that waits for its turn.
     pub(crate) fn new(name: Box<str>, normal: Option<Box<str>>, since: Micros) -> Self {
         let (a, aaaa) = (Question::Unasked, Question::Unasked);
-        Lookup { name, normal, since, began: since, until: Micros::MAX, a, aaaa }
+        Lookup { name, normal, hash: 0, since, began: since, until: Micros::MAX, a, aaaa }
     }
 
     /// The name in normal form.
@@ -174,8 +176,9 @@ impl Lookups {
     }
 
     /// Takes a name that is not among them.
-    pub(crate) fn insert(&mut self, lookup: Lookup) -> LookupId {
+    pub(crate) fn insert(&mut self, mut lookup: Lookup) -> LookupId {
         let hash = self.hasher.hash_one(&*lookup.name);
+        lookup.hash = hash;
         let place = self.free.pop().unwrap_or(self.places.len() as u32);
         if self.places.len() == place as usize {
             self.places.push((0, None));
@@ -183,8 +186,9 @@ impl Lookups {
         let slot = &mut self.places[place as usize];
         slot.1 = Some(lookup);
         let id = LookupId { place, turn: slot.0 };
-        let (hasher, places) = (&self.hasher, &self.places);
-        self.index.insert_unique(hash, place, |place| hasher.hash_one(text(places, *place)));
+        let places = &self.places;
+        let lookup_at = |place: &u32| places.get(*place as usize).and_then(|(_, lookup)| lookup.as_ref());
+        self.index.insert_unique(hash, place, |place| lookup_at(place).map_or(0, |lookup| lookup.hash));
         id
     }
 
@@ -199,9 +203,7 @@ impl Lookups {
         let (turn, lookup) = self.places.get_mut(id.place as usize).filter(|(turn, _)| *turn == id.turn)?;
         let lookup = lookup.take()?;
         *turn = turn.wrapping_add(1);
-        if let Ok(entry) =
-            self.index.find_entry(self.hasher.hash_one(&*lookup.name), |other| *other == id.place)
-        {
+        if let Ok(entry) = self.index.find_entry(lookup.hash, |other| *other == id.place) {
             entry.remove();
         }
         self.free.push(id.place);
