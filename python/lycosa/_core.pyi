@@ -293,6 +293,13 @@ class Resolver:
         ``mismatched``, ``cache_hits``, ``coalesced``, and answers by class: ``fast``, ``slow``, ``failed``.
         """
 
+    def upstreams(self) -> list[dict[str, Any]]:
+        """What is known of each ``server``.
+
+        ``questions`` sent to it, ``answers`` and ``timeouts``; ``round_trip``, its smoothed time in seconds;
+        ``window``, how many questions it may have in flight; ``is_resting``: it was of no use, and others are asked.
+        """
+
     def close(self) -> None:
         """End the client; what is in flight is given up."""
 

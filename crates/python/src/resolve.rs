@@ -13,11 +13,11 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use lycosa_names::cache::compact::{CompactCache, CompactError, CompactSettings, PlaceOf};
-use lycosa_names::{Client, HostName, Settings};
+use lycosa_names::{Client, Families, HostName, Settings, UpstreamFigures};
 use lycosa_url::{Clock, Resolved};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
-use pyo3::types::{PyList, PyString};
+use pyo3::types::{PyDict, PyList, PyString};
 
 use crate::errors::{lock, setting, storage, system};
 use crate::job::{families, seconds, server};
@@ -43,6 +43,8 @@ pub(crate) struct ResolverSettings {
     concurrency: usize,
     /// Names a second.
     rate: Option<f64>,
+    /// Questions a second to each server.
+    server_rate: Option<f64>,
     /// Seconds for one try.
     timeout: f64,
     attempts: u32,
@@ -72,12 +74,15 @@ impl Resolver {
         let made = CompactSettings::default();
         let compact = CompactSettings { capacity: settings.capacity.unwrap_or(made.capacity), ..made };
         let clock = Clock::start();
+        let prefer_v4 = settings.families == "prefer-v4";
         let mut client = Settings {
             servers: resolvers.clone(),
             timeout: seconds(settings.timeout),
             attempts: settings.attempts,
             in_flight: settings.concurrency,
-            families: families(&settings.families)?,
+            families: if prefer_v4 { Families::Both } else { families(&settings.families)? },
+            prefer_v4,
+            rate: settings.server_rate,
             clock,
             ..Settings::default()
         };
@@ -181,6 +186,23 @@ impl Resolver {
         counts.extend([("names", bulk.names), ("passed_over", bulk.passed_over)]);
         counts.extend(Status::ALL.map(|status| (status.name(), bulk.statuses[status as usize])));
         Ok(counts)
+    }
+
+    /// What is known of each server: questions sent to it, replies, time-outs, smoothed round-trip time in seconds, questions
+    /// that it may have in flight, whether it rests since it was of no use.
+    fn upstreams<'py>(&self, py: Python<'py>) -> PyResult<Vec<Bound<'py, PyDict>>> {
+        let told = |known: UpstreamFigures| {
+            let dict = PyDict::new(py);
+            dict.set_item("server", known.server.to_string())?;
+            dict.set_item("questions", known.questions)?;
+            dict.set_item("answers", known.answers)?;
+            dict.set_item("timeouts", known.timeouts)?;
+            dict.set_item("round_trip", known.round_trip.map(|time| time.as_secs_f64()))?;
+            dict.set_item("window", known.window)?;
+            dict.set_item("is_resting", known.is_resting)?;
+            Ok(dict)
+        };
+        self.client()?.upstreams().into_iter().map(told).collect()
     }
 
     /// Ends the client; what is in flight is given up.

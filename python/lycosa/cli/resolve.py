@@ -66,6 +66,9 @@ def add_parser(subparsers: Any) -> None:
         "--rate", metavar="N", type=float, help="names a second at most (default: as many as the servers bear)"
     )
     parser.add_argument(
+        "--server-rate", metavar="N", type=float, help="questions a second to each server at most (default: no limit)"
+    )
+    parser.add_argument(
         "--concurrency",
         metavar="N",
         type=int,
@@ -94,6 +97,7 @@ def run(args: argparse.Namespace) -> int:
         "families": _families(args.types),
         "concurrency": args.concurrency,
         "rate": args.rate,
+        "server_rate": args.server_rate,
         "timeout": args.timeout,
         "attempts": args.attempts,
         "cache": args.cache,
@@ -198,7 +202,7 @@ class Work:
             "names_per_second": round(self.answered / max(seconds, 1e-3), 1),
             **{name: counts[name] for name in COUNTS},
             "classes": {name: counts[name] for name in ("fast", "slow", "failed")},
-            "resolvers": self._resolver.resolvers,
+            "upstreams": self._resolver.upstreams(),
         }
 
     def _submit(self) -> None:

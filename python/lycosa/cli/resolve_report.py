@@ -78,7 +78,7 @@ def print_report(report: dict[str, Any], *, as_json: bool, to_standard: bool) ->
             f"{report['questions']:,}, of these {report['retries']:,} again; {report['timeouts']:,} timed out",
         ),
         ("from the cache", f"{report['cache_hits']:,}"),
-        ("resolvers", ", ".join(report["resolvers"])),
+        *((known["server"], _upstream(known)) for known in report["upstreams"]),
     ]
     if not report["complete"]:
         rows.append(("not complete", "the same command goes on"))
@@ -92,3 +92,10 @@ def print_report(report: dict[str, Any], *, as_json: bool, to_standard: bool) ->
     more = report["statuses"]["bad-name"] - len(report["bad_lines"])
     if more > 0:
         console.print(f"and {more:,} more lines that are no names: status bad-name in the output", highlight=False)
+
+
+def _upstream(known: dict[str, Any]) -> str:
+    """What is known of a server, in one line."""
+    round_trip = "" if known["round_trip"] is None else f", {known['round_trip'] * 1e3:.1f} ms"
+    resting = "; resting: it was silent or of no use" if known["is_resting"] else ""
+    return f"{known['questions']:,} questions, {known['timeouts']:,} timed out{round_trip}{resting}"

@@ -28,13 +28,18 @@ READ_NAMES = 1_000
 TAKE_ANSWERS, WAIT = 10_000, 0.1
 
 
+#: Which addresses may be asked for.
+FAMILIES = ("v4", "v6", "both", "prefer-v4")
+
+
 class Options(TypedDict, total=False):
     """What `Resolver` takes, for whoever passes it on."""
 
     resolvers: Sequence[str]
-    families: Literal["v4", "v6", "both"]
+    families: Literal["v4", "v6", "both", "prefer-v4"]
     concurrency: int
     rate: float | None
+    server_rate: float | None
     timeout: float
     attempts: int
     cache: str | PathLike[str] | None
@@ -57,9 +62,10 @@ class Resolver(_core.Resolver):
         cls,
         *,
         resolvers: Sequence[str] = (),
-        families: Literal["v4", "v6", "both"] = "v4",
+        families: Literal["v4", "v6", "both", "prefer-v4"] = "v4",
         concurrency: int = 1_000,
         rate: float | None = None,
+        server_rate: float | None = None,
         timeout: float = 2.0,
         attempts: int = 4,
         cache: str | PathLike[str] | None = None,
@@ -69,10 +75,11 @@ class Resolver(_core.Resolver):
 
         ``resolvers``: addresses of DNS servers that recurse, with or without port; by default the system's. What is
         no address is told to the logger ``lycosa`` and left out.
-        ``families``: which addresses are asked for.
+        ``families``: which addresses are asked for; ``prefer-v4``: IPv6 only where there is no IPv4.
         ``concurrency``: names that are taken and not given out again, 1 to 50,000.
         ``rate``: names a second, above 0 to 10,000,000; by default as many as the servers bear. It counts names: with
         ``both`` each is two questions, and repeated questions come on top.
+        ``server_rate``: questions a second to each server, repeated ones included, within the same limits.
         ``timeout``: seconds that one try may take, 0.1 to 60. ``attempts``: tries over all servers, 1 to 20.
         ``cache``: the file of a compact cache that all processes of the machine share; by default the resolver has
         one of its own in memory. ``capacity``: names in a cache that is made, by default 1,000,000.
@@ -83,8 +90,11 @@ class Resolver(_core.Resolver):
         _check("concurrency", concurrency, 1, MAX_CONCURRENCY, whole=True)
         _check("timeout", timeout, 0.1, 60)
         _check("attempts", attempts, 1, 20, whole=True)
-        if rate is not None and not (isinstance(rate, int | float) and 0 < rate <= MAX_RATE):
-            raise SettingError("rate", rate, f"above 0 to {MAX_RATE:,.0f} names a second")
+        for name, limit in (("rate", rate), ("server_rate", server_rate)):
+            if limit is not None and not (isinstance(limit, int | float) and 0 < limit <= MAX_RATE):
+                raise SettingError(name, limit, f"above 0 to {MAX_RATE:,.0f} a second")
+        if families not in FAMILIES:
+            raise SettingError("families", families, "v4, v6, both or prefer-v4")
         if isinstance(resolvers, str):
             raise SettingError("resolvers", resolvers, "a list of addresses")
         settings = {
@@ -92,6 +102,7 @@ class Resolver(_core.Resolver):
             "families": families,
             "concurrency": concurrency,
             "rate": None if rate is None else float(rate),
+            "server_rate": None if server_rate is None else float(server_rate),
             "timeout": float(timeout),
             "attempts": attempts,
             "cache": cache,

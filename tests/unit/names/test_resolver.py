@@ -62,7 +62,12 @@ def test_a_name_that_is_given_often_is_asked_for_once_and_answered_each_time(
 
 @pytest.mark.parametrize(
     ("families", "addresses"),
-    [("v4", ["192.0.2.1"]), ("v6", ["2001:db8::1"]), ("both", ["192.0.2.1", "2001:db8::1"])],
+    [
+        ("v4", ["192.0.2.1"]),
+        ("v6", ["2001:db8::1"]),
+        ("both", ["192.0.2.1", "2001:db8::1"]),
+        ("prefer-v4", ["192.0.2.1"]),
+    ],
 )
 def test_families_are_asked_for_as_chosen(families: str, addresses: list[str], dns: DnsServer) -> None:
     (answer,) = lycosa.resolve(["www.example"], resolvers=[dns.address], families=families)  # type: ignore[arg-type]
@@ -133,6 +138,22 @@ def test_a_rate_is_kept(dns: DnsServer) -> None:
     assert sum(1 for _ in lycosa.resolve(names, resolvers=[dns.address], rate=100)) == 60
     # 60 names at 100 a second; the first 5 may come at once.
     assert 0.5 <= time.monotonic() - begin < 2
+
+
+def test_a_servers_rate_is_kept_and_what_is_known_of_it_told(start_dns: Callable[..., DnsServer]) -> None:
+    servers = [start_dns(), start_dns()]
+    addresses = [server.address for server in servers]
+    begin = time.monotonic()
+    with Resolver(resolvers=addresses, server_rate=50) as resolver:
+        resolver.submit([f"r{number}.example" for number in range(100)], 0)
+        while resolver.pending():
+            resolver.take(100, 1.0)
+        known = resolver.upstreams()
+    assert time.monotonic() - begin > 0.5
+    assert [each["server"] for each in known] == addresses
+    assert [each["questions"] for each in known] == [server.asked.total() for server in servers]
+    assert sum(each["answers"] for each in known) == 100
+    assert all(0 < each["round_trip"] < 1 and each["window"] > 0 and not each["is_resting"] for each in known)
 
 
 def test_waiting_holds_neither_the_gil_nor_the_processor(start_dns: Callable[..., DnsServer]) -> None:
@@ -207,7 +228,8 @@ def test_a_cache_is_shared(dns: DnsServer, tmp_path: Path) -> None:
         ({"concurrency": 10**30}, ["concurrency", "1 to 50,000"]),
         ({"timeout": 0}, ["timeout", "'0'", "0.1 to 60"]),
         ({"attempts": 1.5}, ["attempts", "'1.5'", "1 to 20"]),
-        ({"families": "v5"}, ["families", "'v5'", "v4, v6 or both"]),
+        ({"server_rate": -1}, ["server_rate", "'-1'", "above 0"]),
+        ({"families": "v5"}, ["families", "'v5'", "v4, v6, both or prefer-v4"]),
         ({"resolvers": ["x", "1.2.3"]}, ["resolvers", "x,1.2.3", "192.0.2.1"]),
         ({"resolvers": "192.0.2.1"}, ["resolvers", "a list of addresses"]),
         ({"capacity": 1}, ["capacity", "'1'"]),
