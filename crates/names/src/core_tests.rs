@@ -6,7 +6,6 @@ use proptest::prelude::*;
 use super::*;
 use crate::cache::compact::{CompactCache, CompactSettings, Negative};
 use crate::cache::{AsyncLru, AsyncLruSettings, Regions, RegionsSettings};
-use crate::client::Order;
 
 const SECOND: Micros = 1_000_000;
 
@@ -54,19 +53,18 @@ impl Scene {
     }
 
     fn submit(&mut self, names: &[&str]) -> usize {
-        let names = names.iter().map(|name| (*name).into()).collect();
-        self.core.submit(Order { names, fresh: false }, self.now)
+        self.core.submit(names.iter().map(|name| (*name).into()), self.now)
     }
 
     /// Sends everything that is to be sent; gives socket, server, manner and message.
     fn sent(&mut self) -> Vec<(SocketId, String, Manner, Vec<u8>)> {
         let mut sent = Vec::new();
-        while let Some(attempt) = self.core.next_try() {
-            let (server, manner) = (attempt.server, attempt.manner);
+        while let Some((attempt, place)) = self.core.next(self.now) {
+            let server = self.core.address(place).unwrap();
             let SocketAddr::V4(v4) = server else { panic!() };
             let socket = v4.ip().octets()[3].into();
-            let message = self.core.begin(attempt, socket, self.now).unwrap();
-            sent.push((socket, server.ip().to_string(), manner, message));
+            let message = self.core.begin(attempt, place, socket, self.now).unwrap().to_vec();
+            sent.push((socket, server.ip().to_string(), attempt.manner, message));
         }
         sent
     }
@@ -417,6 +415,6 @@ proptest! {
         let mut answered: Vec<String> = scene.answers().into_iter().map(|(name, _)| name).collect();
         answered.sort();
         prop_assert_eq!(answered, names);
-        prop_assert!(!scene.core.is_waiting() && scene.core.lookups.is_empty() && scene.core.active == 0);
+        prop_assert!(!scene.core.is_waiting() && scene.core.lookups.count() == 0 && scene.core.active == 0);
     }
 }

@@ -2,12 +2,13 @@
 
 use std::net::IpAddr;
 
-use domain::base::iana::{Opcode, Rcode, Rtype};
+use domain::base::iana::{Class, Rcode, Rtype};
 use domain::base::wire::ParseError;
-use domain::base::{Message, MessageBuilder, Name, ParsedName};
+use domain::base::{Message, ParsedName};
 use domain::rdata::{A, Aaaa, Cname};
 
 use crate::dice::Dice;
+use crate::host::MAX_LABEL;
 use crate::lookup::Found;
 
 /// Bytes of a message's header.
@@ -49,59 +50,64 @@ pub(crate) enum Manner {
     Tcp,
 }
 
-/// A message with one question.
-#[derive(Clone, Debug)]
+/// A message with one question. Its memory is used again for the next one.
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Query {
-    /// The message.
-    pub(crate) bytes: Vec<u8>,
+    bytes: Vec<u8>,
     /// Where the question ends.
     end: usize,
 }
 
-/// Makes a question; nothing when the name does not fit the wire.
-pub(crate) fn query(name: &str, kind: Kind, id: u16, manner: Manner, dice: &mut Dice) -> Option<Query> {
-    let wire = wire_name(name, (manner == Manner::Full).then_some(dice))?;
-    let name = Name::from_octets(wire).ok()?;
-    let mut message = MessageBuilder::from_target(Vec::with_capacity(HEADER + 300)).ok()?;
-    message.header_mut().set_id(id);
-    message.header_mut().set_rd(true);
-    let mut message = message.question();
-    message.push((&name, kind.rtype())).ok()?;
-    let end = message.as_slice().len();
-    if manner == Manner::Plain {
-        return Some(Query { bytes: message.finish(), end });
+impl Query {
+    /// Makes it the question about a name in normal form; tells whether the name fits the wire.
+    pub(crate) fn write(&mut self, name: &str, kind: Kind, id: u16, manner: Manner, dice: &mut Dice) -> bool {
+        let [high, low] = id.to_be_bytes();
+        let has_options = manner != Manner::Plain;
+        let bytes = &mut self.bytes;
+        bytes.clear();
+        // Recursion desired, one question, perhaps one additional record.
+        bytes.extend_from_slice(&[high, low, 1, 0, 0, 1, 0, 0, 0, 0, 0, u8::from(has_options)]);
+        for label in name.split('.') {
+            if !(1..=MAX_LABEL).contains(&label.len()) {
+                return false;
+            }
+            bytes.push(label.len() as u8);
+            bytes.extend_from_slice(label.as_bytes());
+        }
+        bytes.push(0);
+        if bytes.len() > HEADER + 255 {
+            return false;
+        }
+        if manner == Manner::Full {
+            toss(&mut bytes[HEADER..], dice);
+        }
+        let kind = kind.rtype().to_int() as u8;
+        bytes.extend_from_slice(&[0, kind, 0, 1]);
+        self.end = bytes.len();
+        if has_options {
+            // The root, OPT, the largest datagram, no extended code or flags, no options (RFC 6891 section 6.1.2).
+            let [high, low] = PAYLOAD.to_be_bytes();
+            bytes.extend_from_slice(&[0, 0, 41, high, low, 0, 0, 0, 0, 0, 0]);
+        }
+        true
     }
-    let mut message = message.additional();
-    message
-        .opt(|opt| {
-            opt.set_udp_payload_size(PAYLOAD);
-            Ok(())
-        })
-        .ok()?;
-    Some(Query { bytes: message.finish(), end })
+
+    /// The message.
+    pub(crate) fn bytes(&self) -> &[u8] {
+        &self.bytes
+    }
 }
 
-/// The labels of a checked name, its letters in lower or in random case.
-fn wire_name(name: &str, dice: Option<&mut Dice>) -> Option<Vec<u8>> {
-    let mut wire = Vec::with_capacity(name.len() + 2);
-    for label in name.split('.') {
-        wire.push(u8::try_from(label.len()).ok()?);
-        wire.extend(label.bytes().map(|byte| byte.to_ascii_lowercase()));
-    }
-    wire.push(0);
-    if let Some(dice) = dice {
-        let mut coins = 0;
-        for (place, byte) in wire.iter_mut().enumerate() {
-            if place % 64 == 0 {
-                coins = dice.throw();
-            }
+/// Gives the letters of a name random case.
+fn toss(name: &mut [u8], dice: &mut Dice) {
+    for chunk in name.chunks_mut(64) {
+        let mut coins = dice.throw();
+        for byte in chunk {
             // Bytes that count a label are below 64, so never letters.
-            if byte.is_ascii_lowercase() && coins >> (place % 64) & 1 == 1 {
-                *byte = byte.to_ascii_uppercase();
-            }
+            *byte ^= u8::from(byte.is_ascii_lowercase() && coins & 1 == 1) << 5;
+            coins >>= 1;
         }
     }
-    Some(wire)
 }
 
 /// The number of a message; nothing when it is too short for one.
@@ -122,17 +128,16 @@ pub(crate) enum Fit {
 
 /// Compares number, kind and whole question (RFC 5452 section 9.1).
 pub(crate) fn fit(message: &[u8], query: &Query) -> Fit {
-    let Ok(parsed) = Message::from_slice(message) else { return Fit::No };
-    let header = parsed.header();
+    let (Some(header), Some(question)) = (message.first_chunk::<HEADER>(), message.get(HEADER..query.end))
+    else {
+        return Fit::No;
+    };
     let asked = &query.bytes[..query.end];
-    if !header.qr()
-        || header.opcode() != Opcode::QUERY
-        || parsed.header_counts().qdcount() != 1
-        || message[..2] != asked[..2]
-    {
+    // A reply (QR) with the opcode QUERY and one question.
+    if header[..2] != asked[..2] || header[2] & 0xf8 != 0x80 || header[4..6] != [0, 1] {
         return Fit::No;
     }
-    let (Some(question), asked) = (message.get(HEADER..query.end), &asked[HEADER..]) else { return Fit::No };
+    let asked = &asked[HEADER..];
     if question == asked {
         Fit::Exact
     } else if question.eq_ignore_ascii_case(asked) {
@@ -237,6 +242,9 @@ fn records(message: &Message<[u8]>, kind: Kind) -> Result<Vec<Record<'_>>, Parse
     let mut records = Vec::new();
     for parsed in message.answer()? {
         let parsed = parsed?;
+        if parsed.class() != Class::IN {
+            continue;
+        }
         let data = match (parsed.rtype(), kind) {
             (Rtype::CNAME, _) => {
                 parsed.to_record::<Cname<_>>()?.map(|record| Data::Alias(*record.data().cname()))
