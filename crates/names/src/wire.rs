@@ -173,6 +173,9 @@ pub(crate) fn read(message: &[u8], kind: Kind) -> Reply {
     }
     match parsed.header().rcode() {
         Rcode::NOERROR => match addresses(parsed, kind) {
+            Ok(Reply::NoData) if is_referral(parsed) => {
+                Reply::Failed("a referral: it does not resolve".to_owned())
+            }
             Ok(reply) => reply,
             Err(_) => Reply::Failed("malformed reply".to_owned()),
         },
@@ -180,6 +183,15 @@ pub(crate) fn read(message: &[u8], kind: Kind) -> Reply {
         rcode @ (Rcode::FORMERR | Rcode::NOTIMP) => Reply::Misunderstood(rcode.to_string()),
         rcode => Reply::Failed(rcode.to_string()),
     }
+}
+
+/// Whether a server that does not recurse names others to be asked, instead of an answer: it is lame as a resolver.
+fn is_referral(message: &Message<[u8]>) -> bool {
+    let Ok(authority) = message.authority() else { return false };
+    let types = authority.flatten().map(|record| record.rtype());
+    let (has_servers, has_zone) =
+        types.fold((false, false), |(ns, soa), rtype| (ns || rtype == Rtype::NS, soa || rtype == Rtype::SOA));
+    !message.header().ra() && has_servers && !has_zone
 }
 
 /// A record that may matter.
