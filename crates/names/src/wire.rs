@@ -8,7 +8,7 @@ use domain::base::{Message, ParsedName};
 use domain::rdata::{A, Aaaa, Cname};
 
 use crate::dice::Dice;
-use crate::host::MAX_LABEL;
+use crate::host::{HostName, MAX_LABEL};
 use crate::lookup::Found;
 
 /// Bytes of a message's header.
@@ -192,6 +192,26 @@ fn is_referral(message: &Message<[u8]>) -> bool {
     let (has_servers, has_zone) =
         types.fold((false, false), |(ns, soa), rtype| (ns || rtype == Rtype::NS, soa || rtype == Rtype::SOA));
     !message.header().ra() && has_servers && !has_zone
+}
+
+/// What a message says to a plain question with this number about a name: nothing where it is not the reply to it; the
+/// addresses, and for how many seconds they hold; or what else it says. For the fuzz target.
+#[doc(hidden)]
+pub fn examine(
+    message: &[u8],
+    id: u16,
+    name: HostName<'_>,
+    is_v6: bool,
+) -> Option<Result<(Vec<IpAddr>, u32), String>> {
+    let kind = if is_v6 { Kind::Aaaa } else { Kind::A };
+    let mut query = Query::default();
+    if !query.write(name.as_str(), kind, id, Manner::Plain, &mut Dice::default()) {
+        return None;
+    }
+    (fit(message, &query) == Fit::Exact).then(|| match read(message, kind) {
+        Reply::Addresses(found) => Ok((found.addresses, found.ttl)),
+        other => Err(format!("{other:?}")),
+    })
 }
 
 /// A record that may matter.
