@@ -25,7 +25,7 @@ use crate::name::{self, Known};
 use crate::scaled::ScaledTime;
 use crate::settings::{Families, Settings, Statistics, UpstreamFigures};
 use crate::upstream::{Place, Upstreams};
-use crate::wire::{self, Fit, Kind, Manner, Reply};
+use crate::wire::{self, Fit, Kind, Manner, PAYLOAD, Reply};
 
 /// How many scaled seconds the answer of a filter holds, which does not know when it expires. Short, so that a name is
 /// refused hardly longer than the filter keeps it; until then only the filter is asked again.
@@ -220,7 +220,13 @@ impl Core {
         };
         let attempt = sent.attempt;
         let is_changed = fit == Fit::OtherCase && attempt.manner != Manner::Tcp;
-        let reply = if is_changed { None } else { Some(wire::read(message, attempt.kind)) };
+        // A datagram larger than was asked for has been cut off where it was received.
+        let is_cut = message.len() > usize::from(PAYLOAD) && attempt.manner != Manner::Tcp;
+        let reply = match is_changed {
+            true => None,
+            false if is_cut => Some(Reply::Truncated),
+            false => Some(wire::read(message, attempt.kind)),
+        };
         let is_useful = !matches!(reply, Some(Reply::Failed(_)));
         self.upstreams.answered(sent.place, sent.at, now, is_useful, sent.is_overdue);
         match reply {
@@ -297,7 +303,7 @@ impl Core {
         }
     }
 
-    /// A connection has ended that was of use: what was asked on it and not answered is asked on another one.
+    /// A connection has ended, which is no fault of the server: what was asked on it and not answered is asked on another one.
     pub(crate) fn reconnect(&mut self, socket: SocketId) {
         for sent in self.asked.take_all(socket) {
             if !sent.is_overdue {

@@ -211,7 +211,7 @@ impl Engine {
 
     /// A connection ended.
     fn end(&mut self, ended: &Ended, now: Micros) {
-        if ended.was_useful {
+        if ended.is_worth_repeating {
             self.core.reconnect(ended.id);
         } else {
             self.core.fail(ended.id, &ended.why, now);

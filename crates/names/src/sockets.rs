@@ -60,7 +60,7 @@ impl Sockets {
             dice: Dice::default(),
             open: Vec::new(),
             turns: Vec::new(),
-            // An oversized datagram shows as one that is malformed.
+            // An oversized datagram shows by its length.
             incoming: Incoming::new(usize::from(PAYLOAD) + 1),
             patience,
         }

@@ -8,7 +8,7 @@ use domain::base::{Message, ParsedName};
 use domain::rdata::{A, Aaaa, Cname};
 
 use crate::dice::Dice;
-use crate::host::MAX_LABEL;
+use crate::host::{HostName, MAX_LABEL};
 use crate::lookup::Found;
 
 /// Bytes of a message's header.
@@ -173,6 +173,9 @@ pub(crate) fn read(message: &[u8], kind: Kind) -> Reply {
     }
     match parsed.header().rcode() {
         Rcode::NOERROR => match addresses(parsed, kind) {
+            Ok(Reply::NoData) if is_referral(parsed) => {
+                Reply::Failed("a referral: it does not resolve".to_owned())
+            }
             Ok(reply) => reply,
             Err(_) => Reply::Failed("malformed reply".to_owned()),
         },
@@ -180,6 +183,35 @@ pub(crate) fn read(message: &[u8], kind: Kind) -> Reply {
         rcode @ (Rcode::FORMERR | Rcode::NOTIMP) => Reply::Misunderstood(rcode.to_string()),
         rcode => Reply::Failed(rcode.to_string()),
     }
+}
+
+/// Whether a server that does not recurse names others to be asked, instead of an answer: it is lame as a resolver.
+fn is_referral(message: &Message<[u8]>) -> bool {
+    let Ok(authority) = message.authority() else { return false };
+    let types = authority.flatten().map(|record| record.rtype());
+    let (has_servers, has_zone) =
+        types.fold((false, false), |(ns, soa), rtype| (ns || rtype == Rtype::NS, soa || rtype == Rtype::SOA));
+    !message.header().ra() && has_servers && !has_zone
+}
+
+/// What a message says to a plain question with this number about a name: nothing where it is not the reply to it; the
+/// addresses, and for how many seconds they hold; or what else it says. For the fuzz target.
+#[doc(hidden)]
+pub fn examine(
+    message: &[u8],
+    id: u16,
+    name: HostName<'_>,
+    is_v6: bool,
+) -> Option<Result<(Vec<IpAddr>, u32), String>> {
+    let kind = if is_v6 { Kind::Aaaa } else { Kind::A };
+    let mut query = Query::default();
+    if !query.write(name.as_str(), kind, id, Manner::Plain, &mut Dice::default()) {
+        return None;
+    }
+    (fit(message, &query) == Fit::Exact).then(|| match read(message, kind) {
+        Reply::Addresses(found) => Ok((found.addresses, found.ttl)),
+        other => Err(format!("{other:?}")),
+    })
 }
 
 /// A record that may matter.
