@@ -46,11 +46,21 @@ impl Client {
     /// Hands names over; never blocks. Addresses are answered at once. A name that is in flight already is
     /// not asked for again, and the one answer serves both.
     pub fn submit(&self, names: Vec<Box<str>>) {
+        self.order(names, false);
+    }
+
+    /// The same, past what is cached: for answers that are about to run out, or are doubted.
+    pub fn refresh(&self, names: Vec<Box<str>>) {
+        self.order(names, true);
+    }
+
+    /// Hands names over.
+    fn order(&self, names: Vec<Box<str>>, fresh: bool) {
         if names.is_empty() {
             return;
         }
         self.shared.pending.fetch_add(names.len(), Ordering::AcqRel);
-        self.shared.orders().names.extend(names);
+        self.shared.orders().names.extend(names.into_iter().map(|name| Order { name, fresh }));
         self.shared.ring(&self.bell);
     }
 
@@ -106,10 +116,18 @@ pub(crate) struct Shared {
     is_asleep: AtomicBool,
 }
 
+/// A name to resolve.
+pub(crate) struct Order {
+    /// The name.
+    pub(crate) name: Box<str>,
+    /// Whether what is cached does not count.
+    pub(crate) fresh: bool,
+}
+
 /// What the client's thread is to do. Filled by `submit`, emptied by the thread.
 #[derive(Default)]
 struct Orders {
-    names: Vec<Box<str>>,
+    names: Vec<Order>,
     is_closed: bool,
 }
 
@@ -140,7 +158,7 @@ impl Shared {
     }
 
     /// Names that were handed over, if they are wanted; none once the client is dropped.
-    pub(crate) fn take_names(&self, are_wanted: bool) -> Option<Vec<Box<str>>> {
+    pub(crate) fn take_names(&self, are_wanted: bool) -> Option<Vec<Order>> {
         let mut orders = self.orders();
         let names = if are_wanted { std::mem::take(&mut orders.names) } else { Vec::new() };
         (!orders.is_closed).then_some(names)

@@ -19,6 +19,7 @@ use lycosa_url::{Failure, FailureKind, Micros, NameClass, Resolved};
 use crate::answer;
 use crate::asked::{Sent, SocketId, Table, Try, Whom};
 use crate::cache::{self, FIRST_PAUSE, Found, NameCache, Resolution, SLOW, Seconds};
+use crate::client::Order;
 use crate::host::HostName;
 use crate::lookup::{Left, Lookup, LookupId, Lookups, Part};
 use crate::name::{self, Known};
@@ -73,18 +74,18 @@ impl Core {
     }
 
     /// Takes names; gives how many of them were in flight already, and so get no answer of their own.
-    pub(crate) fn submit(&mut self, names: impl IntoIterator<Item = Box<str>>, now: Micros) -> usize {
+    pub(crate) fn submit(&mut self, orders: impl IntoIterator<Item = Order>, now: Micros) -> usize {
         let before = self.statistics.coalesced;
         let mut buffer = std::mem::take(&mut self.buffer);
-        for name in names {
-            self.accept(name, &mut buffer, now);
+        for order in orders {
+            self.accept(order, &mut buffer, now);
         }
         self.buffer = buffer;
         usize::try_from(self.statistics.coalesced - before).unwrap_or(usize::MAX)
     }
 
-    /// Answers a name at once, joins it to its question in flight, or queues it.
-    fn accept(&mut self, name: Box<str>, buffer: &mut String, now: Micros) {
+    /// Answers a name at once, unless a fresh answer is wanted, joins it to its question in flight, or queues it.
+    fn accept(&mut self, Order { name, fresh }: Order, buffer: &mut String, now: Micros) {
         if self.lookups.contains(&name) {
             self.statistics.coalesced += 1;
             return;
@@ -99,7 +100,8 @@ impl Core {
             }
         };
         let second = self.time.seconds(now);
-        if let Some(found) = self.look_up(host, second) {
+        let found = if fresh { None } else { self.look_up(host, second) };
+        if let Some(found) = found {
             self.statistics.cache_hits += 1;
             let expires = self.time.moment(found.expires.unwrap_or(second + UNDATED));
             return self.publish(name, 0, expires, found.class, answer::told(found.answer));

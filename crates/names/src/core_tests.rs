@@ -53,7 +53,8 @@ impl Scene {
     }
 
     fn submit(&mut self, names: &[&str]) -> usize {
-        self.core.submit(names.iter().map(|name| (*name).into()), self.now)
+        let order = |name: &&str| Order { name: (*name).into(), fresh: false };
+        self.core.submit(names.iter().map(order), self.now)
     }
 
     /// Sends everything that is to be sent; gives socket, server, manner and message.
@@ -121,6 +122,22 @@ fn a_name_is_asked_once_and_answered_once() {
     assert_eq!(scene.core.answers[0].elapsed_us, 7);
     assert_eq!(scene.answers(), [("a.example".to_owned(), Ok(2))]);
     assert_eq!(scene.core.statistics.mismatched, 1);
+}
+
+#[test]
+fn a_fresh_answer_is_asked_for_past_the_cache_and_takes_its_place() {
+    let mut scene = Scene::new(|_| ());
+    scene.submit(&["a.example"]);
+    let sent = scene.sent();
+    scene.core.receive(sent[0].0, &reply(&sent[0].3, Rcode::NOERROR, 1), scene.now);
+    scene.core.submit([Order { name: "a.example".into(), fresh: true }], scene.now);
+    let sent = scene.sent();
+    assert_eq!(sent.len(), 1, "although it is cached");
+    scene.core.receive(sent[0].0, &reply(&sent[0].3, Rcode::NOERROR, 3), scene.now);
+    scene.submit(&["a.example"]);
+    let known: Vec<_> = scene.answers().into_iter().map(|(_, answer)| answer).collect();
+    assert_eq!(known, [Ok(1), Ok(3), Ok(3)]);
+    assert!(scene.sent().is_empty());
 }
 
 #[test]

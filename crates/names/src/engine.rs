@@ -12,7 +12,7 @@ use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 
 use crate::asked::{SocketId, Try};
 use crate::cache::NameCache;
-use crate::client::Shared;
+use crate::client::{Order, Shared};
 use crate::core::Core;
 use crate::settings::Settings;
 use crate::sockets::Sockets;
@@ -41,7 +41,7 @@ pub(crate) struct Engine {
     /// The number of the newest socket.
     last: SocketId,
     /// Names that were handed over and not taken.
-    names: std::vec::IntoIter<Box<str>>,
+    names: std::vec::IntoIter<Order>,
     /// The longest wait for one reply.
     patience: Micros,
     shared: Arc<Shared>,
