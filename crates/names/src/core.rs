@@ -26,6 +26,7 @@ use crate::name::{self, Known};
 use crate::scaled::ScaledTime;
 use crate::settings::{Families, Settings, Statistics, UpstreamFigures};
 use crate::upstream::{Place, Upstreams};
+use crate::wildcards::Wildcards;
 use crate::wire::{self, Fit, Kind, Manner, PAYLOAD, Reply};
 
 /// How many scaled seconds the answer of a filter holds, which does not know when it expires. Short, so that a name is
@@ -46,6 +47,8 @@ pub(crate) struct Core {
     ready: VecDeque<Try>,
     asked: Table,
     upstreams: Upstreams,
+    /// Domains that answer for any name, if that is wanted.
+    wildcards: Option<Wildcards>,
     /// Holds a name's normal form while it is accepted.
     buffer: String,
     /// Answers. Filled here, emptied by the engine.
@@ -61,6 +64,7 @@ impl Core {
             cache,
             time: ScaledTime::start(now, settings.speed),
             upstreams: Upstreams::new(&settings),
+            wildcards: settings.wildcards.then(|| Wildcards::new(settings.speed)),
             settings,
             lookups: Lookups::default(),
             queue: VecDeque::new(),
@@ -105,6 +109,13 @@ impl Core {
             self.statistics.cache_hits += 1;
             let expires = self.time.moment(found.expires.unwrap_or(second + UNDATED));
             return self.publish(name, 0, expires, found.class, answer::told(found.answer));
+        }
+        if !fresh
+            && let Some((addresses, until)) =
+                self.wildcards.as_mut().and_then(|wildcards| wildcards.infer(host.as_str(), now))
+        {
+            self.statistics.inferred += 1;
+            return self.publish(name, 0, until, NameClass::Fast, Ok(addresses));
         }
         // The name moves; its normal form is the name itself, or in the buffer.
         let lookup = if std::ptr::eq(host.as_str(), &*name) {
@@ -409,7 +420,11 @@ impl Core {
         let class = resolution.class(SLOW);
         // Of several addresses, those that the cache keeps, so that the next answer is the same.
         let result = result.and_then(|_| answer::told(resolution.answer));
-        self.publish(asked.name, elapsed, expires, class, result);
+        let addresses = result.as_deref().unwrap_or_default();
+        let is_probe = self.learn_wildcard(asked.host(), addresses, expires, now);
+        if !is_probe {
+            self.publish(asked.name, elapsed, expires, class, result);
+        }
     }
 
     /// Has the cache take what was learned; tells when the pause after a server's failure or silence ends, which the
@@ -431,6 +446,22 @@ impl Core {
             let known = found.and_then(|found| found.expires);
             self.time.moment(known.unwrap_or(from + u64::from(FIRST_PAUSE)))
         })
+    }
+
+    /// Learns whether a domain answers for any name; tells whether the name was made up for that.
+    fn learn_wildcard(
+        &mut self,
+        host: HostName<'_>,
+        addresses: &[IpAddr],
+        expires: Micros,
+        now: Micros,
+    ) -> bool {
+        let Some(wildcards) = &mut self.wildcards else { return false };
+        let lesson = wildcards.learn(host.as_str(), addresses, expires, now);
+        if let Some(name) = lesson.probe {
+            self.queue.push_back(self.lookups.insert(Lookup::new(name, None, now)));
+        }
+        lesson.is_probe
     }
 
     /// Has the cache take that neither a name nor any below it exists (RFC 8020).

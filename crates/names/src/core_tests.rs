@@ -141,6 +141,31 @@ fn a_fresh_answer_is_asked_for_past_the_cache_and_takes_its_place() {
 }
 
 #[test]
+fn hosts_of_a_domain_that_answers_for_any_name_are_not_asked_for_where_that_is_wanted() {
+    for (wildcards, expected) in [(false, 30), (true, 4 + 3 + 1)] {
+        let mut scene = Scene::new(|settings| settings.wildcards = wildcards);
+        let mut asked = 0;
+        for host in 0..30 {
+            scene.submit(&[&format!("h{host}.shop.example")]);
+            loop {
+                let sent = scene.sent();
+                if sent.is_empty() {
+                    break;
+                }
+                asked += sent.len();
+                sent.iter().for_each(|sent| {
+                    scene.core.receive(sent.0, &reply(&sent.3, Rcode::NOERROR, 2), scene.now)
+                });
+            }
+            let answers = scene.answers();
+            assert_eq!(answers, [(format!("h{host}.shop.example"), Ok(2))], "nobody sees what was made up");
+        }
+        assert_eq!(asked, expected);
+        assert_eq!(scene.core.statistics.inferred, 30 + 3 * u64::from(wildcards) - asked as u64);
+    }
+}
+
+#[test]
 fn the_cache_honours_the_ttl() {
     let mut scene = Scene::new(|settings| settings.min_ttl = Duration::from_secs(60));
     scene.submit(&["a.example"]);

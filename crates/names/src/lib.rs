@@ -23,6 +23,7 @@ mod sockets;
 mod streams;
 mod upstream;
 mod wheel;
+mod wildcards;
 mod wire;
 
 pub use client::Client;

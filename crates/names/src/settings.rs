@@ -34,6 +34,9 @@ pub struct Settings {
     pub prefer_v4: bool,
     /// Questions a second to each server, at most; none is no limit.
     pub rate: Option<f64>,
+    /// Whether hosts of a domain that answers for any name are known without being asked for. A host with a record of its own
+    /// may be given the domain's address until a sample finds out.
+    pub wildcards: bool,
     /// The time.
     pub clock: Clock,
 }
@@ -52,6 +55,7 @@ impl Default for Settings {
             families: Families::V4,
             prefer_v4: false,
             rate: None,
+            wildcards: false,
             clock: Clock::start(),
         }
     }
@@ -90,6 +94,8 @@ pub struct Statistics {
     pub case_mismatched: u64,
     /// Truncated replies; asked again over TCP.
     pub truncated: u64,
+    /// Names answered as their domain answers for any name, without being asked for.
+    pub inferred: u64,
     /// Names answered that were quick to resolve, from the cache or not.
     pub fast: u64,
     /// The same that were slow.

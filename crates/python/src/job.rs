@@ -57,6 +57,7 @@ struct NamesSettings {
     capacity: usize,
     ahead: String,
     ahead_names: usize,
+    wildcards: bool,
 }
 
 /// `[politeness]`.
@@ -220,6 +221,7 @@ impl Job {
             timeout: self.timeout(names.timeout),
             attempts: names.attempts,
             in_flight: names.in_flight,
+            wildcards: names.wildcards,
             min_ttl: seconds(names.min_ttl),
             max_ttl: seconds(names.max_ttl),
             speed: self.speed,

@@ -65,6 +65,7 @@ pub(crate) fn statistics(counts: &Statistics) -> HashMap<&'static str, u64> {
         ("timeouts", counts.timeouts),
         ("mismatched", counts.mismatched + counts.case_mismatched),
         ("truncated", counts.truncated),
+        ("inferred", counts.inferred),
         ("fast", counts.fast),
         ("slow", counts.slow),
         ("failed", counts.failed),
