@@ -11,6 +11,7 @@
 //! becomes of that one leads to another try; an overdue one can still answer the question, and does nothing else.
 
 use std::collections::VecDeque;
+use std::hint::black_box;
 use std::net::{IpAddr, SocketAddr};
 use std::time::Duration;
 
@@ -25,7 +26,7 @@ use crate::name::{self, Known};
 use crate::scaled::ScaledTime;
 use crate::settings::{Families, Settings, Statistics, UpstreamFigures};
 use crate::upstream::{Place, Upstreams};
-use crate::wire::{self, Fit, Kind, Manner, Reply};
+use crate::wire::{self, Fit, Kind, Manner, PAYLOAD, Reply};
 
 /// How many scaled seconds the answer of a filter holds, which does not know when it expires. Short, so that a name is
 /// refused hardly longer than the filter keeps it; until then only the filter is asked again.
@@ -212,6 +213,22 @@ impl Core {
         self.asked.message(asked)
     }
 
+    /// Looks at what a batch of messages will be about, before they are received one by one: so the waits for memory, of which
+    /// most of a name's cost consists, fall together. Changes nothing.
+    pub(crate) fn foresee<'a>(&self, socket: SocketId, messages: impl Iterator<Item = &'a [u8]>) {
+        let byte = |message| {
+            let (lookup, byte) = self.asked.foresee(socket, message)?;
+            Some(byte ^ self.lookups.foresee(lookup)?)
+        };
+        black_box(messages.filter_map(byte).fold(0, |all, byte| all ^ byte));
+    }
+
+    /// The same for the names that are next.
+    pub(crate) fn foresee_next(&self, names: usize) {
+        let bytes = self.queue.iter().take(names).filter_map(|id| self.lookups.foresee(*id));
+        black_box(bytes.fold(0, |all, byte| all ^ byte));
+    }
+
     /// A message came in on a socket. One that fits no question is counted, and the wait goes on.
     pub(crate) fn receive(&mut self, socket: SocketId, message: &[u8], now: Micros) {
         let Some((sent, fit)) = self.asked.take(socket, message) else {
@@ -220,7 +237,13 @@ impl Core {
         };
         let attempt = sent.attempt;
         let is_changed = fit == Fit::OtherCase && attempt.manner != Manner::Tcp;
-        let reply = if is_changed { None } else { Some(wire::read(message, attempt.kind)) };
+        // A datagram larger than was asked for has been cut off where it was received.
+        let is_cut = message.len() > usize::from(PAYLOAD) && attempt.manner != Manner::Tcp;
+        let reply = match is_changed {
+            true => None,
+            false if is_cut => Some(Reply::Truncated),
+            false => Some(wire::read(message, attempt.kind)),
+        };
         let is_useful = !matches!(reply, Some(Reply::Failed(_)));
         self.upstreams.answered(sent.place, sent.at, now, is_useful, sent.is_overdue);
         match reply {
@@ -297,7 +320,7 @@ impl Core {
         }
     }
 
-    /// A connection has ended that was of use: what was asked on it and not answered is asked on another one.
+    /// A connection has ended, which is no fault of the server: what was asked on it and not answered is asked on another one.
     pub(crate) fn reconnect(&mut self, socket: SocketId) {
         for sent in self.asked.take_all(socket) {
             if !sent.is_overdue {
@@ -400,7 +423,7 @@ impl Core {
         });
         let class = resolution.class(SLOW);
         // Of several addresses, those that the cache keeps, so that the next answer is the same.
-        let result = result.and_then(|_| answer::told(resolution.answer));
+        let result = result.map(|addresses| answer::retold(resolution.answer, addresses));
         self.publish(asked.name, elapsed, expires, class, result);
     }
 

@@ -28,3 +28,5 @@ mod wire;
 pub use client::Client;
 pub use host::{BadName, HostName, MAX_LABEL, MAX_NAME};
 pub use settings::{Families, Settings, Statistics, UpstreamFigures, system_servers};
+#[doc(hidden)]
+pub use wire::examine;

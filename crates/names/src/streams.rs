@@ -1,4 +1,5 @@
-//! TCP connections to servers: one a server, kept for further questions, many of which can be under way (RFC 7766).
+//! TCP connections to servers: one a server, kept for further questions, many of which can be under way (RFC 7766). A server
+//! that breaks a connection on which several are gets one a question from then on.
 //!
 //! Guarantees: what is sent and received is bounded; a connection without questions is closed after [`IDLE`]; one that never
 //! comes about is closed after the longest wait for a reply.
@@ -26,6 +27,8 @@ const PREFIX: usize = 2;
 #[derive(Default)]
 pub(crate) struct Streams {
     open: Vec<Stream>,
+    /// The servers that bear one question a connection.
+    serial: Vec<Place>,
 }
 
 /// One connection.
@@ -48,8 +51,9 @@ struct Stream {
 pub(crate) struct Ended {
     /// Which one.
     pub(crate) id: SocketId,
-    /// Whether it has answered questions before.
-    pub(crate) was_useful: bool,
+    /// Whether the questions that it has not answered are to be asked on another one, since it has answered some, or
+    /// because there were several.
+    pub(crate) is_worth_repeating: bool,
     /// Why, in words.
     pub(crate) why: String,
 }
@@ -63,7 +67,9 @@ impl Streams {
         last: &mut SocketId,
         now: Micros,
     ) -> io::Result<SocketId> {
-        if let Some(stream) = self.open.iter().find(|stream| stream.place == place) {
+        if !self.serial.contains(&place)
+            && let Some(stream) = self.open.iter().find(|stream| stream.place == place)
+        {
             return Ok(stream.id);
         }
         *last += 1;
@@ -106,7 +112,11 @@ impl Streams {
         let place = self.open.iter().position(|stream| stream.id == id)?;
         let error = self.open.get_mut(place)?.exchange(now, take).err()?;
         let stream = self.open.swap_remove(place);
-        Some(Ended { id, was_useful: stream.answered > 0, why: format!("TCP: {error}") })
+        if stream.waiting > 1 && !self.serial.contains(&stream.place) {
+            self.serial.push(stream.place);
+        }
+        let is_worth_repeating = stream.answered > 0 || stream.waiting > 1;
+        Some(Ended { id, is_worth_repeating, why: format!("TCP: {error}") })
     }
 
     /// Closes connections that have had no question for long, or no answer for longer than any is waited for; gives those.

@@ -4,11 +4,11 @@ use std::net::IpAddr;
 
 use domain::base::iana::{Class, Rcode, Rtype};
 use domain::base::wire::ParseError;
-use domain::base::{Message, ParsedName};
+use domain::base::{Message, ParsedName, ParsedRecord};
 use domain::rdata::{A, Aaaa, Cname};
 
 use crate::dice::Dice;
-use crate::host::MAX_LABEL;
+use crate::host::{HostName, MAX_LABEL};
 use crate::lookup::Found;
 
 /// Bytes of a message's header.
@@ -93,6 +93,7 @@ impl Query {
     }
 
     /// The message.
+    #[inline]
     pub(crate) fn bytes(&self) -> &[u8] {
         &self.bytes
     }
@@ -173,6 +174,9 @@ pub(crate) fn read(message: &[u8], kind: Kind) -> Reply {
     }
     match parsed.header().rcode() {
         Rcode::NOERROR => match addresses(parsed, kind) {
+            Ok(Reply::NoData) if is_referral(parsed) => {
+                Reply::Failed("a referral: it does not resolve".to_owned())
+            }
             Ok(reply) => reply,
             Err(_) => Reply::Failed("malformed reply".to_owned()),
         },
@@ -180,6 +184,35 @@ pub(crate) fn read(message: &[u8], kind: Kind) -> Reply {
         rcode @ (Rcode::FORMERR | Rcode::NOTIMP) => Reply::Misunderstood(rcode.to_string()),
         rcode => Reply::Failed(rcode.to_string()),
     }
+}
+
+/// Whether a server that does not recurse names others to be asked, instead of an answer: it is lame as a resolver.
+fn is_referral(message: &Message<[u8]>) -> bool {
+    let Ok(authority) = message.authority() else { return false };
+    let types = authority.flatten().map(|record| record.rtype());
+    let (has_servers, has_zone) =
+        types.fold((false, false), |(ns, soa), rtype| (ns || rtype == Rtype::NS, soa || rtype == Rtype::SOA));
+    !message.header().ra() && has_servers && !has_zone
+}
+
+/// What a message says to a plain question with this number about a name: nothing where it is not the reply to it; the
+/// addresses, and for how many seconds they hold; or what else it says. For the fuzz target.
+#[doc(hidden)]
+pub fn examine(
+    message: &[u8],
+    id: u16,
+    name: HostName<'_>,
+    is_v6: bool,
+) -> Option<Result<(Vec<IpAddr>, u32), String>> {
+    let kind = if is_v6 { Kind::Aaaa } else { Kind::A };
+    let mut query = Query::default();
+    if !query.write(name.as_str(), kind, id, Manner::Plain, &mut Dice::default()) {
+        return None;
+    }
+    (fit(message, &query) == Fit::Exact).then(|| match read(message, kind) {
+        Reply::Addresses(found) => Ok((found.addresses, found.ttl)),
+        other => Err(format!("{other:?}")),
+    })
 }
 
 /// A record that may matter.
@@ -197,18 +230,19 @@ enum Data<'a> {
 
 /// The addresses that follow from the question: through aliases, and nothing else that the server adds.
 fn addresses(message: &Message<[u8]>, kind: Kind) -> Result<Reply, ParseError> {
-    let records = records(message, kind)?;
     let mut name = message.sole_question()?.into_qname();
     let mut ttl = u32::MAX;
     for _ in 0..=MAX_CHAIN {
         let (mut addresses, mut alias) = (Vec::new(), None);
-        for record in records.iter().filter(|record| record.owner == name) {
-            match &record.data {
+        for record in records(message, kind)? {
+            let record = record?;
+            match record.data {
+                _ if record.owner != name => (),
                 Data::Address(address) => {
                     ttl = ttl.min(record.ttl);
-                    addresses.push(*address);
+                    addresses.push(address);
                 }
-                Data::Alias(target) => alias = Some((*target, record.ttl)),
+                Data::Alias(target) => alias = Some((target, record.ttl)),
             }
         }
         match alias {
@@ -222,13 +256,17 @@ fn addresses(message: &Message<[u8]>, kind: Kind) -> Result<Reply, ParseError> {
 
 /// The name to which aliases lead in the end, or the name that was asked for.
 fn last_target(message: &Message<[u8]>, kind: Kind) -> Option<String> {
-    let records = records(message, kind).ok()?;
     let mut name = message.sole_question().ok()?.into_qname();
     for _ in 0..=MAX_CHAIN {
-        let alias = records.iter().find_map(|record| match &record.data {
-            Data::Alias(target) if record.owner == name => Some(*target),
-            Data::Alias(_) | Data::Address(_) => None,
-        });
+        let mut alias = None;
+        for record in records(message, kind).ok()? {
+            match record.ok()? {
+                Record { owner, data: Data::Alias(target), .. } if owner == name && alias.is_none() => {
+                    alias = Some(target);
+                }
+                _ => (),
+            }
+        }
         match alias {
             Some(target) => name = target,
             None => return Some(name.to_string()),
@@ -238,32 +276,37 @@ fn last_target(message: &Message<[u8]>, kind: Kind) -> Option<String> {
 }
 
 /// The aliases and addresses of the answer section.
-fn records(message: &Message<[u8]>, kind: Kind) -> Result<Vec<Record<'_>>, ParseError> {
-    let mut records = Vec::new();
-    for parsed in message.answer()? {
-        let parsed = parsed?;
-        if parsed.class() != Class::IN {
-            continue;
-        }
-        let data = match (parsed.rtype(), kind) {
-            (Rtype::CNAME, _) => {
-                parsed.to_record::<Cname<_>>()?.map(|record| Data::Alias(*record.data().cname()))
-            }
-            (Rtype::A, Kind::A) => {
-                parsed.to_record::<A>()?.map(|record| Data::Address(record.data().addr().into()))
-            }
-            (Rtype::AAAA, Kind::Aaaa) => {
-                parsed.to_record::<Aaaa>()?.map(|record| Data::Address(record.data().addr().into()))
-            }
-            _ => None,
-        };
-        let ttl = match parsed.ttl().as_secs() {
-            ttl if ttl >> 31 == 1 => 0, // RFC 2181 section 8
-            ttl => ttl,
-        };
-        records.extend(data.map(|data| Record { owner: parsed.owner(), ttl, data }));
+fn records(
+    message: &Message<[u8]>,
+    kind: Kind,
+) -> Result<impl Iterator<Item = Result<Record<'_>, ParseError>>, ParseError> {
+    Ok(message
+        .answer()?
+        .filter_map(move |parsed| parsed.and_then(|parsed| record(&parsed, kind)).transpose()))
+}
+
+/// A record, if it may matter.
+fn record<'a>(parsed: &ParsedRecord<'a, [u8]>, kind: Kind) -> Result<Option<Record<'a>>, ParseError> {
+    if parsed.class() != Class::IN {
+        return Ok(None);
     }
-    Ok(records)
+    let data = match (parsed.rtype(), kind) {
+        (Rtype::CNAME, _) => {
+            parsed.to_record::<Cname<_>>()?.map(|record| Data::Alias(*record.data().cname()))
+        }
+        (Rtype::A, Kind::A) => {
+            parsed.to_record::<A>()?.map(|record| Data::Address(record.data().addr().into()))
+        }
+        (Rtype::AAAA, Kind::Aaaa) => {
+            parsed.to_record::<Aaaa>()?.map(|record| Data::Address(record.data().addr().into()))
+        }
+        _ => None,
+    };
+    let ttl = match parsed.ttl().as_secs() {
+        ttl if ttl >> 31 == 1 => 0, // RFC 2181 section 8
+        ttl => ttl,
+    };
+    Ok(data.map(|data| Record { owner: parsed.owner(), ttl, data }))
 }
 
 #[cfg(test)]
