@@ -131,6 +131,12 @@ impl Table {
         self.index.find(hash(&self.hasher, (socket, id)), is_it).copied()
     }
 
+    /// The name that a message replies to, and a byte of what was asked: see [`Core::foresee`](crate::core::Core::foresee).
+    pub(crate) fn foresee(&self, socket: SocketId, message: &[u8]) -> Option<(LookupId, u8)> {
+        let asked = self.places.get(self.find(socket, wire::id(message)?)? as usize)?;
+        Some((asked.sent?.attempt.lookup, *asked.query.bytes().first()?))
+    }
+
     /// Takes out what a message replies to, with how well it fits; a message that fits nothing changes nothing.
     pub(crate) fn take(&mut self, socket: SocketId, message: &[u8]) -> Option<(Sent, Fit)> {
         let place = self.find(socket, wire::id(message)?)?;

@@ -11,6 +11,7 @@ use lycosa_url::{Clock, Micros};
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 
 use crate::asked::{SocketId, Try};
+use crate::batch::{BATCH, Incoming};
 use crate::cache::NameCache;
 use crate::client::{Order, Shared};
 use crate::core::Core;
@@ -117,6 +118,9 @@ impl Engine {
             while sent < NAMES
                 && let Some((attempt, place)) = self.core.next(now)
             {
+                if sent % BATCH == 0 {
+                    self.core.foresee_next(BATCH);
+                }
                 self.ask(attempt, place, now);
                 sent += 1;
             }
@@ -166,7 +170,11 @@ impl Engine {
         let now = self.clock.now();
         for id in sockets {
             let core = &mut self.core;
-            if let Err(error) = self.sockets.receive(id, |message| core.receive(id, message, now)) {
+            let take = |batch: &Incoming| {
+                core.foresee(id, batch.messages());
+                batch.messages().for_each(|message| core.receive(id, message, now));
+            };
+            if let Err(error) = self.sockets.receive(id, take) {
                 self.lose(id, &error, now);
             }
         }

@@ -198,6 +198,11 @@ impl Lookups {
         lookup.as_mut().filter(|_| *turn == id.turn)
     }
 
+    /// A byte of a name: see [`Core::foresee`](crate::core::Core::foresee).
+    pub(crate) fn foresee(&self, id: LookupId) -> Option<u8> {
+        self.places.get(id.place as usize)?.1.as_ref()?.name.as_bytes().first().copied()
+    }
+
     /// Takes a name out.
     pub(crate) fn remove(&mut self, id: LookupId) -> Option<Lookup> {
         let (turn, lookup) = self.places.get_mut(id.place as usize).filter(|(turn, _)| *turn == id.turn)?;

@@ -128,12 +128,12 @@ impl Sockets {
         self.open.iter().map(|socket| (socket.id, socket.socket.as_fd(), !socket.outgoing.is_empty()))
     }
 
-    /// Hands over all that has arrived on a socket.
-    pub(crate) fn receive(&mut self, id: SocketId, mut take: impl FnMut(&[u8])) -> io::Result<()> {
+    /// Hands over all that has arrived on a socket, batch by batch.
+    pub(crate) fn receive(&mut self, id: SocketId, mut take: impl FnMut(&Incoming)) -> io::Result<()> {
         let Some(socket) = self.open.iter().find(|socket| socket.id == id) else { return Ok(()) };
         loop {
             let more = self.incoming.receive(&socket.socket)?;
-            self.incoming.messages().for_each(&mut take);
+            take(&self.incoming);
             if !more {
                 return Ok(());
             }

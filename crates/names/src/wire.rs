@@ -4,7 +4,7 @@ use std::net::IpAddr;
 
 use domain::base::iana::{Class, Rcode, Rtype};
 use domain::base::wire::ParseError;
-use domain::base::{Message, ParsedName};
+use domain::base::{Message, ParsedName, ParsedRecord};
 use domain::rdata::{A, Aaaa, Cname};
 
 use crate::dice::Dice;
@@ -93,6 +93,7 @@ impl Query {
     }
 
     /// The message.
+    #[inline]
     pub(crate) fn bytes(&self) -> &[u8] {
         &self.bytes
     }
@@ -229,18 +230,19 @@ enum Data<'a> {
 
 /// The addresses that follow from the question: through aliases, and nothing else that the server adds.
 fn addresses(message: &Message<[u8]>, kind: Kind) -> Result<Reply, ParseError> {
-    let records = records(message, kind)?;
     let mut name = message.sole_question()?.into_qname();
     let mut ttl = u32::MAX;
     for _ in 0..=MAX_CHAIN {
         let (mut addresses, mut alias) = (Vec::new(), None);
-        for record in records.iter().filter(|record| record.owner == name) {
-            match &record.data {
+        for record in records(message, kind)? {
+            let record = record?;
+            match record.data {
+                _ if record.owner != name => (),
                 Data::Address(address) => {
                     ttl = ttl.min(record.ttl);
-                    addresses.push(*address);
+                    addresses.push(address);
                 }
-                Data::Alias(target) => alias = Some((*target, record.ttl)),
+                Data::Alias(target) => alias = Some((target, record.ttl)),
             }
         }
         match alias {
@@ -254,13 +256,17 @@ fn addresses(message: &Message<[u8]>, kind: Kind) -> Result<Reply, ParseError> {
 
 /// The name to which aliases lead in the end, or the name that was asked for.
 fn last_target(message: &Message<[u8]>, kind: Kind) -> Option<String> {
-    let records = records(message, kind).ok()?;
     let mut name = message.sole_question().ok()?.into_qname();
     for _ in 0..=MAX_CHAIN {
-        let alias = records.iter().find_map(|record| match &record.data {
-            Data::Alias(target) if record.owner == name => Some(*target),
-            Data::Alias(_) | Data::Address(_) => None,
-        });
+        let mut alias = None;
+        for record in records(message, kind).ok()? {
+            match record.ok()? {
+                Record { owner, data: Data::Alias(target), .. } if owner == name && alias.is_none() => {
+                    alias = Some(target);
+                }
+                _ => (),
+            }
+        }
         match alias {
             Some(target) => name = target,
             None => return Some(name.to_string()),
@@ -270,32 +276,37 @@ fn last_target(message: &Message<[u8]>, kind: Kind) -> Option<String> {
 }
 
 /// The aliases and addresses of the answer section.
-fn records(message: &Message<[u8]>, kind: Kind) -> Result<Vec<Record<'_>>, ParseError> {
-    let mut records = Vec::new();
-    for parsed in message.answer()? {
-        let parsed = parsed?;
-        if parsed.class() != Class::IN {
-            continue;
-        }
-        let data = match (parsed.rtype(), kind) {
-            (Rtype::CNAME, _) => {
-                parsed.to_record::<Cname<_>>()?.map(|record| Data::Alias(*record.data().cname()))
-            }
-            (Rtype::A, Kind::A) => {
-                parsed.to_record::<A>()?.map(|record| Data::Address(record.data().addr().into()))
-            }
-            (Rtype::AAAA, Kind::Aaaa) => {
-                parsed.to_record::<Aaaa>()?.map(|record| Data::Address(record.data().addr().into()))
-            }
-            _ => None,
-        };
-        let ttl = match parsed.ttl().as_secs() {
-            ttl if ttl >> 31 == 1 => 0, // RFC 2181 section 8
-            ttl => ttl,
-        };
-        records.extend(data.map(|data| Record { owner: parsed.owner(), ttl, data }));
+fn records(
+    message: &Message<[u8]>,
+    kind: Kind,
+) -> Result<impl Iterator<Item = Result<Record<'_>, ParseError>>, ParseError> {
+    Ok(message
+        .answer()?
+        .filter_map(move |parsed| parsed.and_then(|parsed| record(&parsed, kind)).transpose()))
+}
+
+/// A record, if it may matter.
+fn record<'a>(parsed: &ParsedRecord<'a, [u8]>, kind: Kind) -> Result<Option<Record<'a>>, ParseError> {
+    if parsed.class() != Class::IN {
+        return Ok(None);
     }
-    Ok(records)
+    let data = match (parsed.rtype(), kind) {
+        (Rtype::CNAME, _) => {
+            parsed.to_record::<Cname<_>>()?.map(|record| Data::Alias(*record.data().cname()))
+        }
+        (Rtype::A, Kind::A) => {
+            parsed.to_record::<A>()?.map(|record| Data::Address(record.data().addr().into()))
+        }
+        (Rtype::AAAA, Kind::Aaaa) => {
+            parsed.to_record::<Aaaa>()?.map(|record| Data::Address(record.data().addr().into()))
+        }
+        _ => None,
+    };
+    let ttl = match parsed.ttl().as_secs() {
+        ttl if ttl >> 31 == 1 => 0, // RFC 2181 section 8
+        ttl => ttl,
+    };
+    Ok(data.map(|data| Record { owner: parsed.owner(), ttl, data }))
 }
 
 #[cfg(test)]

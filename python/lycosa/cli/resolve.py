@@ -7,6 +7,7 @@ import contextlib
 import logging
 import os
 import signal
+import stat
 import sys
 import time
 from collections.abc import Iterator
@@ -145,7 +146,7 @@ class Work:
         #: Bytes of the input that were submitted, and all of them where that is known.
         self.position = 0
         status = os.fstat(file.fileno())
-        self.size = status.st_size if os.path.isfile(f"/dev/fd/{file.fileno()}") else None
+        self.size = status.st_size if stat.S_ISREG(status.st_mode) else None
 
     @property
     def ended(self) -> bool:

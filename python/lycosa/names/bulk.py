@@ -22,8 +22,8 @@ def resolve(names: Iterable[str], **options: Unpack[Options]) -> Iterator[Resolu
     """Resolve names; give an answer for each, in the order in which they come.
 
     ``place`` of an answer is its name's place in ``names``, from 0. Names are read as there is room for them, so that
-    ``names`` may be endless; while it lets its reader wait, no answers are given. The options are those of
-    `lycosa.names.Resolver`, and so are the errors.
+    ``names`` may be endless; while it lets its reader wait, no answers are given. What it raises is raised after the
+    answers to the names before. The options are those of `lycosa.names.Resolver`, and so are the errors.
 
     >>> for answer in lycosa.resolve(["example.com", "example.org"]):  # doctest: +SKIP
     ...     print(answer.name, answer.status, answer.addresses)
@@ -36,11 +36,17 @@ def _answers(resolver: Resolver, names: Iterator[str]) -> Iterator[Resolution]:
     """Feed the resolver and give its answers."""
     with resolver:
         place, size, ended = 0, 1, False
+        failure: Exception | None = None
         while not ended or resolver.pending():
             while not ended and (room := resolver.room()):
                 begin = time.monotonic()
-                batch = list(islice(names, min(size, room)))
-                ended = not batch
+                batch: list[str] = []
+                try:
+                    for name in islice(names, min(size, room)):
+                        batch.append(name)  # what was read before an error is kept
+                except Exception as error:
+                    failure = error
+                ended = not batch or failure is not None
                 place += resolver.submit(batch, place)
                 # Nor is one name to wait for the next.
                 if time.monotonic() - begin > SLOW:
@@ -49,6 +55,8 @@ def _answers(resolver: Resolver, names: Iterator[str]) -> Iterator[Resolution]:
                 size = min(2 * size, READ_NAMES)
             # Who gives names slowly is asked for the next one rather than waited with.
             yield from resolver.take(TAKE_ANSWERS, 0.0 if size == 1 and not ended and resolver.room() else WAIT)
+        if failure is not None:
+            raise failure
 
 
 def resolve_stream(names: Iterable[str] | AsyncIterable[str], **options: Unpack[Options]) -> ResolveStream:
@@ -57,8 +65,8 @@ def resolve_stream(names: Iterable[str] | AsyncIterable[str], **options: Unpack[
     Names may come from any iterable, which is read on another thread, or from an asynchronous one. Nothing blocks the
     loop, and no more names are read than there is room for. ``place`` of an answer is its name's place, from 0.
     Waiting for a batch may be cancelled: no answer is lost, and the next batch can be asked for. Who may leave the
-    loop early writes ``async with``, which ends everything that the stream has begun. The options are those of
-    `lycosa.names.Resolver`, and so are the errors; what ``names`` raises is raised where batches are asked for.
+    loop early writes ``async with``, which ends everything that the stream has begun. What ``names`` raises is raised
+    after the answers to the names before. The options are those of `lycosa.names.Resolver`, and so are the errors.
 
     >>> async with lycosa.resolve_stream(names) as stream:  # doctest: +SKIP
     ...     async for answers in stream:

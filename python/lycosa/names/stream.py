@@ -205,8 +205,9 @@ class _Source:
                 self._read.append(name)
                 if len(self._read) <= 1:
                     loop.call_soon_threadsafe(self.wake.set)
-                with self._changed:
-                    self._changed.wait_for(lambda: len(self._read) < READ_NAMES or self._stopped)
+                if len(self._read) >= READ_NAMES:
+                    with self._changed:
+                        self._changed.wait_for(lambda: len(self._read) < READ_NAMES or self._stopped)
                 if self._stopped:
                     return
         except Exception as error:

@@ -271,6 +271,18 @@ def test_what_is_no_text_is_refused_and_a_closed_resolver_says_so(dns: DnsServer
     resolver.close()
 
 
+def test_what_names_raise_comes_after_the_answers_before_it(dns: DnsServer) -> None:
+    def names() -> Iterator[str]:
+        for number in range(700):
+            yield f"f{number}.example"
+        raise OSError("the disk is gone")
+
+    answers = lycosa.resolve(names(), resolvers=[dns.address])
+    assert sorted(next(answers).place for _ in range(700)) == list(range(700))
+    with pytest.raises(OSError, match="the disk is gone"):
+        next(answers)
+
+
 def test_who_gives_names_slowly_gets_answers_meanwhile(dns: DnsServer) -> None:
     given = 0
 
