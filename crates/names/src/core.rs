@@ -133,10 +133,9 @@ impl Core {
         if !self.prefers_v4() {
             return self.cache.lookup(host, self.settings.families, second);
         }
-        let found = self.cache.lookup(host, Families::V4, second)?;
-        match found.answer {
-            cache::Answer::NoData => self.cache.lookup(host, Families::Both, second),
-            _ => Some(found),
+        match self.cache.lookup(host, Families::V4, second) {
+            Some(found) if found.answer != cache::Answer::NoData => Some(found),
+            _ => self.cache.lookup(host, Families::Both, second),
         }
     }
 

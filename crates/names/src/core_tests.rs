@@ -349,6 +349,91 @@ fn a_silent_server_is_no_longer_asked_first() {
 }
 
 #[test]
+fn a_late_answer_is_taken_and_the_other_servers_counts_for_nothing() {
+    let mut scene = Scene::new(|_| ());
+    assert!(scene.learn("warm.example", Rcode::NOERROR, 1).is_some());
+    scene.submit(&["a.example"]);
+    let first = scene.sent();
+    scene.wait(1); // the time-out is at its floor
+    let second = scene.sent();
+    assert_eq!((first[0].1.as_str(), second[0].1.as_str()), ("192.0.2.1", "192.0.2.2"));
+    scene.core.receive(1, &reply(&first[0].3, Rcode::NOERROR, 2), scene.now);
+    assert_eq!(scene.answers(), [("a.example".to_owned(), Ok(2))]);
+    scene.core.receive(2, &reply(&second[0].3, Rcode::NXDOMAIN, 0), scene.now);
+    assert!(scene.answers().is_empty());
+    let statistics = scene.core.statistics;
+    assert_eq!((statistics.timeouts, statistics.answers, statistics.mismatched), (1, 3, 0));
+    let figures: Vec<_> =
+        scene.core.upstreams().map(|one| (one.questions, one.answers, one.timeouts)).collect();
+    assert_eq!(figures, [(2, 2, 1), (1, 1, 0)]);
+}
+
+#[test]
+fn a_late_refusal_leads_to_no_further_try() {
+    let mut scene = Scene::new(|_| ());
+    scene.learn("warm.example", Rcode::NOERROR, 1);
+    scene.submit(&["a.example"]);
+    let first = scene.sent();
+    scene.wait(1);
+    let second = scene.sent();
+    scene.core.receive(1, &reply(&first[0].3, Rcode::SERVFAIL, 0), scene.now);
+    assert!(scene.sent().is_empty() && scene.core.answers.is_empty());
+    scene.core.receive(2, &reply(&second[0].3, Rcode::NOERROR, 1), scene.now);
+    assert_eq!(scene.answers(), [("a.example".to_owned(), Ok(1))]);
+}
+
+#[test]
+fn names_wait_while_no_server_has_room() {
+    let mut scene = Scene::new(|_| ());
+    let names: Vec<String> = (0..600).map(|n| format!("n{n}.example")).collect();
+    scene.submit(&names.iter().map(String::as_str).collect::<Vec<_>>());
+    let sent = scene.sent();
+    assert_eq!(sent.len(), 2 * 128, "two windows");
+    for (socket, _, _, message) in &sent[..100] {
+        scene.core.receive(*socket, &reply(message, Rcode::NOERROR, 1), scene.now);
+    }
+    assert!(scene.sent().len() >= 100, "room is used again");
+}
+
+#[test]
+fn a_connection_that_was_closed_costs_no_try() {
+    let mut scene = Scene::new(|settings| settings.attempts = 1);
+    scene.submit(&["a.example"]);
+    let sent = scene.sent();
+    let mut truncated = reply(&sent[0].3, Rcode::NOERROR, 0);
+    truncated[2] |= 2;
+    scene.core.receive(1, &truncated, scene.now);
+    for _ in 0..5 {
+        let sent = scene.sent();
+        assert_eq!((sent.len(), sent[0].2), (1, Manner::Tcp));
+        scene.core.reconnect(1);
+    }
+    let sent = scene.sent();
+    scene.core.receive(1, &reply(&sent[0].3, Rcode::NOERROR, 1), scene.now);
+    assert_eq!(scene.answers(), [("a.example".to_owned(), Ok(1))]);
+}
+
+#[test]
+fn ipv6_that_was_asked_for_second_is_known_the_next_time() {
+    let mut scene = Scene::new(|settings| {
+        settings.families = Families::Both;
+        settings.prefer_v4 = true;
+    });
+    assert!(scene.learn("four.example", Rcode::NOERROR, 1).is_some());
+    assert_eq!(scene.learn("four.example", Rcode::NOERROR, 1), None);
+    scene.submit(&["none.example"]);
+    for asked in 1..=2 {
+        let sent = scene.sent();
+        assert_eq!(sent.len(), 1, "one question at a time");
+        scene.core.receive(sent[0].0, &reply(&sent[0].3, Rcode::NOERROR, 0), scene.now);
+        assert_eq!(scene.core.answers.len(), asked - 1);
+    }
+    assert_eq!(scene.answers(), [("none.example".to_owned(), Err(FailureKind::NameNoData))]);
+    scene.submit(&["none.example"]);
+    assert!(scene.sent().is_empty() && scene.answers().len() == 1);
+}
+
+#[test]
 fn truncated_and_changed_case_lead_to_tcp() {
     let mut scene = Scene::new(|_| ());
     scene.submit(&["truncated.example", "case.example"]);

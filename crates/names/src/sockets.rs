@@ -31,8 +31,10 @@ const KERNEL_ROOM: usize = 4 << 20;
 /// All UDP sockets.
 pub(crate) struct Sockets {
     dice: Dice,
-    /// The sockets of each server that send, then those that only receive; each with its number.
+    /// The sockets that send; few, so that they are searched one by one.
     open: Vec<Socket>,
+    /// Those that only receive, and when they are closed.
+    worn: Vec<(Micros, Socket)>,
     /// Which one of a server's sockets sends now.
     turns: Vec<SocketId>,
     incoming: Incoming,
@@ -49,8 +51,6 @@ struct Socket {
     questions: u32,
     /// Until when it sends.
     until: Micros,
-    /// When it is closed, once it sends no more.
-    end: Option<Micros>,
 }
 
 impl Sockets {
@@ -59,6 +59,7 @@ impl Sockets {
         Sockets {
             dice: Dice::default(),
             open: Vec::new(),
+            worn: Vec::new(),
             turns: Vec::new(),
             // An oversized datagram shows by its length.
             incoming: Incoming::new(usize::from(PAYLOAD) + 1),
@@ -82,12 +83,12 @@ impl Sockets {
         {
             return Ok(self.turns[place]);
         }
-        for socket in &mut self.open {
-            if socket.end.is_none() && (socket.questions >= QUESTIONS || socket.until <= now) {
-                socket.end = Some(now.saturating_add(self.patience));
-            }
-        }
-        let is_of_it = |socket: &&Socket| socket.place == place && socket.end.is_none();
+        let is_worn = |socket: &mut Socket| {
+            (socket.questions >= QUESTIONS || socket.until <= now) && socket.outgoing.is_empty()
+        };
+        let end = now.saturating_add(self.patience);
+        self.worn.extend(self.open.extract_if(.., is_worn).map(|socket| (end, socket)));
+        let is_of_it = |socket: &&Socket| socket.place == place;
         if self.open.iter().filter(is_of_it).count() < SOCKETS {
             *last += 1;
             self.open.push(Socket::open(*last, place, server, now)?);
@@ -125,12 +126,14 @@ impl Sockets {
 
     /// The sockets to listen on, and whether they wait to send.
     pub(crate) fn polled(&self) -> impl Iterator<Item = (SocketId, BorrowedFd<'_>, bool)> {
-        self.open.iter().map(|socket| (socket.id, socket.socket.as_fd(), !socket.outgoing.is_empty()))
+        let all = self.open.iter().chain(self.worn.iter().map(|(_, socket)| socket));
+        all.map(|socket| (socket.id, socket.socket.as_fd(), !socket.outgoing.is_empty()))
     }
 
     /// Hands over all that has arrived on a socket, batch by batch.
     pub(crate) fn receive(&mut self, id: SocketId, mut take: impl FnMut(&Incoming)) -> io::Result<()> {
-        let Some(socket) = self.open.iter().find(|socket| socket.id == id) else { return Ok(()) };
+        let mut all = self.open.iter().chain(self.worn.iter().map(|(_, socket)| socket));
+        let Some(socket) = all.find(|socket| socket.id == id) else { return Ok(()) };
         loop {
             let more = self.incoming.receive(&socket.socket)?;
             take(&self.incoming);
@@ -143,16 +146,15 @@ impl Sockets {
     /// Closes a socket that failed.
     pub(crate) fn close(&mut self, id: SocketId) {
         self.open.retain(|socket| socket.id != id);
+        self.worn.retain(|(_, socket)| socket.id != id);
     }
 
     /// Closes the worn sockets whose time is up.
     pub(crate) fn close_worn(&mut self, now: Micros) {
-        if self.open.iter().any(|socket| socket.end.is_some_and(|end| end <= now)) {
-            self.open.retain(|socket| socket.end.is_none_or(|end| end > now));
-        }
+        self.worn.retain(|(end, _)| *end > now);
     }
 
-    /// A socket by its number.
+    /// A socket that sends, by its number.
     fn find(&mut self, id: SocketId) -> Option<&mut Socket> {
         self.open.iter_mut().find(|socket| socket.id == id)
     }
@@ -170,6 +172,6 @@ impl Socket {
         socket.set_nonblocking(true)?;
         let _ = setsockopt(&socket, sockopt::RcvBuf, &KERNEL_ROOM); // less is no fault, only less
         let until = now.saturating_add(SOCKET_LIFE);
-        Ok(Socket { id, place, socket, outgoing: Outgoing::default(), questions: 0, until, end: None })
+        Ok(Socket { id, place, socket, outgoing: Outgoing::default(), questions: 0, until })
     }
 }

@@ -10,6 +10,7 @@ use std::os::fd::{AsFd as _, AsRawFd as _, BorrowedFd, OwnedFd};
 
 use lycosa_url::Micros;
 use nix::errno::Errno;
+use nix::fcntl::{FcntlArg, FdFlag, fcntl};
 use nix::sys::socket::{
     AddressFamily, SockFlag, SockType, SockaddrStorage, connect, setsockopt, socket, sockopt,
 };
@@ -190,6 +191,8 @@ fn is_busy(error: &io::Error) -> bool {
 fn begin(server: SocketAddr) -> io::Result<TcpStream> {
     let family = if server.is_ipv4() { AddressFamily::Inet } else { AddressFamily::Inet6 };
     let descriptor: OwnedFd = socket(family, SockType::Stream, SockFlag::empty(), None)?;
+    // As the standard library does with its own; not every system can do it in the call above.
+    fcntl(&descriptor, FcntlArg::F_SETFD(FdFlag::FD_CLOEXEC))?;
     let stream = TcpStream::from(descriptor);
     stream.set_nonblocking(true)?;
     // A question is sent at once, also while the one before it is under way.
