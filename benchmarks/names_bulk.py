@@ -6,12 +6,12 @@ import tempfile
 import time
 from pathlib import Path
 
-from benchmarks import names_bulk_python
+from benchmarks import names_bulk_client, names_bulk_python
 from benchmarks.harness import Cores, Options, pinned
 from benchmarks.report import Report
 
 #: What is measured, one part after the other; each adds its claims, figures, peers and notes.
-PARTS = (names_bulk_python.run,)
+PARTS = (names_bulk_client.run, names_bulk_python.run)
 
 
 def run(options: Options) -> Report:

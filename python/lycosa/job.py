@@ -80,8 +80,8 @@ class Names(Room):
     ahead: Literal["off", "lru-paper", "regions-paper", "ahead"] = "ahead"
     # names known or asked for ahead of their turn, at most: as many hosts as have theirs before addresses run out
     ahead_names: int = Field(20_000, ge=1, le=10_000_000)
-    # hosts of a domain whose random labels all share one set of addresses are not asked for, but one in sixteen: a host
-    # with a record of its own may be asked at the domain's address
+    # hosts of a domain whose random labels all share one set of addresses are not asked for, but one in sixteen; a
+    # host with a record of its own may be asked at the domain's address
     wildcards: bool = False
     # s that addresses are held at least, whatever their TTL: four in ten have one of at most 5 min, and a polite
     # visit takes longer; at least 60, since the compact cache counts in minutes
