@@ -81,6 +81,6 @@ def _judge(report: Report, found: dict[str, list[dict[str, Any]]]) -> None:
     report.notes.append(
         f"profile internet at {WORLD['speed']:g} times its speed, {SLOTS} slots, simnet and crawl on both cores; "
         "known: the same world with DNS answers that take no time and are never lost; until the last page, since "
-        "names that never resolve are tried on after it; idle: summed over hosts whose name came, so that two that waited "
+        "names that never resolve are tried on after it; idle: summed over hosts whose name came: two that waited "
         "at the same time count twice"
     )
