@@ -102,19 +102,23 @@ pub(crate) struct Row {
 
 impl Row {
     /// A client's answer to one who asked.
-    pub(crate) fn new(resolved: &Resolved, place: u64, name: Box<str>) -> Self {
-        let status = Status::of(resolved);
+    pub(crate) fn new(resolved: Resolved, place: u64, name: Box<str>) -> Self {
+        let status = Status::of(&resolved);
         let second = |micros: Micros| micros / 1_000_000;
+        let (addresses, detail) = match resolved.result {
+            Ok(addresses) => (addresses, None),
+            Err(failure) => (Vec::new(), Some(failure.detail.into())),
+        };
         Row {
             place,
             name,
             status,
-            addresses: resolved.result.clone().unwrap_or_default(),
+            addresses,
             expires: (status != Status::BadName).then(|| second(resolved.expires)),
             class: resolved.class,
             seconds: f64::from(resolved.elapsed_us) / 1e6,
             cached: resolved.elapsed_us == 0,
-            detail: resolved.result.as_ref().err().map(|failure| failure.detail.as_str().into()),
+            detail,
         }
     }
 }

@@ -385,10 +385,10 @@ impl Bulk {
             let Some((text, waiting)) = self.waiting.remove_entry(&resolved.name) else { continue };
             for asker in waiting.others {
                 let name = asker.given.unwrap_or_else(|| text.clone());
-                self.answer(Row::new(&resolved, asker.place, name));
+                self.answer(Row::new(resolved.clone(), asker.place, name));
             }
             let name = waiting.first.given.unwrap_or(text);
-            self.answer(Row::new(&resolved, waiting.first.place, name));
+            self.answer(Row::new(resolved, waiting.first.place, name));
         }
         self.drained = drained;
     }
