@@ -1,3 +1,5 @@
+use std::collections::HashMap;
+
 use domain::base::iana::Rcode;
 use domain::base::{Message, MessageBuilder, Name};
 use domain::rdata::A;
@@ -162,6 +164,33 @@ fn hosts_of_a_domain_that_answers_for_any_name_are_not_asked_for_where_that_is_w
         }
         assert_eq!(asked, expected);
         assert_eq!(scene.core.statistics.inferred, 30 + 3 * u64::from(wildcards) - asked as u64);
+    }
+}
+
+#[test]
+fn a_name_lost_in_a_crowd_is_asked_for_as_long_as_there_is_time() {
+    // Of so many names one loses its first four questions: one in four, or one in all.
+    for (each, unanswered) in [(4, 0), (200, 1)] {
+        let mut scene = Scene::new(|settings| settings.servers.truncate(1));
+        let names: Vec<String> = (0..200).map(|name| format!("n{name}.example")).collect();
+        scene.submit(&names.iter().map(String::as_str).collect::<Vec<_>>());
+        let (mut tries, mut answers, began) = (HashMap::<String, u32>::new(), Vec::new(), scene.now);
+        while answers.len() < names.len() {
+            for sent in scene.sent() {
+                let name = String::from_utf8(name_in(&sent.3)[2..].to_ascii_lowercase()).unwrap();
+                let number: u32 = name.split('\u{7}').next().unwrap().parse().unwrap();
+                let tried = tries.entry(name).or_default();
+                *tried += 1;
+                if !number.is_multiple_of(each) || *tried > 4 {
+                    scene.core.receive(sent.0, &reply(&sent.3, Rcode::NOERROR, 1), scene.now);
+                }
+            }
+            answers.extend(scene.answers());
+            scene.wait(1);
+            assert!(scene.now <= began + 40 * SECOND, "within a bounded time");
+        }
+        let lost = answers.iter().filter(|(_, answer)| *answer == Err(FailureKind::NameTimeout)).count();
+        assert_eq!(lost, unanswered);
     }
 }
 

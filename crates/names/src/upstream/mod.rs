@@ -107,6 +107,11 @@ impl Upstreams {
         (if is_last { longest } else { soft.saturating_mul(factor) }, longest)
     }
 
+    /// Whether a server lost more lately than it does for the names' sake.
+    pub(crate) fn is_crowded(&self, place: Place, now: Micros) -> bool {
+        self.servers.get(place).is_some_and(|(_, server)| server.is_crowded(now))
+    }
+
     /// A question was sent.
     pub(crate) fn sent(&mut self, place: Place, now: Micros) {
         self.change(place, |server| server.sent(now));

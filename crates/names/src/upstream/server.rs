@@ -21,6 +21,10 @@ pub(super) const FEWEST: f64 = 64.0;
 /// servers are.
 pub(super) const TOLERATED: f64 = 0.1;
 
+/// How long after losses that halved its window a server's silence may be its own, or its network's: as long as it takes to
+/// find the window that it bears, in time-outs.
+const CROWDED: u64 = 10;
+
 /// Losses in a row after which a server rests.
 pub(super) const SILENCES: u32 = 3;
 
@@ -62,6 +66,8 @@ pub(crate) struct Server {
     /// Outcomes of the round, and the losses among them.
     outcomes: f64,
     losses: f64,
+    /// Until when it counts as crowded.
+    crowded: Micros,
     /// Losses in a row.
     silences: u32,
     /// Replies of no use in a row.
@@ -92,6 +98,7 @@ impl Server {
             round: 0,
             outcomes: 0.0,
             losses: 0.0,
+            crowded: 0,
             silences: 0,
             failures: 0,
             rests: 0,
@@ -113,6 +120,11 @@ impl Server {
     /// Whether it is not to be asked while others can be.
     pub(super) fn is_resting(&self) -> bool {
         self.rests > 0
+    }
+
+    /// Whether it lost more lately than it does for the names' sake: who got no answer may have one later.
+    pub(super) fn is_crowded(&self, now: Micros) -> bool {
+        self.crowded > now
     }
 
     /// When its rest is over.
@@ -238,6 +250,7 @@ impl Server {
             self.window = (self.window / 2.0).max(FEWEST).min(f64::from(self.limits.window));
             self.threshold = self.window;
             self.round = now;
+            self.crowded = now.saturating_add(self.limits.ceiling.saturating_mul(CROWDED));
             (self.outcomes, self.losses) = (0.0, 0.0);
         } else if self.outcomes >= self.window {
             (self.outcomes, self.losses) = (0.0, 0.0);
