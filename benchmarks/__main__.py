@@ -19,6 +19,8 @@ BENCHMARKS = {
     "crawl": "a static site: CPU a page of Lycosa, Scrapy and a hand-written loop; simnet's ceiling",
     "links": "50 million links through frontier and log: links a CPU second, memory under the budget",
     "memory": "100,000 simulated pages: the crawler's peak resident memory",
+    "names_ahead": "a crawl whose names come ahead of their turn, beside one that knows all and one that asks late",
+    "names_bulk": "many names through one server: CPU a name beside aiodns and massdns, names lost",
     "names_cache": "caches of names: hit rates, memory and lookups of four designs and peers; torn and wrong answers",
     "robots": "robots.txt: verdicts a CPU second of Lycosa, Protego, Python's own parser, Google's",
     "seen": "known URLs: time and memory a key of the dedup tree, hash tables, a Bloom filter, databases",

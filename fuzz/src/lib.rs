@@ -5,7 +5,7 @@
 
 #![allow(clippy::panic, clippy::expect_used, reason = "a target tells by panicking")]
 
-use std::net::{Ipv4Addr, Ipv6Addr};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 use lycosa_frontier::Rules;
 use lycosa_names::cache::compact::{CompactCache, CompactSettings, KeyRange};
 use lycosa_names::cache::{Addresses, Answer, Resolution, Trouble};
-use lycosa_names::{BadName, Families, HostName};
+use lycosa_names::{BadName, Families, HostName, examine};
 use lycosa_url::{BadUrl, Base, CanonicalRules, CrawlUrl, MAX_URL_BYTES, registered_domain};
 
 /// Invariant: any text is a canonical URL or has a reason; the canonical form is a fixed point, by whatever way it was reached.
@@ -101,6 +101,58 @@ pub fn name(data: &[u8]) {
         Err(BadName::Empty | BadName::EmptyLabel | BadName::LongLabel | BadName::TooLong) => {}
         Err(BadName::NotNormal) => panic!("said by HostName::new only"),
     }
+}
+
+/// Invariant: any bytes are the reply to a question or none, in bounded time; a reply repeats the whole question, its addresses
+/// are of the family that was asked for and stand in it byte by byte, and it is none to any other question. The data are what
+/// follows a reply's header and question; the first byte says which flags and counts the header has, and whether the question
+/// is damaged.
+pub fn message(data: &[u8]) {
+    const ID: u16 = 0x1234;
+    let (first, rest) = data.split_first().unwrap_or((&0, &[]));
+    let name = HostName::new("www.example.com").expect("a name");
+    let is_v6 = first & 1 == 1;
+    let kind = if is_v6 { 28 } else { 1 };
+    let code = [0, 0, 0, 3][usize::from(first >> 1 & 3)];
+    let question = [b"\x03www\x07example\x03com\0".as_slice(), &[0, kind, 0, 1]].concat();
+    let answers = first >> 3 & 7;
+    let header = [0x12, 0x34, 0x80, 0x80 | code, 0, 1, 0, answers, 0, first >> 6 & 1, 0, 0];
+    let mut message = [header.as_slice(), &question, rest].concat();
+    if first & 0x80 != 0 {
+        // Damage somewhere: the place, then the change, which may be none.
+        let (place, change) = (rest.first().copied().unwrap_or(0), rest.get(1).copied().unwrap_or(0));
+        message[usize::from(place) % (header.len() + question.len())] ^= change;
+    }
+    let start = Instant::now();
+    let said = examine(&message, ID, name, is_v6);
+    assert!(start.elapsed() < Duration::from_secs(1), "in bounded time");
+    let is_whole = message[..2] == header[..2]
+        && message[2] & 0xf8 == 0x80
+        && message[4..6] == [0, 1]
+        && message[header.len()..][..question.len()] == question;
+    assert_eq!(said.is_some(), is_whole, "a reply repeats number and question");
+    if let Some(Ok((addresses, ttl))) = &said {
+        assert!(!addresses.is_empty() && *ttl <= i32::MAX as u32);
+        for address in addresses {
+            let bytes = match address {
+                IpAddr::V4(address) => address.octets().to_vec(),
+                IpAddr::V6(address) => address.octets().to_vec(),
+            };
+            assert_eq!(address.is_ipv6(), is_v6);
+            assert!(
+                message.windows(bytes.len()).any(|window| window == bytes),
+                "{address} is not in the message"
+            );
+        }
+    }
+    for (id, name, is_v6) in
+        [(ID ^ 1, "www.example.com", is_v6), (ID, "ww2.example.com", is_v6), (ID, "www.example.com", !is_v6)]
+    {
+        let other = examine(&message, id, HostName::new(name).expect("a name"), is_v6);
+        assert!(said.is_none() || other.is_none(), "the reply to one question is none to another");
+    }
+    let any = examine(data, ID, name, is_v6);
+    assert!(any.is_none() || data.len() >= header.len() + question.len());
 }
 
 /// Invariant: a damaged cache of names is refused or used; used, it answers every question, and knows what it is told from then

@@ -149,6 +149,37 @@ const NAME: &[&str] = &[
     "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa",
 ];
 
+/// Pieces that a message's records are made of: pointers to the question, to the first answer and ahead, whole records, types
+/// and lengths.
+const MESSAGE: &[&[u8]] = &[
+    b"\xc0\x0c",
+    b"\xc0\x10",
+    b"\xc0\x21",
+    b"\xc0\x2d",
+    b"\xff\xff",
+    b"\0",
+    b"\x01a\0",
+    b"\x01a\xc0\x10",
+    b"\x3f",
+    b"\x03www\x07example\x03com\0",
+    b"\x03WWW\x07example\x03com\0",
+    b"\xc0\x0c\0\x01\0\x01\0\0\0\x3c\0\x04\xc0\0\x02\x01",
+    b"\xc0\x0c\0\x1c\0\x01\xff\0\0\x3c\0\x10aaaabbbbccccdddd",
+    b"\xc0\x0c\0\x05\0\x01\0\0\0\x3c\0\x02\xc0\x10",
+    b"\xc0\x10\0\x01\0\x01\0\0\0\x05\0\x04\xc0\0\x02\x02",
+    b"\xc0\x10\0\x05\0\x01\0\0\0\x3c\0\x02\xc0\x0c",
+    b"\xc0\x0c\0\x01\0\x03\0\0\0\x3c\0\x04\xc0\0\x02\x01",
+    b"\0\x01",
+    b"\0\x05",
+    b"\0\x1c",
+    b"\0\x02",
+    b"\0\x06",
+    b"\0\0\0\x3c",
+    b"\0\x04",
+    b"\0\x10",
+    b"\0\xff",
+];
+
 /// Texts of words, with some bytes between.
 fn text(words: &'static [&'static str], length: usize) -> impl Strategy<Value = Vec<u8>> {
     let word = prop_oneof![
@@ -188,11 +219,20 @@ proptest! {
     }
 
     #[test]
+    fn message(first in any::<u8>(), pieces in vec(prop_oneof![
+        12 => select(MESSAGE).prop_map(<[u8]>::to_vec),
+        1 => vec(any::<u8>(), 1..4),
+    ], 0..12)) {
+        lycosa_fuzz::message(&[&[first], &pieces.concat()[..]].concat());
+    }
+
+    #[test]
     fn any_bytes(data in vec(any::<u8>(), 0..200)) {
         lycosa_fuzz::url(&data);
         lycosa_fuzz::robots(&data);
         lycosa_fuzz::name(&data);
         lycosa_fuzz::names_cache(&data);
+        lycosa_fuzz::message(&data);
     }
 }
 
@@ -203,6 +243,7 @@ fn a_megabyte_ends_in_time() {
         lycosa_fuzz::url(data.as_bytes());
         lycosa_fuzz::robots(data.as_bytes());
         lycosa_fuzz::name(data.as_bytes());
+        lycosa_fuzz::message(data.as_bytes());
         lycosa_fuzz::robots(format!("{}\nuser-agent: *\ndisallow: {data}", "a".repeat(8_000)).as_bytes());
     }
 }

@@ -8,7 +8,19 @@
 
 from lycosa._core import __version__
 from lycosa.errors import LycosaError, SettingError, StorageError
+from lycosa.names import resolve, resolve_stream
 from lycosa.records import Page, Pages
 from lycosa.session import Crawl, crawl
 
-__all__ = ["Crawl", "LycosaError", "Page", "Pages", "SettingError", "StorageError", "__version__", "crawl"]
+__all__ = [
+    "Crawl",
+    "LycosaError",
+    "Page",
+    "Pages",
+    "SettingError",
+    "StorageError",
+    "__version__",
+    "crawl",
+    "resolve",
+    "resolve_stream",
+]

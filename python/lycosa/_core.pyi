@@ -24,6 +24,9 @@ __all__ = [
     "Pages",
     "Parser",
     "Requests",
+    "Resolution",
+    "Resolutions",
+    "Resolver",
     "Responses",
     "Ring",
     "Robots",
@@ -248,6 +251,121 @@ class Names:
 
     def statistics(self) -> dict[str, int]:
         """Counts since the start."""
+
+@disjoint_base
+class Resolver:
+    """Resolves many names; see ``lycosa.names.Resolver``."""
+
+    def __new__(cls, settings: dict[str, Any]) -> Self: ...
+    @property
+    def resolvers(self) -> list[str]:
+        """The servers that are asked."""
+
+    @property
+    def refused(self) -> list[str]:
+        """What was given as a resolver and is no address."""
+
+    @property
+    def fallen_back(self) -> str | None:
+        """Why its cache lies in the memory of this process although a file was asked for: the disk is full."""
+
+    def pass_over(self, names: list[str]) -> None:
+        """Tell names that were answered before: ``submit`` passes each over as often as it is told here."""
+
+    def submit(self, names: list[str], place: int) -> int:
+        """Take names, the first of which has the number ``place``, as far as there is room; give how many. No wait.
+
+        Raises TypeError for what is no text, and then takes none of them; ValueError once closed.
+        """
+
+    def take(self, max: int, within: float) -> Resolutions:
+        """The answers that are there, at most ``max``; waits at most ``within`` seconds for the first."""
+
+    def room(self) -> int:
+        """How many more names are taken now."""
+
+    def pending(self) -> int:
+        """Names that were taken and whose answers were not given out."""
+
+    def statistics(self) -> dict[str, int]:
+        """Counts since the start: ``names`` taken and ``passed_over``, answers by status, and what the client did.
+
+        The client's are ``questions`` sent, ``answers`` received, ``retries``, ``timeouts``, ``truncated``,
+        ``mismatched``, ``cache_hits``, ``coalesced``, and answers by class: ``fast``, ``slow``, ``failed``.
+        """
+
+    def upstreams(self) -> list[dict[str, Any]]:
+        """What is known of each ``server``.
+
+        ``questions`` sent to it, ``answers`` and ``timeouts``; ``round_trip``, its smoothed time in seconds;
+        ``window``, how many questions it may have in flight; ``is_resting``: it was of no use, and others are asked.
+        """
+
+    def close(self) -> None:
+        """End the client; what is in flight is given up."""
+
+@final
+class Resolution:
+    """The answer to one name."""
+
+    @property
+    def place(self) -> int:
+        """The number that was given with the name: its place in the input."""
+
+    @property
+    def name(self) -> str:
+        """The name as given."""
+
+    @property
+    def status(self) -> str:
+        """``ok``, ``nxdomain``, ``nodata``, ``servfail``, ``timeout`` or ``bad-name``."""
+
+    @property
+    def addresses(self) -> list[str]:
+        """Its addresses, IPv4 first."""
+
+    @property
+    def expires(self) -> int | None:
+        """Until when this holds, in seconds since 1970; None for a ``bad-name``."""
+
+    @property
+    def class_(self) -> str:
+        """What resolving cost: ``fast``, ``slow`` or ``failed`` (SYSTEMS.md section 3)."""
+
+    @property
+    def seconds(self) -> float:
+        """How long it took, waiting for its turn included."""
+
+    @property
+    def cached(self) -> bool:
+        """Whether no server was asked: the cache knew it, it is an address, or it is no name."""
+
+    @property
+    def detail(self) -> str | None:
+        """What went wrong, in words."""
+
+@final
+class Resolutions:
+    """Answers as they came; one becomes a Python object when it is asked for."""
+
+    def __len__(self) -> int: ...
+    def __getitem__(self, index: int, /) -> Resolution: ...
+    def __iter__(self) -> Iterator[Resolution]: ...
+    def bad_names(self) -> list[tuple[int, str, str]]:
+        """Those that are no names: place, text, the rule that it breaks."""
+
+    def lines(self) -> bytes:
+        """JSON lines, in UTF-8."""
+
+    def csv(self) -> bytes:
+        """Lines of comma-separated values, in UTF-8; addresses stand in one field, with spaces between them."""
+
+    @staticmethod
+    def columns() -> list[str]:
+        """The names of the columns."""
+
+    def __arrow_c_stream__(self, requested_schema: object | None = None) -> Any:
+        """The answers for any Arrow library (Arrow PyCapsule interface)."""
 
 @final
 class NameAnswer:

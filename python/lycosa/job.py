@@ -75,6 +75,14 @@ class Names(Room):
     timeout: float = Field(2.0, ge=0.1, le=60)  # s, for one try
     attempts: int = Field(4, ge=1, le=20)  # tries over all resolvers
     in_flight: int = Field(1_000, ge=1, le=50_000)  # names asked for at once
+    # when names of hosts are asked for: ahead of their turn; when a page that names them is parsed (lru-paper); at
+    # random (regions-paper, in_flight workers); off: when a slot is free and no resolved host may be asked
+    ahead: Literal["off", "lru-paper", "regions-paper", "ahead"] = "ahead"
+    # names known or asked for ahead of their turn, at most: as many hosts as have theirs before addresses run out
+    ahead_names: int = Field(20_000, ge=1, le=10_000_000)
+    # hosts of a domain whose random labels all share one set of addresses are not asked for, but one in sixteen; a
+    # host with a record of its own may be asked at the domain's address
+    wildcards: bool = False
     # s that addresses are held at least, whatever their TTL: four in ten have one of at most 5 min, and a polite
     # visit takes longer; at least 60, since the compact cache counts in minutes
     min_ttl: float = Field(300.0, ge=60, le=7 * DAY)

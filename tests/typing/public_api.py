@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import AsyncIterator
 from typing import assert_type
 
 import lycosa
@@ -25,3 +26,14 @@ async def bodies(crawl: lycosa.Crawl) -> list[bytes]:
 def batches(crawl: lycosa.Crawl) -> int:
     """Use in batches."""
     return sum(len(batch) for batch in crawl.batches())
+
+
+def addresses(names: list[str]) -> dict[str, list[str]]:
+    """Names in bulk."""
+    return {answer.name: answer.addresses for answer in lycosa.resolve(names, rate=100, families="both")}
+
+
+async def statuses(names: AsyncIterator[str]) -> list[str]:
+    """Names in bulk, in an event loop."""
+    async with lycosa.resolve_stream(names, resolvers=["192.0.2.1"]) as stream:
+        return [answer.status async for answers in stream for answer in answers]

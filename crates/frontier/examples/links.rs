@@ -42,6 +42,10 @@ impl Resolve for Names {
         }
     }
 
+    fn refresh(&mut self, names: Vec<Box<str>>) {
+        self.submit(names);
+    }
+
     fn drain(&mut self, into: &mut Vec<Resolved>) {
         into.append(&mut self.0);
     }

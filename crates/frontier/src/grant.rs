@@ -17,17 +17,23 @@ impl<R: Resolve> Frontier<R> {
     /// Gives at most `max` requests that may start now, each on lease. Fails when waiting URLs that are on disk
     /// cannot be read back.
     pub fn take(&mut self, max: usize, now: Micros) -> io::Result<Vec<Request>> {
+        self.idle.pass(now);
         self.receive_names(now);
+        self.ask_names(0, now);
         self.ask_names_again(now);
         self.recall_leases(now);
         self.fail_some(now)?;
         self.verify_if_due(now)?;
         let mut requests = Vec::new();
+        let mut is_dry = false;
         while requests.len() < max
             && self.page_budget() > 0
             && now >= self.not_before.max(self.manners.ready_at())
         {
-            let Some((address, queue)) = self.schedule.next(now) else { break };
+            let Some((address, queue)) = self.schedule.next(now) else {
+                is_dry = true;
+                break;
+            };
             self.queues[queue as usize].placed = false;
             match self.grant(queue, address, now)? {
                 Some(request) => {
@@ -41,6 +47,10 @@ impl<R: Resolve> Frontier<R> {
                 }
             }
             self.place(queue, now);
+        }
+        self.idle.is_running = is_dry;
+        if is_dry {
+            self.ask_names(max - requests.len(), now);
         }
         Ok(requests)
     }
@@ -91,10 +101,10 @@ impl<R: Resolve> Frontier<R> {
             return false;
         }
         // Blocked since the name was resolved: it is asked for again, and its addresses are vetted again.
-        if let Name::Known { addresses, .. } = &queue.name
+        if let Name::Known { addresses, expires, .. } = &mut queue.name
             && addresses.iter().any(|address| self.blocked.blocks_address(*address))
         {
-            queue.name = Name::Unknown;
+            *expires = 0;
             return false;
         }
         match self.schedule.domains.room(domain) {

@@ -10,6 +10,7 @@
 //! how the site is (`politeness/`); nothing is fetched from an origin before its robots.txt allows it.
 
 mod admission;
+mod ahead;
 mod backlog;
 mod codec;
 mod cookies;
@@ -40,6 +41,8 @@ use hashbrown::{DefaultHashBuilder, HashMap, HashTable};
 use lycosa_url::{CrawlUrl, Digest, Failure, Micros, Page, Resolved};
 
 pub use admission::{Admission, Refusal, Scope};
+pub use ahead::Ahead;
+use ahead::{Idle, Wanted};
 use cookies::Jar;
 use intake::Ghost;
 use politeness::Manners;
@@ -61,6 +64,9 @@ use waiting::Waiting;
 pub trait Resolve {
     /// Asks for names; each is answered once through [`Resolve::drain`].
     fn submit(&mut self, names: Vec<Box<str>>);
+
+    /// The same, past what is cached: an answer that is about to run out, or is doubted.
+    fn refresh(&mut self, names: Vec<Box<str>>);
 
     /// Gives the answers so far.
     fn drain(&mut self, into: &mut Vec<Resolved>);
@@ -88,8 +94,11 @@ pub struct Counts {
     pub known: u64,
     /// Hosts with a queue.
     pub hosts: u64,
-    /// Hosts whose name is being resolved.
+    /// Hosts whose name is being resolved, or is to be.
     pub unresolved: u64,
+    /// Microseconds that slots were free and no host was due but those whose name came later, summed over these hosts: what waiting
+    /// for names cost.
+    pub idle_for_names_us: u64,
     /// Pages recorded: responses that are no redirects.
     pub pages: u64,
     /// Links not admitted.
@@ -132,8 +141,14 @@ pub struct Frontier<R> {
     ghosts: HashMap<Digest, Ghost>,
     /// Keys of the links that are being admitted; kept for its memory.
     keys: Vec<Digest>,
+    /// Names to ask for, and how many are asked for now.
+    wanted: Wanted,
+    asking: usize,
+    idle: Idle,
     /// Names to ask for again, by time.
     names_due: BinaryHeap<Reverse<(Micros, QueueId)>>,
+    /// Names that are known, by the time at which they are asked for anew.
+    names_ending: BinaryHeap<Reverse<(Micros, QueueId)>>,
     /// Queues whose name fails, and that have more to settle.
     failing: VecDeque<QueueId>,
     leases: HashMap<u64, Lease>,
@@ -174,6 +189,9 @@ impl<R: Resolve> Frontier<R> {
             relieve_at: settings.queue_memory,
             hand: 0,
             spill: Spill::new(settings.queue_directory.clone()),
+            wanted: Wanted::new(settings.ahead),
+            asking: 0,
+            idle: Idle::default(),
             settings,
             resolver,
             seen,
@@ -184,6 +202,7 @@ impl<R: Resolve> Frontier<R> {
             ghosts: HashMap::new(),
             keys: Vec::new(),
             names_due: BinaryHeap::new(),
+            names_ending: BinaryHeap::new(),
             failing: VecDeque::new(),
             leases: HashMap::new(),
             unanswered: HashMap::new(),
@@ -228,7 +247,8 @@ impl<R: Resolve> Frontier<R> {
         let start = self.schedule.due_at().filter(|_| self.page_budget() > 0);
         let start = start.map(|due| due.max(self.not_before).max(self.manners.ready_at()));
         let failing = (!self.failing.is_empty()).then_some(0);
-        [start, name, lease, failing, self.suspects.due_at()].into_iter().flatten().min()
+        let wanted = self.wanted.due_at().filter(|_| self.asking == 0);
+        [start, name, wanted, lease, failing, self.suspects.due_at()].into_iter().flatten().min()
     }
 
     /// Numbers for progress and reports.
@@ -270,21 +290,25 @@ impl<R: Resolve> Frontier<R> {
             return;
         }
         match &queue.name {
-            Name::Asked => {}
+            Name::Asked { .. } => {}
             Name::Known { clock, expires, .. } if *expires > now => {
                 if queue.pace.has_room(&limits) {
                     queue.placed = true;
                     self.schedule.place(*clock, queue.pace.ready_at(), id, queue.domain);
                 }
+                self.refresh_if_due(id, now);
             }
             Name::Failed { expires, .. } if *expires > now => self.fail_later(id),
             // Who is not to be asked for anything is not asked for by name either.
             _ if self.blocked.blocks_host(&queue.host) => self.fail_later(id),
             _ => {
-                queue.name = Name::Asked;
+                let is_asked = queue.name.is_being_refreshed();
+                queue.name = Name::Asked { idled: self.idle.total };
                 self.counts.unresolved += 1;
-                let name = queue.host.clone();
-                self.resolver.submit(vec![name]);
+                if !is_asked {
+                    self.wanted.push(id, queue.pace.ready_at());
+                    self.ask_names(0, now);
+                }
             }
         }
     }

@@ -53,6 +53,10 @@ impl Resolve for Names {
         }
     }
 
+    fn refresh(&mut self, names: Vec<Box<str>>) {
+        self.submit(names);
+    }
+
     fn drain(&mut self, into: &mut Vec<Resolved>) {
         into.append(&mut self.0);
     }
@@ -169,7 +173,7 @@ struct World {
 }
 
 impl World {
-    fn new(directory: &std::path::Path) -> Self {
+    fn new(directory: &std::path::Path, ahead: Ahead) -> Self {
         let settings = Settings {
             scope: Scope::Any,
             max_depth: Some(MAX_DEPTH),
@@ -178,6 +182,7 @@ impl World {
             seen_memory: SEEN_MEMORY,
             seen_directory: Some(directory.join("seen")),
             lease: Duration::from_secs(100),
+            ahead,
             ..Settings::default()
         };
         World {
@@ -365,9 +370,12 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(200))]
 
     #[test]
-    fn whatever_happens_every_url_is_settled_once_and_no_site_is_hurt(events in events()) {
+    fn whatever_happens_every_url_is_settled_once_and_no_site_is_hurt(
+        events in events(),
+        ahead in prop_oneof![Just(Ahead::Off), Just(Ahead::Parsed), Just(Ahead::Random(1)), Just(Ahead::Due(2))],
+    ) {
         let directory = tempfile::tempdir().unwrap();
-        let mut world = World::new(directory.path());
+        let mut world = World::new(directory.path(), ahead);
         for event in &events {
             world.step(event);
         }

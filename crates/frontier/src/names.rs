@@ -3,13 +3,21 @@
 use std::cmp::Reverse;
 use std::io;
 use std::net::IpAddr;
+use std::time::Duration;
 
-use lycosa_url::{Failure, FailureKind, Micros, Resolved};
+use lycosa_url::{Failure, FailureKind, Micros, NameClass, Resolved};
 
 use crate::politeness::domains::Room;
 use crate::queue::Name;
 use crate::schedule::QueueId;
 use crate::{Frontier, Resolve};
+
+/// Of a name's time, the part before its end in which it is asked for anew while something waits for it: as resolvers that
+/// refresh ahead do (Unbound's `prefetch`, a tenth).
+const AHEAD: u64 = 10;
+
+/// A name whose addresses do not answer, or have another site's certificate, is asked for anew at most so often: in the job's time.
+const DOUBT: Duration = Duration::from_secs(60);
 
 /// URLs of failing queues that are settled at once, at most: a batch for the log.
 const FAILED_AT_ONCE: usize = 1000;
@@ -19,33 +27,30 @@ impl<R: Resolve> Frontier<R> {
     pub(crate) fn receive_names(&mut self, now: Micros) {
         let mut answers = std::mem::take(&mut self.answers);
         self.resolver.drain(&mut answers);
+        self.asking = self.asking.saturating_sub(answers.len());
         for answer in answers.drain(..) {
-            if let Some(id) = self.known_queue(&answer.name)
-                && matches!(self.queues[id as usize].name, Name::Asked)
-            {
-                self.name_answered(id, answer, now);
+            let Some(id) = self.known_queue(&answer.name) else { continue };
+            match self.queues[id as usize].name {
+                Name::Asked { idled } => self.name_answered(id, answer, idled, now),
+                Name::Known { .. } => self.name_refreshed(id, answer, now),
+                Name::Unknown | Name::Failed { .. } => {}
             }
         }
         self.answers = answers;
     }
 
-    /// Takes in the answer for a queue's name.
-    fn name_answered(&mut self, id: QueueId, answer: Resolved, now: Micros) {
+    /// Takes in the answer for a queue's name. `idled`: how long slots had been idle when it was wanted.
+    fn name_answered(&mut self, id: QueueId, answer: Resolved, idled: Micros, now: Micros) {
         let addresses = answer.result.and_then(|addresses| self.vet(addresses));
         let queue = &mut self.queues[id as usize];
         match addresses {
             Ok((addresses, first)) => {
                 queue.name_attempts = 0;
                 self.counts.unresolved -= 1;
-                let clock = self.schedule.address(first);
-                if let Some(before) = queue.lives_at.replace(clock).filter(|before| *before != clock) {
-                    self.schedule.move_out(before, queue.domain, now);
-                }
-                self.schedule.settle_in(clock, queue.domain);
-                // An answer is good for at least the request that waits for it.
-                let expires = answer.expires.max(now.saturating_add(1));
-                let (elapsed_us, class) = (answer.elapsed_us, answer.class);
-                queue.name = Name::Known { addresses, clock, expires, elapsed_us, class };
+                let due = now.saturating_sub(queue.pace.ready_at());
+                self.counts.idle_for_names_us += (self.idle.total - idled).min(due);
+                let times = (answer.expires, answer.elapsed_us, 0);
+                self.learn_name(id, addresses, first, answer.class, times, now);
                 self.place(id, now);
             }
             Err(failure) if failure.kind.is_transient() && queue.name_attempts < self.settings.retries => {
@@ -59,6 +64,96 @@ impl<R: Resolve> Frontier<R> {
                 queue.name = Name::Failed { failure, expires: answer.expires.max(now.saturating_add(1)) };
                 self.fail_later(id);
             }
+        }
+    }
+
+    /// Takes in the answer for a name that is known still; one that tells nothing new leaves it as it is.
+    fn name_refreshed(&mut self, id: QueueId, answer: Resolved, now: Micros) {
+        match answer.result.and_then(|addresses| self.vet(addresses)) {
+            // Nobody waited for it.
+            Ok((addresses, first)) => {
+                self.learn_name(id, addresses, first, answer.class, (answer.expires, 0, now), now);
+            }
+            Err(_) => {
+                if let Name::Known { refreshing, .. } = &mut self.queues[id as usize].name {
+                    *refreshing = false;
+                }
+            }
+        }
+    }
+
+    /// Notes the addresses of a queue's name. `times`: when they expire, what somebody waited for them, and when they were
+    /// asked for past what was cached.
+    fn learn_name(
+        &mut self,
+        id: QueueId,
+        addresses: Vec<IpAddr>,
+        first: IpAddr,
+        class: NameClass,
+        (expires, elapsed_us, fresh_at): (Micros, u32, Micros),
+        now: Micros,
+    ) {
+        let queue = &mut self.queues[id as usize];
+        let clock = self.schedule.address(first);
+        if let Some(before) = queue.lives_at.replace(clock).filter(|before| *before != clock) {
+            self.schedule.move_out(before, queue.domain, now);
+        }
+        self.schedule.settle_in(clock, queue.domain);
+        // An answer is good for at least the request that waits for it.
+        let expires = expires.max(now.saturating_add(1));
+        let refresh_at = expires - (expires - now) / AHEAD;
+        self.names_ending.push(Reverse((refresh_at, id)));
+        queue.name = Name::Known {
+            addresses,
+            clock,
+            expires,
+            elapsed_us,
+            class,
+            refresh_at,
+            refreshing: false,
+            fresh_at,
+        };
+    }
+
+    /// Asks for a queue's name anew when it is about to run out and something waits for it.
+    pub(crate) fn refresh_if_due(&mut self, id: QueueId, now: Micros) {
+        let queue = &mut self.queues[id as usize];
+        let waits = !queue.is_empty();
+        if let Name::Known { refresh_at, refreshing, .. } = &mut queue.name
+            && *refresh_at <= now
+            && waits
+        {
+            (*refresh_at, *refreshing) = (Micros::MAX, true);
+            self.ask(id, true);
+        }
+    }
+
+    /// Asks for wanted names as far as there is room. `idle`: slots for which no host is due.
+    pub(crate) fn ask_names(&mut self, idle: usize, now: Micros) {
+        while let Some(id) = self.wanted.pop(self.asking, self.schedule.waiting(), idle, now) {
+            self.ask(id, false);
+        }
+    }
+
+    /// Asks for a queue's name.
+    fn ask(&mut self, id: QueueId, fresh: bool) {
+        let names = vec![self.queues[id as usize].host.clone()];
+        self.asking += 1;
+        if fresh { self.resolver.refresh(names) } else { self.resolver.submit(names) }
+    }
+
+    /// A request found nobody at the name's addresses, or somebody else: the name may have moved.
+    pub(crate) fn doubt_name(&mut self, id: QueueId, failure: FailureKind, now: Micros) {
+        use FailureKind::{ConnectFailed, ConnectRefused, ConnectTimeout, TlsCertificate};
+        let pause = self.settings.scaled(DOUBT);
+        let queue = &mut self.queues[id as usize];
+        if let Name::Known { refresh_at, refreshing, fresh_at, .. } = &mut queue.name
+            && matches!(failure, ConnectRefused | ConnectTimeout | ConnectFailed | TlsCertificate)
+            && !*refreshing
+            && (*fresh_at == 0 || now.saturating_sub(*fresh_at) >= pause)
+        {
+            (*refresh_at, *refreshing) = (Micros::MAX, true);
+            self.ask(id, true);
         }
     }
 
@@ -82,15 +177,20 @@ impl<R: Resolve> Frontier<R> {
         }
     }
 
-    /// Asks again for names whose pause is over; until then they count as asked.
+    /// Asks again for names whose pause is over, which count as asked until then, and for those that are about to run out.
     pub(crate) fn ask_names_again(&mut self, now: Micros) {
         while let Some(&Reverse((due, id))) = self.names_due.peek() {
             if due > now {
                 break;
             }
             self.names_due.pop();
-            let name = self.queues[id as usize].host.clone();
-            self.resolver.submit(vec![name]);
+            self.ask(id, false);
+        }
+        while let Some(&Reverse((due, id))) = self.names_ending.peek()
+            && due <= now
+        {
+            self.names_ending.pop();
+            self.refresh_if_due(id, now);
         }
     }
 

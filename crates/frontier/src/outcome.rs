@@ -86,6 +86,9 @@ impl<R: Resolve> Frontier<R> {
                 self.schedule.rest(asked, page.response.finished);
             }
             self.learn(queue, asked, page);
+            if let Err(failure) = &page.response.result {
+                self.doubt_name(queue, failure.kind, now);
+            }
             match request.purpose {
                 Purpose::Robots => self.robots_done(lease, page, now),
                 Purpose::Page => self.page_done(lease, page, &mut links, now)?,

@@ -18,12 +18,31 @@ use crate::waiting::Waiting;
 pub(crate) enum Name {
     /// Nothing: never asked, or run out.
     Unknown,
-    /// Asked; the queue waits.
-    Asked,
+    /// Wanted, or asked; the queue waits. `idled`: how long slots had been idle until then.
+    Asked { idled: Micros },
     /// Resolved and vetted.
-    Known { addresses: Vec<IpAddr>, clock: AddressId, expires: Micros, elapsed_us: u32, class: NameClass },
+    Known {
+        addresses: Vec<IpAddr>,
+        clock: AddressId,
+        expires: Micros,
+        elapsed_us: u32,
+        class: NameClass,
+        /// When it is asked for anew, ahead of its end; never, once that has been done.
+        refresh_at: Micros,
+        /// Whether it is being asked for anew now.
+        refreshing: bool,
+        /// When it was last answered past what was cached; 0: never.
+        fresh_at: Micros,
+    },
     /// Does not resolve, or only to addresses that are refused.
     Failed { failure: Failure, expires: Micros },
+}
+
+impl Name {
+    /// Whether an answer for it is on its way although one is known.
+    pub(crate) fn is_being_refreshed(&self) -> bool {
+        matches!(self, Name::Known { refreshing: true, .. })
+    }
 }
 
 /// What is known of an origin's robots.txt.

@@ -42,6 +42,8 @@ pub(crate) struct Schedule {
     ready: Ordered<Tag, AddressId>,
     /// Registered domains, with their turns.
     pub(crate) domains: Domains,
+    /// Queues that stand at addresses.
+    waiting: usize,
 }
 
 /// One address (IPv6: one /64).
@@ -73,6 +75,7 @@ impl Schedule {
             due: BinaryHeap::new(),
             ready: BinaryHeap::new(),
             domains,
+            waiting: 0,
         }
     }
 
@@ -87,6 +90,7 @@ impl Schedule {
 
     /// Puts a queue at an address, due at a time.
     pub(crate) fn place(&mut self, address: AddressId, due: Micros, queue: QueueId, domain: DomainId) {
+        self.waiting += 1;
         self.addresses[address as usize].due.push(Reverse((due, (queue, domain))));
         self.schedule(address);
     }
@@ -106,6 +110,7 @@ impl Schedule {
                 && let Some(Reverse((tag, queue))) = address.ready.pop()
             {
                 self.domains.serve(tag);
+                self.waiting -= 1;
                 return Some((id, queue));
             }
             self.schedule(id);
@@ -182,6 +187,11 @@ impl Schedule {
             domains.swap_remove(place);
             self.rest(id, now);
         }
+    }
+
+    /// How many queues wait for their turn.
+    pub(crate) fn waiting(&self) -> usize {
+        self.waiting
     }
 
     /// When something is due next, at the earliest; 0 when something is ready.

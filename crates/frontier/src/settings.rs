@@ -8,7 +8,7 @@ use lycosa_url::{AddressPolicy, Micros};
 use crate::admission::Scope;
 use crate::queue::Robots;
 use crate::robots::Rules;
-use crate::{KeyKind, SeenSettings};
+use crate::{Ahead, KeyKind, SeenSettings};
 
 /// Settings of the frontier.
 #[derive(Clone, Debug)]
@@ -75,6 +75,8 @@ pub struct Settings {
     pub queue_memory: usize,
     /// Where waiting URLs go that do not fit; nothing: all stay in memory.
     pub queue_directory: Option<PathBuf>,
+    /// When names of hosts are asked for.
+    pub ahead: Ahead,
     /// What a URL is known by.
     pub key: KeyKind,
     /// Bytes of known URLs in memory; what is more goes to `seen_directory`.
@@ -117,6 +119,7 @@ impl Default for Settings {
             addresses: AddressPolicy::default(),
             queue_memory: 256 << 20,
             queue_directory: None,
+            ahead: Ahead::default(),
             key: KeyKind::Md5,
             seen_memory: 1 << 30,
             seen_directory: None,

@@ -16,6 +16,7 @@ pub(crate) const SECOND: Micros = 1_000_000;
 #[derive(Clone, Default)]
 pub(crate) struct Names {
     pub(crate) asked: Rc<RefCell<Vec<Box<str>>>>,
+    pub(crate) refreshed: Rc<RefCell<Vec<Box<str>>>>,
     answers: Rc<RefCell<Vec<Resolved>>>,
     failing: Rc<RefCell<HashMap<String, FailureKind>>>,
     pub(crate) addresses: Rc<RefCell<HashMap<String, IpAddr>>>,
@@ -33,14 +34,20 @@ impl Resolve for Names {
                     Ok(vec![address.unwrap_or(IpAddr::V4(number.into()))])
                 }
             };
+            let times = self.asked.borrow().iter().filter(|asked| **asked == name).count() as u64;
             self.answers.borrow_mut().push(Resolved {
                 name,
                 elapsed_us: 7,
-                expires: 3600 * SECOND,
+                expires: times * 3600 * SECOND,
                 class: NameClass::Slow,
                 result,
             });
         }
+    }
+
+    fn refresh(&mut self, names: Vec<Box<str>>) {
+        self.refreshed.borrow_mut().extend(names.iter().cloned());
+        self.submit(names);
     }
 
     fn drain(&mut self, into: &mut Vec<Resolved>) {
@@ -512,6 +519,54 @@ fn robots_is_refreshed_ahead_and_counts_on_when_that_fails() {
     assert!(last > asked[1] && last < 24 * HOUR, "the old rules count until their end, and no longer");
     let counts = frontier.counts();
     assert!(counts.tally.count(State::Done) > 100 && counts.tally.count(State::Refused) > 11);
+}
+
+#[test]
+fn a_name_that_is_about_to_run_out_is_asked_for_anew_while_something_waits() {
+    let settings = Settings { host_interval: Duration::from_secs(60), robots: false, ..Settings::default() };
+    let (mut frontier, names) = frontier(settings);
+    let pages: Vec<CrawlUrl> = (0..100).map(|number| url(&format!("http://a.example/{number}"))).collect();
+    frontier.add(&pages, 0).unwrap();
+    let log = run(&mut frontier, &mut |request, now| {
+        let expected = usize::from(now >= 3_240 * SECOND);
+        assert_eq!(names.refreshed.borrow().len(), expected, "a tenth of its hour ahead, once");
+        answer(request, now, 200, &[], "", &[])
+    });
+    assert_eq!(log.len(), 100);
+    assert!(log.windows(2).all(|pair| pair[1].0 - pair[0].0 == 60 * SECOND), "nobody waited for a name");
+    assert_eq!(names.asked.borrow().len(), 2);
+    frontier.take(1, 7_000 * SECOND).unwrap();
+    assert_eq!(names.refreshed.borrow().len(), 1, "nothing waits any more");
+}
+
+#[test]
+fn a_name_whose_addresses_are_somebody_elses_is_asked_for_anew_at_most_once_a_minute() {
+    let settings =
+        Settings { retry_delay: Duration::from_secs(10), retries: 9, robots: false, ..Settings::default() };
+    // A bad certificate is no reason to try the same URL again.
+    for (kind, moves_after, refreshed, done) in [
+        (FailureKind::ConnectRefused, 3, 2, 2),
+        (FailureKind::ConnectTimeout, 3, 2, 2),
+        (FailureKind::TlsCertificate, 1, 1, 1),
+    ] {
+        let (mut frontier, names) = frontier(settings.clone());
+        let moved = "93.0.0.99".parse().unwrap();
+        frontier.add(&[url("https://a.example/"), url("https://a.example/2")], 0).unwrap();
+        let mut asked_at = Vec::new();
+        run(&mut frontier, &mut |request, now| {
+            asked_at.push(request.addresses[0]);
+            if asked_at.len() == moves_after {
+                names.addresses.borrow_mut().insert("a.example".into(), moved);
+            }
+            match asked_at.last() == Some(&moved) {
+                true => answer(request, now, 200, &[], "", &[]),
+                false => failed(request, now, kind),
+            }
+        });
+        assert_eq!(names.refreshed.borrow().len(), refreshed, "{kind:?}: {asked_at:?}");
+        assert_eq!(asked_at.last(), Some(&moved));
+        assert_eq!(frontier.counts().tally.count(State::Done), done);
+    }
 }
 
 #[test]

@@ -25,9 +25,7 @@ pub(crate) fn kept(answer: &Result<Vec<IpAddr>, Failure>) -> Answer {
 pub(crate) fn told(answer: Answer) -> Result<Vec<IpAddr>, Failure> {
     let failure = |kind, detail: String| Err(Failure::new(kind, detail));
     match answer {
-        Answer::Addresses(Addresses { v4, v6 }) => {
-            Ok(v4.into_iter().map(IpAddr::from).chain(v6.into_iter().map(IpAddr::from)).collect())
-        }
+        Answer::Addresses(_) => Ok(retold(answer, Vec::new())),
         Answer::NxDomain => failure(FailureKind::NameNotFound, "no such name (NXDOMAIN)".to_owned()),
         Answer::NoData => failure(FailureKind::NameNoData, "the name has no address".to_owned()),
         Answer::Negative => failure(
@@ -41,6 +39,16 @@ pub(crate) fn told(answer: Answer) -> Result<Vec<IpAddr>, Failure> {
             failure(FailureKind::NameServerFailure, format!("the servers failed, {attempts} times in a row"))
         }
     }
+}
+
+/// The addresses of an answer, in the memory of others.
+pub(crate) fn retold(answer: Answer, mut addresses: Vec<IpAddr>) -> Vec<IpAddr> {
+    addresses.clear();
+    if let Answer::Addresses(Addresses { v4, v6 }) = answer {
+        addresses.extend(v4.into_iter().map(IpAddr::from));
+        addresses.extend(v6.into_iter().map(IpAddr::from));
+    }
+    addresses
 }
 
 #[cfg(test)]

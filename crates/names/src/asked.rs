@@ -1,115 +1,203 @@
 //! What was sent and waits for its reply.
 //!
 //! Guarantees: no two questions on one socket bear the same number; what is taken out is gone; a question
-//! comes out of [`Table::expired`] at its deadline, unless it was taken out before.
+//! comes out of [`Table::silent`] once, at its deadline, unless it was taken out before. From then on it is overdue, and its
+//! reply is still known until that is of no use to anybody. Everything takes constant time, and no memory that was not taken
+//! before, but for the growth of the table.
 
-use std::cmp::Reverse;
-use std::collections::BinaryHeap;
-use std::net::SocketAddr;
-use std::rc::Rc;
+use std::hash::BuildHasher as _;
 
-use hashbrown::HashMap;
+use hashbrown::{DefaultHashBuilder, HashTable};
 use lycosa_url::Micros;
 
 use crate::dice::Dice;
 use crate::host::HostName;
+use crate::lookup::LookupId;
+use crate::upstream::Place;
+use crate::wheel::Wheel;
 use crate::wire::{self, Fit, Kind, Manner, Query};
 
 /// The engine's number for a socket or a TCP connection; never used twice.
 pub(crate) type SocketId = u64;
 
+/// Whom a try may ask.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Whom {
+    /// Whichever server is best.
+    Any,
+    /// The same, but another one than this if there is one.
+    Other(Place),
+    /// This one.
+    This(Place),
+}
+
 /// One try of one question.
-#[derive(Clone, Debug)]
+#[derive(Clone, Copy, Debug)]
 pub(crate) struct Try {
-    /// The name as submitted.
-    pub(crate) name: Rc<str>,
+    /// The name.
+    pub(crate) lookup: LookupId,
     /// What is asked about it.
     pub(crate) kind: Kind,
     /// Earlier tries of this question.
     pub(crate) number: u32,
     /// Earlier tries that ended with an error of a server.
-    pub(crate) errors: usize,
+    pub(crate) errors: u32,
     /// Whom to ask.
-    pub(crate) server: SocketAddr,
+    pub(crate) whom: Whom,
     /// How.
     pub(crate) manner: Manner,
 }
 
-/// A try that waits for its reply.
+/// A try that was sent.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Sent {
+    /// The try.
+    pub(crate) attempt: Try,
+    /// Whom it asked.
+    pub(crate) place: Place,
+    /// When.
+    pub(crate) at: Micros,
+    /// Whether its deadline has passed.
+    pub(crate) is_overdue: bool,
+}
+
+/// A try that waits for its reply; free if it has no `sent`.
 struct Asked {
-    attempt: Try,
+    sent: Option<Sent>,
+    socket: SocketId,
+    id: u16,
+    /// Kept when the place is free: its memory serves the next one.
     query: Query,
-    deadline: Micros,
+    /// Until when a reply is taken.
+    end: Micros,
 }
 
 /// All of them, by socket and message number.
 #[derive(Default)]
 pub(crate) struct Table {
     dice: Dice,
-    asked: HashMap<(SocketId, u16), Asked>,
-    /// Deadlines; those of questions that were taken out are skipped when they come up.
-    deadlines: BinaryHeap<Reverse<(Micros, SocketId, u16)>>,
+    places: Vec<Asked>,
+    free: Vec<u32>,
+    index: HashTable<u32>,
+    hasher: DefaultHashBuilder,
+    wheel: Wheel,
 }
 
 impl Table {
-    /// Registers a try; gives the message to send, or the try back when it cannot be sent.
+    /// Registers a try on a socket, with its deadline and the time until which a reply is taken; gives its place.
+    /// None where no number is free, or the name does not fit the wire.
     pub(crate) fn insert(
         &mut self,
-        attempt: Try,
+        sent: Sent,
+        name: HostName<'_>,
         socket: SocketId,
-        deadline: Micros,
-    ) -> Result<Vec<u8>, Box<Try>> {
-        let Some((id, query)) = self.number(&attempt, socket) else { return Err(Box::new(attempt)) };
-        let bytes = query.bytes.clone();
-        self.deadlines.push(Reverse((deadline, socket, id)));
-        self.asked.insert((socket, id), Asked { attempt, query, deadline });
-        Ok(bytes)
+        (deadline, end): (Micros, Micros),
+    ) -> Option<u32> {
+        let id = self.number(socket)?;
+        let place = self.free.pop().unwrap_or(self.places.len() as u32);
+        if self.places.len() == place as usize {
+            self.places.push(Asked { sent: None, socket, id, query: Query::default(), end });
+        }
+        let asked = self.places.get_mut(place as usize)?;
+        let Try { kind, manner, .. } = sent.attempt;
+        if !asked.query.write(name.as_str(), kind, id, manner, &mut self.dice) {
+            self.free.push(place);
+            return None;
+        }
+        (asked.sent, asked.socket, asked.id, asked.end) = (Some(sent), socket, id, end);
+        self.wheel.set(place, deadline.min(end));
+        let (hasher, places) = (&self.hasher, &self.places);
+        self.index
+            .insert_unique(hash(hasher, (socket, id)), place, |place| hash(hasher, key(places, *place)));
+        Some(place)
     }
 
-    /// A number that is free on a socket, and the message; random, so several throws may be needed.
-    fn number(&mut self, attempt: &Try, socket: SocketId) -> Option<(u16, Query)> {
-        for _ in 0..64 {
-            let [a, b, ..] = self.dice.throw().to_be_bytes();
-            let id = u16::from_be_bytes([a, b]);
-            if !self.asked.contains_key(&(socket, id)) {
-                let mut buffer = String::new();
-                let name = HostName::normalize(&attempt.name, &mut buffer).ok()?.as_str();
-                return Some((id, wire::query(name, attempt.kind, id, attempt.manner, &mut self.dice)?));
-            }
-        }
-        None
+    /// The message of the question at a place.
+    pub(crate) fn message(&self, place: u32) -> Option<&[u8]> {
+        self.places.get(place as usize).map(|asked| asked.query.bytes())
+    }
+
+    /// A number that is free on a socket; random, so several throws may be needed.
+    fn number(&mut self, socket: SocketId) -> Option<u16> {
+        (0..64).find_map(|_| {
+            let id = self.dice.throw() as u16;
+            self.find(socket, id).is_none().then_some(id)
+        })
+    }
+
+    /// The place of a question.
+    fn find(&self, socket: SocketId, id: u16) -> Option<u32> {
+        let is_it = |place: &u32| key(&self.places, *place) == (socket, id);
+        self.index.find(hash(&self.hasher, (socket, id)), is_it).copied()
+    }
+
+    /// The name that a message replies to, and a byte of what was asked: see [`Core::foresee`](crate::core::Core::foresee).
+    pub(crate) fn foresee(&self, socket: SocketId, message: &[u8]) -> Option<(LookupId, u8)> {
+        let asked = self.places.get(self.find(socket, wire::id(message)?)? as usize)?;
+        Some((asked.sent?.attempt.lookup, *asked.query.bytes().first()?))
     }
 
     /// Takes out what a message replies to, with how well it fits; a message that fits nothing changes nothing.
-    pub(crate) fn take(&mut self, socket: SocketId, message: &[u8]) -> Option<(Try, Fit)> {
-        let key = (socket, wire::id(message)?);
-        let fit = wire::fit(message, &self.asked.get(&key)?.query);
+    pub(crate) fn take(&mut self, socket: SocketId, message: &[u8]) -> Option<(Sent, Fit)> {
+        let place = self.find(socket, wire::id(message)?)?;
+        let fit = wire::fit(message, &self.places.get(place as usize)?.query);
         if fit == Fit::No {
             return None;
         }
-        self.asked.remove(&key).map(|asked| (asked.attempt, fit))
+        self.remove(place).map(|sent| (sent, fit))
     }
 
     /// Takes out all that was asked on a socket.
-    pub(crate) fn take_all(&mut self, socket: SocketId) -> Vec<Try> {
-        self.asked.extract_if(|(own, _), _| *own == socket).map(|(_, asked)| asked.attempt).collect()
+    pub(crate) fn take_all(&mut self, socket: SocketId) -> Vec<Sent> {
+        let is_of_it = |asked: &Asked| asked.sent.is_some() && asked.socket == socket;
+        let places = (0_u32..).zip(&self.places).filter(|(_, asked)| is_of_it(asked));
+        let places: Vec<u32> = places.map(|(place, _)| place).collect();
+        places.into_iter().filter_map(|place| self.remove(place)).collect()
     }
 
-    /// Takes out one whose deadline has come.
-    pub(crate) fn expired(&mut self, now: Micros) -> Option<Try> {
-        while let Some(Reverse((deadline, socket, id))) = self.deadlines.peek().copied()
-            && deadline <= now
-        {
-            self.deadlines.pop();
-            if self.asked.get(&(socket, id)).is_some_and(|asked| asked.deadline == deadline) {
-                return self.asked.remove(&(socket, id)).map(|asked| asked.attempt);
+    /// Gives one whose deadline has come.
+    pub(crate) fn silent(&mut self, now: Micros) -> Option<Sent> {
+        while let Some(place) = self.wheel.pop(now) {
+            let asked = self.places.get_mut(place as usize)?;
+            let was_overdue =
+                asked.sent.as_mut().is_none_or(|sent| std::mem::replace(&mut sent.is_overdue, true));
+            let sent = asked.sent;
+            if !was_overdue && asked.end > now {
+                self.wheel.set(place, asked.end);
+            } else {
+                self.remove(place);
+            }
+            if !was_overdue {
+                return sent;
             }
         }
         None
+    }
+
+    /// Frees a place.
+    fn remove(&mut self, place: u32) -> Option<Sent> {
+        let key = key(&self.places, place);
+        let sent = self.places.get_mut(place as usize)?.sent.take()?;
+        self.wheel.clear(place);
+        if let Ok(entry) = self.index.find_entry(hash(&self.hasher, key), |other| *other == place) {
+            entry.remove();
+        }
+        self.free.push(place);
+        Some(sent)
     }
 
     /// Whether nothing waits.
     pub(crate) fn is_empty(&self) -> bool {
-        self.asked.is_empty()
+        self.wheel.is_empty()
     }
+}
+
+/// By what a question is found.
+fn key(places: &[Asked], place: u32) -> (SocketId, u16) {
+    places.get(place as usize).map_or((0, 0), |asked| (asked.socket, asked.id))
+}
+
+/// Its hash.
+fn hash(hasher: &DefaultHashBuilder, (socket, id): (SocketId, u16)) -> u64 {
+    hasher.hash_one(socket << 16 | u64::from(id))
 }

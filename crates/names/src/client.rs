@@ -1,55 +1,67 @@
 //! The handle: what other threads see of the client's thread.
 
-use std::io;
-use std::rc::Rc;
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::io::{self, Read as _, Write as _};
+use std::os::unix::net::UnixStream;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
+use std::time::Duration;
 
 use lycosa_url::Resolved;
-use tokio::runtime::Builder;
-use tokio::sync::mpsc::{UnboundedSender, unbounded_channel};
-use tokio::task::LocalSet;
 
 use crate::cache::NameCache;
+use crate::core::Core;
 use crate::engine::Engine;
-use crate::settings::{Settings, Statistics};
+use crate::settings::{Settings, Statistics, UpstreamFigures};
 
 /// Resolves names on a thread of its own.
 pub struct Client {
-    /// None once dropped, which ends the thread.
-    orders: Option<UnboundedSender<Vec<Box<str>>>>,
     shared: Arc<Shared>,
+    /// The other end of what the thread waits on.
+    bell: UnixStream,
     thread: Option<JoinHandle<()>>,
 }
 
 impl Client {
     /// Starts the thread; fails without servers. The cache is the client's alone, unless its design is shared by itself.
     pub fn start(settings: Settings, cache: Box<dyn NameCache>) -> io::Result<Client> {
+        let bad = |why: String| Err(io::Error::new(io::ErrorKind::InvalidInput, why));
         if settings.servers.is_empty() {
-            return Err(io::Error::new(io::ErrorKind::InvalidInput, "no DNS server; at least one is needed"));
+            return bad("no DNS server; at least one is needed".to_owned());
         }
-        let (orders, incoming) = unbounded_channel();
+        if let Some(rate) = settings.rate.filter(|rate| !(rate.is_finite() && *rate > 0.0)) {
+            return bad(format!("a rate of {rate} questions a second; it must be more than 0, or absent"));
+        }
         let shared = Arc::new(Shared::default());
         let told = shared.clone();
-        let runtime = Builder::new_current_thread().enable_io().enable_time().build()?;
-        let thread = std::thread::Builder::new().name("lycosa-names".to_owned()).spawn(move || {
-            let tasks = LocalSet::new();
-            tasks.block_on(&runtime, Rc::new(Engine::new(settings, cache, told)).run(incoming));
-        })?;
-        Ok(Client { orders: Some(orders), shared, thread: Some(thread) })
+        let (bell, ear) = UnixStream::pair()?;
+        bell.set_nonblocking(true)?;
+        ear.set_nonblocking(true)?;
+        let thread = std::thread::Builder::new()
+            .name("lycosa-names".to_owned())
+            .spawn(move || Engine::new(settings, cache, told, ear).run())?;
+        Ok(Client { shared, bell, thread: Some(thread) })
     }
 
     /// Hands names over; never blocks. Addresses are answered at once. A name that is in flight already is
     /// not asked for again, and the one answer serves both.
     pub fn submit(&self, names: Vec<Box<str>>) {
+        self.order(names, false);
+    }
+
+    /// The same, past what is cached: for answers that are about to run out, or are doubted.
+    pub fn refresh(&self, names: Vec<Box<str>>) {
+        self.order(names, true);
+    }
+
+    /// Hands names over.
+    fn order(&self, names: Vec<Box<str>>, fresh: bool) {
         if names.is_empty() {
             return;
         }
         self.shared.pending.fetch_add(names.len(), Ordering::AcqRel);
-        if let Some(orders) = &self.orders {
-            let _ = orders.send(names); // the thread lives as long as the handle
-        }
+        self.shared.orders().names.extend(names.into_iter().map(|name| Order { name, fresh }));
+        self.shared.ring(&self.bell);
     }
 
     /// Gives the answers that are there.
@@ -57,6 +69,13 @@ impl Client {
         let mut told = self.shared.lock();
         self.shared.pending.fetch_sub(told.answers.len(), Ordering::AcqRel);
         into.append(&mut told.answers);
+    }
+
+    /// Waits at most so long until there are answers to drain; tells whether there are.
+    pub fn wait(&self, within: Duration) -> bool {
+        let nothing = |told: &mut Told| told.answers.is_empty();
+        let waited = self.shared.arrived.wait_timeout_while(self.shared.lock(), within, nothing);
+        !waited.unwrap_or_else(PoisonError::into_inner).0.answers.is_empty()
     }
 
     /// Names that were submitted and whose answer [`drain`](Self::drain) has not given.
@@ -68,29 +87,56 @@ impl Client {
     pub fn statistics(&self) -> Statistics {
         self.shared.lock().statistics
     }
+
+    /// What is known of each server, in the order of the settings.
+    pub fn upstreams(&self) -> Vec<UpstreamFigures> {
+        self.shared.lock().upstreams.clone()
+    }
 }
 
 impl Drop for Client {
     fn drop(&mut self) {
-        self.orders = None;
+        self.shared.orders().is_closed = true;
+        self.shared.ring(&self.bell);
         if let Some(thread) = self.thread.take() {
             let _ = thread.join();
         }
     }
 }
 
-/// Where the threads meet. Filled by the client's thread, emptied by `drain`.
+/// Where the threads meet.
 #[derive(Default)]
 pub(crate) struct Shared {
     pending: AtomicUsize,
+    orders: Mutex<Orders>,
     told: Mutex<Told>,
+    /// Wakes who waits for answers.
+    arrived: Condvar,
+    /// Whether the client's thread waits, or is about to, and has to be woken by the bell.
+    is_asleep: AtomicBool,
 }
 
-/// What the lock guards.
+/// A name to resolve.
+pub(crate) struct Order {
+    /// The name.
+    pub(crate) name: Box<str>,
+    /// Whether what is cached does not count.
+    pub(crate) fresh: bool,
+}
+
+/// What the client's thread is to do. Filled by `submit`, emptied by the thread.
+#[derive(Default)]
+struct Orders {
+    names: Vec<Order>,
+    is_closed: bool,
+}
+
+/// What it has to tell. Filled by the client's thread, answers emptied by `drain`.
 #[derive(Default)]
 struct Told {
     answers: Vec<Resolved>,
     statistics: Statistics,
+    upstreams: Vec<UpstreamFigures>,
 }
 
 impl Shared {
@@ -100,13 +146,52 @@ impl Shared {
     }
 
     /// Puts answers where `drain` finds them.
-    pub(crate) fn publish(&self, answers: &mut Vec<Resolved>, statistics: Statistics) {
+    pub(crate) fn publish(&self, core: &mut Core) {
         let mut told = self.lock();
-        told.answers.append(answers);
-        told.statistics = statistics;
+        told.answers.append(&mut core.answers);
+        told.statistics = core.statistics;
+        told.upstreams.clear();
+        told.upstreams.extend(core.upstreams());
+        if !told.answers.is_empty() {
+            self.arrived.notify_all();
+        }
     }
 
-    /// The lock; a panic elsewhere leaves nothing half-done behind it.
+    /// Names that were handed over, if they are wanted; none once the client is dropped.
+    pub(crate) fn take_names(&self, are_wanted: bool) -> Option<Vec<Order>> {
+        let mut orders = self.orders();
+        let names = if are_wanted { std::mem::take(&mut orders.names) } else { Vec::new() };
+        (!orders.is_closed).then_some(names)
+    }
+
+    /// Wakes the client's thread, after an order.
+    fn ring(&self, mut bell: &UnixStream) {
+        if self.is_asleep.swap(false, Ordering::SeqCst) {
+            let _ = bell.write(&[0]); // one that is full has been rung
+        }
+    }
+
+    /// The client's thread is about to wait; tells whether it may, since there is no order that it would
+    /// take: none for names while it `has_names`. An order that comes later rings.
+    pub(crate) fn fall_asleep(&self, has_names: bool) -> bool {
+        self.is_asleep.store(true, Ordering::SeqCst);
+        let orders = self.orders();
+        (has_names || orders.names.is_empty()) && !orders.is_closed
+    }
+
+    /// The client's thread has waited.
+    pub(crate) fn wake_up(&self, mut bell: &UnixStream) {
+        if !self.is_asleep.swap(false, Ordering::SeqCst) {
+            let _ = bell.read(&mut [0; 16]); // silences it; where it rings yet, the next wait is short
+        }
+    }
+
+    /// The lock of the orders; a panic elsewhere leaves nothing half-done behind it.
+    fn orders(&self) -> MutexGuard<'_, Orders> {
+        self.orders.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The lock of what is told.
     fn lock(&self) -> MutexGuard<'_, Told> {
         self.told.lock().unwrap_or_else(PoisonError::into_inner)
     }

@@ -1,29 +1,36 @@
 //! What to ask, whom, how often, and what the replies mean: all decisions, no I/O.
 //!
 //! One name's way: [`Core::submit`] → answered at once, joined to a question in flight, or queued →
-//! [`Core::next_try`], which the engine sends with the number that [`Core::begin`] gives → a reply
+//! [`Core::next`], when a server has room for it → [`Core::begin`], which gives the message → a reply
 //! ([`Core::receive`]), an error ([`Core::fail`]) or silence ([`Core::expire`]) → another try, or an answer.
 //!
 //! Guarantees: every name that [`Core::submit`] accepts is answered exactly once; a name in flight is asked
 //! for once; at most `in_flight` names are asked for at a time; each is answered within a bounded time.
+//!
+//! Of the tries of one question, one is the current one: it is about to be sent, or is in flight and not overdue. Only what
+//! becomes of that one leads to another try; an overdue one can still answer the question, and does nothing else.
+
+mod replies;
 
 use std::collections::VecDeque;
+use std::hint::black_box;
 use std::net::{IpAddr, SocketAddr};
-use std::rc::Rc;
 use std::time::Duration;
 
-use hashbrown::HashMap;
 use lycosa_url::{Failure, FailureKind, Micros, NameClass, Resolved};
 
 use crate::answer;
-use crate::asked::{SocketId, Table, Try};
-use crate::cache::{self, FIRST_PAUSE, NameCache, Resolution, SLOW};
+use crate::asked::{Sent, SocketId, Table, Try, Whom};
+use crate::cache::{self, FIRST_PAUSE, Found, NameCache, Resolution, SLOW, Seconds};
+use crate::client::Order;
 use crate::host::HostName;
-use crate::lookup::{Lookup, Part};
+use crate::lookup::{Left, Lookup, LookupId, Lookups, Part};
 use crate::name::{self, Known};
 use crate::scaled::ScaledTime;
-use crate::settings::{Settings, Statistics};
-use crate::wire::{self, Fit, Manner, Reply};
+use crate::settings::{Families, Settings, Statistics, UpstreamFigures};
+use crate::upstream::{Place, Upstreams};
+use crate::wildcards::Wildcards;
+use crate::wire::{Kind, Manner};
 
 /// How many scaled seconds the answer of a filter holds, which does not know when it expires. Short, so that a name is
 /// refused hardly longer than the filter keeps it; until then only the filter is asked again.
@@ -34,16 +41,19 @@ pub(crate) struct Core {
     settings: Settings,
     cache: Box<dyn NameCache>,
     time: ScaledTime,
-    lookups: HashMap<Rc<str>, Lookup>,
+    lookups: Lookups,
     /// Names whose questions have not begun.
-    queue: VecDeque<Rc<str>>,
-    /// Names whose questions have.
+    queue: VecDeque<LookupId>,
+    /// How many names' questions have.
     active: usize,
-    /// Tries to be sent. Filled here, emptied by the engine.
-    outgoing: VecDeque<Try>,
+    /// Tries to be sent before any other name's questions begin.
+    ready: VecDeque<Try>,
     asked: Table,
-    /// The server that is asked first: the first one, until it falls silent.
-    preferred: usize,
+    upstreams: Upstreams,
+    /// Domains that answer for any name, if that is wanted.
+    wildcards: Option<Wildcards>,
+    /// Holds a name's normal form while it is accepted.
+    buffer: String,
     /// Answers. Filled here, emptied by the engine.
     pub(crate) answers: Vec<Resolved>,
     /// Counts.
@@ -56,36 +66,38 @@ impl Core {
         Core {
             cache,
             time: ScaledTime::start(now, settings.speed),
+            upstreams: Upstreams::new(&settings),
+            wildcards: settings.wildcards.then(|| Wildcards::new(settings.speed)),
             settings,
-            lookups: HashMap::new(),
+            lookups: Lookups::default(),
             queue: VecDeque::new(),
             active: 0,
-            outgoing: VecDeque::new(),
+            ready: VecDeque::new(),
             asked: Table::default(),
-            preferred: 0,
+            buffer: String::new(),
             answers: Vec::new(),
             statistics: Statistics::default(),
         }
     }
 
     /// Takes names; gives how many of them were in flight already, and so get no answer of their own.
-    pub(crate) fn submit(&mut self, names: Vec<Box<str>>, now: Micros) -> usize {
+    pub(crate) fn submit(&mut self, orders: impl IntoIterator<Item = Order>, now: Micros) -> usize {
         let before = self.statistics.coalesced;
-        for name in names {
-            self.accept(name, now);
+        let mut buffer = std::mem::take(&mut self.buffer);
+        for order in orders {
+            self.accept(order, &mut buffer, now);
         }
-        self.start(now);
+        self.buffer = buffer;
         usize::try_from(self.statistics.coalesced - before).unwrap_or(usize::MAX)
     }
 
-    /// Answers a name at once, joins it to its question in flight, or queues it.
-    fn accept(&mut self, name: Box<str>, now: Micros) {
-        if self.lookups.contains_key(&*name) {
+    /// Answers a name at once, unless a fresh answer is wanted, joins it to its question in flight, or queues it.
+    fn accept(&mut self, Order { name, fresh }: Order, buffer: &mut String, now: Micros) {
+        if self.lookups.contains(&name) {
             self.statistics.coalesced += 1;
             return;
         }
-        let mut buffer = String::new();
-        let host = match name::judge(&name, &mut buffer, self.settings.families) {
+        let host = match name::judge(&name, buffer, self.settings.families) {
             Known::Ask(host) => host,
             Known::Addresses(addresses) => {
                 return self.publish(name, 0, self.forever(now), NameClass::Fast, Ok(addresses));
@@ -95,202 +107,214 @@ impl Core {
             }
         };
         let second = self.time.seconds(now);
-        if let Some(found) = self.cache.lookup(host, self.settings.families, second) {
+        let found = if fresh { None } else { self.look_up(host, second) };
+        if let Some(found) = found {
             self.statistics.cache_hits += 1;
             let expires = self.time.moment(found.expires.unwrap_or(second + UNDATED));
             return self.publish(name, 0, expires, found.class, answer::told(found.answer));
         }
-        let name: Rc<str> = name.into();
-        self.lookups.insert(name.clone(), Lookup::new(self.settings.families, now));
-        self.queue.push_back(name);
+        if !fresh
+            && let Some((addresses, until)) =
+                self.wildcards.as_mut().and_then(|wildcards| wildcards.infer(host.as_str(), now))
+        {
+            self.statistics.inferred += 1;
+            return self.publish(name, 0, until, NameClass::Fast, Ok(addresses));
+        }
+        // The name moves; its normal form is the name itself, or in the buffer.
+        let lookup = if std::ptr::eq(host.as_str(), &*name) {
+            Lookup::new(name, None, now)
+        } else {
+            let normal = Some(host.as_str().into());
+            Lookup::new(name, normal, now)
+        };
+        self.queue.push_back(self.lookups.insert(lookup));
     }
 
-    /// Begins queued names as far as the bound allows.
-    fn start(&mut self, now: Micros) {
-        while self.active < self.settings.in_flight.max(1) {
-            let Some(name) = self.queue.pop_front() else { return };
-            let Some(lookup) = self.lookups.get_mut(&name) else { continue };
-            lookup.began = now;
-            lookup.until = later(
-                now,
-                self.settings.timeout.saturating_mul(2).saturating_mul(self.settings.attempts.max(1)),
-            );
-            self.active += 1;
-            for kind in lookup.kinds() {
-                let (server, manner) = (self.first(), self.manner(0));
-                self.outgoing.push_back(Try {
-                    name: name.clone(),
-                    kind,
-                    number: 0,
-                    errors: 0,
-                    server,
-                    manner,
-                });
-            }
+    /// What the cache knows of a name. By `prefer_v4` it has been told of IPv4 alone where there was any.
+    fn look_up(&mut self, host: HostName<'_>, second: Seconds) -> Option<Found> {
+        if !self.prefers_v4() {
+            return self.cache.lookup(host, self.settings.families, second);
+        }
+        match self.cache.lookup(host, Families::V4, second) {
+            Some(found) if found.answer != cache::Answer::NoData => Some(found),
+            _ => self.cache.lookup(host, Families::Both, second),
         }
     }
 
-    /// The next try to be sent.
-    pub(crate) fn next_try(&mut self) -> Option<Try> {
-        self.outgoing.pop_front()
+    /// Whether IPv6 is asked for only where there is no IPv4.
+    fn prefers_v4(&self) -> bool {
+        self.settings.prefer_v4 && self.settings.families == Families::Both
+    }
+
+    /// Begins the questions of the next name, if the bound allows.
+    fn start(&mut self, now: Micros) -> bool {
+        if self.active >= self.settings.in_flight.max(1) {
+            return false;
+        }
+        let Some(id) = self.queue.pop_front() else { return false };
+        let rounds = self.settings.timeout.saturating_mul(2).saturating_mul(self.settings.attempts.max(1));
+        if let Some(lookup) = self.lookups.get_mut(id) {
+            (lookup.began, lookup.until) = (now, later(now, rounds));
+        }
+        self.active += 1;
+        match self.settings.families {
+            _ if self.prefers_v4() => self.first_try(id, Kind::A),
+            Families::V4 => self.first_try(id, Kind::A),
+            Families::V6 => self.first_try(id, Kind::Aaaa),
+            Families::Both => {
+                self.first_try(id, Kind::A);
+                self.first_try(id, Kind::Aaaa);
+            }
+        }
+        true
+    }
+
+    /// Makes the first try of a question ready.
+    fn first_try(&mut self, lookup: LookupId, kind: Kind) {
+        if let Some(lookup) = self.lookups.get_mut(lookup) {
+            lookup.ask(kind);
+        }
+        let manner = self.manner(0);
+        self.ready.push_back(Try { lookup, kind, number: 0, errors: 0, whom: Whom::Any, manner });
+    }
+
+    /// The next try to be sent, and to whom; none where there is none, or no server has room for it.
+    pub(crate) fn next(&mut self, now: Micros) -> Option<(Try, Place)> {
+        loop {
+            let Some(attempt) = self.ready.front().copied() else {
+                if self.start(now) {
+                    continue;
+                }
+                return None;
+            };
+            let until = self.lookups.get_mut(attempt.lookup).map_or(0, |lookup| lookup.until);
+            if now >= until {
+                self.ready.pop_front();
+                let failure = Failure::new(FailureKind::NameTimeout, "no server had room in time");
+                self.settle(&attempt, Err(failure), now);
+                continue;
+            }
+            let place = match attempt.whom {
+                Whom::This(place) => place,
+                Whom::Any => self.upstreams.choose(None, now)?,
+                Whom::Other(place) => self.upstreams.choose(Some(place), now)?,
+            };
+            self.ready.pop_front();
+            return Some((attempt, place));
+        }
     }
 
     /// Registers a try on a socket; gives the message to send. Without one, the try has ended.
-    pub(crate) fn begin(&mut self, attempt: Try, socket: SocketId, now: Micros) -> Option<Vec<u8>> {
-        let round = attempt.number as usize / self.settings.servers.len().max(1);
-        let wait = self.settings.timeout.saturating_mul(if round == 0 { 1 } else { 2 });
-        let until = self.lookups.get(&attempt.name).map_or(now, |lookup| lookup.until);
-        match self.asked.insert(attempt, socket, later(now, wait).min(until)) {
-            Ok(message) => {
-                self.statistics.questions += 1;
-                Some(message)
-            }
-            Err(attempt) => {
-                self.unsent(*attempt, "no free message number", now);
-                None
-            }
-        }
+    pub(crate) fn begin(
+        &mut self,
+        attempt: Try,
+        place: Place,
+        socket: SocketId,
+        now: Micros,
+    ) -> Option<&[u8]> {
+        let lookup = self.lookups.get_mut(attempt.lookup)?;
+        let (until, is_last) = (lookup.until, attempt.number + 1 >= self.settings.attempts);
+        let (soft, longest) = self.upstreams.waits(place, attempt.number, is_last);
+        let end = now.saturating_add(longest).min(until);
+        let deadline = now.saturating_add(soft).min(end);
+        let sent = Sent { attempt, place, at: now, is_overdue: false };
+        let Some(asked) = self.asked.insert(sent, lookup.host(), socket, (deadline, end)) else {
+            self.unsent(attempt, place, "no free message number", now);
+            return None;
+        };
+        self.statistics.questions += 1;
+        self.upstreams.sent(place, now);
+        self.asked.message(asked)
     }
 
-    /// A message came in on a socket. One that fits no question is counted, and the wait goes on.
-    pub(crate) fn receive(&mut self, socket: SocketId, message: &[u8], now: Micros) {
-        match self.asked.take(socket, message) {
-            None => self.statistics.mismatched += 1,
-            // Either a server that does not keep the case, or a forger who guessed port and number: TCP
-            // satisfies the one and stops the other.
-            Some((attempt, Fit::OtherCase)) if attempt.manner != Manner::Tcp => {
-                self.statistics.case_mismatched += 1;
-                self.ask_over_tcp(attempt);
-            }
-            Some((attempt, _)) => {
-                self.statistics.answers += 1;
-                let reply = wire::read(message, attempt.kind);
-                self.weigh(attempt, reply, now);
-            }
-        }
+    /// Looks at what a batch of messages will be about, before they are received one by one: so the waits for memory, of which
+    /// most of a name's cost consists, fall together. Changes nothing.
+    pub(crate) fn foresee<'a>(&self, socket: SocketId, messages: impl Iterator<Item = &'a [u8]>) {
+        let byte = |message| {
+            let (lookup, byte) = self.asked.foresee(socket, message)?;
+            Some(byte ^ self.lookups.foresee(lookup)?)
+        };
+        black_box(messages.filter_map(byte).fold(0, |all, byte| all ^ byte));
     }
 
-    /// What follows from a reply.
-    fn weigh(&mut self, mut attempt: Try, reply: Reply, now: Micros) {
-        match reply {
-            Reply::Addresses(found) => self.settle(&attempt, Ok(found), now),
-            Reply::NotFound(denied) => {
-                self.cut(denied.as_deref(), now);
-                let failure = Failure::new(FailureKind::NameNotFound, "no such name (NXDOMAIN)");
-                self.settle(&attempt, Err(failure), now);
-            }
-            Reply::NoData => {
-                let failure = Failure::new(FailureKind::NameNoData, "the name has no address");
-                self.settle(&attempt, Err(failure), now);
-            }
-            Reply::Truncated if attempt.manner != Manner::Tcp => {
-                self.statistics.truncated += 1;
-                self.ask_over_tcp(attempt);
-            }
-            Reply::Truncated => self.refused(attempt, "truncated over TCP", now),
-            Reply::Misunderstood(_) if attempt.manner != Manner::Plain => {
-                attempt.manner = Manner::Plain;
-                self.statistics.retries += 1;
-                self.outgoing.push_back(attempt);
-            }
-            Reply::Misunderstood(why) | Reply::Failed(why) => self.refused(attempt, &why, now),
-        }
+    /// The same for the names that are next.
+    pub(crate) fn foresee_next(&self, names: usize) {
+        let bytes = self.queue.iter().take(names).filter_map(|id| self.lookups.foresee(*id));
+        black_box(bytes.fold(0, |all, byte| all ^ byte));
     }
 
-    /// A server answered with an error. Each server is believed once: repeating the question to it at once
-    /// would only double its load.
-    fn refused(&mut self, mut attempt: Try, why: &str, now: Micros) {
-        let failure = Failure::new(FailureKind::NameServerFailure, format!("{}: {why}", attempt.server));
-        attempt.errors += 1;
-        if attempt.errors >= self.settings.servers.len() {
-            self.settle(&attempt, Err(failure), now);
-        } else {
-            self.again(attempt, failure, now);
-        }
+    /// A server's address.
+    pub(crate) fn address(&self, place: Place) -> Option<SocketAddr> {
+        self.upstreams.address(place)
     }
 
-    /// The same try, over TCP (RFC 7766).
-    fn ask_over_tcp(&mut self, attempt: Try) {
-        self.statistics.retries += 1;
-        self.outgoing.push_back(Try { manner: Manner::Tcp, ..attempt });
+    /// What is known of each server.
+    pub(crate) fn upstreams(&self) -> impl Iterator<Item = UpstreamFigures> + '_ {
+        self.upstreams.figures()
     }
 
-    /// A socket is of no use any more: what was asked on it is asked elsewhere.
-    pub(crate) fn fail(&mut self, socket: SocketId, why: &str, now: Micros) {
-        for attempt in self.asked.take_all(socket) {
-            self.unsent(attempt, why, now);
-        }
-    }
-
-    /// A try could not be sent, or its reply cannot come.
-    pub(crate) fn unsent(&mut self, attempt: Try, why: &str, now: Micros) {
-        let detail = format!("{}: {why}", attempt.server);
-        self.again(attempt, Failure::new(FailureKind::NameServerFailure, detail), now);
-    }
-
-    /// Ends the tries whose time is up.
-    pub(crate) fn expire(&mut self, now: Micros) {
-        while let Some(attempt) = self.asked.expired(now) {
-            self.statistics.timeouts += 1;
-            if self.first() == attempt.server {
-                self.preferred = (self.preferred + 1) % self.settings.servers.len().max(1);
-            }
-            let detail = format!("{}: no answer in time", attempt.server);
-            self.again(attempt, Failure::new(FailureKind::NameTimeout, detail), now);
-        }
-    }
-
-    /// Whether anything waits for a reply.
+    /// Whether time alone may change something.
     pub(crate) fn is_waiting(&self) -> bool {
-        !self.asked.is_empty()
+        !self.asked.is_empty() || !self.ready.is_empty()
     }
 
-    /// Asks the next server, or gives up with the failure.
-    fn again(&mut self, attempt: Try, failure: Failure, now: Micros) {
-        let number = attempt.number + 1;
-        let until = self.lookups.get(&attempt.name).map_or(0, |lookup| lookup.until);
-        if number >= self.settings.attempts || now >= until {
-            return self.settle(&attempt, Err(failure), now);
-        }
-        self.statistics.retries += 1;
-        let server = self.after(attempt.server);
-        let manner = self.manner(number);
-        self.outgoing.push_back(Try { number, server, manner, ..attempt });
+    /// Whether something could be sent as soon as a server's rate allows.
+    pub(crate) fn is_held_back(&self) -> bool {
+        self.settings.rate.is_some() && (!self.ready.is_empty() || !self.queue.is_empty())
+    }
+
+    /// Names that wait for their questions to begin.
+    pub(crate) fn queued(&self) -> usize {
+        self.queue.len()
     }
 
     /// A question is answered; the name is, when all its questions are.
     fn settle(&mut self, attempt: &Try, part: Part, now: Micros) {
-        let Some(lookup) = self.lookups.get_mut(&attempt.name) else { return };
-        if !lookup.answer(attempt.kind, part) {
+        let prefers_v4 = self.prefers_v4();
+        let Some(lookup) = self.lookups.get_mut(attempt.lookup) else { return };
+        if !lookup.waits_for(attempt.kind) {
             return;
         }
-        let Some(lookup) = self.lookups.remove(&attempt.name) else { return };
+        match lookup.answer(attempt.kind, part, prefers_v4) {
+            Left::Wait => return,
+            Left::Ask(kind) => return self.first_try(attempt.lookup, kind),
+            Left::Nothing => (),
+        }
+        let Some(lookup) = self.lookups.remove(attempt.lookup) else { return };
         self.active -= 1;
         let elapsed = u32::try_from(now.saturating_sub(lookup.since)).unwrap_or(u32::MAX).max(1);
         let took = self.time.millis(now.saturating_sub(lookup.began));
-        let (result, ttl) = lookup.merge();
+        let (asked, result, ttl) = lookup.merge();
         let held = match &result {
             Ok(_) => Duration::from_secs(ttl.into()).min(self.settings.max_ttl).max(self.settings.min_ttl),
             Err(_) => self.settings.negative_ttl,
         };
         let ttl = u32::try_from(held.as_secs()).unwrap_or(u32::MAX);
         let resolution = Resolution { answer: answer::kept(&result), ttl, took };
-        let paused = self.keep(&attempt.name, &resolution, now);
+        let paused = self.keep(asked.host(), asked.families, &resolution, now);
         let expires = paused.unwrap_or_else(|| {
             now.saturating_add(self.time.real(Micros::from(ttl).saturating_mul(1_000_000)))
         });
+        let class = resolution.class(SLOW);
         // Of several addresses, those that the cache keeps, so that the next answer is the same.
-        let result = result.and_then(|_| answer::told(resolution.answer.clone()));
-        self.publish((&*attempt.name).into(), elapsed, expires, resolution.class(SLOW), result);
-        self.start(now);
+        let result = result.map(|addresses| answer::retold(resolution.answer, addresses));
+        let addresses = result.as_deref().unwrap_or_default();
+        let is_probe = self.learn_wildcard(asked.host(), addresses, expires, now);
+        if !is_probe {
+            self.publish(asked.name, elapsed, expires, class, result);
+        }
     }
 
     /// Has the cache take what was learned; tells when the pause after a server's failure or silence ends, which the
     /// cache counts.
-    fn keep(&mut self, name: &str, resolution: &Resolution, now: Micros) -> Option<Micros> {
-        let (second, families) = (self.time.seconds(now), self.settings.families);
-        let mut buffer = String::new();
-        let host = HostName::normalize(name, &mut buffer).ok()?;
+    fn keep(
+        &mut self,
+        host: HostName<'_>,
+        families: Families,
+        resolution: &Resolution,
+        now: Micros,
+    ) -> Option<Micros> {
+        let second = self.time.seconds(now);
         let is_failure = |answer: &cache::Answer| matches!(answer, cache::Answer::Failed { .. });
         // A pause of a second is not to end with the second that has begun.
         let from = second + u64::from(is_failure(&resolution.answer));
@@ -300,6 +324,22 @@ impl Core {
             let known = found.and_then(|found| found.expires);
             self.time.moment(known.unwrap_or(from + u64::from(FIRST_PAUSE)))
         })
+    }
+
+    /// Learns whether a domain answers for any name; tells whether the name was made up for that.
+    fn learn_wildcard(
+        &mut self,
+        host: HostName<'_>,
+        addresses: &[IpAddr],
+        expires: Micros,
+        now: Micros,
+    ) -> bool {
+        let Some(wildcards) = &mut self.wildcards else { return false };
+        let lesson = wildcards.learn(host.as_str(), addresses, expires, now);
+        if let Some(name) = lesson.probe {
+            self.queue.push_back(self.lookups.insert(Lookup::new(name, None, now)));
+        }
+        lesson.is_probe
     }
 
     /// Has the cache take that neither a name nor any below it exists (RFC 8020).
@@ -331,19 +371,6 @@ impl Core {
         };
         *count += 1;
         self.answers.push(Resolved { name, elapsed_us, expires, class, result });
-    }
-
-    /// The server that is asked first.
-    fn first(&self) -> SocketAddr {
-        let servers = &self.settings.servers;
-        servers.get(self.preferred).copied().unwrap_or_else(|| SocketAddr::from(([127, 0, 0, 1], 53)))
-    }
-
-    /// The server behind another one.
-    fn after(&self, server: SocketAddr) -> SocketAddr {
-        let servers = &self.settings.servers;
-        let place = servers.iter().position(|other| *other == server).map_or(0, |place| place + 1);
-        servers.get(place % servers.len().max(1)).copied().unwrap_or(server)
     }
 
     /// How try `number` is made: the last one plainly, for servers or paths that lose everything modern.

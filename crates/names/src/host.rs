@@ -99,6 +99,12 @@ impl<'n> HostName<'n> {
         Ok(HostName(buffer))
     }
 
+    /// The name in a text that was found to be in normal form before.
+    pub(crate) fn of_normal(text: &'n str) -> Self {
+        debug_assert!(HostName::new(text).is_ok(), "{text:?} is not in normal form");
+        HostName(text)
+    }
+
     /// The text.
     pub fn as_str(self) -> &'n str {
         self.0

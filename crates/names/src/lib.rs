@@ -1,13 +1,14 @@
 //! Names to addresses: an asynchronous DNS client with a cache, on a thread of its own.
 //!
 //! The way of one name, file by file: [`Client::submit`] (`client`) → the `core`, which decides without
-//! I/O (a [`cache`] of any design, coalescing, tries, time-outs) on the bytes that `wire` makes and reads → the `engine`,
-//! which has the sockets → [`Client::drain`].
+//! I/O (a [`cache`] of any design, coalescing, tries, time-outs, which of the servers in `upstream`) on the bytes that `wire`
+//! makes and reads → the `engine`, which has `sockets` and `streams` → [`Client::drain`].
 //!
 //! It is a stub client: the servers it asks are resolvers that recurse. `/etc/hosts` is not read.
 
 mod answer;
 mod asked;
+mod batch;
 pub mod cache;
 mod client;
 mod core;
@@ -18,8 +19,15 @@ mod lookup;
 mod name;
 mod scaled;
 mod settings;
+mod sockets;
+mod streams;
+mod upstream;
+mod wheel;
+mod wildcards;
 mod wire;
 
 pub use client::Client;
 pub use host::{BadName, HostName, MAX_LABEL, MAX_NAME};
-pub use settings::{Families, Settings, Statistics, system_servers};
+pub use settings::{Families, Settings, Statistics, UpstreamFigures, system_servers};
+#[doc(hidden)]
+pub use wire::examine;

@@ -1,9 +1,12 @@
 //! A name on its way: what is asked about it, what has been answered, and how that becomes one answer.
 
+use std::hash::BuildHasher as _;
 use std::net::IpAddr;
 
-use lycosa_url::{Failure, Micros};
+use hashbrown::{DefaultHashBuilder, HashTable};
+use lycosa_url::{Failure, FailureKind, Micros};
 
+use crate::host::HostName;
 use crate::settings::Families;
 use crate::wire::Kind;
 
@@ -21,48 +24,100 @@ pub(crate) struct Found {
 
 /// A name that is not yet answered.
 pub(crate) struct Lookup {
+    /// The name as it was submitted.
+    pub(crate) name: Box<str>,
+    /// Its normal form, where that differs.
+    normal: Option<Box<str>>,
+    /// The hash of the name, once it is among others.
+    hash: u64,
     /// When it was submitted.
     pub(crate) since: Micros,
     /// When its first question began.
     pub(crate) began: Micros,
     /// When all tries must have ended; set when the first begins.
     pub(crate) until: Micros,
-    /// What became of each question, in the order of preference of their addresses.
-    parts: Vec<(Kind, Option<Part>)>,
+    /// What became of the question for each kind of address.
+    a: Question,
+    aaaa: Question,
+}
+
+/// One question about a name.
+enum Question {
+    /// It is not to be asked.
+    Unasked,
+    /// It is in flight, or about to be.
+    Asked,
+    /// It is answered.
+    Answered(Part),
+}
+
+/// What an answer to one question leaves to be done.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Left {
+    /// Other questions are to be answered.
+    Wait,
+    /// This one is to be asked, too.
+    Ask(Kind),
+    /// The name is answered.
+    Nothing,
 }
 
 impl Lookup {
     /// A name that waits for its turn.
-    pub(crate) fn new(families: Families, since: Micros) -> Self {
-        let kinds: &[Kind] = match families {
-            Families::V4 => &[Kind::A],
-            Families::V6 => &[Kind::Aaaa],
-            Families::Both => &[Kind::A, Kind::Aaaa],
-        };
-        let parts = kinds.iter().map(|kind| (*kind, None)).collect();
-        Lookup { since, began: since, until: Micros::MAX, parts }
+    pub(crate) fn new(name: Box<str>, normal: Option<Box<str>>, since: Micros) -> Self {
+        let (a, aaaa) = (Question::Unasked, Question::Unasked);
+        Lookup { name, normal, hash: 0, since, began: since, until: Micros::MAX, a, aaaa }
     }
 
-    /// What is to be asked.
-    pub(crate) fn kinds(&self) -> Vec<Kind> {
-        self.parts.iter().map(|(kind, _)| *kind).collect()
+    /// The name in normal form.
+    pub(crate) fn host(&self) -> HostName<'_> {
+        HostName::of_normal(self.normal.as_deref().unwrap_or(&self.name))
     }
 
-    /// One question is answered; whether all are.
-    pub(crate) fn answer(&mut self, kind: Kind, answer: Part) -> bool {
-        if let Some((_, part)) = self.parts.iter_mut().find(|(own, _)| *own == kind) {
-            *part = Some(answer);
+    /// The question for a kind of address.
+    fn question(&mut self, kind: Kind) -> &mut Question {
+        match kind {
+            Kind::A => &mut self.a,
+            Kind::Aaaa => &mut self.aaaa,
         }
-        self.parts.iter().all(|(_, part)| part.is_some())
+    }
+
+    /// A question is asked.
+    pub(crate) fn ask(&mut self, kind: Kind) {
+        *self.question(kind) = Question::Asked;
+    }
+
+    /// Whether a question still waits for its answer.
+    pub(crate) fn waits_for(&mut self, kind: Kind) -> bool {
+        matches!(self.question(kind), Question::Asked)
+    }
+
+    /// One question is answered. By `prefer_v4`, IPv6 is asked for where there is no IPv4.
+    pub(crate) fn answer(&mut self, kind: Kind, answer: Part, prefer_v4: bool) -> Left {
+        let has_none = answer.as_ref().is_err_and(|failure| failure.kind == FailureKind::NameNoData);
+        *self.question(kind) = Question::Answered(answer);
+        match (&self.a, &self.aaaa) {
+            (Question::Asked, _) | (_, Question::Asked) => Left::Wait,
+            (_, Question::Unasked) if prefer_v4 && has_none => Left::Ask(Kind::Aaaa),
+            _ => Left::Nothing,
+        }
     }
 
     /// The answers as one: all addresses; or the failure that leaves most hope, since one question without
     /// an answer leaves open whether the name has an address.
-    pub(crate) fn merge(self) -> (Result<Vec<IpAddr>, Failure>, u32) {
+    pub(crate) fn merge(self) -> (AskedFor, Result<Vec<IpAddr>, Failure>, u32) {
+        let families = match (&self.a, &self.aaaa) {
+            (_, Question::Unasked) => Families::V4,
+            (Question::Unasked, _) => Families::V6,
+            _ => Families::Both,
+        };
+        let asked = AskedFor { name: self.name, normal: self.normal, families };
         let (mut addresses, mut ttl) = (Vec::new(), u32::MAX);
         let mut failure: Option<Failure> = None;
-        for part in self.parts.into_iter().filter_map(|(_, part)| part) {
+        for question in [self.a, self.aaaa] {
+            let Question::Answered(part) = question else { continue };
             match part {
+                Ok(found) if addresses.is_empty() => (addresses, ttl) = (found.addresses, found.ttl),
                 Ok(found) => {
                     addresses.extend(found.addresses);
                     ttl = ttl.min(found.ttl);
@@ -74,16 +129,106 @@ impl Lookup {
             }
         }
         match failure {
-            Some(failure) if addresses.is_empty() => (Err(failure), 0),
-            _ => (Ok(addresses), ttl),
+            Some(failure) if addresses.is_empty() => (asked, Err(failure), 0),
+            _ => (asked, Ok(addresses), ttl),
         }
     }
 }
 
+/// A name that is answered.
+pub(crate) struct AskedFor {
+    /// The name as it was submitted.
+    pub(crate) name: Box<str>,
+    normal: Option<Box<str>>,
+    /// The families that were asked for.
+    pub(crate) families: Families,
+}
+
+impl AskedFor {
+    /// The name in normal form.
+    pub(crate) fn host(&self) -> HostName<'_> {
+        HostName::of_normal(self.normal.as_deref().unwrap_or(&self.name))
+    }
+}
+
+/// A name's number, never used twice.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct LookupId {
+    place: u32,
+    turn: u32,
+}
+
+/// All names that are not yet answered, by number and by text.
+#[derive(Default)]
+pub(crate) struct Lookups {
+    /// With the turn of its place.
+    places: Vec<(u32, Option<Lookup>)>,
+    free: Vec<u32>,
+    index: HashTable<u32>,
+    hasher: DefaultHashBuilder,
+}
+
+impl Lookups {
+    /// Whether a name is among them, as it was submitted.
+    pub(crate) fn contains(&self, name: &str) -> bool {
+        let is_it = |place: &u32| text(&self.places, *place) == name;
+        self.index.find(self.hasher.hash_one(name), is_it).is_some()
+    }
+
+    /// Takes a name that is not among them.
+    pub(crate) fn insert(&mut self, mut lookup: Lookup) -> LookupId {
+        let hash = self.hasher.hash_one(&*lookup.name);
+        lookup.hash = hash;
+        let place = self.free.pop().unwrap_or(self.places.len() as u32);
+        if self.places.len() == place as usize {
+            self.places.push((0, None));
+        }
+        let slot = &mut self.places[place as usize];
+        slot.1 = Some(lookup);
+        let id = LookupId { place, turn: slot.0 };
+        let places = &self.places;
+        let lookup_at = |place: &u32| places.get(*place as usize).and_then(|(_, lookup)| lookup.as_ref());
+        self.index.insert_unique(hash, place, |place| lookup_at(place).map_or(0, |lookup| lookup.hash));
+        id
+    }
+
+    /// A name by its number.
+    pub(crate) fn get_mut(&mut self, id: LookupId) -> Option<&mut Lookup> {
+        let (turn, lookup) = self.places.get_mut(id.place as usize)?;
+        lookup.as_mut().filter(|_| *turn == id.turn)
+    }
+
+    /// A byte of a name: see [`Core::foresee`](crate::core::Core::foresee).
+    pub(crate) fn foresee(&self, id: LookupId) -> Option<u8> {
+        self.places.get(id.place as usize)?.1.as_ref()?.name.as_bytes().first().copied()
+    }
+
+    /// Takes a name out.
+    pub(crate) fn remove(&mut self, id: LookupId) -> Option<Lookup> {
+        let (turn, lookup) = self.places.get_mut(id.place as usize).filter(|(turn, _)| *turn == id.turn)?;
+        let lookup = lookup.take()?;
+        *turn = turn.wrapping_add(1);
+        if let Ok(entry) = self.index.find_entry(lookup.hash, |other| *other == id.place) {
+            entry.remove();
+        }
+        self.free.push(id.place);
+        Some(lookup)
+    }
+
+    /// How many there are.
+    #[cfg(test)]
+    pub(crate) fn count(&self) -> usize {
+        self.index.len()
+    }
+}
+
+/// The name at a place.
+fn text(places: &[(u32, Option<Lookup>)], place: u32) -> &str {
+    places.get(place as usize).and_then(|(_, lookup)| lookup.as_ref()).map_or("", |lookup| &lookup.name)
+}
+
 #[cfg(test)]
 mod tests {
-    use lycosa_url::FailureKind;
-
     use super::*;
 
     fn found(address: &str, ttl: u32) -> Part {
@@ -94,13 +239,23 @@ mod tests {
         Err(Failure::new(kind, ""))
     }
 
-    fn both(v4: Part, v6: Part) -> (Result<Vec<String>, FailureKind>, u32) {
-        let mut lookup = Lookup::new(Families::Both, 0);
-        assert!(!lookup.answer(Kind::Aaaa, v6));
-        assert!(lookup.answer(Kind::A, v4));
-        let (answer, ttl) = lookup.merge();
+    fn lookup(kinds: &[Kind]) -> Lookup {
+        let mut lookup = Lookup::new("a.example".into(), None, 0);
+        kinds.iter().for_each(|kind| lookup.ask(*kind));
+        lookup
+    }
+
+    fn merged(lookup: Lookup) -> (Result<Vec<String>, FailureKind>, u32) {
+        let (_, answer, ttl) = lookup.merge();
         let text = |addresses: Vec<IpAddr>| addresses.iter().map(ToString::to_string).collect();
         (answer.map(text).map_err(|failure| failure.kind), ttl)
+    }
+
+    fn both(v4: Part, v6: Part) -> (Result<Vec<String>, FailureKind>, u32) {
+        let mut lookup = lookup(&[Kind::A, Kind::Aaaa]);
+        assert_eq!(lookup.answer(Kind::Aaaa, v6, false), Left::Wait);
+        assert_eq!(lookup.answer(Kind::A, v4, false), Left::Nothing);
+        merged(lookup)
     }
 
     #[test]
@@ -114,5 +269,32 @@ mod tests {
         assert_eq!(both(failed(NameNoData), failed(NameTimeout)), (Err(NameTimeout), 0));
         assert_eq!(both(failed(NameTimeout), failed(NameNoData)), (Err(NameTimeout), 0));
         assert_eq!(both(failed(NameNotFound), failed(NameNotFound)), (Err(NameNotFound), 0));
+    }
+
+    #[test]
+    fn ipv6_is_asked_for_where_there_is_no_ipv4_if_so_preferred() {
+        let mut known = lookup(&[Kind::A]);
+        assert_eq!(known.answer(Kind::A, found("192.0.2.1", 9), true), Left::Nothing);
+        assert_eq!(known.merge().0.families, Families::V4);
+        let mut unknown = lookup(&[Kind::A]);
+        assert_eq!(unknown.answer(Kind::A, failed(FailureKind::NameNoData), true), Left::Ask(Kind::Aaaa));
+        unknown.ask(Kind::Aaaa);
+        assert_eq!(unknown.answer(Kind::Aaaa, found("2001:db8::1", 5), true), Left::Nothing);
+        let (asked, answer, _) = unknown.merge();
+        assert_eq!((asked.families, answer.unwrap().len()), (Families::Both, 1));
+        let mut gone = lookup(&[Kind::A]);
+        assert_eq!(gone.answer(Kind::A, failed(FailureKind::NameNotFound), true), Left::Nothing);
+    }
+
+    #[test]
+    fn a_number_means_one_name_only() {
+        let mut lookups = Lookups::default();
+        let first = lookups.insert(lookup(&[]));
+        assert!(lookups.contains("a.example") && !lookups.contains("b.example"));
+        assert!(lookups.remove(first).is_some());
+        let second = lookups.insert(lookup(&[]));
+        assert!(lookups.get_mut(first).is_none() && lookups.remove(first).is_none());
+        assert!(lookups.get_mut(second).is_some());
+        assert_eq!(lookups.count(), 1);
     }
 }

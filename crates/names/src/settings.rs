@@ -11,7 +11,8 @@ use lycosa_url::Clock;
 pub struct Settings {
     /// The resolvers to ask, the preferred one first; at least one.
     pub servers: Vec<SocketAddr>,
-    /// For one try; later rounds over the servers get twice as long.
+    /// For one try, at most; later rounds over the servers get twice as long. Where a server is known to be quicker, the
+    /// next one is asked sooner, after a quarter of it at least, and an answer to either try is taken.
     pub timeout: Duration,
     /// Tries for one question, over all servers.
     pub attempts: u32,
@@ -29,6 +30,13 @@ pub struct Settings {
     pub speed: f64,
     /// Which addresses are asked for.
     pub families: Families,
+    /// Whether IPv6 is asked for only where there is no IPv4; with [`Families::Both`].
+    pub prefer_v4: bool,
+    /// Questions a second to each server, at most; none is no limit.
+    pub rate: Option<f64>,
+    /// Whether hosts of a domain that answers for any name are known without being asked for. A host with a record of its own
+    /// may be given the domain's address until a sample finds out.
+    pub wildcards: bool,
     /// The time.
     pub clock: Clock,
 }
@@ -45,6 +53,9 @@ impl Default for Settings {
             negative_ttl: Duration::from_secs(3_600), // RFC 2308 section 5: one to three hours
             speed: 1.0,
             families: Families::V4,
+            prefer_v4: false,
+            rate: None,
+            wildcards: false,
             clock: Clock::start(),
         }
     }
@@ -83,12 +94,35 @@ pub struct Statistics {
     pub case_mismatched: u64,
     /// Truncated replies; asked again over TCP.
     pub truncated: u64,
+    /// Names answered as their domain answers for any name, without being asked for.
+    pub inferred: u64,
     /// Names answered that were quick to resolve, from the cache or not.
     pub fast: u64,
     /// The same that were slow.
     pub slow: u64,
     /// Names answered with a failure, from the cache or not.
     pub failed: u64,
+}
+
+/// What is known of one server.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct UpstreamFigures {
+    /// The server.
+    pub server: SocketAddr,
+    /// Questions sent to it.
+    pub questions: u64,
+    /// Replies that came, late ones and refusals included.
+    pub answers: u64,
+    /// Questions that it did not answer in time.
+    pub timeouts: u64,
+    /// Its smoothed round-trip time; none before the first reply.
+    pub round_trip: Option<Duration>,
+    /// Questions that may be in flight to it at a time.
+    pub window: u32,
+    /// Questions that are.
+    pub in_flight: u32,
+    /// Whether it was silent or of no use, so that others are asked as long as there are any.
+    pub is_resting: bool,
 }
 
 /// The resolvers that `/etc/resolv.conf` names; 127.0.0.1 where it names none or does not exist, as in libc.

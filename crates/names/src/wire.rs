@@ -2,12 +2,13 @@
 
 use std::net::IpAddr;
 
-use domain::base::iana::{Opcode, Rcode, Rtype};
+use domain::base::iana::{Class, Rcode, Rtype};
 use domain::base::wire::ParseError;
-use domain::base::{Message, MessageBuilder, Name, ParsedName};
+use domain::base::{Message, ParsedName, ParsedRecord};
 use domain::rdata::{A, Aaaa, Cname};
 
 use crate::dice::Dice;
+use crate::host::{HostName, MAX_LABEL};
 use crate::lookup::Found;
 
 /// Bytes of a message's header.
@@ -49,59 +50,65 @@ pub(crate) enum Manner {
     Tcp,
 }
 
-/// A message with one question.
-#[derive(Clone, Debug)]
+/// A message with one question. Its memory is used again for the next one.
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Query {
-    /// The message.
-    pub(crate) bytes: Vec<u8>,
+    bytes: Vec<u8>,
     /// Where the question ends.
     end: usize,
 }
 
-/// Makes a question; nothing when the name does not fit the wire.
-pub(crate) fn query(name: &str, kind: Kind, id: u16, manner: Manner, dice: &mut Dice) -> Option<Query> {
-    let wire = wire_name(name, (manner == Manner::Full).then_some(dice))?;
-    let name = Name::from_octets(wire).ok()?;
-    let mut message = MessageBuilder::from_target(Vec::with_capacity(HEADER + 300)).ok()?;
-    message.header_mut().set_id(id);
-    message.header_mut().set_rd(true);
-    let mut message = message.question();
-    message.push((&name, kind.rtype())).ok()?;
-    let end = message.as_slice().len();
-    if manner == Manner::Plain {
-        return Some(Query { bytes: message.finish(), end });
+impl Query {
+    /// Makes it the question about a name in normal form; tells whether the name fits the wire.
+    pub(crate) fn write(&mut self, name: &str, kind: Kind, id: u16, manner: Manner, dice: &mut Dice) -> bool {
+        let [high, low] = id.to_be_bytes();
+        let has_options = manner != Manner::Plain;
+        let bytes = &mut self.bytes;
+        bytes.clear();
+        // Recursion desired, one question, perhaps one additional record.
+        bytes.extend_from_slice(&[high, low, 1, 0, 0, 1, 0, 0, 0, 0, 0, u8::from(has_options)]);
+        for label in name.split('.') {
+            if !(1..=MAX_LABEL).contains(&label.len()) {
+                return false;
+            }
+            bytes.push(label.len() as u8);
+            bytes.extend_from_slice(label.as_bytes());
+        }
+        bytes.push(0);
+        if bytes.len() > HEADER + 255 {
+            return false;
+        }
+        if manner == Manner::Full {
+            toss(&mut bytes[HEADER..], dice);
+        }
+        let kind = kind.rtype().to_int() as u8;
+        bytes.extend_from_slice(&[0, kind, 0, 1]);
+        self.end = bytes.len();
+        if has_options {
+            // The root, OPT, the largest datagram, no extended code or flags, no options (RFC 6891 section 6.1.2).
+            let [high, low] = PAYLOAD.to_be_bytes();
+            bytes.extend_from_slice(&[0, 0, 41, high, low, 0, 0, 0, 0, 0, 0]);
+        }
+        true
     }
-    let mut message = message.additional();
-    message
-        .opt(|opt| {
-            opt.set_udp_payload_size(PAYLOAD);
-            Ok(())
-        })
-        .ok()?;
-    Some(Query { bytes: message.finish(), end })
+
+    /// The message.
+    #[inline]
+    pub(crate) fn bytes(&self) -> &[u8] {
+        &self.bytes
+    }
 }
 
-/// The labels of a checked name, its letters in lower or in random case.
-fn wire_name(name: &str, dice: Option<&mut Dice>) -> Option<Vec<u8>> {
-    let mut wire = Vec::with_capacity(name.len() + 2);
-    for label in name.split('.') {
-        wire.push(u8::try_from(label.len()).ok()?);
-        wire.extend(label.bytes().map(|byte| byte.to_ascii_lowercase()));
-    }
-    wire.push(0);
-    if let Some(dice) = dice {
-        let mut coins = 0;
-        for (place, byte) in wire.iter_mut().enumerate() {
-            if place % 64 == 0 {
-                coins = dice.throw();
-            }
+/// Gives the letters of a name random case.
+fn toss(name: &mut [u8], dice: &mut Dice) {
+    for chunk in name.chunks_mut(64) {
+        let mut coins = dice.throw();
+        for byte in chunk {
             // Bytes that count a label are below 64, so never letters.
-            if byte.is_ascii_lowercase() && coins >> (place % 64) & 1 == 1 {
-                *byte = byte.to_ascii_uppercase();
-            }
+            *byte ^= u8::from(byte.is_ascii_lowercase() && coins & 1 == 1) << 5;
+            coins >>= 1;
         }
     }
-    Some(wire)
 }
 
 /// The number of a message; nothing when it is too short for one.
@@ -122,17 +129,16 @@ pub(crate) enum Fit {
 
 /// Compares number, kind and whole question (RFC 5452 section 9.1).
 pub(crate) fn fit(message: &[u8], query: &Query) -> Fit {
-    let Ok(parsed) = Message::from_slice(message) else { return Fit::No };
-    let header = parsed.header();
+    let (Some(header), Some(question)) = (message.first_chunk::<HEADER>(), message.get(HEADER..query.end))
+    else {
+        return Fit::No;
+    };
     let asked = &query.bytes[..query.end];
-    if !header.qr()
-        || header.opcode() != Opcode::QUERY
-        || parsed.header_counts().qdcount() != 1
-        || message[..2] != asked[..2]
-    {
+    // A reply (QR) with the opcode QUERY and one question.
+    if header[..2] != asked[..2] || header[2] & 0xf8 != 0x80 || header[4..6] != [0, 1] {
         return Fit::No;
     }
-    let (Some(question), asked) = (message.get(HEADER..query.end), &asked[HEADER..]) else { return Fit::No };
+    let asked = &asked[HEADER..];
     if question == asked {
         Fit::Exact
     } else if question.eq_ignore_ascii_case(asked) {
@@ -168,6 +174,9 @@ pub(crate) fn read(message: &[u8], kind: Kind) -> Reply {
     }
     match parsed.header().rcode() {
         Rcode::NOERROR => match addresses(parsed, kind) {
+            Ok(Reply::NoData) if is_referral(parsed) => {
+                Reply::Failed("a referral: it does not resolve".to_owned())
+            }
             Ok(reply) => reply,
             Err(_) => Reply::Failed("malformed reply".to_owned()),
         },
@@ -175,6 +184,35 @@ pub(crate) fn read(message: &[u8], kind: Kind) -> Reply {
         rcode @ (Rcode::FORMERR | Rcode::NOTIMP) => Reply::Misunderstood(rcode.to_string()),
         rcode => Reply::Failed(rcode.to_string()),
     }
+}
+
+/// Whether a server that does not recurse names others to be asked, instead of an answer: it is lame as a resolver.
+fn is_referral(message: &Message<[u8]>) -> bool {
+    let Ok(authority) = message.authority() else { return false };
+    let types = authority.flatten().map(|record| record.rtype());
+    let (has_servers, has_zone) =
+        types.fold((false, false), |(ns, soa), rtype| (ns || rtype == Rtype::NS, soa || rtype == Rtype::SOA));
+    !message.header().ra() && has_servers && !has_zone
+}
+
+/// What a message says to a plain question with this number about a name: nothing where it is not the reply to it; the
+/// addresses, and for how many seconds they hold; or what else it says. For the fuzz target.
+#[doc(hidden)]
+pub fn examine(
+    message: &[u8],
+    id: u16,
+    name: HostName<'_>,
+    is_v6: bool,
+) -> Option<Result<(Vec<IpAddr>, u32), String>> {
+    let kind = if is_v6 { Kind::Aaaa } else { Kind::A };
+    let mut query = Query::default();
+    if !query.write(name.as_str(), kind, id, Manner::Plain, &mut Dice::default()) {
+        return None;
+    }
+    (fit(message, &query) == Fit::Exact).then(|| match read(message, kind) {
+        Reply::Addresses(found) => Ok((found.addresses, found.ttl)),
+        other => Err(format!("{other:?}")),
+    })
 }
 
 /// A record that may matter.
@@ -192,18 +230,19 @@ enum Data<'a> {
 
 /// The addresses that follow from the question: through aliases, and nothing else that the server adds.
 fn addresses(message: &Message<[u8]>, kind: Kind) -> Result<Reply, ParseError> {
-    let records = records(message, kind)?;
     let mut name = message.sole_question()?.into_qname();
     let mut ttl = u32::MAX;
     for _ in 0..=MAX_CHAIN {
         let (mut addresses, mut alias) = (Vec::new(), None);
-        for record in records.iter().filter(|record| record.owner == name) {
-            match &record.data {
+        for record in records(message, kind)? {
+            let record = record?;
+            match record.data {
+                _ if record.owner != name => (),
                 Data::Address(address) => {
                     ttl = ttl.min(record.ttl);
-                    addresses.push(*address);
+                    addresses.push(address);
                 }
-                Data::Alias(target) => alias = Some((*target, record.ttl)),
+                Data::Alias(target) => alias = Some((target, record.ttl)),
             }
         }
         match alias {
@@ -217,13 +256,17 @@ fn addresses(message: &Message<[u8]>, kind: Kind) -> Result<Reply, ParseError> {
 
 /// The name to which aliases lead in the end, or the name that was asked for.
 fn last_target(message: &Message<[u8]>, kind: Kind) -> Option<String> {
-    let records = records(message, kind).ok()?;
     let mut name = message.sole_question().ok()?.into_qname();
     for _ in 0..=MAX_CHAIN {
-        let alias = records.iter().find_map(|record| match &record.data {
-            Data::Alias(target) if record.owner == name => Some(*target),
-            Data::Alias(_) | Data::Address(_) => None,
-        });
+        let mut alias = None;
+        for record in records(message, kind).ok()? {
+            match record.ok()? {
+                Record { owner, data: Data::Alias(target), .. } if owner == name && alias.is_none() => {
+                    alias = Some(target);
+                }
+                _ => (),
+            }
+        }
         match alias {
             Some(target) => name = target,
             None => return Some(name.to_string()),
@@ -233,29 +276,37 @@ fn last_target(message: &Message<[u8]>, kind: Kind) -> Option<String> {
 }
 
 /// The aliases and addresses of the answer section.
-fn records(message: &Message<[u8]>, kind: Kind) -> Result<Vec<Record<'_>>, ParseError> {
-    let mut records = Vec::new();
-    for parsed in message.answer()? {
-        let parsed = parsed?;
-        let data = match (parsed.rtype(), kind) {
-            (Rtype::CNAME, _) => {
-                parsed.to_record::<Cname<_>>()?.map(|record| Data::Alias(*record.data().cname()))
-            }
-            (Rtype::A, Kind::A) => {
-                parsed.to_record::<A>()?.map(|record| Data::Address(record.data().addr().into()))
-            }
-            (Rtype::AAAA, Kind::Aaaa) => {
-                parsed.to_record::<Aaaa>()?.map(|record| Data::Address(record.data().addr().into()))
-            }
-            _ => None,
-        };
-        let ttl = match parsed.ttl().as_secs() {
-            ttl if ttl >> 31 == 1 => 0, // RFC 2181 section 8
-            ttl => ttl,
-        };
-        records.extend(data.map(|data| Record { owner: parsed.owner(), ttl, data }));
+fn records(
+    message: &Message<[u8]>,
+    kind: Kind,
+) -> Result<impl Iterator<Item = Result<Record<'_>, ParseError>>, ParseError> {
+    Ok(message
+        .answer()?
+        .filter_map(move |parsed| parsed.and_then(|parsed| record(&parsed, kind)).transpose()))
+}
+
+/// A record, if it may matter.
+fn record<'a>(parsed: &ParsedRecord<'a, [u8]>, kind: Kind) -> Result<Option<Record<'a>>, ParseError> {
+    if parsed.class() != Class::IN {
+        return Ok(None);
     }
-    Ok(records)
+    let data = match (parsed.rtype(), kind) {
+        (Rtype::CNAME, _) => {
+            parsed.to_record::<Cname<_>>()?.map(|record| Data::Alias(*record.data().cname()))
+        }
+        (Rtype::A, Kind::A) => {
+            parsed.to_record::<A>()?.map(|record| Data::Address(record.data().addr().into()))
+        }
+        (Rtype::AAAA, Kind::Aaaa) => {
+            parsed.to_record::<Aaaa>()?.map(|record| Data::Address(record.data().addr().into()))
+        }
+        _ => None,
+    };
+    let ttl = match parsed.ttl().as_secs() {
+        ttl if ttl >> 31 == 1 => 0, // RFC 2181 section 8
+        ttl => ttl,
+    };
+    Ok(data.map(|data| Record { owner: parsed.owner(), ttl, data }))
 }
 
 #[cfg(test)]

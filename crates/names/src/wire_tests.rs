@@ -1,3 +1,4 @@
+use domain::base::{MessageBuilder, Name};
 use proptest::prelude::*;
 
 use super::*;
@@ -19,8 +20,13 @@ fn reply(query: &Query, rcode: Rcode, records: &[(&str, u32, &str)]) -> Vec<u8> 
     message.finish()
 }
 
+fn query(name: &str, kind: Kind, manner: Manner, dice: &mut Dice) -> Option<Query> {
+    let mut query = Query::default();
+    query.write(name, kind, 7, manner, dice).then_some(query)
+}
+
 fn asked(manner: Manner) -> Query {
-    query("www.Example.com", Kind::A, 7, manner, &mut Dice::default()).unwrap()
+    query("www.example.com", Kind::A, manner, &mut Dice::default()).unwrap()
 }
 
 fn answer(records: &[(&str, u32, &str)]) -> Reply {
@@ -40,15 +46,15 @@ fn queries_are_as_resolvers_expect_them() {
     assert_eq!(full[12..plain.len()].to_ascii_lowercase(), plain[12..]);
     assert_eq!(full[plain.len()..], [0, 0, 41, 0x04, 0xd0, 0, 0, 0, 0, 0, 0]); // OPT, 1232
     let long = "a".repeat(63) + "." + &"b".repeat(63) + "." + &"c".repeat(63) + "." + &"d".repeat(61);
-    assert!(query(&long, Kind::Aaaa, 0, Manner::Full, &mut Dice::default()).is_some());
-    assert!(query(&"a.".repeat(140), Kind::A, 0, Manner::Full, &mut Dice::default()).is_none());
+    assert!(query(&long, Kind::Aaaa, Manner::Full, &mut Dice::default()).is_some());
+    assert!(query(&"a.".repeat(140), Kind::A, Manner::Full, &mut Dice::default()).is_none());
 }
 
 #[test]
 fn the_case_of_letters_is_random() {
     let mut dice = Dice::default();
     let mut names: Vec<Vec<u8>> = (0..20)
-        .map(|_| query("averylongname.example", Kind::A, 7, Manner::Full, &mut dice).unwrap().bytes)
+        .map(|_| query("averylongname.example", Kind::A, Manner::Full, &mut dice).unwrap().bytes)
         .collect();
     names.sort();
     names.dedup();

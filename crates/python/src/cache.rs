@@ -162,16 +162,24 @@ enum Inner {
 
 /// Settings of the compact cache as Python gives them; `None` is the default.
 #[derive(FromPyObject)]
-#[pyo3(from_item_all)]
 pub(crate) struct CacheSettings {
+    #[pyo3(item, default)]
     path: Option<PathBuf>,
+    #[pyo3(item)]
     capacity: Option<u64>,
+    #[pyo3(item, default)]
     verify: Option<String>,
+    #[pyo3(item, default)]
     negative: Option<String>,
+    #[pyo3(item, default)]
     negative_capacity: Option<u64>,
+    #[pyo3(item, default)]
     false_positives: Option<f64>,
+    #[pyo3(item, default)]
     negative_ttl: Option<u32>,
+    #[pyo3(item, default)]
     min_ttl: Option<u32>,
+    #[pyo3(item, default)]
     max_ttl: Option<u32>,
 }
 
@@ -225,18 +233,14 @@ impl Outcome {
                 )),
             },
             Outcome::Addresses(texts) => {
-                let mut addresses = Addresses::default();
-                for text in texts {
-                    match text.parse() {
-                        Ok(std::net::IpAddr::V4(address)) => addresses.v4.push(address),
-                        Ok(std::net::IpAddr::V6(address)) => addresses.v6.push(address),
-                        Err(_) => return Err(format!("{:?} is no IPv4 or IPv6 address", &**text)),
-                    }
-                }
                 if texts.is_empty() {
                     return Err("there is no address; allowed: addresses, or nodata".to_owned());
                 }
-                Ok(Answer::Addresses(addresses))
+                let parse = |text: &PyBackedStr| {
+                    text.parse().map_err(|_| format!("{:?} is no IPv4 or IPv6 address", &**text))
+                };
+                let addresses = texts.iter().map(parse).collect::<Result<Vec<std::net::IpAddr>, _>>()?;
+                Ok(Answer::Addresses(Addresses::new(addresses)))
             }
         }
     }

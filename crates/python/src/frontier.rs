@@ -186,6 +186,7 @@ impl Frontier {
             ("pages", counts.pages),
             ("hosts", counts.hosts),
             ("unresolved", counts.unresolved),
+            ("idle_for_names_us", counts.idle_for_names_us),
             ("late", counts.late),
             ("links_known", counts.refused.known),
             ("links_out_of_scope", counts.refused.scope),

@@ -6,6 +6,7 @@ use std::net::{IpAddr, SocketAddr};
 use std::path::PathBuf;
 use std::time::Duration;
 
+use lycosa_frontier::Ahead;
 use lycosa_frontier::{KeyKind, Scope};
 use lycosa_names::Families;
 use lycosa_names::cache::compact::{CompactCache, CompactError, CompactSettings, PlaceOf};
@@ -54,6 +55,9 @@ struct NamesSettings {
     cache: String,
     cache_file: Option<PathBuf>,
     capacity: usize,
+    ahead: String,
+    ahead_names: usize,
+    wildcards: bool,
 }
 
 /// `[politeness]`.
@@ -178,6 +182,18 @@ impl Job {
             seen_memory: self.frontier.seen_memory,
             seen_directory: None,
             cookie_memory: self.frontier.cookie_memory,
+            ahead: self.ahead()?,
+        })
+    }
+
+    /// When names are asked for.
+    fn ahead(&self) -> PyResult<Ahead> {
+        Ok(match &*self.names.ahead {
+            "off" => Ahead::Off,
+            "lru-paper" => Ahead::Parsed,
+            "regions-paper" => Ahead::Random(self.names.in_flight),
+            "ahead" => Ahead::Due(self.names.ahead_names),
+            other => return Err(setting("names.ahead", other, "off, lru-paper, regions-paper or ahead")),
         })
     }
 
@@ -205,6 +221,7 @@ impl Job {
             timeout: self.timeout(names.timeout),
             attempts: names.attempts,
             in_flight: names.in_flight,
+            wildcards: names.wildcards,
             min_ttl: seconds(names.min_ttl),
             max_ttl: seconds(names.max_ttl),
             speed: self.speed,

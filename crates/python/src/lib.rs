@@ -15,6 +15,8 @@ mod ledger;
 mod names;
 mod page;
 mod parse;
+mod resolutions;
+mod resolve;
 mod robots;
 mod simnet;
 mod snapshots;
@@ -36,6 +38,9 @@ fn _core(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add_class::<cache::NameAnswer>()?;
     m.add_class::<cache::NameAnswers>()?;
     m.add_class::<cache::NameCache>()?;
+    m.add_class::<resolve::Resolver>()?;
+    m.add_class::<resolutions::Resolution>()?;
+    m.add_class::<resolutions::Resolutions>()?;
     m.add_class::<frontier::Frontier>()?;
     m.add_class::<fetch::Fetcher>()?;
     m.add_class::<parse::Parser>()?;

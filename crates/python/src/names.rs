@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use lycosa_frontier::Resolve;
-use lycosa_names::Client;
+use lycosa_names::{Client, Statistics};
 use lycosa_url::{Clock, Resolved};
 use pyo3::prelude::*;
 
@@ -50,21 +50,26 @@ impl Names {
 
     /// Counts since the start.
     fn statistics(&self) -> HashMap<&'static str, u64> {
-        let s = self.client.statistics();
-        HashMap::from([
-            ("questions", s.questions),
-            ("answers", s.answers),
-            ("cache_hits", s.cache_hits),
-            ("coalesced", s.coalesced),
-            ("retries", s.retries),
-            ("timeouts", s.timeouts),
-            ("mismatched", s.mismatched + s.case_mismatched),
-            ("truncated", s.truncated),
-            ("fast", s.fast),
-            ("slow", s.slow),
-            ("failed", s.failed),
-        ])
+        statistics(&self.client.statistics())
     }
+}
+
+/// A client's counts, by name.
+pub(crate) fn statistics(counts: &Statistics) -> HashMap<&'static str, u64> {
+    HashMap::from([
+        ("questions", counts.questions),
+        ("answers", counts.answers),
+        ("cache_hits", counts.cache_hits),
+        ("coalesced", counts.coalesced),
+        ("retries", counts.retries),
+        ("timeouts", counts.timeouts),
+        ("mismatched", counts.mismatched + counts.case_mismatched),
+        ("truncated", counts.truncated),
+        ("inferred", counts.inferred),
+        ("fast", counts.fast),
+        ("slow", counts.slow),
+        ("failed", counts.failed),
+    ])
 }
 
 /// What the frontier asks.
@@ -74,6 +79,10 @@ pub(crate) struct Resolver(Arc<Client>);
 impl Resolve for Resolver {
     fn submit(&mut self, names: Vec<Box<str>>) {
         self.0.submit(names);
+    }
+
+    fn refresh(&mut self, names: Vec<Box<str>>) {
+        self.0.refresh(names);
     }
 
     fn drain(&mut self, into: &mut Vec<Resolved>) {

@@ -21,7 +21,7 @@ class Parser(argparse.ArgumentParser):
 def main(arguments: list[str] | None = None) -> int:
     """Run a command; give its exit status."""
     from lycosa import __version__
-    from lycosa.cli import cache, crawl, job, simnet, simnet_report, why
+    from lycosa.cli import cache, crawl, job, resolve, simnet, simnet_report, why
 
     parser = Parser(
         prog="lycosa",
@@ -31,6 +31,7 @@ def main(arguments: list[str] | None = None) -> int:
     subparsers = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
     crawl.add_parser(subparsers)
     job.add_parser(subparsers)
+    resolve.add_parser(subparsers)
     cache.add_parser(subparsers)
     why.add_parser(subparsers)
     simnet.add_parser(subparsers)

@@ -147,10 +147,7 @@ def run_rebuild(args: argparse.Namespace) -> int:
 
     if args.file.exists() and not args.yes and not _is_cache(args.file):
         raise SettingError("FILE", args.file, "a cache of names, or --yes to put a cache in the place of this file")
-    settings: dict[str, Any] = dict.fromkeys(
-        ("path", "verify", "negative", "negative_capacity", "false_positives", "negative_ttl", "min_ttl", "max_ttl")
-    )
-    cache = _core.NameCache.rebuild(args.file, {**settings, "capacity": args.capacity})
+    cache = _core.NameCache.rebuild(args.file, {"capacity": args.capacity})
     size = cache.stats()["memory"]
     told = f"{args.file}: an empty cache for {cache.settings['capacity']:,} names, {size / 1e6:,.1f} MB"
     print(json.dumps({"file": str(args.file), **cache.settings, "memory": size}) if args.json else told)

@@ -103,6 +103,7 @@ def print_summary(report: dict[str, Any]) -> None:
         ("robots.txt read", f"{report['robots']:,}"),
         ("DNS questions", f"{report['names']['questions']:,}"),
         ("names answered", ", ".join(f"{kind}: {report['names'][kind]:,}" for kind in ("fast", "slow", "failed"))),
+        ("waited for names", f"{frontier['idle_for_names_us'] / 1e6:,.1f} s of free slots"),
         ("log", f"{report['log']} ({report['log_bytes'] / 1e6:,.1f} MB)"),
         *(("output", output) for output in report["outputs"]),
     ]

@@ -1,8 +1,11 @@
-"""DNS: the client of the core, ``lycosa._core.Names``, and caches that any program can use.
+"""DNS: the client of the core, caches and bulk resolution that any program can use.
 
-Bulk resolution and servers will live here.
+``lycosa.names.lookups`` resolves one name at a time; adapters by which other libraries ask the same resolver are in
+``lycosa.names.adapters``.
 """
 
+from lycosa.names.bulk import resolve, resolve_stream
 from lycosa.names.cache import Cache
+from lycosa.names.resolver import Resolver
 
-__all__ = ["Cache"]
+__all__ = ["Cache", "Resolver", "resolve", "resolve_stream"]

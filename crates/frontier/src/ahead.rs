@@ -1,0 +1,158 @@
+//! Pre-resolution: which of the names that hosts wait for is asked for next, and how far ahead of their turn.
+//!
+//! Guarantees, whatever the choice:
+//! 1. A host whose name is not resolved stands in no schedule, and so never holds up one whose name is.
+//! 2. Every name that is wanted is asked for, the one whose host may be asked first before the others (but for `Random`).
+//! 3. With `Due` no more than a budget of names is known or asked for ahead: so many hosts have their turn before what is known
+//!    of their names runs out.
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
+use lycosa_url::Micros;
+
+use crate::schedule::QueueId;
+
+/// When names are asked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Ahead {
+    /// When a slot is free and no host that is resolved may be asked: the contrast.
+    Off,
+    /// As soon as a page that names them is parsed, in that order (SYSTEMS.md section 2).
+    Parsed,
+    /// Those of all waiting hosts, handed at random to workers: so many at once (SYSTEMS.md section 3).
+    Random(usize),
+    /// Ahead of their turn, by when their hosts may be asked; no more than so many names at a time.
+    Due(usize),
+}
+
+impl Default for Ahead {
+    /// Twenty thousand hosts, of which some hundred a second have their turn, within five minutes: what addresses are held
+    /// for at least.
+    fn default() -> Self {
+        Ahead::Due(20_000)
+    }
+}
+
+/// Hosts whose names are wanted and not asked for yet.
+#[derive(Debug)]
+pub(crate) struct Wanted {
+    ahead: Ahead,
+    /// By when the host may be asked; of the same time, in order of wanting.
+    by_due: BinaryHeap<Reverse<(Micros, u64, QueueId)>>,
+    /// In no order.
+    pool: Vec<QueueId>,
+    /// How many were wanted so far.
+    count: u64,
+}
+
+impl Wanted {
+    /// Nothing is wanted.
+    pub(crate) fn new(ahead: Ahead) -> Self {
+        Wanted { ahead, by_due: BinaryHeap::new(), pool: Vec::new(), count: 0 }
+    }
+
+    /// A host's name is wanted, which may be asked from a time on.
+    pub(crate) fn push(&mut self, id: QueueId, due: Micros) {
+        self.count += 1;
+        match self.ahead {
+            Ahead::Random(_) => self.pool.push(id),
+            Ahead::Parsed => self.by_due.push(Reverse((0, self.count, id))),
+            Ahead::Off | Ahead::Due(_) => self.by_due.push(Reverse((due, self.count, id))),
+        }
+    }
+
+    /// The next one to be asked for, if there is room for it. `asked`: names in flight; `resolved`: hosts that wait for their turn
+    /// with their name known; `idle`: slots for which no host is due.
+    pub(crate) fn pop(&mut self, asked: usize, resolved: usize, idle: usize, now: Micros) -> Option<QueueId> {
+        let room = match self.ahead {
+            Ahead::Off => self.has_due(now) && asked < idle,
+            Ahead::Parsed => true,
+            Ahead::Random(workers) => asked < workers,
+            Ahead::Due(budget) => asked + resolved < budget,
+        };
+        if !room {
+            return None;
+        }
+        if !self.pool.is_empty() {
+            let place = mix(self.count ^ (self.pool.len() as u64) << 32) as usize % self.pool.len();
+            return Some(self.pool.swap_remove(place));
+        }
+        self.by_due.pop().map(|Reverse((_, _, id))| id)
+    }
+
+    /// Whether a host of these may be asked by now.
+    pub(crate) fn has_due(&self, now: Micros) -> bool {
+        !self.pool.is_empty() || self.by_due.peek().is_some_and(|Reverse((due, ..))| *due <= now)
+    }
+
+    /// When the first of them may be asked, where that decides when its name is.
+    pub(crate) fn due_at(&self) -> Option<Micros> {
+        let first = self.by_due.peek().map(|Reverse((due, ..))| *due);
+        first.filter(|_| self.ahead == Ahead::Off)
+    }
+}
+
+/// How long slots were free with no resolved host due.
+#[derive(Debug, Default)]
+pub(crate) struct Idle {
+    /// Microseconds so far.
+    pub(crate) total: Micros,
+    /// Whether it is so since the last look.
+    pub(crate) is_running: bool,
+    looked: Micros,
+}
+
+impl Idle {
+    /// Time has passed.
+    pub(crate) fn pass(&mut self, now: Micros) {
+        if self.is_running {
+            self.total += now.saturating_sub(self.looked);
+        }
+        self.looked = now;
+    }
+}
+
+/// Spreads numbers (the finalizer of splitmix64): candidates are handed out at random, but the same in every run.
+fn mix(number: u64) -> u64 {
+    let z = (number ^ number >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    let z = (z ^ z >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
+    z ^ z >> 31
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The order in which five names are asked for that are due later and later, but for the last.
+    fn order(ahead: Ahead) -> Vec<QueueId> {
+        let mut wanted = Wanted::new(ahead);
+        [10, 20, 30, 40, 5].into_iter().zip(0..).for_each(|(due, id)| wanted.push(id, due));
+        std::iter::from_fn(|| wanted.pop(0, 0, 1, 25)).collect()
+    }
+
+    #[test]
+    fn each_way_has_its_order() {
+        assert_eq!(order(Ahead::Due(1)), [4, 0, 1, 2, 3]);
+        assert_eq!(order(Ahead::Parsed), [0, 1, 2, 3, 4]);
+        assert_eq!(order(Ahead::Off), [4, 0, 1], "only what may be asked now");
+        let mut random = order(Ahead::Random(1));
+        assert_ne!(random, [0, 1, 2, 3, 4]);
+        random.sort_unstable();
+        assert_eq!(random, [0, 1, 2, 3, 4]);
+    }
+
+    #[test]
+    fn no_more_are_asked_for_than_there_is_room() {
+        let mut wanted = Wanted::new(Ahead::Due(3));
+        (0..9).for_each(|id| wanted.push(id, 0));
+        assert_eq!(wanted.pop(1, 2, 9, 0), None, "known ones count");
+        assert!(wanted.pop(1, 1, 0, 0).is_some());
+        for (ahead, asked, idle) in [(Ahead::Off, 2, 2), (Ahead::Random(2), 2, 9)] {
+            let mut wanted = Wanted::new(ahead);
+            wanted.push(1, 0);
+            assert_eq!(wanted.pop(asked, 0, idle, 0), None);
+            assert_eq!(wanted.pop(asked - 1, 0, idle, 0), Some(1));
+        }
+    }
+}

@@ -1,0 +1,153 @@
+//! What becomes of a question that was sent: a reply, an error, or silence; and what follows from it.
+
+use lycosa_url::{Failure, FailureKind, Micros};
+
+use super::Core;
+use crate::asked::{Sent, SocketId, Try, Whom};
+use crate::upstream::Place;
+use crate::wire::{self, Fit, Manner, PAYLOAD, Reply};
+
+impl Core {
+    /// A message came in on a socket. One that fits no question is counted, and the wait goes on.
+    pub(crate) fn receive(&mut self, socket: SocketId, message: &[u8], now: Micros) {
+        let Some((sent, fit)) = self.asked.take(socket, message) else {
+            self.statistics.mismatched += 1;
+            return;
+        };
+        let attempt = sent.attempt;
+        let is_changed = fit == Fit::OtherCase && attempt.manner != Manner::Tcp;
+        // A datagram larger than was asked for has been cut off where it was received.
+        let is_cut = message.len() > usize::from(PAYLOAD) && attempt.manner != Manner::Tcp;
+        let reply = match is_changed {
+            true => None,
+            false if is_cut => Some(Reply::Truncated),
+            false => Some(wire::read(message, attempt.kind)),
+        };
+        let is_useful = !matches!(reply, Some(Reply::Failed(_)));
+        self.upstreams.answered(sent.place, sent.at, now, is_useful, sent.is_overdue);
+        match reply {
+            // Either a server that does not keep the case, or a forger who guessed port and number: TCP
+            // satisfies the one and stops the other.
+            None => {
+                self.statistics.case_mismatched += 1;
+                if !sent.is_overdue {
+                    self.ask_over_tcp(&sent);
+                }
+            }
+            Some(reply) => {
+                self.statistics.answers += 1;
+                self.weigh(&sent, reply, now);
+            }
+        }
+    }
+
+    /// What follows from a reply.
+    fn weigh(&mut self, sent: &Sent, reply: Reply, now: Micros) {
+        let attempt = &sent.attempt;
+        match reply {
+            Reply::Addresses(found) => self.settle(attempt, Ok(found), now),
+            Reply::NotFound(denied) => {
+                self.cut(denied.as_deref(), now);
+                let failure = Failure::new(FailureKind::NameNotFound, "no such name (NXDOMAIN)");
+                self.settle(attempt, Err(failure), now);
+            }
+            Reply::NoData => {
+                let failure = Failure::new(FailureKind::NameNoData, "the name has no address");
+                self.settle(attempt, Err(failure), now);
+            }
+            _ if sent.is_overdue => (), // another try is under way
+            Reply::Truncated if attempt.manner != Manner::Tcp => {
+                self.statistics.truncated += 1;
+                self.ask_over_tcp(sent);
+            }
+            Reply::Truncated => self.refused(sent, "truncated over TCP", now),
+            Reply::Misunderstood(_) if attempt.manner != Manner::Plain => self.repeat(sent, Manner::Plain),
+            Reply::Misunderstood(why) | Reply::Failed(why) => self.refused(sent, &why, now),
+        }
+    }
+
+    /// A server answered with an error. Each server is believed once: repeating the question to it at once
+    /// would only double its load.
+    fn refused(&mut self, sent: &Sent, why: &str, now: Micros) {
+        let failure = self.failure(FailureKind::NameServerFailure, sent.place, why);
+        let attempt = Try { errors: sent.attempt.errors + 1, ..sent.attempt };
+        if attempt.errors as usize >= self.upstreams.count() {
+            self.settle(&attempt, Err(failure), now);
+        } else {
+            self.again(attempt, sent.place, failure, now);
+        }
+    }
+
+    /// The same try, over TCP (RFC 7766).
+    fn ask_over_tcp(&mut self, sent: &Sent) {
+        self.repeat(sent, Manner::Tcp);
+    }
+
+    /// The same try of the same server, in another manner; it takes the room that the reply has left.
+    fn repeat(&mut self, sent: &Sent, manner: Manner) {
+        self.statistics.retries += 1;
+        self.ready.push_front(Try { manner, whom: Whom::This(sent.place), ..sent.attempt });
+    }
+
+    /// A socket is of no use any more: what was asked on it is asked elsewhere.
+    pub(crate) fn fail(&mut self, socket: SocketId, why: &str, now: Micros) {
+        for sent in self.asked.take_all(socket) {
+            if !sent.is_overdue {
+                self.upstreams.lost(sent.place, sent.at, now);
+                self.unsent(sent.attempt, sent.place, why, now);
+            }
+        }
+    }
+
+    /// A connection has ended, which is no fault of the server: what was asked on it and not answered is asked on another one.
+    pub(crate) fn reconnect(&mut self, socket: SocketId) {
+        for sent in self.asked.take_all(socket) {
+            if !sent.is_overdue {
+                self.upstreams.withdrawn(sent.place);
+                self.repeat(&sent, Manner::Tcp);
+            }
+        }
+    }
+
+    /// A try could not be sent, or its reply cannot come.
+    pub(crate) fn unsent(&mut self, attempt: Try, place: Place, why: &str, now: Micros) {
+        let failure = self.failure(FailureKind::NameServerFailure, place, why);
+        self.again(attempt, place, failure, now);
+    }
+
+    /// Has another server asked for what was not answered in time.
+    pub(crate) fn expire(&mut self, now: Micros) {
+        while let Some(sent) = self.asked.silent(now) {
+            self.statistics.timeouts += 1;
+            self.upstreams.lost(sent.place, sent.at, now);
+            let failure = self.failure(FailureKind::NameTimeout, sent.place, "no answer in time");
+            self.again(sent.attempt, sent.place, failure, now);
+        }
+    }
+
+    /// A failure for which a server stands.
+    fn failure(&self, kind: FailureKind, place: Place, why: &str) -> Failure {
+        match self.address(place) {
+            Some(server) => Failure::new(kind, format!("{server}: {why}")),
+            None => Failure::new(kind, why),
+        }
+    }
+
+    /// Asks another server, or gives up with the failure.
+    fn again(&mut self, attempt: Try, place: Place, failure: Failure, now: Micros) {
+        // Where a server loses much it is the crowd's fault: the last try is made again, as long as there is time.
+        let is_crowded = failure.kind == FailureKind::NameTimeout && self.upstreams.is_crowded(place, now);
+        let most = if is_crowded { self.settings.attempts.saturating_sub(1) } else { u32::MAX };
+        let number = (attempt.number + 1).min(most);
+        let Some(lookup) = self.lookups.get_mut(attempt.lookup) else { return };
+        if !lookup.waits_for(attempt.kind) {
+            return;
+        }
+        if number >= self.settings.attempts || now >= lookup.until {
+            return self.settle(&attempt, Err(failure), now);
+        }
+        self.statistics.retries += 1;
+        let manner = self.manner(number);
+        self.ready.push_back(Try { number, whom: Whom::Other(place), manner, ..attempt });
+    }
+}

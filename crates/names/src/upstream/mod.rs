@@ -1,0 +1,277 @@
+//! The servers that are asked, and which one is asked next. No I/O.
+//!
+//! The first server is preferred until it is slow, loaded or silent; then whichever is expected to answer first. A server that
+//! fell silent, or is of no use, rests: others are asked, and now and then one question probes it. Where all rest, the one
+//! whose rest ends first is asked.
+
+mod server;
+
+use std::net::SocketAddr;
+use std::time::Duration;
+
+use lycosa_url::Micros;
+
+pub(crate) use server::Limits;
+use server::Server;
+
+use crate::settings::{Settings, UpstreamFigures};
+
+/// The shortest time-out is this part of the longest: 500 ms of 2 s. A resolver that has a name in its cache answers in
+/// well under a millisecond, but one that it has to ask for takes hundreds.
+const FLOOR: u32 = 4;
+
+/// A server's place in the settings.
+pub(crate) type Place = usize;
+
+/// All servers.
+pub(crate) struct Upstreams {
+    servers: Vec<(SocketAddr, Server)>,
+    ceiling: Micros,
+}
+
+impl Upstreams {
+    /// The servers of the settings.
+    pub(crate) fn new(settings: &Settings) -> Self {
+        let ceiling = micros(settings.timeout);
+        let limits = Limits {
+            floor: ceiling / Micros::from(FLOOR),
+            ceiling,
+            // Two questions a name where both families are asked for.
+            window: u32::try_from(settings.in_flight.max(1).saturating_mul(2)).unwrap_or(u32::MAX),
+            rate: settings.rate,
+        };
+        let servers = settings.servers.iter().map(|address| (*address, Server::new(limits))).collect();
+        Upstreams { servers, ceiling }
+    }
+
+    /// How many there are.
+    pub(crate) fn count(&self) -> usize {
+        self.servers.len()
+    }
+
+    /// A server's address.
+    pub(crate) fn address(&self, place: Place) -> Option<SocketAddr> {
+        self.servers.get(place).map(|(address, _)| *address)
+    }
+
+    /// The server to ask next, where possible another one than that which was asked before; none, where no server has room.
+    pub(crate) fn choose(&self, before: Option<Place>, now: Micros) -> Option<Place> {
+        if let [(_, only)] = &self.servers[..] {
+            return only.has_room(now).then_some(0);
+        }
+        let others = || self.servers.iter().enumerate().filter(|(place, _)| Some(*place) != before);
+        if let Some((place, _)) =
+            others().find(|(_, (_, server))| server.wants_probe(now) && server.has_room(now))
+        {
+            return Some(place);
+        }
+        self.quickest(before, now).or_else(|| {
+            if before.is_some() && self.servers.iter().any(|(_, server)| server.is_resting()) {
+                // The others rest; the one that was asked before may be alive.
+                self.quickest(None, now).or_else(|| self.least_tired(before, now))
+            } else if before.is_some() {
+                self.quickest(None, now)
+            } else {
+                self.least_tired(None, now)
+            }
+        })
+    }
+
+    /// The server that is expected to answer first, of those that have room and do not rest.
+    fn quickest(&self, except: Option<Place>, now: Micros) -> Option<Place> {
+        let known = self.servers.iter().filter_map(|(_, server)| server.round_trip());
+        let typical = known.min().map_or(self.ceiling as f64, |time| time.as_micros() as f64);
+        let open = self.servers.iter().enumerate().filter(|(place, (_, server))| {
+            Some(*place) != except && !server.is_resting() && server.has_room(now)
+        });
+        let by_time = open.map(|(place, (_, server))| (place, server.expected(typical)));
+        by_time.min_by(|(_, one), (_, other)| one.total_cmp(other)).map(|(place, _)| place)
+    }
+
+    /// Where all rest: the server whose rest ends first, another one than that which was asked before if there is one.
+    fn least_tired(&self, before: Option<Place>, now: Micros) -> Option<Place> {
+        if self.servers.iter().any(|(_, server)| !server.is_resting()) {
+            return None;
+        }
+        let open = self.servers.iter().enumerate().filter(|(_, (_, server))| server.has_room(now));
+        open.min_by_key(|(place, (_, server))| (Some(*place) == before, server.rest()))
+            .map(|(place, _)| place)
+    }
+
+    /// How long a try of this server is waited for: until another server is asked, and until its answer is of no use any more.
+    /// Later rounds over the servers get twice as long; the last try is waited for as long as can be.
+    pub(crate) fn waits(&self, place: Place, number: u32, is_last: bool) -> (Micros, Micros) {
+        let factor = if number as usize / self.servers.len().max(1) == 0 { 1 } else { 2 };
+        let longest = self.ceiling.saturating_mul(factor);
+        let soft = self.servers.get(place).map_or(self.ceiling, |(_, server)| server.timeout());
+        (if is_last { longest } else { soft.saturating_mul(factor) }, longest)
+    }
+
+    /// Whether a server lost more lately than it does for the names' sake.
+    pub(crate) fn is_crowded(&self, place: Place, now: Micros) -> bool {
+        self.servers.get(place).is_some_and(|(_, server)| server.is_crowded(now))
+    }
+
+    /// A question was sent.
+    pub(crate) fn sent(&mut self, place: Place, now: Micros) {
+        self.change(place, |server| server.sent(now));
+    }
+
+    /// A reply came: `useful` unless the server could not or would not answer; `late` if it was given up before.
+    pub(crate) fn answered(&mut self, place: Place, sent: Micros, now: Micros, useful: bool, late: bool) {
+        self.change(place, |server| server.answered(sent, now, useful, late));
+    }
+
+    /// No reply came in time, or none can come.
+    pub(crate) fn lost(&mut self, place: Place, sent: Micros, now: Micros) {
+        self.change(place, |server| server.lost(sent, now));
+    }
+
+    /// A question was taken back, which says nothing about the server.
+    pub(crate) fn withdrawn(&mut self, place: Place) {
+        self.change(place, Server::withdrawn);
+    }
+
+    /// Changes one server.
+    fn change(&mut self, place: Place, change: impl FnOnce(&mut Server)) {
+        if let Some((_, server)) = self.servers.get_mut(place) {
+            change(server);
+        }
+    }
+
+    /// What is known of each server, in the order of the settings.
+    pub(crate) fn figures(&self) -> impl Iterator<Item = UpstreamFigures> + '_ {
+        self.servers.iter().map(|(address, server)| UpstreamFigures {
+            server: *address,
+            questions: server.questions,
+            answers: server.answers,
+            timeouts: server.timeouts,
+            round_trip: server.round_trip(),
+            window: server.window(),
+            in_flight: server.in_flight,
+            is_resting: server.is_resting(),
+        })
+    }
+}
+
+/// A duration in microseconds.
+fn micros(duration: Duration) -> Micros {
+    Micros::try_from(duration.as_micros()).unwrap_or(Micros::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MS: Micros = 1_000;
+    const SECOND: Micros = 1_000_000;
+
+    fn upstreams(count: u8) -> Upstreams {
+        let servers = (1..=count).map(|last| SocketAddr::from(([192, 0, 2, last], 53))).collect();
+        Upstreams::new(&Settings { servers, ..Settings::default() })
+    }
+
+    /// A question to a server that is answered after so long.
+    fn ask(upstreams: &mut Upstreams, place: Place, at: Micros, takes: Micros) {
+        upstreams.sent(place, at);
+        upstreams.answered(place, at, at + takes, true, false);
+    }
+
+    /// Three questions in a row that a server does not answer.
+    fn silence(upstreams: &mut Upstreams, place: Place, at: Micros) {
+        for _ in 0..3 {
+            upstreams.sent(place, at);
+            upstreams.lost(place, at, at + 2 * SECOND);
+        }
+    }
+
+    #[test]
+    fn a_quiet_client_keeps_to_the_first_server() {
+        let mut upstreams = upstreams(3);
+        for n in 0..100 {
+            assert_eq!(upstreams.choose(None, n * SECOND), Some(0));
+            ask(&mut upstreams, 0, n * SECOND, 20 * MS);
+        }
+    }
+
+    #[test]
+    fn load_is_spread_by_expected_time_until_no_window_has_room() {
+        let mut upstreams = upstreams(3);
+        for (place, takes) in [(0, 10), (1, 10), (2, 40)] {
+            ask(&mut upstreams, place, 0, takes * MS);
+        }
+        let mut asked = [0; 3];
+        while let Some(place) = upstreams.choose(None, SECOND) {
+            upstreams.sent(place, SECOND);
+            asked[place] += 1;
+            if asked.iter().sum::<u32>() == 128 {
+                let [first, second, third] = asked;
+                assert!(first.abs_diff(second) <= 16 && third < first / 2, "{asked:?}");
+            }
+        }
+        assert_eq!(asked, [128; 3]);
+    }
+
+    #[test]
+    fn a_retry_goes_to_another_server_where_there_is_one() {
+        assert_eq!(upstreams(2).choose(Some(0), 0), Some(1));
+        assert_eq!(upstreams(2).choose(Some(1), 0), Some(0));
+        assert_eq!(upstreams(1).choose(Some(0), 0), Some(0));
+    }
+
+    #[test]
+    fn a_silent_server_rests_and_one_question_probes_it() {
+        let mut upstreams = upstreams(2);
+        silence(&mut upstreams, 0, 0);
+        let now = 2 * SECOND;
+        assert!((0..50).all(|_| upstreams.choose(None, now) == Some(1)));
+        assert_eq!(upstreams.choose(Some(1), now), Some(1), "even for a retry");
+        // Its rest of a second is over.
+        assert_eq!(upstreams.choose(None, now + SECOND), Some(0));
+        upstreams.sent(0, now + SECOND);
+        assert_eq!(upstreams.choose(None, now + SECOND), Some(1), "one question only");
+        // It is still silent, and rests for twice as long.
+        upstreams.lost(0, now + SECOND, now + 3 * SECOND);
+        assert_eq!(upstreams.choose(None, now + 5 * SECOND - 1), Some(1));
+        assert_eq!(upstreams.choose(None, now + 5 * SECOND), Some(0));
+        // It is back.
+        ask(&mut upstreams, 0, now + 5 * SECOND, MS);
+        assert_eq!(upstreams.choose(None, now + 6 * SECOND), Some(0));
+        assert!(upstreams.figures().all(|figures| !figures.is_resting));
+    }
+
+    #[test]
+    fn a_server_that_refuses_everything_rests_like_a_silent_one() {
+        let mut upstreams = upstreams(2);
+        for _ in 0..10 {
+            assert_eq!(upstreams.choose(None, 0), Some(0));
+            upstreams.sent(0, 0);
+            upstreams.answered(0, 0, MS, false, false);
+        }
+        assert_eq!(upstreams.choose(None, MS), Some(1));
+        assert_eq!(upstreams.choose(None, MS + SECOND), Some(0));
+        upstreams.sent(0, MS + SECOND);
+        upstreams.answered(0, MS + SECOND, 2 * SECOND, false, false);
+        assert_eq!(upstreams.choose(None, 2 * SECOND), Some(1));
+    }
+
+    #[test]
+    fn where_all_rest_one_is_asked_all_the_same() {
+        let mut upstreams = upstreams(2);
+        silence(&mut upstreams, 1, 0);
+        silence(&mut upstreams, 0, SECOND / 2);
+        let now = SECOND / 2 + 2 * SECOND;
+        assert_eq!(upstreams.choose(None, now), Some(1), "its rest ends first");
+        assert_eq!(upstreams.choose(Some(1), now), Some(0));
+    }
+
+    #[test]
+    fn the_last_try_is_waited_for_as_long_as_can_be() {
+        let mut upstreams = upstreams(2);
+        assert_eq!(upstreams.waits(0, 0, false), (2 * SECOND, 2 * SECOND), "as long as nothing is known");
+        (0..100).for_each(|n| ask(&mut upstreams, 0, n, MS));
+        assert_eq!(upstreams.waits(0, 0, false), (SECOND / 2, 2 * SECOND));
+        assert_eq!(upstreams.waits(0, 2, false), (SECOND, 4 * SECOND));
+        assert_eq!(upstreams.waits(0, 3, true), (4 * SECOND, 4 * SECOND));
+    }
+}

@@ -1,0 +1,286 @@
+"""Where `lycosa resolve` writes, and goes on: text that is cut to its last whole line, Parquet in parts."""
+
+from __future__ import annotations
+
+import csv
+import fcntl
+import importlib.util
+import io
+import json
+import os
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, BinaryIO, Protocol
+
+from lycosa._core import Resolutions
+from lycosa.errors import SettingError, StorageError
+from lycosa.store import parts
+from lycosa.store.parts import PartWriter
+from lycosa.store.replace import sync_directory
+
+if TYPE_CHECKING:
+    import pyarrow
+
+#: Seconds between two times that text is brought to the disk, and that a part of Parquet is completed: what a loss of
+#: power, or the end of the process, undoes at most. What is undone is asked for again.
+SYNC, PART = 1.0, 30.0
+
+#: What the metadata of Parquet says of who wrote it.
+WRITER = "lycosa resolve"
+
+#: Names given at a time of those that are there.
+BATCH = 10_000
+
+
+class Output(Protocol):
+    """Takes answers."""
+
+    def open(self) -> Iterator[list[str]]:
+        """Open it, cut what was left unfinished, give the names that are there. Raises StorageError, OSError."""
+
+    def write(self, answers: Resolutions) -> None:
+        """Take answers."""
+
+    def close(self) -> None:
+        """Complete it; it can be gone on with all the same."""
+
+
+def output(path: str | None, standard: BinaryIO) -> Output:
+    """The output of this name; without one, standard output. Raises SettingError."""
+    if path is None or path == "-":
+        return StandardOutput(standard)
+    kinds: dict[str, Callable[[Path], Output]] = {
+        ".jsonl": lambda path: TextOutput(path, b"", Resolutions.lines, _from_json),
+        ".csv": lambda path: TextOutput(path, _header(), Resolutions.csv, _from_csv),
+        ".parquet": ParquetOutput,
+    }
+    make = kinds.get(Path(path).suffix)
+    if make is None:
+        raise SettingError("output", path, "a name that ends in .jsonl, .csv or .parquet")
+    if not Path(path).absolute().parent.is_dir():
+        raise SettingError("output", path, "a file in a directory that exists")
+    if Path(path).is_dir():
+        raise SettingError("output", path, "a file, which this directory is not")
+    if make is ParquetOutput and importlib.util.find_spec("pyarrow") is None:
+        raise SettingError("output", path, "a .jsonl or .csv file; for Parquet: pip install 'lycosa[parquet]'")
+    return make(Path(path))
+
+
+class StandardOutput:
+    """JSON lines for a pipe; nothing can be gone on with."""
+
+    def __init__(self, file: BinaryIO) -> None:
+        """Take the file."""
+        self._file = file
+
+    def open(self) -> Iterator[list[str]]:
+        """Nothing is there."""
+        yield from ()
+
+    def write(self, answers: Resolutions) -> None:
+        """Write lines."""
+        self._file.write(answers.lines())
+        self._file.flush()
+
+    def close(self) -> None:
+        """Nothing is left to do."""
+
+
+class TextOutput:
+    """One line an answer. A line that a crash has torn is cut off when it is opened again."""
+
+    def __init__(
+        self,
+        path: Path,
+        header: bytes,
+        format: Callable[[Resolutions], bytes],
+        names: Callable[[bytes], list[str]],
+    ) -> None:
+        """Nothing is opened yet; ``names`` reads those of some lines and raises ValueError where it cannot."""
+        self._path, self._header, self._format, self._names = path, header, format, names
+        self._file: BinaryIO | None = None
+        self._synced = time.monotonic()
+
+    def open(self) -> Iterator[list[str]]:
+        """Cut the torn line, give the names that are there."""
+        descriptor = os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
+        self._file = os.fdopen(descriptor, "r+b")
+        _lock(descriptor, self._path)
+        end = _last_line_end(self._file)
+        self._file.truncate(end)
+        if end < len(self._header) or self._header != self._file.read(len(self._header)):
+            if end:
+                raise self._foreign(1)
+            self._file.seek(0)
+            self._file.write(self._header)
+        number = self._header.count(b"\n")
+        while lines := self._file.readlines(BATCH * 100):
+            try:
+                names = self._names(b"".join(lines))
+            except ValueError:
+                raise self._foreign(number + 1, number + len(lines)) from None
+            number += len(lines)
+            yield names
+
+    def write(self, answers: Resolutions) -> None:
+        """Write lines."""
+        assert self._file is not None, "opened before"
+        self._file.write(self._format(answers))
+        # What is read by others while it grows ends with a whole line.
+        self._file.flush()
+        if time.monotonic() - self._synced >= SYNC:
+            os.fdatasync(self._file.fileno())
+            self._synced = time.monotonic()
+
+    def close(self) -> None:
+        """Bring it to the disk."""
+        if self._file is not None:
+            self._file.flush()
+            os.fsync(self._file.fileno())
+            self._file.close()
+            self._file = None
+
+    def _foreign(self, first: int, last: int = 0) -> StorageError:
+        """What is in the file is nothing of ours."""
+        where = f"line {first}" if last <= first else f"one of the lines {first} to {last}"
+        return StorageError(
+            f"{self._path}: {where} was not written by lycosa resolve; move the file away or give another output"
+        )
+
+
+class ParquetOutput:
+    """Parts, each complete when it takes its name; at the end they become one file."""
+
+    def __init__(self, path: Path) -> None:
+        """Nothing is opened yet."""
+        self._path, self._folder = path, path.with_name(path.name + ".parts")
+        self._schema: pyarrow.Schema | None = None
+        self._writer: PartWriter | None = None
+        self._start = self._rows = 0
+        self._begun = time.monotonic()
+        self._locked: int | None = None
+
+    def open(self) -> Iterator[list[str]]:
+        """Take a complete file apart again, drop the part that was not completed, give the names that are there."""
+        import pyarrow.parquet
+
+        self._folder.mkdir(exist_ok=True)
+        self._locked = os.open(self._folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+        _lock(self._locked, self._path)
+        for unfinished in self._folder.glob("*.part"):
+            unfinished.unlink()
+        self._take_apart()
+        for part in parts.parts_in(self._folder):
+            self._check(part.path)
+            with pyarrow.parquet.ParquetFile(part.path) as file:
+                for batch in file.iter_batches(BATCH, columns=["name"]):
+                    yield batch.column(0).to_pylist()
+            self._start = self._rows = part.end
+
+    def write(self, answers: Resolutions) -> None:
+        """Take answers into the part in progress."""
+        import pyarrow
+
+        reader = pyarrow.RecordBatchReader.from_stream(answers)
+        self._schema = reader.schema
+        batches = list(reader)
+        if self._writer is None:
+            self._writer = PartWriter(self._folder / f"{self._start:020}.part", reader.schema)
+            self._begun = time.monotonic()
+        self._rows += len(answers)
+        self._writer.write(batches, self._rows)
+        if time.monotonic() - self._begun >= PART:
+            self._complete()
+
+    def close(self) -> None:
+        """Complete the part in progress, and make one file of all."""
+        self._complete()
+        known = parts.parts_in(self._folder)
+        if len(known) == 1:
+            known[0].path.replace(self._path)
+            sync_directory(self._path.absolute().parent)
+        elif known:
+            parts.merge(known, self._path, WRITER)
+            for part in known:
+                part.path.unlink()
+        if self._locked is not None:
+            os.close(self._locked)
+            self._locked = None
+        if self._path.exists():
+            self._folder.rmdir()
+
+    def _complete(self) -> None:
+        """Complete the part in progress."""
+        if self._writer is not None:
+            self._writer.finish(WRITER, self._start, self._rows)
+            self._writer, self._start = None, self._rows
+
+    def _take_apart(self) -> None:
+        """Make the first part of a file that is complete."""
+        if not self._path.exists():
+            return
+        end = self._check(self._path)
+        for part in parts.parts_in(self._folder):
+            # A crash after the parts were put together.
+            if part.end <= end:
+                part.path.unlink()
+        self._path.replace(self._folder / f"{0:020}-{end:020}.parquet")
+        sync_directory(self._folder)
+        sync_directory(self._path.absolute().parent)
+
+    def _check(self, path: Path) -> int:
+        """Where the range of a file of ours ends. Raises StorageError for another's."""
+        covered = parts.range_of(path)
+        if covered is None or covered.job != WRITER:
+            raise StorageError(f"{path}: not written by lycosa resolve; move it away or give another output")
+        return covered.end
+
+
+def _last_line_end(file: BinaryIO) -> int:
+    """Where the last whole line ends; the file is at its start afterwards."""
+    end = file.seek(0, os.SEEK_END)
+    while end > 0:
+        start = max(0, end - (1 << 16))
+        file.seek(start)
+        found = file.read(end - start).rfind(b"\n")
+        if found >= 0:
+            end = start + found + 1
+            break
+        end = start
+    file.seek(0)
+    return end
+
+
+def _lock(descriptor: int, path: Path) -> None:
+    """Have the output for this process alone, until it ends. Raises StorageError when another one has it."""
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        raise StorageError(f"{path}: another process writes to it; wait until it has ended") from None
+
+
+def _header() -> bytes:
+    """The first line of comma-separated values."""
+    return (",".join(Resolutions.columns()) + "\n").encode()
+
+
+def _from_json(lines: bytes) -> list[str]:
+    """The names of JSON lines."""
+    rows = [json.loads(line) for line in lines.splitlines()]
+    if not all(isinstance(row, dict) and isinstance(row.get("name"), str) and "status" in row for row in rows):
+        raise ValueError("another kind of line")
+    return [row["name"] for row in rows]
+
+
+def _from_csv(lines: bytes) -> list[str]:
+    """The names of comma-separated values."""
+    columns = Resolutions.columns()
+    try:
+        rows = list(csv.reader(io.StringIO(lines.decode(), newline=""), strict=True))
+    except csv.Error as error:
+        raise ValueError(str(error)) from None
+    if not all(len(row) == len(columns) for row in rows):
+        raise ValueError("another kind of line")
+    place = columns.index("name")
+    return [row[place] for row in rows]

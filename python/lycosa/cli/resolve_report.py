@@ -1,0 +1,101 @@
+"""What a person sees of `lycosa resolve`: a bar or lines while it runs, a table or JSON at the end."""
+
+from __future__ import annotations
+
+import json
+import sys
+import time
+from typing import TYPE_CHECKING, Any
+
+from rich.console import Console
+from rich.progress import BarColumn, Progress, TextColumn
+from rich.table import Table
+
+if TYPE_CHECKING:
+    from lycosa.cli.resolve import Work
+
+#: Seconds until progress is shown; between two looks on a terminal, and elsewhere.
+QUIET, LIVE, PLAIN = 2.0, 0.25, 5.0
+
+
+class Shown:
+    """Progress: a bar on a terminal, lines elsewhere; nothing in the first two seconds."""
+
+    def __init__(self, work: Work, *, quiet: bool) -> None:
+        """Nothing is shown yet."""
+        self._work, self._console = work, Console(stderr=True)
+        self._next = float("inf") if quiet else time.monotonic() + QUIET
+        self._last = (time.monotonic(), 0)
+        self._bar: Progress | None = None
+
+    def __enter__(self) -> Shown:
+        """Itself."""
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Leave the terminal as it was."""
+        if self._bar is not None:
+            self._bar.stop()
+
+    def look(self) -> None:
+        """Show how far it is, if it is time to."""
+        now = time.monotonic()
+        if now < self._next:
+            return
+        work, (before, answered) = self._work, self._last
+        rate = (work.answered - answered) / max(now - before, 1e-3)
+        self._last = (now, work.answered)
+        text = f"{work.before + work.answered:,} names, {rate:,.0f}/s"
+        if not self._console.is_terminal:
+            share = f", {work.position / work.size:.0%} of the input" if work.size else ""
+            self._console.print(f"lycosa: {text}{share}", highlight=False, soft_wrap=True)
+            self._next = now + PLAIN
+            return
+        if self._bar is None:
+            self._bar = Progress(BarColumn(), TextColumn("{task.description}"), console=self._console, transient=True)
+            self._bar.add_task(text, total=work.size)
+            self._bar.start()
+        self._bar.update(self._bar.task_ids[0], completed=work.position, description=text)
+        self._next = now + LIVE
+
+
+def print_report(report: dict[str, Any], *, as_json: bool, to_standard: bool) -> None:
+    """Print the report, to standard output or to standard error."""
+    if as_json:
+        print(json.dumps(report, indent=2), file=sys.stdout if to_standard else sys.stderr)
+        return
+    table = Table(title="Resolved", title_justify="left", show_header=False)
+    statuses = ", ".join(f"{status}: {count:,}" for status, count in report["statuses"].items() if count)
+    there = f"; {report['before']:,} were there" if report["before"] else ""
+    rows = [
+        (
+            "names",
+            f"{report['answered']:,} in {report['seconds']:,.1f} s ({report['names_per_second']:,.0f}/s){there}",
+        ),
+        ("by status", statuses or "none"),
+        (
+            "questions",
+            f"{report['questions']:,}, of these {report['retries']:,} again; {report['timeouts']:,} timed out",
+        ),
+        ("from the cache", f"{report['cache_hits']:,}"),
+        *((known["server"], _upstream(known)) for known in report["upstreams"]),
+    ]
+    if not report["complete"]:
+        rows.append(("not complete", "the same command goes on"))
+    for name, value in rows:
+        table.add_row(name, value)
+    console = Console(stderr=not to_standard)
+    console.print(table)
+    for bad in report["bad_lines"]:
+        text = bad["text"] if len(bad["text"]) <= 60 else f"{bad['text'][:60]}…"
+        console.print(f"line {bad['line']}: {text!r}: {bad['reason']}", highlight=False, markup=False, soft_wrap=True)
+    more = report["statuses"]["bad-name"] - len(report["bad_lines"])
+    if more > 0:
+        console.print(f"and {more:,} more lines that are no names: status bad-name in the output", highlight=False)
+
+
+def _upstream(known: dict[str, Any]) -> str:
+    """What is known of a server, in one line."""
+    round_trip = "" if known["round_trip"] is None else f", {known['round_trip'] * 1e3:.1f} ms"
+    resting = "; resting: it was silent or of no use" if known["is_resting"] else ""
+    return f"{known['questions']:,} questions, {known['timeouts']:,} timed out{round_trip}{resting}"

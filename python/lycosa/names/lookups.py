@@ -1,0 +1,122 @@
+"""One name at a time, from threads and event loops: what the adapters for other libraries ask."""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+import threading
+from collections import deque
+from concurrent.futures import Future
+from types import TracebackType
+from typing import Self, Unpack
+
+from lycosa._core import Resolution
+from lycosa.names.resolver import TAKE_ANSWERS, Options, Resolver
+
+#: Seconds that the thread waits for answers before it looks whether it is to end.
+WAIT = 1.0
+
+#: What the system's resolver would have said of each status.
+ERRORS = {
+    "nxdomain": socket.EAI_NONAME,
+    "nodata": socket.EAI_NONAME,
+    "bad-name": socket.EAI_NONAME,
+    "servfail": socket.EAI_AGAIN,
+    "timeout": socket.EAI_AGAIN,
+}
+
+
+class Lookups:
+    """A resolver that answers each question to whoever asked it. May be used from any thread and any event loop.
+
+    Guarantees: each future is done once, with an answer or, when the lookups are closed, cancelled; one that its
+    owner cancels costs nothing more; no call blocks but `wait`, and `close` for a moment.
+    """
+
+    def __init__(self, **options: Unpack[Options]) -> None:
+        """Start; the options are those of `lycosa.names.Resolver`, with IPv4 and IPv6 asked for by default."""
+        options.setdefault("families", "both")
+        self._resolver = Resolver(**options)
+        #: Guards what follows. Filled by `ask`, emptied by the thread.
+        self._lock = threading.Lock()
+        self._waiting: dict[int, Future[Resolution]] = {}
+        self._queue: deque[tuple[int, str]] = deque()
+        self._count = 0
+        self._closed = False
+        self._thread = threading.Thread(target=self._deliver, name="lycosa-lookups", daemon=True)
+        self._thread.start()
+
+    def ask(self, name: str) -> Future[Resolution]:
+        """Ask; never blocks. Raises ValueError once closed."""
+        future: Future[Resolution] = Future()
+        with self._lock:
+            if self._closed:
+                raise ValueError("the lookups are closed")
+            place, self._count = self._count, self._count + 1
+            self._waiting[place] = future
+            # Nobody overtakes those that found no room.
+            if self._queue or not self._resolver.submit([name], place):
+                self._queue.append((place, name))
+        return future
+
+    def wait(self, name: str) -> Resolution:
+        """Ask and wait, on a thread that may."""
+        return self.ask(name).result()
+
+    async def lookup(self, name: str) -> Resolution:
+        """Ask and wait in an event loop."""
+        return await asyncio.wrap_future(self.ask(name))
+
+    def statistics(self) -> dict[str, int]:
+        """Counts since the start, as `lycosa.names.Resolver` has them."""
+        return self._resolver.statistics()
+
+    def close(self) -> None:
+        """End the client and the thread; what is in flight is cancelled."""
+        with self._lock:
+            if self._closed:
+                return
+            self._closed = True
+            # The answer to no name, which comes at once, wakes the thread; without room it looks up by itself.
+            self._resolver.submit([""], self._count)
+        self._thread.join()
+        self._resolver.close()
+        for future in self._waiting.values():
+            future.cancel()
+
+    def __enter__(self) -> Self:
+        """The lookups."""
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """Close them."""
+        self.close()
+
+    def _deliver(self) -> None:
+        """Give answers to those who wait, until closed; the thread's body."""
+        while not self._closed:
+            answers = self._resolver.take(TAKE_ANSWERS, WAIT)
+            with self._lock:
+                while self._queue and self._resolver.submit([self._queue[0][1]], self._queue[0][0]):
+                    self._queue.popleft()
+                futures = [(self._waiting.pop(answer.place, None), answer) for answer in answers]
+            for future, answer in futures:
+                if future is not None and future.set_running_or_notify_cancel():
+                    future.set_result(answer)
+
+
+def addresses(answer: Resolution, family: int = socket.AF_UNSPEC) -> list[str]:
+    """The addresses of a family, IPv4 first. Raises socket.gaierror when there are none, as the system does."""
+    if answer.status != "ok":
+        raise socket.gaierror(ERRORS[answer.status], f"{answer.name}: {answer.status}: {answer.detail}")
+    kept = [text for text in answer.addresses if family in (socket.AF_UNSPEC, family_of(text))]
+    if not kept:
+        raise socket.gaierror(socket.EAI_NONAME, f"{answer.name}: no address of this family")
+    return kept
+
+
+def family_of(address: str) -> socket.AddressFamily:
+    """The family of an address."""
+    return socket.AF_INET6 if ":" in address else socket.AF_INET

@@ -1,0 +1,63 @@
+"""Which DNS servers answer at all, before millions of names are entrusted to them."""
+
+from __future__ import annotations
+
+import ipaddress
+import os
+import selectors
+import socket
+import time
+from collections.abc import Sequence
+
+#: Seconds between two questions to a server that has not answered.
+AGAIN = 0.5
+
+
+def silent(resolvers: Sequence[str], within: float = 2.0) -> list[str]:
+    """Give those of the servers, each ``ADDRESS:PORT``, that answer nothing in some seconds; any answer counts."""
+    with selectors.DefaultSelector() as answers:
+        waiting = {}
+        for resolver in resolvers:
+            address, _, port = resolver.rpartition(":")
+            family = socket.AF_INET6 if ipaddress.ip_address(address.strip("[]")).version == 6 else socket.AF_INET
+            asking = socket.socket(family, socket.SOCK_DGRAM)
+            asking.setblocking(False)
+            waiting[resolver] = asking
+            try:
+                asking.connect((address.strip("[]"), int(port)))
+            except OSError:  # no route to it
+                continue
+            answers.register(asking, selectors.EVENT_READ, resolver)
+        try:
+            return _wait(answers, waiting, time.monotonic() + within)
+        finally:
+            for asking in waiting.values():
+                asking.close()
+
+
+def _wait(answers: selectors.BaseSelector, waiting: dict[str, socket.socket], until: float) -> list[str]:
+    """Ask until all have answered or the time is up; give those that have not."""
+    left, again = dict(waiting), 0.0
+    while left and (now := time.monotonic()) < until:
+        if now >= again:
+            again = now + AGAIN
+            for asking in left.values():
+                _ask(asking)
+        for key, _ in answers.select(min(again, until) - now):
+            try:
+                answered = key.fileobj.recv(512)[2:3] >= b"\x80"  # type: ignore[union-attr]
+            except OSError:  # nobody listens there, yet
+                continue
+            if answered:
+                left.pop(key.data, None)
+                answers.unregister(key.fileobj)
+    return list(left)
+
+
+def _ask(asking: socket.socket) -> None:
+    """Ask for the servers of the root, which every resolver knows."""
+    question = os.urandom(2) + b"\x01\x00\x00\x01" + bytes(6) + b"\x00\x00\x02\x00\x01"
+    try:
+        asking.send(question)
+    except OSError:  # as above
+        return
