@@ -93,7 +93,7 @@ impl Core {
     pub(crate) fn fail(&mut self, socket: SocketId, why: &str, now: Micros) {
         for sent in self.asked.take_all(socket) {
             if !sent.is_overdue {
-                self.upstreams.lost(sent.place, sent.at, now);
+                self.upstreams.lost(sent.place, sent.at, now, sent.attempt.number == 0);
                 self.unsent(sent.attempt, sent.place, why, now);
             }
         }
@@ -119,7 +119,7 @@ impl Core {
     pub(crate) fn expire(&mut self, now: Micros) {
         while let Some(sent) = self.asked.silent(now) {
             self.statistics.timeouts += 1;
-            self.upstreams.lost(sent.place, sent.at, now);
+            self.upstreams.lost(sent.place, sent.at, now, sent.attempt.number == 0);
             let failure = self.failure(FailureKind::NameTimeout, sent.place, "no answer in time");
             self.again(sent.attempt, sent.place, failure, now);
         }

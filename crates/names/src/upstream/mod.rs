@@ -123,8 +123,9 @@ impl Upstreams {
     }
 
     /// No reply came in time, or none can come.
-    pub(crate) fn lost(&mut self, place: Place, sent: Micros, now: Micros) {
-        self.change(place, |server| server.lost(sent, now));
+    /// `is_first`: it was the question's first try.
+    pub(crate) fn lost(&mut self, place: Place, sent: Micros, now: Micros, is_first: bool) {
+        self.change(place, |server| server.lost(sent, now, is_first));
     }
 
     /// A question was taken back, which says nothing about the server.
@@ -181,7 +182,7 @@ mod tests {
     fn silence(upstreams: &mut Upstreams, place: Place, at: Micros) {
         for _ in 0..3 {
             upstreams.sent(place, at);
-            upstreams.lost(place, at, at + 2 * SECOND);
+            upstreams.lost(place, at, at + 2 * SECOND, true);
         }
     }
 
@@ -231,7 +232,7 @@ mod tests {
         upstreams.sent(0, now + SECOND);
         assert_eq!(upstreams.choose(None, now + SECOND), Some(1), "one question only");
         // It is still silent, and rests for twice as long.
-        upstreams.lost(0, now + SECOND, now + 3 * SECOND);
+        upstreams.lost(0, now + SECOND, now + 3 * SECOND, true);
         assert_eq!(upstreams.choose(None, now + 5 * SECOND - 1), Some(1));
         assert_eq!(upstreams.choose(None, now + 5 * SECOND), Some(0));
         // It is back.

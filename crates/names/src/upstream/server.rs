@@ -21,6 +21,9 @@ pub(super) const FEWEST: f64 = 64.0;
 /// servers are.
 pub(super) const TOLERATED: f64 = 0.1;
 
+/// Of fewer questions a share says nothing: names that are silent come in clusters.
+pub(super) const SAMPLE: f64 = 256.0;
+
 /// How long after losses that halved its window a server's silence may be its own, or its network's: as long as it takes to
 /// find the window that it bears, in time-outs.
 const CROWDED: u64 = 10;
@@ -195,11 +198,14 @@ impl Server {
         }
     }
 
-    /// No reply came in time, or none can come.
-    pub(super) fn lost(&mut self, sent: Micros, now: Micros) {
+    /// No reply came in time, or none can come. Only a question's first try tells of the way to the server: who got no answer once
+    /// has a name that is silent, more likely than not.
+    pub(super) fn lost(&mut self, sent: Micros, now: Micros, is_first: bool) {
         self.timeouts += 1;
         self.silences += 1;
-        self.count(sent, now, true);
+        if is_first {
+            self.count(sent, now, true);
+        }
         self.release();
         self.probing = false;
         if self.silences >= SILENCES {
@@ -246,13 +252,13 @@ impl Server {
         }
         self.outcomes += 1.0;
         self.losses += f64::from(u8::from(is_loss));
-        if is_loss && self.losses > TOLERATED * self.outcomes.max(FEWEST) {
+        if is_loss && self.losses > TOLERATED * self.outcomes.max(SAMPLE) {
             self.window = (self.window / 2.0).max(FEWEST).min(f64::from(self.limits.window));
             self.threshold = self.window;
             self.round = now;
             self.crowded = now.saturating_add(self.limits.ceiling.saturating_mul(CROWDED));
             (self.outcomes, self.losses) = (0.0, 0.0);
-        } else if self.outcomes >= self.window {
+        } else if self.outcomes >= self.window.max(SAMPLE) {
             (self.outcomes, self.losses) = (0.0, 0.0);
         }
     }

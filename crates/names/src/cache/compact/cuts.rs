@@ -41,7 +41,7 @@ impl CompactCache {
             above = above.split_once('.')?.1;
             let key = self.keys.of(above);
             let record = table
-                .find(&key, table.homes(&key), self.fits(above), |_| ())
+                .find(&key, table.homes(&key), key.fits(), |_| ())
                 .filter(|found| super::insert::is_cut(&found.slot))
                 .and_then(|found| Record::of(&found.slot, None, Families::Both, now));
             if let Some(Record { state: State::NxDomain, expires, .. }) = record {

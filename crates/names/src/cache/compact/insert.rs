@@ -49,7 +49,7 @@ impl CompactCache {
     /// Forgets a name; tells whether it was known. The filter forgets by itself only.
     pub fn remove(&self, name: HostName<'_>) -> bool {
         let (table, key) = (self.table(), self.keys.of(name.as_str()));
-        let fits = self.fits(name.as_str());
+        let fits = key.fits();
         let [first, second] = table.homes(&key);
         let mut known = false;
         // The second one again if the name moved there meanwhile.
@@ -78,7 +78,7 @@ impl CompactCache {
         let slots = table.len() * bucket::SLOTS;
         let load = live.used().load(Relaxed).saturating_mul(100) / slots.max(1) as u64;
         let slot = Slot { verify: key.verify, ..slot };
-        let placed = table.place(&key, slot, now / 60, load, &self.roster(), self.fits(name));
+        let placed = table.place(&key, slot, now / 60, load, &self.roster(), key.fits());
         let Some(placed) = placed else {
             self.release(&slot);
             return false;
@@ -175,7 +175,7 @@ impl CompactCache {
         filter.insert(Bits::of(&self.keys.whole(name), families));
         // In place of what was known; a cut stays, since it says the same of more names.
         let (table, key) = (self.table(), self.keys.of(name));
-        let fits = self.fits(name);
+        let fits = key.fits();
         let stale = |slot: &Slot| slot.verify == key.verify && fits(slot) && !is_cut(slot);
         if table.find(&key, table.homes(&key), stale, |_| ()).is_some() {
             table.homes(&key).into_iter().for_each(|home| {
@@ -197,7 +197,7 @@ impl CompactCache {
     /// How many failures in a row are known of a name, even if the pause after them is over.
     fn failures_before(&self, name: &str) -> u8 {
         let (table, key) = (self.table(), self.keys.of(name));
-        let found = table.find(&key, table.homes(&key), self.fits(name), |_| ());
+        let found = table.find(&key, table.homes(&key), key.fits(), |_| ());
         let remark = found
             .filter(|found| found.slot.kind == Kind::Remark)
             .map(|found| Remark::unpack(found.slot.value));

@@ -9,6 +9,7 @@ use siphasher::sip::SipHasher13;
 use siphasher::sip128::{Hasher128, SipHasher13 as SipHasher128};
 
 use super::settings::Verify;
+use super::slot::Slot;
 
 /// Top-level domains, one a line; the number of the line is the code.
 const TOP_LEVEL: &str = include_str!("tlds.txt");
@@ -44,6 +45,17 @@ pub(super) struct Key {
     pub(super) pick: u64,
     /// Is compared, and picks the second bucket together with the first.
     pub(super) verify: u64,
+    /// The third part of the published key, the top-level domain; the keyed one has none.
+    pub(super) tld: Option<u16>,
+}
+
+impl Key {
+    /// Whether a slot with the key's verifying word is the name's.
+    #[inline]
+    pub(super) fn fits(&self) -> impl Fn(&Slot) -> bool + use<> {
+        let tld = self.tld;
+        move |slot: &Slot| tld.is_none_or(|tld| tld == slot.meta.tld())
+    }
 }
 
 /// By what names are counted.
@@ -94,7 +106,7 @@ impl Keys {
         let mut hasher = SipHasher128::new_with_keys(self.secret[0], self.secret[1]);
         hasher.write(name.as_bytes());
         let hash = hasher.finish128();
-        Key { pick: hash.h1, verify: hash.h2 }
+        Key { pick: hash.h1, verify: hash.h2, tld: None }
     }
 
     /// The hash of addresses.
@@ -111,14 +123,14 @@ fn published(name: &str) -> Key {
     let domain = registered_domain(name);
     let rest = name[..name.len() - domain.len()].trim_end_matches('.');
     let label = domain.split('.').next().unwrap_or_default();
-    let top = domain.rsplit('.').next().unwrap_or_default();
+    let tld = code(domain.rsplit('.').next().unwrap_or_default());
     let verify = u64::from(murmur3(label.as_bytes())) << 32 | u64::from(murmur3(rest.as_bytes()));
     // Spreads the 76 bits over buckets (the finalizer of splitmix64); it neither adds nor hides anything.
-    let mut mixed = (verify ^ u64::from(code(top)).wrapping_mul(0x9e37_79b9_7f4a_7c15))
-        .wrapping_add(0x9e37_79b9_7f4a_7c15);
+    let mut mixed =
+        (verify ^ u64::from(tld).wrapping_mul(0x9e37_79b9_7f4a_7c15)).wrapping_add(0x9e37_79b9_7f4a_7c15);
     mixed = (mixed ^ mixed >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     mixed = (mixed ^ mixed >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
-    Key { pick: mixed ^ mixed >> 31, verify }
+    Key { pick: mixed ^ mixed >> 31, verify, tld: Some(tld) }
 }
 
 /// MurmurHash3, x86, 32 bits, seed 0 (Austin Appleby, public domain).

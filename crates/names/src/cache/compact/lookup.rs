@@ -6,7 +6,6 @@ use super::super::Seconds;
 use super::filter::Bits;
 use super::key::Key;
 use super::record::{Record, State};
-use super::settings::Verify;
 use super::slot::{Kind, MOST_CELLS, Slot};
 use super::table::Table;
 use super::{CompactCache, sets};
@@ -106,7 +105,7 @@ impl CompactCache {
             table.prefetch(*homes);
         }
         for (place, (name, (key, homes))) in names.iter().zip(&keys).enumerate() {
-            let record = self.find(table, key, *homes, name.as_str(), families, now);
+            let record = self.find(table, key, *homes, families, now);
             found(place, record.or_else(|| self.look_beyond(name.as_str(), families, now, true)));
         }
     }
@@ -116,7 +115,7 @@ impl CompactCache {
         let (table, key) = (self.table(), self.keys.of(name.as_str()));
         let homes = table.homes(&key);
         table.prefetch(homes);
-        self.find(&table, &key, homes, name.as_str(), families, now)
+        self.find(&table, &key, homes, families, now)
             .or_else(|| self.look_beyond(name.as_str(), families, now, filter))
     }
 
@@ -127,11 +126,10 @@ impl CompactCache {
         table: &Table<'_>,
         key: &Key,
         homes: [usize; 2],
-        name: &str,
         families: Families,
         now: Seconds,
     ) -> Option<Record> {
-        let found = table.find(key, homes, self.fits(name), |slot| self.set_of(slot))?;
+        let found = table.find(key, homes, key.fits(), |slot| self.set_of(slot))?;
         let record = Record::of(&found.slot, found.more, families, now)?;
         found.raise(table);
         Some(record)
@@ -150,14 +148,6 @@ impl CompactCache {
     /// Whether the filter holds a name, for these families or both.
     pub(super) fn is_negative(&self, name: &str, families: Families) -> bool {
         self.filter().contains(Bits::of(&self.keys.whole(name), families))
-    }
-
-    /// Whether a slot with a key's verifying word is the name's. The published key has a third part, the top-level domain.
-    #[inline]
-    pub(super) fn fits(&self, name: &str) -> impl Fn(&Slot) -> bool + use<> {
-        let tld = (self.keys.verify == Verify::Published)
-            .then(|| super::key::code(name.rsplit('.').next().unwrap_or_default()));
-        move |slot: &Slot| tld.is_none_or(|tld| tld == slot.meta.tld())
     }
 
     /// Copies the set that a slot refers to.
