@@ -1,7 +1,7 @@
 //! Who asks: one name's tries, from the first question to the answer or the end of patience.
 
-use lycosa_names::cache::{Answer, Resolution};
 use lycosa_names::Settings;
+use lycosa_names::cache::{Answer, Resolution};
 
 use crate::world::World;
 

@@ -46,11 +46,36 @@ type Make = fn(usize, Seconds) -> Box<dyn NameCache>;
 /// All.
 pub(crate) const ALL: [(&str, Way, Make); 5] = [
     ("plain", BLOCKING, |_, _| Box::new(NoCache)),
-    ("cache", BLOCKING, |_, _| Box::new(AsyncLru::new(AsyncLruSettings::default()))),
+    ("cache", BLOCKING, |_, _| Box::new(AsyncLru::new(published()))),
     ("asynchronous", ASYNCHRONOUS, |_, _| Box::new(NoCache)),
-    ("both", ASYNCHRONOUS, |_, _| Box::new(AsyncLru::new(AsyncLruSettings::default()))),
+    ("both", ASYNCHRONOUS, |_, _| Box::new(AsyncLru::new(published()))),
     ("ahead", SUBMITTED, |names, now| Box::new(compact(names, now))),
 ];
+
+/// What keeps the second from more: its period, its room, both.
+pub(crate) const CHANGED: [(&str, Way, Make); 3] = [
+    ("cache, no period", BLOCKING, |_, _| {
+        Box::new(AsyncLru::new(AsyncLruSettings { period: FOREVER, ..published() }))
+    }),
+    ("cache, room for all", BLOCKING, |names, _| Box::new(AsyncLru::new(roomy(names)))),
+    ("cache, neither", BLOCKING, |names, _| {
+        Box::new(AsyncLru::new(AsyncLruSettings { period: FOREVER, ..roomy(names) }))
+    }),
+];
+
+/// Longer than any simulation.
+const FOREVER: Seconds = 1 << 32;
+
+/// The published parameters.
+fn published() -> AsyncLruSettings {
+    AsyncLruSettings::default()
+}
+
+/// The same for as many names, with as many names to a bucket.
+fn roomy(names: usize) -> AsyncLruSettings {
+    let buckets = (names * published().buckets).div_ceil(published().capacity);
+    AsyncLruSettings { capacity: names, buckets, ..published() }
+}
 
 /// The compact cache with its defaults and this room.
 fn compact(names: usize, now: Seconds) -> CompactCache {

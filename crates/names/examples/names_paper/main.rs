@@ -19,7 +19,7 @@ mod world;
 
 use std::path::Path;
 
-use crate::contestants::{ALL, START};
+use crate::contestants::{ALL, CHANGED, START};
 use crate::queue::Plan;
 use crate::simulated::Done;
 use crate::world::World;
@@ -44,7 +44,10 @@ fn main() {
             let world = World::read(Path::new(folder));
             let list = list::breadth_first(&world, number(count));
             let (server, speed) = (server.parse().expect("address:port"), speed.parse().expect("a number"));
-            println!("{}", row(contestant, &real::run(&world, &list[..number(part)], contestant, server, speed)));
+            println!(
+                "{}",
+                row(contestant, &real::run(&world, &list[..number(part)], contestant, server, speed))
+            );
         }
         _ => panic!("usage: names_paper learn|simulate|real …"),
     }
@@ -52,10 +55,11 @@ fn main() {
 
 /// Prints what both simulations give.
 fn simulate(world: &World, list: &[u32]) {
-    let ways = ALL.map(|(name, way, make)| {
+    let ways = [&ALL[..], &CHANGED[..]].concat().into_iter().map(|(name, way, make)| {
         let mut cache = make(list.len(), START);
         row(name, &simulated::run(world, list, way, &mut *cache))
     });
+    let ways: Vec<String> = ways.collect();
     let (length, most) = QUEUE;
     let urls = &list[..list.len().min(most)];
     let mut queues = Vec::new();
@@ -82,11 +86,13 @@ fn simulate(world: &World, list: &[u32]) {
 fn row(name: &str, done: &Done) -> String {
     let curve: Vec<String> = done.curve.iter().map(|seconds| format!("{seconds:.3}")).collect();
     format!(
-        "{{\"name\": \"{name}\", \"resolved\": {}, \"hits\": {}, \"coalesced\": {}, \"questions\": {}, \"curve\": [{}]}}",
+        "{{\"name\": \"{name}\", \"resolved\": {}, \"hits\": {}, \"coalesced\": {}, \"questions\": {}, \
+         \"window\": {}, \"curve\": [{}]}}",
         done.resolved,
         done.hits,
         done.coalesced,
         done.questions,
+        done.window,
         curve.join(", "),
     )
 }

@@ -107,12 +107,19 @@ impl Queue<'_> {
             self.hire();
             let later = || (1..self.waiting.len()).find(|&place| self.is_known(self.waiting[place].host));
             let is_first = self.is_known(self.waiting[0].host);
-            let place = if is_first { Some(0) } else if self.plan.swaps { later() } else { None };
+            let place = if is_first {
+                Some(0)
+            } else if self.plan.swaps {
+                later()
+            } else {
+                None
+            };
             if let Some(place) = place {
                 self.waiting.swap(0, place);
                 served.swaps += u64::from(place > 0);
                 let Waiting { host: number, turn } = self.waiting[0];
-                let found = self.cache.lookup(host(&self.world.hosts[number as usize].name), FAMILIES, self.second());
+                let found =
+                    self.cache.lookup(host(&self.world.hosts[number as usize].name), FAMILIES, self.second());
                 let Some(found) = found else {
                     self.known[number as usize] = 0; // it had to make room
                     continue;
@@ -161,7 +168,9 @@ impl Queue<'_> {
 
     /// Lets time pass; what is resolved meanwhile is cached, and workers that are done take others.
     fn pass(&mut self, until: u64) {
-        while let Some(Reverse((at, number, by_worker))) = self.flying.peek().copied().filter(|Reverse((at, ..))| *at <= until) {
+        while let Some(Reverse((at, number, by_worker))) =
+            self.flying.peek().copied().filter(|Reverse((at, ..))| *at <= until)
+        {
             self.flying.pop();
             self.now = at;
             self.idle_workers += usize::from(by_worker);

@@ -12,7 +12,7 @@ use crate::simulated::Done;
 use crate::world::{Kind, World};
 
 /// Names in flight while the world is learned.
-const LEARNERS: usize = 10_000;
+const LEARNERS: usize = 1_000;
 
 /// How long the driver waits for answers before it looks again.
 const LOOK: Duration = Duration::from_millis(100);
@@ -20,8 +20,9 @@ const LOOK: Duration = Duration::from_millis(100);
 /// Asks what each name answers; prints name, kind and TTL on a line for each.
 pub(crate) fn learn(server: SocketAddr, names: &str) {
     let settings = Settings {
-        servers: vec![server],
-        timeout: Duration::from_millis(500),
+        // Each with a window of its own, so that dead names do not keep the others waiting.
+        servers: vec![server; 8],
+        timeout: Duration::from_millis(200),
         in_flight: LEARNERS,
         min_ttl: Duration::ZERO,
         max_ttl: Duration::from_secs(u32::MAX.into()),
@@ -75,7 +76,8 @@ pub(crate) fn run(world: &World, list: &[u32], contestant: &str, server: SocketA
     };
     let cache = make(list.len(), clock.now() / 1_000_000);
     let client = Client::start(settings, cache).expect("a client");
-    let numbers: HashMap<&str, u32> = (0..).zip(&world.hosts).map(|(number, host)| (&*host.name, number)).collect();
+    let numbers: HashMap<&str, u32> =
+        (0..).zip(&world.hosts).map(|(number, host)| (&*host.name, number)).collect();
     // Entries of the list that wait for each host: one answer serves all that were handed over before it came.
     let mut waiting = vec![0_usize; world.hosts.len()];
     let (mut next, mut done, mut answers) = (0, Done::default(), Vec::new());
@@ -98,5 +100,6 @@ pub(crate) fn run(world: &World, list: &[u32], contestant: &str, server: SocketA
     let statistics = client.statistics();
     (done.hits, done.coalesced) = (statistics.cache_hits, statistics.coalesced);
     done.questions = statistics.questions;
+    done.window = client.upstreams()[0].window;
     done
 }

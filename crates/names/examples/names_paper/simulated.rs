@@ -25,6 +25,8 @@ pub(crate) struct Done {
     pub(crate) coalesced: u64,
     /// Questions sent.
     pub(crate) questions: u64,
+    /// Questions that the client trusted its server with in the end.
+    pub(crate) window: u32,
 }
 
 impl Done {
@@ -50,7 +52,9 @@ pub(crate) fn run(world: &World, list: &[u32], way: Way, cache: &mut dyn NameCac
     let mut learned: HashMap<u32, Resolution> = HashMap::new();
     loop {
         let second = START + now / 1_000_000;
-        while pending.len() < way.handed && let Some(name) = next.next() {
+        while pending.len() < way.handed
+            && let Some(name) = next.next()
+        {
             if let Some(askers) = pending.get_mut(&name) {
                 *askers += 1;
                 done.coalesced += 1;
@@ -62,7 +66,9 @@ pub(crate) fn run(world: &World, list: &[u32], way: Way, cache: &mut dyn NameCac
                 waiting.push_back(name);
             }
         }
-        while flying.len() < way.in_flight && let Some(name) = waiting.pop_front() {
+        while flying.len() < way.in_flight
+            && let Some(name) = waiting.pop_front()
+        {
             let outcome = asker.ask(name);
             flying.push(Reverse((now + (outcome.seconds * 1e6) as u64, name)));
             learned.insert(name, outcome.resolution);

@@ -125,7 +125,9 @@ impl World {
         let failed = |trouble| Answer::Failed { trouble, attempts: 1 };
         match self.hosts[host as usize].kind {
             _ if !answered => failed(Trouble::TimeOut),
-            Kind::Address => Answer::Addresses(Addresses { v4: vec![(0x0a00_0000 + host).into()], v6: Vec::new() }),
+            Kind::Address => {
+                Answer::Addresses(Addresses { v4: vec![(0x0a00_0000 + host).into()], v6: Vec::new() })
+            }
             Kind::NoData => Answer::NoData,
             Kind::NxDomain => Answer::NxDomain,
             Kind::ServerFailure => failed(Trouble::ServerFailure),
