@@ -1,7 +1,8 @@
-"""The `names_paper` benchmark: what the published ways to resolve names ahead are worth (SYSTEMS.md sections 2 and 3).
+"""The `names_paper` benchmark: what the published ways to resolve names are worth (SYSTEMS.md sections 2 and 3).
 
-The work is done by one program, `crates/names/examples/names_paper`: the real client asks the simulated Internet's DNS for a
-part of the names; blocking contestants, whose million names take days, are simulated event by event, and so are all others.
+The work is done by one program, `crates/names/examples/names_paper`: the real client asks the simulated Internet's
+DNS for a part of the names; blocking contestants, whose million names take days, are simulated event by event, and so
+are all others.
 """
 
 from __future__ import annotations
@@ -119,9 +120,7 @@ def _at(times: Sequence[float], share: float) -> float:
     return times[low] + (place - low) * (times[low + 1] - times[low])
 
 
-def _claims(
-    times: dict[str, list[float]], real: dict[str, dict[str, Any]], count: int, part: int
-) -> list[Claim]:
+def _claims(times: dict[str, list[float]], real: dict[str, dict[str, Any]], count: int, part: int) -> list[Claim]:
     """Put the factors beside what was published."""
     claims = []
     for way, (bar, words) in PUBLISHED.items():
@@ -149,15 +148,13 @@ def _simulated(made: dict[str, Any], times: dict[str, list[float]], count: int) 
                 Figure.of(f"{name}, simulated: names resolved", "names/s", [rate]),
                 Figure.of(f"{name}, simulated: {count:,} names", "h", [own[-1] / 3600]),
                 Figure.of(f"{name}, simulated: DNS questions", "questions/name", [way["questions"] / count]),
-                Figure.of(f"{name}, simulated: names that were being asked for", "%", [way["coalesced"] / count * 100]),
+                Figure.of(f"{name}, simulated: joined to a question", "% of names", [way["coalesced"] / count * 100]),
             ]
-        figures.append(Figure.of(f"{name}, simulated: hits", "%", [way["hits"] / count * 100]))
+        figures.append(Figure.of(f"{name}, simulated: hits", "% of names", [way["hits"] / count * 100]))
     return figures
 
 
-def _of_client(
-    real: dict[str, dict[str, Any]], times: dict[str, list[float]], count: int, part: int
-) -> list[Figure]:
+def _of_client(real: dict[str, dict[str, Any]], times: dict[str, list[float]], count: int, part: int) -> list[Figure]:
     """Give what the real client did with its part, and how near the simulation is to it."""
     figures = []
     for way, done in real.items():
@@ -196,26 +193,35 @@ def _notes(made: dict[str, Any], real: dict[str, dict[str, Any]], count: int, pa
     ways = {way["name"]: way for way in made["ways"]}
     hours = ways[PLAIN]["curve"][-1] / 3600
     windows = ", ".join(f"{way} {done['window']}" for way, done in real.items())
-    return [
-        f"the list: the host of each URL that a breadth-first crawl takes, {count:,} names, {made['distinct']:,} of them "
-        f"distinct, in a world of {made['hosts']:,} hosts × {PAGES} pages, with links as simnet's pages have",
-        "simulated: event by event, with the real caches; delays and losses drawn as the profile internet draws them, "
-        "what each name answers and its TTL as simnet's DNS server told beforehand; a cache's own time counts as none",
-        f"blocking contestants are simulated only: {count:,} names would take plain {hours:,.0f} h; their rules are the "
-        "system's, 5 s and two attempts (resolv.conf(5)); no server behind them caches: each question has its own delay",
-        f"client: the real one and simnet's DNS on loopback, the first {part:,} names, time {SPEED:g} times as fast; it is "
-        "compared with what is simulated for the same names. Rates are those of the first nine tenths",
-        "cache and both: 50,000 nodes, 21,911 buckets, 1,800 s; asynchronous and both: send queue 1,024; ahead: compact "
-        "cache, 20,000 names handed over ahead, 1,024 asked for at a time",
-        f"cache: {ways[CACHE]['hits'] / count:.0%} of the names are hits; failures are not cached, as published, and a dead "
-        "name costs 10 s each time; lines 'no period', 'room for all' and 'neither' say what its parameters cost",
-        "asynchronous is published as about 1.5 ×: the client described there overlaps all questions of its send queue, and "
-        "then is as fast as 1,024 at a time are; what held the paper's back it does not say (its server, or its crawler)",
-        f"the simulated client has 1,024 questions in flight whenever there are names; the real one has a window by losses, "
-        f"in the end {windows}: where it is near 64, its least, silence about dead names was taken for loss",
-        f"section 3: {made['urls']:,} URLs of the list, {made['queue']:,} in the queue at a time, one crawler that fetches "
-        "one after the other by the profile's HTTP delays; names resolved by the client's rules",
-        "section 3, wait: from a URL's first turn until its name was known. With the swap others go on meanwhile, so the "
-        "crawler is hardly idle, but a URL that lost its place waits where the other one stood",
-        "section 3, regions: of all URLs, by the region that answered: forward below 500 ms, else, or failed, reverse",
+    texts = [
+        f"""the list: the host of each URL that a breadth-first crawl takes, {count:,} names, {made["distinct"]:,}
+        of them distinct, in a world of {made["hosts"]:,} hosts × {PAGES} pages, with links as simnet's pages
+        have""",
+        """simulated: event by event, with the real caches; delays and losses drawn as the profile internet draws
+        them, what each name answers and its TTL as simnet's DNS server told beforehand; a cache's own time counts
+        as none""",
+        f"""blocking contestants are simulated only: {count:,} names take plain {hours:,.0f} h; their rules are the
+        system's, 5 s and two attempts (resolv.conf(5)); no server behind them caches: each question has a delay of
+        its own""",
+        f"""client: the real one and simnet's DNS on loopback, the first {part:,} names, time {SPEED:g} times as
+        fast; it is compared with what is simulated for the same names. Rates are those of the first nine tenths""",
+        """cache and both: 50,000 nodes, 21,911 buckets, 1,800 s; asynchronous and both: send queue 1,024; ahead:
+        compact cache, 20,000 names handed over ahead, 1,024 asked for at a time""",
+        f"""cache: {ways[CACHE]["hits"] / count:.0%} of the names are hits; failures are not cached, as published,
+        and a dead name costs 10 s each time; the lines no period, room for all and neither say what its parameters
+        cost""",
+        """asynchronous was published as about 1.5 ×; here questions overlap as far as the send queue goes, hundreds
+        at a time, and so it is faster by hundreds; what held the paper's back it does not say (its server, or its
+        crawler)""",
+        f"""the simulated client has 1,024 questions in flight whenever there are names enough; the real one has a
+        window by losses, in the end {windows}, never less than 64: silence about dead names counts as loss beyond a
+        tenth""",
+        f"""section 3: {made["urls"]:,} URLs of the list, {made["queue"]:,} in the queue at a time, one crawler that
+        fetches one after the other by the profile's HTTP delays; names resolved by the client's rules""",
+        """section 3, wait: from a URL's first turn until its name was known and it was taken. With the swap others
+        go on meanwhile, so the crawler is hardly idle, but a URL that lost its place waits where the other one
+        stood""",
+        """section 3, regions: of all URLs, by the region that answered: forward below 500 ms, else, or failed,
+        reverse""",
     ]
+    return [" ".join(text.split()) for text in texts]

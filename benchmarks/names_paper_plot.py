@@ -1,4 +1,4 @@
-"""The picture of the `names_paper` benchmark: names resolved over hours as in the paper's figures 6 to 8, and one queue."""
+"""The picture of the `names_paper` benchmark: names over hours as in the paper's figures 6 to 8, and one queue."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def draw(made: dict[str, Any], real: dict[str, dict[str, Any]], part: int, path:
     waits, regions = list(grid.flat)[4:]
     names = [title(queue, made["queue"]) for queue in made["queues"]]
     places = range(len(names))
-    waits.set_title("one queue: from a URL's turn until its name is known, and the crawler idle", fontsize=9, loc="left")
+    waits.set_title("one queue: a URL's wait for its name, and the crawler's", fontsize=9, loc="left")
     bars = (("wait", "mean wait"), ("p95", "p95 of waits"), ("idle", "crawler idle per URL"))
     for number, (key, label) in enumerate(bars):
         values = [max(queue[key] * 1e3, LEAST) for queue in made["queues"]]
