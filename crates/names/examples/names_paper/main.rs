@@ -22,7 +22,7 @@ use std::path::Path;
 use crate::contestants::{ALL, CHANGED, START};
 use crate::queue::Plan;
 use crate::simulated::Done;
-use crate::world::World;
+use crate::world::{Kind, World};
 
 /// URLs that wait in the queue of section 3, of so many that are crawled at most.
 const QUEUE: (usize, usize) = (1_000, 100_000);
@@ -71,8 +71,9 @@ fn simulate(world: &World, list: &[u32]) {
     let mut seen = vec![false; world.hosts.len()];
     list.iter().for_each(|&host| seen[host as usize] = true);
     let distinct = seen.iter().filter(|seen| **seen).count();
+    let silent = list.iter().filter(|&&host| world.hosts[host as usize].kind == Kind::Dead).count();
     println!(
-        "{{\"names\": {}, \"distinct\": {distinct}, \"hosts\": {}, \"queue\": {length}, \"urls\": {},\n\
+        "{{\"names\": {}, \"distinct\": {distinct}, \"silent\": {silent}, \"hosts\": {}, \"queue\": {length}, \"urls\": {},\n\
          \"ways\": [\n{}\n],\n\"queues\": [\n{}\n]}}",
         list.len(),
         world.hosts.len(),
