@@ -69,7 +69,8 @@ def draw(made: dict[str, Any], real: dict[str, dict[str, Any]], part: int, path:
     for axes in grid.flat:
         axes.grid(alpha=0.25)
         axes.spines[["top", "right"]].set_visible(False)
-        axes.legend(fontsize=8, frameon=False)
+        below = {"loc": "upper center", "bbox_to_anchor": (0.5, -0.1), "ncols": 2} if axes is regions else {}
+        axes.legend(fontsize=8, frameon=False, **below)
     picture.savefig(path)
 
 
