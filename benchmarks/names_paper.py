@@ -213,10 +213,10 @@ def _notes(made: dict[str, Any], real: dict[str, dict[str, Any]], count: int, pa
         compact cache, 20,000 names handed over ahead, 1,024 asked for at a time""",
         f"""cache: {ways[CACHE]["hits"] / count:.0%} of the names are hits; failures are not cached, as published, and
         {made["silent"] / count:.1%} of the names are silent, {SILENCE:g} s each time:
-        {silent / ways[PLAIN]["curve"][-1]:.0%} of plain's time and {silent / ways[CACHE]["curve"][-1]:.0%} of cache's;
-        the lines no period, room for all and neither say what the cache's parameters cost it""",
-        """asynchronous was published as about 1.5 ×; here up to 1,024 questions overlap, names that are being asked for
-        are joined, and a silent name holds up none but itself. What held the paper's back it does not say (its
+        {silent / ways[PLAIN]["curve"][-1]:.0%} of plain's time and {silent / ways[CACHE]["curve"][-1]:.0%} of
+        cache's; the lines no period, room for all and neither say what the cache's parameters cost it""",
+        """asynchronous was published as about 1.5 ×; here up to 1,024 questions overlap, names that are being asked
+        for are joined, and a silent name holds up none but itself. What held the paper's back it does not say (its
         server, or its crawler)""",
         f"""the simulated client has 1,024 questions in flight whenever there are names enough; the real one has a
         window by losses, in the end {windows}, never less than 64: silence about dead names counts as loss beyond a

@@ -132,7 +132,7 @@ impl Queue<'_> {
             for place in 0..asked {
                 self.ask(self.waiting[place].host, false);
             }
-            let Some(Reverse((at, ..))) = self.flying.peek().copied() else { return None };
+            let Reverse((at, ..)) = self.flying.peek().copied()?;
             served.idle += (at.saturating_sub(self.now)) as f64 / 1e6;
             self.pass(at.max(self.now));
         }

@@ -158,7 +158,7 @@ impl Dice {
 
     /// A number below another one.
     pub(crate) fn below(&mut self, limit: u32) -> u32 {
-        ((self.bits() >> 32) * u64::from(limit) >> 32) as u32
+        (((self.bits() >> 32) * u64::from(limit)) >> 32) as u32
     }
 }
 
