@@ -22,6 +22,7 @@ BENCHMARKS = {
     "names_ahead": "a crawl whose names come ahead of their turn, beside one that knows all and one that asks late",
     "names_bulk": "many names through one server: CPU a name beside aiodns and massdns, names lost",
     "names_cache": "caches of names: hit rates, memory and lookups of four designs and peers; torn and wrong answers",
+    "names_paper": "a million names in the published ways, simulated and by our client; one queue resolved ahead",
     "robots": "robots.txt: verdicts a CPU second of Lycosa, Protego, Python's own parser, Google's",
     "seen": "known URLs: time and memory a key of the dedup tree, hash tables, a Bloom filter, databases",
     "simnet": "the simulated Internet: rates a core, memory, start, distributions beside the model's",
@@ -87,7 +88,7 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--json", action="store_true", help="print one JSON object")
     parser.add_argument("--write", action="store_true", help="write benchmarks/RESULTS.md too")
     parser.add_argument(
-        "--plot", type=Path, metavar="FILE", help="simnet, names_cache: draw what is measured, .png or .svg"
+        "--plot", type=Path, metavar="FILE", help="simnet, names_cache, names_paper: draw it, .png or .svg"
     )
     parser.add_argument("--peers-only", action="store_true", help="without Lycosa, so without claims")
     args = parser.parse_args()
