@@ -16,7 +16,7 @@ use pyo3::types::{PyDict, PyIterator, PyList};
 use crate::errors::{bad_name, setting, storage};
 
 /// What a cache knows of a name.
-#[pyclass(frozen, module = "lycosa._core")]
+#[pyclass(frozen, module = "lycosa._core", freelist = 64)]
 #[derive(Clone)]
 pub(crate) struct NameAnswer(Told);
 
