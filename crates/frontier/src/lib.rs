@@ -248,6 +248,7 @@ impl<R: Resolve> Frontier<R> {
         let start = start.map(|due| due.max(self.not_before).max(self.manners.ready_at()));
         let failing = (!self.failing.is_empty()).then_some(0);
         let wanted = self.wanted.due_at().filter(|_| self.asking == 0);
+        let wanted = wanted.map(|due| due.max(self.not_before).max(self.manners.ready_at()));
         [start, name, wanted, lease, failing, self.suspects.due_at()].into_iter().flatten().min()
     }
 

@@ -163,6 +163,8 @@ struct World {
     /// Snapshots, the newest last: how much of the log they have seen.
     snapshots: Vec<(usize, Vec<u8>, SnapshotFiles)>,
     in_flight: Vec<Request>,
+    /// When each lease was granted.
+    granted: BTreeMap<u64, Micros>,
     /// The last request to each host and address: its start, or its end.
     last: BTreeMap<String, Micros>,
     /// Until when hosts are left alone whose answer nobody heard.
@@ -192,6 +194,7 @@ impl World {
             log: Vec::new(),
             snapshots: Vec::new(),
             in_flight: Vec::new(),
+            granted: BTreeMap::new(),
             last: BTreeMap::new(),
             left_alone: BTreeMap::new(),
             process: SECOND,
@@ -235,6 +238,7 @@ impl World {
             }
             let alone = self.left_alone.get(request.url.host()).copied().unwrap_or_default();
             assert!(self.now >= alone, "{text}: what its site asked for is not known");
+            self.granted.insert(request.lease, self.now);
             self.log.push(Record::Lease(request.url.clone(), request.lease, self.process, self.now));
             self.in_flight.push(request);
         }
@@ -274,7 +278,9 @@ impl World {
     }
 
     fn crash(&mut self, with_snapshot: bool) {
-        for request in self.in_flight.drain(..) {
+        // Fetch has ended what is out for longer than its lease: no answer can come any more.
+        let expired = self.now.saturating_sub(100 * SECOND);
+        for request in self.in_flight.drain(..).filter(|request| self.granted[&request.lease] > expired) {
             self.left_alone.insert(request.url.host().to_owned(), self.now + 60 * SECOND);
         }
         self.process = self.now;
