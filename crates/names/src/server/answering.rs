@@ -38,11 +38,11 @@ impl Answering {
         loop {
             client.wait(LOOK);
             client.drain(&mut answers);
-            let moment = self.desk.moment();
+            let moment = self.desk.moment(figures);
             for (answer, waiters) in self.desk.misses.take(families, &mut answers) {
                 for waiter in waiters {
                     post.deliver(&waiter, |to, out| {
-                        self.desk.settle(&answer, families, to, &moment, figures, out);
+                        self.desk.settle(&answer, families, to, &moment, out);
                     });
                 }
             }
@@ -70,11 +70,11 @@ impl Answering {
                     }
                 }
             }
-            let moment = self.desk.moment();
+            let moment = self.desk.moment(figures);
             for (name, families, waiters) in self.desk.misses.take_impatient(moment.now) {
                 for waiter in waiters {
                     post.deliver(&waiter, |to, out| {
-                        if !self.desk.tell_stale(&name, families, to, &moment, figures, out) {
+                        if !self.desk.tell_stale(&name, families, to, &moment, out) {
                             to.code(Code::ServFail, out);
                         }
                     });
@@ -121,7 +121,7 @@ fn serve(desk: &Desk, connection: &Arc<Connection>, figures: &Figures) {
         && let Some(message) = connection.read(&mut buffer)
     {
         figures.add(Count::QuestionsTcp);
-        let moment = desk.moment();
+        let moment = desk.moment(figures);
         texts.clear();
         out.clear();
         let way = || Way::Stream(connection.clone());
@@ -130,7 +130,7 @@ fn serve(desk: &Desk, connection: &Arc<Connection>, figures: &Figures) {
             way: way(),
             client: connection.client,
         };
-        match desk.judge(message, (connection.client, true), &moment, figures, &mut texts, &mut out) {
+        match desk.judge(message, (connection.client, true), &moment, &mut texts, &mut out) {
             Verdict::Silence => return, // who sends no questions is not listened to
             Verdict::Written => connection.send(&out),
             Verdict::Pass(question) => {
@@ -147,7 +147,7 @@ fn serve(desk: &Desk, connection: &Arc<Connection>, figures: &Figures) {
             Verdict::LookUp(question, families) => {
                 let known = desk.held.cache.get(HostName::of_normal(&texts), families, moment.second);
                 if let Some(record) = known {
-                    desk.tell(&question, &texts, &record, &moment, figures, &mut out);
+                    desk.tell(&question, &texts, &record, &moment, &mut out);
                     connection.send(&out);
                 } else if question.wants_recursion() {
                     figures.add(Count::Misses);

@@ -54,10 +54,12 @@ pub(super) struct Desk {
 }
 
 /// What holds for all questions of a batch.
-pub(super) struct Moment {
+pub(super) struct Moment<'f> {
     pub(super) now: Micros,
     pub(super) second: Seconds,
     pub(super) policy: Arc<Policy>,
+    /// The counts of the thread that is at work.
+    pub(super) figures: &'f Figures,
 }
 
 /// What becomes of a message.
@@ -74,9 +76,9 @@ pub(super) enum Verdict<'m> {
 
 impl Desk {
     /// What holds now.
-    pub(super) fn moment(&self) -> Moment {
+    pub(super) fn moment<'f>(&self, figures: &'f Figures) -> Moment<'f> {
         let now = self.clock.now();
-        Moment { now, second: self.time.seconds(now), policy: self.held.policy() }
+        Moment { now, second: self.time.seconds(now), policy: self.held.policy(), figures }
     }
 
     /// Judges a message of a client.
@@ -84,14 +86,13 @@ impl Desk {
         &self,
         message: &'m [u8],
         (client, is_stream): (IpAddr, bool),
-        moment: &Moment,
-        figures: &Figures,
+        moment: &Moment<'_>,
         texts: &mut String,
         out: &mut Vec<u8>,
     ) -> Verdict<'m> {
         let parsed = match read(message) {
             Read::Nothing => {
-                figures.add(Count::Dropped);
+                moment.figures.add(Count::Dropped);
                 return Verdict::Silence;
             }
             parsed => parsed,
@@ -103,7 +104,7 @@ impl Desk {
                 if let Some(edns) = &mut question.edns
                     && let Some(cookie) = edns.cookie
                 {
-                    vouched |= self.judge_cookie(cookies, edns, cookie, client, moment, figures);
+                    vouched |= self.judge_cookie(cookies, edns, cookie, client, moment);
                 }
                 Read::Question(question)
             }
@@ -112,21 +113,21 @@ impl Desk {
         if let (false, Some(rate)) = (vouched, moment.policy.rate)
             && !self.rates.take(client, rate, moment.now)
         {
-            return self.limit(&parsed, figures, out);
+            return self.limit(&parsed, moment, out);
         }
         match parsed {
             Read::Question(question) if !is_allowed => {
-                figures.add(Count::RefusedClients);
-                write(figures, out, |out| To::of(&question).code(Code::Refused, out))
+                moment.figures.add(Count::RefusedClients);
+                written(moment.figures, out, |out| To::of(&question).code(Code::Refused, out))
             }
-            Read::Question(question) => self.sort(question, moment, figures, texts, out),
+            Read::Question(question) => self.sort(question, moment, texts, out),
             Read::Bad(head, code) => {
-                figures.add_many(Count::RefusedClients, u64::from(!is_allowed));
+                moment.figures.add_many(Count::RefusedClients, u64::from(!is_allowed));
                 let code = if is_allowed { code } else { Code::Refused };
                 // RFC 6891 section 6.1.3: who is told of the version gets EDNS.
                 let edns = Edns { payload: 0, wants_signatures: false, cookie: None };
                 let to = To { head, edns: (code == Code::BadVers).then_some(edns) };
-                write(figures, out, |out| to.code(code, out))
+                written(moment.figures, out, |out| to.code(code, out))
             }
             Read::Nothing => Verdict::Silence,
         }
@@ -139,27 +140,26 @@ impl Desk {
         edns: &mut Edns,
         cookie: Cookie,
         client: IpAddr,
-        moment: &Moment,
-        figures: &Figures,
+        moment: &Moment<'_>,
     ) -> bool {
         let (is_good, next) = cookies.judge(cookie, client, moment.now / 1_000_000);
         if !is_good && cookie.server.is_some() {
-            figures.add(Count::BadCookies);
+            moment.figures.add(Count::BadCookies);
         }
         edns.cookie = Some(next);
         is_good
     }
 
     /// What a client gets that is beyond its rate: now and then a reason to come back over TCP, which a forged address cannot.
-    fn limit(&self, parsed: &Read<'_>, figures: &Figures, out: &mut Vec<u8>) -> Verdict<'static> {
-        figures.add(Count::Limited);
+    fn limit(&self, parsed: &Read<'_>, moment: &Moment<'_>, out: &mut Vec<u8>) -> Verdict<'static> {
+        moment.figures.add(Count::Limited);
         match parsed {
-            Read::Question(question) if figures.get(Count::Limited).is_multiple_of(2) => {
-                figures.add(Count::Truncated);
-                write(figures, out, |out| To::of(question).truncated(out))
+            Read::Question(question) if moment.figures.get(Count::Limited).is_multiple_of(2) => {
+                moment.figures.add(Count::Truncated);
+                written(moment.figures, out, |out| To::of(question).truncated(out))
             }
             _ => {
-                figures.add(Count::Dropped);
+                moment.figures.add(Count::Dropped);
                 Verdict::Silence
             }
         }
@@ -169,14 +169,14 @@ impl Desk {
     fn sort<'m>(
         &self,
         question: Question<'m>,
-        moment: &Moment,
-        figures: &Figures,
+        moment: &Moment<'_>,
         texts: &mut String,
         out: &mut Vec<u8>,
     ) -> Verdict<'m> {
-        let code = |code, out: &mut Vec<u8>| write(figures, out, |out| To::of(&question).code(code, out));
+        let code =
+            |code, out: &mut Vec<u8>| written(moment.figures, out, |out| To::of(&question).code(code, out));
         let families = match question.rtype {
-            rtype::ANY => return write(figures, out, |out| To::of(&question).minimal(out)),
+            rtype::ANY => return written(moment.figures, out, |out| To::of(&question).minimal(out)),
             0 | rtype::OPT => return code(Code::FormErr, out),
             rtype::FIRST_META..rtype::ANY => return code(Code::NotImp, out),
             rtype::A => Some(Families::V4),
@@ -199,9 +199,11 @@ impl Desk {
             }
             // The addresses that these hold are not looked at, so none are given.
             None if is_filtered && matches!(question.rtype, rtype::SVCB | rtype::HTTPS) => {
-                figures.add(Count::PrivateFiltered);
+                moment.figures.add(Count::PrivateFiltered);
                 texts.truncate(start);
-                return write(figures, out, |out| To::of(&question).negative(Code::NoError, SHORT, out));
+                return written(moment.figures, out, |out| {
+                    To::of(&question).negative(Code::NoError, SHORT, out)
+                });
             }
             _ => (),
         }
@@ -215,15 +217,14 @@ impl Desk {
         question: &Question<'_>,
         name: &str,
         record: &Record,
-        moment: &Moment,
-        figures: &Figures,
+        moment: &Moment<'_>,
         out: &mut Vec<u8>,
     ) {
         let left = record
             .expires
             .map_or(SHORT, |at| u32::try_from(at.saturating_sub(moment.second)).unwrap_or(u32::MAX).max(1));
-        figures.add(Count::Hits);
-        self.write_record(To::of(question), name, record, left, moment, figures, out);
+        moment.figures.add(Count::Hits);
+        self.write_record(To::of(question), name, record, left, moment, out);
     }
 
     /// Writes what is known of a name.
@@ -233,21 +234,20 @@ impl Desk {
         name: &str,
         record: &Record,
         ttl: u32,
-        moment: &Moment,
-        figures: &Figures,
+        moment: &Moment<'_>,
         out: &mut Vec<u8>,
     ) {
         match record.state {
             State::Addresses => {
                 let addresses = record.v4().map(IpAddr::V4).chain(record.v6().map(IpAddr::V6));
-                self.write_addresses(to, name, addresses, ttl, moment, figures, out);
+                self.write_addresses(to, name, addresses, ttl, moment, out);
             }
-            State::NxDomain => drop(write(figures, out, |out| to.negative(Code::NxDomain, ttl, out))),
+            State::NxDomain => write(moment.figures, out, |out| to.negative(Code::NxDomain, ttl, out)),
             // A filter cannot tell whether the name exists; that it has no address is right in either case.
             State::NoData | State::Negative => {
-                drop(write(figures, out, |out| to.negative(Code::NoError, ttl, out)));
+                write(moment.figures, out, |out| to.negative(Code::NoError, ttl, out));
             }
-            State::Failed { .. } => drop(write(figures, out, |out| to.code(Code::ServFail, out))),
+            State::Failed { .. } => write(moment.figures, out, |out| to.code(Code::ServFail, out)),
         }
     }
 
@@ -258,12 +258,11 @@ impl Desk {
         name: &str,
         addresses: impl Iterator<Item = IpAddr>,
         ttl: u32,
-        moment: &Moment,
-        figures: &Figures,
+        moment: &Moment<'_>,
         out: &mut Vec<u8>,
     ) {
         if !moment.policy.filters(name) {
-            drop(write(figures, out, |out| _ = to.addresses(addresses, ttl, out)));
+            write(moment.figures, out, |out| _ = to.addresses(addresses, ttl, out));
             return;
         }
         let mut taken = 0;
@@ -273,12 +272,12 @@ impl Desk {
         });
         let start = out.len();
         let left = to.addresses(public, ttl, out);
-        figures.add_many(Count::PrivateFiltered, u64::from(taken > 0));
+        moment.figures.add_many(Count::PrivateFiltered, u64::from(taken > 0));
         if left == 0 {
             out.truncate(start);
             to.negative(Code::NoError, SHORT, out);
         }
-        figures.add_code(out[start + 3] & 0xf);
+        moment.figures.add_code(out[start + 3] & 0xf);
     }
 
     /// Whether a name that is known is to be asked for anew, so that it is known when it expires; tells it once.
@@ -287,7 +286,7 @@ impl Desk {
         name: &str,
         families: Families,
         record: &Record,
-        moment: &Moment,
+        moment: &Moment<'_>,
     ) -> bool {
         let policy = &moment.policy;
         let window = Seconds::from((policy.min_ttl / 10).clamp(5, 60));
@@ -298,9 +297,9 @@ impl Desk {
     }
 
     /// Has names asked for anew.
-    pub(super) fn prefetch(&self, names: Vec<Box<str>>, families: Families, figures: &Figures) {
+    pub(super) fn prefetch(&self, names: Vec<Box<str>>, families: Families, moment: &Moment<'_>) {
         if !names.is_empty() {
-            figures.add_many(Count::Prefetches, names.len() as u64);
+            moment.figures.add_many(Count::Prefetches, names.len() as u64);
             self.misses.upstream().client(families).refresh(names);
         }
     }
@@ -313,7 +312,7 @@ impl Desk {
         families: Families,
         way: Way,
         client: IpAddr,
-        moment: &Moment,
+        moment: &Moment<'_>,
     ) -> Miss<'n> {
         let has_stale = moment.policy.stale > 0
             && self.held.stale(HostName::of_normal(name), families, moment.second).is_some();
@@ -327,8 +326,7 @@ impl Desk {
         answer: &Resolved,
         families: Families,
         to: To<'_>,
-        moment: &Moment,
-        figures: &Figures,
+        moment: &Moment<'_>,
         out: &mut Vec<u8>,
     ) {
         let left = answer.expires.saturating_sub(moment.now);
@@ -341,17 +339,17 @@ impl Desk {
                     .iter()
                     .copied()
                     .filter(|address| address.is_ipv6() == (families == Families::V6));
-                self.write_addresses(to, name, addresses, ttl, moment, figures, out);
+                self.write_addresses(to, name, addresses, ttl, moment, out);
             }
             Err(failure) => match failure.kind {
                 FailureKind::NameNotFound => {
-                    drop(write(figures, out, |out| to.negative(Code::NxDomain, ttl, out)));
+                    write(moment.figures, out, |out| to.negative(Code::NxDomain, ttl, out));
                 }
                 FailureKind::NameNoData => {
-                    drop(write(figures, out, |out| to.negative(Code::NoError, ttl, out)));
+                    write(moment.figures, out, |out| to.negative(Code::NoError, ttl, out));
                 }
-                _ if self.tell_stale(name, families, to, moment, figures, out) => (),
-                _ => drop(write(figures, out, |out| to.code(Code::ServFail, out))),
+                _ if self.tell_stale(name, families, to, moment, out) => (),
+                _ => write(moment.figures, out, |out| to.code(Code::ServFail, out)),
             },
         }
     }
@@ -362,23 +360,27 @@ impl Desk {
         name: &str,
         families: Families,
         to: To<'_>,
-        moment: &Moment,
-        figures: &Figures,
+        moment: &Moment<'_>,
         out: &mut Vec<u8>,
     ) -> bool {
         let Ok(host) = HostName::new(name) else { return false };
         let Some(record) = self.held.stale(host, families, moment.second) else { return false };
-        figures.add(Count::Stale);
-        self.write_record(to, name, &record, STALE_TTL, moment, figures, out);
+        moment.figures.add(Count::Stale);
+        self.write_record(to, name, &record, STALE_TTL, moment, out);
         true
     }
 }
 
 /// Writes an answer and counts its code.
-fn write(figures: &Figures, out: &mut Vec<u8>, answer: impl FnOnce(&mut Vec<u8>)) -> Verdict<'static> {
+fn write(figures: &Figures, out: &mut Vec<u8>, answer: impl FnOnce(&mut Vec<u8>)) {
     let start = out.len();
     answer(out);
     debug_assert!(out.len() >= start + HEADER);
     figures.add_code(out[start + 3] & 0xf);
+}
+
+/// The same, for a question that is settled with it.
+fn written(figures: &Figures, out: &mut Vec<u8>, answer: impl FnOnce(&mut Vec<u8>)) -> Verdict<'static> {
+    write(figures, out, answer);
     Verdict::Written
 }

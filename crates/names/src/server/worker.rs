@@ -51,14 +51,14 @@ impl Worker {
 
     /// Answers a batch, or has others asked.
     fn serve(&self, questions: &Questions, answers: &mut Answers, texts: &mut String, post: &mut Post) {
-        let moment = self.desk.moment();
+        let moment = self.desk.moment(&self.figures);
         texts.clear();
         let (mut open, mut count) = (Vec::new(), 0);
         for (message, from) in questions.messages() {
             count += 1;
             let start = texts.len();
             let client = (from.ip(), false);
-            match self.desk.judge(message, client, &moment, &self.figures, texts, &mut answers.bytes) {
+            match self.desk.judge(message, client, &moment, texts, &mut answers.bytes) {
                 Verdict::Silence => (),
                 Verdict::Written => answers.push(from),
                 Verdict::LookUp(question, families) => {
@@ -77,7 +77,13 @@ impl Worker {
     }
 
     /// Answers what the cache knows; gives what it does not.
-    fn look_up(&self, open: &[Open<'_>], texts: &str, moment: &Moment, answers: &mut Answers) -> Vec<usize> {
+    fn look_up(
+        &self,
+        open: &[Open<'_>],
+        texts: &str,
+        moment: &Moment<'_>,
+        answers: &mut Answers,
+    ) -> Vec<usize> {
         let mut missed = Vec::new();
         for families in [Families::V4, Families::V6] {
             let places = || (0..open.len()).filter(|&place| open[place].families == families);
@@ -92,19 +98,19 @@ impl Worker {
                 let Some(place) = places.next() else { return };
                 let Some(record) = record else { return missed.push(place) };
                 let (name, question) = (name_of(place), &open[place].question);
-                self.desk.tell(question, name, &record, moment, &self.figures, &mut answers.bytes);
+                self.desk.tell(question, name, &record, moment, &mut answers.bytes);
                 answers.push(open[place].from);
                 if self.desk.is_worth_prefetching(name, families, &record, moment) {
                     expiring.push(name.into());
                 }
             });
-            self.desk.prefetch(expiring, families, &self.figures);
+            self.desk.prefetch(expiring, families, moment);
         }
         missed
     }
 
     /// Has others asked.
-    fn ask(&self, open: &[Open<'_>], missed: &[usize], texts: &str, moment: &Moment, post: &mut Post) {
+    fn ask(&self, open: &[Open<'_>], missed: &[usize], texts: &str, moment: &Moment<'_>, post: &mut Post) {
         let way = |from| Way::Datagram(self.socket.clone(), from);
         let (wanted, unwanted): (Vec<usize>, Vec<usize>) =
             missed.iter().partition(|&&place| open[place].question.wants_recursion());
