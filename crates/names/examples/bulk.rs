@@ -11,6 +11,9 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
+#[path = "shared/no_cache.rs"]
+mod no_cache;
+
 use std::io::{IoSlice, IoSliceMut};
 use std::net::{SocketAddr, UdpSocket};
 use std::os::fd::{AsFd as _, AsRawFd as _};
@@ -18,43 +21,17 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use lycosa_names::cache::{CacheStatistics, Found, NameCache, Resolution, Seconds};
-use lycosa_names::{Client, Families, HostName, Settings};
+use lycosa_names::{Client, Settings};
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use nix::sys::socket::{MsgFlags, MultiHeaders, SockaddrIn, recvmmsg, sendmmsg, setsockopt, sockopt};
+
+use crate::no_cache::NoCache;
 
 /// Datagrams a call.
 const BATCH: usize = 64;
 
 /// Bytes for one datagram.
 const ROOM: usize = 512;
-
-/// A cache that keeps nothing.
-struct NoCache;
-
-impl NameCache for NoCache {
-    fn lookup(&mut self, _: HostName<'_>, _: Families, _: Seconds) -> Option<Found> {
-        None
-    }
-
-    fn insert(&mut self, _: HostName<'_>, _: Families, _: &Resolution, _: Seconds) {}
-
-    fn forget(&mut self, _: HostName<'_>) -> bool {
-        false
-    }
-
-    fn count(&self) -> u64 {
-        0
-    }
-
-    fn memory(&self) -> usize {
-        0
-    }
-
-    fn statistics(&self) -> CacheStatistics {
-        CacheStatistics::default()
-    }
-}
 
 /// Name `n`.
 fn name(n: usize) -> String {

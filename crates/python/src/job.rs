@@ -9,7 +9,7 @@ use std::time::Duration;
 use lycosa_frontier::Ahead;
 use lycosa_frontier::{KeyKind, Scope};
 use lycosa_names::Families;
-use lycosa_names::cache::compact::{CompactCache, CompactError, CompactSettings, PlaceOf};
+use lycosa_names::cache::compact::{CompactCache, CompactError, CompactSettings};
 use lycosa_names::cache::{
     AsyncLru, AsyncLruSettings, NameCache, Optimiser, OptimiserSettings, Regions, RegionsSettings,
 };
@@ -212,7 +212,7 @@ impl Job {
         let names = &self.names;
         let families = families(&names.families)?;
         let servers = if names.resolvers.is_empty() {
-            lycosa_names::system_servers().map_err(|error| system("the system's resolvers", &error))?
+            system_servers()?
         } else {
             names.resolvers.iter().map(|text| server(text)).collect::<PyResult<_>>()?
         };
@@ -259,10 +259,7 @@ impl Job {
             }
             other => storage(other),
         })?;
-        let fallen_back = match cache.place() {
-            PlaceOf::Memory(why) => why.clone(),
-            PlaceOf::File(_) => None,
-        };
+        let fallen_back = cache.fallen_back().map(str::to_owned);
         Ok((Box::new(cache), fallen_back))
     }
 
@@ -336,6 +333,11 @@ pub(crate) fn seconds(seconds: f64) -> Duration {
 pub(crate) fn product(user_agent: &str) -> &str {
     let end = user_agent.find(|c: char| !(c.is_ascii_alphabetic() || matches!(c, '-' | '_')));
     &user_agent[..end.unwrap_or(user_agent.len())]
+}
+
+/// The servers that the system asks.
+pub(crate) fn system_servers() -> PyResult<Vec<SocketAddr>> {
+    lycosa_names::system_servers().map_err(|error| system("the system's resolvers", &error))
 }
 
 /// A resolver's address, with or without a port.

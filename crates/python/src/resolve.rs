@@ -12,15 +12,15 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-use lycosa_names::cache::compact::{CompactCache, CompactError, CompactSettings, PlaceOf};
+use lycosa_names::cache::compact::{CompactCache, CompactSettings};
 use lycosa_names::{Client, Families, HostName, Settings, UpstreamFigures};
 use lycosa_url::{Clock, Resolved};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList, PyString};
 
-use crate::errors::{lock, setting, storage, system};
-use crate::job::{families, seconds, server};
+use crate::errors::{lock, setting, system};
+use crate::job::{families, seconds, server, system_servers};
 use crate::resolutions::{Resolutions, Row, Status};
 
 /// Fewer answers than this are worth a short wait for more, while many are on their way.
@@ -93,16 +93,10 @@ impl Resolver {
                 Some(path) => CompactCache::open(path, compact, now),
                 None => CompactCache::in_memory(compact, now, None),
             };
-            let cache = cache.map_err(|error| match error {
-                CompactError::Setting { name, given, allowed } => setting(name, given, allowed),
-                other => storage(other),
-            })?;
+            let cache = cache.map_err(|error| crate::cache::refused(&error))?;
             client.min_ttl = Duration::from_secs(cache.settings().min_ttl.into());
             client.max_ttl = Duration::from_secs(cache.settings().max_ttl.into());
-            let fallen_back = match cache.place() {
-                PlaceOf::Memory(why) => why.clone(),
-                PlaceOf::File(_) => None,
-            };
+            let fallen_back = cache.fallen_back().map(str::to_owned);
             let client = Client::start(client, Box::new(cache));
             let client = client.map_err(|error| system("the DNS client", &error))?;
             Ok(Resolver {
@@ -247,8 +241,7 @@ impl Resolver {
 /// The servers of these texts, and the texts that are none; the system's servers where none is given.
 fn servers(texts: &[String]) -> PyResult<(Vec<SocketAddr>, Vec<String>)> {
     if texts.is_empty() {
-        let system_servers = lycosa_names::system_servers();
-        return Ok((system_servers.map_err(|error| system("the system's resolvers", &error))?, Vec::new()));
+        return Ok((system_servers()?, Vec::new()));
     }
     let (mut resolvers, mut refused) = (Vec::new(), Vec::new());
     for text in texts {

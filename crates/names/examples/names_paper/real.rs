@@ -7,7 +7,8 @@ use std::time::{Duration, Instant};
 use lycosa_names::{Client, Settings};
 use lycosa_url::{Clock, FailureKind, Resolved};
 
-use crate::contestants::{ALL, NoCache};
+use crate::contestants::ALL;
+use crate::no_cache::NoCache;
 use crate::simulated::Done;
 use crate::world::{Kind, World};
 
