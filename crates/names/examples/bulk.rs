@@ -159,7 +159,7 @@ fn bare(server: SocketAddr, packets: &[u8], ends: &[usize], in_flight: usize) ->
 
 /// The client; gives the CPU time in nanoseconds, the names answered with an address, and the client for its figures.
 fn client(server: SocketAddr, names: usize, in_flight: usize) -> (u64, usize, Duration, Client) {
-    let settings = Settings { servers: vec![server], in_flight, ..Settings::default() };
+    let settings = Settings { servers: vec![server.into()], in_flight, ..Settings::default() };
     let client = Client::start(settings, Box::new(NoCache)).unwrap();
     let began = Instant::now();
     let (mut next, mut resolved, mut answers) = (0, 0, Vec::new());
@@ -195,7 +195,7 @@ fn main() {
     let (bare_cpu, bare_answers, bare_time) =
         std::thread::Builder::new().name("bare".to_owned()).spawn(run).unwrap().join().unwrap();
     let (cpu, resolved, time, client) = client(server, names, in_flight);
-    let (statistics, upstream) = (client.statistics(), client.upstreams()[0]);
+    let (statistics, upstream) = (client.statistics(), client.upstreams()[0].clone());
     drop(client);
     stop.store(true, Ordering::Relaxed);
     answering.join().unwrap();

@@ -2,17 +2,16 @@
 //!
 //! The attributes read here are those of the models in `python/lycosa/job.py`, which has checked them.
 
-use std::net::{IpAddr, SocketAddr};
 use std::path::PathBuf;
 use std::time::Duration;
 
 use lycosa_frontier::Ahead;
 use lycosa_frontier::{KeyKind, Scope};
-use lycosa_names::Families;
 use lycosa_names::cache::compact::{CompactCache, CompactError, CompactSettings};
 use lycosa_names::cache::{
     AsyncLru, AsyncLruSettings, NameCache, Optimiser, OptimiserSettings, Regions, RegionsSettings,
 };
+use lycosa_names::{Families, Nameserver};
 use lycosa_url::{AddressPolicy, CanonicalRules, Clock, Network};
 use pyo3::prelude::*;
 
@@ -218,6 +217,7 @@ impl Job {
         };
         Ok(lycosa_names::Settings {
             servers,
+            ca_file: self.fetch.ca_file.clone(),
             timeout: self.timeout(names.timeout),
             attempts: names.attempts,
             in_flight: names.in_flight,
@@ -336,21 +336,13 @@ pub(crate) fn product(user_agent: &str) -> &str {
 }
 
 /// The servers that the system asks.
-pub(crate) fn system_servers() -> PyResult<Vec<SocketAddr>> {
+pub(crate) fn system_servers() -> PyResult<Vec<Nameserver>> {
     lycosa_names::system_servers().map_err(|error| system("the system's resolvers", &error))
 }
 
-/// A resolver's address, with or without a port.
-pub(crate) fn server(text: &str) -> PyResult<SocketAddr> {
-    let with_port = text.parse::<SocketAddr>().ok();
-    let bare = text.trim_start_matches('[').trim_end_matches(']').parse::<IpAddr>().ok();
-    with_port.or(bare.map(|address| SocketAddr::new(address, 53))).ok_or_else(|| {
-        setting(
-            "names.resolvers",
-            text,
-            "an address, with or without port: 192.0.2.1, 192.0.2.1:53, [2001:db8::1]:53",
-        )
-    })
+/// A resolver.
+pub(crate) fn server(text: &str) -> PyResult<Nameserver> {
+    text.parse().map_err(|allowed| setting("names.resolvers", text, allowed))
 }
 
 /// What URLs are known by, by its name.

@@ -6,7 +6,7 @@
 
 mod server;
 
-use std::net::SocketAddr;
+use std::sync::Arc;
 use std::time::Duration;
 
 use lycosa_url::Micros;
@@ -14,6 +14,7 @@ use lycosa_url::Micros;
 pub(crate) use server::Limits;
 use server::Server;
 
+use crate::nameserver::Nameserver;
 use crate::settings::{Settings, UpstreamFigures};
 
 /// The shortest time-out is this part of the longest: 500 ms of 2 s. A resolver that has a name in its cache answers in
@@ -25,7 +26,7 @@ pub(crate) type Place = usize;
 
 /// All servers.
 pub(crate) struct Upstreams {
-    servers: Vec<(SocketAddr, Server)>,
+    servers: Vec<(Arc<Nameserver>, Server)>,
     ceiling: Micros,
 }
 
@@ -40,7 +41,8 @@ impl Upstreams {
             window: u32::try_from(settings.in_flight.max(1).saturating_mul(2)).unwrap_or(u32::MAX),
             rate: settings.rate,
         };
-        let servers = settings.servers.iter().map(|address| (*address, Server::new(limits))).collect();
+        let servers =
+            settings.servers.iter().map(|server| (Arc::new(server.clone()), Server::new(limits))).collect();
         Upstreams { servers, ceiling }
     }
 
@@ -49,9 +51,9 @@ impl Upstreams {
         self.servers.len()
     }
 
-    /// A server's address.
-    pub(crate) fn address(&self, place: Place) -> Option<SocketAddr> {
-        self.servers.get(place).map(|(address, _)| *address)
+    /// Who is asked there.
+    pub(crate) fn server(&self, place: Place) -> Option<&Nameserver> {
+        self.servers.get(place).map(|(server, _)| &**server)
     }
 
     /// The server to ask next, where possible another one than that which was asked before; none, where no server has room.
@@ -128,6 +130,11 @@ impl Upstreams {
         self.change(place, |server| server.lost(sent, now, is_first));
     }
 
+    /// A connection failed, for this reason.
+    pub(crate) fn blame(&mut self, place: Place, why: &str) {
+        self.change(place, |server| server.trouble = Some(why.into()));
+    }
+
     /// A question was taken back, which says nothing about the server.
     pub(crate) fn withdrawn(&mut self, place: Place) {
         self.change(place, Server::withdrawn);
@@ -142,8 +149,8 @@ impl Upstreams {
 
     /// What is known of each server, in the order of the settings.
     pub(crate) fn figures(&self) -> impl Iterator<Item = UpstreamFigures> + '_ {
-        self.servers.iter().map(|(address, server)| UpstreamFigures {
-            server: *address,
+        self.servers.iter().map(|(nameserver, server)| UpstreamFigures {
+            server: nameserver.clone(),
             questions: server.questions,
             answers: server.answers,
             timeouts: server.timeouts,
@@ -151,6 +158,7 @@ impl Upstreams {
             window: server.window(),
             in_flight: server.in_flight,
             is_resting: server.is_resting(),
+            trouble: server.trouble.clone(),
         })
     }
 }
@@ -162,13 +170,15 @@ fn micros(duration: Duration) -> Micros {
 
 #[cfg(test)]
 mod tests {
+    use std::net::SocketAddr;
+
     use super::*;
 
     const MS: Micros = 1_000;
     const SECOND: Micros = 1_000_000;
 
     fn upstreams(count: u8) -> Upstreams {
-        let servers = (1..=count).map(|last| SocketAddr::from(([192, 0, 2, last], 53))).collect();
+        let servers = (1..=count).map(|last| SocketAddr::from(([192, 0, 2, last], 53)).into()).collect();
         Upstreams::new(&Settings { servers, ..Settings::default() })
     }
 
