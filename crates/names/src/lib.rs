@@ -19,6 +19,7 @@ mod lookup;
 mod name;
 mod nameserver;
 mod scaled;
+pub mod server;
 mod settings;
 mod sockets;
 mod streams;
