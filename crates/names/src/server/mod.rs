@@ -110,7 +110,7 @@ impl Server {
     ///
     /// # Errors
     ///
-    /// Those of the system, with the address; no upstream, no address to listen on, a rate that is not positive.
+    /// Those of the system, with the address; no upstream, one over TLS, no address to listen on, a rate that is not positive.
     pub fn start(settings: ServerSettings, cache: Arc<CompactCache>) -> io::Result<Server> {
         let bad = |why: &str| io::Error::new(io::ErrorKind::InvalidInput, why);
         if settings.listen.is_empty() {
@@ -273,6 +273,12 @@ impl Drop for Server {
 
 /// The clients that ask upstreams by these settings: one for each family, TTLs as they come, since the policy sees to them.
 fn ask(settings: &Settings, held: &Held) -> io::Result<Upstream> {
+    if let Some(server) = settings.servers.iter().find(|server| server.is_encrypted()) {
+        let why = format!(
+            "{server}: a tier asks over UDP and TCP only, or what it passes through would go in the clear"
+        );
+        return Err(io::Error::new(io::ErrorKind::InvalidInput, why));
+    }
     let client = |families| {
         let settings = Settings {
             families,
@@ -287,10 +293,15 @@ fn ask(settings: &Settings, held: &Held) -> io::Result<Upstream> {
     Ok(Upstream::new(client(Families::V4)?, client(Families::V6)?))
 }
 
-/// How questions are passed through by these settings.
+/// How questions are passed through by these settings: never in the open to who is to be asked over TLS.
 fn route(settings: &Settings) -> Route {
     Route {
-        servers: settings.servers.clone(),
+        servers: settings
+            .servers
+            .iter()
+            .filter(|server| !server.is_encrypted())
+            .map(|server| server.address)
+            .collect(),
         spread: settings.spread,
         timeout: settings.timeout,
         attempts: settings.attempts,

@@ -7,6 +7,7 @@
 //! - a server that is silent or of no use rests; when its rest is over, one question probes it, and no other until that one
 //!   has ended.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use lycosa_url::Micros;
@@ -86,6 +87,8 @@ pub(crate) struct Server {
     pub(super) questions: u64,
     pub(super) answers: u64,
     pub(super) timeouts: u64,
+    /// Why the last connection to it failed, until it answers.
+    pub(super) trouble: Option<Arc<str>>,
 }
 
 impl Server {
@@ -112,6 +115,7 @@ impl Server {
             questions: 0,
             answers: 0,
             timeouts: 0,
+            trouble: None,
         }
     }
 
@@ -184,6 +188,7 @@ impl Server {
         self.answers += 1;
         self.measure(now.saturating_sub(sent) as f64);
         self.silences = 0;
+        self.trouble = None;
         self.failures = if useful { 0 } else { self.failures + 1 };
         if !late {
             self.grow();
