@@ -1,6 +1,6 @@
 """The compiled core: batches and the stages that move them. Proved equal to the binary by stubtest."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from os import PathLike
 from typing import Any, Self, final
 
@@ -11,6 +11,7 @@ from lycosa.job import Job
 
 __all__ = [
     "FIELDS",
+    "DnsServer",
     "Fetcher",
     "Frontier",
     "Ledger",
@@ -303,6 +304,49 @@ class Resolver:
 
     def close(self) -> None:
         """End the client; what is in flight is given up."""
+
+@final
+class DnsServer:
+    """A DNS server on threads of its own; see ``lycosa.names.server.Server``."""
+
+    def __new__(cls, settings: Mapping[str, Any]) -> DnsServer:
+        """Listen; the keys are those of ``ServerSettings`` but ``http`` and ``http_public``.
+
+        Raises SettingError for a value that is not allowed, LycosaError for what the system refuses.
+        """
+
+    @property
+    def listening(self) -> list[str]:
+        """Its addresses, with the ports that the system chose."""
+
+    @property
+    def fallen_back(self) -> str | None:
+        """Why its cache lies in the memory of this process although a file was asked for: the disk is full."""
+
+    def reload(self, settings: Mapping[str, Any]) -> None:
+        """Go on with other settings; raises SettingError, and then all is as before."""
+
+    def statistics(self) -> dict[str, int]:
+        """Counts since the start, and gauges.
+
+        Received: ``questions_udp``, ``questions_tcp``; of these ``hits``, ``misses``, ``passed_through`` (types that
+        are not cached), ``stale`` (answered past their TTL), ``bad_cookies``, and refused: ``refused_clients`` (not
+        allowed), ``unfair`` (too many under way).
+        Answered: ``answers_noerror``, ``answers_nxdomain``, ``answers_servfail``, ``answers_refused``,
+        ``answers_formerr``, ``answers_notimp``, ``answers_other``; of these ``truncated``, ``private_filtered``.
+        Not answered: ``dropped``; ``limited``: beyond a client's rate. ``prefetches``: asked for before they expire.
+        Gauges: ``waiting`` for an upstream, ``loop`` (1: own questions come back), ``cache_names``,
+        ``cache_capacity``, ``cache_bytes``, ``tcp_open``.
+        """
+
+    def upstreams(self) -> list[dict[str, Any]]:
+        """What is known of each ``server``, as in ``Resolver.upstreams``."""
+
+    def drain(self, within: float) -> bool:
+        """Take no new questions; whether all under way were answered in some seconds. Without the GIL."""
+
+    def close(self) -> None:
+        """End; what is under way is given up."""
 
 @final
 class Resolution:
