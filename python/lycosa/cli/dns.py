@@ -74,7 +74,7 @@ def run(args: argparse.Namespace) -> int:
         http = None if settings.http is None else opened.enter_context(HttpServer(server, settings.http))
         if server.fallen_back is not None:
             logger.warning("the cache of names is in memory: %s", server.fallen_back)
-        if settings.asks_all():
+        if settings.refuses_others():
             logger.warning("others reach this server and are refused: `allow` names this machine alone")
         if not args.quiet:
             print(_ready(server, http), file=sys.stderr, flush=True)

@@ -105,7 +105,7 @@ def compare(before: dict[str, Any], after: dict[str, Any]) -> dict[str, Any]:
     new: dict[str, Any] = after["statistics"]
 
     def rate(name: str, of: dict[str, Any] = new, since: dict[str, Any] = before["statistics"]) -> float:
-        done: int = of[name] - since.get(name, 0)
+        done: int = max(of[name] - since.get(name, 0), 0)  # an upstream may have been taken out and back
         return float(round(done / seconds, 1))
 
     hits, misses = rate("hits"), rate("misses")

@@ -165,7 +165,7 @@ class ServerSettings(Room):
             raise SettingError("http", self.http, allowed)
         return self
 
-    def asks_all(self) -> bool:
+    def refuses_others(self) -> bool:
         """Whether only this machine may ask, although others could reach the server."""
         open_to_others = any(not _address(text).is_loopback for text in self.listen)
         return open_to_others and all(ipaddress.ip_network(text, strict=False).is_loopback for text in self.allow)
