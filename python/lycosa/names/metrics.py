@@ -200,7 +200,8 @@ class HttpServer:
                 (str(ip), port or 0), family=socket.AF_INET6 if ip.version == 6 else socket.AF_INET, backlog=16
             )
         except OSError as error:
-            raise LycosaError(f"http {address}: {error.strerror}; choose another address or port") from None
+            reason = os.strerror(error.errno or 0)  # without what Python adds to it
+            raise LycosaError(f"http {address}: {reason}; choose another address or port") from None
         self._pages: dict[str, Callable[[], Page]] = {
             "/metrics": lambda: Page("200 OK", PROMETHEUS, prometheus(server)),
             "/healthz": lambda: _health(server.trouble()),
