@@ -254,6 +254,41 @@ class Names:
         """Counts since the start."""
 
 @disjoint_base
+class DnsServer:
+    """A DNS server of a tier; see ``lycosa.names.server``."""
+
+    def __new__(cls, settings: dict[str, Any]) -> Self: ...
+    @property
+    def listening(self) -> list[str]:
+        """Where it listens, with the ports."""
+
+    @property
+    def fallen_back(self) -> str | None:
+        """Why its cache lies in the memory of this process although a file was asked for: the disk is full."""
+
+    def reload(self, settings: dict[str, Any]) -> None:
+        """Take another policy and other upstreams; on an error nothing has changed.
+
+        Where it listens, its workers, cache, cookies and connections stay as they were.
+        """
+
+    def statistics(self) -> dict[str, int]:
+        """Counts since the start, and how it is now.
+
+        Questions by protocol; ``hits``, ``misses``, ``stale``, ``prefetches``, ``passed_through``; answers by code;
+        what was ``truncated``, ``dropped``, refused or filtered. Now: ``waiting`` clients, ``tcp_open`` connections,
+        ``loop`` (1: an upstream leads back here), ``cache_names``, ``cache_used``, ``cache_capacity``, ``cache_bytes``.
+        """
+
+    def upstreams(self) -> list[dict[str, Any]]:
+        """What is known of each upstream, as ``Resolver.upstreams`` has it."""
+
+    def drain(self, within: float) -> bool:
+        """Take no more questions; wait at most ``within`` seconds for those under way. Tells whether all are answered."""
+
+    def close(self) -> None:
+        """End it."""
+
 class Resolver:
     """Resolves many names; see ``lycosa.names.Resolver``."""
 

@@ -187,7 +187,10 @@ impl Core {
                 }
                 return None;
             };
-            let until = self.lookups.get_mut(attempt.lookup).map_or(0, |lookup| lookup.until);
+            let (name, until) = match self.lookups.get_mut(attempt.lookup) {
+                Some(lookup) => (lookup.host().as_str(), lookup.until),
+                None => ("", 0),
+            };
             if now >= until {
                 self.ready.pop_front();
                 let failure = Failure::new(FailureKind::NameTimeout, "no server had room in time");
@@ -196,8 +199,8 @@ impl Core {
             }
             let place = match attempt.whom {
                 Whom::This(place) => place,
-                Whom::Any => self.upstreams.choose(None, now)?,
-                Whom::Other(place) => self.upstreams.choose(Some(place), now)?,
+                Whom::Any => self.upstreams.choose_for(name, None, now)?,
+                Whom::Other(place) => self.upstreams.choose_for(name, Some(place), now)?,
             };
             self.ready.pop_front();
             return Some((attempt, place));
@@ -284,10 +287,11 @@ impl Core {
         self.active -= 1;
         let elapsed = u32::try_from(now.saturating_sub(lookup.since)).unwrap_or(u32::MAX).max(1);
         let took = self.time.millis(now.saturating_sub(lookup.began));
+        let negative = lookup.negative_ttl;
         let (asked, result, ttl) = lookup.merge();
         let held = match &result {
             Ok(_) => Duration::from_secs(ttl.into()).min(self.settings.max_ttl).max(self.settings.min_ttl),
-            Err(_) => self.settings.negative_ttl,
+            Err(_) => self.negative_ttl(negative),
         };
         let ttl = u32::try_from(held.as_secs()).unwrap_or(u32::MAX);
         let resolution = Resolution { answer: answer::kept(&result), ttl, took };
@@ -303,6 +307,14 @@ impl Core {
         if !is_probe {
             self.publish(asked.name, elapsed, expires, class, result);
         }
+    }
+
+    /// How long a negative answer holds whose SOA says so many seconds.
+    fn negative_ttl(&self, soa: Option<u32>) -> Duration {
+        let longest = self.settings.negative_ttl;
+        soa.map_or(longest, |seconds| {
+            Duration::from_secs(seconds.into()).max(self.settings.min_ttl).min(longest)
+        })
     }
 
     /// Has the cache take what was learned; tells when the pause after a server's failure or silence ends, which the
@@ -343,10 +355,10 @@ impl Core {
     }
 
     /// Has the cache take that neither a name nor any below it exists (RFC 8020).
-    fn cut(&mut self, denied: Option<&str>, now: Micros) {
+    fn cut(&mut self, denied: Option<&str>, soa: Option<u32>, now: Micros) {
         let mut buffer = String::new();
         let Some(Ok(denied)) = denied.map(|name| HostName::normalize(name, &mut buffer)) else { return };
-        let ttl = u32::try_from(self.settings.negative_ttl.as_secs()).unwrap_or(u32::MAX);
+        let ttl = u32::try_from(self.negative_ttl(soa).as_secs()).unwrap_or(u32::MAX);
         self.cache.cut(denied, ttl, self.time.seconds(now));
     }
 

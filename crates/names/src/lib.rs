@@ -18,6 +18,7 @@ mod host;
 mod lookup;
 mod name;
 mod scaled;
+pub mod server;
 mod settings;
 mod sockets;
 mod streams;

@@ -36,6 +36,8 @@ pub(crate) struct Lookup {
     pub(crate) began: Micros,
     /// When all tries must have ended; set when the first begins.
     pub(crate) until: Micros,
+    /// For how many seconds it does not exist or has no address, by the replies' SOA; the shortest of them.
+    pub(crate) negative_ttl: Option<u32>,
     /// What became of the question for each kind of address.
     a: Question,
     aaaa: Question,
@@ -66,7 +68,7 @@ impl Lookup {
     /// A name that waits for its turn.
     pub(crate) fn new(name: Box<str>, normal: Option<Box<str>>, since: Micros) -> Self {
         let (a, aaaa) = (Question::Unasked, Question::Unasked);
-        Lookup { name, normal, hash: 0, since, began: since, until: Micros::MAX, a, aaaa }
+        Lookup { name, normal, hash: 0, since, began: since, until: Micros::MAX, negative_ttl: None, a, aaaa }
     }
 
     /// The name in normal form.
@@ -90,6 +92,11 @@ impl Lookup {
     /// Whether a question still waits for its answer.
     pub(crate) fn waits_for(&mut self, kind: Kind) -> bool {
         matches!(self.question(kind), Question::Asked)
+    }
+
+    /// A negative reply's SOA says how long it holds.
+    pub(crate) fn limit_negative(&mut self, seconds: Option<u32>) {
+        self.negative_ttl = self.negative_ttl.into_iter().chain(seconds).min();
     }
 
     /// One question is answered. By `prefer_v4`, IPv6 is asked for where there is no IPv4.

@@ -22,8 +22,9 @@ pub struct Settings {
     pub min_ttl: Duration,
     /// The longest that an answer is held, whatever its TTL.
     pub max_ttl: Duration,
-    /// How long "there is no such name" and "it has no address" are held. A server's failure or silence is held as long
-    /// as the cache pauses after it.
+    /// The longest that "there is no such name" and "it has no address" are held: as long as the answer's SOA says, but not
+    /// shorter than `min_ttl` (RFC 2308 section 5); so long where it has none. A server's failure or silence is held as long as
+    /// the cache pauses after it.
     pub negative_ttl: Duration,
     /// How many times as quick time passes for the cache, and so for TTLs: scaled time. Time-outs are the caller's to
     /// scale.
@@ -34,6 +35,9 @@ pub struct Settings {
     pub prefer_v4: bool,
     /// Questions a second to each server, at most; none is no limit.
     pub rate: Option<f64>,
+    /// Whether each name has a server of its own, by the ring over their addresses, and the others only where that one fails:
+    /// so several clients ask one server about one name. Else the quickest are asked.
+    pub spread: bool,
     /// Whether hosts of a domain that answers for any name are known without being asked for. A host with a record of its own
     /// may be given the domain's address until a sample finds out.
     pub wildcards: bool,
@@ -55,6 +59,7 @@ impl Default for Settings {
             families: Families::V4,
             prefer_v4: false,
             rate: None,
+            spread: false,
             wildcards: false,
             clock: Clock::start(),
         }

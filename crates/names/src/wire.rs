@@ -5,7 +5,7 @@ use std::net::IpAddr;
 use domain::base::iana::{Class, Rcode, Rtype};
 use domain::base::wire::ParseError;
 use domain::base::{Message, ParsedName, ParsedRecord};
-use domain::rdata::{A, Aaaa, Cname};
+use domain::rdata::{A, Aaaa, Cname, Soa};
 
 use crate::dice::Dice;
 use crate::host::{HostName, MAX_LABEL};
@@ -184,6 +184,13 @@ pub(crate) fn read(message: &[u8], kind: Kind) -> Reply {
         rcode @ (Rcode::FORMERR | Rcode::NOTIMP) => Reply::Misunderstood(rcode.to_string()),
         rcode => Reply::Failed(rcode.to_string()),
     }
+}
+
+/// For how many seconds a negative reply holds: the smaller of its SOA's TTL and MINIMUM (RFC 2308 section 5), if it has one.
+pub(crate) fn negative_ttl(message: &[u8]) -> Option<u32> {
+    let authority = Message::from_slice(message).ok()?.authority().ok()?;
+    let soa = authority.limit_to::<Soa<ParsedName<&[u8]>>>().flatten().next()?;
+    Some(soa.ttl().as_secs().min(soa.data().minimum().as_secs()))
 }
 
 /// Whether a server that does not recurse names others to be asked, instead of an answer: it is lame as a resolver.

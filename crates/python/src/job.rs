@@ -340,14 +340,15 @@ pub(crate) fn product(user_agent: &str) -> &str {
 
 /// A resolver's address, with or without a port.
 pub(crate) fn server(text: &str) -> PyResult<SocketAddr> {
+    address("names.resolvers", text)
+}
+
+/// The address of a DNS server, with or without port, that a setting of this name holds.
+pub(crate) fn address(name: &str, text: &str) -> PyResult<SocketAddr> {
     let with_port = text.parse::<SocketAddr>().ok();
     let bare = text.trim_start_matches('[').trim_end_matches(']').parse::<IpAddr>().ok();
     with_port.or(bare.map(|address| SocketAddr::new(address, 53))).ok_or_else(|| {
-        setting(
-            "names.resolvers",
-            text,
-            "an address, with or without port: 192.0.2.1, 192.0.2.1:53, [2001:db8::1]:53",
-        )
+        setting(name, text, "an address, with or without port: 192.0.2.1, 192.0.2.1:53, [2001:db8::1]:53")
     })
 }
 

@@ -6,6 +6,7 @@
 mod batch;
 mod block_list;
 mod cache;
+mod dns;
 mod errors;
 mod export;
 mod fetch;
@@ -38,6 +39,7 @@ fn _core(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add_class::<cache::NameAnswer>()?;
     m.add_class::<cache::NameAnswers>()?;
     m.add_class::<cache::NameCache>()?;
+    m.add_class::<dns::DnsServer>()?;
     m.add_class::<resolve::Resolver>()?;
     m.add_class::<resolutions::Resolution>()?;
     m.add_class::<resolutions::Resolutions>()?;

@@ -191,18 +191,7 @@ impl Resolver {
     /// What is known of each server: questions sent to it, replies, time-outs, smoothed round-trip time in seconds, questions
     /// that it may have in flight, whether it rests since it was of no use.
     fn upstreams<'py>(&self, py: Python<'py>) -> PyResult<Vec<Bound<'py, PyDict>>> {
-        let told = |known: UpstreamFigures| {
-            let dict = PyDict::new(py);
-            dict.set_item("server", known.server.to_string())?;
-            dict.set_item("questions", known.questions)?;
-            dict.set_item("answers", known.answers)?;
-            dict.set_item("timeouts", known.timeouts)?;
-            dict.set_item("round_trip", known.round_trip.map(|time| time.as_secs_f64()))?;
-            dict.set_item("window", known.window)?;
-            dict.set_item("is_resting", known.is_resting)?;
-            Ok(dict)
-        };
-        self.client()?.upstreams().into_iter().map(told).collect()
+        self.client()?.upstreams().into_iter().map(|known| upstream(py, known)).collect()
     }
 
     /// Ends the client; what is in flight is given up.
@@ -242,6 +231,19 @@ impl Resolver {
             }
         }
     }
+}
+
+/// What is known of a server, as Python has it.
+pub(crate) fn upstream(py: Python<'_>, known: UpstreamFigures) -> PyResult<Bound<'_, PyDict>> {
+    let dict = PyDict::new(py);
+    dict.set_item("server", known.server.to_string())?;
+    dict.set_item("questions", known.questions)?;
+    dict.set_item("answers", known.answers)?;
+    dict.set_item("timeouts", known.timeouts)?;
+    dict.set_item("round_trip", known.round_trip.map(|time| time.as_secs_f64()))?;
+    dict.set_item("window", known.window)?;
+    dict.set_item("is_resting", known.is_resting)?;
+    Ok(dict)
 }
 
 /// The servers of these texts, and the texts that are none; the system's servers where none is given.

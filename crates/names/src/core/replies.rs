@@ -36,6 +36,11 @@ impl Core {
             }
             Some(reply) => {
                 self.statistics.answers += 1;
+                if matches!(reply, Reply::NotFound(_) | Reply::NoData)
+                    && let Some(lookup) = self.lookups.get_mut(attempt.lookup)
+                {
+                    lookup.limit_negative(wire::negative_ttl(message));
+                }
                 self.weigh(&sent, reply, now);
             }
         }
@@ -47,7 +52,8 @@ impl Core {
         match reply {
             Reply::Addresses(found) => self.settle(attempt, Ok(found), now),
             Reply::NotFound(denied) => {
-                self.cut(denied.as_deref(), now);
+                let soa = self.lookups.get_mut(attempt.lookup).and_then(|lookup| lookup.negative_ttl);
+                self.cut(denied.as_deref(), soa, now);
                 let failure = Failure::new(FailureKind::NameNotFound, "no such name (NXDOMAIN)");
                 self.settle(attempt, Err(failure), now);
             }

@@ -2,14 +2,14 @@
 //!
 //! The first server is preferred until it is slow, loaded or silent; then whichever is expected to answer first. A server that
 //! fell silent, or is of no use, rests: others are asked, and now and then one question probes it. Where all rest, the one
-//! whose rest ends first is asked.
+//! whose rest ends first is asked. Where names are spread, each has a server of its own, by the ring, as long as that one is well.
 
 mod server;
 
 use std::net::SocketAddr;
 use std::time::Duration;
 
-use lycosa_url::Micros;
+use lycosa_url::{DEFAULT_VIRTUAL_NODES, Micros, Ring, digest_of};
 
 pub(crate) use server::Limits;
 use server::Server;
@@ -27,6 +27,9 @@ pub(crate) type Place = usize;
 pub(crate) struct Upstreams {
     servers: Vec<(SocketAddr, Server)>,
     ceiling: Micros,
+    /// By what names are spread, if they are: the servers' addresses are its nodes, so that all clients agree, in whatever
+    /// order they have them.
+    ring: Option<Ring>,
 }
 
 impl Upstreams {
@@ -41,7 +44,11 @@ impl Upstreams {
             rate: settings.rate,
         };
         let servers = settings.servers.iter().map(|address| (*address, Server::new(limits))).collect();
-        Upstreams { servers, ceiling }
+        let names: Vec<String> = settings.servers.iter().map(ToString::to_string).collect();
+        let nodes: Vec<(&str, f64)> = names.iter().map(|name| (&**name, 1.0)).collect();
+        let ring =
+            (settings.spread && nodes.len() > 1).then(|| Ring::new(&nodes, DEFAULT_VIRTUAL_NODES).ok());
+        Upstreams { servers, ceiling, ring: ring.flatten() }
     }
 
     /// How many there are.
@@ -75,6 +82,20 @@ impl Upstreams {
                 self.least_tired(None, now)
             }
         })
+    }
+
+    /// The same for one name: where names are spread, its own server, or the next one on the ring that is well and has room.
+    pub(crate) fn choose_for(&self, name: &str, before: Option<Place>, now: Micros) -> Option<Place> {
+        let Some(ring) = &self.ring else { return self.choose(before, now) };
+        let place_of = |node: &str| self.servers.iter().position(|(address, _)| address.to_string() == node);
+        let owners = ring.owners(&digest_of(name), self.servers.len());
+        let is_well = |place: &Place| {
+            let server = &self.servers[*place].1;
+            Some(*place) != before
+                && (!server.is_resting() || server.wants_probe(now))
+                && server.has_room(now)
+        };
+        owners.into_iter().filter_map(place_of).find(is_well).or_else(|| self.choose(before, now))
     }
 
     /// The server that is expected to answer first, of those that have room and do not rest.
@@ -218,6 +239,33 @@ mod tests {
         assert_eq!(upstreams(2).choose(Some(0), 0), Some(1));
         assert_eq!(upstreams(2).choose(Some(1), 0), Some(0));
         assert_eq!(upstreams(1).choose(Some(0), 0), Some(0));
+    }
+
+    #[test]
+    fn spread_names_have_their_own_server_whatever_the_order_of_the_settings() {
+        let spread = |lasts: [u8; 3]| {
+            let servers = lasts.map(|last| SocketAddr::from(([192, 0, 2, last], 53))).to_vec();
+            Upstreams::new(&Settings { servers, spread: true, ..Settings::default() })
+        };
+        let (mut one, other) = (spread([1, 2, 3]), spread([3, 1, 2]));
+        let server_of = |upstreams: &Upstreams, name: &str, at| {
+            upstreams.choose_for(name, None, at).and_then(|place| upstreams.address(place)).unwrap()
+        };
+        let names: Vec<String> = (0..300).map(|n| format!("n{n}.example")).collect();
+        let mut counts = [0; 3];
+        for name in &names {
+            assert_eq!(server_of(&one, name, 0), server_of(&other, name, 0), "{name}");
+            counts[one.choose_for(name, None, 0).unwrap()] += 1;
+            assert_ne!(one.choose_for(name, Some(0), 0), Some(0), "a retry goes elsewhere");
+        }
+        assert!(counts.iter().all(|&count| count > 60), "{counts:?}");
+        let before: Vec<SocketAddr> = names.iter().map(|name| server_of(&one, name, 0)).collect();
+        silence(&mut one, 0, 0);
+        let dead = one.address(0).unwrap();
+        for (name, before) in names.iter().zip(&before) {
+            let now = server_of(&one, name, 2 * SECOND);
+            assert!(now != dead && (*before == dead || now == *before), "only the dead server's names move");
+        }
     }
 
     #[test]

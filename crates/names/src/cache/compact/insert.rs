@@ -26,12 +26,12 @@ impl CompactCache {
                     self.put_addresses(name, families, addresses, resolution, now)
                 }
                 Answer::NxDomain | Answer::NoData | Answer::Negative => {
-                    self.put_negative(name, families, &resolution.answer, now)
+                    self.put_negative(name, families, resolution, now)
                 }
                 Answer::Failed { .. }
                     if self.settings.negative == Negative::ClearAll && self.filter().exists() =>
                 {
-                    self.put_negative(name, families, &resolution.answer, now)
+                    self.put_negative(name, families, resolution, now)
                 }
                 Answer::Failed { trouble, attempts } => {
                     let before = self.failures_before(name);
@@ -118,7 +118,12 @@ impl CompactCache {
     ) -> bool {
         let set = set_of(addresses, families);
         if set.len() == 0 {
-            return self.put_negative(name, families, &Answer::NoData, now);
+            return self.put_negative(
+                name,
+                families,
+                &Resolution { answer: Answer::NoData, ..*resolution },
+                now,
+            );
         }
         if self.filter().exists() && self.is_negative(name, families) {
             self.tally.suspected.fetch_add(1, Relaxed);
@@ -162,12 +167,17 @@ impl CompactCache {
     }
 
     /// Takes that a name did not resolve, into the filter if there is one.
-    fn put_negative(&self, name: &str, families: Families, answer: &Answer, now: Seconds) -> bool {
+    fn put_negative(&self, name: &str, families: Families, resolution: &Resolution, now: Seconds) -> bool {
         let filter = self.filter();
         if !filter.exists() {
-            let which = if *answer == Answer::NxDomain { Which::NxDomain } else { Which::NoData };
+            let which = if resolution.answer == Answer::NxDomain { Which::NxDomain } else { Which::NoData };
             let remark = Remark { which, families, attempts: 0, seconds: 0 };
-            return self.put_remark(name, remark, now + self.made.negative_ttl, now);
+            return self.put_remark(
+                name,
+                remark,
+                now + u64::from(resolution.ttl).clamp(1, self.made.negative_ttl),
+                now,
+            );
         }
         if filter.is_full() {
             self.catch_up(now, false);

@@ -32,6 +32,18 @@ impl CompactCache {
         record
     }
 
+    /// What is known of a name, or was until `since` seconds before `now`: for one who has nothing better (RFC 8767). Expired
+    /// names are there until their room is needed.
+    pub fn get_expired(
+        &self,
+        name: HostName<'_>,
+        families: Families,
+        now: Seconds,
+        since: Seconds,
+    ) -> Option<Record> {
+        self.look_up(name, families, now.saturating_sub(since), false)
+    }
+
     /// Looks up many names at once: several times as fast as one by one.
     pub fn get_many(
         &self,

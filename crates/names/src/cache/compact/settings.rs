@@ -49,8 +49,8 @@ pub struct CompactSettings {
     pub negative_capacity: Option<u64>,
     /// False positives of a full filter, of all generations together. Default: 10^-6; 10^-9 to 0.1.
     pub false_positives: f64,
-    /// How long a name that does not resolve is kept, in seconds. Default: 3,600; 60 to 86,400. Uniform: a filter has no
-    /// place for a time of each name.
+    /// How long a name that does not resolve is kept, in seconds. Default: 3,600; 60 to 86,400. Uniform, since a filter has no
+    /// place for a time of each name; without a filter it is the longest time, and each name has its own.
     pub negative_ttl: u32,
     /// The shortest that addresses are held, in seconds. Default: 300; 60 to `max_ttl`. Four in ten A records have a TTL of
     /// at most 5 min (background/dns.md), and politeness alone stretches a visit over minutes.

@@ -46,7 +46,7 @@ proptest! {
                     kept.v6.dedup();
                     kept.v6.truncate(if families == Families::V4 { 0 } else { 4 });
                     let nothing = kept.v4.is_empty() && kept.v6.is_empty();
-                    let ttl_counts = if nothing { 3_600 } else { ttl.clamp(120, 7_200) };
+                    let ttl_counts = if nothing { ttl.clamp(1, 3_600) } else { ttl.clamp(120, 7_200) };
                     let answer = if nothing { Answer::NoData } else { Answer::Addresses(kept) };
                     let latest = now + u64::from(ttl_counts);
                     let earliest = if nothing { latest } else { latest / 60 * 60 };

@@ -1,0 +1,165 @@
+//! Threads beside the workers: they tell clients what upstreams answer, accept connections, and see to what is due.
+
+use std::net::TcpListener;
+use std::os::fd::AsFd as _;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+
+use lycosa_url::Micros;
+use nix::poll::{PollFd, PollFlags, poll};
+
+use super::desk::{Desk, Verdict};
+use super::figures::{Count, Figures};
+use super::listen::LOOK;
+use super::misses::{Upstream, Waiter, Way};
+use super::post::Post;
+use super::question::{Code, Question};
+use super::reply::{Asked, To};
+use super::stream::{Connection, Connections};
+use crate::dice::Dice;
+use crate::host::HostName;
+use crate::settings::Families;
+
+/// How often a server looks whether it is in a loop, in microseconds.
+const PROBE: Micros = 30_000_000;
+
+/// What these threads share.
+pub(super) struct Answering {
+    pub(super) desk: Arc<Desk>,
+    /// The server has ended.
+    pub(super) is_closed: Arc<AtomicBool>,
+}
+
+impl Answering {
+    /// Tells what upstreams answer about one family, until the server ends, or others are asked and these have answered all.
+    pub(super) fn run(&self, upstream: &Arc<Upstream>, families: Families, figures: &Figures) {
+        let (client, mut answers, mut post) = (upstream.client(families), Vec::new(), Post::default());
+        let mut was_asked = true;
+        loop {
+            client.wait(LOOK);
+            client.drain(&mut answers);
+            let moment = self.desk.moment(figures);
+            for (answer, waiters) in self.desk.misses.take(families, &mut answers) {
+                for waiter in waiters {
+                    post.deliver(&waiter, |to, out| {
+                        self.desk.settle(&answer, families, to, &moment, out);
+                    });
+                }
+            }
+            post.flush();
+            let is_asked = Arc::ptr_eq(&self.desk.misses.upstream(), upstream);
+            let is_over = !is_asked && !was_asked && client.pending() == 0;
+            if is_over || self.is_closed.load(Relaxed) {
+                return;
+            }
+            // One more round: a question may have been on its way to these while others took their place.
+            was_asked = is_asked;
+        }
+    }
+
+    /// Passes questions through, tells old answers to the impatient, looks for loops; until the server ends.
+    pub(super) fn keep(&self, figures: &Figures) {
+        let (mut under_way, mut dice, mut post) = (Vec::new(), Dice::default(), Post::default());
+        let mut next_probe = 0;
+        while !self.is_closed.load(Relaxed) {
+            for returned in self.desk.relay.step(&mut under_way, &mut dice, &|| self.desk.clock.now()) {
+                for waiter in returned.waiters {
+                    match &returned.message {
+                        Some(message) => post.pass_back(&waiter, message, figures),
+                        None => post.code(&waiter, Code::ServFail, figures),
+                    }
+                }
+            }
+            let moment = self.desk.moment(figures);
+            for (name, families, waiters) in self.desk.misses.take_impatient(moment.now) {
+                for waiter in waiters {
+                    post.deliver(&waiter, |to, out| {
+                        if !self.desk.tell_stale(&name, families, to, &moment, out) {
+                            to.code(Code::ServFail, out);
+                        }
+                    });
+                }
+            }
+            post.flush();
+            if moment.now >= next_probe {
+                self.desk.relay.probe(&self.desk.token);
+                next_probe = moment.now + PROBE;
+            }
+        }
+    }
+
+    /// Accepts connections, each of which gets a thread; until the server drains.
+    pub(super) fn accept(
+        &self,
+        listener: &TcpListener,
+        connections: &Arc<Connections>,
+        figures: &Arc<Figures>,
+    ) {
+        while !self.desk.is_draining.load(Relaxed) {
+            let mut polled = [PollFd::new(listener.as_fd(), PollFlags::POLLIN)];
+            let within = u16::try_from(LOOK.as_millis()).unwrap_or(u16::MAX);
+            if !matches!(poll(&mut polled, within), Ok(1)) {
+                continue;
+            }
+            let Ok(Some((number, connection))) = connections.accept(listener) else { continue };
+            let (desk, open, figures) = (self.desk.clone(), connections.clone(), figures.clone());
+            let work = move || {
+                serve(&desk, &connection, &figures);
+                open.remove(number);
+            };
+            if std::thread::Builder::new().name("lycosa-dns-tcp".to_owned()).spawn(work).is_err() {
+                connections.remove(number); // no thread to be had: closed
+            }
+        }
+    }
+}
+
+/// Answers what comes over a connection, until it ends.
+fn serve(desk: &Desk, connection: &Arc<Connection>, figures: &Figures) {
+    let (mut buffer, mut texts, mut out, mut post) = (Vec::new(), String::new(), Vec::new(), Post::default());
+    while !desk.is_draining.load(Relaxed)
+        && let Some(message) = connection.read(&mut buffer)
+    {
+        figures.add(Count::QuestionsTcp);
+        let moment = desk.moment(figures);
+        texts.clear();
+        out.clear();
+        let way = || Way::Stream(connection.clone());
+        let waiter = |question: &Question<'_>| Waiter {
+            asked: Asked::of(question),
+            way: way(),
+            client: connection.client,
+        };
+        match desk.judge(message, (connection.client, true), &moment, &mut texts, &mut out) {
+            Verdict::Silence => return, // who sends no questions is not listened to
+            Verdict::Written => connection.send(&out),
+            Verdict::Pass(question) => {
+                figures.add(Count::PassedThrough);
+                match desk.relay.exchange(&question) {
+                    Some(answer) => {
+                        figures.add_code(answer[3] & 0xf);
+                        To::of(&question).passed(&answer, &mut out);
+                        connection.send(&out);
+                    }
+                    None => post.code(&waiter(&question), Code::ServFail, figures),
+                }
+            }
+            Verdict::LookUp(question, families) => {
+                let known = desk.held.cache.get(HostName::of_normal(&texts), families, moment.second);
+                if let Some(record) = known {
+                    desk.tell(&question, &texts, &record, &moment, &mut out);
+                    connection.send(&out);
+                } else if question.wants_recursion() {
+                    figures.add(Count::Misses);
+                    let miss = desk.miss(&question, &texts, families, way(), connection.client, &moment);
+                    for waiter in desk.misses.add([miss].into_iter(), moment.now) {
+                        figures.add(Count::Unfair);
+                        post.code(&waiter, Code::ServFail, figures);
+                    }
+                } else {
+                    post.code(&waiter(&question), Code::Refused, figures);
+                }
+            }
+        }
+    }
+}

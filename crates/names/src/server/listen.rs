@@ -1,0 +1,90 @@
+//! Sockets to listen on.
+
+use std::io;
+use std::net::{SocketAddr, TcpListener, UdpSocket};
+use std::os::fd::AsRawFd as _;
+use std::time::Duration;
+
+use nix::sys::socket::{
+    AddressFamily, SockFlag, SockType, SockaddrStorage, bind, setsockopt, socket, sockopt,
+};
+
+/// How often a thread that waits looks whether it is to end.
+pub(super) const LOOK: Duration = Duration::from_millis(200);
+
+/// How often a port is drawn that is free for UDP and for TCP.
+const DRAWS: usize = 20;
+
+/// Bytes that the kernel is asked to hold of questions and of answers; it gives what it may.
+const KERNEL_ROOM: usize = 4 << 20;
+
+/// The sockets of one address.
+pub(super) struct Sockets {
+    /// One for each worker; the kernel spreads clients over them.
+    pub(super) datagrams: Vec<UdpSocket>,
+    /// For connections.
+    pub(super) streams: TcpListener,
+}
+
+/// Listens on all of these addresses, with so many sockets for datagrams each; gives the addresses with their ports.
+pub(super) fn open(addresses: &[SocketAddr], workers: usize) -> io::Result<Vec<(SocketAddr, Sockets)>> {
+    addresses.iter().map(|address| open_one(*address, workers)).collect()
+}
+
+/// Listens on one address.
+fn open_one(address: SocketAddr, workers: usize) -> io::Result<(SocketAddr, Sockets)> {
+    let mut draws = if address.port() == 0 { DRAWS } else { 1 };
+    loop {
+        draws -= 1;
+        match try_open(address, workers) {
+            Err(error) if draws > 0 && error.kind() == io::ErrorKind::AddrInUse => (),
+            opened => return opened,
+        }
+    }
+}
+
+/// The same, once.
+fn try_open(address: SocketAddr, workers: usize) -> io::Result<(SocketAddr, Sockets)> {
+    let told = |protocol: &'static str| {
+        move |error: io::Error| {
+            let hint = match error.kind() {
+                io::ErrorKind::AddrInUse => "the port is in use; end who has it, or choose another one",
+                io::ErrorKind::PermissionDenied => {
+                    "no right to bind a port below 1024; give CAP_NET_BIND_SERVICE, or choose a higher one"
+                }
+                io::ErrorKind::AddrNotAvailable => "this machine does not have the address",
+                _ => {
+                    return io::Error::new(
+                        error.kind(),
+                        format!("listening on {address}, {protocol}: {error}"),
+                    );
+                }
+            };
+            io::Error::new(error.kind(), format!("listening on {address}, {protocol}: {hint}"))
+        }
+    };
+    // Without the sharing of ports: another server that shares its own would divide the clients with this one unnoticed.
+    let alone = UdpSocket::bind(address).map_err(told("UDP"))?;
+    let address = alone.local_addr()?;
+    drop(alone);
+    let streams = TcpListener::bind(address).map_err(told("TCP"))?;
+    streams.set_nonblocking(true)?;
+    let datagrams = (0..workers).map(|_| share(address).map_err(told("UDP"))).collect::<io::Result<_>>()?;
+    Ok((address, Sockets { datagrams, streams }))
+}
+
+/// A socket that shares its port with others of this server.
+fn share(address: SocketAddr) -> io::Result<UdpSocket> {
+    let family = if address.is_ipv4() { AddressFamily::Inet } else { AddressFamily::Inet6 };
+    let fd = socket(family, SockType::Datagram, SockFlag::SOCK_CLOEXEC, None)?;
+    setsockopt(&fd, sockopt::ReusePort, &true)?;
+    if address.is_ipv6() {
+        setsockopt(&fd, sockopt::Ipv6V6Only, &true)?; // IPv4 has a socket of its own
+    }
+    let _ = setsockopt(&fd, sockopt::RcvBuf, &KERNEL_ROOM); // less is no fault, only less
+    let _ = setsockopt(&fd, sockopt::SndBuf, &KERNEL_ROOM);
+    bind(fd.as_raw_fd(), &SockaddrStorage::from(address))?;
+    let socket = UdpSocket::from(fd);
+    socket.set_read_timeout(Some(LOOK))?;
+    Ok(socket)
+}

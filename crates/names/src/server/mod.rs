@@ -1,0 +1,314 @@
+//! A DNS server of a tier (SYSTEMS.md section 4): answers from a compact cache, asks its upstreams for the rest.
+//!
+//! The way of a question: a [`worker`] (or a thread of [`stream`]) receives it → [`question`] reads it → [`desk`] judges it by
+//! the [`policy`] → the cache knows, and [`reply`] writes the answer; or [`misses`] has a client of the upstreams ask, and
+//! [`answering`] tells all who wait; or [`relay`] passes it through.
+//!
+//! Guarantees:
+//! - A name is asked for upstream once at a time, however many clients ask; answers, also negative ones, are kept as long as
+//!   their TTL and the policy say; a failure is kept, too (RFC 9520), but never in place of an answer that holds.
+//! - Whatever the bytes of a client, the server neither panics nor answers at greater length than the answer needs.
+//! - Memory is bounded: the cache, what is under way, connections, limits of clients.
+//! - A reload that cannot be carried out changes nothing.
+
+mod answering;
+mod cookies;
+mod datagrams;
+mod desk;
+mod figures;
+mod held;
+mod limits;
+mod listen;
+mod misses;
+mod policy;
+mod post;
+mod question;
+mod recent;
+mod relay;
+mod reply;
+mod stream;
+mod worker;
+
+use std::io;
+use std::net::SocketAddr;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+use crate::cache::compact::CompactCache;
+use crate::client::Client;
+use crate::dice::Dice;
+use crate::scaled::ScaledTime;
+use crate::settings::{Families, Settings, UpstreamFigures};
+pub use policy::{Policy, Zones};
+
+use answering::Answering;
+use cookies::Cookies;
+use desk::{Desk, LOOP_ZONE};
+use figures::{Count, Figures};
+use held::Held;
+use misses::{Misses, Upstream};
+use relay::{Relay, Route};
+use stream::Connections;
+use worker::Worker;
+
+/// For how long after it was asked for its own name a server says that it is in a loop, in microseconds: longer than it takes
+/// to ask again.
+const LOOP_MEMORY: u64 = 90_000_000;
+
+/// Servers and limits of a [`Server`].
+#[derive(Clone, Debug)]
+pub struct ServerSettings {
+    /// Where it listens, over UDP and TCP; with port 0, on any free one.
+    pub listen: Vec<SocketAddr>,
+    /// Threads for the datagrams of each of these.
+    pub workers: usize,
+    /// Whom it asks, and how. Families and TTLs are the server's own affair; `in_flight` is also how many clients may wait.
+    pub upstream: Settings,
+    /// What a reload can change beside the upstreams.
+    pub policy: Policy,
+    /// Whether cookies are given (RFC 7873).
+    pub cookies: bool,
+    /// Connections at a time.
+    pub tcp_connections: usize,
+    /// How long one may be idle.
+    pub tcp_idle: Duration,
+}
+
+impl Default for ServerSettings {
+    fn default() -> Self {
+        ServerSettings {
+            listen: Vec::new(),
+            workers: 1,
+            upstream: Settings { in_flight: 10_000, ..Settings::default() },
+            policy: Policy::default(),
+            cookies: true,
+            tcp_connections: 150,
+            tcp_idle: Duration::from_secs(10), // RFC 7766 section 6.2.3: "a few seconds"
+        }
+    }
+}
+
+/// A DNS server on threads of its own.
+pub struct Server {
+    desk: Arc<Desk>,
+    cache: Arc<CompactCache>,
+    connections: Arc<Connections>,
+    listening: Vec<SocketAddr>,
+    /// Of all threads; the first ones are those of the threads that tell.
+    figures: Vec<Arc<Figures>>,
+    /// Ends all threads.
+    is_closed: Arc<AtomicBool>,
+    threads: Mutex<Vec<JoinHandle<()>>>,
+    settings: Mutex<ServerSettings>,
+}
+
+impl Server {
+    /// Listens and begins to answer. The cache is to be made without a filter for names that do not resolve, or answers cannot
+    /// tell names without addresses from names that do not exist.
+    ///
+    /// # Errors
+    ///
+    /// Those of the system, with the address; no upstream, no address to listen on, a rate that is not positive.
+    pub fn start(settings: ServerSettings, cache: Arc<CompactCache>) -> io::Result<Server> {
+        let bad = |why: &str| io::Error::new(io::ErrorKind::InvalidInput, why);
+        if settings.listen.is_empty() {
+            return Err(bad("no address to listen on; at least one is needed"));
+        }
+        let sockets = listen::open(&settings.listen, settings.workers.max(1))?;
+        let clock = settings.upstream.clock;
+        let held =
+            Held { cache: cache.clone(), policy: Arc::new(RwLock::new(Arc::new(settings.policy.clone()))) };
+        let upstream = Arc::new(ask(&settings.upstream, &held)?);
+        let mut dice = Dice::default();
+        let desk = Arc::new(Desk {
+            misses: Misses::new(settings.upstream.in_flight.max(1), upstream.clone()),
+            relay: Relay::new(route(&settings.upstream))?,
+            cookies: settings.cookies.then(Cookies::new).transpose()?,
+            held,
+            rates: Default::default(),
+            recent: Default::default(),
+            clock,
+            time: ScaledTime::start(clock.now(), settings.upstream.speed),
+            token: format!("{:016x}{:016x}.{LOOP_ZONE}", dice.throw(), dice.throw()),
+            looped: AtomicU64::new(0),
+            is_draining: AtomicBool::new(false),
+        });
+        let connections = Arc::new(Connections::new(settings.tcp_connections, settings.tcp_idle));
+        let mut server = Server {
+            desk,
+            cache,
+            connections,
+            listening: sockets.iter().map(|(address, _)| *address).collect(),
+            figures: vec![Arc::default()],
+            is_closed: Arc::default(),
+            threads: Mutex::default(),
+            settings: Mutex::new(settings),
+        };
+        server.answer(upstream)?;
+        let (figures, keeper) = (server.count(), server.answering());
+        server.spawn("lycosa-dns-keep", move || keeper.keep(&figures))?;
+        for (_, sockets) in sockets {
+            server.serve(sockets)?;
+        }
+        Ok(server)
+    }
+
+    /// Where it listens.
+    pub fn listening(&self) -> &[SocketAddr] {
+        &self.listening
+    }
+
+    /// Takes another policy and other upstreams; all else stays as it was. On an error nothing has changed.
+    ///
+    /// # Errors
+    ///
+    /// No upstream, or a rate that is not positive.
+    pub fn reload(&self, policy: Policy, upstream: Settings) -> io::Result<()> {
+        let mut settings = lock(&self.settings);
+        if !is_same(&settings.upstream, &upstream) {
+            let new = Arc::new(ask(&upstream, &self.desk.held)?);
+            self.answer(new.clone())?;
+            self.desk.relay.replace(route(&upstream));
+            self.desk.misses.replace(new);
+            settings.upstream = upstream;
+        }
+        let shared = Arc::new(policy.clone());
+        *self.desk.held.policy.write().unwrap_or_else(PoisonError::into_inner) = shared;
+        settings.policy = policy;
+        Ok(())
+    }
+
+    /// Counts since the start, and how it is now, by name.
+    pub fn statistics(&self) -> Vec<(&'static str, u64)> {
+        let count = |what| self.figures.iter().map(|figures| figures.get(what)).sum();
+        let mut all: Vec<_> = Count::NAMES.iter().map(|(name, what)| (*name, count(*what))).collect();
+        let looped = self.desk.looped.load(Relaxed);
+        let is_looped = looped > 0 && self.desk.clock.now().saturating_sub(looped) < LOOP_MEMORY;
+        let details = self.cache.details();
+        all.extend([
+            ("waiting", (self.desk.misses.waiting() + self.desk.relay.pending()) as u64),
+            ("loop", is_looped.into()),
+            ("tcp_open", self.connections.count() as u64),
+            ("cache_names", self.cache.count()),
+            ("cache_capacity", self.cache.settings().capacity),
+            ("cache_bytes", self.cache.memory() as u64),
+            ("cache_used", details.used),
+        ]);
+        all
+    }
+
+    /// What is known of each upstream.
+    pub fn upstreams(&self) -> Vec<UpstreamFigures> {
+        self.desk.misses.upstream().figures()
+    }
+
+    /// Takes no more questions; waits until those under way are answered, for so long at most. Tells whether they are.
+    pub fn drain(&self, within: Duration) -> bool {
+        let until = Instant::now() + within;
+        self.desk.is_draining.store(true, Relaxed);
+        self.connections.hush();
+        let is_idle = || self.desk.misses.waiting() + self.desk.relay.pending() == 0;
+        while !is_idle() && Instant::now() < until {
+            std::thread::sleep(Duration::from_millis(10));
+        }
+        is_idle()
+    }
+
+    /// Counts of one more thread.
+    fn count(&mut self) -> Arc<Figures> {
+        let figures = Arc::<Figures>::default();
+        self.figures.push(figures.clone());
+        figures
+    }
+
+    /// What the answering threads share.
+    fn answering(&self) -> Answering {
+        Answering { desk: self.desk.clone(), is_closed: self.is_closed.clone() }
+    }
+
+    /// Threads that tell what these upstreams answer; they end when others are asked and nobody waits for these any more.
+    fn answer(&self, upstream: Arc<Upstream>) -> io::Result<()> {
+        for families in [Families::V4, Families::V6] {
+            let (answering, upstream) = (self.answering(), upstream.clone());
+            let figures = self.figures.first().cloned().unwrap_or_default();
+            self.spawn("lycosa-dns-tell", move || answering.run(&upstream, families, &figures))?;
+        }
+        Ok(())
+    }
+
+    /// Threads for the sockets of one address.
+    fn serve(&mut self, sockets: listen::Sockets) -> io::Result<()> {
+        for socket in sockets.datagrams {
+            let (desk, figures) = (self.desk.clone(), self.count());
+            let worker = Worker { desk, socket: Arc::new(socket), figures };
+            self.spawn("lycosa-dns", move || worker.run())?;
+        }
+        let (figures, connections) = (self.count(), self.connections.clone());
+        let (answering, listener) = (self.answering(), sockets.streams);
+        self.spawn("lycosa-dns-tcp", move || answering.accept(&listener, &connections, &figures))
+    }
+
+    /// Starts a thread that ends with the server.
+    fn spawn(&self, name: &str, work: impl FnOnce() + Send + 'static) -> io::Result<()> {
+        let thread = std::thread::Builder::new().name(name.to_owned()).spawn(work)?;
+        let mut threads = lock(&self.threads);
+        threads.retain(|thread| !thread.is_finished());
+        threads.push(thread);
+        Ok(())
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        self.desk.is_draining.store(true, Relaxed);
+        self.is_closed.store(true, Relaxed);
+        self.connections.hush();
+        for thread in lock(&self.threads).drain(..) {
+            let _ = thread.join();
+        }
+    }
+}
+
+/// The clients that ask upstreams by these settings: one for each family, TTLs as they come, since the policy sees to them.
+fn ask(settings: &Settings, held: &Held) -> io::Result<Upstream> {
+    let client = |families| {
+        let settings = Settings {
+            families,
+            prefer_v4: false,
+            wildcards: false,
+            min_ttl: Duration::ZERO,
+            max_ttl: Duration::from_secs(604_800), // RFC 8767 section 4: a week is the longest that makes sense
+            ..settings.clone()
+        };
+        Client::start(settings, Box::new(held.clone()))
+    };
+    Ok(Upstream::new(client(Families::V4)?, client(Families::V6)?))
+}
+
+/// How questions are passed through by these settings.
+fn route(settings: &Settings) -> Route {
+    Route {
+        servers: settings.servers.clone(),
+        spread: settings.spread,
+        timeout: settings.timeout,
+        attempts: settings.attempts,
+    }
+}
+
+/// Whether upstreams are asked in the same way.
+fn is_same(one: &Settings, other: &Settings) -> bool {
+    let key = |settings: &Settings| {
+        (settings.servers.clone(), settings.timeout, settings.attempts, settings.in_flight, settings.spread)
+    };
+    key(one) == key(other) && one.rate == other.rate && one.negative_ttl == other.negative_ttl
+}
+
+/// A lock; a panic elsewhere leaves nothing half-done behind it.
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,78 @@
+//! Answers to clients that have waited: each by the way that its question came.
+
+use std::net::UdpSocket;
+use std::sync::Arc;
+
+use super::datagrams::Answers;
+use super::figures::{Count, Figures};
+use super::misses::{Waiter, Way};
+use super::question::Code;
+use super::reply::To;
+use crate::wire::PAYLOAD;
+
+/// Answers of one thread that are to be sent.
+#[derive(Default)]
+pub(super) struct Post {
+    /// By the socket that they are sent from; few, so that they are searched one by one.
+    datagrams: Vec<(Arc<UdpSocket>, Answers)>,
+    scratch: Vec<u8>,
+}
+
+impl Post {
+    /// Writes an answer and sends it, or puts it among those that are sent together.
+    pub(super) fn deliver(&mut self, waiter: &Waiter, write: impl FnOnce(To<'_>, &mut Vec<u8>)) {
+        match &waiter.way {
+            Way::Stream(connection) => {
+                self.scratch.clear();
+                write(waiter.asked.to(), &mut self.scratch);
+                connection.send(&self.scratch);
+            }
+            Way::Datagram(socket, to) => {
+                let known = self.datagrams.iter().position(|(other, _)| Arc::ptr_eq(other, socket));
+                let place = known.unwrap_or_else(|| {
+                    self.datagrams.push((socket.clone(), Answers::default()));
+                    self.datagrams.len() - 1
+                });
+                let answers = &mut self.datagrams[place].1;
+                write(waiter.asked.to(), &mut answers.bytes);
+                answers.push(*to);
+                if answers.is_full() {
+                    answers.send(socket);
+                }
+            }
+        }
+    }
+
+    /// Answers with a code alone.
+    pub(super) fn code(&mut self, waiter: &Waiter, code: Code, figures: &Figures) {
+        figures.add_code(code as u8 & 0xf);
+        self.deliver(waiter, |to, out| to.code(code, out));
+    }
+
+    /// Answers with what an upstream said to a question that was passed through.
+    pub(super) fn pass_back(&mut self, waiter: &Waiter, answer: &[u8], figures: &Figures) {
+        let is_stream = matches!(waiter.way, Way::Stream(_));
+        self.deliver(waiter, |to, out| {
+            let most = if is_stream { usize::from(u16::MAX) } else { to.payload(PAYLOAD) };
+            if answer.len() + COOKIE > most {
+                figures.add(Count::Truncated);
+                to.truncated(out);
+            } else {
+                to.passed(answer, out);
+            }
+        });
+        figures.add_code(answer[3] & 0xf);
+    }
+
+    /// Sends what is left.
+    pub(super) fn flush(&mut self) {
+        for (socket, answers) in &mut self.datagrams {
+            answers.send(socket);
+        }
+        // A socket that is closed elsewhere is not kept open here.
+        self.datagrams.retain(|(socket, _)| Arc::strong_count(socket) > 1);
+    }
+}
+
+/// Bytes that an answer grows by where a cookie is added.
+const COOKIE: usize = 28;

@@ -1,0 +1,176 @@
+//! Answers to clients, as bytes.
+//!
+//! Guarantees: an answer repeats its question byte for byte, so that a client that plays with the case of letters knows it
+//! again; with EDNS exactly where the question has it; addresses stand under the name that was asked for, as if it had no
+//! aliases.
+
+use std::net::IpAddr;
+
+use super::question::{Code, Edns, HEADER, Question, rtype};
+use crate::wire::PAYLOAD;
+
+/// The largest answer to a datagram without EDNS (RFC 1035 section 2.3.4).
+const PLAIN: u16 = 512;
+
+/// What an answer needs of its question, for as long as the answer takes.
+#[derive(Clone, Debug)]
+pub(super) struct Asked {
+    /// The message up to the end of its question.
+    head: Box<[u8]>,
+    edns: Option<Edns>,
+}
+
+impl Asked {
+    /// Keeps it.
+    pub(super) fn of(question: &Question<'_>) -> Self {
+        Asked { head: question.head.into(), edns: question.edns }
+    }
+
+    /// Where the answer begins.
+    pub(super) fn to(&self) -> To<'_> {
+        To { head: &self.head, edns: self.edns }
+    }
+}
+
+/// Whom an answer is for.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct To<'q> {
+    /// The message up to the end of its question; only its header where it has none that can be read.
+    pub(super) head: &'q [u8],
+    /// What EDNS added, with the cookie that the client is to have.
+    pub(super) edns: Option<Edns>,
+}
+
+impl<'q> To<'q> {
+    /// The client that asked a question.
+    pub(super) fn of(question: &Question<'q>) -> Self {
+        To { head: question.head, edns: question.edns }
+    }
+
+    /// A code alone.
+    pub(super) fn code(self, code: Code, out: &mut Vec<u8>) {
+        self.begin(code, [0, 0], out);
+        self.end(code, out);
+    }
+
+    /// Not the answer, which does not fit or is not given by datagram: the client is to ask over TCP.
+    pub(super) fn truncated(self, out: &mut Vec<u8>) {
+        let start = out.len();
+        self.code(Code::NoError, out);
+        out[start + 2] |= 2;
+    }
+
+    /// Addresses; tells how many.
+    pub(super) fn addresses(
+        self,
+        addresses: impl Iterator<Item = IpAddr>,
+        ttl: u32,
+        out: &mut Vec<u8>,
+    ) -> u16 {
+        let start = out.len();
+        self.begin(Code::NoError, [0, 0], out);
+        let mut count = 0;
+        for address in addresses {
+            match address {
+                IpAddr::V4(address) => record(NAME, rtype::A, ttl, &address.octets(), out),
+                IpAddr::V6(address) => record(NAME, rtype::AAAA, ttl, &address.octets(), out),
+            }
+            count += 1;
+        }
+        out[start + 6..start + 8].copy_from_slice(&u16::to_be_bytes(count));
+        self.end(Code::NoError, out);
+        count
+    }
+
+    /// That there is no such name, or no such record, for so many seconds (RFC 2308). Which zone says so is not kept: the name
+    /// above stands for it.
+    pub(super) fn negative(self, code: Code, ttl: u32, out: &mut Vec<u8>) {
+        self.begin(code, [0, 1], out);
+        let first = self.head.get(HEADER).map_or(0, |length| usize::from(*length));
+        let above = HEADER + 1 + first;
+        // A pointer to the name above; below the root, the root itself.
+        let is_root = first == 0 || self.head.get(above).is_none_or(|length| *length == 0);
+        let owner = if is_root { &[0][..] } else { &[0xc0, above as u8][..] };
+        // No server and nobody's mailbox, then serial, refresh, retry, expire, minimum.
+        let mut data = [0; 22];
+        for (field, value) in data[2..].chunks_exact_mut(4).zip([1, 3_600, 600, 86_400, ttl]) {
+            field.copy_from_slice(&value.to_be_bytes());
+        }
+        record(owner, rtype::SOA, ttl, &data, out);
+        self.end(code, out);
+    }
+
+    /// What a question for whatever there is gets (RFC 8482 section 4.2).
+    pub(super) fn minimal(self, out: &mut Vec<u8>) {
+        self.begin(Code::NoError, [1, 0], out);
+        record(NAME, rtype::HINFO, 86_400, b"\x07RFC8482\x00", out);
+        self.end(Code::NoError, out);
+    }
+
+    /// An upstream's answer to the same question, with this client's number, spelling and cookie.
+    pub(super) fn passed(self, answer: &[u8], out: &mut Vec<u8>) {
+        let start = out.len();
+        out.extend_from_slice(answer);
+        let head = self.head.len();
+        out[start..start + 2].copy_from_slice(&self.head[..2]);
+        out[start + HEADER..start + head].copy_from_slice(&self.head[HEADER..]);
+        // Where EDNS is the last record, as it most often is, and has no options, the cookie becomes its option.
+        let Some(edns) = self.edns else { return };
+        let ends_in_edns = answer.len() >= head + 11
+            && matches!(answer[answer.len() - 11..], [0, 0, 41, _, _, _, _, _, _, 0, 0]);
+        if let (true, Some((client, server))) = (ends_in_edns, edns.given_cookie()) {
+            out.truncate(out.len() - 2);
+            cookie_option(client, server, out);
+        }
+    }
+
+    /// The largest datagram that the client takes, of those that the server sends.
+    pub(super) fn payload(self, most: u16) -> usize {
+        usize::from(self.edns.map_or(PLAIN, |edns| edns.payload.clamp(PLAIN, most)))
+    }
+
+    /// Header and question.
+    fn begin(self, code: Code, [answers, authorities]: [u8; 2], out: &mut Vec<u8>) {
+        let (head, has_question) = (self.head, self.head.len() > HEADER);
+        let flags = [0x80 | head[2] & 0x79, 0x80 | head[3] & 0x10 | code as u8 & 0xf];
+        out.extend_from_slice(&[head[0], head[1], flags[0], flags[1], 0, has_question.into(), 0, answers, 0]);
+        out.extend_from_slice(&[authorities, 0, self.edns.is_some().into()]);
+        out.extend_from_slice(&head[HEADER..]);
+    }
+
+    /// EDNS, where the question had it.
+    fn end(self, code: Code, out: &mut Vec<u8>) {
+        let Some(edns) = self.edns else { return };
+        let [high, low] = PAYLOAD.to_be_bytes();
+        let signatures = u8::from(edns.wants_signatures) << 7; // RFC 3225 section 3: copied
+        out.extend_from_slice(&[0, 0, rtype::OPT as u8, high, low, code as u8 >> 4, 0, signatures, 0]);
+        match edns.given_cookie() {
+            Some((client, server)) => cookie_option(client, server, out),
+            None => out.extend_from_slice(&[0, 0]),
+        }
+    }
+}
+
+/// Appends the length of EDNS's options, and a cookie as the only one.
+fn cookie_option(client: [u8; 8], server: [u8; 16], out: &mut Vec<u8>) {
+    out.extend_from_slice(&[0, 28, 0, 10, 0, 24]);
+    out.extend_from_slice(&client);
+    out.extend_from_slice(&server);
+}
+
+/// A pointer to the name that was asked for.
+const NAME: &[u8] = &[0xc0, HEADER as u8];
+
+/// Appends a record of the Internet.
+#[inline]
+fn record(owner: &[u8], rtype: u16, ttl: u32, data: &[u8], out: &mut Vec<u8>) {
+    out.extend_from_slice(owner);
+    let [[t1, t2], [l1, l2]] = [rtype.to_be_bytes(), (data.len() as u16).to_be_bytes()];
+    let [a, b, c, d] = ttl.to_be_bytes();
+    out.extend_from_slice(&[t1, t2, 0, 1, a, b, c, d, l1, l2]);
+    out.extend_from_slice(data);
+}
+
+#[cfg(test)]
+#[path = "reply_tests.rs"]
+mod tests;

@@ -1,0 +1,113 @@
+//! Questions over TCP (RFC 7766): many on one connection, answered as they are ready.
+//!
+//! Guarantees: connections are bounded, and so is what one holds; one that says nothing is closed after the idle time, one
+//! that does not read its answers at once; nobody else waits for it.
+
+use std::collections::HashMap;
+use std::io::{self, Read as _};
+use std::net::{IpAddr, Shutdown, TcpListener, TcpStream};
+use std::os::fd::AsRawFd as _;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use nix::sys::socket::{MsgFlags, send};
+
+/// The longest message of a client that is read, as for datagrams.
+const ROOM: usize = 1_280;
+
+/// A client's connection.
+pub(super) struct Connection {
+    stream: TcpStream,
+    /// Held while one answer is sent.
+    sending: Mutex<()>,
+    /// Who is at the other end.
+    pub(super) client: IpAddr,
+}
+
+impl Connection {
+    /// Sends an answer; closes the connection where it does not take it at once: the client reads nothing.
+    pub(super) fn send(&self, answer: &[u8]) {
+        let Ok(length) = u16::try_from(answer.len()) else { return };
+        let framed = [&length.to_be_bytes()[..], answer].concat();
+        let _guard = self.sending.lock().unwrap_or_else(PoisonError::into_inner);
+        let flags = MsgFlags::MSG_DONTWAIT | MsgFlags::MSG_NOSIGNAL;
+        if send(self.stream.as_raw_fd(), &framed, flags) != Ok(framed.len()) {
+            self.close();
+        }
+    }
+
+    /// Takes no more questions; answers can still be sent.
+    fn hush(&self) {
+        let _ = self.stream.shutdown(Shutdown::Read);
+    }
+
+    /// Ends it.
+    fn close(&self) {
+        let _ = self.stream.shutdown(Shutdown::Both);
+    }
+
+    /// Reads one message; none at the end, after the idle time, or where it is longer than any question.
+    pub(super) fn read<'b>(&self, buffer: &'b mut Vec<u8>) -> Option<&'b [u8]> {
+        let mut length = [0; 2];
+        (&self.stream).read_exact(&mut length).ok()?;
+        let length = usize::from(u16::from_be_bytes(length));
+        if length > ROOM {
+            return None;
+        }
+        buffer.resize(length, 0);
+        (&self.stream).read_exact(buffer).ok()?;
+        Some(buffer)
+    }
+}
+
+/// All connections.
+pub(super) struct Connections {
+    open: Mutex<HashMap<u64, Arc<Connection>>>,
+    most: usize,
+    idle: Duration,
+    last: AtomicU64,
+}
+
+impl Connections {
+    /// At most so many, each idle for so long at most.
+    pub(super) fn new(most: usize, idle: Duration) -> Self {
+        Connections { open: Mutex::default(), most, idle, last: AtomicU64::new(0) }
+    }
+
+    /// How many are open.
+    pub(super) fn count(&self) -> usize {
+        self.open().len()
+    }
+
+    /// Waits for a connection; gives it with its number, unless there are too many.
+    pub(super) fn accept(&self, listener: &TcpListener) -> io::Result<Option<(u64, Arc<Connection>)>> {
+        let (stream, from) = listener.accept()?;
+        let mut open = self.open();
+        if open.len() >= self.most {
+            return Ok(None); // closed: the client tries again, or elsewhere
+        }
+        stream.set_nonblocking(false)?;
+        stream.set_read_timeout(Some(self.idle))?;
+        stream.set_nodelay(true)?;
+        let number = self.last.fetch_add(1, Relaxed);
+        let connection = Arc::new(Connection { stream, sending: Mutex::new(()), client: from.ip() });
+        open.insert(number, connection.clone());
+        Ok(Some((number, connection)))
+    }
+
+    /// One has ended: it is closed when its last answer is sent.
+    pub(super) fn remove(&self, number: u64) {
+        self.open().remove(&number);
+    }
+
+    /// Takes no more questions.
+    pub(super) fn hush(&self) {
+        self.open().values().for_each(|connection| connection.hush());
+    }
+
+    /// The lock.
+    fn open(&self) -> MutexGuard<'_, HashMap<u64, Arc<Connection>>> {
+        self.open.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}

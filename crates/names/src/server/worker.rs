@@ -1,0 +1,143 @@
+//! A worker: datagrams of one socket, a batch at a time. Inside a batch nothing is allocated a question, unless others have to
+//! be asked.
+
+use std::io;
+use std::net::{SocketAddr, UdpSocket};
+use std::sync::Arc;
+use std::sync::atomic::Ordering::Relaxed;
+
+use super::datagrams::{Answers, Questions};
+use super::desk::{Desk, Moment, Verdict};
+use super::figures::{Count, Figures};
+use super::misses::{Waiter, Way};
+use super::post::Post;
+use super::question::{Code, Question};
+use super::reply::Asked;
+use crate::host::HostName;
+use crate::settings::Families;
+
+/// A worker's state.
+pub(super) struct Worker {
+    pub(super) desk: Arc<Desk>,
+    pub(super) socket: Arc<UdpSocket>,
+    pub(super) figures: Arc<Figures>,
+}
+
+/// A question whose name is to be looked up.
+struct Open<'m> {
+    question: Question<'m>,
+    from: SocketAddr,
+    /// Where its name is, among all texts of the batch.
+    name: std::ops::Range<usize>,
+    families: Families,
+}
+
+impl Worker {
+    /// The worker's loop; ends when the server drains.
+    pub(super) fn run(self) {
+        let (mut questions, mut answers, mut texts) =
+            (Questions::default(), Answers::default(), String::new());
+        let mut post = Post::default();
+        while !self.desk.is_draining.load(Relaxed) {
+            match questions.receive(&self.socket) {
+                Ok(()) => self.serve(&questions, &mut answers, &mut texts, &mut post),
+                // What the kernel has to tell of an earlier answer: nobody was there to take it.
+                Err(error) if error.kind() == io::ErrorKind::ConnectionRefused => (),
+                // Out of memory, most often: others need it more.
+                Err(_) => std::thread::sleep(std::time::Duration::from_millis(10)),
+            }
+        }
+    }
+
+    /// Answers a batch, or has others asked.
+    fn serve(&self, questions: &Questions, answers: &mut Answers, texts: &mut String, post: &mut Post) {
+        let moment = self.desk.moment(&self.figures);
+        texts.clear();
+        let (mut open, mut count) = (Vec::new(), 0);
+        for (message, from) in questions.messages() {
+            count += 1;
+            let start = texts.len();
+            let client = (from.ip(), false);
+            match self.desk.judge(message, client, &moment, texts, &mut answers.bytes) {
+                Verdict::Silence => (),
+                Verdict::Written => answers.push(from),
+                Verdict::LookUp(question, families) => {
+                    open.push(Open { question, from, name: start..texts.len(), families });
+                }
+                Verdict::Pass(question) => self.pass(&question, from, post),
+            }
+        }
+        self.figures.add_many(Count::QuestionsUdp, count);
+        let missed = self.look_up(&open, texts, &moment, answers);
+        if !missed.is_empty() {
+            self.ask(&open, &missed, texts, &moment, post);
+        }
+        answers.send(&self.socket);
+        post.flush();
+    }
+
+    /// Answers what the cache knows; gives what it does not.
+    fn look_up(
+        &self,
+        open: &[Open<'_>],
+        texts: &str,
+        moment: &Moment<'_>,
+        answers: &mut Answers,
+    ) -> Vec<usize> {
+        let mut missed = Vec::new();
+        for families in [Families::V4, Families::V6] {
+            let places = || (0..open.len()).filter(|&place| open[place].families == families);
+            let name_of = |place: usize| &texts[open[place].name.clone()];
+            let names: Vec<HostName<'_>> =
+                places().map(|place| HostName::of_normal(name_of(place))).collect();
+            if names.is_empty() {
+                continue;
+            }
+            let (mut places, mut expiring) = (places(), Vec::new());
+            self.desk.held.cache.get_many(&names, families, moment.second, |_, record| {
+                let Some(place) = places.next() else { return };
+                let Some(record) = record else { return missed.push(place) };
+                let (name, question) = (name_of(place), &open[place].question);
+                self.desk.tell(question, name, &record, moment, &mut answers.bytes);
+                answers.push(open[place].from);
+                if self.desk.is_worth_prefetching(name, families, &record, moment) {
+                    expiring.push(name.into());
+                }
+            });
+            self.desk.prefetch(expiring, families, moment);
+        }
+        missed
+    }
+
+    /// Has others asked.
+    fn ask(&self, open: &[Open<'_>], missed: &[usize], texts: &str, moment: &Moment<'_>, post: &mut Post) {
+        let way = |from| Way::Datagram(self.socket.clone(), from);
+        let (wanted, unwanted): (Vec<usize>, Vec<usize>) =
+            missed.iter().partition(|&&place| open[place].question.wants_recursion());
+        self.figures.add_many(Count::Misses, wanted.len() as u64);
+        let misses = wanted.iter().map(|&place| {
+            let Open { question, from, name, families } = &open[place];
+            self.desk.miss(question, &texts[name.clone()], *families, way(*from), from.ip(), moment)
+        });
+        for waiter in self.desk.misses.add(misses, moment.now) {
+            self.figures.add(Count::Unfair);
+            post.code(&waiter, Code::ServFail, &self.figures);
+        }
+        for place in unwanted {
+            let Open { question, from, .. } = &open[place];
+            let waiter = Waiter { asked: Asked::of(question), way: way(*from), client: from.ip() };
+            post.code(&waiter, Code::Refused, &self.figures);
+        }
+    }
+
+    /// Has a question passed through.
+    fn pass(&self, question: &Question<'_>, from: SocketAddr, post: &mut Post) {
+        let way = Way::Datagram(self.socket.clone(), from);
+        let waiter = Waiter { asked: Asked::of(question), way, client: from.ip() };
+        self.figures.add(Count::PassedThrough);
+        if let Err(waiter) = self.desk.relay.pass(question, waiter) {
+            self.figures.add(Count::Unfair);
+            post.code(&waiter, Code::ServFail, &self.figures);
+        }
+    }
+}

@@ -1,0 +1,212 @@
+//! `lycosa._core.DnsServer`: a DNS server of a tier.
+
+use std::collections::HashMap;
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex};
+
+use lycosa_names::cache::compact::{CompactCache, CompactError, CompactSettings, PlaceOf};
+use lycosa_names::server::{Policy, Server, ServerSettings, Zones};
+use lycosa_names::{HostName, Settings};
+use lycosa_url::{Clock, Network};
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+
+use crate::errors::{bad_name, lock, setting, storage, system};
+use crate::job::{address, seconds};
+use crate::resolve::upstream;
+
+/// Settings as Python gives and has checked them.
+#[derive(FromPyObject)]
+#[pyo3(from_item_all)]
+pub(crate) struct DnsSettings {
+    listen: Vec<String>,
+    upstreams: Vec<String>,
+    spread: bool,
+    workers: usize,
+    /// The file of the cache.
+    cache: Option<PathBuf>,
+    capacity: u64,
+    min_ttl: u32,
+    max_ttl: u32,
+    keep_ttl: Vec<String>,
+    negative_ttl: u32,
+    failure_pause: u32,
+    /// Seconds.
+    stale: u32,
+    prefetch: bool,
+    /// Seconds for one try.
+    timeout: f64,
+    attempts: u32,
+    in_flight: usize,
+    /// Questions a second to each.
+    upstream_rate: Option<f64>,
+    allow: Vec<String>,
+    /// Answers a second to each client.
+    rate: Option<f64>,
+    filter_private: bool,
+    private_names: Vec<String>,
+    cookies: bool,
+    tcp_connections: usize,
+    /// Seconds.
+    tcp_idle: f64,
+}
+
+impl DnsSettings {
+    /// What a reload can change beside the upstreams.
+    fn policy(&self) -> PyResult<Policy> {
+        let network =
+            |text: &String| text.parse::<Network>().map_err(|allowed| setting("allow", text, allowed));
+        Ok(Policy {
+            min_ttl: self.min_ttl,
+            max_ttl: self.max_ttl,
+            keep_ttl: zones(&self.keep_ttl)?,
+            stale: self.stale,
+            prefetch: self.prefetch,
+            allow: self.allow.iter().map(network).collect::<PyResult<_>>()?,
+            rate: self.rate,
+            filter_private: self.filter_private,
+            private_names: zones(&self.private_names)?,
+        })
+    }
+
+    /// Whom it asks, and how.
+    fn upstream(&self, clock: Clock) -> PyResult<Settings> {
+        Ok(Settings {
+            servers: addresses("upstreams", &self.upstreams)?,
+            spread: self.spread,
+            timeout: seconds(self.timeout),
+            attempts: self.attempts,
+            in_flight: self.in_flight,
+            rate: self.upstream_rate,
+            negative_ttl: seconds(self.negative_ttl.into()),
+            clock,
+            ..Settings::default()
+        })
+    }
+
+    /// The cache; in memory where the disk is full.
+    fn open_cache(&self, clock: Clock) -> PyResult<CompactCache> {
+        let now = clock.now() / 1_000_000;
+        let compact = CompactSettings {
+            capacity: self.capacity,
+            // Names that do not resolve are kept one by one: whether a name exists is part of the answer.
+            negative_capacity: Some(0),
+            negative_ttl: self.negative_ttl.max(60),
+            min_ttl: 60,
+            max_ttl: self.max_ttl.max(60),
+            first_pause: self.failure_pause,
+            ..CompactSettings::default()
+        };
+        let opened = match &self.cache {
+            Some(path) if path.exists() => CompactCache::open_as_made(path, now),
+            Some(path) => CompactCache::open(path, compact, now),
+            None => CompactCache::in_memory(compact, now, None),
+        };
+        opened.map_err(|error| match error {
+            CompactError::Setting { name, given, allowed } => setting(name, given, allowed),
+            other => storage(other),
+        })
+    }
+}
+
+/// A DNS server.
+#[pyclass(frozen, module = "lycosa._core")]
+pub(crate) struct DnsServer {
+    /// None once closed.
+    server: Mutex<Option<Arc<Server>>>,
+    clock: Clock,
+    fallen_back: Option<String>,
+}
+
+#[pymethods]
+impl DnsServer {
+    #[new]
+    fn new(py: Python<'_>, settings: DnsSettings) -> PyResult<Self> {
+        let clock = Clock::start();
+        let server = ServerSettings {
+            listen: addresses("listen", &settings.listen)?,
+            workers: settings.workers,
+            upstream: settings.upstream(clock)?,
+            policy: settings.policy()?,
+            cookies: settings.cookies,
+            tcp_connections: settings.tcp_connections,
+            tcp_idle: seconds(settings.tcp_idle),
+        };
+        py.detach(|| {
+            let cache = settings.open_cache(clock)?;
+            let fallen_back = match cache.place() {
+                PlaceOf::Memory(why) => why.clone(),
+                PlaceOf::File(_) => None,
+            };
+            let server =
+                Server::start(server, Arc::new(cache)).map_err(|error| system("lycosa dns", &error))?;
+            Ok(DnsServer { server: Mutex::new(Some(Arc::new(server))), clock, fallen_back })
+        })
+    }
+
+    /// Where it listens, with the ports.
+    #[getter]
+    fn listening(&self) -> PyResult<Vec<String>> {
+        Ok(self.server()?.listening().iter().map(ToString::to_string).collect())
+    }
+
+    /// Why its cache lies in the memory of this process although a file was asked for.
+    #[getter]
+    fn fallen_back(&self) -> Option<&str> {
+        self.fallen_back.as_deref()
+    }
+
+    /// Takes another policy and other upstreams; on an error nothing has changed.
+    fn reload(&self, py: Python<'_>, settings: DnsSettings) -> PyResult<()> {
+        let (server, policy, upstream) = (self.server()?, settings.policy()?, settings.upstream(self.clock)?);
+        py.detach(|| server.reload(policy, upstream)).map_err(|error| system("lycosa dns", &error))
+    }
+
+    /// Counts since the start, and how it is now.
+    fn statistics(&self, py: Python<'_>) -> PyResult<HashMap<&'static str, u64>> {
+        let server = self.server()?;
+        Ok(py.detach(|| server.statistics().into_iter().collect()))
+    }
+
+    /// What is known of each upstream.
+    fn upstreams<'py>(&self, py: Python<'py>) -> PyResult<Vec<Bound<'py, PyDict>>> {
+        self.server()?.upstreams().into_iter().map(|known| upstream(py, known)).collect()
+    }
+
+    /// Takes no more questions; waits at most `within` seconds until those under way are answered; tells whether they are.
+    fn drain(&self, py: Python<'_>, within: f64) -> PyResult<bool> {
+        let server = self.server()?;
+        Ok(py.detach(|| server.drain(seconds(within))))
+    }
+
+    /// Ends it.
+    fn close(&self, py: Python<'_>) {
+        let server = lock(&self.server).take();
+        py.detach(|| drop(server));
+    }
+}
+
+impl DnsServer {
+    /// The server, unless it has ended.
+    fn server(&self) -> PyResult<Arc<Server>> {
+        lock(&self.server).clone().ok_or_else(|| PyValueError::new_err("the server is closed"))
+    }
+}
+
+/// Addresses by their texts.
+fn addresses(name: &str, texts: &[String]) -> PyResult<Vec<SocketAddr>> {
+    texts.iter().map(|text| address(name, text)).collect()
+}
+
+/// Names by their texts, each with all below it.
+fn zones(texts: &[String]) -> PyResult<Zones> {
+    let mut names = Vec::new();
+    for text in texts {
+        let mut buffer = String::new();
+        let name = HostName::normalize(text, &mut buffer).map_err(|why| bad_name(text, why))?;
+        names.push(Box::from(name.as_str()));
+    }
+    Ok(Zones::new(names))
+}
