@@ -1,6 +1,6 @@
 """The compiled core: batches and the stages that move them. Proved equal to the binary by stubtest."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from os import PathLike
 from typing import Any, Self, final
 
@@ -277,14 +277,15 @@ class DnsServer:
 
         Questions by protocol; ``hits``, ``misses``, ``stale``, ``prefetches``, ``passed_through``; answers by code;
         what was ``truncated``, ``dropped``, refused or filtered. Now: ``waiting`` clients, ``tcp_open`` connections,
-        ``loop`` (1: an upstream leads back here), ``cache_names``, ``cache_used``, ``cache_capacity``, ``cache_bytes``.
+        ``loop`` (1: an upstream leads back here), ``cache_names``, ``cache_used`` (slots), ``cache_capacity``,
+        ``cache_bytes``.
         """
 
     def upstreams(self) -> list[dict[str, Any]]:
         """What is known of each upstream, as ``Resolver.upstreams`` has it."""
 
     def drain(self, within: float) -> bool:
-        """Take no more questions; wait at most ``within`` seconds for those under way. Tells whether all are answered."""
+        """Take no more questions; whether those under way were answered in some seconds. Without the GIL."""
 
     def close(self) -> None:
         """End it."""
@@ -339,49 +340,6 @@ class Resolver:
 
     def close(self) -> None:
         """End the client; what is in flight is given up."""
-
-@final
-class DnsServer:
-    """A DNS server on threads of its own; see ``lycosa.names.server.Server``."""
-
-    def __new__(cls, settings: Mapping[str, Any]) -> DnsServer:
-        """Listen; the keys are those of ``ServerSettings`` but ``http`` and ``http_public``.
-
-        Raises SettingError for a value that is not allowed, LycosaError for what the system refuses.
-        """
-
-    @property
-    def listening(self) -> list[str]:
-        """Its addresses, with the ports that the system chose."""
-
-    @property
-    def fallen_back(self) -> str | None:
-        """Why its cache lies in the memory of this process although a file was asked for: the disk is full."""
-
-    def reload(self, settings: Mapping[str, Any]) -> None:
-        """Go on with other settings; raises SettingError, and then all is as before."""
-
-    def statistics(self) -> dict[str, int]:
-        """Counts since the start, and gauges.
-
-        Received: ``questions_udp``, ``questions_tcp``; of these ``hits``, ``misses``, ``passed_through`` (types that
-        are not cached), ``stale`` (answered past their TTL), ``bad_cookies``, and refused: ``refused_clients`` (not
-        allowed), ``unfair`` (too many under way).
-        Answered: ``answers_noerror``, ``answers_nxdomain``, ``answers_servfail``, ``answers_refused``,
-        ``answers_formerr``, ``answers_notimp``, ``answers_other``; of these ``truncated``, ``private_filtered``.
-        Not answered: ``dropped``; ``limited``: beyond a client's rate. ``prefetches``: asked for before they expire.
-        Gauges: ``waiting`` for an upstream, ``loop`` (1: own questions come back), ``cache_names``,
-        ``cache_capacity``, ``cache_bytes``, ``tcp_open``.
-        """
-
-    def upstreams(self) -> list[dict[str, Any]]:
-        """What is known of each ``server``, as in ``Resolver.upstreams``."""
-
-    def drain(self, within: float) -> bool:
-        """Take no new questions; whether all under way were answered in some seconds. Without the GIL."""
-
-    def close(self) -> None:
-        """End; what is under way is given up."""
 
 @final
 class Resolution:

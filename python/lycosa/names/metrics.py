@@ -84,6 +84,9 @@ FAMILIES = (
     Family("loop", "gauge", "1 while the server's own questions come back to it.", (("loop", ""),)),
     Family("cache_names", "gauge", "Names in memory.", (("cache_names", ""),)),
     Family("cache_capacity_names", "gauge", "Names that memory is made for.", (("cache_capacity", ""),)),
+    Family(
+        "cache_slots_used", "gauge", "Places of memory in use, also by what does not resolve.", (("cache_used", ""),)
+    ),
     Family("cache_bytes", "gauge", "Bytes of the memory of names.", (("cache_bytes", ""),)),
     Family("tcp_connections", "gauge", "TCP connections that are open.", (("tcp_open", ""),)),
 )

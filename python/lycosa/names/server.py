@@ -22,7 +22,7 @@ class Server:
     """
 
     def __init__(self, settings: ServerSettings) -> None:
-        """Listen; raises SettingError for a loop, LycosaError or OSError for what the system refuses."""
+        """Listen; raises SettingError for a loop, OSError for what the system refuses, StorageError for a cache."""
         check_loop(settings.listen, settings.upstreams)
         self._core = _core.DnsServer(_of_core(settings))
         self._settings = settings

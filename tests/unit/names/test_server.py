@@ -12,11 +12,13 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import lycosa
 import pytest
 from lycosa.errors import LycosaError, SettingError
 from lycosa.names import Cache
 from lycosa.names.server import RESTART, Server
 from lycosa.names.server_settings import make_settings
+from lycosa.simnet import SimulatedInternet
 
 if TYPE_CHECKING:
     from tests.conftest import DnsServer
@@ -173,17 +175,29 @@ def test_memory_is_shared_with_crawlers_and_outlives_the_server(
     server = start(upstream.address, cache=file)
     assert server.fallen_back is None
     dig(server, "learnt.example")
-    with Cache(file, capacity=1_000) as cache:
-        found = cache.get("learnt.example")
-        assert found is not None
-        assert found.addresses == ["192.0.2.1"]
-        cache.put_many([("told.example", ["192.0.2.99"], 3_600)])
+    cache = Cache.open(file)
+    found = cache.get("learnt.example")
+    assert found is not None
+    assert found.addresses == ["192.0.2.1"]
+    assert cache.put_entries([("told.example", ["192.0.2.99"], 3_600, 0)], "v4", None) == []
     assert dig(server, "told.example")["records"][0][2] == "192.0.2.99"
     assert upstream.asked["told.example"] == 0
     server.close()
     again = start(upstream.address, cache=file)
     assert dig(again, "learnt.example")["records"][0][2] == "192.0.2.1"
     assert upstream.asked["learnt.example"] == 1
+
+
+def test_a_crawl_that_shares_the_memory_asks_nothing(start: Start, tmp_path: Path) -> None:
+    file = tmp_path / "names"
+    pace = {"host_interval": 0, "address_interval": 0, "response_multiple": 0, "max_crawl_delay": 0, "retries": 0}
+    with SimulatedInternet(hosts=20, pages=2, seed=4) as net:
+        server = start(net.resolver, cache=file)
+        assert len(list(lycosa.resolve(net.hosts, resolvers=server.listening))) == 20
+        names = {"cache_file": file, "capacity": 1_000, "resolvers": server.listening}
+        crawl = lycosa.crawl(job=net.job_file(), names=names, politeness=pace)
+        assert sum(page.status == 200 for page in crawl) >= 20
+    assert crawl.report()["names"]["questions"] == 0
 
 
 def test_what_is_under_way_is_answered_before_the_end(start: Start, start_dns: Callable[..., DnsServer]) -> None:
