@@ -305,6 +305,21 @@ fn is_same(one: &Settings, other: &Settings) -> bool {
     key(one) == key(other) && one.rate == other.rate && one.negative_ttl == other.negative_ttl
 }
 
+/// What a message of a client gets from a server that knows nothing: a code, or that there is no such name. For the fuzz target.
+#[doc(hidden)]
+pub fn examine(message: &[u8]) -> Option<Vec<u8>> {
+    let mut answer = Vec::new();
+    match question::read(message) {
+        question::Read::Nothing => return None,
+        question::Read::Bad(head, code) => reply::To { head, edns: None }.code(code, &mut answer),
+        question::Read::Question(question) => {
+            question.write_name(&mut String::new());
+            reply::To::of(&question).negative(question::Code::NxDomain, 900, &mut answer);
+        }
+    }
+    Some(answer)
+}
+
 /// A lock; a panic elsewhere leaves nothing half-done behind it.
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
