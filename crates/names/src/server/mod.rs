@@ -41,6 +41,7 @@ use crate::client::Client;
 use crate::dice::Dice;
 use crate::scaled::ScaledTime;
 use crate::settings::{Families, Settings, UpstreamFigures};
+use crate::upstream::Pace;
 pub use policy::{Policy, Zones};
 
 use answering::Answering;
@@ -279,11 +280,14 @@ fn ask(settings: &Settings, held: &Held) -> io::Result<Upstream> {
         );
         return Err(io::Error::new(io::ErrorKind::InvalidInput, why));
     }
+    // Both keep to the rate together.
+    let paces: Vec<Pace> = settings.servers.iter().map(|_| Pace::default()).collect();
     let client = |families| {
         let settings = Settings {
             families,
             prefer_v4: false,
             wildcards: false,
+            paces: paces.clone(),
             min_ttl: Duration::ZERO,
             max_ttl: Duration::from_secs(604_800), // RFC 8767 section 4: a week is the longest that makes sense
             ..settings.clone()
