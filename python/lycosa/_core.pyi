@@ -336,7 +336,8 @@ class Resolver:
         """What is known of each ``server``.
 
         ``questions`` sent to it, ``answers`` and ``timeouts``; ``round_trip``, its smoothed time in seconds;
-        ``window``, how many questions it may have in flight; ``is_resting``: it was of no use, and others are asked.
+        ``window``, how many questions it may have in flight; ``is_resting``: it was of no use, and others are asked;
+        ``trouble``: why the last connection to it failed, until it answers.
         """
 
     def close(self) -> None:
