@@ -22,7 +22,9 @@ BENCHMARKS = {
     "names_ahead": "a crawl whose names come ahead of their turn, beside one that knows all and one that asks late",
     "names_bulk": "many names through one server: CPU a name beside aiodns and massdns, names lost",
     "names_cache": "caches of names: hit rates, memory and lookups of four designs and peers; torn and wrong answers",
+    "names_cluster": "8 crawlers, 4 lower and 2 upper DNS servers: questions that leave them; servers that die",
     "names_paper": "a million names in the published ways, simulated and by our client; one queue resolved ahead",
+    "names_server": "lycosa dns: CPU, latency and memory an answer beside a bare responder and five DNS servers",
     "robots": "robots.txt: verdicts a CPU second of Lycosa, Protego, Python's own parser, Google's",
     "seen": "known URLs: time and memory a key of the dedup tree, hash tables, a Bloom filter, databases",
     "simnet": "the simulated Internet: rates a core, memory, start, distributions beside the model's",
@@ -74,9 +76,9 @@ def _run(name: str, options: Options) -> tuple[list[Report], dict[str, Benchmark
 def _list() -> None:
     """Print what there is."""
     for name, text in BENCHMARKS.items():
-        print(f"{name:11} {text}")
-    print("all         everything; with --quick what ends within a minute each")
-    print("results     write RESULTS.md from FILE.json… that --json printed")
+        print(f"{name:13} {text}")
+    print("all           everything; with --quick what ends within a minute each")
+    print("results       write RESULTS.md from FILE.json… that --json printed")
 
 
 def _arguments() -> argparse.Namespace:

@@ -81,6 +81,28 @@ pub fn robots(data: &[u8]) {
     }
 }
 
+/// Invariant: any bytes get one answer of a DNS server or none; it repeats number and question, is an answer, has a code, and is
+/// at most ten times as long. The first byte says what stands before the others: nothing, a header, a header and a name.
+pub fn question(data: &[u8]) {
+    let (first, rest) = data.split_first().unwrap_or((&0, &[]));
+    let header = [0x12, 0x34, 1, 0, 0, 1, 0, 0, 0, 0, 0, first >> 2 & 3];
+    let name = b"\x03WwW\x07example\x00\x00\x01\x00\x01";
+    let message = match first & 3 {
+        0 => rest.to_vec(),
+        1 => [&header, rest].concat(),
+        _ => [&header, &name[..], rest].concat(),
+    };
+    let Some(answer) = lycosa_names::server::examine(&message) else {
+        return assert!(message.len() < 12 || message[2] & 0x80 != 0, "silence is for what is no question");
+    };
+    assert!(answer.len() >= 12 && answer[..2] == message[..2] && answer[2] & 0x80 != 0);
+    assert!(answer.len() <= 10 * message.len(), "{} bytes for {}", answer.len(), message.len());
+    if answer[5] == 1 && answer.len() > 12 && answer[3] & 0xf == 3 {
+        let end = 12 + message[12..].iter().position(|&byte| byte == 0).expect("a name ends") + 5;
+        assert_eq!(answer[12..end], message[12..end]);
+    }
+}
+
 /// Invariant: any text is a host name, with one normal form that is its own, or has a reason; and it is the host that the
 /// URL standard reads in it.
 pub fn name(data: &[u8]) {

@@ -149,6 +149,24 @@ const NAME: &[&str] = &[
     "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa",
 ];
 
+/// Pieces that a question is made of: labels, ends, types and classes, EDNS with and without cookies, lengths that lie.
+const QUESTION: &[&[u8]] = &[
+    b"\x01a",
+    b"\x07example",
+    b"\x3f",
+    b"\xc0\x0c",
+    b"\x00",
+    b"\x00\x01\x00\x01",
+    b"\x00\xff\x00\x01",
+    b"\x00\x1c\x00\x03",
+    b"\x00\x00\x29\x04\xd0\x00\x00\x80\x00\x00\x00",
+    b"\x00\x00\x29\x04\xd0\x00\x01\x00\x00\x00\x00",
+    b"\x00\x00\x29\x04\xd0\x00\x00\x00\x00\x00\x0c",
+    b"\x00\x0a\x00\x08abcdefgh",
+    b"\x00\x0a\x00\xff",
+    b"\x00\x00\xfa\x00\xff\x00\x00\x00\x00\x00\x00",
+];
+
 /// Pieces that a message's records are made of: pointers to the question, to the first answer and ahead, whole records, types
 /// and lengths.
 const MESSAGE: &[&[u8]] = &[
@@ -227,12 +245,21 @@ proptest! {
     }
 
     #[test]
+    fn question(first in any::<u8>(), pieces in vec(prop_oneof![
+        12 => select(QUESTION).prop_map(<[u8]>::to_vec),
+        1 => vec(any::<u8>(), 1..4),
+    ], 0..8)) {
+        lycosa_fuzz::question(&[&[first], &pieces.concat()[..]].concat());
+    }
+
+    #[test]
     fn any_bytes(data in vec(any::<u8>(), 0..200)) {
         lycosa_fuzz::url(&data);
         lycosa_fuzz::robots(&data);
         lycosa_fuzz::name(&data);
         lycosa_fuzz::names_cache(&data);
         lycosa_fuzz::message(&data);
+        lycosa_fuzz::question(&data);
     }
 }
 
@@ -244,6 +271,7 @@ fn a_megabyte_ends_in_time() {
         lycosa_fuzz::robots(data.as_bytes());
         lycosa_fuzz::name(data.as_bytes());
         lycosa_fuzz::message(data.as_bytes());
+        lycosa_fuzz::question(data.as_bytes());
         lycosa_fuzz::robots(format!("{}\nuser-agent: *\ndisallow: {data}", "a".repeat(8_000)).as_bytes());
     }
 }

@@ -33,5 +33,6 @@ pub use client::Client;
 pub use host::{BadName, HostName, MAX_LABEL, MAX_NAME};
 pub use nameserver::Nameserver;
 pub use settings::{Families, Settings, Statistics, UpstreamFigures, system_servers};
+pub use upstream::Pace;
 #[doc(hidden)]
 pub use wire::examine;

@@ -9,6 +9,7 @@ use std::time::Duration;
 use lycosa_url::Clock;
 
 use crate::nameserver::Nameserver;
+use crate::upstream::Pace;
 
 /// Servers and limits of a [`Client`](crate::Client).
 #[derive(Clone, Debug)]
@@ -41,6 +42,8 @@ pub struct Settings {
     pub prefer_v4: bool,
     /// Questions a second to each server, at most; none is no limit.
     pub rate: Option<f64>,
+    /// The servers' paces, in their order, where several clients share the rate; else each client has its own.
+    pub paces: Vec<Pace>,
     /// Whether each name has a server of its own, by the ring over their addresses, and the others only where that one fails:
     /// so several clients ask one server about one name. Else the quickest are asked.
     pub spread: bool,
@@ -66,6 +69,7 @@ impl Default for Settings {
             families: Families::V4,
             prefer_v4: false,
             rate: None,
+            paces: Vec::new(),
             spread: false,
             wildcards: false,
             clock: Clock::start(),

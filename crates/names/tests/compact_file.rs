@@ -40,6 +40,20 @@ fn get(cache: &CompactCache, name: &str) -> Vec<u8> {
 }
 
 #[test]
+fn a_file_is_shared_with_who_would_have_made_it_in_another_way() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("names");
+    let server = CompactSettings { negative_capacity: Some(0), negative_ttl: 900, ..settings() };
+    let server = CompactCache::share(&path, server, NOW).unwrap();
+    put(&server, "a.example.com", &[1]);
+    assert!(CompactCache::open(&path, settings(), NOW).is_err());
+    let crawl = CompactCache::share(&path, settings(), NOW).unwrap();
+    assert_eq!(get(&crawl, "a.example.com"), [1]);
+    let larger = CompactSettings { capacity: 5_000, ..settings() };
+    assert!(CompactCache::share(&path, larger, NOW).is_err(), "names that it has no room for");
+}
+
+#[test]
 fn all_who_open_a_file_share_what_is_known() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("names");

@@ -100,8 +100,7 @@ impl DnsSettings {
             ..CompactSettings::default()
         };
         let opened = match &self.cache {
-            Some(path) if path.exists() => CompactCache::open_as_made(path, now),
-            Some(path) => CompactCache::open(path, compact, now),
+            Some(path) => CompactCache::share(path, compact, now),
             None => CompactCache::in_memory(compact, now, None),
         };
         opened.map_err(|error| crate::cache::refused(&error))

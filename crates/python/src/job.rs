@@ -250,7 +250,7 @@ impl Job {
         };
         let now = settings.clock.now() / 1_000_000;
         let opened = match &names.cache_file {
-            Some(path) => CompactCache::open(path, compact, now),
+            Some(path) => CompactCache::share(path, compact, now),
             None => CompactCache::in_memory(compact, now, None),
         };
         let cache = opened.map_err(|error| match error {

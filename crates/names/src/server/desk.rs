@@ -106,6 +106,7 @@ impl Desk {
                 {
                     vouched |= self.judge_cookie(cookies, edns, cookie, client, moment);
                 }
+                question.is_vouched = vouched;
                 Read::Question(question)
             }
             (parsed, _) => parsed,

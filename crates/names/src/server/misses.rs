@@ -63,6 +63,7 @@ impl Upstream {
             one.timeouts += other.timeouts;
             one.in_flight += other.in_flight;
             one.round_trip = one.round_trip.or(other.round_trip);
+            // One that is asked about IPv6 alone is known by that alone.
             one.is_resting |= other.is_resting && one.questions == other.questions;
         }
         figures

@@ -41,6 +41,7 @@ use crate::client::Client;
 use crate::dice::Dice;
 use crate::scaled::ScaledTime;
 use crate::settings::{Families, Settings, UpstreamFigures};
+use crate::upstream::Pace;
 pub use policy::{Policy, Zones};
 
 use answering::Answering;
@@ -279,11 +280,14 @@ fn ask(settings: &Settings, held: &Held) -> io::Result<Upstream> {
         );
         return Err(io::Error::new(io::ErrorKind::InvalidInput, why));
     }
+    // Both keep to the rate together.
+    let paces: Vec<Pace> = settings.servers.iter().map(|_| Pace::default()).collect();
     let client = |families| {
         let settings = Settings {
             families,
             prefer_v4: false,
             wildcards: false,
+            paces: paces.clone(),
             min_ttl: Duration::ZERO,
             max_ttl: Duration::from_secs(604_800), // RFC 8767 section 4: a week is the longest that makes sense
             ..settings.clone()
@@ -293,10 +297,15 @@ fn ask(settings: &Settings, held: &Held) -> io::Result<Upstream> {
     Ok(Upstream::new(client(Families::V4)?, client(Families::V6)?))
 }
 
-/// How questions are passed through by these settings.
+/// How questions are passed through by these settings: never in the open to who is to be asked over TLS.
 fn route(settings: &Settings) -> Route {
     Route {
-        servers: settings.servers.iter().map(|server| server.address).collect(),
+        servers: settings
+            .servers
+            .iter()
+            .filter(|server| !server.is_encrypted())
+            .map(|server| server.address)
+            .collect(),
         spread: settings.spread,
         timeout: settings.timeout,
         attempts: settings.attempts,
@@ -309,6 +318,21 @@ fn is_same(one: &Settings, other: &Settings) -> bool {
         (settings.servers.clone(), settings.timeout, settings.attempts, settings.in_flight, settings.spread)
     };
     key(one) == key(other) && one.rate == other.rate && one.negative_ttl == other.negative_ttl
+}
+
+/// What a message of a client gets from a server that knows nothing: a code, or that there is no such name. For the fuzz target.
+#[doc(hidden)]
+pub fn examine(message: &[u8]) -> Option<Vec<u8>> {
+    let mut answer = Vec::new();
+    match question::read(message) {
+        question::Read::Nothing => return None,
+        question::Read::Bad(head, code) => reply::To { head, edns: None }.code(code, &mut answer),
+        question::Read::Question(question) => {
+            question.write_name(&mut String::new());
+            reply::To::of(&question).negative(question::Code::NxDomain, 900, &mut answer);
+        }
+    }
+    Some(answer)
 }
 
 /// A lock; a panic elsewhere leaves nothing half-done behind it.

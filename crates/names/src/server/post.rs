@@ -8,7 +8,6 @@ use super::figures::{Count, Figures};
 use super::misses::{Waiter, Way};
 use super::question::Code;
 use super::reply::To;
-use crate::wire::PAYLOAD;
 
 /// Answers of one thread that are to be sent.
 #[derive(Default)]
@@ -52,8 +51,8 @@ impl Post {
     /// Answers with what an upstream said to a question that was passed through.
     pub(super) fn pass_back(&mut self, waiter: &Waiter, answer: &[u8], figures: &Figures) {
         let is_stream = matches!(waiter.way, Way::Stream(_));
+        let most = if is_stream { usize::from(u16::MAX) } else { waiter.asked.most() };
         self.deliver(waiter, |to, out| {
-            let most = if is_stream { usize::from(u16::MAX) } else { to.payload(PAYLOAD) };
             if answer.len() + COOKIE > most {
                 figures.add(Count::Truncated);
                 to.truncated(out);

@@ -86,6 +86,10 @@ pub(super) struct Question<'m> {
     pub(super) rtype: u16,
     /// What EDNS adds.
     pub(super) edns: Option<Edns>,
+    /// Bytes of the whole message.
+    pub(super) size: usize,
+    /// Whether the client has shown that it is where it says: by a connection, or a cookie. Judged by the desk.
+    pub(super) is_vouched: bool,
 }
 
 impl<'m> Question<'m> {
@@ -161,7 +165,13 @@ pub(super) fn read(message: &[u8]) -> Read<'_> {
     if u16::from_be_bytes([class_high, class_low]) != 1 {
         return Read::Bad(head, Code::Refused); // the Internet is all that is known here
     }
-    Read::Question(Question { head, rtype: u16::from_be_bytes([high, low]), edns })
+    Read::Question(Question {
+        head,
+        rtype: u16::from_be_bytes([high, low]),
+        edns,
+        size: message.len(),
+        is_vouched: false,
+    })
 }
 
 /// Where an uncompressed name ends that begins here.

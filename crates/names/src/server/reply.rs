@@ -12,18 +12,31 @@ use crate::wire::PAYLOAD;
 /// The largest answer to a datagram without EDNS (RFC 1035 section 2.3.4).
 const PLAIN: u16 = 512;
 
+/// How many times as long as its question the answer to a datagram may be whose sender may be forged: no more than this is to be
+/// gained by having this server flood another one's victim.
+const AMPLIFICATION: usize = 10;
+
 /// What an answer needs of its question, for as long as the answer takes.
 #[derive(Clone, Debug)]
 pub(super) struct Asked {
     /// The message up to the end of its question.
     head: Box<[u8]>,
     edns: Option<Edns>,
+    /// The longest answer by datagram.
+    most: usize,
 }
 
 impl Asked {
     /// Keeps it.
     pub(super) fn of(question: &Question<'_>) -> Self {
-        Asked { head: question.head.into(), edns: question.edns }
+        let payload = usize::from(question.edns.map_or(PLAIN, |edns| edns.payload.clamp(PLAIN, PAYLOAD)));
+        let most = if question.is_vouched { payload } else { payload.min(AMPLIFICATION * question.size) };
+        Asked { head: question.head.into(), edns: question.edns, most }
+    }
+
+    /// The longest answer by datagram: what the client takes, of what the server sends, and what may be sent to anybody.
+    pub(super) fn most(&self) -> usize {
+        self.most
     }
 
     /// Where the answer begins.
@@ -122,11 +135,6 @@ impl<'q> To<'q> {
             out.truncate(out.len() - 2);
             cookie_option(client, server, out);
         }
-    }
-
-    /// The largest datagram that the client takes, of those that the server sends.
-    pub(super) fn payload(self, most: u16) -> usize {
-        usize::from(self.edns.map_or(PLAIN, |edns| edns.payload.clamp(PLAIN, most)))
     }
 
     /// Header and question.

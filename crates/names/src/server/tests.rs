@@ -6,7 +6,7 @@ use std::net::{IpAddr, TcpStream, UdpSocket};
 
 use domain::base::iana::{Rcode, Rtype};
 use domain::base::{Message, MessageBuilder, Name};
-use domain::rdata::{A, Aaaa};
+use domain::rdata::{A, Aaaa, Txt};
 
 use super::*;
 use crate::cache::compact::CompactSettings;
@@ -23,6 +23,8 @@ struct Upstream {
 #[derive(Clone, Copy, PartialEq)]
 enum Says {
     Addresses(u32),
+    /// A record of so many bytes.
+    Text(usize),
     Nothing,
     Code(Rcode),
 }
@@ -62,7 +64,7 @@ impl Upstream {
         let code = match says {
             Says::Nothing => return None,
             Says::Code(code) => code,
-            Says::Addresses(_) => Rcode::NOERROR,
+            Says::Addresses(_) | Says::Text(_) => Rcode::NOERROR,
         };
         let mut answer = MessageBuilder::new_vec().start_answer(message, code).unwrap();
         answer.header_mut().set_ra(true);
@@ -73,6 +75,10 @@ impl Upstream {
                 Rtype::AAAA => answer.push((owner, ttl, Aaaa::new("fd00::7".parse().unwrap()))).unwrap(),
                 _ => (),
             }
+        }
+        if let Says::Text(length) = says {
+            let text = Txt::<Vec<u8>>::build_from_slice(&vec![b'x'; length]).unwrap();
+            answer.push((question.qname(), 60, text)).unwrap();
         }
         Some(answer.into_message().into_octets())
     }
@@ -305,6 +311,33 @@ fn private_addresses_are_taken_out_where_that_is_wanted() {
         assert_eq!(ask_one(&server, "nas.home.example", Rtype::AAAA).header_counts().ancount(), 1);
     }
     assert_eq!(count(&server, "private_filtered"), 2);
+}
+
+#[test]
+fn a_full_cache_answers_all_the_same() {
+    let upstream = Upstream::start(Says::Addresses(3_600));
+    let server = server_of(&[upstream.address], |_| ());
+    let client = client_of(&server, "127.0.0.1");
+    for batch in 0..40 {
+        for n in 0..100 {
+            client.send(&question(&format!("n{n}.b{batch}.example"), Rtype::A)).unwrap();
+        }
+        for _ in 0..100 {
+            assert_eq!(receive(&client).unwrap().header_counts().ancount(), 1);
+        }
+    }
+    assert!(count(&server, "cache_used") < 2_000, "room for 1,000, 4,000 asked for");
+}
+
+#[test]
+fn a_client_that_may_be_forged_gets_no_flood() {
+    let upstream = Upstream::start(Says::Text(600));
+    let server = server_of(&[upstream.address], |_| ());
+    let cut = ask_one(&server, "big.example", Rtype::TXT);
+    assert!(cut.header().tc() && cut.as_slice().len() < 100, "a long answer to a short question");
+    upstream.say(Says::Text(100));
+    let whole = ask_one(&server, "big.example", Rtype::TXT);
+    assert!(!whole.header().tc() && whole.as_slice().len() > 100);
 }
 
 #[test]

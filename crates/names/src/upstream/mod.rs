@@ -12,6 +12,7 @@ use std::time::Duration;
 use lycosa_url::{DEFAULT_VIRTUAL_NODES, Micros, Ring, digest_of};
 
 pub(crate) use server::Limits;
+pub use server::Pace;
 use server::Server;
 
 use crate::nameserver::Nameserver;
@@ -44,8 +45,10 @@ impl Upstreams {
             window: u32::try_from(settings.in_flight.max(1).saturating_mul(2)).unwrap_or(u32::MAX),
             rate: settings.rate,
         };
-        let servers =
-            settings.servers.iter().map(|server| (Arc::new(server.clone()), Server::new(limits))).collect();
+        let paces = settings.paces.iter().cloned().chain(std::iter::repeat_with(Pace::default));
+        let with_pace =
+            |(server, pace): (&Nameserver, _)| (Arc::new(server.clone()), Server::new(limits, pace));
+        let servers = settings.servers.iter().zip(paces).map(with_pace).collect();
         let names: Vec<String> = settings.servers.iter().map(ToString::to_string).collect();
         let nodes: Vec<(&str, f64)> = names.iter().map(|name| (&**name, 1.0)).collect();
         let ring =
@@ -242,6 +245,24 @@ mod tests {
             }
         }
         assert_eq!(asked, [128; 3]);
+    }
+
+    #[test]
+    fn clients_that_share_paces_keep_to_one_rate() {
+        let servers = vec![SocketAddr::from(([192, 0, 2, 1], 53)).into()];
+        let settings =
+            Settings { servers, rate: Some(100.0), paces: vec![Pace::default()], ..Settings::default() };
+        let mut both = [Upstreams::new(&settings), Upstreams::new(&settings)];
+        let mut sent = 0;
+        for now in (0..SECOND).step_by(1_000) {
+            for upstreams in &mut both {
+                if upstreams.choose(None, SECOND + now).is_some() {
+                    ask(upstreams, 0, SECOND + now, MS);
+                    sent += 1;
+                }
+            }
+        }
+        assert!((99..=103).contains(&sent), "{sent} questions in a second");
     }
 
     #[test]

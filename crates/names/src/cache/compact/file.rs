@@ -29,6 +29,22 @@ impl CompactCache {
     /// Errors: a setting beyond its limits; a capacity that neither the disk nor memory can ever hold; a file that is no cache,
     /// damaged, or made in another way than the settings say.
     pub fn open(path: &Path, settings: CompactSettings, now: Seconds) -> Result<Self, CompactError> {
+        Self::open_if(path, settings, now, Made::fits)
+    }
+
+    /// The same for a file that others may have made for the same names in another way, such as a server of names that crawls
+    /// on its machine share: only capacity, verification and secret have to be those of the settings.
+    pub fn share(path: &Path, settings: CompactSettings, now: Seconds) -> Result<Self, CompactError> {
+        Self::open_if(path, settings, now, Made::can_be_shared)
+    }
+
+    /// Opens a file if it `fits`, or makes it.
+    fn open_if(
+        path: &Path,
+        settings: CompactSettings,
+        now: Seconds,
+        fits: fn(&Made, &CompactSettings) -> Result<(), Refusal>,
+    ) -> Result<Self, CompactError> {
         settings.check()?;
         let io = |error: io::Error| CompactError::of(path, error);
         let needed = Layout::of(&settings).bytes();
@@ -72,7 +88,7 @@ impl CompactCache {
             Begin::Header(start, bytes) => {
                 let refused = |refusal| CompactError::Refused { path: path.to_owned(), refusal };
                 let made = Made::read(&start, bytes).map_err(refused)?;
-                made.fits(&settings).map_err(refused)?;
+                fits(&made, &settings).map_err(refused)?;
                 Self::join(path, locks, settings, made, now)
             }
         }?;

@@ -109,25 +109,26 @@ impl Made {
 
     /// Checks that it is what settings ask for.
     pub(super) fn fits(&self, settings: &CompactSettings) -> Result<(), Refusal> {
-        if settings.secret.is_some_and(|secret| words_of(secret) != self.secret) {
-            return Err(Refusal::Secret);
-        }
+        self.can_be_shared(settings)?;
         let (is, asked) = (self.layout, Layout::of(settings));
-        let same = |name, found: u64, given: u64| match found == given {
-            true => Ok(()),
-            false => Err(Refusal::Setting { name, found: found.to_string(), given: given.to_string() }),
-        };
-        if self.verify != settings.verify {
-            let (found, given) = (format!("{:?}", self.verify), format!("{:?}", settings.verify));
-            return Err(Refusal::Setting { name: "verify", found, given });
-        }
-        same("capacity", self.capacity, settings.capacity)?;
         same("small_sets", is.small, asked.small)?;
         same("large_sets", is.large, asked.large)?;
         same("generations", is.generations, asked.generations)?;
         same("negative_ttl", self.negative_ttl, settings.negative_ttl.into())?;
         same("words of the negative filter", is.filter_words, asked.filter_words)?;
         same("hashes of the negative filter", is.hashes, asked.hashes)
+    }
+
+    /// Checks that it holds the names that settings ask for, whatever else it was made with.
+    pub(super) fn can_be_shared(&self, settings: &CompactSettings) -> Result<(), Refusal> {
+        if settings.secret.is_some_and(|secret| words_of(secret) != self.secret) {
+            return Err(Refusal::Secret);
+        }
+        if self.verify != settings.verify {
+            let (found, given) = (format!("{:?}", self.verify), format!("{:?}", settings.verify));
+            return Err(Refusal::Setting { name: "verify", found, given });
+        }
+        same("capacity", self.capacity, settings.capacity)
     }
 
     /// The words that never change.
@@ -245,4 +246,13 @@ fn checksum(words: &[u64; FIXED]) -> u64 {
 fn words_of(secret: [u8; 16]) -> [u64; 2] {
     let whole = u128::from_le_bytes(secret);
     [whole as u64, (whole >> 64) as u64]
+}
+
+/// Compares a setting with what a file was made with.
+fn same(name: &'static str, found: u64, given: u64) -> Result<(), Refusal> {
+    if found == given {
+        Ok(())
+    } else {
+        Err(Refusal::Setting { name, found: found.to_string(), given: given.to_string() })
+    }
 }

@@ -1,0 +1,311 @@
+"""The `names_cluster` benchmark: what 8 crawlers behind 4 lower and 2 upper DNS servers ask the outside world."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import random
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Iterator, Sequence
+from concurrent.futures import Future
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from benchmarks.dns_servers import Server, running_ours
+from benchmarks.harness import Cores, Options, environment, last_line, pinned, progress
+from benchmarks.report import BenchmarkError, Claim, Figure, Report
+from benchmarks.served import Served, serving
+
+CRAWLERS, LOWER, UPPER = 8, 4, 2
+LIMIT = 400.0  # seconds for all crawls of a run
+PAUSE = 30.0  # s, unscaled: for how long a server remembers a failure; its default
+PROBES = 200  # questions a second
+CALM = 0.1  # s: a second whose p99 is below is none in which anybody waited for a dead server
+#: Names as in the profile `internet`, but no datagram is lost: so whatever got no answer was asked for a dead name.
+MODEL = """description = "names of the Internet, and pages without delay"
+
+[dns]
+answers = { address = 0.88, no_data = 0.03, nxdomain = 0.04, servfail = 0.02, dead = 0.03 }
+ttl = [{ seconds = 60, share = 0.1 }, { seconds = 300, share = 0.3 }, { seconds = 3600, share = 0.6 }]
+
+[dns.latency]
+median_ms = 60.0
+sigma = 1.1
+tail_share = 0.01
+tail_from_ms = 800.0
+tail_to_ms = 15000.0
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """How large and how long."""
+
+    hosts: int
+    speed: float  # by which crawlers and simulated Internet are faster than in life
+    kill: float  # seconds after the crawls' start at which servers die
+    probing: float  # seconds after that
+
+
+PLAN, QUICK = Plan(3_000, 1.0, 10.0, 15.0), Plan(500, 4.0, 5.0, 8.0)
+
+
+@dataclass(frozen=True, slots=True)
+class Outside:
+    """What the outside world was asked, and what the crawlers got."""
+
+    answered: float  # questions for each name that has an answer
+    failing: float  # for each name that has none
+    missed: int  # pages that are there and were not fetched, of all crawlers
+    seconds: float
+
+
+def run(options: Options) -> Report:
+    """Crawl with tiers, two of whose servers die, and without."""
+    report = Report("names_cluster", options.quick)
+    plan, cores, begin = QUICK if options.quick else PLAN, Cores.split(), time.monotonic()
+    if options.peers_only:
+        return report
+    with pinned(cores.server | cores.client), tempfile.TemporaryDirectory(prefix="lycosa-bench-") as name:
+        folder = Path(name)
+        with _world(plan, folder / "plain") as net:
+            plain = _outside(net, plan, folder / "plain", [net.resolver])
+        progress(f"without tiers: {plain.answered:.3f} questions a name, {plain.failing:.1f} a failing one")
+        with _world(plan, folder / "tiers") as net, contextlib.ExitStack() as stack:
+            upper, lower = _tiers(stack, net, plan, folder / "tiers")
+            probe = Probe(_known(net), lower, folder / "probe.cache")
+            stack.callback(probe.stop)
+            killer = threading.Timer(plan.kill, _kill, [[upper[0], lower[0]], probe, plan])
+            probe.start()
+            killer.start()
+            stack.callback(killer.cancel)
+            tiers = _outside(net, plan, folder / "tiers", [server.address for server in lower])
+            killer.join()
+            ended = [server.name for server in (*upper[1:], *lower[1:]) if not server.alive]
+        progress(f"with tiers: {tiers.answered:.3f} questions a name, {tiers.failing:.1f} a failing one")
+    if ended:
+        raise BenchmarkError(f"{', '.join(ended)} ended while it was asked")
+    _judge(report, plain, tiers, probe)
+    report.notes += [
+        f"{CRAWLERS} `lycosa crawl` processes of one world of {plan.hosts:,} hosts, all of them seeds of each crawl, "
+        f"in an order of its own, each with its own cache in memory; {plan.speed:g} times as fast as in life",
+        f"{LOWER} lower and {UPPER} upper servers, all on the same {len(cores.server | cores.client)} cores as the "
+        f"crawlers; {plan.kill:g} s after the start one of each is killed (SIGKILL)",
+        "p99: of each second, by a client like the crawlers' that asks the lower servers for names with an address; "
+        f"a second is as before when its p99 is at most {CALM:g} s or that of the worst second before",
+        "outside questions: by the simulated Internet's ledger, A only, repeats for slow answers included; failing: "
+        "SERVFAIL or never an answer",
+        f"took {time.monotonic() - begin:.0f} s",
+    ]
+    return report
+
+
+@contextlib.contextmanager
+def _world(plan: Plan, folder: Path) -> Iterator[Served]:
+    """Serve the world, the same one each time."""
+    folder.mkdir()
+    model = folder / "model.toml"
+    model.write_text(MODEL)
+    settings = {"hosts": plan.hosts, "pages": 1, "seed": 9, "profile": str(model), "speed": plan.speed}
+    cores = Cores.split()
+    with serving(settings, cores.server | cores.client, folder) as net:
+        yield net
+
+
+def _tiers(stack: contextlib.ExitStack, net: Served, plan: Plan, folder: Path) -> tuple[list[Server], list[Server]]:
+    """Start the servers."""
+    settings = f"workers = 1\ncapacity = 10_000\nfailure_pause = {max(1.0, PAUSE / plan.speed)}"
+
+    def start(tier: str, number: int, upstreams: Sequence[str]) -> Server:
+        made = running_ours(folder / f"{tier}{number}", upstreams, tier=tier, settings=settings)
+        server = stack.enter_context(made)
+        server.name = f"{tier} {number}"
+        return server
+
+    upper = [start("upper", number, [net.resolver]) for number in range(UPPER)]
+    lower = [start("lower", number, [server.address for server in upper]) for number in range(LOWER)]
+    return upper, lower
+
+
+def _known(net: Served) -> list[str]:
+    """Give names that have an address; asking for them is no crawler's question."""
+    from lycosa.names.lookups import Lookups
+
+    names = list(net.hosts)[:300]
+    with Lookups(resolvers=[net.resolver], families="v4") as lookups:
+        futures = [(name, lookups.ask(name)) for name in names]
+        return [name for name, future in futures if future.result().status == "ok"]
+
+
+def _kill(servers: Sequence[Server], probe: Probe, plan: Plan) -> None:
+    """Kill servers, and look for a while at what clients feel."""
+    probe.killed = time.monotonic()
+    for server in servers:
+        server.kill()
+        progress(f"{server.name} was killed")
+    time.sleep(plan.probing)
+    probe.stop()
+
+
+def _outside(net: Served, plan: Plan, folder: Path, resolvers: Sequence[str]) -> Outside:
+    """Let all crawlers run to their end, and read the ledger."""
+    before, begin = _questions(net), time.monotonic()
+    crawls = [_crawl(net, plan, folder / f"crawl{number}", resolvers, number) for number in range(CRAWLERS)]
+    try:
+        for number, crawl in enumerate(crawls):
+            try:
+                status = crawl.wait(max(0.0, begin + LIMIT - time.monotonic()))
+            except subprocess.TimeoutExpired:
+                raise BenchmarkError(f"crawl {number} has not ended after {LIMIT:g} s") from None
+            if status:
+                raise BenchmarkError(f"crawl {number}: {last_line(folder / f'crawl{number}' / 'log')}")
+    finally:
+        for crawl in crawls:
+            crawl.kill()
+            crawl.wait()
+    asked = {kind: count - before.get(kind, 0) for kind, count in _questions(net).items()}
+    assert net.model is not None, "this version tells its model"
+    shares = net.model["world"]["answers"]
+    failing = round(plan.hosts * (shares.get("servfail", 0.0) + shares.get("dead", 0.0)))
+    there = round(plan.hosts * shares["address"])
+    reports = [json.loads((folder / f"crawl{number}" / "report.json").read_text()) for number in range(CRAWLERS)]
+    return Outside(
+        sum(asked.get(kind, 0) for kind in ("address", "nodata", "nxdomain")) / (plan.hosts - failing),
+        sum(asked.get(kind, 0) for kind in ("error", "silence")) / failing,
+        sum(there - made["statuses"].get("200", 0) for made in reports),
+        time.monotonic() - begin,
+    )
+
+
+def _questions(net: Served) -> dict[str, int]:
+    """Give the questions that the outside world has had, by what it answered."""
+    counts: dict[str, int] = net.report["totals"]["dns_by_answer"]
+    return counts
+
+
+def _crawl(net: Served, plan: Plan, folder: Path, resolvers: Sequence[str], number: int) -> subprocess.Popen[bytes]:
+    """Start a crawl of all front pages."""
+    folder.mkdir()
+    names = list(net.hosts)
+    random.Random(number).shuffle(names)
+    seeds = [f"http://{name}:{net.port}/" for name in names]
+    job = folder / "job.toml"
+    job.write_text(
+        f"seeds = {json.dumps(seeds)}\nscope = 'any'\nmax_depth = 0\nspeed = {plan.speed}\n"
+        "allow_addresses = ['127.0.0.0/8']\nuser_agent = 'lycosa-bench/0.1 (+http://localhost/)'\n"
+        f"[names]\nresolvers = {json.dumps(resolvers)}\n"
+        # Names are what is measured: no crawl needs to wait long for hosts that share an address.
+        "[politeness]\naddress_interval = 0.05\n"
+    )
+    command = [sys.executable, "-m", "lycosa", "crawl", "--job", str(job), "--dir", str(folder / "job"), "--quiet"]
+    command += ["-o", str(folder / "pages.jsonl"), "--report", str(folder / "report.json")]
+    with (folder / "log").open("wb") as log:
+        return subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=log, stderr=log, env=environment())
+
+
+class Probe:
+    """A client that goes on asking for names with an address and keeps each answer's time."""
+
+    def __init__(self, names: Sequence[str], servers: Sequence[Server], cache: Path) -> None:
+        """Nothing is asked yet."""
+        self._names, self._servers, self._cache = list(names), [server.address for server in servers], cache
+        self._ended = threading.Event()
+        self._thread = threading.Thread(target=self._ask, daemon=True)
+        #: When each was asked for, and how long the answer took, in seconds; filled by the answers' thread.
+        self.times: list[tuple[float, float]] = []
+        self.failed = 0
+        self.killed = 0.0
+
+    def start(self) -> None:
+        """Begin to ask."""
+        self._thread.start()
+
+    def stop(self) -> None:
+        """Ask no more."""
+        self._ended.set()
+        if self._thread.is_alive():
+            self._thread.join()
+
+    def seconds(self) -> list[tuple[float, float]]:
+        """Give each whole second, counted from the killing, and the p99 of what was asked in it."""
+        by_second: dict[int, list[float]] = {}
+        for asked, took in self.times:
+            by_second.setdefault(int((asked - self.killed) // 1), []).append(took)
+        full = {second: sorted(times) for second, times in by_second.items() if len(times) > PROBES // 2}
+        return [(second, times[len(times) * 99 // 100]) for second, times in sorted(full.items())]
+
+    def _ask(self) -> None:
+        """Ask at an even pace; the thread's body."""
+        from lycosa.names import Cache
+        from lycosa.names.lookups import Lookups
+
+        with Lookups(resolvers=self._servers, families="v4", cache=self._cache, capacity=1_000) as lookups:
+            begin, count, memory = time.monotonic(), 0, Cache.open(self._cache)
+            while not self._ended.wait(max(0.0, begin + count / PROBES - time.monotonic())):
+                name = self._names[count % len(self._names)]
+                memory.forget(name)  # else its own memory would answer
+                asked = time.monotonic()
+                lookups.ask(name).add_done_callback(partial(self._note, asked))
+                count += 1
+
+    def _note(self, asked: float, future: Future[Any]) -> None:
+        """Keep how long an answer took."""
+        if future.cancelled():
+            return
+        self.times.append((asked, time.monotonic() - asked))
+        self.failed += future.result().status != "ok"
+
+
+def _judge(report: Report, plain: Outside, tiers: Outside, probe: Probe) -> None:
+    """Give figures and claims."""
+    seconds = probe.seconds()
+    # The first seconds find cold caches.
+    before = [late for second, late in seconds if -4 <= second < 0]
+    after = [(second, late) for second, late in seconds if second >= 0]
+    back = None
+    if before and after:
+        bound = max(CALM, *before)
+        back = max((second + 1 for second, late in after if late > bound), default=0.0)
+    for way, made in (("without tiers", plain), ("with tiers", tiers)):
+        report.figures += [
+            Figure.of(f"{way}: outside questions an answered name", "questions", [made.answered]),
+            Figure.of(f"{way}: outside questions a failing name", "questions", [made.failing]),
+            Figure.of(f"{way}: pages missed by the {CRAWLERS} crawls", "pages", [made.missed]),
+            Figure.of(f"{way}: all crawls took", "s", [made.seconds]),
+        ]
+    report.figures += [
+        Figure.of("p99 of each second before servers died", "ms", [late * 1e3 for late in before] or [0.0]),
+        Figure.of("p99 of each second after servers died", "ms", [late * 1e3 for _, late in after] or [0.0]),
+    ]
+    report.claims += [
+        Claim.at_most(
+            "names_cluster.answered",
+            "outside questions for each (name, type) that has an answer, at most",
+            tiers.answered,
+            "questions",
+            1.02,
+        ),
+        Claim.at_most(
+            "names_cluster.failing",
+            "outside questions for each name that fails, at most",
+            tiers.failing,
+            "questions",
+            3,
+        ),
+        Claim.at_most(
+            "names_cluster.errors",
+            "pages missed, and names not answered to the client that looks on, with two servers killed, at most",
+            tiers.missed + probe.failed,
+            "errors",
+            0,
+        ),
+        Claim.at_most(
+            "names_cluster.back", "seconds until the p99 is as before two servers died, at most", back, "s", 5
+        ),
+    ]

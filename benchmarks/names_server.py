@@ -1,0 +1,334 @@
+"""The `names_server` benchmark: answers of `lycosa dns`, of a bare responder and of other people's servers."""
+
+from __future__ import annotations
+
+import contextlib
+import statistics
+import tempfile
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from benchmarks import dns_peers, dns_perf
+from benchmarks.dns_perf import Load
+from benchmarks.dns_servers import Recipe, Server, running, running_ours
+from benchmarks.harness import Cores, Options, build_example, pinned, progress
+from benchmarks.report import BenchmarkError, Claim, Figure, Peer, Report
+from benchmarks.served import Served, serving
+
+NAMES = 100_000  # in every cache
+COLD = 50_000  # that no cache has, for each round
+CAPACITY = 125_000  # of our cache
+RATE = 40_000  # questions a second at which latencies are compared
+PASSES = 5  # over the names, at most, until each was answered
+FORGOTTEN = 0.001  # of what is asked: lost while warming, asked upstream again under load; somebody always is
+SHARED = Path("/dev/shm")  # noqa: S108  (memory that is a file system, where Knot Resolver's cache belongs)
+CACHE = "names.cache"  # our file
+LYCOSA, BARE = "Lycosa", "bare responder"
+#: All names live for a day, so that nothing expires; everything else is as in the profile `lan`.
+MODEL = 'description = "names that stay"\n\n[dns]\nttl = [{ seconds = 86400, share = 1.0 }]\n'
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """How long everything takes."""
+
+    rounds: int
+    full: float  # seconds
+    equal: float  # seconds
+    cold: int  # names
+
+
+PLAN, QUICK = Plan(3, 5.0, 5.0, COLD), Plan(1, 1.5, 1.0, 10_000)
+
+
+@dataclass(slots=True)
+class Contestant:
+    """A running server and what it did."""
+
+    server: Server
+    is_ours: bool
+    is_cache: bool = True  # the bare responder is none
+    costs: list[float] = field(default_factory=list)  # µs of CPU an answer at full load
+    full: list[Load] = field(default_factory=list)
+    equal: list[Load] = field(default_factory=list)
+    equal_costs: list[float] = field(default_factory=list)
+    cold: list[Load] = field(default_factory=list)
+    cold_costs: list[float] = field(default_factory=list)
+    growth: float = 0.0  # bytes of resident memory a name
+    stored: float = 0.0  # bytes of our cache file a name
+    asked_again: int = 0  # questions to the upstream for names that were in memory
+
+    @property
+    def name(self) -> str:
+        """Who it is."""
+        return self.server.name
+
+
+def run(options: Options) -> Report:
+    """Warm all servers, load them in turn, then ask each for what it does not have."""
+    report = Report("names_server", options.quick)
+    plan, cores = QUICK if options.quick else PLAN, Cores.split()
+    report.peers.append(dns_perf.described())
+    if report.peers[0].missing:
+        raise BenchmarkError(f"dnsperf is missing, which makes the load: {report.peers[0].missing}")
+    begin = time.monotonic()
+    with contextlib.ExitStack() as stack:
+        stack.enter_context(pinned(cores.client))
+        folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="lycosa-bench-", dir=_memory())))
+        model = folder / "stay.toml"
+        model.write_text(MODEL)
+        world = {"hosts": NAMES + plan.rounds * plan.cold, "pages": 1, "seed": 8, "profile": str(model)}
+        upstream = stack.enter_context(serving(world, cores.client, folder))
+        names = list(upstream.hosts)
+        known, rest = names[:NAMES], names[NAMES:]
+        contestants = list(_start(report, stack, upstream, folder, cores, with_ours=not options.peers_only))
+        questions = dns_perf.write(known, folder / "known")
+        for contestant in contestants:
+            _warm(contestant, questions, cores)
+            if contestant.is_ours:
+                contestant.stored = (contestant.server.folder / CACHE).stat().st_size / NAMES
+        for turn in range(plan.rounds):
+            for contestant in contestants:
+                _load(contestant, questions, upstream, plan, cores)
+            progress(
+                f"round {turn + 1}/{plan.rounds}: " + ", ".join(f"{c.name} {c.costs[-1]:.2f} µs" for c in contestants)
+            )
+        for turn in range(plan.rounds):
+            fresh = dns_perf.write(rest[turn * plan.cold : (turn + 1) * plan.cold], folder / "fresh")
+            for contestant in contestants:
+                if contestant.is_cache:
+                    _ask_cold(contestant, fresh, cores)
+            told = ", ".join(f"{c.name} {c.cold[-1].rate:,.0f}/s" for c in contestants if c.is_cache)
+            progress(f"cold {turn + 1}/{plan.rounds}: {told}")
+        _figures(report, contestants)
+        if not options.peers_only:
+            _judge(report, contestants)
+    report.notes += [
+        f"servers on core {min(cores.server)}, one thread each, all running and warm, loaded in turn; dnsperf and "
+        f"the simulated upstream on core {min(cores.client)}",
+        "CPU an answer: user's and system's time of a server's processes from /proc, over dnsperf's answers; "
+        f"{NAMES:,} names, one A record each, asked for in the same order, no EDNS",
+        "memory a name: resident memory gained by warming; dnsmasq takes its memory when it starts, so for it: what "
+        f"each of its {dns_peers.NAMES:,} empty places takes; ours: that, or the cache file if it takes more",
+        f"cold: {plan.cold:,} names a round that no cache has; the upstream has no delay",
+        f"took {time.monotonic() - begin:.0f} s",
+    ]
+    return report
+
+
+def _memory() -> Path | None:
+    """Give the folder for all files, so that nobody waits for a disk; None: the usual one."""
+    return SHARED if SHARED.is_dir() else None
+
+
+def _start(
+    report: Report,
+    stack: contextlib.ExitStack,
+    upstream: Served,
+    folder: Path,
+    cores: Cores,
+    *,
+    with_ours: bool,
+) -> Sequence[Contestant]:
+    """Start everybody; who is missing is named in the report."""
+    contestants = []
+    if with_ours:
+        settings = f'workers = 1\ncapacity = {CAPACITY}\ncache = "{folder / "lycosa" / CACHE}"'
+        made = running_ours(folder / "lycosa", [upstream.resolver], settings=settings, cores=cores.server)
+        server = stack.enter_context(made)
+        server.name = LYCOSA
+        contestants.append(Contestant(server, is_ours=True))
+    bare = Recipe(
+        BARE,
+        str(build_example("lycosa-names", "bare_responder")),
+        "cargo",
+        lambda _, port: [f"127.0.0.1:{port}"],
+    )
+    server = stack.enter_context(running(bare, folder / "bare", cores=cores.server))
+    contestants.append(Contestant(server, is_ours=False, is_cache=False))
+    settings = "recvmmsg and sendmmsg of 64, turns each question around: the limit"
+    report.peers.append(Peer(BARE, None, settings))
+    for make in dns_peers.PEERS:
+        recipe = make(upstream.resolver)
+        report.peers.append(dns_peers.described(recipe))
+        if report.peers[-1].missing:
+            progress(f"{recipe.name} is missing")
+            continue
+        server = stack.enter_context(running(recipe, folder / recipe.program, cores=cores.server))
+        contestants.append(Contestant(server, is_ours=False))
+        if recipe.name == "dnsmasq":
+            contestants[-1].growth = _places(upstream, folder, server.resident)
+    return contestants
+
+
+def _places(upstream: Served, folder: Path, resident: int) -> float:
+    """Give the bytes that one of dnsmasq's places takes: against one that has no cache."""
+    with running(dns_peers.dnsmasq(upstream.resolver, names=0), folder / "without") as server:
+        return (resident - server.resident) / dns_peers.NAMES
+
+
+def _warm(contestant: Contestant, questions: Path, cores: Cores) -> None:
+    """Ask for all names until each has been answered; whether they are kept is seen under load."""
+    server = contestant.server
+    before = server.resident
+    for turn in range(PASSES):
+        load = dns_perf.once(server.port, questions, cores.client)
+        progress(f"warming {contestant.name}, pass {turn + 1}: {load.rate:,.0f}/s, {load.lost} lost")
+        if load.lost <= NAMES * FORGOTTEN:
+            break
+    else:
+        raise BenchmarkError(f"{contestant.name} loses {load.lost:,} of {NAMES:,} names in pass {PASSES}")
+    contestant.growth = contestant.growth or (server.resident - before) / NAMES
+
+
+def _load(contestant: Contestant, questions: Path, upstream: Served, plan: Plan, cores: Cores) -> None:
+    """Load a server fully, then at a rate that all bear."""
+    asked = _asked(upstream)
+    load, cost = _costing(contestant.server, lambda port: dns_perf.full(port, questions, cores.client, plan.full))
+    contestant.full.append(load)
+    contestant.costs.append(cost)
+    load, cost = _costing(
+        contestant.server, lambda port: dns_perf.at_rate(port, questions, cores.client, plan.equal, RATE)
+    )
+    contestant.equal.append(load)
+    contestant.equal_costs.append(cost)
+    answers, again = contestant.full[-1].answers + load.answers, _asked(upstream) - asked
+    contestant.asked_again += again
+    if again > answers * FORGOTTEN:
+        raise BenchmarkError(f"{contestant.name} does not keep {NAMES:,} names: {again:,} of {answers:,} asked again")
+
+
+def _ask_cold(contestant: Contestant, questions: Path, cores: Cores) -> None:
+    """Ask for names that are not in memory."""
+    load, cost = _costing(contestant.server, lambda port: dns_perf.once(port, questions, cores.client))
+    contestant.cold.append(load)
+    contestant.cold_costs.append(cost)
+
+
+def _costing(server: Server, load: Callable[[int], Load]) -> tuple[Load, float]:
+    """Load a server; give what it did and the microseconds of CPU an answer."""
+    before = server.cpu
+    made = load(server.port)
+    if not server.alive:
+        raise BenchmarkError(f"{server.name} ended under load with status {server.child.returncode}")
+    if not made.answers:
+        raise BenchmarkError(f"{server.name} answered nothing")
+    return made, (server.cpu - before) / made.answers * 1e6
+
+
+def _asked(upstream: Served) -> int:
+    """Give how many questions the upstream has had."""
+    return int(upstream.report["totals"]["dns_questions"])
+
+
+def _figures(report: Report, contestants: Sequence[Contestant]) -> None:
+    """Give what everybody did."""
+    for each in contestants:
+        who = each.name
+        rates = [load.rate for load in each.full]
+        busy = [cost * rate / 1e4 for cost, rate in zip(each.costs, rates, strict=True)]
+        report.figures += [
+            Figure.of(f"{who}: CPU an answer, full load", "µs", each.costs),
+            Figure.of(f"{who}: answers a second, full load", "answers/s", rates),
+            Figure.of(f"{who}: its core busy at full load", "%", busy),
+            Figure.of(f"{who}: lost at full load", "questions", [load.lost for load in each.full]),
+            Figure.of(f"{who}: CPU an answer at {RATE:,}/s", "µs", each.equal_costs),
+            Figure.of(f"{who}: p99 at {RATE:,}/s", "ms", [load.late for load in each.equal]),
+            Figure.of(f"{who}: lost at {RATE:,}/s", "questions", [load.lost for load in each.equal]),
+        ]
+        if each.is_cache:
+            report.figures += [
+                Figure.of(f"{who}: cold names a second", "names/s", [load.rate for load in each.cold]),
+                Figure.of(f"{who}: CPU a cold name", "µs", each.cold_costs),
+                Figure.of(f"{who}: cold names lost", "names", [load.lost for load in each.cold]),
+                Figure.of(f"{who}: memory a name", "bytes", [each.growth]),
+                Figure.of(f"{who}: asked upstream for names in memory", "questions", [each.asked_again]),
+            ]
+        if each.is_ours:
+            name = f"{who}: cache file for {CAPACITY:,} names ÷ {NAMES:,}"
+            report.figures.append(Figure.of(name, "bytes", [each.stored]))
+
+
+def _judge(report: Report, contestants: Sequence[Contestant]) -> None:
+    """Compare with the bare responder and with whoever of the others is best at each thing."""
+    ours = next(each for each in contestants if each.is_ours)
+    bare = next(each for each in contestants if not each.is_cache)
+    peers = [each for each in contestants if each.is_cache and not each.is_ours]
+    cost = statistics.median(ours.costs)
+    report.figures.append(Figure.ratio("Lycosa ÷ bare responder, CPU an answer", ours.costs, bare.costs))
+    for peer in peers:
+        report.figures += [
+            Figure.ratio(f"Lycosa ÷ {peer.name}, CPU an answer", ours.costs, peer.costs),
+            Figure.ratio(f"bare responder ÷ {peer.name}, CPU an answer", bare.costs, peer.costs),
+        ]
+
+    def best(value: Callable[[Contestant], float], choose: Callable[..., float] = min) -> float | None:
+        return choose(value(peer) for peer in peers) if peers else None
+
+    def ratio(value: float, beside: float | None) -> float | None:
+        return value / beside if beside else None
+
+    def median(value: Callable[[Load], float], loads: Sequence[Load]) -> float:
+        return statistics.median(value(load) for load in loads)
+
+    best_cost = best(lambda peer: statistics.median(peer.costs))
+    best_late = best(lambda peer: median(lambda load: load.late, peer.equal))
+    best_cold = best(lambda peer: median(lambda load: load.rate, peer.cold), max)
+    best_lost = best(lambda peer: sum(load.lost for load in peer.cold))
+    best_memory = best(lambda peer: peer.growth)
+    lost = sum(load.lost for load in ours.cold)
+    late = median(lambda load: load.late, ours.equal)
+    cold = median(lambda load: load.rate, ours.cold)
+    report.claims += [
+        Claim.at_most(
+            "names_server.bare",
+            "CPU an answer from memory ÷ that of a bare recvmmsg/sendmmsg responder, at most",
+            cost / statistics.median(bare.costs),
+            "times",
+            1.2,
+        ),
+        Claim.at_most(
+            "names_server.peer",
+            "CPU an answer from memory ÷ the best peer's, at most",
+            ratio(cost, best_cost),
+            "times",
+            0.8,
+        ),
+        Claim.at_least(
+            "names_server.core",
+            "answers a second of one core (a second ÷ CPU an answer) ÷ the best peer's, at least",
+            ratio(best_cost or 0.0, cost),
+            "times",
+            1.25,
+        ),
+        Claim.at_most(
+            "names_server.p99",
+            f"p99 latency at {RATE:,} questions/s ÷ the best peer's, at most",
+            ratio(late, best_late),
+            "times",
+            1.0,
+        ),
+        Claim.at_least(
+            "names_server.cold",
+            "names a second that were not in memory ÷ the best peer's, at least",
+            ratio(cold, best_cold),
+            "times",
+            1.0,
+        ),
+        Claim.at_most(
+            "names_server.cold_lost",
+            "names lost that were not in memory, less those of the best peer, at most",
+            None if best_lost is None else lost - best_lost,
+            "names",
+            0,
+        ),
+        Claim.at_most(
+            "names_server.memory",
+            "memory a name ÷ the least peer's, at most",
+            ratio(max(ours.growth, ours.stored), best_memory),
+            "times",
+            0.1,
+        ),
+    ]
