@@ -10,12 +10,13 @@ import select
 import signal
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from benchmarks.report import BenchmarkError
+from benchmarks.report import BenchmarkError, Report
 
 SAMPLE = 0.05  # seconds between two looks at a child's memory; the sampler runs on the server's core
 
@@ -67,6 +68,21 @@ class Contestant:
     start: Callable[[], Run]
     rounds: int
     spare: bool = False  # no claim needs it: left out when time is short
+
+
+#: One part of a benchmark: adds its claims, figures, peers and notes to the report. Its files go with the folder.
+Part = Callable[[Report, Options, Cores, Path], None]
+
+
+def run_parts(name: str, parts: Sequence[Part], options: Options) -> Report:
+    """Run the parts of a benchmark one after the other, with this process on the server's core."""
+    report, cores = Report(name, options.quick), Cores.split()
+    begin = time.monotonic()
+    with pinned(cores.server), tempfile.TemporaryDirectory(prefix="lycosa-bench-") as folder:
+        for part in parts:
+            part(report, options, cores, Path(folder))
+    report.notes.append(f"took {time.monotonic() - begin:.0f} s")
+    return report
 
 
 def in_turn(contestants: Sequence[Contestant], budget: float = math.inf) -> dict[str, list[Run]]:

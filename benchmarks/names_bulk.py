@@ -2,25 +2,11 @@
 
 from __future__ import annotations
 
-import tempfile
-import time
-from pathlib import Path
-
 from benchmarks import names_bulk_client, names_bulk_python
-from benchmarks.harness import Cores, Options, pinned
+from benchmarks.harness import Options, run_parts
 from benchmarks.report import Report
-
-#: What is measured, one part after the other; each adds its claims, figures, peers and notes.
-PARTS = (names_bulk_client.run, names_bulk_python.run)
 
 
 def run(options: Options) -> Report:
     """Run all parts."""
-    report = Report("names_bulk", options.quick)
-    cores = Cores.split()
-    begin = time.monotonic()
-    with pinned(cores.server), tempfile.TemporaryDirectory(prefix="lycosa-bench-") as folder:
-        for part in PARTS:
-            part(report, options, cores, Path(folder))
-    report.notes.append(f"took {time.monotonic() - begin:.0f} s")
-    return report
+    return run_parts("names_bulk", (names_bulk_client.run, names_bulk_python.run), options)

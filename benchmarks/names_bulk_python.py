@@ -62,6 +62,7 @@ def run(report: Report, options: Options, cores: Cores, folder: Path) -> None:
         _figures(report, costs)
         if not options.peers_only:
             _python(report, costs)
+            _massdns_cost(report, costs)
             _lost(report, names, net, massdns, cores, folder)
     if not options.quick and not options.peers_only:
         _million(report, cores, folder)
@@ -119,6 +120,17 @@ def _python(report: Report, costs: dict[str, list[Cost]]) -> None:
         report.figures.append(Figure.ratio("aiodns / lycosa.resolve, CPU a name", *each))
     text = "from Python: how many times less CPU a name than aiodns"
     report.claims.append(Claim.at_least("names_bulk.python", text, ratio, "times", 10))
+
+
+def _massdns_cost(report: Report, costs: dict[str, list[Cost]]) -> None:
+    """Compare with massdns, program with program; where it is missing, the peers say so."""
+    if "massdns" not in costs:
+        return
+    each = [[cost.each for cost in costs[who]] for who in ("command", "massdns")]
+    figure = Figure.ratio("lycosa resolve / massdns, CPU a name", *each)
+    report.figures.append(figure)
+    text = "CPU a name, `lycosa resolve` ÷ massdns, at most"
+    report.claims.append(Claim.at_most("names_bulk.massdns", text, figure.median, "ratio", 0.8))
 
 
 def _lost(report: Report, names: Path, net: Served, massdns: Peer, cores: Cores, folder: Path) -> None:

@@ -11,6 +11,7 @@ from lycosa.job import Job
 
 __all__ = [
     "FIELDS",
+    "DnsServer",
     "Fetcher",
     "Frontier",
     "Ledger",
@@ -276,14 +277,15 @@ class DnsServer:
 
         Questions by protocol; ``hits``, ``misses``, ``stale``, ``prefetches``, ``passed_through``; answers by code;
         what was ``truncated``, ``dropped``, refused or filtered. Now: ``waiting`` clients, ``tcp_open`` connections,
-        ``loop`` (1: an upstream leads back here), ``cache_names``, ``cache_used``, ``cache_capacity``, ``cache_bytes``.
+        ``loop`` (1: an upstream leads back here), ``cache_names``, ``cache_used`` (slots), ``cache_capacity``,
+        ``cache_bytes``.
         """
 
     def upstreams(self) -> list[dict[str, Any]]:
         """What is known of each upstream, as ``Resolver.upstreams`` has it."""
 
     def drain(self, within: float) -> bool:
-        """Take no more questions; wait at most ``within`` seconds for those under way. Tells whether all are answered."""
+        """Take no more questions; whether those under way were answered in some seconds. Without the GIL."""
 
     def close(self) -> None:
         """End it."""
@@ -333,7 +335,8 @@ class Resolver:
         """What is known of each ``server``.
 
         ``questions`` sent to it, ``answers`` and ``timeouts``; ``round_trip``, its smoothed time in seconds;
-        ``window``, how many questions it may have in flight; ``is_resting``: it was of no use, and others are asked.
+        ``window``, how many questions it may have in flight; ``is_resting``: it was of no use, and others are asked;
+        ``trouble``: why the last connection to it failed, until it answers.
         """
 
     def close(self) -> None:

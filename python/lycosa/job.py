@@ -43,7 +43,7 @@ def _resolver(text: str) -> str:
 def _field(name: str) -> str:
     """Refuse what is no column."""
     if name not in _core.FIELDS:
-        raise SettingError("store.fields", name, f"one of {', '.join(_core.FIELDS)}{_nearest(name, _core.FIELDS)}")
+        raise SettingError("store.fields", name, f"one of {', '.join(_core.FIELDS)}{nearest(name, _core.FIELDS)}")
     return name
 
 
@@ -246,17 +246,17 @@ def make_job(settings: dict[str, Any]) -> Job:
     try:
         return Job.model_validate(settings)
     except ValidationError as error:
-        raise _explain(error) from None
+        raise explain(error, Job) from None
 
 
-def read_job(path: Path) -> dict[str, Any]:
-    """Read a job file (TOML); raises SettingError where it cannot be read."""
+def read_job(path: Path, name: str = "job") -> dict[str, Any]:
+    """Read a file of settings (TOML), which goes by a name; raises SettingError where it cannot be read."""
     try:
         return tomllib.loads(path.read_text(encoding="utf-8"))
     except OSError as error:
-        raise SettingError("job", path, f"a file that can be read ({error.strerror})") from None
+        raise SettingError(name, path, f"a file that can be read ({error.strerror})") from None
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise SettingError("job", path, f"a TOML file ({error})") from None
+        raise SettingError(name, path, f"a TOML file ({error})") from None
 
 
 def is_fixed(key: str) -> bool:
@@ -277,22 +277,22 @@ def merge(settings: dict[str, Any], over: dict[str, Any]) -> dict[str, Any]:
     return merged
 
 
-def _explain(error: ValidationError) -> SettingError:
-    """The first problem in one line."""
-    problem = error.errors(include_url=False)[0]
+def explain(error: ValidationError, model: type[BaseModel]) -> SettingError:
+    """The first problem with the settings of a model, in one line; keys that nobody knows come first."""
+    problem = min(error.errors(include_url=False), key=lambda found: found["type"] != "extra_forbidden")
     path = [str(part) for part in problem["loc"] if not isinstance(part, int)]
     name = ".".join(path)
     if problem["type"] == "extra_forbidden":
-        return SettingError(name, problem["input"], f"no key of this name{_nearest(path[-1], _keys(path[:-1]))}")
-    message = problem["msg"]
+        hint = nearest(path[-1], _keys(model, path[:-1]))
+        return SettingError(name, problem["input"], f"no key of this name{hint}")
+    message = problem["msg"].replace("tuple", "list")  # as TOML calls it
     for start in ("Input should be a ", "Input should be an ", "Input should be "):
         message = message.removeprefix(start)
     return SettingError(name, problem["input"], message)
 
 
-def _keys(path: list[str]) -> list[str]:
+def _keys(model: type[BaseModel], path: list[str]) -> list[str]:
     """The keys of a room."""
-    model: type[BaseModel] = Job
     for part in path:
         annotation = model.model_fields[part].annotation
         if not (isinstance(annotation, type) and issubclass(annotation, BaseModel)):
@@ -301,7 +301,7 @@ def _keys(path: list[str]) -> list[str]:
     return list(model.model_fields)
 
 
-def _nearest(name: str, known: list[str]) -> str:
+def nearest(name: str, known: list[str]) -> str:
     """A hint at the nearest known name."""
     match = difflib.get_close_matches(name, known, n=1)
     return f"; did you mean {match[0]}?" if match else ""

@@ -130,8 +130,13 @@ impl<R: Resolve> Frontier<R> {
 
     /// Asks for wanted names as far as there is room. `idle`: slots for which no host is due.
     pub(crate) fn ask_names(&mut self, idle: usize, now: Micros) {
+        let mut names = Vec::new();
         while let Some(id) = self.wanted.pop(self.asking, self.schedule.waiting(), idle, now) {
-            self.ask(id, false);
+            self.asking += 1;
+            names.push(self.queues[id as usize].host.clone());
+        }
+        if !names.is_empty() {
+            self.resolver.submit(names);
         }
     }
 
@@ -242,3 +247,7 @@ impl<R: Resolve> Frontier<R> {
         Ok(())
     }
 }
+
+#[cfg(test)]
+#[path = "names_tests.rs"]
+mod tests;

@@ -18,7 +18,7 @@ pub(crate) struct Names {
     pub(crate) asked: Rc<RefCell<Vec<Box<str>>>>,
     pub(crate) refreshed: Rc<RefCell<Vec<Box<str>>>>,
     answers: Rc<RefCell<Vec<Resolved>>>,
-    failing: Rc<RefCell<HashMap<String, FailureKind>>>,
+    pub(crate) failing: Rc<RefCell<HashMap<String, FailureKind>>>,
     pub(crate) addresses: Rc<RefCell<HashMap<String, IpAddr>>>,
 }
 
@@ -191,52 +191,6 @@ fn speed_divides_every_delay() {
     frontier.add(&[url("http://a.com/")], 0).unwrap();
     let log = run(&mut frontier, &mut robots_or("user-agent: *\ncrawl-delay: 3", &["http://a.com/1"]));
     assert_eq!(log.iter().map(|(time, _)| *time).collect::<Vec<_>>(), [0, 30_000, 60_000]);
-}
-
-#[test]
-fn an_unresolved_name_holds_up_nobody() {
-    let (mut frontier, names) =
-        frontier(Settings { scope: Scope::Any, robots: false, ..Settings::default() });
-    names.failing.borrow_mut().insert("slow.com".into(), FailureKind::NameTimeout);
-    names.failing.borrow_mut().insert("dead.com".into(), FailureKind::NameNotFound);
-    frontier.add(&["http://slow.com/", "http://dead.com/", "http://good.com/"].map(url), 0).unwrap();
-    let (log, settled) = crawl(&mut frontier, &mut robots_or("", &[]));
-    assert_eq!(log, [(0, "http://good.com/".to_owned())]);
-    let kinds: Vec<_> = settled.into_iter().map(|(at, _, kind)| (at, kind)).collect();
-    assert_eq!(kinds, [(0, FailureKind::NameNotFound), (30 * SECOND, FailureKind::NameTimeout)]);
-    assert_eq!(
-        names.asked.borrow().iter().filter(|name| &***name == "slow.com").count(),
-        3,
-        "two further tries"
-    );
-}
-
-#[test]
-fn a_page_tells_what_its_hosts_name_cost() {
-    let (mut frontier, names) =
-        frontier(Settings { scope: Scope::Any, robots: false, ..Settings::default() });
-    frontier.add(&["http://good.com/", "http://good.com/2"].map(url), 0).unwrap();
-    let mut told = Vec::new();
-    run(&mut frontier, &mut |request, now| {
-        told.push((request.name_us, request.name_class));
-        answer(request, now, 200, &[], "", &[])
-    });
-    // The time stands with the first request of a name, the class with each.
-    assert_eq!(told, [(7, Some(NameClass::Slow)), (0, Some(NameClass::Slow))]);
-    names.failing.borrow_mut().insert("dead.com".into(), FailureKind::NameNotFound);
-    frontier.add(&[url("http://dead.com/")], 0).unwrap();
-    frontier.take(1, 0).unwrap();
-    assert_eq!(frontier.settled()[0].response.request.name_class, Some(NameClass::Failed));
-}
-
-#[test]
-fn private_addresses_are_refused_after_resolution() {
-    let (mut frontier, names) = frontier(Settings::default());
-    names.addresses.borrow_mut().insert("evil.com".into(), "169.254.169.254".parse().unwrap());
-    frontier.add(&[url("http://evil.com/")], 0).unwrap();
-    let (log, settled) = crawl(&mut frontier, &mut robots_or("", &[]));
-    assert!(log.is_empty());
-    assert_eq!(settled, [(0, "http://evil.com/".to_owned(), FailureKind::AddressRefused)]);
 }
 
 #[test]
@@ -519,54 +473,6 @@ fn robots_is_refreshed_ahead_and_counts_on_when_that_fails() {
     assert!(last > asked[1] && last < 24 * HOUR, "the old rules count until their end, and no longer");
     let counts = frontier.counts();
     assert!(counts.tally.count(State::Done) > 100 && counts.tally.count(State::Refused) > 11);
-}
-
-#[test]
-fn a_name_that_is_about_to_run_out_is_asked_for_anew_while_something_waits() {
-    let settings = Settings { host_interval: Duration::from_secs(60), robots: false, ..Settings::default() };
-    let (mut frontier, names) = frontier(settings);
-    let pages: Vec<CrawlUrl> = (0..100).map(|number| url(&format!("http://a.example/{number}"))).collect();
-    frontier.add(&pages, 0).unwrap();
-    let log = run(&mut frontier, &mut |request, now| {
-        let expected = usize::from(now >= 3_240 * SECOND);
-        assert_eq!(names.refreshed.borrow().len(), expected, "a tenth of its hour ahead, once");
-        answer(request, now, 200, &[], "", &[])
-    });
-    assert_eq!(log.len(), 100);
-    assert!(log.windows(2).all(|pair| pair[1].0 - pair[0].0 == 60 * SECOND), "nobody waited for a name");
-    assert_eq!(names.asked.borrow().len(), 2);
-    frontier.take(1, 7_000 * SECOND).unwrap();
-    assert_eq!(names.refreshed.borrow().len(), 1, "nothing waits any more");
-}
-
-#[test]
-fn a_name_whose_addresses_are_somebody_elses_is_asked_for_anew_at_most_once_a_minute() {
-    let settings =
-        Settings { retry_delay: Duration::from_secs(10), retries: 9, robots: false, ..Settings::default() };
-    // A bad certificate is no reason to try the same URL again.
-    for (kind, moves_after, refreshed, done) in [
-        (FailureKind::ConnectRefused, 3, 2, 2),
-        (FailureKind::ConnectTimeout, 3, 2, 2),
-        (FailureKind::TlsCertificate, 1, 1, 1),
-    ] {
-        let (mut frontier, names) = frontier(settings.clone());
-        let moved = "93.0.0.99".parse().unwrap();
-        frontier.add(&[url("https://a.example/"), url("https://a.example/2")], 0).unwrap();
-        let mut asked_at = Vec::new();
-        run(&mut frontier, &mut |request, now| {
-            asked_at.push(request.addresses[0]);
-            if asked_at.len() == moves_after {
-                names.addresses.borrow_mut().insert("a.example".into(), moved);
-            }
-            match asked_at.last() == Some(&moved) {
-                true => answer(request, now, 200, &[], "", &[]),
-                false => failed(request, now, kind),
-            }
-        });
-        assert_eq!(names.refreshed.borrow().len(), refreshed, "{kind:?}: {asked_at:?}");
-        assert_eq!(asked_at.last(), Some(&moved));
-        assert_eq!(frontier.counts().tally.count(State::Done), done);
-    }
 }
 
 #[test]

@@ -11,6 +11,9 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
+#[path = "shared/no_cache.rs"]
+mod no_cache;
+
 use std::io::{IoSlice, IoSliceMut};
 use std::net::{SocketAddr, UdpSocket};
 use std::os::fd::{AsFd as _, AsRawFd as _};
@@ -18,43 +21,17 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use lycosa_names::cache::{CacheStatistics, Found, NameCache, Resolution, Seconds};
-use lycosa_names::{Client, Families, HostName, Settings};
+use lycosa_names::{Client, Settings};
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use nix::sys::socket::{MsgFlags, MultiHeaders, SockaddrIn, recvmmsg, sendmmsg, setsockopt, sockopt};
+
+use crate::no_cache::NoCache;
 
 /// Datagrams a call.
 const BATCH: usize = 64;
 
 /// Bytes for one datagram.
 const ROOM: usize = 512;
-
-/// A cache that keeps nothing.
-struct NoCache;
-
-impl NameCache for NoCache {
-    fn lookup(&mut self, _: HostName<'_>, _: Families, _: Seconds) -> Option<Found> {
-        None
-    }
-
-    fn insert(&mut self, _: HostName<'_>, _: Families, _: &Resolution, _: Seconds) {}
-
-    fn forget(&mut self, _: HostName<'_>) -> bool {
-        false
-    }
-
-    fn count(&self) -> u64 {
-        0
-    }
-
-    fn memory(&self) -> usize {
-        0
-    }
-
-    fn statistics(&self) -> CacheStatistics {
-        CacheStatistics::default()
-    }
-}
 
 /// Name `n`.
 fn name(n: usize) -> String {
@@ -182,7 +159,7 @@ fn bare(server: SocketAddr, packets: &[u8], ends: &[usize], in_flight: usize) ->
 
 /// The client; gives the CPU time in nanoseconds, the names answered with an address, and the client for its figures.
 fn client(server: SocketAddr, names: usize, in_flight: usize) -> (u64, usize, Duration, Client) {
-    let settings = Settings { servers: vec![server], in_flight, ..Settings::default() };
+    let settings = Settings { servers: vec![server.into()], in_flight, ..Settings::default() };
     let client = Client::start(settings, Box::new(NoCache)).unwrap();
     let began = Instant::now();
     let (mut next, mut resolved, mut answers) = (0, 0, Vec::new());
@@ -218,7 +195,7 @@ fn main() {
     let (bare_cpu, bare_answers, bare_time) =
         std::thread::Builder::new().name("bare".to_owned()).spawn(run).unwrap().join().unwrap();
     let (cpu, resolved, time, client) = client(server, names, in_flight);
-    let (statistics, upstream) = (client.statistics(), client.upstreams()[0]);
+    let (statistics, upstream) = (client.statistics(), client.upstreams()[0].clone());
     drop(client);
     stop.store(true, Ordering::Relaxed);
     answering.join().unwrap();

@@ -12,6 +12,7 @@ use lycosa_url::Resolved;
 use crate::cache::NameCache;
 use crate::core::Core;
 use crate::engine::Engine;
+use crate::nameserver::Nameserver;
 use crate::settings::{Settings, Statistics, UpstreamFigures};
 
 /// Resolves names on a thread of its own.
@@ -23,7 +24,7 @@ pub struct Client {
 }
 
 impl Client {
-    /// Starts the thread; fails without servers. The cache is the client's alone, unless its design is shared by itself.
+    /// Starts the thread; fails without servers, and where the file of further roots is needed and cannot be used. The cache is the client's alone, unless its design is shared by itself.
     pub fn start(settings: Settings, cache: Box<dyn NameCache>) -> io::Result<Client> {
         let bad = |why: String| Err(io::Error::new(io::ErrorKind::InvalidInput, why));
         if settings.servers.is_empty() {
@@ -32,6 +33,9 @@ impl Client {
         if let Some(rate) = settings.rate.filter(|rate| !(rate.is_finite() && *rate > 0.0)) {
             return bad(format!("a rate of {rate} questions a second; it must be more than 0, or absent"));
         }
+        let is_encrypted = settings.servers.iter().any(Nameserver::is_encrypted);
+        let trust =
+            is_encrypted.then(|| lycosa_tls::client_config(settings.ca_file.as_deref())).transpose()?;
         let shared = Arc::new(Shared::default());
         let told = shared.clone();
         let (bell, ear) = UnixStream::pair()?;
@@ -39,7 +43,7 @@ impl Client {
         ear.set_nonblocking(true)?;
         let thread = std::thread::Builder::new()
             .name("lycosa-names".to_owned())
-            .spawn(move || Engine::new(settings, cache, told, ear).run())?;
+            .spawn(move || Engine::new(settings, cache, trust, told, ear).run())?;
         Ok(Client { shared, bell, thread: Some(thread) })
     }
 

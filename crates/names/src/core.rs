@@ -14,7 +14,7 @@ mod replies;
 
 use std::collections::VecDeque;
 use std::hint::black_box;
-use std::net::{IpAddr, SocketAddr};
+use std::net::IpAddr;
 use std::time::Duration;
 
 use lycosa_url::{Failure, FailureKind, Micros, NameClass, Resolved};
@@ -26,6 +26,7 @@ use crate::client::Order;
 use crate::host::HostName;
 use crate::lookup::{Left, Lookup, LookupId, Lookups, Part};
 use crate::name::{self, Known};
+use crate::nameserver::Nameserver;
 use crate::scaled::ScaledTime;
 use crate::settings::{Families, Settings, Statistics, UpstreamFigures};
 use crate::upstream::{Place, Upstreams};
@@ -203,7 +204,9 @@ impl Core {
                 Whom::Other(place) => self.upstreams.choose_for(name, Some(place), now)?,
             };
             self.ready.pop_front();
-            return Some((attempt, place));
+            let is_encrypted = self.server(place).is_some_and(Nameserver::is_encrypted);
+            let manner = if is_encrypted { Manner::Tls } else { attempt.manner };
+            return Some((Try { manner, ..attempt }, place));
         }
     }
 
@@ -246,9 +249,9 @@ impl Core {
         black_box(bytes.fold(0, |all, byte| all ^ byte));
     }
 
-    /// A server's address.
-    pub(crate) fn address(&self, place: Place) -> Option<SocketAddr> {
-        self.upstreams.address(place)
+    /// Who is asked there.
+    pub(crate) fn server(&self, place: Place) -> Option<&Nameserver> {
+        self.upstreams.server(place)
     }
 
     /// What is known of each server.

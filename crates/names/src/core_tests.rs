@@ -1,4 +1,5 @@
 use std::collections::HashMap;
+use std::net::SocketAddr;
 
 use domain::base::iana::Rcode;
 use domain::base::{Message, MessageBuilder, Name};
@@ -63,7 +64,7 @@ impl Scene {
     fn sent(&mut self) -> Vec<(SocketId, String, Manner, Vec<u8>)> {
         let mut sent = Vec::new();
         while let Some((attempt, place)) = self.core.next(self.now) {
-            let server = self.core.address(place).unwrap();
+            let server = self.core.server(place).unwrap().address;
             let SocketAddr::V4(v4) = server else { panic!() };
             let socket = v4.ip().octets()[3].into();
             let message = self.core.begin(attempt, place, socket, self.now).unwrap().to_vec();
@@ -573,4 +574,26 @@ proptest! {
         prop_assert_eq!(answered, names);
         prop_assert!(!scene.core.is_waiting() && scene.core.lookups.count() == 0 && scene.core.active == 0);
     }
+}
+
+#[test]
+fn each_server_is_asked_in_its_own_manner() {
+    let encrypted = "tls://192.0.2.1#dns.example".parse().unwrap();
+    let mut scene = Scene::new(|settings| settings.servers[0] = encrypted);
+    scene.submit(&["a.example"]);
+    let sent = scene.sent();
+    assert_eq!((&*sent[0].1, sent[0].2), ("192.0.2.1", Manner::Tls));
+    assert_eq!(sent[0].3.len(), 128, "padded (RFC 8467)");
+    assert_eq!(name_in(&sent[0].3), b"\x01a\x07example\0", "as nobody can forge a reply, case is left alone");
+    // What it does not understand it is not asked more plainly, which would be in the clear.
+    scene.core.receive(sent[0].0, &reply(&sent[0].3, Rcode::FORMERR, 0), scene.now);
+    let again = scene.sent();
+    assert_eq!((&*again[0].1, again[0].2), ("192.0.2.2", Manner::Full));
+    scene.core.fail(again[0].0, "gone", scene.now);
+    let last = scene.sent();
+    assert_eq!((&*last[0].1, last[0].2), ("192.0.2.1", Manner::Tls));
+    scene.core.receive(last[0].0, &swap_case(reply(&last[0].3, Rcode::NOERROR, 1)), scene.now);
+    assert_eq!(scene.answers(), [("a.example".to_owned(), Ok(1))]);
+    let known: Vec<_> = scene.core.upstreams().map(|known| known.trouble).collect();
+    assert_eq!(known, [None, Some("gone".into())]);
 }

@@ -9,6 +9,7 @@ use std::sync::Arc;
 
 use lycosa_url::{Clock, Micros};
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
+use rustls::ClientConfig;
 
 use crate::asked::{SocketId, Try};
 use crate::batch::{BATCH, Incoming};
@@ -19,7 +20,6 @@ use crate::settings::Settings;
 use crate::sockets::Sockets;
 use crate::streams::{Ended, Streams};
 use crate::upstream::Place;
-use crate::wire::Manner;
 
 /// Names that are taken at once, so that answers are not kept waiting by more.
 const NAMES: usize = 1_024;
@@ -55,6 +55,7 @@ impl Engine {
     pub(crate) fn new(
         settings: Settings,
         cache: Box<dyn NameCache>,
+        trust: Option<ClientConfig>,
         shared: Arc<Shared>,
         bell: UnixStream,
     ) -> Self {
@@ -65,7 +66,7 @@ impl Engine {
             clock: settings.clock,
             core: Core::new(settings, cache, now),
             sockets: Sockets::new(patience),
-            streams: Streams::default(),
+            streams: Streams::new(trust),
             last: 0,
             names: Vec::new().into_iter(),
             patience,
@@ -106,8 +107,8 @@ impl Engine {
     fn pass(&mut self, now: Micros) {
         self.core.expire(now);
         self.sockets.close_worn(now);
-        for id in self.streams.close_idle(self.patience, now) {
-            self.core.fail(id, "TCP: no answer", now);
+        for ended in self.streams.close_idle(self.patience, now) {
+            self.core.fail(ended.id, &ended.why, now);
         }
     }
 
@@ -135,12 +136,12 @@ impl Engine {
 
     /// Puts one question on its way.
     fn ask(&mut self, attempt: Try, place: Place, now: Micros) {
-        let Some(server) = self.core.address(place) else { return };
-        let is_stream = attempt.manner == Manner::Tcp;
+        let Some(server) = self.core.server(place) else { return };
+        let is_stream = attempt.manner.is_stream();
         let socket = if is_stream {
             self.streams.connect(place, server, &mut self.last, now)
         } else {
-            self.sockets.turn(place, server, &mut self.last, now)
+            self.sockets.turn(place, server.address, &mut self.last, now)
         };
         let id = match socket {
             Ok(id) => id,

@@ -4,7 +4,7 @@
 //! I/O (a [`cache`] of any design, coalescing, tries, time-outs, which of the servers in `upstream`) on the bytes that `wire`
 //! makes and reads → the `engine`, which has `sockets` and `streams` → [`Client::drain`].
 //!
-//! It is a stub client: the servers it asks are resolvers that recurse. `/etc/hosts` is not read.
+//! It is a stub client: the servers it asks are resolvers that recurse, over UDP and TCP or over TLS (`transport`). `/etc/hosts` is not read.
 
 mod answer;
 mod asked;
@@ -17,11 +17,13 @@ mod engine;
 mod host;
 mod lookup;
 mod name;
+mod nameserver;
 mod scaled;
 pub mod server;
 mod settings;
 mod sockets;
 mod streams;
+mod transport;
 mod upstream;
 mod wheel;
 mod wildcards;
@@ -29,6 +31,8 @@ mod wire;
 
 pub use client::Client;
 pub use host::{BadName, HostName, MAX_LABEL, MAX_NAME};
+pub use nameserver::Nameserver;
 pub use settings::{Families, Settings, Statistics, UpstreamFigures, system_servers};
+pub use upstream::Pace;
 #[doc(hidden)]
 pub use wire::examine;

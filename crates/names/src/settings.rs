@@ -2,15 +2,22 @@
 
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::Duration;
 
 use lycosa_url::Clock;
+
+use crate::nameserver::Nameserver;
+use crate::upstream::Pace;
 
 /// Servers and limits of a [`Client`](crate::Client).
 #[derive(Clone, Debug)]
 pub struct Settings {
     /// The resolvers to ask, the preferred one first; at least one.
-    pub servers: Vec<SocketAddr>,
+    pub servers: Vec<Nameserver>,
+    /// PEM of further roots, by which certificates of servers that are asked over TLS may be signed.
+    pub ca_file: Option<PathBuf>,
     /// For one try, at most; later rounds over the servers get twice as long. Where a server is known to be quicker, the
     /// next one is asked sooner, after a quarter of it at least, and an answer to either try is taken.
     pub timeout: Duration,
@@ -35,6 +42,8 @@ pub struct Settings {
     pub prefer_v4: bool,
     /// Questions a second to each server, at most; none is no limit.
     pub rate: Option<f64>,
+    /// The servers' paces, in their order, where several clients share the rate; else each client has its own.
+    pub paces: Vec<Pace>,
     /// Whether each name has a server of its own, by the ring over their addresses, and the others only where that one fails:
     /// so several clients ask one server about one name. Else the quickest are asked.
     pub spread: bool,
@@ -49,6 +58,7 @@ impl Default for Settings {
     fn default() -> Self {
         Settings {
             servers: Vec::new(),
+            ca_file: None,
             timeout: Duration::from_secs(2),
             attempts: 4,
             in_flight: 1_000,
@@ -59,6 +69,7 @@ impl Default for Settings {
             families: Families::V4,
             prefer_v4: false,
             rate: None,
+            paces: Vec::new(),
             spread: false,
             wildcards: false,
             clock: Clock::start(),
@@ -110,10 +121,10 @@ pub struct Statistics {
 }
 
 /// What is known of one server.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct UpstreamFigures {
     /// The server.
-    pub server: SocketAddr,
+    pub server: Arc<Nameserver>,
     /// Questions sent to it.
     pub questions: u64,
     /// Replies that came, late ones and refusals included.
@@ -128,10 +139,12 @@ pub struct UpstreamFigures {
     pub in_flight: u32,
     /// Whether it was silent or of no use, so that others are asked as long as there are any.
     pub is_resting: bool,
+    /// Why the last connection to it failed, until it answers.
+    pub trouble: Option<Arc<str>>,
 }
 
 /// The resolvers that `/etc/resolv.conf` names; 127.0.0.1 where it names none or does not exist, as in libc.
-pub fn system_servers() -> io::Result<Vec<SocketAddr>> {
+pub fn system_servers() -> io::Result<Vec<Nameserver>> {
     match std::fs::read_to_string("/etc/resolv.conf") {
         Ok(text) => Ok(servers_in(&text)),
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(servers_in("")),
@@ -140,16 +153,16 @@ pub fn system_servers() -> io::Result<Vec<SocketAddr>> {
 }
 
 /// The `nameserver` lines of a resolv.conf (resolv.conf(5)); lines without a usable address are skipped.
-fn servers_in(text: &str) -> Vec<SocketAddr> {
+fn servers_in(text: &str) -> Vec<Nameserver> {
     let address = |line: &str| {
         let mut words = line.split_ascii_whitespace();
         let word = words.next().filter(|word| *word == "nameserver").and(words.next())?;
         word.parse::<IpAddr>().ok()
     };
-    let mut servers: Vec<SocketAddr> =
-        text.lines().filter_map(address).map(|address| SocketAddr::new(address, 53)).collect();
+    let mut servers: Vec<Nameserver> =
+        text.lines().filter_map(address).map(|address| SocketAddr::new(address, 53).into()).collect();
     if servers.is_empty() {
-        servers.push(SocketAddr::new(Ipv4Addr::LOCALHOST.into(), 53));
+        servers.push(SocketAddr::new(Ipv4Addr::LOCALHOST.into(), 53).into());
     }
     servers
 }

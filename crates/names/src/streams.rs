@@ -1,32 +1,36 @@
-//! TCP connections to servers: one a server, kept for further questions, many of which can be under way (RFC 7766). A server
-//! that breaks a connection on which several are gets one a question from then on.
+//! Connections to servers, over TCP or TLS: one a server, kept for further questions, many of which can be under way (RFC 7766). A
+//! server that breaks a connection on which several are gets one a question from then on.
 //!
-//! Guarantees: what is sent and received is bounded; a connection without questions is closed after [`IDLE`]; one that never
-//! comes about is closed after the longest wait for a reply.
+//! Guarantees: what is sent and received is bounded; a connection without questions is closed after [`IDLE`]; one on which
+//! questions wait, or which never comes about, is closed when nothing has come for the longest wait for a reply; no
+//! question is sent before the server's certificate is verified, where there is one; more than [`ENCRYPTED`] connections over TLS
+//! are never open to one server.
 
-use std::io::{self, Read as _, Write as _};
-use std::net::{SocketAddr, TcpStream};
-use std::os::fd::{AsFd as _, AsRawFd as _, BorrowedFd, OwnedFd};
+use std::io;
+use std::os::fd::BorrowedFd;
+use std::sync::Arc;
 
 use lycosa_url::Micros;
-use nix::errno::Errno;
-use nix::fcntl::{FcntlArg, FdFlag, fcntl};
-use nix::sys::socket::{
-    AddressFamily, SockFlag, SockType, SockaddrStorage, connect, setsockopt, socket, sockopt,
-};
+use rustls::ClientConfig;
 
 use crate::asked::SocketId;
+use crate::nameserver::Nameserver;
+use crate::transport::Transport;
 use crate::upstream::Place;
 
 /// How long a connection without questions is kept, in microseconds: "a few seconds" (RFC 7766 section 6.2.3).
 const IDLE: Micros = 5_000_000;
 
+/// Connections over TLS to one server that breaks those on which several questions are: each costs it a handshake.
+const ENCRYPTED: usize = 8;
+
 /// Bytes of a length before a message.
 const PREFIX: usize = 2;
 
 /// All connections.
-#[derive(Default)]
 pub(crate) struct Streams {
+    /// Whose certificates are good, where servers are asked over TLS.
+    trust: Option<Arc<ClientConfig>>,
     open: Vec<Stream>,
     /// The servers that bear one question a connection.
     serial: Vec<Place>,
@@ -36,7 +40,7 @@ pub(crate) struct Streams {
 struct Stream {
     id: SocketId,
     place: Place,
-    stream: TcpStream,
+    transport: Transport,
     /// Questions to be sent, with their lengths before them.
     outgoing: Vec<u8>,
     /// What was received of the next reply.
@@ -44,7 +48,9 @@ struct Stream {
     /// Questions that were not answered, and those that were.
     waiting: u32,
     answered: u32,
-    /// When something was last sent or received.
+    /// When it began.
+    begun: Micros,
+    /// When something was last received, or when the first of the questions that wait was sent.
     used: Micros,
 }
 
@@ -60,30 +66,43 @@ pub(crate) struct Ended {
 }
 
 impl Streams {
+    /// No connections yet.
+    pub(crate) fn new(trust: Option<ClientConfig>) -> Self {
+        Streams { trust: trust.map(Arc::new), open: Vec::new(), serial: Vec::new() }
+    }
+
     /// The connection to a server; begins one where there is none.
     pub(crate) fn connect(
         &mut self,
         place: Place,
-        server: SocketAddr,
+        server: &Nameserver,
         last: &mut SocketId,
         now: Micros,
     ) -> io::Result<SocketId> {
-        if !self.serial.contains(&place)
-            && let Some(stream) = self.open.iter().find(|stream| stream.place == place)
+        let most = match (self.serial.contains(&place), server.is_encrypted()) {
+            (false, _) => 1,
+            (true, true) => ENCRYPTED,
+            (true, false) => usize::MAX,
+        };
+        let of_it = || self.open.iter().filter(|stream| stream.place == place);
+        if of_it().count() >= most
+            && let Some(stream) = of_it().min_by_key(|stream| stream.waiting)
         {
             return Ok(stream.id);
         }
         *last += 1;
-        let stream = begin(server)?;
+        let tls = self.trust.clone().zip(server.tls.clone());
+        let transport = Transport::begin(server.address, tls)?;
         let (outgoing, incoming) = (Vec::new(), Vec::new());
         self.open.push(Stream {
             id: *last,
             place,
-            stream,
+            transport,
             outgoing,
             incoming,
             waiting: 0,
             answered: 0,
+            begun: now,
             used: now,
         });
         Ok(*last)
@@ -94,13 +113,16 @@ impl Streams {
         let Some(stream) = self.open.iter_mut().find(|stream| stream.id == id) else { return };
         stream.outgoing.extend_from_slice(&(message.len() as u16).to_be_bytes());
         stream.outgoing.extend_from_slice(message);
+        if stream.waiting == 0 {
+            stream.used = now;
+        }
         stream.waiting += 1;
-        stream.used = now;
     }
 
     /// The connections to wait for, and whether they wait to send.
     pub(crate) fn polled(&self) -> impl Iterator<Item = (SocketId, BorrowedFd<'_>, bool)> {
-        self.open.iter().map(|stream| (stream.id, stream.stream.as_fd(), !stream.outgoing.is_empty()))
+        let sends = |stream: &Stream| stream.transport.sends(!stream.outgoing.is_empty());
+        self.open.iter().map(move |stream| (stream.id, stream.transport.as_fd(), sends(stream)))
     }
 
     /// Whether there are none.
@@ -113,54 +135,50 @@ impl Streams {
         let place = self.open.iter().position(|stream| stream.id == id)?;
         let error = self.open.get_mut(place)?.exchange(now, take).err()?;
         let stream = self.open.swap_remove(place);
-        if stream.waiting > 1 && !self.serial.contains(&stream.place) {
+        if stream.waiting > 1 && !stream.transport.is_shaking() && !self.serial.contains(&stream.place) {
             self.serial.push(stream.place);
         }
-        let is_worth_repeating = stream.answered > 0 || stream.waiting > 1;
-        Some(Ended { id, is_worth_repeating, why: format!("TCP: {error}") })
+        Some(stream.end(&error.to_string()))
     }
 
-    /// Closes connections that have had no question for long, or no answer for longer than any is waited for; gives those.
-    pub(crate) fn close_idle(&mut self, patience: Micros, now: Micros) -> Vec<SocketId> {
+    /// Closes connections that have had no question for long, or nothing for longer than any answer is waited for; gives those.
+    pub(crate) fn close_idle(&mut self, patience: Micros, now: Micros) -> Vec<Ended> {
         let is_over = |stream: &mut Stream| {
             let limit = if stream.waiting == 0 { IDLE } else { patience };
-            stream.used.saturating_add(limit) <= now
+            // Who sends a handshake byte by byte has no longer than who sends nothing.
+            let since = if stream.transport.is_shaking() { stream.begun } else { stream.used };
+            since.saturating_add(limit) <= now
         };
-        self.open.extract_if(.., is_over).map(|stream| stream.id).collect()
+        let over = self.open.extract_if(.., is_over);
+        over.map(|stream| {
+            let why = if stream.transport.is_shaking() { "no handshake in time" } else { "no answer" };
+            stream.end(why)
+        })
+        .collect()
     }
 }
 
 impl Stream {
     /// Sends and receives; an error is the end of the connection.
     fn exchange(&mut self, now: Micros, mut take: impl FnMut(&[u8])) -> io::Result<()> {
-        if let Some(error) = self.stream.take_error()? {
-            return Err(error);
-        }
-        while !self.outgoing.is_empty() {
-            match self.stream.write(&self.outgoing) {
-                Ok(count) => drop(self.outgoing.drain(..count)),
-                Err(error) if is_busy(&error) => break,
-                Err(error) => return Err(error),
-            }
-        }
+        self.transport.send(&mut self.outgoing)?;
         let mut buffer = [0; 4_096];
-        loop {
-            match self.stream.read(&mut buffer) {
-                Ok(0) => {
-                    return Err(io::Error::new(
-                        io::ErrorKind::UnexpectedEof,
-                        "the server closed the connection",
-                    ));
-                }
-                Ok(count) => {
-                    self.used = now;
-                    self.incoming.extend_from_slice(buffer.get(..count).unwrap_or_default());
-                    self.cut(&mut take);
-                }
-                Err(error) if is_busy(&error) => return Ok(()),
-                Err(error) => return Err(error),
-            }
+        while let Some(count) = self.transport.receive(&mut buffer)? {
+            self.used = now;
+            self.incoming.extend_from_slice(buffer.get(..count).unwrap_or_default());
+            self.cut(&mut take);
         }
+        // What was received may have ended the handshake.
+        self.transport.send(&mut self.outgoing)
+    }
+
+    /// Its end. Over TLS a server that answers nothing does not bear questions, or does not want this client: where they are
+    /// asked again decides who knows the other servers.
+    fn end(&self, why: &str) -> Ended {
+        let name = self.transport.name();
+        let bore_several = name == "TCP" && self.waiting > 1;
+        let is_worth_repeating = self.answered > 0 || bore_several;
+        Ended { id: self.id, is_worth_repeating, why: format!("{name}: {why}") }
     }
 
     /// Hands over the replies that are whole. What is left is shorter than one.
@@ -175,30 +193,5 @@ impl Stream {
             start = end;
         }
         self.incoming.drain(..start);
-    }
-}
-
-/// Whether a call is to be repeated when the connection is ready again.
-fn is_busy(error: &io::Error) -> bool {
-    // Not connected: it is about to be.
-    matches!(
-        error.kind(),
-        io::ErrorKind::WouldBlock | io::ErrorKind::Interrupted | io::ErrorKind::NotConnected
-    )
-}
-
-/// Begins a connection, without waiting for it.
-fn begin(server: SocketAddr) -> io::Result<TcpStream> {
-    let family = if server.is_ipv4() { AddressFamily::Inet } else { AddressFamily::Inet6 };
-    let descriptor: OwnedFd = socket(family, SockType::Stream, SockFlag::empty(), None)?;
-    // As the standard library does with its own; not every system can do it in the call above.
-    fcntl(&descriptor, FcntlArg::F_SETFD(FdFlag::FD_CLOEXEC))?;
-    let stream = TcpStream::from(descriptor);
-    stream.set_nonblocking(true)?;
-    // A question is sent at once, also while the one before it is under way.
-    let _ = setsockopt(&stream, sockopt::TcpNoDelay, &true);
-    match connect(stream.as_raw_fd(), &SockaddrStorage::from(server)) {
-        Ok(()) | Err(Errno::EINPROGRESS) => Ok(stream),
-        Err(error) => Err(error.into()),
     }
 }

@@ -17,6 +17,9 @@ const HEADER: usize = 12;
 /// The largest datagram asked for: not fragmented on any path (DNS flag day 2020).
 pub(crate) const PAYLOAD: u16 = 1232;
 
+/// The length of questions over TLS is a multiple of this many bytes (RFC 8467 section 4.1).
+const BLOCK: usize = 128;
+
 /// The longest chain of aliases that is followed; Unbound follows 11.
 const MAX_CHAIN: usize = 10;
 
@@ -48,6 +51,15 @@ pub(crate) enum Manner {
     Plain,
     /// Over TCP: no forged reply can come, so the case of letters does not matter.
     Tcp,
+    /// Over TLS, padded, so that its length does not tell the name.
+    Tls,
+}
+
+impl Manner {
+    /// Whether it goes over a connection, where no reply can be forged or has to be cut off.
+    pub(crate) fn is_stream(self) -> bool {
+        matches!(self, Manner::Tcp | Manner::Tls)
+    }
 }
 
 /// A message with one question. Its memory is used again for the next one.
@@ -85,9 +97,13 @@ impl Query {
         bytes.extend_from_slice(&[0, kind, 0, 1]);
         self.end = bytes.len();
         if has_options {
-            // The root, OPT, the largest datagram, no extended code or flags, no options (RFC 6891 section 6.1.2).
+            // The root, OPT, the largest datagram, no extended code or flags (RFC 6891 section 6.1.2); then the options.
             let [high, low] = PAYLOAD.to_be_bytes();
-            bytes.extend_from_slice(&[0, 0, 41, high, low, 0, 0, 0, 0, 0, 0]);
+            bytes.extend_from_slice(&[0, 0, 41, high, low, 0, 0, 0, 0]);
+            match manner {
+                Manner::Tls => pad(bytes),
+                _ => bytes.extend_from_slice(&[0, 0]),
+            }
         }
         true
     }
@@ -97,6 +113,16 @@ impl Query {
     pub(crate) fn bytes(&self) -> &[u8] {
         &self.bytes
     }
+}
+
+/// Ends a message with a padding option that brings it to a multiple of [`BLOCK`] (RFC 7830).
+fn pad(bytes: &mut Vec<u8>) {
+    /// Bytes of the options' length and of the head of this one.
+    const HEAD: usize = 6;
+    let whole = (bytes.len() + HEAD).next_multiple_of(BLOCK);
+    let padding = (whole - bytes.len() - HEAD) as u8;
+    bytes.extend_from_slice(&[0, 4 + padding, 0, 12, 0, padding]);
+    bytes.resize(whole, 0);
 }
 
 /// Gives the letters of a name random case.

@@ -83,7 +83,7 @@ fn answer(message: &[u8], addresses: u8) -> Vec<u8> {
 
 fn settings(servers: &[&Server]) -> Settings {
     Settings {
-        servers: servers.iter().map(|server| server.address).collect(),
+        servers: servers.iter().map(|server| server.address.into()).collect(),
         timeout: Duration::from_millis(150),
         ..Settings::default()
     }
@@ -216,7 +216,7 @@ fn the_second_server_helps_out() {
     }
     let mut closed = settings(&[&good]);
     let nobody = UdpSocket::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
-    closed.servers.insert(0, nobody);
+    closed.servers.insert(0, nobody.into());
     assert!(resolve(closed, &["a.example"])[0].result.is_ok());
 }
 
@@ -234,7 +234,7 @@ fn silence_is_a_timeout_within_the_bound() {
 #[test]
 fn nobody_listening_ends_quickly() {
     let nobody = UdpSocket::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
-    let settings = Settings { servers: vec![nobody], ..Settings::default() };
+    let settings = Settings { servers: vec![nobody.into()], ..Settings::default() };
     let began = Instant::now();
     assert_eq!(kind(&resolve(settings, &["a.example"])[0]), FailureKind::NameServerFailure);
     assert!(began.elapsed() < Duration::from_secs(1));

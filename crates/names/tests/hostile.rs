@@ -38,6 +38,7 @@ fn random(state: &mut u64) -> u64 {
 }
 
 fn start(servers: Vec<SocketAddr>, change: impl FnOnce(&mut Settings)) -> Client {
+    let servers = servers.into_iter().map(Into::into).collect();
     let mut settings = Settings { servers, ..Settings::default() };
     change(&mut settings);
     Client::start(settings, Box::new(AsyncLru::new(AsyncLruSettings::default()))).unwrap()

@@ -241,7 +241,7 @@ impl Play {
         let script = Arc::new(Script { entries: Mutex::new(entries), questions: Mutex::default() });
         let families = config.get("families").map_or("v4", String::as_str);
         let settings = Settings {
-            servers: (1..=number("servers", 1) as usize).map(|server| script.serve(server)).collect(),
+            servers: (1..=number("servers", 1) as usize).map(|server| script.serve(server).into()).collect(),
             timeout: Duration::from_millis(number("timeout", 150)),
             attempts: number("attempts", 4) as u32,
             families: match families {

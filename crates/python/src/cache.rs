@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use lycosa_names::cache::compact::{
-    CompactCache, CompactError, CompactSettings, KeyRange, Negative, PlaceOf, Record, State, Verify,
+    CompactCache, CompactError, CompactSettings, KeyRange, Negative, Record, State, Verify,
 };
 use lycosa_names::cache::{self, Addresses, Answer, Class, Found, Resolution, Seconds, Trouble};
 use lycosa_names::{BadName, Families, HostName};
@@ -315,10 +315,7 @@ impl NameCache {
     #[getter]
     fn fallen_back(&self) -> Option<String> {
         match &self.inner {
-            Inner::Compact(cache) => match cache.place() {
-                PlaceOf::Memory(why) => why.clone(),
-                PlaceOf::File(_) => None,
-            },
+            Inner::Compact(cache) => cache.fallen_back().map(str::to_owned),
             Inner::Other(..) => None,
         }
     }
@@ -587,7 +584,7 @@ fn now() -> Seconds {
 }
 
 /// Why there is no cache.
-fn refused(error: &CompactError) -> PyErr {
+pub(crate) fn refused(error: &CompactError) -> PyErr {
     match error {
         CompactError::Setting { name, given, allowed } => setting(name, given, allowed),
         other => storage(other),

@@ -5,16 +5,16 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
 
-use lycosa_names::cache::compact::{CompactCache, CompactError, CompactSettings, PlaceOf};
+use lycosa_names::cache::compact::{CompactCache, CompactSettings};
 use lycosa_names::server::{Policy, Server, ServerSettings, Zones};
-use lycosa_names::{HostName, Settings};
+use lycosa_names::{HostName, Nameserver, Settings};
 use lycosa_url::{Clock, Network};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
-use crate::errors::{bad_name, lock, setting, storage, system};
-use crate::job::{address, seconds};
+use crate::errors::{bad_name, lock, setting, system};
+use crate::job::seconds;
 use crate::resolve::upstream;
 
 /// Settings as Python gives and has checked them.
@@ -74,7 +74,7 @@ impl DnsSettings {
     /// Whom it asks, and how.
     fn upstream(&self, clock: Clock) -> PyResult<Settings> {
         Ok(Settings {
-            servers: addresses("upstreams", &self.upstreams)?,
+            servers: addresses("upstreams", &self.upstreams)?.into_iter().map(Into::into).collect(),
             spread: self.spread,
             timeout: seconds(self.timeout),
             attempts: self.attempts,
@@ -103,10 +103,7 @@ impl DnsSettings {
             Some(path) => CompactCache::share(path, compact, now),
             None => CompactCache::in_memory(compact, now, None),
         };
-        opened.map_err(|error| match error {
-            CompactError::Setting { name, given, allowed } => setting(name, given, allowed),
-            other => storage(other),
-        })
+        opened.map_err(|error| crate::cache::refused(&error))
     }
 }
 
@@ -135,10 +132,7 @@ impl DnsServer {
         };
         py.detach(|| {
             let cache = settings.open_cache(clock)?;
-            let fallen_back = match cache.place() {
-                PlaceOf::Memory(why) => why.clone(),
-                PlaceOf::File(_) => None,
-            };
+            let fallen_back = cache.fallen_back().map(str::to_owned);
             let server =
                 Server::start(server, Arc::new(cache)).map_err(|error| system("lycosa dns", &error))?;
             Ok(DnsServer { server: Mutex::new(Some(Arc::new(server))), clock, fallen_back })
@@ -194,9 +188,14 @@ impl DnsServer {
     }
 }
 
-/// Addresses by their texts.
+/// Addresses by their texts. A tier speaks UDP and TCP only.
 fn addresses(name: &str, texts: &[String]) -> PyResult<Vec<SocketAddr>> {
-    texts.iter().map(|text| address(name, text)).collect()
+    let allowed = "an address, with or without port: 192.0.2.1, 192.0.2.1:53, [2001:db8::1]:53";
+    let address = |text: &String| match text.parse::<Nameserver>() {
+        Ok(server) if !server.is_encrypted() => Ok(server.address),
+        _ => Err(setting(name, text, allowed)),
+    };
+    texts.iter().map(address).collect()
 }
 
 /// Names by their texts, each with all below it.

@@ -2,17 +2,16 @@
 //!
 //! The attributes read here are those of the models in `python/lycosa/job.py`, which has checked them.
 
-use std::net::{IpAddr, SocketAddr};
 use std::path::PathBuf;
 use std::time::Duration;
 
 use lycosa_frontier::Ahead;
 use lycosa_frontier::{KeyKind, Scope};
-use lycosa_names::Families;
-use lycosa_names::cache::compact::{CompactCache, CompactError, CompactSettings, PlaceOf};
+use lycosa_names::cache::compact::{CompactCache, CompactError, CompactSettings};
 use lycosa_names::cache::{
     AsyncLru, AsyncLruSettings, NameCache, Optimiser, OptimiserSettings, Regions, RegionsSettings,
 };
+use lycosa_names::{Families, Nameserver};
 use lycosa_url::{AddressPolicy, CanonicalRules, Clock, Network};
 use pyo3::prelude::*;
 
@@ -212,12 +211,13 @@ impl Job {
         let names = &self.names;
         let families = families(&names.families)?;
         let servers = if names.resolvers.is_empty() {
-            lycosa_names::system_servers().map_err(|error| system("the system's resolvers", &error))?
+            system_servers()?
         } else {
             names.resolvers.iter().map(|text| server(text)).collect::<PyResult<_>>()?
         };
         Ok(lycosa_names::Settings {
             servers,
+            ca_file: self.fetch.ca_file.clone(),
             timeout: self.timeout(names.timeout),
             attempts: names.attempts,
             in_flight: names.in_flight,
@@ -259,10 +259,7 @@ impl Job {
             }
             other => storage(other),
         })?;
-        let fallen_back = match cache.place() {
-            PlaceOf::Memory(why) => why.clone(),
-            PlaceOf::File(_) => None,
-        };
+        let fallen_back = cache.fallen_back().map(str::to_owned);
         Ok((Box::new(cache), fallen_back))
     }
 
@@ -338,18 +335,14 @@ pub(crate) fn product(user_agent: &str) -> &str {
     &user_agent[..end.unwrap_or(user_agent.len())]
 }
 
-/// A resolver's address, with or without a port.
-pub(crate) fn server(text: &str) -> PyResult<SocketAddr> {
-    address("names.resolvers", text)
+/// The servers that the system asks.
+pub(crate) fn system_servers() -> PyResult<Vec<Nameserver>> {
+    lycosa_names::system_servers().map_err(|error| system("the system's resolvers", &error))
 }
 
-/// The address of a DNS server, with or without port, that a setting of this name holds.
-pub(crate) fn address(name: &str, text: &str) -> PyResult<SocketAddr> {
-    let with_port = text.parse::<SocketAddr>().ok();
-    let bare = text.trim_start_matches('[').trim_end_matches(']').parse::<IpAddr>().ok();
-    with_port.or(bare.map(|address| SocketAddr::new(address, 53))).ok_or_else(|| {
-        setting(name, text, "an address, with or without port: 192.0.2.1, 192.0.2.1:53, [2001:db8::1]:53")
-    })
+/// A resolver.
+pub(crate) fn server(text: &str) -> PyResult<Nameserver> {
+    text.parse().map_err(|allowed| setting("names.resolvers", text, allowed))
 }
 
 /// What URLs are known by, by its name.

@@ -3,6 +3,7 @@
 //! Batches cross the border, never single items: [`batch`] has them. Every call that may take longer than a
 //! microsecond gives up the GIL. Errors become Python's by variant, in [`errors`].
 
+mod arrow;
 mod batch;
 mod block_list;
 mod cache;

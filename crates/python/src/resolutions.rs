@@ -5,13 +5,14 @@ use std::net::IpAddr;
 use std::sync::Arc;
 
 use arrow_array::builder::{BooleanBuilder, Float64Builder, ListBuilder, StringBuilder, UInt64Builder};
-use arrow_array::ffi_stream::FFI_ArrowArrayStream;
-use arrow_array::{ArrayRef, RecordBatch, RecordBatchIterator};
+use arrow_array::{ArrayRef, RecordBatch};
 use lycosa_url::{FailureKind, Micros, NameClass, Resolved};
 use pyo3::exceptions::{PyIndexError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyCapsule, PyIterator, PyList};
 use serde::Serialize;
+
+use crate::arrow;
 
 /// The columns of lines and tables, in their order.
 pub(crate) const COLUMNS: [&str; 9] =
@@ -261,13 +262,8 @@ impl Resolutions {
         py: Python<'py>,
         requested_schema: Option<Bound<'py, PyAny>>,
     ) -> PyResult<Bound<'py, PyCapsule>> {
-        // The interface lets a producer ignore the wish for another schema.
         drop(requested_schema);
-        let batch = py.detach(|| record_batch(&self.0));
-        let batch = batch.map_err(|error| PyValueError::new_err(error.to_string()))?;
-        let schema = batch.schema();
-        let stream = FFI_ArrowArrayStream::new(Box::new(RecordBatchIterator::new([Ok(batch)], schema)));
-        PyCapsule::new_with_value(py, stream, c"arrow_array_stream")
+        arrow::stream(py, || record_batch(&self.0))
     }
 }
 

@@ -7,20 +7,19 @@
 use std::collections::hash_map::{Entry, RandomState};
 use std::collections::{HashMap, VecDeque};
 use std::hash::BuildHasher as _;
-use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-use lycosa_names::cache::compact::{CompactCache, CompactError, CompactSettings, PlaceOf};
-use lycosa_names::{Client, Families, HostName, Settings, UpstreamFigures};
+use lycosa_names::cache::compact::{CompactCache, CompactSettings};
+use lycosa_names::{Client, Families, HostName, Nameserver, Settings, UpstreamFigures};
 use lycosa_url::{Clock, Resolved};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList, PyString};
 
-use crate::errors::{lock, setting, storage, system};
-use crate::job::{families, seconds, server};
+use crate::errors::{lock, setting, system};
+use crate::job::{families, seconds, server, system_servers};
 use crate::resolutions::{Resolutions, Row, Status};
 
 /// Fewer answers than this are worth a short wait for more, while many are on their way.
@@ -36,8 +35,10 @@ const BURST: f64 = 0.05; // s
 #[derive(FromPyObject)]
 #[pyo3(from_item_all)]
 pub(crate) struct ResolverSettings {
-    /// Texts of addresses; none: the system's.
+    /// Texts of servers; none: the system's.
     resolvers: Vec<String>,
+    /// Further roots, for servers that are asked over TLS.
+    ca_file: Option<PathBuf>,
     families: String,
     /// Names taken and not given out.
     concurrency: usize,
@@ -60,7 +61,7 @@ pub(crate) struct Resolver {
     /// None once closed.
     client: Mutex<Option<Arc<Client>>>,
     bulk: Mutex<Bulk>,
-    resolvers: Vec<SocketAddr>,
+    resolvers: Vec<Nameserver>,
     /// Texts that are no address.
     refused: Vec<String>,
     fallen_back: Option<String>,
@@ -77,6 +78,7 @@ impl Resolver {
         let prefer_v4 = settings.families == "prefer-v4";
         let mut client = Settings {
             servers: resolvers.clone(),
+            ca_file: settings.ca_file,
             timeout: seconds(settings.timeout),
             attempts: settings.attempts,
             in_flight: settings.concurrency,
@@ -93,16 +95,10 @@ impl Resolver {
                 Some(path) => CompactCache::open(path, compact, now),
                 None => CompactCache::in_memory(compact, now, None),
             };
-            let cache = cache.map_err(|error| match error {
-                CompactError::Setting { name, given, allowed } => setting(name, given, allowed),
-                other => storage(other),
-            })?;
+            let cache = cache.map_err(|error| crate::cache::refused(&error))?;
             client.min_ttl = Duration::from_secs(cache.settings().min_ttl.into());
             client.max_ttl = Duration::from_secs(cache.settings().max_ttl.into());
-            let fallen_back = match cache.place() {
-                PlaceOf::Memory(why) => why.clone(),
-                PlaceOf::File(_) => None,
-            };
+            let fallen_back = cache.fallen_back().map(str::to_owned);
             let client = Client::start(client, Box::new(cache));
             let client = client.map_err(|error| system("the DNS client", &error))?;
             Ok(Resolver {
@@ -189,7 +185,7 @@ impl Resolver {
     }
 
     /// What is known of each server: questions sent to it, replies, time-outs, smoothed round-trip time in seconds, questions
-    /// that it may have in flight, whether it rests since it was of no use.
+    /// that it may have in flight, whether it rests since it was of no use, why the last connection to it failed.
     fn upstreams<'py>(&self, py: Python<'py>) -> PyResult<Vec<Bound<'py, PyDict>>> {
         self.client()?.upstreams().into_iter().map(|known| upstream(py, known)).collect()
     }
@@ -243,14 +239,14 @@ pub(crate) fn upstream(py: Python<'_>, known: UpstreamFigures) -> PyResult<Bound
     dict.set_item("round_trip", known.round_trip.map(|time| time.as_secs_f64()))?;
     dict.set_item("window", known.window)?;
     dict.set_item("is_resting", known.is_resting)?;
+    dict.set_item("trouble", known.trouble.as_deref())?;
     Ok(dict)
 }
 
 /// The servers of these texts, and the texts that are none; the system's servers where none is given.
-fn servers(texts: &[String]) -> PyResult<(Vec<SocketAddr>, Vec<String>)> {
+fn servers(texts: &[String]) -> PyResult<(Vec<Nameserver>, Vec<String>)> {
     if texts.is_empty() {
-        let system_servers = lycosa_names::system_servers();
-        return Ok((system_servers.map_err(|error| system("the system's resolvers", &error))?, Vec::new()));
+        return Ok((system_servers()?, Vec::new()));
     }
     let (mut resolvers, mut refused) = (Vec::new(), Vec::new());
     for text in texts {
@@ -261,8 +257,11 @@ fn servers(texts: &[String]) -> PyResult<(Vec<SocketAddr>, Vec<String>)> {
         }
     }
     if resolvers.is_empty() {
-        let allowed = "at least one address, with or without port: 192.0.2.1, 192.0.2.1:53, [2001:db8::1]:53";
-        return Err(setting("resolvers", texts.join(","), allowed));
+        return Err(setting(
+            "resolvers",
+            texts.join(","),
+            format!("at least one of these: {}", Nameserver::ALLOWED),
+        ));
     }
     Ok((resolvers, refused))
 }

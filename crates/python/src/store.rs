@@ -6,8 +6,6 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use arrow_array::RecordBatchIterator;
-use arrow_array::ffi_stream::FFI_ArrowArrayStream;
 use lycosa_frontier::Restore;
 use lycosa_store::{
     Bodies, Decoders, Entry, Field, Kind, LogError, LogSettings, Position, Reader, Row, Summary,
@@ -18,6 +16,7 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyCapsule, PyDict};
 
+use crate::arrow;
 use crate::batch::{Pages, Requests};
 use crate::errors::{self, lock, setting};
 use crate::names::Resolver;
@@ -297,12 +296,7 @@ impl Rows {
         py: Python<'py>,
         requested_schema: Option<Bound<'py, PyAny>>,
     ) -> PyResult<Bound<'py, PyCapsule>> {
-        // The interface lets a producer ignore the wish for another schema.
         drop(requested_schema);
-        let batch = py.detach(|| lycosa_store::record_batch(&self.take(), &self.fields));
-        let batch = batch.map_err(|error| PyValueError::new_err(error.to_string()))?;
-        let schema = batch.schema();
-        let stream = FFI_ArrowArrayStream::new(Box::new(RecordBatchIterator::new([Ok(batch)], schema)));
-        PyCapsule::new_with_value(py, stream, c"arrow_array_stream")
+        arrow::stream(py, || lycosa_store::record_batch(&self.take(), &self.fields))
     }
 }

@@ -21,7 +21,7 @@ class Parser(argparse.ArgumentParser):
 def main(arguments: list[str] | None = None) -> int:
     """Run a command; give its exit status."""
     from lycosa import __version__
-    from lycosa.cli import cache, crawl, job, resolve, simnet, simnet_report, why
+    from lycosa.cli import cache, crawl, dns, job, resolve, simnet, simnet_report, why
 
     parser = Parser(
         prog="lycosa",
@@ -33,6 +33,7 @@ def main(arguments: list[str] | None = None) -> int:
     job.add_parser(subparsers)
     resolve.add_parser(subparsers)
     cache.add_parser(subparsers)
+    dns.add_parser(subparsers)
     why.add_parser(subparsers)
     simnet.add_parser(subparsers)
     arguments = sys.argv[1:] if arguments is None else arguments

@@ -6,6 +6,7 @@ import argparse
 import contextlib
 import logging
 import os
+import re
 import signal
 import stat
 import sys
@@ -37,6 +38,9 @@ STATUSES = ("ok", "nxdomain", "nodata", "servfail", "timeout", "bad-name")
 #: What the client counts, as the report has it.
 COUNTS = ("questions", "answers", "retries", "timeouts", "truncated", "mismatched", "cache_hits", "coalesced")
 
+#: A comment in a line of resolvers: behind one that is asked over TLS, whose name follows a #, only after a space.
+COMMENT = re.compile(r"(?<!\S)#.*|(?<!\S)(?!tls://)(\S+?)#.*")
+
 #: Lines that are no names shown in the report, at most.
 SHOWN = 20
 
@@ -59,9 +63,13 @@ def add_parser(subparsers: Any) -> None:
         metavar="A,B",
         action="append",
         default=[],
-        help="DNS servers, with or without port: 192.0.2.1,[2001:db8::1]:53 (default: the system's)",
+        help="DNS servers, with or without port: 192.0.2.1,[2001:db8::1]:53; over TLS: tls://192.0.2.1#dns.example "
+        "(default: the system's)",
     )
     parser.add_argument("--resolvers", metavar="FILE", type=Path, help="more of them, one a line; # begins a comment")
+    parser.add_argument(
+        "--ca-file", metavar="PEM", type=Path, help="roots beyond Mozilla's, for servers that are asked over TLS"
+    )
     parser.add_argument("--types", metavar="A,AAAA", default="A", help="A (default), AAAA or both")
     parser.add_argument(
         "--rate", metavar="N", type=float, help="names a second at most (default: as many as the servers bear)"
@@ -95,6 +103,7 @@ def run(args: argparse.Namespace) -> int:
     """Resolve; give the exit status."""
     options: Options = {
         "resolvers": _resolvers(args),
+        "ca_file": args.ca_file,
         "families": _families(args.types),
         "concurrency": args.concurrency,
         "rate": args.rate,
@@ -247,7 +256,7 @@ def _resolvers(args: argparse.Namespace) -> list[str]:
             lines = args.resolvers.read_text(encoding="utf-8", errors="replace").splitlines()
         except OSError as error:
             raise SettingError("--resolvers", args.resolvers, f"a file that can be read ({error.strerror})") from None
-        texts += [line.partition("#")[0].strip() for line in lines]
+        texts += [COMMENT.sub(r"\1", line).strip() for line in lines]
     texts = [text for text in texts if text]
     if not texts and (args.resolver or args.resolvers is not None):
         given = ",".join(args.resolver) or str(args.resolvers)
@@ -286,12 +295,13 @@ def _input(name: str) -> Iterator[BinaryIO]:
 def _open(options: Options) -> Iterator[Resolver]:
     """A resolver by those servers that answer."""
     resolver = Resolver(**options)
-    mute = silent(resolver.resolvers)
+    mute = silent(resolver.resolvers, options.get("ca_file"))
     left = [server for server in resolver.resolvers if server not in mute]
+    told = [f"{server} ({why})" if why else server for server, why in mute.items()]
     if not left:
         resolver.close()
-        raise LycosaError(f"no resolver answers: {', '.join(mute)}; name others, or run again when they do")
-    for server in mute:
+        raise LycosaError(f"no resolver answers: {', '.join(told)}; name others, or run again when they do")
+    for server in told:
         logger.warning("resolver %s does not answer and is left out", server)
     if mute:
         resolver.close()

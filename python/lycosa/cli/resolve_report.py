@@ -97,5 +97,6 @@ def print_report(report: dict[str, Any], *, as_json: bool, to_standard: bool) ->
 def _upstream(known: dict[str, Any]) -> str:
     """What is known of a server, in one line."""
     round_trip = "" if known["round_trip"] is None else f", {known['round_trip'] * 1e3:.1f} ms"
-    resting = "; resting: it was silent or of no use" if known["is_resting"] else ""
+    why = known["trouble"] or "it was silent or of no use"
+    resting = f"; resting: {why}" if known["is_resting"] else ""
     return f"{known['questions']:,} questions, {known['timeouts']:,} timed out{round_trip}{resting}"

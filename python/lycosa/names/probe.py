@@ -8,13 +8,45 @@ import selectors
 import socket
 import time
 from collections.abc import Sequence
+from contextlib import ExitStack
+from os import PathLike
+
+from lycosa.names.resolver import Resolver
 
 #: Seconds between two questions to a server that has not answered.
 AGAIN = 0.5
 
 
-def silent(resolvers: Sequence[str], within: float = 2.0) -> list[str]:
-    """Give those of the servers, each ``ADDRESS:PORT``, that answer nothing in some seconds; any answer counts."""
+#: What every resolver knows, for those that are asked over TLS: by the client itself, as names are later.
+KNOWN = "a.root-servers.net"
+
+
+def silent(
+    resolvers: Sequence[str], ca_file: str | PathLike[str] | None = None, within: float = 2.0
+) -> dict[str, str]:
+    """Give those of the servers that answer nothing in some seconds, and why, if that is known; any answer counts.
+
+    Each is ``ADDRESS:PORT`` or ``tls://ADDRESS:PORT`` with or without ``#NAME``, as `Resolver.resolvers` has them.
+    """
+    encrypted = [resolver for resolver in resolvers if resolver.startswith("tls://")]
+    with ExitStack() as clients:
+        asked = {}
+        for resolver in encrypted:
+            client = Resolver(resolvers=[resolver], ca_file=ca_file, timeout=within, attempts=1, capacity=1_000)
+            asked[resolver] = clients.enter_context(client)
+            client.submit([KNOWN], 0)
+        mute = dict.fromkeys(_silent([resolver for resolver in resolvers if resolver not in asked], within), "")
+        until = time.monotonic() + within
+        for resolver, client in asked.items():
+            answers = client.take(1, max(0.0, until - time.monotonic()))
+            if not client.upstreams()[0]["answers"]:
+                why = answers[0].detail if len(answers) else None
+                mute[resolver] = (why or "no answer in time").removeprefix(f"{resolver}: ")
+    return {resolver: mute[resolver] for resolver in resolvers if resolver in mute}
+
+
+def _silent(resolvers: Sequence[str], within: float) -> list[str]:
+    """Give those of the servers, each ``ADDRESS:PORT``, that answer nothing over UDP."""
     with selectors.DefaultSelector() as answers:
         waiting = {}
         for resolver in resolvers:

@@ -36,6 +36,7 @@ class Options(TypedDict, total=False):
     """What `Resolver` takes, for whoever passes it on."""
 
     resolvers: Sequence[str]
+    ca_file: str | PathLike[str] | None
     families: Literal["v4", "v6", "both", "prefer-v4"]
     concurrency: int
     rate: float | None
@@ -62,6 +63,7 @@ class Resolver(_core.Resolver):
         cls,
         *,
         resolvers: Sequence[str] = (),
+        ca_file: str | PathLike[str] | None = None,
         families: Literal["v4", "v6", "both", "prefer-v4"] = "v4",
         concurrency: int = 1_000,
         rate: float | None = None,
@@ -73,8 +75,10 @@ class Resolver(_core.Resolver):
     ) -> Self:
         """Start the client on a thread of its own.
 
-        ``resolvers``: addresses of DNS servers that recurse, with or without port; by default the system's. What is
-        no address is told to the logger ``lycosa`` and left out.
+        ``resolvers``: addresses of DNS servers that recurse, with or without port; by default the system's. With
+        ``tls://192.0.2.1:853#dns.example`` a server is asked over TLS only, if its certificate bears the name behind
+        ``#`` (without one: its address). What is no address is told to the logger ``lycosa`` and left out.
+        ``ca_file``: PEM of roots beyond Mozilla's by which such certificates may be signed.
         ``families``: which addresses are asked for; ``prefer-v4``: IPv6 only where there is no IPv4.
         ``concurrency``: names that are taken and not given out again, 1 to 50,000.
         ``rate``: names a second, above 0 to 10,000,000; by default as many as the servers bear. It counts names: with
@@ -85,7 +89,7 @@ class Resolver(_core.Resolver):
         one of its own in memory. ``capacity``: names in a cache that is made, by default 1,000,000.
 
         Raises SettingError for a value that is not allowed and when no resolver is left, StorageError for a cache
-        that cannot be used, OSError when the system refuses a thread or a socket.
+        that cannot be used, OSError when the system refuses a thread or a socket, or ``ca_file`` cannot be used.
         """
         _check("concurrency", concurrency, 1, MAX_CONCURRENCY, whole=True)
         _check("timeout", timeout, 0.1, 60)
@@ -99,6 +103,7 @@ class Resolver(_core.Resolver):
             raise SettingError("resolvers", resolvers, "a list of addresses")
         settings = {
             "resolvers": list(resolvers),
+            "ca_file": ca_file,
             "families": families,
             "concurrency": concurrency,
             "rate": None if rate is None else float(rate),
@@ -110,7 +115,10 @@ class Resolver(_core.Resolver):
         }
         made = super().__new__(cls, settings)
         for text in made.refused:
-            logger.warning("resolver %r is no address and is left out; allowed: 192.0.2.1, 192.0.2.1:53", text)
+            logger.warning(
+                "resolver %r is no address and is left out; allowed: 192.0.2.1, 192.0.2.1:53, tls://192.0.2.1#name",
+                text,
+            )
         if made.fallen_back is not None:
             logger.warning("the cache of names is in memory: %s", made.fallen_back)
         return made

@@ -1,12 +1,11 @@
 //! Who takes part: a way to ask, and a cache.
 
 use lycosa_names::cache::compact::{CompactCache, CompactSettings};
-use lycosa_names::cache::{
-    AsyncLru, AsyncLruSettings, CacheStatistics, Found, NameCache, Resolution, Seconds,
-};
+use lycosa_names::cache::{AsyncLru, AsyncLruSettings, NameCache, Seconds};
 use lycosa_names::{Families, HostName};
 
 use crate::asker::Rules;
+use crate::no_cache::NoCache;
 
 /// When simulations begin, in seconds since 1970.
 pub(crate) const START: Seconds = 1_800_000_000;
@@ -86,31 +85,4 @@ fn compact(names: usize, now: Seconds) -> CompactCache {
 /// A name of the world: they are normal forms.
 pub(crate) fn host(name: &str) -> HostName<'_> {
     HostName::new(name).expect("a normal form")
-}
-
-/// A cache that keeps nothing.
-pub(crate) struct NoCache;
-
-impl NameCache for NoCache {
-    fn lookup(&mut self, _: HostName<'_>, _: Families, _: Seconds) -> Option<Found> {
-        None
-    }
-
-    fn insert(&mut self, _: HostName<'_>, _: Families, _: &Resolution, _: Seconds) {}
-
-    fn forget(&mut self, _: HostName<'_>) -> bool {
-        false
-    }
-
-    fn count(&self) -> u64 {
-        0
-    }
-
-    fn memory(&self) -> usize {
-        0
-    }
-
-    fn statistics(&self) -> CacheStatistics {
-        CacheStatistics::default()
-    }
 }

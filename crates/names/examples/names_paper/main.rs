@@ -12,6 +12,8 @@
 mod asker;
 mod contestants;
 mod list;
+#[path = "../shared/no_cache.rs"]
+mod no_cache;
 mod queue;
 mod real;
 mod simulated;

@@ -7,7 +7,8 @@ use std::time::{Duration, Instant};
 use lycosa_names::{Client, Settings};
 use lycosa_url::{Clock, FailureKind, Resolved};
 
-use crate::contestants::{ALL, NoCache};
+use crate::contestants::ALL;
+use crate::no_cache::NoCache;
 use crate::simulated::Done;
 use crate::world::{Kind, World};
 
@@ -21,7 +22,7 @@ const LOOK: Duration = Duration::from_millis(100);
 pub(crate) fn learn(server: SocketAddr, names: &str) {
     let settings = Settings {
         // Each with a window of its own, so that dead names do not keep the others waiting.
-        servers: vec![server; 8],
+        servers: vec![server.into(); 8],
         timeout: Duration::from_millis(200),
         in_flight: LEARNERS,
         min_ttl: Duration::ZERO,
@@ -67,7 +68,7 @@ pub(crate) fn run(world: &World, list: &[u32], contestant: &str, server: SocketA
     let (_, way, make) = ALL.into_iter().find(|(name, ..)| *name == contestant).expect("a contestant");
     let clock = Clock::start();
     let settings = Settings {
-        servers: vec![server],
+        servers: vec![server.into()],
         timeout: Settings::default().timeout.div_f64(speed),
         in_flight: way.in_flight,
         speed,

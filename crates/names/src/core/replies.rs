@@ -15,9 +15,9 @@ impl Core {
             return;
         };
         let attempt = sent.attempt;
-        let is_changed = fit == Fit::OtherCase && attempt.manner != Manner::Tcp;
+        let is_changed = fit == Fit::OtherCase && !attempt.manner.is_stream();
         // A datagram larger than was asked for has been cut off where it was received.
-        let is_cut = message.len() > usize::from(PAYLOAD) && attempt.manner != Manner::Tcp;
+        let is_cut = message.len() > usize::from(PAYLOAD) && !attempt.manner.is_stream();
         let reply = match is_changed {
             true => None,
             false if is_cut => Some(Reply::Truncated),
@@ -62,12 +62,15 @@ impl Core {
                 self.settle(attempt, Err(failure), now);
             }
             _ if sent.is_overdue => (), // another try is under way
-            Reply::Truncated if attempt.manner != Manner::Tcp => {
+            Reply::Truncated if !attempt.manner.is_stream() => {
                 self.statistics.truncated += 1;
                 self.ask_over_tcp(sent);
             }
             Reply::Truncated => self.refused(sent, "truncated over TCP", now),
-            Reply::Misunderstood(_) if attempt.manner != Manner::Plain => self.repeat(sent, Manner::Plain),
+            // Over TLS there is no plainer manner: who speaks it knows EDNS.
+            Reply::Misunderstood(_) if !matches!(attempt.manner, Manner::Plain | Manner::Tls) => {
+                self.repeat(sent, Manner::Plain);
+            }
             Reply::Misunderstood(why) | Reply::Failed(why) => self.refused(sent, &why, now),
         }
     }
@@ -98,6 +101,7 @@ impl Core {
     /// A socket is of no use any more: what was asked on it is asked elsewhere.
     pub(crate) fn fail(&mut self, socket: SocketId, why: &str, now: Micros) {
         for sent in self.asked.take_all(socket) {
+            self.upstreams.blame(sent.place, why);
             if !sent.is_overdue {
                 self.upstreams.lost(sent.place, sent.at, now, sent.attempt.number == 0);
                 self.unsent(sent.attempt, sent.place, why, now);
@@ -110,7 +114,7 @@ impl Core {
         for sent in self.asked.take_all(socket) {
             if !sent.is_overdue {
                 self.upstreams.withdrawn(sent.place);
-                self.repeat(&sent, Manner::Tcp);
+                self.repeat(&sent, sent.attempt.manner);
             }
         }
     }
@@ -133,7 +137,7 @@ impl Core {
 
     /// A failure for which a server stands.
     fn failure(&self, kind: FailureKind, place: Place, why: &str) -> Failure {
-        match self.address(place) {
+        match self.server(place) {
             Some(server) => Failure::new(kind, format!("{server}: {why}")),
             None => Failure::new(kind, why),
         }

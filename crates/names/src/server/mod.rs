@@ -41,6 +41,7 @@ use crate::client::Client;
 use crate::dice::Dice;
 use crate::scaled::ScaledTime;
 use crate::settings::{Families, Settings, UpstreamFigures};
+use crate::upstream::Pace;
 pub use policy::{Policy, Zones};
 
 use answering::Answering;
@@ -110,7 +111,7 @@ impl Server {
     ///
     /// # Errors
     ///
-    /// Those of the system, with the address; no upstream, no address to listen on, a rate that is not positive.
+    /// Those of the system, with the address; no upstream, one over TLS, no address to listen on, a rate that is not positive.
     pub fn start(settings: ServerSettings, cache: Arc<CompactCache>) -> io::Result<Server> {
         let bad = |why: &str| io::Error::new(io::ErrorKind::InvalidInput, why);
         if settings.listen.is_empty() {
@@ -273,11 +274,20 @@ impl Drop for Server {
 
 /// The clients that ask upstreams by these settings: one for each family, TTLs as they come, since the policy sees to them.
 fn ask(settings: &Settings, held: &Held) -> io::Result<Upstream> {
+    if let Some(server) = settings.servers.iter().find(|server| server.is_encrypted()) {
+        let why = format!(
+            "{server}: a tier asks over UDP and TCP only, or what it passes through would go in the clear"
+        );
+        return Err(io::Error::new(io::ErrorKind::InvalidInput, why));
+    }
+    // Both keep to the rate together.
+    let paces: Vec<Pace> = settings.servers.iter().map(|_| Pace::default()).collect();
     let client = |families| {
         let settings = Settings {
             families,
             prefer_v4: false,
             wildcards: false,
+            paces: paces.clone(),
             min_ttl: Duration::ZERO,
             max_ttl: Duration::from_secs(604_800), // RFC 8767 section 4: a week is the longest that makes sense
             ..settings.clone()
@@ -287,10 +297,15 @@ fn ask(settings: &Settings, held: &Held) -> io::Result<Upstream> {
     Ok(Upstream::new(client(Families::V4)?, client(Families::V6)?))
 }
 
-/// How questions are passed through by these settings.
+/// How questions are passed through by these settings: never in the open to who is to be asked over TLS.
 fn route(settings: &Settings) -> Route {
     Route {
-        servers: settings.servers.clone(),
+        servers: settings
+            .servers
+            .iter()
+            .filter(|server| !server.is_encrypted())
+            .map(|server| server.address)
+            .collect(),
         spread: settings.spread,
         timeout: settings.timeout,
         attempts: settings.attempts,

@@ -144,6 +144,7 @@ impl Relay {
     fn order(&self, route: &Route, name: &[u8]) -> VecDeque<SocketAddr> {
         let mut servers: VecDeque<SocketAddr> = route.servers.iter().copied().collect();
         let turn = if route.spread {
+            servers.make_contiguous().sort_unstable(); // whoever has them in another order comes to the same one
             let digest = digest_of(&String::from_utf8_lossy(&name.to_ascii_lowercase()));
             usize::from(digest[0])
         } else {

@@ -1,6 +1,6 @@
 //! Questions over TCP (RFC 7766): many on one connection, answered as they are ready.
 //!
-//! Guarantees: connections are bounded, and so is what one holds; one that says nothing is closed after the idle time, one
+//! Guarantees: connections are bounded and shared out fairly, and what one holds is bounded; one that says nothing is closed after the idle time, one
 //! that does not read its answers at once; nobody else waits for it.
 
 use std::collections::HashMap;
@@ -12,6 +12,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use nix::sys::socket::{MsgFlags, send};
+
+use super::limits::Shares;
 
 /// The longest message of a client that is read, as for datagrams.
 const ROOM: usize = 1_280;
@@ -63,10 +65,17 @@ impl Connection {
 
 /// All connections.
 pub(super) struct Connections {
-    open: Mutex<HashMap<u64, Arc<Connection>>>,
+    open: Mutex<Open>,
     most: usize,
     idle: Duration,
     last: AtomicU64,
+}
+
+/// Those that are open, by number, and whose they are.
+#[derive(Default)]
+struct Open {
+    connections: HashMap<u64, Arc<Connection>>,
+    shares: Shares,
 }
 
 impl Connections {
@@ -77,37 +86,40 @@ impl Connections {
 
     /// How many are open.
     pub(super) fn count(&self) -> usize {
-        self.open().len()
+        self.open().connections.len()
     }
 
     /// Waits for a connection; gives it with its number, unless there are too many.
     pub(super) fn accept(&self, listener: &TcpListener) -> io::Result<Option<(u64, Arc<Connection>)>> {
         let (stream, from) = listener.accept()?;
         let mut open = self.open();
-        if open.len() >= self.most {
-            return Ok(None); // closed: the client tries again, or elsewhere
-        }
         stream.set_nonblocking(false)?;
         stream.set_read_timeout(Some(self.idle))?;
         stream.set_nodelay(true)?;
+        if !open.shares.take(from.ip(), self.most) {
+            return Ok(None); // closed: the client tries again, or elsewhere
+        }
         let number = self.last.fetch_add(1, Relaxed);
         let connection = Arc::new(Connection { stream, sending: Mutex::new(()), client: from.ip() });
-        open.insert(number, connection.clone());
+        open.connections.insert(number, connection.clone());
         Ok(Some((number, connection)))
     }
 
     /// One has ended: it is closed when its last answer is sent.
     pub(super) fn remove(&self, number: u64) {
-        self.open().remove(&number);
+        let mut open = self.open();
+        if let Some(connection) = open.connections.remove(&number) {
+            open.shares.give(connection.client);
+        }
     }
 
     /// Takes no more questions.
     pub(super) fn hush(&self) {
-        self.open().values().for_each(|connection| connection.hush());
+        self.open().connections.values().for_each(|connection| connection.hush());
     }
 
     /// The lock.
-    fn open(&self) -> MutexGuard<'_, HashMap<u64, Arc<Connection>>> {
+    fn open(&self) -> MutexGuard<'_, Open> {
         self.open.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

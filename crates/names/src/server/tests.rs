@@ -108,7 +108,7 @@ fn server_of(upstreams: &[SocketAddr], change: impl FnOnce(&mut ServerSettings))
     };
     let mut settings =
         ServerSettings { listen: vec!["127.0.0.1:0".parse().unwrap()], ..ServerSettings::default() };
-    settings.upstream.servers = upstreams.to_vec();
+    settings.upstream.servers = upstreams.iter().copied().map(Into::into).collect();
     settings.upstream.timeout = Duration::from_millis(300);
     settings.upstream.attempts = 2;
     change(&mut settings);
@@ -350,9 +350,12 @@ fn another_upstream_takes_over_at_a_reload() {
         std::thread::yield_now();
     }
     let settings = lock(&server.settings).clone();
-    let upstream = Settings { servers: vec![second.address], ..settings.upstream.clone() };
-    let nobody = Settings { servers: Vec::new(), ..settings.upstream };
-    assert!(server.reload(settings.policy.clone(), nobody).is_err());
+    let upstream = Settings { servers: vec![second.address.into()], ..settings.upstream.clone() };
+    // Nobody, and one that what is passed through would reach in the clear.
+    for servers in [Vec::new(), vec!["tls://127.0.0.1#dns.example".parse().unwrap()]] {
+        let upstream = Settings { servers, ..settings.upstream.clone() };
+        assert!(server.reload(settings.policy.clone(), upstream).is_err());
+    }
     server.reload(settings.policy, upstream).unwrap();
     assert_eq!(ask_one(&server, "a.example", Rtype::A).header_counts().ancount(), 1);
     assert_eq!(
@@ -360,7 +363,7 @@ fn another_upstream_takes_over_at_a_reload() {
         Rcode::SERVFAIL,
         "what was under way ends with whom it was asked of"
     );
-    assert_eq!(server.upstreams()[0].server, second.address);
+    assert_eq!(server.upstreams()[0].server.address, second.address);
 }
 
 #[test]
@@ -395,7 +398,7 @@ fn a_port_in_use_is_told_with_its_address() {
     let taken = server.listening()[0];
     let settings = ServerSettings {
         listen: vec![taken],
-        upstream: Settings { servers: vec![upstream.address], ..Settings::default() },
+        upstream: Settings { servers: vec![upstream.address.into()], ..Settings::default() },
         ..ServerSettings::default()
     };
     let cache =

@@ -6,14 +6,16 @@
 
 mod server;
 
-use std::net::SocketAddr;
+use std::sync::Arc;
 use std::time::Duration;
 
 use lycosa_url::{DEFAULT_VIRTUAL_NODES, Micros, Ring, digest_of};
 
 pub(crate) use server::Limits;
+pub use server::Pace;
 use server::Server;
 
+use crate::nameserver::Nameserver;
 use crate::settings::{Settings, UpstreamFigures};
 
 /// The shortest time-out is this part of the longest: 500 ms of 2 s. A resolver that has a name in its cache answers in
@@ -25,7 +27,7 @@ pub(crate) type Place = usize;
 
 /// All servers.
 pub(crate) struct Upstreams {
-    servers: Vec<(SocketAddr, Server)>,
+    servers: Vec<(Arc<Nameserver>, Server)>,
     ceiling: Micros,
     /// By what names are spread, if they are: the servers' addresses are its nodes, so that all clients agree, in whatever
     /// order they have them.
@@ -43,7 +45,10 @@ impl Upstreams {
             window: u32::try_from(settings.in_flight.max(1).saturating_mul(2)).unwrap_or(u32::MAX),
             rate: settings.rate,
         };
-        let servers = settings.servers.iter().map(|address| (*address, Server::new(limits))).collect();
+        let paces = settings.paces.iter().cloned().chain(std::iter::repeat_with(Pace::default));
+        let with_pace =
+            |(server, pace): (&Nameserver, _)| (Arc::new(server.clone()), Server::new(limits, pace));
+        let servers = settings.servers.iter().zip(paces).map(with_pace).collect();
         let names: Vec<String> = settings.servers.iter().map(ToString::to_string).collect();
         let nodes: Vec<(&str, f64)> = names.iter().map(|name| (&**name, 1.0)).collect();
         let ring =
@@ -56,9 +61,9 @@ impl Upstreams {
         self.servers.len()
     }
 
-    /// A server's address.
-    pub(crate) fn address(&self, place: Place) -> Option<SocketAddr> {
-        self.servers.get(place).map(|(address, _)| *address)
+    /// Who is asked there.
+    pub(crate) fn server(&self, place: Place) -> Option<&Nameserver> {
+        self.servers.get(place).map(|(server, _)| &**server)
     }
 
     /// The server to ask next, where possible another one than that which was asked before; none, where no server has room.
@@ -149,6 +154,11 @@ impl Upstreams {
         self.change(place, |server| server.lost(sent, now, is_first));
     }
 
+    /// A connection failed, for this reason.
+    pub(crate) fn blame(&mut self, place: Place, why: &str) {
+        self.change(place, |server| server.trouble = Some(why.into()));
+    }
+
     /// A question was taken back, which says nothing about the server.
     pub(crate) fn withdrawn(&mut self, place: Place) {
         self.change(place, Server::withdrawn);
@@ -163,8 +173,8 @@ impl Upstreams {
 
     /// What is known of each server, in the order of the settings.
     pub(crate) fn figures(&self) -> impl Iterator<Item = UpstreamFigures> + '_ {
-        self.servers.iter().map(|(address, server)| UpstreamFigures {
-            server: *address,
+        self.servers.iter().map(|(nameserver, server)| UpstreamFigures {
+            server: nameserver.clone(),
             questions: server.questions,
             answers: server.answers,
             timeouts: server.timeouts,
@@ -172,6 +182,7 @@ impl Upstreams {
             window: server.window(),
             in_flight: server.in_flight,
             is_resting: server.is_resting(),
+            trouble: server.trouble.clone(),
         })
     }
 }
@@ -183,13 +194,15 @@ fn micros(duration: Duration) -> Micros {
 
 #[cfg(test)]
 mod tests {
+    use std::net::SocketAddr;
+
     use super::*;
 
     const MS: Micros = 1_000;
     const SECOND: Micros = 1_000_000;
 
     fn upstreams(count: u8) -> Upstreams {
-        let servers = (1..=count).map(|last| SocketAddr::from(([192, 0, 2, last], 53))).collect();
+        let servers = (1..=count).map(|last| SocketAddr::from(([192, 0, 2, last], 53)).into()).collect();
         Upstreams::new(&Settings { servers, ..Settings::default() })
     }
 
@@ -235,6 +248,24 @@ mod tests {
     }
 
     #[test]
+    fn clients_that_share_paces_keep_to_one_rate() {
+        let servers = vec![SocketAddr::from(([192, 0, 2, 1], 53)).into()];
+        let settings =
+            Settings { servers, rate: Some(100.0), paces: vec![Pace::default()], ..Settings::default() };
+        let mut both = [Upstreams::new(&settings), Upstreams::new(&settings)];
+        let mut sent = 0;
+        for now in (0..SECOND).step_by(1_000) {
+            for upstreams in &mut both {
+                if upstreams.choose(None, SECOND + now).is_some() {
+                    ask(upstreams, 0, SECOND + now, MS);
+                    sent += 1;
+                }
+            }
+        }
+        assert!((99..=103).contains(&sent), "{sent} questions in a second");
+    }
+
+    #[test]
     fn a_retry_goes_to_another_server_where_there_is_one() {
         assert_eq!(upstreams(2).choose(Some(0), 0), Some(1));
         assert_eq!(upstreams(2).choose(Some(1), 0), Some(0));
@@ -244,12 +275,12 @@ mod tests {
     #[test]
     fn spread_names_have_their_own_server_whatever_the_order_of_the_settings() {
         let spread = |lasts: [u8; 3]| {
-            let servers = lasts.map(|last| SocketAddr::from(([192, 0, 2, last], 53))).to_vec();
+            let servers = lasts.map(|last| SocketAddr::from(([192, 0, 2, last], 53)).into()).to_vec();
             Upstreams::new(&Settings { servers, spread: true, ..Settings::default() })
         };
         let (mut one, other) = (spread([1, 2, 3]), spread([3, 1, 2]));
         let server_of = |upstreams: &Upstreams, name: &str, at| {
-            upstreams.choose_for(name, None, at).and_then(|place| upstreams.address(place)).unwrap()
+            upstreams.choose_for(name, None, at).and_then(|place| upstreams.server(place)).unwrap().clone()
         };
         let names: Vec<String> = (0..300).map(|n| format!("n{n}.example")).collect();
         let mut counts = [0; 3];
@@ -259,9 +290,9 @@ mod tests {
             assert_ne!(one.choose_for(name, Some(0), 0), Some(0), "a retry goes elsewhere");
         }
         assert!(counts.iter().all(|&count| count > 60), "{counts:?}");
-        let before: Vec<SocketAddr> = names.iter().map(|name| server_of(&one, name, 0)).collect();
+        let before: Vec<Nameserver> = names.iter().map(|name| server_of(&one, name, 0)).collect();
         silence(&mut one, 0, 0);
-        let dead = one.address(0).unwrap();
+        let dead = one.server(0).unwrap().clone();
         for (name, before) in names.iter().zip(&before) {
             let now = server_of(&one, name, 2 * SECOND);
             assert!(now != dead && (*before == dead || now == *before), "only the dead server's names move");

@@ -7,6 +7,8 @@
 //! - a server that is silent or of no use rests; when its rest is over, one question probes it, and no other until that one
 //!   has ended.
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::time::Duration;
 
 use lycosa_url::Micros;
@@ -53,6 +55,24 @@ pub(crate) struct Limits {
     pub(crate) rate: Option<f64>,
 }
 
+/// When the next question to a server is due, by its rate: of all clients that have the same one. The bits of a number of
+/// microseconds with a fraction.
+#[derive(Clone, Debug, Default)]
+pub struct Pace(Arc<AtomicU64>);
+
+impl Pace {
+    /// Whether a question is due.
+    pub(crate) fn is_due(&self, now: Micros) -> bool {
+        f64::from_bits(self.0.load(Relaxed)) <= now as f64 + AHEAD
+    }
+
+    /// A question was sent; so many a second are due.
+    pub(crate) fn take(&self, rate: f64, now: Micros) {
+        let next = |due| Some((f64::from_bits(due).max(now as f64) + 1e6 / rate).to_bits());
+        let _ = self.0.fetch_update(Relaxed, Relaxed, next);
+    }
+}
+
 /// What is known of one server.
 #[derive(Clone, Debug)]
 pub(crate) struct Server {
@@ -80,17 +100,19 @@ pub(crate) struct Server {
     rest: Micros,
     /// Whether a question probes it.
     probing: bool,
-    /// When the next question is due at an even pace.
-    due: f64,
+    /// When the next question is due, by the rate.
+    pace: Pace,
     pub(super) in_flight: u32,
     pub(super) questions: u64,
     pub(super) answers: u64,
     pub(super) timeouts: u64,
+    /// Why the last connection to it failed, until it answers.
+    pub(super) trouble: Option<Arc<str>>,
 }
 
 impl Server {
     /// A server of which nothing is known.
-    pub(super) fn new(limits: Limits) -> Self {
+    pub(super) fn new(limits: Limits, pace: Pace) -> Self {
         let first = FIRST.min(f64::from(limits.window));
         Server {
             limits,
@@ -107,17 +129,18 @@ impl Server {
             rests: 0,
             rest: 0,
             probing: false,
-            due: 0.0,
+            pace,
             in_flight: 0,
             questions: 0,
             answers: 0,
             timeouts: 0,
+            trouble: None,
         }
     }
 
     /// Whether a question fits window and rate.
     pub(super) fn has_room(&self, now: Micros) -> bool {
-        self.in_flight < self.window() && (self.limits.rate.is_none() || self.due <= now as f64 + AHEAD)
+        self.in_flight < self.window() && (self.limits.rate.is_none() || self.pace.is_due(now))
     }
 
     /// Whether it is not to be asked while others can be.
@@ -175,7 +198,7 @@ impl Server {
         self.limited |= self.in_flight >= self.window();
         self.probing |= self.wants_probe(now);
         if let Some(rate) = self.limits.rate {
-            self.due = self.due.max(now as f64) + 1e6 / rate;
+            self.pace.take(rate, now);
         }
     }
 
@@ -184,6 +207,7 @@ impl Server {
         self.answers += 1;
         self.measure(now.saturating_sub(sent) as f64);
         self.silences = 0;
+        self.trouble = None;
         self.failures = if useful { 0 } else { self.failures + 1 };
         if !late {
             self.grow();

@@ -15,7 +15,7 @@ fn ask(server: &mut Server, at: Micros, takes: Micros) {
 
 #[test]
 fn a_burst_of_quick_answers_does_not_pull_the_timeout_below_the_floor() {
-    let mut server = Server::new(LIMITS);
+    let mut server = Server::new(LIMITS, Pace::default());
     assert_eq!(server.timeout(), LIMITS.ceiling, "as long as nothing is known");
     for n in 0..10_000 {
         ask(&mut server, n, 50);
@@ -26,7 +26,7 @@ fn a_burst_of_quick_answers_does_not_pull_the_timeout_below_the_floor() {
 
 #[test]
 fn the_timeout_follows_the_server_up_to_the_ceiling() {
-    let mut server = Server::new(LIMITS);
+    let mut server = Server::new(LIMITS, Pace::default());
     for n in 0..100 {
         ask(&mut server, n * SECOND, 700 * MS);
     }
@@ -41,7 +41,7 @@ fn the_timeout_follows_the_server_up_to_the_ceiling() {
 
 #[test]
 fn silence_doubles_the_timeout_and_a_late_answer_ends_the_doubling() {
-    let mut server = Server::new(LIMITS);
+    let mut server = Server::new(LIMITS, Pace::default());
     ask(&mut server, 0, MS);
     server.sent(0);
     server.lost(0, LIMITS.floor, true);
@@ -53,7 +53,7 @@ fn silence_doubles_the_timeout_and_a_late_answer_ends_the_doubling() {
 
 #[test]
 fn the_window_grows_only_while_it_limits() {
-    let mut server = Server::new(LIMITS);
+    let mut server = Server::new(LIMITS, Pace::default());
     (0..1_000).for_each(|n| ask(&mut server, n, 1));
     assert_eq!(server.window(), 128);
     while server.has_room(0) {
@@ -68,7 +68,7 @@ fn the_window_grows_only_while_it_limits() {
 
 #[test]
 fn losses_of_one_round_halve_the_window_once() {
-    let mut server = Server::new(LIMITS);
+    let mut server = Server::new(LIMITS, Pace::default());
     for _ in 0..20 {
         while server.has_room(0) {
             server.sent(0);
@@ -85,7 +85,7 @@ fn losses_of_one_round_halve_the_window_once() {
 
 #[test]
 fn a_few_dead_names_do_not_narrow_the_window() {
-    let mut server = Server::new(LIMITS);
+    let mut server = Server::new(LIMITS, Pace::default());
     for at in 0..10_000 {
         server.sent(at);
         if at % 20 == 0 { server.lost(at, at + 1, true) } else { server.answered(at, at + 1, true, false) }
@@ -95,7 +95,7 @@ fn a_few_dead_names_do_not_narrow_the_window() {
 
 #[test]
 fn names_that_are_silent_again_and_again_do_not_narrow_the_window() {
-    let mut server = Server::new(LIMITS);
+    let mut server = Server::new(LIMITS, Pace::default());
     for at in 0..10_000 {
         server.sent(at);
         // One in twelve is silent, four times: on the average so many are on an Internet like ours.
@@ -110,7 +110,7 @@ fn names_that_are_silent_again_and_again_do_not_narrow_the_window() {
 
 #[test]
 fn a_rate_holds_over_time_and_does_not_run_ahead() {
-    let mut server = Server::new(Limits { rate: Some(1_000.0), ..LIMITS });
+    let mut server = Server::new(Limits { rate: Some(1_000.0), ..LIMITS }, Pace::default());
     let mut sent = 0;
     for now in (SECOND..2 * SECOND).step_by(100) {
         while server.has_room(now) {
@@ -160,7 +160,7 @@ proptest! {
     /// Whatever is sent, answered and lost in whatever order: the window is the model's, and within its bounds.
     #[test]
     fn the_window_is_the_plain_models(events in proptest::collection::vec((0..4_u8, 1..200_usize), 0..120)) {
-        let mut server = Server::new(LIMITS);
+        let mut server = Server::new(LIMITS, Pace::default());
         let (mut model, mut flying, mut now) = (
             Model { window: 128.0, threshold: 2_000.0, limited: false, round: 0, outcomes: Vec::new() },
             std::collections::VecDeque::new(),

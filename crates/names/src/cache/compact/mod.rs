@@ -132,9 +132,17 @@ pub struct CompactStatistics {
 }
 
 impl CompactCache {
-    /// Where it lies; tells why it is in memory when it was to be in a file.
+    /// Where it lies.
     pub fn place(&self) -> &PlaceOf {
         &self.place
+    }
+
+    /// Why it lies in the memory of this process, when it was to be in a file.
+    pub fn fallen_back(&self) -> Option<&str> {
+        match &self.place {
+            PlaceOf::Memory(why) => why.as_deref(),
+            PlaceOf::File(_) => None,
+        }
     }
 
     /// How it was told to be.

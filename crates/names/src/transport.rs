@@ -1,0 +1,152 @@
+//! What a connection to a server consists of: TCP, or TLS on it (RFC 7858). Nothing here waits.
+
+use std::io::{self, Read as _, Write as _};
+use std::net::{SocketAddr, TcpStream};
+use std::os::fd::{AsFd as _, AsRawFd as _, BorrowedFd, OwnedFd};
+use std::sync::Arc;
+
+use nix::errno::Errno;
+use nix::fcntl::{FcntlArg, FdFlag, fcntl};
+use nix::sys::socket::{
+    AddressFamily, SockFlag, SockType, SockaddrStorage, connect, setsockopt, socket, sockopt,
+};
+use rustls::pki_types::ServerName;
+use rustls::{ClientConfig, ClientConnection};
+
+/// A connection.
+pub(crate) struct Transport {
+    tcp: TcpStream,
+    session: Option<Box<ClientConnection>>,
+}
+
+impl Transport {
+    /// Begins a connection; over TLS, to whoever has a certificate with this name.
+    pub(crate) fn begin(
+        address: SocketAddr,
+        tls: Option<(Arc<ClientConfig>, ServerName<'static>)>,
+    ) -> io::Result<Transport> {
+        let session = tls.map(|(trust, name)| ClientConnection::new(trust, name));
+        let session = session.transpose().map_err(io::Error::other)?.map(Box::new);
+        Ok(Transport { tcp: begin(address)?, session })
+    }
+
+    /// By what it is waited for.
+    pub(crate) fn as_fd(&self) -> BorrowedFd<'_> {
+        self.tcp.as_fd()
+    }
+
+    /// What it is called.
+    pub(crate) fn name(&self) -> &'static str {
+        if self.session.is_some() { "TLS" } else { "TCP" }
+    }
+
+    /// Whether it is not known yet who is at the other end.
+    pub(crate) fn is_shaking(&self) -> bool {
+        self.session.as_ref().is_some_and(|session| session.is_handshaking())
+    }
+
+    /// Whether it waits to send, where there is something to be sent or not.
+    pub(crate) fn sends(&self, has_outgoing: bool) -> bool {
+        let wants_write = self.session.as_ref().is_some_and(|session| session.wants_write());
+        wants_write || has_outgoing && !self.is_shaking()
+    }
+
+    /// Sends what it takes, from the front. What was sent before the connection failed comes out here.
+    pub(crate) fn send(&mut self, outgoing: &mut Vec<u8>) -> io::Result<()> {
+        if let Some(error) = self.tcp.take_error()? {
+            return Err(error);
+        }
+        loop {
+            let sent = match &mut self.session {
+                None if outgoing.is_empty() => return Ok(()),
+                None => self.tcp.write(outgoing).map(|count| drop(outgoing.drain(..count))),
+                Some(session) => {
+                    if !session.is_handshaking() && !outgoing.is_empty() {
+                        let count = session.writer().write(outgoing)?;
+                        outgoing.drain(..count);
+                    }
+                    if !session.wants_write() {
+                        return Ok(());
+                    }
+                    session.write_tls(&mut self.tcp).map(drop)
+                }
+            };
+            match sent {
+                Ok(()) => (),
+                Err(error) if is_busy(&error) => return Ok(()),
+                Err(error) => return Err(error),
+            }
+        }
+    }
+
+    /// Receives; nothing where there is nothing for now. The end of the connection is an error.
+    pub(crate) fn receive(&mut self, buffer: &mut [u8]) -> io::Result<Option<usize>> {
+        loop {
+            let received = match &mut self.session {
+                None => self.tcp.read(buffer),
+                Some(session) => match session.reader().read(buffer) {
+                    Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
+                        match session.read_tls(&mut self.tcp) {
+                            Ok(_) => {
+                                if let Err(error) = session.process_new_packets() {
+                                    let _ = session.write_tls(&mut self.tcp); // tells the server, too
+                                    return Err(io::Error::other(error));
+                                }
+                                continue;
+                            }
+                            Err(error) => Err(error),
+                        }
+                    }
+                    received => received,
+                },
+            };
+            return match received {
+                Ok(0) => Err(closed()),
+                Ok(count) => Ok(Some(count)),
+                Err(error) if is_busy(&error) => Ok(None),
+                Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => Err(closed()),
+                Err(error) => Err(error),
+            };
+        }
+    }
+}
+
+impl Drop for Transport {
+    /// Says goodbye, as TLS wants it.
+    fn drop(&mut self) {
+        if let Some(session) = &mut self.session {
+            session.send_close_notify();
+            let _ = session.write_tls(&mut self.tcp);
+        }
+    }
+}
+
+/// The other end has had enough.
+fn closed() -> io::Error {
+    io::Error::new(io::ErrorKind::UnexpectedEof, "the server closed the connection")
+}
+
+/// Whether a call is to be repeated when the connection is ready again.
+fn is_busy(error: &io::Error) -> bool {
+    // Not connected: it is about to be.
+    matches!(
+        error.kind(),
+        io::ErrorKind::WouldBlock | io::ErrorKind::Interrupted | io::ErrorKind::NotConnected
+    )
+}
+
+/// Begins a TCP connection, without waiting for it.
+fn begin(server: SocketAddr) -> io::Result<TcpStream> {
+    let family = if server.is_ipv4() { AddressFamily::Inet } else { AddressFamily::Inet6 };
+    let descriptor: OwnedFd = socket(family, SockType::Stream, SockFlag::empty(), None)?;
+    // As the standard library does with its own; not every system can do it in the call above.
+    fcntl(&descriptor, FcntlArg::F_SETFD(FdFlag::FD_CLOEXEC))?;
+    let stream = TcpStream::from(descriptor);
+    stream.set_nonblocking(true)?;
+    // A question is sent at once, also while the one before it is under way.
+    let _ = setsockopt(&stream, sockopt::TcpNoDelay, &true);
+    match connect(stream.as_raw_fd(), &SockaddrStorage::from(server)) {
+        Ok(()) | Err(Errno::EINPROGRESS) => Ok(stream),
+        Err(error) => Err(error.into()),
+    }
+}

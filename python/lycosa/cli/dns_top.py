@@ -1,0 +1,181 @@
+"""``lycosa dns top``: what a running DNS server does, live on a terminal, or as JSON for programs."""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import http.client
+import json
+import time
+from typing import Any
+
+from rich.console import Console, Group
+from rich.live import Live
+from rich.table import Table
+from rich.text import Text
+
+from lycosa.errors import LycosaError, SettingError
+from lycosa.names.server_settings import endpoint
+
+DESCRIPTION = (
+    "Shows what a server does, each second anew; the server needs --http. Rates are those of the last second. With "
+    "--once it looks twice, a second apart, and ends."
+)
+
+#: Where a server is looked for.
+DEFAULT = "127.0.0.1:9153"
+
+#: Seconds between two looks; seconds that an answer may take; bytes of it.
+EVERY, WITHIN, MAX_BYTES = 1.0, 2.0, 1 << 20
+
+#: Response codes, as they are shown.
+CODES = ("noerror", "nxdomain", "servfail", "refused", "formerr", "notimp", "other")
+
+#: Further counts that are shown as rates.
+RATES = ("stale", "prefetches", "passed_through", "truncated", "dropped", "refused_clients", "limited", "unfair")
+
+
+def add_parser(actions: Any) -> None:
+    """Register the action."""
+    parser = actions.add_parser("top", help="what a running server does", description=DESCRIPTION)
+    parser.add_argument("--http", metavar="ADDR:PORT", default=DEFAULT, help=f"as the server's (default {DEFAULT})")
+    parser.add_argument("--once", action="store_true", help="look once and end")
+    parser.add_argument("--json", action="store_true", help="one JSON object a line for each look")
+    parser.set_defaults(run=run)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Look until Ctrl-C, or once; give the exit status."""
+    found = endpoint(args.http)
+    if found is None or not found[1]:
+        raise SettingError("--http", args.http, "an address and a port, as the server was given: 127.0.0.1:9153")
+    host, port, console = str(found[0]), found[1], Console()
+    before = look(host, port)
+    if args.once or args.json or not console.is_terminal:
+        with contextlib.suppress(KeyboardInterrupt):
+            while True:
+                time.sleep(EVERY)
+                after = look(host, port)
+                figures, before = compare(before, after), after
+                if args.json:
+                    print(json.dumps(figures), flush=True)
+                else:
+                    console.print(render(figures))
+                if args.once:
+                    return 0
+    with contextlib.suppress(KeyboardInterrupt), Live(console=console, screen=True, auto_refresh=False) as live:
+        while True:
+            time.sleep(EVERY)
+            try:
+                after = look(host, port)
+            except LycosaError as error:
+                # It may be on its way back.
+                live.update(Text(f"{error}; trying again"), refresh=True)
+                continue
+            live.update(render(compare(before, after)), refresh=True)
+            before = after
+    return 0
+
+
+def look(host: str, port: int) -> dict[str, Any]:
+    """Ask a server for everything it tells; raises LycosaError where there is none."""
+    asking = http.client.HTTPConnection(host, port, timeout=WITHIN)
+    try:
+        asking.request("GET", "/statistics")
+        answer = asking.getresponse()
+        if answer.status != 200:
+            raise LycosaError(f"{host}:{port} answers {answer.status} to GET /statistics: no `lycosa dns`?")
+        found = json.loads(answer.read(MAX_BYTES))
+    except (OSError, http.client.HTTPException, ValueError) as error:
+        reason = getattr(error, "strerror", None) or error
+        told = f"{host}:{port} does not tell what it does: {reason}; `lycosa dns` does where --http says"
+        raise LycosaError(told) from None
+    finally:
+        asking.close()
+    if not isinstance(found, dict) or "statistics" not in found:
+        raise LycosaError(f"{host}:{port} tells something else: no `lycosa dns`?")
+    return found
+
+
+def compare(before: dict[str, Any], after: dict[str, Any]) -> dict[str, Any]:
+    """What was done between two looks, by second, and how it is; a server that began anew counts from its start."""
+    if before["pid"] != after["pid"] or before["seconds"] > after["seconds"]:
+        before = {"seconds": 0.0, "statistics": {}, "upstreams": []}
+    seconds = max(after["seconds"] - before["seconds"], 1e-3)
+    new: dict[str, Any] = after["statistics"]
+
+    def rate(name: str, of: dict[str, Any] = new, since: dict[str, Any] = before["statistics"]) -> float:
+        done: int = max(of[name] - since.get(name, 0), 0)  # an upstream may have been taken out and back
+        return float(round(done / seconds, 1))
+
+    hits, misses = rate("hits"), rate("misses")
+    known = {each["server"]: each for each in before["upstreams"]}
+    return {
+        **{name: after[name] for name in ("version", "tier", "listening", "status", "fallen_back")},
+        "uptime": after["seconds"],
+        "interval": round(seconds, 3),
+        "questions_per_second": {"udp": rate("questions_udp"), "tcp": rate("questions_tcp")},
+        "answers_per_second": {code: rate(f"answers_{code}") for code in CODES},
+        "hit_rate": round(hits / (hits + misses), 4) if hits + misses else None,
+        "waiting": new["waiting"],
+        "tcp_open": new["tcp_open"],
+        "per_second": {name: rate(name) for name in RATES},
+        "upstreams": [
+            {
+                **{name: each[name] for name in ("server", "round_trip", "window", "is_resting")},
+                **{
+                    f"{name}_per_second": rate(name, each, known.get(each["server"], {}))
+                    for name in ("questions", "timeouts")
+                },
+            }
+            for each in after["upstreams"]
+        ],
+        "cache": {name: new[f"cache_{name}"] for name in ("names", "capacity", "bytes")},
+    }
+
+
+def render(figures: dict[str, Any]) -> Group:
+    """The figures as a person reads them."""
+    asked, codes, cache = figures["questions_per_second"], figures["answers_per_second"], figures["cache"]
+    others = [f"{name.replace('_', ' ')} {rate:,.0f}" for name, rate in figures["per_second"].items() if rate]
+    hit_rate = "–" if figures["hit_rate"] is None else f"{figures['hit_rate']:.1%}"
+    rows = [
+        ("state", f"{figures['status']}, for {_duration(figures['uptime'])}"),
+        ("questions/s", f"{sum(asked.values()):,.0f} (TCP {asked['tcp']:,.0f})"),
+        ("answers/s", ", ".join(f"{code} {rate:,.0f}" for code, rate in codes.items() if rate) or "none"),
+        ("from memory", hit_rate),
+        ("under way", f"{figures['waiting']:,}; TCP connections {figures['tcp_open']:,}"),
+        ("also, by second", ", ".join(others) or "nothing"),
+        (
+            "memory",
+            f"{cache['names']:,} of {cache['capacity']:,} names ({cache['names'] / max(cache['capacity'], 1):.1%}), "
+            f"{cache['bytes'] / 1e6:,.1f} MB{'; not in its file' if figures['fallen_back'] else ''}",
+        ),
+    ]
+    title = f"lycosa dns {figures['version']}: {figures['tier']} tier on {', '.join(figures['listening'])}"
+    server = Table(title=title, title_justify="left", show_header=False)
+    for name, value in rows:
+        server.add_row(name, Text(value))
+    upstreams = Table("upstream", title="Asked", title_justify="left")
+    for name in ("questions/s", "RTT", "window", "timeouts/s", ""):
+        upstreams.add_column(name, justify="right")
+    for each in figures["upstreams"]:
+        upstreams.add_row(
+            each["server"],
+            f"{each['questions_per_second']:,.0f}",
+            "–" if each["round_trip"] is None else f"{each['round_trip'] * 1e3:,.1f} ms",
+            f"{each['window']:,}",
+            f"{each['timeouts_per_second']:,.0f}",
+            "resting" if each["is_resting"] else "",
+        )
+    return Group(server, upstreams)
+
+
+def _duration(seconds: float) -> str:
+    """A time in its two largest units."""
+    minutes, hours, days = int(seconds // 60), int(seconds // 3_600), int(seconds // 86_400)
+    if days:
+        return f"{days} d {hours % 24} h"
+    if hours:
+        return f"{hours} h {minutes % 60} min"
+    return f"{minutes} min {int(seconds % 60)} s" if minutes else f"{int(seconds)} s"

@@ -1,0 +1,130 @@
+"""A DNS server of one tier: what it does between its start and its end, and how it is."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from types import TracebackType
+from typing import Any, Self
+
+from lycosa import _core
+from lycosa.errors import LycosaError, SettingError
+from lycosa.names.server_settings import ServerSettings, check_loop
+
+#: What a running server was made with and cannot change.
+RESTART = ("tier", "listen", "workers", "cache", "capacity", "tcp_connections", "cookies", "http", "http_public")
+
+
+class Server:
+    """A server that answers from the moment it is made, on threads of its own.
+
+    All but ``reload``, ``drain`` and ``close``, which belong to one thread, may be called from any.
+    """
+
+    def __init__(self, settings: ServerSettings) -> None:
+        """Listen; raises SettingError for a loop, OSError for what the system refuses, StorageError for a cache."""
+        check_loop(settings.listen, settings.upstreams)
+        self._core = _core.DnsServer(_of_core(settings))
+        self._settings = settings
+        self._begun = time.monotonic()
+        self._drains = False
+        self.reloads = 0
+        self.reloads_refused = 0
+
+    @property
+    def settings(self) -> ServerSettings:
+        """What it goes by now."""
+        return self._settings
+
+    @property
+    def listening(self) -> list[str]:
+        """Its addresses, with the ports that the system chose."""
+        return self._core.listening
+
+    @property
+    def fallen_back(self) -> str | None:
+        """Why its cache is in memory although a file was named."""
+        return self._core.fallen_back
+
+    @property
+    def draining(self) -> bool:
+        """Whether it takes no new questions."""
+        return self._drains
+
+    @property
+    def seconds(self) -> float:
+        """Since it listens."""
+        return time.monotonic() - self._begun
+
+    def statistics(self) -> dict[str, int]:
+        """Counts since the start, and gauges, by name (``DnsServer.statistics``)."""
+        return self._core.statistics()
+
+    def upstreams(self) -> list[dict[str, Any]]:
+        """What is known of each server that it asks (``Resolver.upstreams``)."""
+        return self._core.upstreams()
+
+    def trouble(self) -> str | None:
+        """Why clients had better ask another server now; None where nothing is known against this one."""
+        if self._drains:
+            return "it is ending and takes no new questions"
+        if self.statistics()["loop"]:
+            return "a loop of tiers: its own questions come back to it; see upstreams here and in the servers it asks"
+        known = self.upstreams()
+        if known and all(each["is_resting"] for each in known):
+            return f"no upstream answers: {', '.join(each['server'] for each in known)}"
+        return None
+
+    def reload(self, load: Callable[[], ServerSettings]) -> list[str]:
+        """Go on with what ``load`` gives; the names of the settings that changed.
+
+        Raises what ``load`` raises, and SettingError for what only a restart can change; then all is as before.
+        """
+        try:
+            settings = load()
+            self._check_same(settings)
+            check_loop(self.listening, settings.upstreams)
+            self._core.reload(_of_core(settings))
+        except (LycosaError, OSError):
+            self.reloads_refused += 1
+            raise
+        before, self._settings = self._settings, settings
+        self.reloads += 1
+        return [name for name in ServerSettings.model_fields if getattr(before, name) != getattr(settings, name)]
+
+    def drain(self, within: float) -> bool:
+        """Take no new questions; whether all that were under way were answered in some seconds."""
+        self._drains = True
+        return self._core.drain(within)
+
+    def close(self) -> None:
+        """End; what is under way is given up, what was learnt is in the cache's file."""
+        self._core.close()
+
+    def __enter__(self) -> Self:
+        """The server."""
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """Close it."""
+        self.close()
+
+    def _check_same(self, settings: ServerSettings) -> None:
+        """Raise SettingError unless what needs a restart is as it was."""
+        for name in RESTART:
+            now, then = getattr(self._settings, name), getattr(settings, name)
+            if now != then:
+                raise SettingError(name, _shown(then), f"{_shown(now)} until the server is started anew")
+
+
+def _of_core(settings: ServerSettings) -> dict[str, Any]:
+    """What the core is told."""
+    given = settings.model_dump(exclude={"http", "http_public"})
+    return {name: list(value) if isinstance(value, tuple) else value for name, value in given.items()}
+
+
+def _shown(value: object) -> str:
+    """A setting as it stands in a message."""
+    return ", ".join(value) if isinstance(value, tuple) else "none" if value is None else str(value)

@@ -1,0 +1,221 @@
+"""What a DNS server is told: its settings, and what an address is in them."""
+
+from __future__ import annotations
+
+import ipaddress
+import os
+import re
+import socket
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Annotated, Any, Literal, Self
+
+from pydantic import AfterValidator, BeforeValidator, Field, ValidationError, ValidationInfo, model_validator
+
+from lycosa import _core
+from lycosa.errors import SettingError
+from lycosa.job import Room, explain
+from lycosa.names.resolver import MAX_CONCURRENCY, MAX_RATE
+
+IpAddress = ipaddress.IPv4Address | ipaddress.IPv6Address
+
+#: The port of DNS.
+PORT = 53
+
+#: What is different by default: lower servers share the names out among the upper ones, so that each is asked for
+#: once; upper ones ask whoever is quickest, and leave more time, since these have to ask on.
+TIERS: dict[str, dict[str, Any]] = {
+    "lower": {"spread": True, "min_ttl": 300, "timeout": 1.0},
+    "upper": {"spread": False, "min_ttl": 60, "timeout": 1.5},
+}
+
+#: An address alone, an address and a port, an IPv6 address in brackets with or without one; nothing with a zone.
+ENDPOINT = re.compile(
+    r"(?:\[(?P<six>[0-9A-Fa-f:.]+)\]|(?P<four>[0-9.]+))(?::(?P<port>[0-9]{1,5}))?|(?P<bare>[0-9A-Fa-f:.]+)"
+)
+
+
+#: What is told of a text that is no address.
+ALLOWED = {
+    "listen": "an address with or without port: 127.0.0.1, 127.0.0.1:5300, [::1]:5300; port 0: any that is free",
+    "upstreams": "a server's address, with or without port: 192.0.2.1, 192.0.2.1:53, [2001:db8::1]:53",
+    "http": "an address and a port: 127.0.0.1:9153, [::1]:9153",
+}
+
+
+def endpoint(text: str) -> tuple[IpAddress, int | None] | None:
+    """The address and the port, if there is one, that a text names; None where it names none."""
+    match = ENDPOINT.fullmatch(text.strip())
+    if match is None:
+        return None
+    try:
+        address = ipaddress.ip_address(match["six"] or match["four"] or match["bare"])
+    except ValueError:
+        return None
+    port = None if match["port"] is None else int(match["port"])
+    if (match["six"] and address.version == 4) or (port or 0) > 65_535:
+        return None
+    return address, port
+
+
+def told(address: IpAddress, port: int) -> str:
+    """An address and a port as one text."""
+    return f"[{address}]:{port}" if address.version == 6 else f"{address}:{port}"
+
+
+def _listed(given: object) -> object:
+    """Take a text with commas for a list, as the command line has it."""
+    return [part.strip() for part in given.split(",") if part.strip()] if isinstance(given, str) else given
+
+
+def _endpoint(text: str, info: ValidationInfo) -> str:
+    """An address with its port, by the rule of the setting that it is for."""
+    name, found = str(info.field_name), endpoint(text)
+    if found is not None:
+        address, port = found
+        is_asked = port != 0 and not address.is_unspecified
+        if {"listen": True, "upstreams": is_asked, "http": port is not None}[name]:
+            return told(address, PORT if port is None else port)
+    raise SettingError(name, text, ALLOWED[name])
+
+
+def _network(text: str) -> str:
+    """A network, by the rule of job files."""
+    try:
+        _core.check_network(text)
+    except SettingError as error:
+        raise SettingError("allow", text, error.allowed) from None
+    return text
+
+
+def _domain(text: str, info: ValidationInfo) -> str:
+    """A name in the form in which names are compared (UTS 46): by the rule of URLs, which is the same."""
+    name = text.strip().removesuffix(".")
+    try:
+        if not name or re.search(r"[\s/:@?#%\\\[\]]", name) or endpoint(name) is not None:
+            raise ValueError
+        return _core.ring_key(f"http://{name}/")
+    except (ValueError, SettingError):
+        allowed = "a name such as example.org; all below it are meant too"
+        raise SettingError(str(info.field_name), text, allowed) from None
+
+
+Endpoint = Annotated[str, AfterValidator(_endpoint)]
+Endpoints = Annotated[tuple[Endpoint, ...], BeforeValidator(_listed), Field(max_length=64)]
+Networks = Annotated[
+    tuple[Annotated[str, AfterValidator(_network)], ...], BeforeValidator(_listed), Field(max_length=10_000)
+]
+Domains = Annotated[
+    tuple[Annotated[str, AfterValidator(_domain)], ...], BeforeValidator(_listed), Field(max_length=10_000)
+]
+
+
+class ServerSettings(Room):
+    """One server. Each line has default, minimum, maximum and unit; defaults that differ by tier are in `TIERS`."""
+
+    tier: Literal["lower", "upper"] = Field("", validate_default=True)  # has to be given
+    listen: Endpoints = ("127.0.0.1:53",)  # addresses to answer on
+    upstreams: Endpoints = ()  # servers to ask; at least one has to be given
+    spread: bool  # each name has its own upstream, and the next one where that fails; false: the quickest, balanced
+    workers: int = Field(default_factory=lambda: min(len(os.sched_getaffinity(0)), 256), ge=1, le=256)  # threads
+    cache: Path | None = None  # the file that crawls on this machine may share; default: in memory
+    capacity: int = Field(1_000_000, ge=1_000, le=100_000_000)  # names in the cache
+    min_ttl: int = Field(ge=0, le=86_400)  # s that answers are held at least
+    max_ttl: int = Field(86_400, ge=1, le=7 * 86_400)  # s that answers are held at most
+    keep_ttl: Domains = ()  # names, with all below them, whose TTL is left as it is
+    negative_ttl: int = Field(900, ge=0, le=86_400)  # s that "no such name" and "no such data" are held at most
+    failure_pause: int = Field(30, ge=1, le=300)  # s, doubling in a row, in which a failure is not asked for again
+    stale: int = Field(86_400, ge=0, le=7 * 86_400)  # s that an answer outlives its TTL while upstreams fail; 0: none
+    prefetch: bool = True  # names asked for shortly before they expire are asked for anew
+    timeout: float = Field(ge=0.1, le=60)  # s, for one try
+    attempts: int = Field(3, ge=1, le=20)  # tries for one question
+    in_flight: int = Field(10_000, ge=1, le=MAX_CONCURRENCY)  # questions under way
+    upstream_rate: float | None = Field(None, gt=0, le=MAX_RATE)  # questions/s to each upstream; default: no limit
+    allow: Networks = ("127.0.0.0/8", "::1/128")  # who may ask; nobody: []
+    rate: float | None = Field(None, gt=0, le=MAX_RATE)  # answers/s for one client; default: no limit
+    filter_private: bool = False  # private addresses are taken out of answers
+    private_names: Domains = ()  # names, with all below them, that may have them
+    cookies: bool = True  # RFC 7873
+    tcp_connections: int = Field(150, ge=1, le=65_535)  # at a time; RFC 7766 recommends 150 to none
+    tcp_idle: float = Field(10.0, ge=0.1, le=3_600)  # s
+    http: Endpoint | None = None  # where metrics are; default: nowhere
+    http_public: bool = False  # whether that may be seen by others than this machine
+
+    @model_validator(mode="before")
+    @classmethod
+    def _by_tier(cls, given: dict[str, Any]) -> dict[str, Any]:
+        """Lay what is given over the tier's defaults."""
+        return {**TIERS.get(str(given.get("tier")), TIERS["lower"]), **given}
+
+    @model_validator(mode="after")
+    def _agree(self) -> Self:
+        """Refuse settings that contradict each other."""
+        if not self.upstreams:
+            raise SettingError("upstreams", "", "at least one address of a server that is asked")
+        if not self.listen:
+            raise SettingError("listen", "", "at least one address to answer on")
+        for name, texts in (("listen", self.listen), ("upstreams", self.upstreams)):
+            twice = [text for text in texts if texts.count(text) > 1 and not text.endswith(":0")]
+            if twice:
+                raise SettingError(name, twice[0], "each address once")
+        if self.min_ttl > self.max_ttl:
+            raise SettingError("min_ttl", self.min_ttl, f"at most max_ttl, which is {self.max_ttl}")
+        if self.http is not None and not self.http_public and not _address(self.http).is_loopback:
+            allowed = "an address of this machine alone, such as 127.0.0.1:9153; others with http_public = true"
+            raise SettingError("http", self.http, allowed)
+        return self
+
+    def refuses_others(self) -> bool:
+        """Whether only this machine may ask, although others could reach the server."""
+        open_to_others = any(not _address(text).is_loopback for text in self.listen)
+        return open_to_others and all(ipaddress.ip_network(text, strict=False).is_loopback for text in self.allow)
+
+
+def make_settings(given: dict[str, Any]) -> ServerSettings:
+    """Check settings; raises SettingError that names the first bad one, its value and what is allowed."""
+    try:
+        return ServerSettings.model_validate(given)
+    except ValidationError as error:
+        raise explain(error, ServerSettings) from None
+
+
+def check_loop(listening: Iterable[str], upstreams: Iterable[str]) -> None:
+    """Raise SettingError where a server would ask itself.
+
+    Its addresses are those that it listens on; with 0.0.0.0 or [::] all of this machine. A loop by way of other
+    servers shows when questions come back: the counter ``loop``.
+    """
+    for own in listening:
+        address, port = _address(own), _port(own)
+        for upstream in upstreams:
+            asked = _address(upstream)
+            # [::] is bound for IPv6 alone.
+            wide = address.is_unspecified and asked.version == address.version and _is_here(asked)
+            if port == _port(upstream) and (asked == address or wide):
+                allowed = f"servers other than this one, which listens on {own}: it would ask itself"
+                raise SettingError("upstreams", upstream, allowed)
+
+
+def _address(text: str) -> IpAddress:
+    """The address of a text that was checked; IPv4 is IPv4 also where it is written as IPv6."""
+    address, _, _ = text.rpartition(":")
+    found = ipaddress.ip_address(address.strip("[]"))
+    return getattr(found, "ipv4_mapped", None) or found
+
+
+def _port(text: str) -> int:
+    """Its port."""
+    return int(text.rpartition(":")[2])
+
+
+def _is_here(address: IpAddress) -> bool:
+    """Whether what is sent to an address stays on this machine: the system would send it from the same one."""
+    if address.is_loopback:
+        return True
+    family = socket.AF_INET6 if address.version == 6 else socket.AF_INET
+    with socket.socket(family, socket.SOCK_DGRAM) as asking:
+        try:
+            asking.connect((str(address), PORT))  # sends nothing
+        except OSError:
+            return False
+        return ipaddress.ip_address(asking.getsockname()[0]) == address
