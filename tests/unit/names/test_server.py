@@ -145,6 +145,16 @@ def test_every_setting_that_needs_a_restart_is_tried_above() -> None:
     assert {name for name, *_ in OTHERS} == set(RESTART)
 
 
+def test_who_may_not_ask_is_refused_and_counted(start: Start, dns: DnsServer) -> None:
+    server = start(dns.address, allow=["198.51.100.0/24"])
+    assert dig(server, "www.example")["code"] == "REFUSED"
+    assert dig(server, "www.example", "+tcp")["code"] == "REFUSED"
+    counts = server.statistics()
+    assert (counts["refused_clients"], counts["answers_refused"]) == (2, 2)
+    server.reload(lambda: make_settings({**server.settings.model_dump(), "allow": ["127.0.0.1"]}))
+    assert dig(server, "www.example")["code"] == "NOERROR"
+
+
 def test_a_reload_that_fails_or_makes_a_loop_changes_nothing(start: Start, dns: DnsServer) -> None:
     server = start(dns.address)
     before = server.settings
