@@ -265,22 +265,19 @@ def test_it_says_when_nobody_answers_and_when_somebody_does_again(start: Start) 
         assert (error.value.code, error.value.read()) == (503, f"no upstream answers: {address}\n".encode())
 
 
-def test_a_loop_of_tiers_is_told_at_the_start_and_while_it_runs(start: Start, tmp_path: Path) -> None:
+def test_a_loop_of_tiers_is_told_at_the_start_and_while_it_runs(
+    start: Start, free_addresses: list[str], tmp_path: Path
+) -> None:
     itself = ["--tier", "upper", "--listen", "0.0.0.0:5399", "--upstream", "127.0.0.5:5399"]
     done = command(*itself, cwd=tmp_path)
     assert (done.returncode, len(done.stderr.splitlines())) == (2, 1)
     assert "it would ask itself" in done.stderr
     assert command(*itself, "--check", cwd=tmp_path).stderr == done.stderr
-    ports = []
-    for _ in range(2):
-        with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as free:
-            free.bind(("127.0.0.1", 0))
-            ports.append(f"127.0.0.1:{free.getsockname()[1]}")
     pair = [
         start(
             "--tier", "lower", "--listen", own, "--upstream", other, "--workers", "1", "--http", "127.0.0.1:0"
         ).ready()
-        for own, other in (ports, reversed(ports))
+        for own, other in (free_addresses, reversed(free_addresses))
     ]
     # Each looks at its start, and then every half a minute: the second one mostly finds out at once.
     assert pair[1].line(60).startswith("lycosa: a loop of tiers: its own questions come back")
