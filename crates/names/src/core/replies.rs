@@ -76,11 +76,11 @@ impl Core {
     }
 
     /// A server answered with an error. Each server is believed once: repeating the question to it at once
-    /// would only double its load.
+    /// would only double its load. One to which names are spread is believed alone: it has asked whoever could be asked.
     fn refused(&mut self, sent: &Sent, why: &str, now: Micros) {
         let failure = self.failure(FailureKind::NameServerFailure, sent.place, why);
         let attempt = Try { errors: sent.attempt.errors + 1, ..sent.attempt };
-        if attempt.errors as usize >= self.upstreams.count() {
+        if attempt.errors as usize >= self.upstreams.count() || self.settings.spread {
             self.settle(&attempt, Err(failure), now);
         } else {
             self.again(attempt, sent.place, failure, now);
@@ -158,6 +158,12 @@ impl Core {
         }
         self.statistics.retries += 1;
         let manner = self.manner(number);
-        self.ready.push_back(Try { number, whom: Whom::Other(place), manner, ..attempt });
+        // Where names are spread, a silent server is asked again, which costs it nothing: it may wait for others itself. Only the
+        // last try goes to another one.
+        let stays = self.settings.spread
+            && failure.kind == FailureKind::NameTimeout
+            && number + 1 < self.settings.attempts;
+        let whom = if stays { Whom::Any } else { Whom::Other(place) };
+        self.ready.push_back(Try { number, whom, manner, ..attempt });
     }
 }

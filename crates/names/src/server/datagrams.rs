@@ -1,5 +1,6 @@
 //! Datagrams of many clients in one system call, where the system has such calls; else one by one.
 
+use std::cmp::Reverse;
 use std::io;
 use std::net::{SocketAddr, UdpSocket};
 use std::ops::Range;
@@ -69,8 +70,8 @@ impl Answers {
 
     /// Sends all. What the kernel does not take is lost, as datagrams are: the client asks again.
     ///
-    /// Answers to one client that are equally long, as many are that a server of another tier asks for at once, go through the
-    /// kernel as one (UDP_SEGMENT): half of an answer's cost is its way there.
+    /// Several answers to one client, such as a server of another tier, go through the kernel as one (UDP_SEGMENT) where they are
+    /// equally long, but for the last, shorter one: most of an answer's cost is its way there.
     pub(super) fn send(&mut self, socket: &UdpSocket) {
         let mut start = 0;
         self.order.clear();
@@ -81,10 +82,16 @@ impl Answers {
         }));
         self.order.sort_unstable_by_key(Answer::key);
         self.single.clear();
-        for same in self.order.chunk_by(|one, other| one.key() == other.key()) {
-            if same.len() == 1 || !self.system.send_same(socket, &self.bytes, same) {
-                self.single.extend_from_slice(same);
+        let mut left = &self.order[..];
+        while let Some(first) = left.first() {
+            let same = left.iter().take_while(|answer| answer.key() == first.key()).count();
+            // The last one of a piece may be shorter.
+            let has_shorter = left.get(same).is_some_and(|answer| answer.to == first.to);
+            let (piece, rest) = left.split_at(same + usize::from(has_shorter));
+            if piece.len() == 1 || !self.system.send_piece(socket, &self.bytes, piece) {
+                self.single.extend_from_slice(piece);
             }
+            left = rest;
         }
         let mut left = &self.single[..];
         while !left.is_empty() {
@@ -107,9 +114,9 @@ struct Answer {
 }
 
 impl Answer {
-    /// What those have in common that go through the kernel as one.
-    fn key(&self) -> (SocketAddr, usize) {
-        (self.to, self.bytes.len())
+    /// What those have in common that go through the kernel as one; longer ones before shorter ones.
+    fn key(&self) -> (SocketAddr, Reverse<usize>) {
+        (self.to, Reverse(self.bytes.len()))
     }
 }
 
@@ -205,18 +212,18 @@ mod system {
             Ok(sendmmsg(socket.as_raw_fd(), &mut self.headers, slices, &self.to, [], flags)?.count())
         }
 
-        /// Sends messages of one length to one client, in a piece; tells whether the system can.
+        /// Sends messages to one client in a piece: of one length, but for the last one; tells whether the system can.
         #[cfg(any(target_os = "linux", target_os = "android"))]
-        pub(super) fn send_same(&mut self, socket: &UdpSocket, bytes: &[u8], same: &[Answer]) -> bool {
-            let (Some(first), false) = (same.first(), self.is_without_segments) else { return false };
+        pub(super) fn send_piece(&mut self, socket: &UdpSocket, bytes: &[u8], piece: &[Answer]) -> bool {
+            let (Some(first), false) = (piece.first(), self.is_without_segments) else { return false };
             let mut slices = [IoSlice::new(&[]); BATCH];
-            for (slice, answer) in slices.iter_mut().zip(same) {
+            for (slice, answer) in slices.iter_mut().zip(piece) {
                 *slice = IoSlice::new(&bytes[answer.bytes.clone()]);
             }
             let Ok(length) = u16::try_from(first.bytes.len()) else { return false };
             let to = SockaddrStorage::from(first.to);
             let segments = [ControlMessage::UdpGsoSegments(&length)];
-            let slices = &slices[..same.len().min(BATCH)];
+            let slices = &slices[..piece.len().min(BATCH)];
             match sendmsg(socket.as_raw_fd(), slices, &segments, MsgFlags::empty(), Some(&to)) {
                 // Not on this path, or not on this system: never again here.
                 Err(Errno::EINVAL | Errno::EIO | Errno::EOPNOTSUPP) => {
@@ -230,7 +237,7 @@ mod system {
 
         /// The system cannot.
         #[cfg(not(any(target_os = "linux", target_os = "android")))]
-        pub(super) fn send_same(&mut self, _: &UdpSocket, _: &[u8], _: &[Answer]) -> bool {
+        pub(super) fn send_piece(&mut self, _: &UdpSocket, _: &[u8], _: &[Answer]) -> bool {
             false
         }
     }
@@ -280,7 +287,7 @@ mod system {
         }
 
         /// The system cannot.
-        pub(super) fn send_same(&mut self, _: &UdpSocket, _: &[u8], _: &[Answer]) -> bool {
+        pub(super) fn send_piece(&mut self, _: &UdpSocket, _: &[u8], _: &[Answer]) -> bool {
             false
         }
     }

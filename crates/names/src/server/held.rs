@@ -103,9 +103,12 @@ impl NameCache for Held {
         }
         let mut kept = resolution.clone();
         if matches!(kept.answer, Answer::Addresses(_)) {
-            kept.ttl = self.policy().ttl(name.as_str(), kept.ttl);
+            let policy = self.policy();
+            let ttl = policy.ttl(name.as_str(), kept.ttl);
+            // The cache counts in minutes, and rounds down: a TTL that is lengthened is not to be cut thereby.
+            kept.ttl = if ttl > kept.ttl { ttl + 59 } else { ttl };
             if kept.ttl < 60 {
-                return; // the cache counts in minutes, and who wants this TTL as it is wants no more
+                return; // who wants this TTL as it is wants no more
             }
         }
         let joined = self.join(name, families, &kept, now);

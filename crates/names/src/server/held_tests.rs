@@ -68,7 +68,7 @@ fn ttls_follow_the_policy() {
         held.insert(name(text), Families::V4, &addresses(&["192.0.2.1"], ttl), NOW);
         held.lookup(name(text), Families::V4, NOW).and_then(|found| found.expires).map(|at| at - NOW)
     };
-    assert!(ends("short.example", 5).is_some_and(|left| (540..=600).contains(&left)));
+    assert!(ends("short.example", 5).is_some_and(|left| (600..=659).contains(&left)), "never cut");
     assert!(ends("long.example", 90_000).is_some_and(|left| (3_540..=3_600).contains(&left)));
     assert!(ends("a.dyn.example", 7_200).is_some_and(|left| (7_140..=7_200).contains(&left)));
     assert_eq!(ends("b.dyn.example", 5), None, "shorter than the cache can hold, so not held");

@@ -22,6 +22,10 @@ use crate::settings::{Settings, UpstreamFigures};
 /// well under a millisecond, but one that it has to ask for takes hundreds.
 const FLOOR: u32 = 4;
 
+/// After so many useless replies in a row a server rests to which names are spread: it has tried others already, and who
+/// asks another one too has them tried again.
+const SPREAD_FAILURES: u32 = 100;
+
 /// A server's place in the settings.
 pub(crate) type Place = usize;
 
@@ -44,6 +48,7 @@ impl Upstreams {
             // Two questions a name where both families are asked for.
             window: u32::try_from(settings.in_flight.max(1).saturating_mul(2)).unwrap_or(u32::MAX),
             rate: settings.rate,
+            failures: if settings.spread { SPREAD_FAILURES } else { server::FAILURES },
         };
         let paces = settings.paces.iter().cloned().chain(std::iter::repeat_with(Pace::default));
         let with_pace =
@@ -125,12 +130,13 @@ impl Upstreams {
     }
 
     /// How long a try of this server is waited for: until another server is asked, and until its answer is of no use any more.
-    /// Later rounds over the servers get twice as long; the last try is waited for as long as can be.
+    /// Later rounds over the servers get twice as long; the last try is waited for as long as can be, and so is a server to which
+    /// names are spread: another one would only ask the same.
     pub(crate) fn waits(&self, place: Place, number: u32, is_last: bool) -> (Micros, Micros) {
         let factor = if number as usize / self.servers.len().max(1) == 0 { 1 } else { 2 };
         let longest = self.ceiling.saturating_mul(factor);
         let soft = self.servers.get(place).map_or(self.ceiling, |(_, server)| server.timeout());
-        (if is_last { longest } else { soft.saturating_mul(factor) }, longest)
+        (if is_last || self.ring.is_some() { longest } else { soft.saturating_mul(factor) }, longest)
     }
 
     /// Whether a server lost more lately than it does for the names' sake.

@@ -53,6 +53,8 @@ pub(crate) struct Limits {
     pub(crate) window: u32,
     /// Questions a second; none is no limit.
     pub(crate) rate: Option<f64>,
+    /// After so many useless replies in a row a server rests.
+    pub(crate) failures: u32,
 }
 
 /// When the next question to a server is due, by its rate: of all clients that have the same one. The bits of a number of
@@ -217,7 +219,7 @@ impl Server {
         self.probing = false;
         if useful {
             self.rests = 0;
-        } else if self.failures >= FAILURES {
+        } else if self.failures >= self.limits.failures {
             self.rest_from(now);
         }
     }

@@ -5,7 +5,8 @@ use super::*;
 const MS: Micros = 1_000;
 const SECOND: Micros = 1_000_000;
 
-const LIMITS: Limits = Limits { floor: SECOND / 2, ceiling: 2 * SECOND, window: 2_000, rate: None };
+const LIMITS: Limits =
+    Limits { floor: SECOND / 2, ceiling: 2 * SECOND, window: 2_000, rate: None, failures: FAILURES };
 
 /// A question that is answered after so long.
 fn ask(server: &mut Server, at: Micros, takes: Micros) {
