@@ -59,7 +59,7 @@ def zone(ttl: int = 3600) -> str:
         "further CNAME www",
         "nowhere CNAME gone",
         "*.wild A 192.0.2.7",
-        "mixed A 192.0.2.8",
+        "mixed A 198.41.0.4",
         "mixed A 10.9.9.9",
     ]
     lines += [f"host{number} A {address(number)}" for number in range(HOSTS)]
@@ -152,10 +152,10 @@ class Ours:
         """Where it listens, with the address."""
         return self.server.address
 
-    def statistics(self) -> dict[str, Any]:
+    def statistics(self) -> dict[str, int]:
         """Its counts."""
         with urllib.request.urlopen(f"http://127.0.0.1:{self._http}/statistics", timeout=5) as answer:
-            counts: dict[str, Any] = json.load(answer)
+            counts: dict[str, int] = json.load(answer)["statistics"]
         return counts
 
 
