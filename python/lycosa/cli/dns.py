@@ -1,28 +1,13 @@
-"""``lycosa dns``: a DNS server of one tier, from its start to its end; ``lycosa dns top`` looks at one."""
+"""``lycosa dns``: a DNS server of one tier; ``lycosa dns top`` looks at one.
+
+What serves is imported when it is to serve: it would make every other command start a tenth of a second later.
+"""
 
 from __future__ import annotations
 
 import argparse
-import contextlib
-import logging
-import select
-import signal
-import socket
-import sys
-from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
-
-from lycosa.cli import dns_top
-from lycosa.cli.systemd import notify, notify_reloading
-from lycosa.cli.told import told
-from lycosa.errors import LycosaError
-from lycosa.job import read_job
-from lycosa.names.metrics import HttpServer
-from lycosa.names.server import Server
-from lycosa.names.server_settings import ServerSettings, check_loop, make_settings
-
-logger = logging.getLogger("lycosa")
 
 DESCRIPTION = (
     "Answers names from memory and asks others for the rest. Lower servers stand near the crawlers and ask upper "
@@ -30,11 +15,13 @@ DESCRIPTION = (
     "file, whose settings are in docs/dns.md. SIGHUP reads it again; SIGTERM answers what is under way and ends."
 )
 
-#: Seconds that questions under way have at the end.
-DRAIN = 5.0
+TOP = (
+    "Shows what a server does, each second anew; the server needs --http. Rates are those of the last second. With "
+    "--once it looks twice, a second apart, and ends."
+)
 
-#: Seconds between two looks whether the server is in trouble.
-LOOK = 1.0
+#: Where a server is looked for.
+METRICS = "127.0.0.1:9153"
 
 
 def add_parser(subparsers: Any) -> None:
@@ -53,107 +40,22 @@ def add_parser(subparsers: Any) -> None:
     add("-q", "--quiet", action="store_true", help="say nothing but what needs attention")
     parser.set_defaults(run=run)
     actions = parser.add_subparsers(title="actions", metavar="top")
-    dns_top.add_parser(actions)
+    top = actions.add_parser("top", help="what a running server does", description=TOP)
+    top.add_argument("--http", metavar="ADDR:PORT", default=METRICS, help=f"as the server's (default {METRICS})")
+    top.add_argument("--once", action="store_true", help="look once and end")
+    top.add_argument("--json", action="store_true", help="one JSON object a line for each look")
+    top.set_defaults(run=run_top)
 
 
 def run(args: argparse.Namespace) -> int:
     """Serve until a signal ends it; give the exit status."""
+    from lycosa.cli import dns_serve
 
-    def load() -> ServerSettings:
-        return _settings(args)
-
-    settings = load()
-    if args.check:
-        check_loop(settings.listen, settings.upstreams)
-        if not args.quiet:
-            print(f"lycosa dns: nothing is wrong with the settings of this {settings.tier} server", file=sys.stderr)
-        return 0
-    # Signals count from the first moment on: systemd may send one before the server listens.
-    with told(quiet=args.quiet), _signals() as signals, contextlib.ExitStack() as opened:
-        server = opened.enter_context(Server(settings))
-        http = None if settings.http is None else opened.enter_context(HttpServer(server, settings.http))
-        if server.fallen_back is not None:
-            logger.warning("the cache of names is in memory: %s", server.fallen_back)
-        if settings.refuses_others():
-            logger.warning("others reach this server and are refused: `allow` names this machine alone")
-        if not args.quiet:
-            print(_ready(server, http), file=sys.stderr, flush=True)
-        notify("READY=1")
-        serve(server, load, signals)
-    return 0
+    return dns_serve.run(args)
 
 
-def serve(server: Server, load: Callable[[], ServerSettings], signals: Callable[[float], set[int]]) -> None:
-    """Let it answer until SIGTERM or SIGINT; ``signals`` gives those that have come, or come in some seconds."""
-    trouble: str | None = None
-    while not (come := signals(LOOK)) & {signal.SIGTERM, signal.SIGINT}:
-        if signal.SIGHUP in come:
-            _reload(server, load)
-        before, trouble = trouble, server.trouble()
-        if trouble != before:
-            if trouble is None:
-                logger.info("all is well again")
-            else:
-                logger.warning("%s", trouble)
-    notify("STOPPING=1")
-    if not server.drain(DRAIN):
-        logger.warning("not all questions under way were answered within %g s", DRAIN)
+def run_top(args: argparse.Namespace) -> int:
+    """Look until Ctrl-C, or once; give the exit status."""
+    from lycosa.cli import dns_top
 
-
-def _reload(server: Server, load: Callable[[], ServerSettings]) -> None:
-    """Read the settings again, and keep those of before where something is wrong."""
-    notify_reloading()
-    try:
-        changed = server.reload(load)
-    except (LycosaError, OSError) as error:
-        logger.warning("not reloaded, all stays as it was: %s", error)
-    else:
-        logger.info("reloaded; changed: %s", ", ".join(changed) or "nothing")
-    notify("READY=1")
-
-
-def _settings(args: argparse.Namespace) -> ServerSettings:
-    """The settings of the file, with those of the command line laid over them."""
-    given = {} if args.config is None else read_job(args.config, "--config")
-    over = {
-        "tier": args.tier,
-        "listen": None if args.listen is None else ",".join(args.listen),
-        "upstreams": None if args.upstreams is None else ",".join(args.upstreams),
-        "cache": args.cache,
-        "workers": args.workers,
-        "http": args.http,
-    }
-    return make_settings(given | {name: value for name, value in over.items() if value is not None})
-
-
-def _ready(server: Server, http: HttpServer | None) -> str:
-    """What is said once it listens."""
-    metrics = "" if http is None else f", metrics on http://{http.address}"
-    return (
-        f"lycosa dns: {server.settings.tier} tier, listening on {', '.join(server.listening)} (UDP, TCP), "
-        f"asking {', '.join(server.settings.upstreams)}{metrics}"
-    )
-
-
-@contextlib.contextmanager
-def _signals() -> Iterator[Callable[[float], set[int]]]:
-    """A function that gives the signals that have come since, and waits at most some seconds for the first.
-
-    By a socket, so that none is lost between two looks and none interrupts what is under way.
-    """
-    receive, send = socket.socketpair()
-    with receive, send:
-        send.setblocking(False)
-
-        def come(within: float) -> set[int]:
-            return set(receive.recv(4_096)) if select.select([receive], [], [], within)[0] else set()
-
-        numbers = (signal.SIGHUP, signal.SIGTERM, signal.SIGINT)
-        handlers = {number: signal.signal(number, lambda _number, _frame: None) for number in numbers}
-        before = signal.set_wakeup_fd(send.fileno(), warn_on_full_buffer=False)
-        try:
-            yield come
-        finally:
-            signal.set_wakeup_fd(before)
-            for number, handler in handlers.items():
-                signal.signal(number, handler)
+    return dns_top.run(args)

@@ -17,14 +17,6 @@ from rich.text import Text
 from lycosa.errors import LycosaError, SettingError
 from lycosa.names.server_settings import endpoint
 
-DESCRIPTION = (
-    "Shows what a server does, each second anew; the server needs --http. Rates are those of the last second. With "
-    "--once it looks twice, a second apart, and ends."
-)
-
-#: Where a server is looked for.
-DEFAULT = "127.0.0.1:9153"
-
 #: Seconds between two looks; seconds that an answer may take; bytes of it.
 EVERY, WITHIN, MAX_BYTES = 1.0, 2.0, 1 << 20
 
@@ -35,46 +27,49 @@ CODES = ("noerror", "nxdomain", "servfail", "refused", "formerr", "notimp", "oth
 RATES = ("stale", "prefetches", "passed_through", "truncated", "dropped", "refused_clients", "limited", "unfair")
 
 
-def add_parser(actions: Any) -> None:
-    """Register the action."""
-    parser = actions.add_parser("top", help="what a running server does", description=DESCRIPTION)
-    parser.add_argument("--http", metavar="ADDR:PORT", default=DEFAULT, help=f"as the server's (default {DEFAULT})")
-    parser.add_argument("--once", action="store_true", help="look once and end")
-    parser.add_argument("--json", action="store_true", help="one JSON object a line for each look")
-    parser.set_defaults(run=run)
-
-
 def run(args: argparse.Namespace) -> int:
     """Look until Ctrl-C, or once; give the exit status."""
     found = endpoint(args.http)
     if found is None or not found[1]:
         raise SettingError("--http", args.http, "an address and a port, as the server was given: 127.0.0.1:9153")
-    host, port, console = str(found[0]), found[1], Console()
+    host, port = str(found[0]), found[1]
+    with contextlib.suppress(KeyboardInterrupt):
+        console = Console()
+        if args.once or args.json or not console.is_terminal:
+            _print(host, port, None if args.json else console, once=args.once)
+        else:
+            _show(host, port, console)
+    return 0
+
+
+def _print(host: str, port: int, console: Console | None, *, once: bool) -> None:
+    """Print each look, as a table or, without a console, as JSON; raises LycosaError when the server is gone."""
     before = look(host, port)
-    if args.once or args.json or not console.is_terminal:
-        with contextlib.suppress(KeyboardInterrupt):
-            while True:
-                time.sleep(EVERY)
-                after = look(host, port)
-                figures, before = compare(before, after), after
-                if args.json:
-                    print(json.dumps(figures), flush=True)
-                else:
-                    console.print(render(figures))
-                if args.once:
-                    return 0
-    with contextlib.suppress(KeyboardInterrupt), Live(console=console, screen=True, auto_refresh=False) as live:
+    while True:
+        time.sleep(EVERY)
+        after = look(host, port)
+        figures, before = compare(before, after), after
+        if console is None:
+            print(json.dumps(figures), flush=True)
+        else:
+            console.print(render(figures))
+        if once:
+            return
+
+
+def _show(host: str, port: int, console: Console) -> None:
+    """Show what it does until Ctrl-C; a server that was there may go and come back."""
+    before = look(host, port)
+    with Live(console=console, screen=True, auto_refresh=False) as live:
         while True:
             time.sleep(EVERY)
             try:
                 after = look(host, port)
             except LycosaError as error:
-                # It may be on its way back.
                 live.update(Text(f"{error}; trying again"), refresh=True)
                 continue
             live.update(render(compare(before, after)), refresh=True)
             before = after
-    return 0
 
 
 def look(host: str, port: int) -> dict[str, Any]:

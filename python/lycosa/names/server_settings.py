@@ -121,7 +121,7 @@ class ServerSettings(Room):
     cache: Path | None = None  # the file that crawls on this machine may share; default: in memory
     capacity: int = Field(1_000_000, ge=1_000, le=100_000_000)  # names in the cache
     min_ttl: int = Field(ge=0, le=86_400)  # s that answers are held at least
-    max_ttl: int = Field(86_400, ge=1, le=7 * 86_400)  # s that answers are held at most
+    max_ttl: int = Field(86_400, ge=60, le=7 * 86_400)  # s that answers are held at most; memory counts in minutes
     keep_ttl: Domains = ()  # names, with all below them, whose TTL is left as it is
     negative_ttl: int = Field(900, ge=0, le=86_400)  # s that "no such name" and "no such data" are held at most
     failure_pause: int = Field(30, ge=1, le=300)  # s, doubling in a row, in which a failure is not asked for again

@@ -413,6 +413,18 @@ def test_top_shows_people_the_same(start: Start, dns: DnsServer, tmp_path: Path)
         assert part in done.stdout
 
 
+def test_top_tells_programs_until_they_have_had_enough(start: Start, dns: DnsServer) -> None:
+    running = serve(start, dns.address)
+    top = [*COMMAND, "top", "--http", running.http, "--json"]
+    with subprocess.Popen(top, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as looking:
+        assert looking.stdout is not None
+        uptimes = [json.loads(looking.stdout.readline())["uptime"] for _ in range(2)]
+        looking.send_signal(signal.SIGINT)
+        rest, errors = looking.communicate(timeout=10)
+    assert 0.5 < uptimes[1] - uptimes[0] < 3
+    assert (looking.returncode, rest, errors) == (0, "", "")
+
+
 def test_top_is_live_on_a_terminal_and_waits_for_a_server_to_come_back(start: Start, dns: DnsServer) -> None:
     running = serve(start, dns.address)
     parent, child = pty.openpty()

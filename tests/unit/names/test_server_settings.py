@@ -113,6 +113,7 @@ def _word(value: object) -> str:
         ({"capacity": 999}, ["capacity: '999'", "1000"]),
         ({"min_ttl": 86_401}, ["min_ttl: '86401'", "86400"]),
         ({"min_ttl": 600, "max_ttl": 300}, ["min_ttl: '600'", "max_ttl, which is 300"]),
+        ({"max_ttl": 59, "min_ttl": 0}, ["max_ttl: '59'", "60"]),
         ({"failure_pause": 301}, ["failure_pause: '301'", "300"]),
         ({"keep_ttl": ["a b"]}, ["keep_ttl: 'a b'", "example.org"]),
         ({"private_names": ["."]}, ["private_names: '.'", "example.org"]),

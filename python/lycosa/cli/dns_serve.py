@@ -1,0 +1,131 @@
+"""A DNS server of one tier as a process, from its start to its end."""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import logging
+import select
+import signal
+import socket
+import sys
+from collections.abc import Callable, Iterator
+
+from lycosa.cli.systemd import notify, notify_reloading
+from lycosa.cli.told import told
+from lycosa.errors import LycosaError
+from lycosa.job import read_job
+from lycosa.names.metrics import HttpServer
+from lycosa.names.server import Server
+from lycosa.names.server_settings import ServerSettings, check_loop, make_settings
+
+logger = logging.getLogger("lycosa")
+
+#: Seconds that questions under way have at the end.
+DRAIN = 5.0
+
+#: Seconds between two looks whether the server is in trouble.
+LOOK = 1.0
+
+
+def run(args: argparse.Namespace) -> int:
+    """Serve until a signal ends it; give the exit status."""
+
+    def load() -> ServerSettings:
+        return _settings(args)
+
+    settings = load()
+    if args.check:
+        check_loop(settings.listen, settings.upstreams)
+        if not args.quiet:
+            print(f"lycosa dns: nothing is wrong with the settings of this {settings.tier} server", file=sys.stderr)
+        return 0
+    # Signals count from the first moment on: systemd may send one before the server listens.
+    with told(quiet=args.quiet), _signals() as signals, contextlib.ExitStack() as opened:
+        server = opened.enter_context(Server(settings))
+        http = None if settings.http is None else opened.enter_context(HttpServer(server, settings.http))
+        if server.fallen_back is not None:
+            logger.warning("the cache of names is in memory: %s", server.fallen_back)
+        if settings.refuses_others():
+            logger.warning("others reach this server and are refused: `allow` names this machine alone")
+        if not args.quiet:
+            print(_ready(server, http), file=sys.stderr, flush=True)
+        notify("READY=1")
+        serve(server, load, signals)
+    return 0
+
+
+def serve(server: Server, load: Callable[[], ServerSettings], signals: Callable[[float], set[int]]) -> None:
+    """Let it answer until SIGTERM or SIGINT; ``signals`` gives those that have come, or come in some seconds."""
+    trouble: str | None = None
+    while not (come := signals(LOOK)) & {signal.SIGTERM, signal.SIGINT}:
+        if signal.SIGHUP in come:
+            _reload(server, load)
+        before, trouble = trouble, server.trouble()
+        if trouble != before:
+            if trouble is None:
+                logger.info("all is well again")
+            else:
+                logger.warning("%s", trouble)
+    notify("STOPPING=1")
+    if not server.drain(DRAIN):
+        logger.warning("not all questions under way were answered within %g s", DRAIN)
+
+
+def _reload(server: Server, load: Callable[[], ServerSettings]) -> None:
+    """Read the settings again, and keep those of before where something is wrong."""
+    notify_reloading()
+    try:
+        changed = server.reload(load)
+    except (LycosaError, OSError) as error:
+        logger.warning("not reloaded, all stays as it was: %s", error)
+    else:
+        logger.info("reloaded; changed: %s", ", ".join(changed) or "nothing")
+    notify("READY=1")
+
+
+def _settings(args: argparse.Namespace) -> ServerSettings:
+    """The settings of the file, with those of the command line laid over them."""
+    given = {} if args.config is None else read_job(args.config, "--config")
+    over = {
+        "tier": args.tier,
+        "listen": None if args.listen is None else ",".join(args.listen),
+        "upstreams": None if args.upstreams is None else ",".join(args.upstreams),
+        "cache": args.cache,
+        "workers": args.workers,
+        "http": args.http,
+    }
+    return make_settings(given | {name: value for name, value in over.items() if value is not None})
+
+
+def _ready(server: Server, http: HttpServer | None) -> str:
+    """What is said once it listens."""
+    metrics = "" if http is None else f", metrics on http://{http.address}"
+    return (
+        f"lycosa dns: {server.settings.tier} tier, listening on {', '.join(server.listening)} (UDP, TCP), "
+        f"asking {', '.join(server.settings.upstreams)}{metrics}"
+    )
+
+
+@contextlib.contextmanager
+def _signals() -> Iterator[Callable[[float], set[int]]]:
+    """A function that gives the signals that have come since, and waits at most some seconds for the first.
+
+    By a socket, so that none is lost between two looks and none interrupts what is under way.
+    """
+    receive, send = socket.socketpair()
+    with receive, send:
+        send.setblocking(False)
+
+        def come(within: float) -> set[int]:
+            return set(receive.recv(4_096)) if select.select([receive], [], [], within)[0] else set()
+
+        numbers = (signal.SIGHUP, signal.SIGTERM, signal.SIGINT)
+        handlers = {number: signal.signal(number, lambda _number, _frame: None) for number in numbers}
+        before = signal.set_wakeup_fd(send.fileno(), warn_on_full_buffer=False)
+        try:
+            yield come
+        finally:
+            signal.set_wakeup_fd(before)
+            for number, handler in handlers.items():
+                signal.signal(number, handler)
