@@ -70,7 +70,8 @@ class Room(BaseModel):
 class Names(Room):
     """DNS."""
 
-    resolvers: tuple[Annotated[str, AfterValidator(_resolver)], ...] = ()  # default: the system's
+    # default: the system's; over TLS: tls://192.0.2.1:853#name, where the certificate must bear the name
+    resolvers: tuple[Annotated[str, AfterValidator(_resolver)], ...] = ()
     families: Literal["v4", "v6", "both"] = "v4"
     timeout: float = Field(2.0, ge=0.1, le=60)  # s, for one try
     attempts: int = Field(4, ge=1, le=20)  # tries over all resolvers
@@ -142,7 +143,7 @@ class Fetch(Room):
     total_timeout: float = Field(120.0, ge=0.1, le=3_600)  # s
     max_header_bytes: int = Field(64 * 1024, ge=8_192, le=MIB)  # bytes
     max_body_bytes: int = Field(10 * MIB, ge=1, le=1024 * MIB)  # bytes, as received
-    ca_file: Path | None = None  # PEM of further roots
+    ca_file: Path | None = None  # PEM of further roots: of sites, and of resolvers that are asked over TLS
     from_email: Annotated[str, AfterValidator(_email)] | None = None  # the From header: who is behind the crawl
 
 

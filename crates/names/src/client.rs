@@ -14,6 +14,7 @@ use crate::core::Core;
 use crate::engine::Engine;
 use crate::nameserver::Nameserver;
 use crate::settings::{Settings, Statistics, UpstreamFigures};
+use crate::upstream::Upstreams;
 
 /// Resolves names on a thread of its own.
 pub struct Client {
@@ -37,6 +38,7 @@ impl Client {
         let trust =
             is_encrypted.then(|| lycosa_tls::client_config(settings.ca_file.as_deref())).transpose()?;
         let shared = Arc::new(Shared::default());
+        shared.lock().upstreams.extend(Upstreams::new(&settings).figures());
         let told = shared.clone();
         let (bell, ear) = UnixStream::pair()?;
         bell.set_nonblocking(true)?;

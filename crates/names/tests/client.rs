@@ -241,6 +241,16 @@ fn nobody_listening_ends_quickly() {
 }
 
 #[test]
+fn servers_are_known_from_the_start() {
+    let servers = vec!["192.0.2.1".parse().unwrap(), "192.0.2.2".parse().unwrap()];
+    let known = start(Settings { servers: servers.clone(), ..Settings::default() }).upstreams();
+    assert_eq!(
+        known.iter().map(|known| &*known.server).collect::<Vec<_>>(),
+        servers.iter().collect::<Vec<_>>()
+    );
+}
+
+#[test]
 fn a_client_needs_a_server() {
     let cache = AsyncLru::new(AsyncLruSettings::default());
     assert!(Client::start(Settings::default(), Box::new(cache)).is_err());
