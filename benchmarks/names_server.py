@@ -40,7 +40,7 @@ class Plan:
     cold: int  # names
 
 
-PLAN, QUICK = Plan(3, 5.0, 5.0, COLD), Plan(1, 1.5, 1.0, 10_000)
+PLAN, QUICK = Plan(3, 3.0, 2.0, COLD), Plan(1, 1.5, 1.0, 10_000)
 
 
 @dataclass(slots=True)
