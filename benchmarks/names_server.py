@@ -40,7 +40,7 @@ class Plan:
     cold: int  # names
 
 
-PLAN, QUICK = Plan(3, 3.0, 2.0, COLD), Plan(1, 1.5, 1.0, 10_000)
+PLAN, QUICK = Plan(3, 3.0, 2.0, COLD), Plan(1, 1.0, 1.0, 5_000)
 
 
 @dataclass(slots=True)
@@ -86,7 +86,8 @@ def run(options: Options) -> Report:
         contestants = list(_start(report, stack, upstream, folder, cores, with_ours=not options.peers_only))
         questions = dns_perf.write(known, folder / "known")
         for contestant in contestants:
-            _warm(contestant, questions, cores)
+            if contestant.is_cache:
+                _warm(contestant, questions, cores)
             if contestant.is_ours:
                 contestant.stored = (contestant.server.folder / CACHE).stat().st_size / NAMES
         for turn in range(plan.rounds):
@@ -262,6 +263,7 @@ def _judge(report: Report, contestants: Sequence[Contestant]) -> None:
         report.figures += [
             Figure.ratio(f"Lycosa ÷ {peer.name}, CPU an answer", ours.costs, peer.costs),
             Figure.ratio(f"bare responder ÷ {peer.name}, CPU an answer", bare.costs, peer.costs),
+            Figure.ratio(f"Lycosa ÷ {peer.name}, memory a name", [max(ours.growth, ours.stored)], [peer.growth]),
         ]
 
     def best(value: Callable[[Contestant], float], choose: Callable[..., float] = min) -> float | None:
