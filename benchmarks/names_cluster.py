@@ -27,8 +27,8 @@ LIMIT = 400.0  # seconds for all crawls of a run
 PAUSE = 30  # s, unscaled: for how long a server remembers a failure; its default
 PROBES = 200  # questions a second
 CALM = 0.1  # s: a second whose p99 is below is none in which anybody waited for a dead server
-#: Names as in the profile `internet`, but for what the ledger could not tell apart: no datagram is lost, so what got no
-#: answer was asked for a dead name; every name exists, so what does not is a server's search for loops.
+#: Names as in the profile `internet`, but for what the ledger could not tell apart: no datagram is lost, so what got
+#: no answer was asked for a dead name; every name exists, so what does not is a server's search for loops.
 MODEL = """description = "names of the Internet, and pages without delay"
 
 [dns]
