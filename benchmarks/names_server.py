@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from benchmarks import dns_peers, dns_perf
-from benchmarks.dns_perf import Load
+from benchmarks.dns_perf import MANY, Load
 from benchmarks.dns_servers import Recipe, Server, running, running_ours
 from benchmarks.harness import Cores, Options, build_example, pinned, progress
 from benchmarks.report import BenchmarkError, Claim, Figure, Peer, Report
@@ -40,7 +40,7 @@ class Plan:
     cold: int  # names
 
 
-PLAN, QUICK = Plan(3, 3.0, 2.0, COLD), Plan(1, 1.0, 1.0, 5_000)
+PLAN, QUICK = Plan(3, 2.5, 2.0, COLD), Plan(1, 1.0, 1.0, 5_000)
 
 
 @dataclass(slots=True)
@@ -52,6 +52,8 @@ class Contestant:
     is_cache: bool = True  # the bare responder is none
     costs: list[float] = field(default_factory=list)  # µs of CPU an answer at full load
     full: list[Load] = field(default_factory=list)
+    many_costs: list[float] = field(default_factory=list)  # the same, with a socket for each question under way
+    many: list[Load] = field(default_factory=list)
     equal: list[Load] = field(default_factory=list)
     equal_costs: list[float] = field(default_factory=list)
     cold: list[Load] = field(default_factory=list)
@@ -191,11 +193,17 @@ def _load(contestant: Contestant, questions: Path, upstream: Served, plan: Plan,
     contestant.full.append(load)
     contestant.costs.append(cost)
     load, cost = _costing(
+        contestant.server, lambda port: dns_perf.full(port, questions, cores.client, plan.full, dns_perf.MANY)
+    )
+    contestant.many.append(load)
+    contestant.many_costs.append(cost)
+    load, cost = _costing(
         contestant.server, lambda port: dns_perf.at_rate(port, questions, cores.client, plan.equal, RATE)
     )
     contestant.equal.append(load)
     contestant.equal_costs.append(cost)
-    answers, again = contestant.full[-1].answers + load.answers, _asked(upstream) - asked
+    again = _asked(upstream) - asked
+    answers = contestant.full[-1].answers + contestant.many[-1].answers + load.answers
     contestant.asked_again += again
     if again > answers * FORGOTTEN:
         raise BenchmarkError(f"{contestant.name} does not keep {NAMES:,} names: {again:,} of {answers:,} asked again")
@@ -235,6 +243,10 @@ def _figures(report: Report, contestants: Sequence[Contestant]) -> None:
             Figure.of(f"{who}: answers a second, full load", "answers/s", rates),
             Figure.of(f"{who}: its core busy at full load", "%", busy),
             Figure.of(f"{who}: lost at full load", "questions", [load.lost for load in each.full]),
+            Figure.of(f"{who}: CPU an answer, full load, {MANY} sockets", "µs", each.many_costs),
+            Figure.of(
+                f"{who}: answers a second, full load, {MANY} sockets", "answers/s", [load.rate for load in each.many]
+            ),
             Figure.of(f"{who}: CPU an answer at {RATE:,}/s", "µs", each.equal_costs),
             Figure.of(f"{who}: p99 at {RATE:,}/s", "ms", [load.late for load in each.equal]),
             Figure.of(f"{who}: lost at {RATE:,}/s", "questions", [load.lost for load in each.equal]),
@@ -257,7 +269,7 @@ def _judge(report: Report, contestants: Sequence[Contestant]) -> None:
     ours = next(each for each in contestants if each.is_ours)
     bare = next(each for each in contestants if not each.is_cache)
     peers = [each for each in contestants if each.is_cache and not each.is_ours]
-    cost = statistics.median(ours.costs)
+    cost, many_cost = statistics.median(ours.costs), statistics.median(ours.many_costs)
     report.figures.append(Figure.ratio("Lycosa ÷ bare responder, CPU an answer", ours.costs, bare.costs))
     for peer in peers:
         report.figures += [
@@ -276,6 +288,7 @@ def _judge(report: Report, contestants: Sequence[Contestant]) -> None:
         return statistics.median(value(load) for load in loads)
 
     best_cost = best(lambda peer: statistics.median(peer.costs))
+    best_many = best(lambda peer: statistics.median(peer.many_costs))
     best_late = best(lambda peer: median(lambda load: load.late, peer.equal))
     best_cold = best(lambda peer: median(lambda load: load.rate, peer.cold), max)
     best_lost = best(lambda peer: sum(load.lost for load in peer.cold))
@@ -292,9 +305,23 @@ def _judge(report: Report, contestants: Sequence[Contestant]) -> None:
             1.2,
         ),
         Claim.at_most(
+            "names_server.bare_many",
+            f"the same with {MANY} sockets that ask, each one question at a time, at most",
+            many_cost / statistics.median(bare.many_costs),
+            "times",
+            1.2,
+        ),
+        Claim.at_most(
             "names_server.peer",
             "CPU an answer from memory ÷ the best peer's, at most",
             ratio(cost, best_cost),
+            "times",
+            0.8,
+        ),
+        Claim.at_most(
+            "names_server.peer_many",
+            f"the same with {MANY} sockets that ask, each one question at a time, at most",
+            ratio(many_cost, best_many),
             "times",
             0.8,
         ),

@@ -253,7 +253,7 @@ class Names:
     def statistics(self) -> dict[str, int]:
         """Counts since the start."""
 
-@disjoint_base
+@final
 class DnsServer:
     """A DNS server of a tier; see ``lycosa.names.server``."""
 
@@ -290,6 +290,7 @@ class DnsServer:
     def close(self) -> None:
         """End it."""
 
+@disjoint_base
 class Resolver:
     """Resolves many names; see ``lycosa.names.Resolver``."""
 

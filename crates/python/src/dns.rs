@@ -62,6 +62,7 @@ impl DnsSettings {
             min_ttl: self.min_ttl,
             max_ttl: self.max_ttl,
             keep_ttl: zones(&self.keep_ttl)?,
+            failure_pause: self.failure_pause,
             stale: self.stale,
             prefetch: self.prefetch,
             allow: self.allow.iter().map(network).collect::<PyResult<_>>()?,
@@ -96,7 +97,6 @@ impl DnsSettings {
             negative_ttl: self.negative_ttl.max(60),
             min_ttl: 60,
             max_ttl: self.max_ttl.max(60),
-            first_pause: self.failure_pause,
             ..CompactSettings::default()
         };
         let opened = match &self.cache {
@@ -134,7 +134,7 @@ impl DnsServer {
             let cache = settings.open_cache(clock)?;
             let fallen_back = cache.fallen_back().map(str::to_owned);
             let server =
-                Server::start(server, Arc::new(cache)).map_err(|error| system("lycosa dns", &error))?;
+                Server::start(server, Arc::new(cache)).map_err(|error| system("the DNS server", &error))?;
             Ok(DnsServer { server: Mutex::new(Some(Arc::new(server))), clock, fallen_back })
         })
     }
@@ -154,7 +154,7 @@ impl DnsServer {
     /// Takes another policy and other upstreams; on an error nothing has changed.
     fn reload(&self, py: Python<'_>, settings: DnsSettings) -> PyResult<()> {
         let (server, policy, upstream) = (self.server()?, settings.policy()?, settings.upstream(self.clock)?);
-        py.detach(|| server.reload(policy, upstream)).map_err(|error| system("lycosa dns", &error))
+        py.detach(|| server.reload(policy, upstream)).map_err(|error| system("the DNS server", &error))
     }
 
     /// Counts since the start, and how it is now.

@@ -30,14 +30,31 @@ if TYPE_CHECKING:
     from tests.conftest import DnsServer
 
 
+#: What starts a server.
+COMMAND = (sys.executable, "-m", "lycosa", "dns")
+
+#: Starts one in a mount namespace of its own, on a disk that has room for no cache of its capacity.
+FULL = """
+import os, subprocess, sys
+from pathlib import Path
+
+disk, command = Path(sys.argv[1]), sys.argv[2:]
+subprocess.run(["mount", "-t", "tmpfs", "-o", "size=40m", "none", str(disk)], check=True)
+(disk / "ballast").write_bytes(bytes(39 << 20))
+os.execv(command[0], command)
+"""
+
+
 class Running:
     """A server of its own process."""
 
-    def __init__(self, *arguments: str, cwd: Path, notify: str | None = None) -> None:
+    def __init__(
+        self, *arguments: str, cwd: Path, notify: str | None = None, command: tuple[str, ...] = COMMAND
+    ) -> None:
         """Start it; it says on stderr when it listens."""
         environment = {name: value for name, value in os.environ.items() if name != "NOTIFY_SOCKET"}
         self.process = subprocess.Popen(
-            [sys.executable, "-m", "lycosa", "dns", *arguments],
+            [*command, *arguments],
             cwd=cwd,
             env=environment | ({} if notify is None else {"NOTIFY_SOCKET": notify}),
             stderr=subprocess.PIPE,
@@ -87,8 +104,8 @@ def start(tmp_path: Path) -> Iterator[Start]:
     """Starts servers in the test's folder, and ends those that still run."""
     with ExitStack() as ends:
 
-        def started(*arguments: str, notify: str | None = None) -> Running:
-            running = Running(*arguments, cwd=tmp_path, notify=notify)
+        def started(*arguments: str, **others: Any) -> Running:
+            running = Running(*arguments, cwd=tmp_path, **others)
 
             def end() -> None:
                 running.process.kill()
@@ -108,7 +125,7 @@ def serve(start: Start, *upstreams: str, **others: Any) -> Running:
 
 def command(*arguments: str, cwd: Path) -> subprocess.CompletedProcess[str]:
     """Run the command to its end."""
-    line = [sys.executable, "-m", "lycosa", "dns", *arguments]
+    line = [*COMMAND, *arguments]
     return subprocess.run(line, cwd=cwd, capture_output=True, text=True, timeout=60)
 
 
@@ -248,25 +265,22 @@ def test_it_says_when_nobody_answers_and_when_somebody_does_again(start: Start) 
         assert (error.value.code, error.value.read()) == (503, f"no upstream answers: {address}\n".encode())
 
 
-def test_a_loop_of_tiers_is_told_at_the_start_and_while_it_runs(start: Start, tmp_path: Path) -> None:
+def test_a_loop_of_tiers_is_told_at_the_start_and_while_it_runs(
+    start: Start, free_addresses: list[str], tmp_path: Path
+) -> None:
     itself = ["--tier", "upper", "--listen", "0.0.0.0:5399", "--upstream", "127.0.0.5:5399"]
     done = command(*itself, cwd=tmp_path)
     assert (done.returncode, len(done.stderr.splitlines())) == (2, 1)
     assert "it would ask itself" in done.stderr
     assert command(*itself, "--check", cwd=tmp_path).stderr == done.stderr
-    ports = []
-    for _ in range(2):
-        with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as free:
-            free.bind(("127.0.0.1", 0))
-            ports.append(f"127.0.0.1:{free.getsockname()[1]}")
     pair = [
         start(
             "--tier", "lower", "--listen", own, "--upstream", other, "--workers", "1", "--http", "127.0.0.1:0"
         ).ready()
-        for own, other in (ports, reversed(ports))
+        for own, other in (free_addresses, reversed(free_addresses))
     ]
-    # The first one asks again in half a minute; the second one has found out.
-    assert pair[1].line().startswith("lycosa: a loop of tiers: its own questions come back")
+    # Each looks at its start, and then every half a minute: the second one mostly finds out at once.
+    assert pair[1].line(60).startswith("lycosa: a loop of tiers: its own questions come back")
     with pytest.raises(urllib.error.HTTPError, match="503"):
         urllib.request.urlopen(f"http://{pair[1].http}/healthz", timeout=10)
 
@@ -326,12 +340,31 @@ def test_what_the_system_refuses_is_one_line(start: Start, dns: DnsServer, tmp_p
         assert (done.returncode, len(done.stderr.splitlines())) == (1, 1), done.stderr
         assert told in done.stderr
     # Without the right to bind a port below 1024, whoever runs the tests.
-    line = [sys.executable, "-m", "lycosa", "dns", *wanted, "--listen", "127.0.0.1:53"]
+    line = [*COMMAND, *wanted, "--listen", "127.0.0.1:53"]
     if os.geteuid() == 0:
         line = ["setpriv", "--bounding-set=-net_bind_service", *line]
     done = subprocess.run(line, cwd=tmp_path, capture_output=True, text=True, timeout=60)
     assert (done.returncode, len(done.stderr.splitlines())) == (1, 1), done.stderr
     assert "no right to bind" in done.stderr
+
+
+def test_on_a_full_disk_the_memory_is_the_processs_own_and_answers_go_on(
+    start: Start, dns: DnsServer, tmp_path: Path
+) -> None:
+    (tmp_path / "disk").mkdir()
+    # As root a mount namespace is enough; others need a user namespace for it.
+    unshare = ["unshare", "--mount"] if os.geteuid() == 0 else ["unshare", "--user", "--map-root-user", "--mount"]
+    line = (*unshare, sys.executable, "-c", FULL, str(tmp_path / "disk"), *COMMAND)
+    server = ["--tier", "lower", "--listen", "127.0.0.1:0", "--upstream", dns.address, "--cache", "disk/names"]
+    running = start(*server, command=line)
+    assert running.line().startswith("lycosa: the cache of names is in memory: ")
+    assert resolve(running.ready(), "www.example") == [["192.0.2.1"]]
+    assert running.end() == 0
+
+
+def test_who_listens_for_others_and_refuses_them_is_told(start: Start, dns: DnsServer) -> None:
+    running = start("--tier", "lower", "--listen", "0.0.0.0:0", "--upstream", dns.address)
+    assert running.line() == "lycosa: others reach this server and are refused: `allow` names this machine alone"
 
 
 def test_quiet_says_only_what_needs_attention(start: Start, dns: DnsServer, tmp_path: Path) -> None:
@@ -353,7 +386,7 @@ def test_quiet_says_only_what_needs_attention(start: Start, dns: DnsServer, tmp_
 def test_top_tells_programs_what_a_server_does(start: Start, dns: DnsServer, tmp_path: Path) -> None:
     running = serve(start, dns.address)
     resolve(running, "a.example", "gone.example")
-    top = [sys.executable, "-m", "lycosa", "dns", "top", "--http", running.http, "--once", "--json"]
+    top = [*COMMAND, "top", "--http", running.http, "--once", "--json"]
     with subprocess.Popen(top, stdout=subprocess.PIPE, text=True) as looking:
         until = time.monotonic() + 20
         number = 0
@@ -384,7 +417,7 @@ def test_top_is_live_on_a_terminal_and_waits_for_a_server_to_come_back(start: St
     running = serve(start, dns.address)
     parent, child = pty.openpty()
     looking = subprocess.Popen(
-        [sys.executable, "-m", "lycosa", "dns", "top", "--http", running.http],
+        [*COMMAND, "top", "--http", running.http],
         stdin=child,
         stdout=child,
         stderr=child,

@@ -89,6 +89,9 @@ def test_an_upstream_that_never_answered_has_no_round_trip() -> None:
     with Server(
         make_settings({"tier": "lower", "listen": "127.0.0.1:0", "upstreams": ["127.0.0.1:9"], "workers": 1})
     ) as server:
+        until = time.monotonic() + 10
+        while not server.upstreams():  # known once the thread that asks them has begun
+            assert time.monotonic() < until
         text = prometheus(server)
     assert 'lycosa_dns_upstream_questions_total{server="127.0.0.1:9"}' in text
     assert "lycosa_dns_upstream_round_trip_seconds{" not in text

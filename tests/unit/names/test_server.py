@@ -84,20 +84,15 @@ def test_nothing_asked_is_no_trouble_and_silent_upstreams_are(start: Start) -> N
         assert server.trouble() == f"no upstream answers: {address}"
 
 
-def test_a_loop_is_found_out_while_it_runs(start: Start) -> None:
-    # Each knows the other's port before that one listens.
-    ports = []
-    for _ in range(2):
-        with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as free:
-            free.bind(("127.0.0.1", 0))
-            ports.append(free.getsockname()[1])
-    one = start(f"127.0.0.1:{ports[1]}", listen=f"127.0.0.1:{ports[0]}")
-    start(f"127.0.0.1:{ports[0]}", listen=f"127.0.0.1:{ports[1]}")
-    until = time.monotonic() + 30
-    while not one.statistics()["loop"]:
+def test_a_loop_is_found_out_while_it_runs(start: Start, free_addresses: list[str]) -> None:
+    first, second = free_addresses
+    pair = [start(second, listen=first), start(first, listen=second)]
+    # Each looks at its start, and then every half a minute.
+    until = time.monotonic() + 60
+    while not (found := [server for server in pair if server.statistics()["loop"]]):
         assert time.monotonic() < until
-        dig(one, "www.example", within=1)
-    assert (one.trouble() or "").startswith("a loop of tiers")
+        time.sleep(0.05)
+    assert (found[0].trouble() or "").startswith("a loop of tiers")
 
 
 def test_a_reload_changes_what_it_may(start: Start, start_dns: Callable[..., DnsServer]) -> None:
@@ -143,6 +138,16 @@ def test_what_needs_a_restart_is_refused(name: str, value: object, told: str, st
 
 def test_every_setting_that_needs_a_restart_is_tried_above() -> None:
     assert {name for name, *_ in OTHERS} == set(RESTART)
+
+
+def test_who_may_not_ask_is_refused_and_counted(start: Start, dns: DnsServer) -> None:
+    server = start(dns.address, allow=["198.51.100.0/24"])
+    assert dig(server, "www.example")["code"] == "REFUSED"
+    assert dig(server, "www.example", "+tcp")["code"] == "REFUSED"
+    counts = server.statistics()
+    assert (counts["refused_clients"], counts["answers_refused"]) == (2, 2)
+    server.reload(lambda: make_settings({**server.settings.model_dump(), "allow": ["127.0.0.1"]}))
+    assert dig(server, "www.example")["code"] == "NOERROR"
 
 
 def test_a_reload_that_fails_or_makes_a_loop_changes_nothing(start: Start, dns: DnsServer) -> None:

@@ -2,6 +2,7 @@
 
 use std::io;
 use std::net::{SocketAddr, UdpSocket};
+use std::ops::Range;
 
 use crate::batch::BATCH;
 
@@ -49,6 +50,9 @@ pub(super) struct Answers {
     /// All of them, one after the other. Filled by who writes an answer, which [`Answers::push`] then closes.
     pub(super) bytes: Vec<u8>,
     ends: Vec<(usize, SocketAddr)>,
+    /// The same, in the order in which they are sent; and those that go one by one.
+    order: Vec<Answer>,
+    single: Vec<Answer>,
     system: system::Sender,
 }
 
@@ -64,17 +68,48 @@ impl Answers {
     }
 
     /// Sends all. What the kernel does not take is lost, as datagrams are: the client asks again.
+    ///
+    /// Answers to one client that are equally long, as many are that a server of another tier asks for at once, go through the
+    /// kernel as one (UDP_SEGMENT): half of an answer's cost is its way there.
     pub(super) fn send(&mut self, socket: &UdpSocket) {
-        let mut first = 0;
-        while first < self.ends.len() {
-            match self.system.send(socket, &self.bytes, &self.ends, first) {
-                Ok(sent) => first += sent.max(1),
-                Err(error) if error.kind() == io::ErrorKind::Interrupted => (),
-                Err(_) => first += 1, // of this client only: unreachable, or the kernel is out of room
+        let mut start = 0;
+        self.order.clear();
+        self.order.extend(self.ends.drain(..).map(|(end, to)| {
+            let bytes = start..end;
+            start = end;
+            Answer { to, bytes }
+        }));
+        self.order.sort_unstable_by_key(Answer::key);
+        self.single.clear();
+        for same in self.order.chunk_by(|one, other| one.key() == other.key()) {
+            if same.len() == 1 || !self.system.send_same(socket, &self.bytes, same) {
+                self.single.extend_from_slice(same);
             }
         }
+        let mut left = &self.single[..];
+        while !left.is_empty() {
+            let sent = match self.system.send(socket, &self.bytes, left) {
+                Ok(sent) => sent.max(1),
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => 0,
+                Err(_) => 1, // of this client only: unreachable, or the kernel is out of room
+            };
+            left = &left[sent..];
+        }
         self.bytes.clear();
-        self.ends.clear();
+    }
+}
+
+/// An answer, and whom it is for.
+#[derive(Clone)]
+struct Answer {
+    to: SocketAddr,
+    bytes: Range<usize>,
+}
+
+impl Answer {
+    /// What those have in common that go through the kernel as one.
+    fn key(&self) -> (SocketAddr, usize) {
+        (self.to, self.bytes.len())
     }
 }
 
@@ -85,9 +120,13 @@ mod system {
     use std::net::{SocketAddr, UdpSocket};
     use std::os::fd::AsRawFd as _;
 
+    #[cfg(any(target_os = "linux", target_os = "android"))]
+    use nix::errno::Errno;
+    #[cfg(any(target_os = "linux", target_os = "android"))]
+    use nix::sys::socket::{ControlMessage, sendmsg};
     use nix::sys::socket::{MsgFlags, MultiHeaders, SockaddrStorage, recvmmsg, sendmmsg};
 
-    use super::BATCH;
+    use super::{Answer, BATCH};
 
     /// Headers for one call.
     pub(super) struct Receiver(MultiHeaders<SockaddrStorage>);
@@ -131,34 +170,68 @@ mod system {
     pub(super) struct Sender {
         headers: MultiHeaders<SockaddrStorage>,
         to: Vec<Option<SockaddrStorage>>,
+        /// The system has refused to take several as one.
+        #[cfg(any(target_os = "linux", target_os = "android"))]
+        is_without_segments: bool,
     }
 
     impl Default for Sender {
         fn default() -> Self {
-            Sender { headers: MultiHeaders::preallocate(BATCH, None), to: Vec::with_capacity(BATCH) }
+            Sender {
+                headers: MultiHeaders::preallocate(BATCH, None),
+                to: Vec::with_capacity(BATCH),
+                #[cfg(any(target_os = "linux", target_os = "android"))]
+                is_without_segments: false,
+            }
         }
     }
 
     impl Sender {
-        /// Sends messages from the given one on; gives how many.
+        /// Sends messages; gives how many.
         pub(super) fn send(
             &mut self,
             socket: &UdpSocket,
             bytes: &[u8],
-            ends: &[(usize, SocketAddr)],
-            first: usize,
+            answers: &[Answer],
         ) -> io::Result<usize> {
-            let mut from = first.checked_sub(1).map_or(0, |last| ends[last].0);
             let mut slices = [[IoSlice::new(&[])]; BATCH];
             self.to.clear();
-            for (slice, (end, to)) in slices.iter_mut().zip(&ends[first..]) {
-                *slice = [IoSlice::new(&bytes[from..*end])];
-                self.to.push(Some((*to).into()));
-                from = *end;
+            for (slice, answer) in slices.iter_mut().zip(answers) {
+                *slice = [IoSlice::new(&bytes[answer.bytes.clone()])];
+                self.to.push(Some(answer.to.into()));
             }
             let slices = &slices[..self.to.len()];
             let flags = MsgFlags::empty();
             Ok(sendmmsg(socket.as_raw_fd(), &mut self.headers, slices, &self.to, [], flags)?.count())
+        }
+
+        /// Sends messages of one length to one client, in a piece; tells whether the system can.
+        #[cfg(any(target_os = "linux", target_os = "android"))]
+        pub(super) fn send_same(&mut self, socket: &UdpSocket, bytes: &[u8], same: &[Answer]) -> bool {
+            let (Some(first), false) = (same.first(), self.is_without_segments) else { return false };
+            let mut slices = [IoSlice::new(&[]); BATCH];
+            for (slice, answer) in slices.iter_mut().zip(same) {
+                *slice = IoSlice::new(&bytes[answer.bytes.clone()]);
+            }
+            let Ok(length) = u16::try_from(first.bytes.len()) else { return false };
+            let to = SockaddrStorage::from(first.to);
+            let segments = [ControlMessage::UdpGsoSegments(&length)];
+            let slices = &slices[..same.len().min(BATCH)];
+            match sendmsg(socket.as_raw_fd(), slices, &segments, MsgFlags::empty(), Some(&to)) {
+                // Not on this path, or not on this system: never again here.
+                Err(Errno::EINVAL | Errno::EIO | Errno::EOPNOTSUPP) => {
+                    self.is_without_segments = true;
+                    false
+                }
+                Err(Errno::EINTR) => false,
+                _ => true,
+            }
+        }
+
+        /// The system cannot.
+        #[cfg(not(any(target_os = "linux", target_os = "android")))]
+        pub(super) fn send_same(&mut self, _: &UdpSocket, _: &[u8], _: &[Answer]) -> bool {
+            false
         }
     }
 }
@@ -168,6 +241,8 @@ mod system {
 mod system {
     use std::io;
     use std::net::{SocketAddr, UdpSocket};
+
+    use super::Answer;
 
     /// Nothing is needed.
     #[derive(Default)]
@@ -197,12 +272,52 @@ mod system {
             &mut self,
             socket: &UdpSocket,
             bytes: &[u8],
-            ends: &[(usize, SocketAddr)],
-            first: usize,
+            answers: &[Answer],
         ) -> io::Result<usize> {
-            let from = first.checked_sub(1).map_or(0, |last| ends[last].0);
-            socket.send_to(&bytes[from..ends[first].0], ends[first].1)?;
+            let Some(answer) = answers.first() else { return Ok(0) };
+            socket.send_to(&bytes[answer.bytes.clone()], answer.to)?;
             Ok(1)
+        }
+
+        /// The system cannot.
+        pub(super) fn send_same(&mut self, _: &UdpSocket, _: &[u8], _: &[Answer]) -> bool {
+            false
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_client_gets_its_answers_whole() {
+        let server = UdpSocket::bind("127.0.0.1:0").unwrap();
+        let clients: Vec<UdpSocket> = (0..3).map(|_| UdpSocket::bind("127.0.0.1:0").unwrap()).collect();
+        let mut answers = Answers::default();
+        for round in 0..2_u8 {
+            for n in 0..60 {
+                // The first two get answers of few lengths, the third one of many.
+                let length = if n % 3 == 2 { n + 1 } else { 20 + n % 2 };
+                answers.bytes.extend(std::iter::repeat_n(n + round, length.into()));
+                answers.push(clients[usize::from(n % 3)].local_addr().unwrap());
+            }
+            answers.send(&server);
+            for (place, client) in (0..).zip(&clients) {
+                client.set_read_timeout(Some(std::time::Duration::from_secs(5))).unwrap();
+                let mut got: Vec<Vec<u8>> = (0..20)
+                    .map(|_| {
+                        let mut buffer = [0; 200];
+                        let length = client.recv(&mut buffer).unwrap();
+                        buffer[..length].to_vec()
+                    })
+                    .collect();
+                got.sort_unstable_by_key(|answer| answer[0]);
+                for (answer, n) in got.iter().zip((place..60_u8).step_by(3)) {
+                    let length = if n % 3 == 2 { n + 1 } else { 20 + n % 2 };
+                    assert_eq!(*answer, vec![n + round; length.into()]);
+                }
+            }
         }
     }
 }

@@ -84,8 +84,7 @@ impl NameCache for Held {
     }
 
     fn insert(&mut self, name: HostName<'_>, families: Families, resolution: &Resolution, now: Seconds) {
-        let is_failure = matches!(resolution.answer, Answer::Failed { .. });
-        if is_failure {
+        if let Answer::Failed { trouble, .. } = resolution.answer {
             let other = if families == Families::V4 { Families::V6 } else { Families::V4 };
             let is_known = |families| {
                 self.cache.get(name, families, now).is_some_and(|known| known.state == State::Addresses)
@@ -93,8 +92,13 @@ impl NameCache for Held {
             if is_known(families) || is_known(other) {
                 return; // what holds is worth more than that nobody answered
             }
-            let fallen_back = self.fall_back(name, families, resolution.took, now);
-            self.cache.put(name, families, fallen_back.as_ref().unwrap_or(resolution), now);
+            match self.fall_back(name, families, resolution.took, now) {
+                Some(before) => self.cache.put(name, families, &before, now),
+                None => {
+                    let pause = self.policy().failure_pause;
+                    self.cache.put_failure(name, families, trouble, pause, now)
+                }
+            };
             return;
         }
         let mut kept = resolution.clone();

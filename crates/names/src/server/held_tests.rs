@@ -13,7 +13,6 @@ fn held(policy: Policy) -> Held {
         negative_capacity: Some(0),
         negative_ttl: 900,
         min_ttl: 60,
-        first_pause: 30,
         ..CompactSettings::default()
     };
     let cache = CompactCache::in_memory(settings, NOW, None).unwrap();

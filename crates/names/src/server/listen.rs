@@ -2,15 +2,18 @@
 
 use std::io;
 use std::net::{SocketAddr, TcpListener, UdpSocket};
-use std::os::fd::AsRawFd as _;
+use std::os::fd::{AsRawFd as _, OwnedFd};
 use std::time::Duration;
 
 use nix::sys::socket::{
-    AddressFamily, SockFlag, SockType, SockaddrStorage, bind, setsockopt, socket, sockopt,
+    AddressFamily, Backlog, SockFlag, SockType, SockaddrStorage, bind, setsockopt, socket, sockopt,
 };
 
 /// How often a thread that waits looks whether it is to end.
 pub(super) const LOOK: Duration = Duration::from_millis(200);
+
+/// Connections that wait to be accepted.
+const BACKLOG: i32 = 128;
 
 /// How often a port is drawn that is free for UDP and for TCP.
 const DRAWS: usize = 20;
@@ -64,10 +67,12 @@ fn try_open(address: SocketAddr, workers: usize) -> io::Result<(SocketAddr, Sock
         }
     };
     // Without the sharing of ports: another server that shares its own would divide the clients with this one unnoticed.
-    let alone = UdpSocket::bind(address).map_err(told("UDP"))?;
+    let alone = UdpSocket::from(bound(address, SockType::Datagram, false).map_err(told("UDP"))?);
     let address = alone.local_addr()?;
     drop(alone);
-    let streams = TcpListener::bind(address).map_err(told("TCP"))?;
+    let streams = bound(address, SockType::Stream, false).map_err(told("TCP"))?;
+    nix::sys::socket::listen(&streams, Backlog::new(BACKLOG).unwrap_or(Backlog::MAXCONN))?;
+    let streams = TcpListener::from(streams);
     streams.set_nonblocking(true)?;
     let datagrams = (0..workers).map(|_| share(address).map_err(told("UDP"))).collect::<io::Result<_>>()?;
     Ok((address, Sockets { datagrams, streams }))
@@ -75,16 +80,27 @@ fn try_open(address: SocketAddr, workers: usize) -> io::Result<(SocketAddr, Sock
 
 /// A socket that shares its port with others of this server.
 fn share(address: SocketAddr) -> io::Result<UdpSocket> {
-    let family = if address.is_ipv4() { AddressFamily::Inet } else { AddressFamily::Inet6 };
-    let fd = socket(family, SockType::Datagram, SockFlag::SOCK_CLOEXEC, None)?;
-    setsockopt(&fd, sockopt::ReusePort, &true)?;
-    if address.is_ipv6() {
-        setsockopt(&fd, sockopt::Ipv6V6Only, &true)?; // IPv4 has a socket of its own
-    }
-    let _ = setsockopt(&fd, sockopt::RcvBuf, &KERNEL_ROOM); // less is no fault, only less
-    let _ = setsockopt(&fd, sockopt::SndBuf, &KERNEL_ROOM);
-    bind(fd.as_raw_fd(), &SockaddrStorage::from(address))?;
-    let socket = UdpSocket::from(fd);
+    let socket = bound(address, SockType::Datagram, true)?;
+    let _ = setsockopt(&socket, sockopt::RcvBuf, &KERNEL_ROOM); // less is no fault, only less
+    let _ = setsockopt(&socket, sockopt::SndBuf, &KERNEL_ROOM);
+    let socket = UdpSocket::from(socket);
     socket.set_read_timeout(Some(LOOK))?;
     Ok(socket)
+}
+
+/// A socket at an address, of IPv6 alone where it is one: IPv4 has a socket of its own.
+fn bound(address: SocketAddr, kind: SockType, shares_port: bool) -> io::Result<OwnedFd> {
+    let family = if address.is_ipv4() { AddressFamily::Inet } else { AddressFamily::Inet6 };
+    let fd = socket(family, kind, SockFlag::SOCK_CLOEXEC, None)?;
+    if kind == SockType::Stream {
+        setsockopt(&fd, sockopt::ReuseAddr, &true)?; // connections of an earlier server may still be ending
+    }
+    if shares_port {
+        setsockopt(&fd, sockopt::ReusePort, &true)?;
+    }
+    if address.is_ipv6() {
+        setsockopt(&fd, sockopt::Ipv6V6Only, &true)?;
+    }
+    bind(fd.as_raw_fd(), &SockaddrStorage::from(address))?;
+    Ok(fd)
 }

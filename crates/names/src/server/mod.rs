@@ -187,7 +187,6 @@ impl Server {
         let mut all: Vec<_> = Count::NAMES.iter().map(|(name, what)| (*name, count(*what))).collect();
         let looped = self.desk.looped.load(Relaxed);
         let is_looped = looped > 0 && self.desk.clock.now().saturating_sub(looped) < LOOP_MEMORY;
-        let details = self.cache.details();
         all.extend([
             ("waiting", (self.desk.misses.waiting() + self.desk.relay.pending()) as u64),
             ("loop", is_looped.into()),
@@ -195,7 +194,7 @@ impl Server {
             ("cache_names", self.cache.count()),
             ("cache_capacity", self.cache.settings().capacity),
             ("cache_bytes", self.cache.memory() as u64),
-            ("cache_used", details.used),
+            ("cache_used", self.cache.used()),
         ]);
         all
     }

@@ -16,6 +16,8 @@ pub struct Policy {
     pub max_ttl: u32,
     /// Names whose TTLs are left as they are.
     pub keep_ttl: Zones,
+    /// For how many seconds a first failure is answered from memory; each further one in a row doubles it (RFC 9520).
+    pub failure_pause: u32,
     /// For how many seconds after its expiry an answer is still given where nobody can tell a newer one (RFC 8767); 0: never.
     pub stale: u32,
     /// Whether names that are asked for shortly before they expire are asked anew.
@@ -36,6 +38,7 @@ impl Default for Policy {
             min_ttl: 300,
             max_ttl: 86_400,
             keep_ttl: Zones::default(),
+            failure_pause: 30,
             stale: 86_400,
             prefetch: true,
             allow: ["127.0.0.0/8", "::1/128"].iter().filter_map(|network| network.parse().ok()).collect(),

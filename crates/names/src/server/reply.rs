@@ -126,6 +126,8 @@ impl<'q> To<'q> {
         out.extend_from_slice(answer);
         let head = self.head.len();
         out[start..start + 2].copy_from_slice(&self.head[..2]);
+        out[start + 2] &= !0x04; // AA: this server is no authority, whatever the upstream is
+        out[start + 3] |= 0x80; // RA: but it recurses
         out[start + HEADER..start + head].copy_from_slice(&self.head[HEADER..]);
         // Where EDNS is the last record, as it most often is, and has no options, the cookie becomes its option.
         let Some(edns) = self.edns else { return };

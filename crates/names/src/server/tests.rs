@@ -103,7 +103,6 @@ fn server_of(upstreams: &[SocketAddr], change: impl FnOnce(&mut ServerSettings))
         capacity: 1_000,
         negative_capacity: Some(0),
         min_ttl: 60,
-        first_pause: 30,
         ..CompactSettings::default()
     };
     let mut settings =
@@ -389,6 +388,16 @@ fn a_server_that_asks_itself_finds_out() {
         assert!(Instant::now() < until, "no loop seen");
         std::thread::sleep(Duration::from_millis(20));
     }
+}
+
+#[test]
+fn all_addresses_of_both_families_can_be_listened_on() {
+    let upstream = Upstream::start(Says::Addresses(60));
+    let server =
+        server_of(&[upstream.address], |settings| settings.listen = vec!["0.0.0.0:0".parse().unwrap()]);
+    let port = server.listening()[0].port();
+    let six = SocketAddr::new(std::net::Ipv6Addr::UNSPECIFIED.into(), port);
+    let _other = server_of(&[upstream.address], |settings| settings.listen = vec![six]);
 }
 
 #[test]

@@ -4,7 +4,7 @@ use std::net::IpAddr;
 use std::sync::atomic::Ordering::Relaxed;
 
 use super::super::kept::pause;
-use super::super::{Addresses, Answer, Resolution, Seconds};
+use super::super::{Addresses, Answer, Resolution, Seconds, Trouble};
 use super::filter::Bits;
 use super::header::Live;
 use super::key::Fields;
@@ -34,16 +34,46 @@ impl CompactCache {
                     self.put_negative(name, families, resolution, now)
                 }
                 Answer::Failed { trouble, attempts } => {
-                    let before = self.failures_before(name);
-                    let attempts = (*attempts).max(before.saturating_add(1)).clamp(1, 127);
-                    let seconds = pause(attempts, self.settings.first_pause, self.settings.last_pause);
-                    let remark = Remark { which: Which::Failed(*trouble), families, attempts, seconds: 0 };
-                    self.put_remark(name, remark, now + u64::from(seconds), now)
+                    self.enter_failure(name, families, (*trouble, *attempts), self.settings.first_pause, now)
                 }
             };
         let count = if taken { &self.tally.insertions } else { &self.tally.refused };
         count.fetch_add(1, Relaxed);
         taken
+    }
+
+    /// Takes that a name could not be resolved, with another first pause than the cache's own, in seconds; tells whether there was
+    /// room for it.
+    pub fn put_failure(
+        &self,
+        name: HostName<'_>,
+        families: Families,
+        trouble: Trouble,
+        first_pause: u32,
+        now: Seconds,
+    ) -> bool {
+        self.maintain(now);
+        let taken =
+            self.may_write() && self.enter_failure(name.as_str(), families, (trouble, 1), first_pause, now);
+        let count = if taken { &self.tally.insertions } else { &self.tally.refused };
+        count.fetch_add(1, Relaxed);
+        taken
+    }
+
+    /// Takes a failure, which counts with those before it.
+    fn enter_failure(
+        &self,
+        name: &str,
+        families: Families,
+        (trouble, attempts): (Trouble, u8),
+        first_pause: u32,
+        now: Seconds,
+    ) -> bool {
+        let before = self.failures_before(name);
+        let attempts = attempts.max(before.saturating_add(1)).clamp(1, 127);
+        let seconds = pause(attempts, first_pause, self.settings.last_pause);
+        let remark = Remark { which: Which::Failed(trouble), families, attempts, seconds: 0 };
+        self.put_remark(name, remark, now + u64::from(seconds), now)
     }
 
     /// Forgets a name; tells whether it was known. The filter forgets by itself only.

@@ -162,7 +162,7 @@ impl CompactCache {
             suspected_false_positives: self.tally.suspected.load(Relaxed),
             sets_full: self.tally.sets_full.load(Relaxed),
             inherited: self.tally.inherited.load(Relaxed),
-            used: self.live().used().load(Relaxed),
+            used: self.used(),
             slots: layout.buckets * bucket::SLOTS as u64,
             table_bytes: bytes(layout.bucket_bytes()),
             set_bytes: bytes(layout.small_bytes()) + bytes(layout.large_bytes()),
@@ -175,6 +175,11 @@ impl CompactCache {
     /// How many names with addresses are held, by all processes; some of them may have expired.
     pub fn count(&self) -> u64 {
         self.live().names().load(Relaxed)
+    }
+
+    /// Slots in use, by all processes: names with addresses, failures, cuts.
+    pub fn used(&self) -> u64 {
+        self.live().used().load(Relaxed)
     }
 
     /// Bytes of the file or memory.
