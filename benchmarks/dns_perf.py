@@ -12,10 +12,13 @@ from benchmarks import dns_load
 from benchmarks.harness import measure
 from benchmarks.report import BenchmarkError, Peer
 
-CLIENTS = 8  # sockets
+CLIENTS = 8  # sockets, as programs have that ask many questions
 UNDER_WAY = 200  # questions, all sockets together: what fits into a server's socket with the kernel's default room
+MANY = UNDER_WAY  # sockets, so that each has one question under way: nothing can be done for several at once
 GIVE_UP = 2.0  # seconds after which a question counts as lost
-SETTINGS = f"{CLIENTS} sockets, {UNDER_WAY} questions under way, no EDNS, lost after {GIVE_UP:g} s"
+SETTINGS = (
+    f"{CLIENTS} sockets (where so named: {MANY}), {UNDER_WAY} questions under way, no EDNS, lost after {GIVE_UP:g} s"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,9 +53,9 @@ def once(port: int, questions: Path, cores: frozenset[int]) -> Load:
     return _run(port, questions, cores, ["-n", "1"])
 
 
-def full(port: int, questions: Path, cores: frozenset[int], seconds: float) -> Load:
-    """Ask over and over, as fast as answers come."""
-    return _run(port, questions, cores, ["-l", f"{seconds:g}"])
+def full(port: int, questions: Path, cores: frozenset[int], seconds: float, clients: int = CLIENTS) -> Load:
+    """Ask over and over, as fast as answers come, from so many sockets."""
+    return _run(port, questions, cores, ["-l", f"{seconds:g}"], clients)
 
 
 def at_rate(port: int, questions: Path, cores: frozenset[int], seconds: float, rate: int) -> Load:
@@ -66,11 +69,11 @@ def described() -> Peer:
     return Peer("dnsperf", dns_load.version(), SETTINGS, missing)
 
 
-def _run(port: int, questions: Path, cores: frozenset[int], arguments: Sequence[str]) -> Load:
+def _run(port: int, questions: Path, cores: frozenset[int], arguments: Sequence[str], clients: int = CLIENTS) -> Load:
     """Run it to its end and read what it says."""
     log = questions.with_suffix(".log")
     command = ["dnsperf", "-f", "inet", "-s", "127.0.0.1", "-p", str(port), "-d", str(questions)]
-    command += ["-T", "1", "-c", str(CLIENTS), "-q", str(UNDER_WAY), "-t", f"{GIVE_UP:g}", *arguments]
+    command += ["-T", "1", "-c", str(clients), "-q", str(UNDER_WAY), "-t", f"{GIVE_UP:g}", *arguments]
     measure("dnsperf", command, cores=cores, timeout=120.0, log=log)
     text = log.read_text(errors="replace")
     found = [re.search(pattern, text) for pattern in _COUNTS]

@@ -3,24 +3,21 @@
 from __future__ import annotations
 
 import contextlib
-import statistics
 import tempfile
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 
 from benchmarks import dns_peers, dns_perf
 from benchmarks.dns_perf import Load
 from benchmarks.dns_servers import Recipe, Server, running, running_ours
 from benchmarks.harness import Cores, Options, build_example, pinned, progress
-from benchmarks.report import BenchmarkError, Claim, Figure, Peer, Report
+from benchmarks.names_server_report import CAPACITY, NAMES, RATE, Contestant, judge, show
+from benchmarks.report import BenchmarkError, Peer, Report
 from benchmarks.served import Served, serving
 
-NAMES = 100_000  # in every cache
 COLD = 50_000  # that no cache has, for each round
-CAPACITY = 125_000  # of our cache
-RATE = 40_000  # questions a second at which latencies are compared
 PASSES = 5  # over the names, at most, until each was answered
 FORGOTTEN = 0.001  # of what is asked: lost while warming, asked upstream again under load; somebody always is
 SHARED = Path("/dev/shm")  # noqa: S108  (memory that is a file system, where Knot Resolver's cache belongs)
@@ -40,30 +37,7 @@ class Plan:
     cold: int  # names
 
 
-PLAN, QUICK = Plan(3, 5.0, 5.0, COLD), Plan(1, 1.5, 1.0, 10_000)
-
-
-@dataclass(slots=True)
-class Contestant:
-    """A running server and what it did."""
-
-    server: Server
-    is_ours: bool
-    is_cache: bool = True  # the bare responder is none
-    costs: list[float] = field(default_factory=list)  # µs of CPU an answer at full load
-    full: list[Load] = field(default_factory=list)
-    equal: list[Load] = field(default_factory=list)
-    equal_costs: list[float] = field(default_factory=list)
-    cold: list[Load] = field(default_factory=list)
-    cold_costs: list[float] = field(default_factory=list)
-    growth: float = 0.0  # bytes of resident memory a name
-    stored: float = 0.0  # bytes of our cache file a name
-    asked_again: int = 0  # questions to the upstream for names that were in memory
-
-    @property
-    def name(self) -> str:
-        """Who it is."""
-        return self.server.name
+PLAN, QUICK = Plan(3, 2.5, 2.0, COLD), Plan(1, 1.0, 1.0, 5_000)
 
 
 def run(options: Options) -> Report:
@@ -86,7 +60,8 @@ def run(options: Options) -> Report:
         contestants = list(_start(report, stack, upstream, folder, cores, with_ours=not options.peers_only))
         questions = dns_perf.write(known, folder / "known")
         for contestant in contestants:
-            _warm(contestant, questions, cores)
+            if contestant.is_cache:
+                _warm(contestant, questions, cores)
             if contestant.is_ours:
                 contestant.stored = (contestant.server.folder / CACHE).stat().st_size / NAMES
         for turn in range(plan.rounds):
@@ -102,9 +77,9 @@ def run(options: Options) -> Report:
                     _ask_cold(contestant, fresh, cores)
             told = ", ".join(f"{c.name} {c.cold[-1].rate:,.0f}/s" for c in contestants if c.is_cache)
             progress(f"cold {turn + 1}/{plan.rounds}: {told}")
-        _figures(report, contestants)
+        show(report, contestants)
         if not options.peers_only:
-            _judge(report, contestants)
+            judge(report, contestants)
     report.notes += [
         f"servers on core {min(cores.server)}, one thread each, all running and warm, loaded in turn; dnsperf and "
         f"the simulated upstream on core {min(cores.client)}",
@@ -190,11 +165,17 @@ def _load(contestant: Contestant, questions: Path, upstream: Served, plan: Plan,
     contestant.full.append(load)
     contestant.costs.append(cost)
     load, cost = _costing(
+        contestant.server, lambda port: dns_perf.full(port, questions, cores.client, plan.full, dns_perf.MANY)
+    )
+    contestant.many.append(load)
+    contestant.many_costs.append(cost)
+    load, cost = _costing(
         contestant.server, lambda port: dns_perf.at_rate(port, questions, cores.client, plan.equal, RATE)
     )
     contestant.equal.append(load)
     contestant.equal_costs.append(cost)
-    answers, again = contestant.full[-1].answers + load.answers, _asked(upstream) - asked
+    again = _asked(upstream) - asked
+    answers = contestant.full[-1].answers + contestant.many[-1].answers + load.answers
     contestant.asked_again += again
     if again > answers * FORGOTTEN:
         raise BenchmarkError(f"{contestant.name} does not keep {NAMES:,} names: {again:,} of {answers:,} asked again")
@@ -221,114 +202,3 @@ def _costing(server: Server, load: Callable[[int], Load]) -> tuple[Load, float]:
 def _asked(upstream: Served) -> int:
     """Give how many questions the upstream has had."""
     return int(upstream.report["totals"]["dns_questions"])
-
-
-def _figures(report: Report, contestants: Sequence[Contestant]) -> None:
-    """Give what everybody did."""
-    for each in contestants:
-        who = each.name
-        rates = [load.rate for load in each.full]
-        busy = [cost * rate / 1e4 for cost, rate in zip(each.costs, rates, strict=True)]
-        report.figures += [
-            Figure.of(f"{who}: CPU an answer, full load", "µs", each.costs),
-            Figure.of(f"{who}: answers a second, full load", "answers/s", rates),
-            Figure.of(f"{who}: its core busy at full load", "%", busy),
-            Figure.of(f"{who}: lost at full load", "questions", [load.lost for load in each.full]),
-            Figure.of(f"{who}: CPU an answer at {RATE:,}/s", "µs", each.equal_costs),
-            Figure.of(f"{who}: p99 at {RATE:,}/s", "ms", [load.late for load in each.equal]),
-            Figure.of(f"{who}: lost at {RATE:,}/s", "questions", [load.lost for load in each.equal]),
-        ]
-        if each.is_cache:
-            report.figures += [
-                Figure.of(f"{who}: cold names a second", "names/s", [load.rate for load in each.cold]),
-                Figure.of(f"{who}: CPU a cold name", "µs", each.cold_costs),
-                Figure.of(f"{who}: cold names lost", "names", [load.lost for load in each.cold]),
-                Figure.of(f"{who}: memory a name", "bytes", [each.growth]),
-                Figure.of(f"{who}: asked upstream for names in memory", "questions", [each.asked_again]),
-            ]
-        if each.is_ours:
-            name = f"{who}: cache file for {CAPACITY:,} names ÷ {NAMES:,}"
-            report.figures.append(Figure.of(name, "bytes", [each.stored]))
-
-
-def _judge(report: Report, contestants: Sequence[Contestant]) -> None:
-    """Compare with the bare responder and with whoever of the others is best at each thing."""
-    ours = next(each for each in contestants if each.is_ours)
-    bare = next(each for each in contestants if not each.is_cache)
-    peers = [each for each in contestants if each.is_cache and not each.is_ours]
-    cost = statistics.median(ours.costs)
-    report.figures.append(Figure.ratio("Lycosa ÷ bare responder, CPU an answer", ours.costs, bare.costs))
-    for peer in peers:
-        report.figures += [
-            Figure.ratio(f"Lycosa ÷ {peer.name}, CPU an answer", ours.costs, peer.costs),
-            Figure.ratio(f"bare responder ÷ {peer.name}, CPU an answer", bare.costs, peer.costs),
-        ]
-
-    def best(value: Callable[[Contestant], float], choose: Callable[..., float] = min) -> float | None:
-        return choose(value(peer) for peer in peers) if peers else None
-
-    def ratio(value: float, beside: float | None) -> float | None:
-        return value / beside if beside else None
-
-    def median(value: Callable[[Load], float], loads: Sequence[Load]) -> float:
-        return statistics.median(value(load) for load in loads)
-
-    best_cost = best(lambda peer: statistics.median(peer.costs))
-    best_late = best(lambda peer: median(lambda load: load.late, peer.equal))
-    best_cold = best(lambda peer: median(lambda load: load.rate, peer.cold), max)
-    best_lost = best(lambda peer: sum(load.lost for load in peer.cold))
-    best_memory = best(lambda peer: peer.growth)
-    lost = sum(load.lost for load in ours.cold)
-    late = median(lambda load: load.late, ours.equal)
-    cold = median(lambda load: load.rate, ours.cold)
-    report.claims += [
-        Claim.at_most(
-            "names_server.bare",
-            "CPU an answer from memory ÷ that of a bare recvmmsg/sendmmsg responder, at most",
-            cost / statistics.median(bare.costs),
-            "times",
-            1.2,
-        ),
-        Claim.at_most(
-            "names_server.peer",
-            "CPU an answer from memory ÷ the best peer's, at most",
-            ratio(cost, best_cost),
-            "times",
-            0.8,
-        ),
-        Claim.at_least(
-            "names_server.core",
-            "answers a second of one core (a second ÷ CPU an answer) ÷ the best peer's, at least",
-            ratio(best_cost or 0.0, cost),
-            "times",
-            1.25,
-        ),
-        Claim.at_most(
-            "names_server.p99",
-            f"p99 latency at {RATE:,} questions/s ÷ the best peer's, at most",
-            ratio(late, best_late),
-            "times",
-            1.0,
-        ),
-        Claim.at_least(
-            "names_server.cold",
-            "names a second that were not in memory ÷ the best peer's, at least",
-            ratio(cold, best_cold),
-            "times",
-            1.0,
-        ),
-        Claim.at_most(
-            "names_server.cold_lost",
-            "names lost that were not in memory, less those of the best peer, at most",
-            None if best_lost is None else lost - best_lost,
-            "names",
-            0,
-        ),
-        Claim.at_most(
-            "names_server.memory",
-            "memory a name ÷ the least peer's, at most",
-            ratio(max(ours.growth, ours.stored), best_memory),
-            "times",
-            0.1,
-        ),
-    ]
