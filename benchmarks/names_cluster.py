@@ -121,8 +121,10 @@ def _tiered(plan: Plan, folder: Path, *, kill: bool) -> tuple[Outside, Probe]:
         )
         if kill:
             killer.join()
-        if ended := [server.name for server in (*upper, *lower) if server not in dying and not server.alive]:
-            raise BenchmarkError(f"{', '.join(ended)} ended while it was asked")
+        for server in (*upper, *lower):
+            if server not in dying and not server.alive:
+                status, told = server.child.returncode, last_line(server.log)
+                raise BenchmarkError(f"{server.name} ended while it was asked, with status {status}: {told}")
     return made, probe
 
 
