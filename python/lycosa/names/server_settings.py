@@ -23,10 +23,10 @@ IpAddress = ipaddress.IPv4Address | ipaddress.IPv6Address
 PORT = 53
 
 #: What is different by default: lower servers share the names out among the upper ones, so that each is asked for
-#: once; upper ones ask whoever is quickest, and leave more time, since these have to ask on.
+#: once, and wait for one longer than all its tries take; upper ones ask whoever is quickest.
 TIERS: dict[str, dict[str, Any]] = {
-    "lower": {"spread": True, "min_ttl": 300, "timeout": 1.0},
-    "upper": {"spread": False, "min_ttl": 60, "timeout": 1.5},
+    "lower": {"spread": True, "min_ttl": 300, "timeout": 6.0, "attempts": 2},
+    "upper": {"spread": False, "min_ttl": 60, "timeout": 1.0, "attempts": 3},
 }
 
 #: An address alone, an address and a port, an IPv6 address in brackets with or without one; nothing with a zone.

@@ -17,6 +17,7 @@ from lycosa.names import metrics
 from lycosa.names.metrics import FAMILIES, UPSTREAM_FAMILIES, HttpServer, overview, prometheus
 from lycosa.names.server import Server
 from lycosa.names.server_settings import make_settings
+from prometheus_client.parser import text_string_to_metric_families
 
 if TYPE_CHECKING:
     from tests.conftest import DnsServer
@@ -58,10 +59,9 @@ def test_every_count_has_its_metric_once(server: Server) -> None:
 
 
 def test_prometheus_reads_what_the_server_counts(server: Server, served: HttpServer, dns: DnsServer) -> None:
-    parser = pytest.importorskip("prometheus_client.parser")
     status, headers, text = get(served, "/metrics")
     assert (status, headers["content-type"]) == (200, "text/plain; version=0.0.4; charset=utf-8")
-    families = {family.name: family for family in parser.text_string_to_metric_families(text)}
+    families = {family.name: family for family in text_string_to_metric_families(text)}
     found = {
         (sample.name, *sorted(sample.labels.items())): sample.value
         for family in families.values()

@@ -61,11 +61,11 @@ def test_names_have_the_form_in_which_they_are_compared() -> None:
 def test_tiers_differ_in_what_is_not_said() -> None:
     lower = make_settings({"tier": "lower", "upstreams": "192.0.2.1"})
     upper = made()
-    assert (lower.spread, lower.min_ttl, lower.timeout) == (True, 300, 1.0)
-    assert (upper.spread, upper.min_ttl, upper.timeout) == (False, 60, 1.5)
+    assert (lower.spread, lower.min_ttl, lower.timeout, lower.attempts) == (True, 300, 6.0, 2)
+    assert (upper.spread, upper.min_ttl, upper.timeout, upper.attempts) == (False, 60, 1.0, 3)
     assert made(min_ttl=5, spread=True).min_ttl == 5
     differing = {name for name in ServerSettings.model_fields if getattr(lower, name) != getattr(upper, name)}
-    assert differing == {"tier", "spread", "min_ttl", "timeout"}
+    assert differing == {"tier", "spread", "min_ttl", "timeout", "attempts"}
     assert lower.workers == len(os.sched_getaffinity(0))
 
 

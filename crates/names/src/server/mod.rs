@@ -286,6 +286,7 @@ fn ask(settings: &Settings, held: &Held) -> io::Result<Upstream> {
             families,
             prefer_v4: false,
             wildcards: false,
+            persists: false, // a name that is dead to the outside is asked for so often and no more
             paces: paces.clone(),
             min_ttl: Duration::ZERO,
             max_ttl: Duration::from_secs(604_800), // RFC 8767 section 4: a week is the longest that makes sense
@@ -296,15 +297,10 @@ fn ask(settings: &Settings, held: &Held) -> io::Result<Upstream> {
     Ok(Upstream::new(client(Families::V4)?, client(Families::V6)?))
 }
 
-/// How questions are passed through by these settings: never in the open to who is to be asked over TLS.
+/// How questions are passed through by these settings.
 fn route(settings: &Settings) -> Route {
     Route {
-        servers: settings
-            .servers
-            .iter()
-            .filter(|server| !server.is_encrypted())
-            .map(|server| server.address)
-            .collect(),
+        servers: settings.servers.iter().map(|server| server.address).collect(),
         spread: settings.spread,
         timeout: settings.timeout,
         attempts: settings.attempts,
