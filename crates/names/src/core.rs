@@ -37,6 +37,9 @@ use crate::wire::{Kind, Manner};
 /// refused hardly longer than the filter keeps it; until then only the filter is asked again.
 const UNDATED: u64 = 1;
 
+/// Tries that are looked at for one whose server has room, where names are spread.
+const AHEAD: usize = 32;
+
 /// The decisions of one client.
 pub(crate) struct Core {
     settings: Settings,
@@ -181,6 +184,7 @@ impl Core {
 
     /// The next try to be sent, and to whom; none where there is none, or no server has room for it.
     pub(crate) fn next(&mut self, now: Micros) -> Option<(Try, Place)> {
+        let mut passed_over = 0;
         loop {
             let Some(attempt) = self.ready.front().copied() else {
                 if self.start(now) {
@@ -199,15 +203,39 @@ impl Core {
                 continue;
             }
             let place = match attempt.whom {
-                Whom::This(place) => place,
-                Whom::Any => self.upstreams.choose_for(name, None, now)?,
-                Whom::Other(place) => self.upstreams.choose_for(name, Some(place), now)?,
+                Whom::This(place) => Some(place),
+                Whom::Any => self.upstreams.choose_for(name, None, now),
+                Whom::Other(place) => self.upstreams.choose_for(name, Some(place), now),
+            };
+            let Some(place) = place else {
+                if self.pass_over(&mut passed_over, now) {
+                    continue;
+                }
+                return None;
             };
             self.ready.pop_front();
             let is_encrypted = self.server(place).is_some_and(Nameserver::is_encrypted);
             let manner = if is_encrypted { Manner::Tls } else { attempt.manner };
             return Some((Try { manner, ..attempt }, place));
         }
+    }
+
+    /// Puts the next try behind the others, where names are spread: the servers of these may have room. Tells whether there is one
+    /// that was not looked at.
+    fn pass_over(&mut self, passed_over: &mut usize, now: Micros) -> bool {
+        if !self.settings.spread || self.ready.is_empty() {
+            return false;
+        }
+        self.ready.rotate_left(1);
+        *passed_over += 1;
+        if *passed_over < self.ready.len() {
+            return true;
+        }
+        let is_begun = self.ready.len() < AHEAD && self.start(now);
+        if is_begun {
+            self.ready.rotate_right(1);
+        }
+        is_begun
     }
 
     /// Registers a try on a socket; gives the message to send. Without one, the try has ended.

@@ -94,18 +94,20 @@ impl Upstreams {
         })
     }
 
-    /// The same for one name: where names are spread, its own server, or the next one on the ring that is well and has room.
+    /// The same for one name: where names are spread, its own server, or the next one on the ring that is well; none while that
+    /// one has no room, since another one would have to learn what it knows.
     pub(crate) fn choose_for(&self, name: &str, before: Option<Place>, now: Micros) -> Option<Place> {
         let Some(ring) = &self.ring else { return self.choose(before, now) };
         let place_of = |node: &str| self.servers.iter().position(|(address, _)| address.to_string() == node);
         let owners = ring.owners(&digest_of(name), self.servers.len());
         let is_well = |place: &Place| {
             let server = &self.servers[*place].1;
-            Some(*place) != before
-                && (!server.is_resting() || server.wants_probe(now))
-                && server.has_room(now)
+            Some(*place) != before && (!server.is_resting() || server.wants_probe(now))
         };
-        owners.into_iter().filter_map(place_of).find(is_well).or_else(|| self.choose(before, now))
+        match owners.into_iter().filter_map(place_of).find(is_well) {
+            Some(place) => self.servers[place].1.has_room(now).then_some(place),
+            None => self.choose(before, now),
+        }
     }
 
     /// The server that is expected to answer first, of those that have room and do not rest.
@@ -296,6 +298,13 @@ mod tests {
             assert_ne!(one.choose_for(name, Some(0), 0), Some(0), "a retry goes elsewhere");
         }
         assert!(counts.iter().all(|&count| count > 60), "{counts:?}");
+        let own = one.choose_for(&names[0], None, 0).unwrap();
+        while one.servers[own].1.has_room(0) {
+            one.sent(own, 0);
+        }
+        assert_eq!(one.choose_for(&names[0], None, 0), None, "it waits for its own");
+        assert!(names.iter().any(|name| one.choose_for(name, None, 0).is_some()), "others do not");
+        let mut one = spread([1, 2, 3]);
         let before: Vec<Nameserver> = names.iter().map(|name| server_of(&one, name, 0)).collect();
         silence(&mut one, 0, 0);
         let dead = one.server(0).unwrap().clone();
