@@ -23,9 +23,10 @@ pub struct Settings {
     pub timeout: Duration,
     /// Tries for one question, over all servers.
     pub attempts: u32,
-    /// Whether the last try is made again, as long as there is time, where a server loses much: for one who asks so much that
-    /// the losses are his own doing.
-    pub persists: bool,
+    /// Whether names are to be answered soon rather than asked for seldom: a server that is slower than usual is not waited for
+    /// to the end before the question is asked again, and where one loses much the last try is made again, as long as there is
+    /// time.
+    pub eager: bool,
     /// Names that are asked for at the same time; the others wait inside.
     pub in_flight: usize,
     /// The shortest that an answer is held, whatever its TTL.
@@ -64,7 +65,7 @@ impl Default for Settings {
             ca_file: None,
             timeout: Duration::from_secs(2),
             attempts: 4,
-            persists: true,
+            eager: true,
             in_flight: 1_000,
             min_ttl: Duration::from_secs(300),
             max_ttl: Duration::from_secs(86_400),

@@ -26,7 +26,7 @@ PORT = 53
 #: once, and wait for one longer than all its tries take; upper ones ask whoever is quickest.
 TIERS: dict[str, dict[str, Any]] = {
     "lower": {"spread": True, "min_ttl": 300, "timeout": 6.0, "attempts": 2},
-    "upper": {"spread": False, "min_ttl": 60, "timeout": 1.0, "attempts": 3},
+    "upper": {"spread": False, "min_ttl": 60, "timeout": 1.5, "attempts": 3},
 }
 
 #: An address alone, an address and a port, an IPv6 address in brackets with or without one; nothing with a zone.
@@ -124,7 +124,7 @@ class ServerSettings(Room):
     max_ttl: int = Field(86_400, ge=60, le=7 * 86_400)  # s that answers are held at most; memory counts in minutes
     keep_ttl: Domains = ()  # names, with all below them, whose TTL is left as it is
     negative_ttl: int = Field(900, ge=0, le=86_400)  # s that "no such name" and "no such data" are held at most
-    failure_pause: int = Field(30, ge=1, le=300)  # s, doubling in a row, in which a failure is not asked for again
+    failure_pause: int = Field(120, ge=1, le=300)  # s, doubling in a row, in which a failure is not asked for again
     stale: int = Field(86_400, ge=0, le=7 * 86_400)  # s that an answer outlives its TTL while upstreams fail; 0: none
     prefetch: bool = True  # names asked for shortly before they expire are asked for anew
     timeout: float = Field(ge=0.1, le=60)  # s, for one try

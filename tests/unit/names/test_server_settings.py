@@ -62,7 +62,7 @@ def test_tiers_differ_in_what_is_not_said() -> None:
     lower = make_settings({"tier": "lower", "upstreams": "192.0.2.1"})
     upper = made()
     assert (lower.spread, lower.min_ttl, lower.timeout, lower.attempts) == (True, 300, 6.0, 2)
-    assert (upper.spread, upper.min_ttl, upper.timeout, upper.attempts) == (False, 60, 1.0, 3)
+    assert (upper.spread, upper.min_ttl, upper.timeout, upper.attempts) == (False, 60, 1.5, 3)
     assert made(min_ttl=5, spread=True).min_ttl == 5
     differing = {name for name in ServerSettings.model_fields if getattr(lower, name) != getattr(upper, name)}
     assert differing == {"tier", "spread", "min_ttl", "timeout", "attempts"}

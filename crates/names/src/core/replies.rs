@@ -146,7 +146,7 @@ impl Core {
     /// Asks another server, or gives up with the failure.
     fn again(&mut self, attempt: Try, place: Place, failure: Failure, now: Micros) {
         // Where a server loses much it is the crowd's fault: the last try is made again, as long as there is time.
-        let is_crowded = self.settings.persists
+        let is_crowded = self.settings.eager
             && failure.kind == FailureKind::NameTimeout
             && self.upstreams.is_crowded(place, now);
         let most = if is_crowded { self.settings.attempts.saturating_sub(1) } else { u32::MAX };

@@ -173,6 +173,7 @@ impl Server {
             self.answer(new.clone())?;
             self.desk.relay.replace(route(&upstream));
             self.desk.misses.replace(new);
+            self.desk.relay.probe(&self.desk.token);
             settings.upstream = upstream;
         }
         let shared = Arc::new(policy.clone());
@@ -286,7 +287,7 @@ fn ask(settings: &Settings, held: &Held) -> io::Result<Upstream> {
             families,
             prefer_v4: false,
             wildcards: false,
-            persists: false, // a name that is dead to the outside is asked for so often and no more
+            eager: false, // a name that is dead to the outside is asked for so often and no more
             paces: paces.clone(),
             min_ttl: Duration::ZERO,
             max_ttl: Duration::from_secs(604_800), // RFC 8767 section 4: a week is the longest that makes sense

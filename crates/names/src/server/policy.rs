@@ -38,7 +38,7 @@ impl Default for Policy {
             min_ttl: 300,
             max_ttl: 86_400,
             keep_ttl: Zones::default(),
-            failure_pause: 30,
+            failure_pause: 120,
             stale: 86_400,
             prefetch: true,
             allow: ["127.0.0.0/8", "::1/128"].iter().filter_map(|network| network.parse().ok()).collect(),

@@ -402,11 +402,15 @@ fn draining_answers_what_is_under_way_and_takes_no_more() {
 
 #[test]
 fn a_server_that_asks_itself_finds_out() {
-    let free = UdpSocket::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
-    let one = server_of(&[free], |_| ());
-    let other = server_of(&[one.listening()[0]], |settings| settings.listen = vec![free]);
+    let upstream = Upstream::start(Says::Addresses(60));
+    let one = server_of(&[upstream.address], |_| ());
+    let other = server_of(&[one.listening()[0]], |_| ());
+    assert_eq!(ask_one(&other, "a.example", Rtype::A).header_counts().ancount(), 1);
+    let settings = lock(&one.settings).clone();
+    let round = Settings { servers: vec![other.listening()[0].into()], ..settings.upstream };
+    one.reload(settings.policy, round).unwrap();
     let until = Instant::now() + Duration::from_secs(10);
-    while count(&other, "loop") == 0 {
+    while count(&one, "loop") == 0 {
         assert!(Instant::now() < until, "no loop seen");
         std::thread::sleep(Duration::from_millis(20));
     }

@@ -33,6 +33,7 @@ pub(crate) type Place = usize;
 pub(crate) struct Upstreams {
     servers: Vec<(Arc<Nameserver>, Server)>,
     ceiling: Micros,
+    is_eager: bool,
     /// By what names are spread, if they are: the servers' addresses are its nodes, so that all clients agree, in whatever
     /// order they have them.
     ring: Option<Ring>,
@@ -58,7 +59,7 @@ impl Upstreams {
         let nodes: Vec<(&str, f64)> = names.iter().map(|name| (&**name, 1.0)).collect();
         let ring =
             (settings.spread && nodes.len() > 1).then(|| Ring::new(&nodes, DEFAULT_VIRTUAL_NODES).ok());
-        Upstreams { servers, ceiling, ring: ring.flatten() }
+        Upstreams { servers, ceiling, is_eager: settings.eager, ring: ring.flatten() }
     }
 
     /// How many there are.
@@ -132,13 +133,16 @@ impl Upstreams {
     }
 
     /// How long a try of this server is waited for: until another server is asked, and until its answer is of no use any more.
-    /// Later rounds over the servers get twice as long; the last try is waited for as long as can be, and so is a server to which
-    /// names are spread: another one would only ask the same.
+    /// Later rounds over the servers get twice as long; the last try is waited for as long as can be. Who is not eager waits for
+    /// each try to its end.
     pub(crate) fn waits(&self, place: Place, number: u32, is_last: bool) -> (Micros, Micros) {
+        if !self.is_eager {
+            return (self.ceiling, self.ceiling);
+        }
         let factor = if number as usize / self.servers.len().max(1) == 0 { 1 } else { 2 };
         let longest = self.ceiling.saturating_mul(factor);
         let soft = self.servers.get(place).map_or(self.ceiling, |(_, server)| server.timeout());
-        (if is_last || self.ring.is_some() { longest } else { soft.saturating_mul(factor) }, longest)
+        (if is_last { longest } else { soft.saturating_mul(factor) }, longest)
     }
 
     /// Whether a server lost more lately than it does for the names' sake.
