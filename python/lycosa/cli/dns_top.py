@@ -6,6 +6,7 @@ import argparse
 import contextlib
 import http.client
 import json
+import signal
 import time
 from typing import Any
 
@@ -33,6 +34,8 @@ def run(args: argparse.Namespace) -> int:
     if found is None or not found[1]:
         raise SettingError("--http", args.http, "an address and a port, as the server was given: 127.0.0.1:9153")
     host, port = str(found[0]), found[1]
+    # Who is started in the background of a script would ignore it, and never end.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     with contextlib.suppress(KeyboardInterrupt):
         console = Console()
         if args.once or args.json or not console.is_terminal:
