@@ -24,7 +24,7 @@ from benchmarks.served import Served, serving
 
 CRAWLERS, LOWER, UPPER = 8, 4, 2
 LIMIT = 400.0  # seconds for all crawls of a run
-PAUSE = 30  # s, unscaled: for how long a server remembers a failure; its default
+PAUSE = 120.0  # s that a failure is kept: the default of `lycosa dns`
 PROBES = 200  # questions a second
 CALM = 0.1  # s: a second whose p99 is below is none in which anybody waited for a dead server
 #: Names as in the profile `internet`, but for what the ledger could not tell apart: no datagram is lost, so what got
