@@ -160,16 +160,22 @@ impl Sockets {
     }
 }
 
+/// A socket of its own port that speaks to one server and does not wait.
+pub(crate) fn connected(server: SocketAddr) -> io::Result<UdpSocket> {
+    let any: IpAddr = match server {
+        SocketAddr::V4(_) => Ipv4Addr::UNSPECIFIED.into(),
+        SocketAddr::V6(_) => Ipv6Addr::UNSPECIFIED.into(),
+    };
+    let socket = UdpSocket::bind(SocketAddr::new(any, 0))?;
+    socket.connect(server)?;
+    socket.set_nonblocking(true)?;
+    Ok(socket)
+}
+
 impl Socket {
     /// A new socket, connected to the server.
     fn open(id: SocketId, place: Place, server: SocketAddr, now: Micros) -> io::Result<Socket> {
-        let any: IpAddr = match server {
-            SocketAddr::V4(_) => Ipv4Addr::UNSPECIFIED.into(),
-            SocketAddr::V6(_) => Ipv6Addr::UNSPECIFIED.into(),
-        };
-        let socket = UdpSocket::bind(SocketAddr::new(any, 0))?;
-        socket.connect(server)?;
-        socket.set_nonblocking(true)?;
+        let socket = connected(server)?;
         let _ = setsockopt(&socket, sockopt::RcvBuf, &KERNEL_ROOM); // less is no fault, only less
         let until = now.saturating_add(SOCKET_LIFE);
         Ok(Socket { id, place, socket, outgoing: Outgoing::default(), questions: 0, until })

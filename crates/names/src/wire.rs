@@ -155,11 +155,15 @@ pub(crate) enum Fit {
 
 /// Compares number, kind and whole question (RFC 5452 section 9.1).
 pub(crate) fn fit(message: &[u8], query: &Query) -> Fit {
-    let (Some(header), Some(question)) = (message.first_chunk::<HEADER>(), message.get(HEADER..query.end))
+    fit_to(message, &query.bytes[..query.end])
+}
+
+/// The same with a query's bytes up to the end of its question.
+pub(crate) fn fit_to(message: &[u8], asked: &[u8]) -> Fit {
+    let (Some(header), Some(question)) = (message.first_chunk::<HEADER>(), message.get(HEADER..asked.len()))
     else {
         return Fit::No;
     };
-    let asked = &query.bytes[..query.end];
     // A reply (QR) with the opcode QUERY and one question.
     if header[..2] != asked[..2] || header[2] & 0xf8 != 0x80 || header[4..6] != [0, 1] {
         return Fit::No;

@@ -6,7 +6,7 @@
 
 use std::collections::VecDeque;
 use std::io::{self, Read as _, Write as _};
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, TcpStream, UdpSocket};
+use std::net::{SocketAddr, TcpStream, UdpSocket};
 use std::os::fd::AsFd as _;
 use std::os::unix::net::UnixStream;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
@@ -19,7 +19,8 @@ use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use super::misses::Waiter;
 use super::question::{HEADER, Question, rtype};
 use crate::dice::Dice;
-use crate::wire::PAYLOAD;
+use crate::sockets::connected;
+use crate::wire::{self, Fit, PAYLOAD};
 
 /// Questions under way, at most.
 const MOST: usize = 512;
@@ -309,24 +310,14 @@ fn message(question: &Question<'_>) -> (Vec<u8>, usize) {
     (message, end)
 }
 
-/// Whether a message answers a question: a reply with its number that repeats it (RFC 5452 section 9.1).
+/// Whether a message answers a question.
 fn fits(answer: &[u8], question: &[u8]) -> bool {
-    answer.len() >= question.len()
-        && answer[..2] == question[..2]
-        && answer[2] & 0xf8 == 0x80
-        && answer[4..6] == [0, 1]
-        && answer[HEADER..question.len()] == question[HEADER..]
+    wire::fit_to(answer, question) == Fit::Exact
 }
 
 /// Sends a message from a port of its own.
 fn ask(server: SocketAddr, message: &[u8]) -> io::Result<UdpSocket> {
-    let any: IpAddr = match server {
-        SocketAddr::V4(_) => Ipv4Addr::UNSPECIFIED.into(),
-        SocketAddr::V6(_) => Ipv6Addr::UNSPECIFIED.into(),
-    };
-    let socket = UdpSocket::bind(SocketAddr::new(any, 0))?;
-    socket.connect(server)?;
-    socket.set_nonblocking(true)?;
+    let socket = connected(server)?;
     socket.send(message)?;
     Ok(socket)
 }
