@@ -104,9 +104,11 @@ impl NameCache for Held {
         let mut kept = resolution.clone();
         if matches!(kept.answer, Answer::Addresses(_)) {
             let policy = self.policy();
-            let ttl = policy.ttl(name.as_str(), kept.ttl);
-            // The cache counts in minutes, and rounds down: a TTL that is lengthened is not to be cut thereby.
-            kept.ttl = if ttl > kept.ttl { ttl + 59 } else { ttl };
+            kept.ttl = policy.ttl(name.as_str(), kept.ttl);
+            if !policy.keep_ttl.has(name.as_str()) {
+                // The cache counts in minutes, and rounds down: the least time is not to be cut thereby.
+                kept.ttl = kept.ttl.max(policy.min_ttl + 59);
+            }
             if kept.ttl < 60 {
                 return; // who wants this TTL as it is wants no more
             }
