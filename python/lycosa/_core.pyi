@@ -74,8 +74,8 @@ def check_block_list(path: str | PathLike[str]) -> None:
 def check_network(text: str) -> None:
     """Raise SettingError where the text is no address and no network."""
 
-def check_resolver(text: str) -> None:
-    """Raise SettingError where the text is no resolver's address."""
+def check_resolver(text: str) -> str:
+    """A resolver's address as it is told everywhere, with its port; raises SettingError where the text is none."""
 
 def empty_rows(fields: list[str]) -> Rows:
     """No rows of the chosen columns: their schema."""

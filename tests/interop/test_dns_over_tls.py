@@ -18,8 +18,13 @@ from lycosa.errors import SettingError
 from lycosa.names import Resolver
 from lycosa.names.probe import silent
 
+from tests.interop.dns_servers import ask, our_server
+
 #: Hosts of the zone that Unbound serves.
 HOSTS = 500
+
+#: TXT records of its name `long`: about 3 kB, more than a datagram has here.
+LONG = 30
 
 
 @dataclass(frozen=True)
@@ -62,6 +67,7 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     _certify(folder)
     port = _free_port()
     zone = "\n".join(f'    local-data: "h{n}.zone.example. 3600 IN A 192.0.2.{n % 250 + 1}"' for n in range(HOSTS))
+    texts = "\n".join(f"    local-data: 'long.zone.example. 3600 IN TXT \"{n:03} {'x' * 90}\"'" for n in range(LONG))
     (folder / "unbound.conf").write_text(
         f"""server:
     interface: 127.0.0.1@{port}
@@ -77,6 +83,7 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     access-control: 127.0.0.0/8 allow
     local-zone: "zone.example." static
 {zone}
+{texts}
     local-zone: "root-servers.net." static
 remote-control:
     control-enable: no
@@ -156,6 +163,24 @@ def test_a_crawl_asks_over_tls(server: Server, tmp_path: Path) -> None:
     assert (page.error, page.status) == ("address-refused", None), "what it resolves to is for documents only"
     names = crawl.report()["names"]
     assert (names["answers"], names["failed"]) == (1, 0)
+
+
+def test_a_tier_asks_over_tls_also_for_what_it_passes_through(server: Server, tmp_path: Path) -> None:
+    with our_server(tmp_path / "dns", server.text(), tier="upper", settings=f'ca_file = "{server.ca_file}"') as ours:
+        assert ask("dig", ours.port, "h7.zone.example", "A", "+short") == "192.0.2.8\n"
+        assert "status: NXDOMAIN" in ask("dig", ours.port, "gone.zone.example", "A")
+        cut = ask("dig", ours.port, "long.zone.example", "TXT", "+ignore")
+        assert "flags: qr tc" in cut
+        whole = ask("dig", ours.port, "long.zone.example", "TXT", "+tcp", "+short")
+        assert len(whole.splitlines()) == LONG
+        assert ours.statistics()["passed_through"] == 2
+
+
+def test_a_tier_asks_nobody_without_a_good_certificate(server: Server, tmp_path: Path) -> None:
+    settings = "attempts = 1\ntimeout = 1.0"
+    with our_server(tmp_path / "dns", server.text(), tier="upper", settings=settings) as ours:
+        for kind in ("A", "TXT"):
+            assert "status: SERVFAIL" in ask("dig", ours.port, "h7.zone.example", kind)
 
 
 def test_texts_that_are_no_server_over_tls_are_told(server: Server) -> None:

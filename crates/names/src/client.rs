@@ -12,7 +12,6 @@ use lycosa_url::Resolved;
 use crate::cache::NameCache;
 use crate::core::Core;
 use crate::engine::Engine;
-use crate::nameserver::Nameserver;
 use crate::settings::{Settings, Statistics, UpstreamFigures};
 use crate::upstream::Upstreams;
 
@@ -34,9 +33,7 @@ impl Client {
         if let Some(rate) = settings.rate.filter(|rate| !(rate.is_finite() && *rate > 0.0)) {
             return bad(format!("a rate of {rate} questions a second; it must be more than 0, or absent"));
         }
-        let is_encrypted = settings.servers.iter().any(Nameserver::is_encrypted);
-        let trust =
-            is_encrypted.then(|| lycosa_tls::client_config(settings.ca_file.as_deref())).transpose()?;
+        let trust = settings.trust()?;
         let shared = Arc::new(Shared::default());
         shared.lock().upstreams.extend(Upstreams::new(&settings).figures());
         let told = shared.clone();

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use lycosa_url::Clock;
+use rustls::ClientConfig;
 
 use crate::nameserver::Nameserver;
 use crate::upstream::Pace;
@@ -79,6 +80,14 @@ impl Default for Settings {
             wildcards: false,
             clock: Clock::start(),
         }
+    }
+}
+
+impl Settings {
+    /// Whose certificates are good, where a server is asked over TLS; fails where the file of further roots cannot be used.
+    pub(crate) fn trust(&self) -> io::Result<Option<ClientConfig>> {
+        let is_encrypted = self.servers.iter().any(Nameserver::is_encrypted);
+        is_encrypted.then(|| lycosa_tls::client_config(self.ca_file.as_deref())).transpose()
     }
 }
 

@@ -14,7 +14,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
 use crate::errors::{bad_name, lock, setting, system};
-use crate::job::seconds;
+use crate::job::{seconds, server};
 use crate::resolve::upstream;
 
 /// Settings as Python gives and has checked them.
@@ -23,6 +23,8 @@ use crate::resolve::upstream;
 pub(crate) struct DnsSettings {
     listen: Vec<String>,
     upstreams: Vec<String>,
+    /// PEM of roots beyond Mozilla's.
+    ca_file: Option<PathBuf>,
     spread: bool,
     workers: usize,
     /// The file of the cache.
@@ -75,7 +77,8 @@ impl DnsSettings {
     /// Whom it asks, and how.
     fn upstream(&self, clock: Clock) -> PyResult<Settings> {
         Ok(Settings {
-            servers: addresses("upstreams", &self.upstreams)?.into_iter().map(Into::into).collect(),
+            servers: self.upstreams.iter().map(|text| server("upstreams", text)).collect::<PyResult<_>>()?,
+            ca_file: self.ca_file.clone(),
             spread: self.spread,
             timeout: seconds(self.timeout),
             attempts: self.attempts,
@@ -122,7 +125,7 @@ impl DnsServer {
     fn new(py: Python<'_>, settings: DnsSettings) -> PyResult<Self> {
         let clock = Clock::start();
         let server = ServerSettings {
-            listen: addresses("listen", &settings.listen)?,
+            listen: addresses(&settings.listen)?,
             workers: settings.workers,
             upstream: settings.upstream(clock)?,
             policy: settings.policy()?,
@@ -188,12 +191,12 @@ impl DnsServer {
     }
 }
 
-/// Addresses by their texts. A tier speaks UDP and TCP only.
-fn addresses(name: &str, texts: &[String]) -> PyResult<Vec<SocketAddr>> {
+/// Addresses by their texts.
+fn addresses(texts: &[String]) -> PyResult<Vec<SocketAddr>> {
     let allowed = "an address, with or without port: 192.0.2.1, 192.0.2.1:53, [2001:db8::1]:53";
     let address = |text: &String| match text.parse::<Nameserver>() {
         Ok(server) if !server.is_encrypted() => Ok(server.address),
-        _ => Err(setting(name, text, allowed)),
+        _ => Err(setting("listen", text, allowed)),
     };
     texts.iter().map(address).collect()
 }

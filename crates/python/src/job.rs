@@ -213,7 +213,7 @@ impl Job {
         let servers = if names.resolvers.is_empty() {
             system_servers()?
         } else {
-            names.resolvers.iter().map(|text| server(text)).collect::<PyResult<_>>()?
+            names.resolvers.iter().map(|text| server(RESOLVERS, text)).collect::<PyResult<_>>()?
         };
         Ok(lycosa_names::Settings {
             servers,
@@ -340,9 +340,12 @@ pub(crate) fn system_servers() -> PyResult<Vec<Nameserver>> {
     lycosa_names::system_servers().map_err(|error| system("the system's resolvers", &error))
 }
 
-/// A resolver.
-pub(crate) fn server(text: &str) -> PyResult<Nameserver> {
-    text.parse().map_err(|allowed| setting("names.resolvers", text, allowed))
+/// The setting of resolvers.
+pub(crate) const RESOLVERS: &str = "names.resolvers";
+
+/// A resolver, of the setting with this name.
+pub(crate) fn server(name: &str, text: &str) -> PyResult<Nameserver> {
+    text.parse().map_err(|allowed| setting(name, text, allowed))
 }
 
 /// What URLs are known by, by its name.

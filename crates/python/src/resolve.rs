@@ -19,7 +19,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList, PyString};
 
 use crate::errors::{lock, setting, system};
-use crate::job::{families, seconds, server, system_servers};
+use crate::job::{RESOLVERS, families, seconds, server, system_servers};
 use crate::resolutions::{Resolutions, Row, Status};
 
 /// Fewer answers than this are worth a short wait for more, while many are on their way.
@@ -250,7 +250,7 @@ fn servers(texts: &[String]) -> PyResult<(Vec<Nameserver>, Vec<String>)> {
     }
     let (mut resolvers, mut refused) = (Vec::new(), Vec::new());
     for text in texts {
-        match server(text) {
+        match server(RESOLVERS, text) {
             Ok(server) if !resolvers.contains(&server) => resolvers.push(server),
             Ok(_) => (),
             Err(_) => refused.push(text.clone()),

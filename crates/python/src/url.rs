@@ -92,8 +92,8 @@ fn check_network(text: &str) -> PyResult<()> {
     text.parse::<Network>().map(|_| ()).map_err(|allowed| setting("allow_addresses", text, allowed))
 }
 
-/// Refuses what is no resolver's address.
+/// A resolver's address as it is told everywhere; refuses what is none.
 #[pyfunction]
-fn check_resolver(text: &str) -> PyResult<()> {
-    crate::job::server(text).map(|_| ())
+fn check_resolver(text: &str) -> PyResult<String> {
+    crate::job::server(crate::job::RESOLVERS, text).map(|server| server.to_string())
 }

@@ -22,6 +22,9 @@ IpAddress = ipaddress.IPv4Address | ipaddress.IPv6Address
 #: The port of DNS.
 PORT = 53
 
+#: What an upstream begins with that is asked over TLS (RFC 7858).
+TLS = "tls://"
+
 #: What is different by default: lower servers share the names out among the upper ones, so that each is asked for
 #: once, and wait for one longer than all its tries take; upper ones ask whoever is quickest.
 TIERS: dict[str, dict[str, Any]] = {
@@ -38,7 +41,8 @@ ENDPOINT = re.compile(
 #: What is told of a text that is no address.
 ALLOWED = {
     "listen": "an address with or without port: 127.0.0.1, 127.0.0.1:5300, [::1]:5300; port 0: any that is free",
-    "upstreams": "a server's address, with or without port: 192.0.2.1, 192.0.2.1:53, [2001:db8::1]:53",
+    "upstreams": "a server's address, with or without port: 192.0.2.1, 192.0.2.1:53, [2001:db8::1]:53; over TLS, "
+    "with the name that its certificate bears: tls://192.0.2.1#dns.example",
     "http": "an address and a port: 127.0.0.1:9153, [::1]:9153",
 }
 
@@ -70,12 +74,18 @@ def _listed(given: object) -> object:
 
 def _endpoint(text: str, info: ValidationInfo) -> str:
     """An address with its port, by the rule of the setting that it is for."""
-    name, found = str(info.field_name), endpoint(text)
+    name, given = str(info.field_name), text.strip()
+    encrypted = name == "upstreams" and given.startswith(TLS)
+    try:
+        given = _core.check_resolver(given) if encrypted else given
+    except SettingError:
+        raise SettingError(name, text, ALLOWED[name]) from None
+    found = endpoint(given.removeprefix(TLS).partition("#")[0] if encrypted else given)
     if found is not None:
         address, port = found
         is_asked = port != 0 and not address.is_unspecified
         if {"listen": True, "upstreams": is_asked, "http": port is not None}[name]:
-            return told(address, PORT if port is None else port)
+            return given if encrypted else told(address, PORT if port is None else port)
     raise SettingError(name, text, ALLOWED[name])
 
 
@@ -115,7 +125,8 @@ class ServerSettings(Room):
 
     tier: Literal["lower", "upper"] = Field("", validate_default=True)  # has to be given
     listen: Endpoints = ("127.0.0.1:53",)  # addresses to answer on
-    upstreams: Endpoints = ()  # servers to ask; at least one has to be given
+    upstreams: Endpoints = ()  # servers to ask; at least one has to be given; over TLS: tls://192.0.2.1:853#name
+    ca_file: Path | None = None  # PEM of further roots, of upstreams that are asked over TLS
     spread: bool  # each name has its own upstream, and the next one where that fails; false: the quickest, balanced
     workers: int = Field(default_factory=lambda: min(len(os.sched_getaffinity(0)), 256), ge=1, le=256)  # threads
     cache: Path | None = None  # the file that crawls on this machine may share; default: in memory
@@ -188,6 +199,8 @@ def check_loop(listening: Iterable[str], upstreams: Iterable[str]) -> None:
     for own in listening:
         address, port = _address(own), _port(own)
         for upstream in upstreams:
+            if upstream.startswith(TLS):
+                continue  # none of ours answers over TLS
             asked = _address(upstream)
             # [::] is bound for IPv6 alone.
             wide = address.is_unspecified and asked.version == address.version and _is_here(asked)

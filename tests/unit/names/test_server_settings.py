@@ -54,6 +54,18 @@ def test_addresses_have_ports_and_one_form(given: object, taken: tuple[str, ...]
     assert made(listen=given).listen == taken
 
 
+@pytest.mark.parametrize(
+    ("given", "taken"),
+    [
+        ("tls://192.0.2.1", "tls://192.0.2.1:853"),
+        (" tls://192.0.2.1:8853#dns.example", "tls://192.0.2.1:8853#dns.example"),
+        ("tls://[2001:DB8::1]#dns.example", "tls://[2001:db8::1]:853#dns.example"),
+    ],
+)
+def test_upstreams_can_be_asked_over_tls(given: str, taken: str) -> None:
+    assert made(upstreams=given).upstreams == (taken,)
+
+
 def test_names_have_the_form_in_which_they_are_compared() -> None:
     assert made(keep_ttl="Bücher.Example., _dyn.example").keep_ttl == ("xn--bcher-kva.example", "_dyn.example")
 
@@ -103,6 +115,10 @@ def _word(value: object) -> str:
         ({"upstreams": ["dns.example"]}, ["upstreams: 'dns.example'", "192.0.2.1:53"]),
         ({"upstreams": ["0.0.0.0"]}, ["upstreams: '0.0.0.0'"]),
         ({"upstreams": ["192.0.2.1:0"]}, ["upstreams: '192.0.2.1:0'"]),
+        ({"upstreams": ["tls://0.0.0.0#dns.example"]}, ["upstreams: 'tls://0.0.0.0#dns.example'"]),
+        ({"upstreams": ["tls://192.0.2.1:0"]}, ["upstreams: 'tls://192.0.2.1:0'"]),
+        ({"upstreams": ["tls://dns.example"]}, ["upstreams: 'tls://dns.example'", "tls://192.0.2.1#dns.example"]),
+        ({"listen": ["tls://192.0.2.1"]}, ["listen: 'tls://192.0.2.1'"]),
         ({"upstreams": ["192.0.2.1", "192.0.2.1:53"]}, ["192.0.2.1:53", "once"]),
         ({"upstreams": ["192.0.2.1"] * 65}, ["upstreams", "at most 64"]),
         ({"listen": ""}, ["listen", "at least one"]),
@@ -174,6 +190,7 @@ def test_an_address_of_this_machine_is_found_out_behind_one_for_all() -> None:
         ("0.0.0.0:53", "198.51.100.1:53"),
         ("0.0.0.0:53", "[::1]:53"),
         ("[::]:53", "127.0.0.1:53"),
+        ("127.0.0.1:853", "tls://127.0.0.1:853#dns.example"),
     ],
 )
 def test_other_servers_are_no_loop(listen: str, upstream: str) -> None:

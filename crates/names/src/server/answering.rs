@@ -14,7 +14,7 @@ use super::listen::LOOK;
 use super::misses::{Upstream, Waiter, Way};
 use super::post::Post;
 use super::question::{Code, Question};
-use super::reply::{Asked, To};
+use super::reply::Asked;
 use super::stream::{Connection, Connections};
 use crate::dice::Dice;
 use crate::host::HostName;
@@ -59,7 +59,8 @@ impl Answering {
 
     /// Passes questions through, tells old answers to the impatient, looks for loops; until the server ends.
     pub(super) fn keep(&self, figures: &Figures) {
-        let (mut under_way, mut dice, mut post) = (Vec::new(), Dice::default(), Post::default());
+        let mut under_way = self.desk.relay.under_way();
+        let (mut dice, mut post) = (Dice::default(), Post::default());
         let mut next_probe = 0;
         while !self.is_closed.load(Relaxed) {
             for returned in self.desk.relay.step(&mut under_way, &mut dice, &|| self.desk.clock.now()) {
@@ -135,13 +136,9 @@ fn serve(desk: &Desk, connection: &Arc<Connection>, figures: &Figures) {
             Verdict::Written => connection.send(&out),
             Verdict::Pass(question) => {
                 figures.add(Count::PassedThrough);
-                match desk.relay.exchange(&question) {
-                    Some(answer) => {
-                        figures.add_code(answer[3] & 0xf);
-                        To::of(&question).passed(&answer, &mut out);
-                        connection.send(&out);
-                    }
-                    None => post.code(&waiter(&question), Code::ServFail, figures),
+                if let Err(waiter) = desk.relay.pass(&question, waiter(&question)) {
+                    figures.add(Count::Unfair);
+                    post.code(&waiter, Code::ServFail, figures);
                 }
             }
             Verdict::LookUp(question, families) => {

@@ -18,8 +18,10 @@ mod desk;
 mod figures;
 mod held;
 mod limits;
+mod lines;
 mod listen;
 mod misses;
+mod passed;
 mod policy;
 mod post;
 mod question;
@@ -49,8 +51,9 @@ use cookies::Cookies;
 use desk::{Desk, LOOP_ZONE};
 use figures::{Count, Figures};
 use held::Held;
+use lines::Route;
 use misses::{Misses, Upstream};
-use relay::{Relay, Route};
+use relay::Relay;
 use stream::Connections;
 use worker::Worker;
 
@@ -111,7 +114,8 @@ impl Server {
     ///
     /// # Errors
     ///
-    /// Those of the system, with the address; no upstream, one over TLS, no address to listen on, a rate that is not positive.
+    /// Those of the system, with the address; no upstream, no address to listen on, a rate that is not positive, a file of roots that
+    /// cannot be used.
     pub fn start(settings: ServerSettings, cache: Arc<CompactCache>) -> io::Result<Server> {
         let bad = |why: &str| io::Error::new(io::ErrorKind::InvalidInput, why);
         if settings.listen.is_empty() {
@@ -125,7 +129,7 @@ impl Server {
         let mut dice = Dice::default();
         let desk = Arc::new(Desk {
             misses: Misses::new(settings.upstream.in_flight.max(1), upstream.clone()),
-            relay: Relay::new(route(&settings.upstream))?,
+            relay: Relay::new(Route::new(&settings.upstream)?)?,
             cookies: settings.cookies.then(Cookies::new).transpose()?,
             held,
             rates: Default::default(),
@@ -165,13 +169,13 @@ impl Server {
     ///
     /// # Errors
     ///
-    /// No upstream, or a rate that is not positive.
+    /// No upstream, a rate that is not positive, a file of roots that cannot be used.
     pub fn reload(&self, policy: Policy, upstream: Settings) -> io::Result<()> {
         let mut settings = lock(&self.settings);
         if !is_same(&settings.upstream, &upstream) {
-            let new = Arc::new(ask(&upstream, &self.desk.held)?);
+            let (new, route) = (Arc::new(ask(&upstream, &self.desk.held)?), Route::new(&upstream)?);
             self.answer(new.clone())?;
-            self.desk.relay.replace(route(&upstream));
+            self.desk.relay.replace(route);
             self.desk.misses.replace(new);
             self.desk.relay.probe(&self.desk.token);
             settings.upstream = upstream;
@@ -274,12 +278,6 @@ impl Drop for Server {
 
 /// The clients that ask upstreams by these settings: one for each family, TTLs as they come, since the policy sees to them.
 fn ask(settings: &Settings, held: &Held) -> io::Result<Upstream> {
-    if let Some(server) = settings.servers.iter().find(|server| server.is_encrypted()) {
-        let why = format!(
-            "{server}: a tier asks over UDP and TCP only, or what it passes through would go in the clear"
-        );
-        return Err(io::Error::new(io::ErrorKind::InvalidInput, why));
-    }
     // Both keep to the rate together.
     let paces: Vec<Pace> = settings.servers.iter().map(|_| Pace::default()).collect();
     let client = |families| {
@@ -298,22 +296,13 @@ fn ask(settings: &Settings, held: &Held) -> io::Result<Upstream> {
     Ok(Upstream::new(client(Families::V4)?, client(Families::V6)?))
 }
 
-/// How questions are passed through by these settings.
-fn route(settings: &Settings) -> Route {
-    Route {
-        servers: settings.servers.iter().map(|server| server.address).collect(),
-        spread: settings.spread,
-        timeout: settings.timeout,
-        attempts: settings.attempts,
-    }
-}
-
-/// Whether upstreams are asked in the same way.
+/// Whether upstreams are asked in the same way. A file of roots may have changed.
 fn is_same(one: &Settings, other: &Settings) -> bool {
     let key = |settings: &Settings| {
         (settings.servers.clone(), settings.timeout, settings.attempts, settings.in_flight, settings.spread)
     };
-    key(one) == key(other) && one.rate == other.rate && one.negative_ttl == other.negative_ttl
+    let has_roots = one.ca_file.is_some() || other.ca_file.is_some();
+    !has_roots && key(one) == key(other) && one.rate == other.rate && one.negative_ttl == other.negative_ttl
 }
 
 /// What a message of a client gets from a server that knows nothing: a code, or that there is no such name. For the fuzz target.

@@ -1,0 +1,181 @@
+//! Questions that are passed through, from their first try to their end: the state of the thread that passes them.
+
+use std::collections::VecDeque;
+use std::io;
+
+use lycosa_url::Micros;
+
+use super::lines::{Line, Lines};
+use super::misses::Waiter;
+use crate::asked::SocketId;
+use crate::dice::Dice;
+use crate::upstream::Place;
+use crate::wire::{self, Fit};
+
+/// The largest datagram that is read; no answer to a question with EDNS's payload of 1,232 bytes has more.
+const ROOM: usize = 4_096;
+
+/// A question on its way.
+pub(super) struct Passed {
+    /// What is sent, but for the number.
+    pub(super) message: Vec<u8>,
+    /// Where its question ends.
+    pub(super) end: usize,
+    /// Whether the answer may be longer than a datagram.
+    pub(super) is_whole: bool,
+    pub(super) waiters: Vec<Waiter>,
+    /// Whether the server itself asks, who waits for no answer.
+    pub(super) is_probe: bool,
+    /// Servers in the order in which they are asked; none are chosen yet of a client's question that was just handed over.
+    pub(super) servers: VecDeque<Place>,
+    pub(super) left: u32,
+    until: Micros,
+    pub(super) line: Option<Line>,
+    /// Whether it was asked again for nothing, since a connection ended.
+    was_repeated: bool,
+}
+
+/// All questions under way, and what they go by: the state of the thread that passes.
+pub(super) struct UnderWay {
+    pub(super) passed: Vec<Passed>,
+    pub(super) lines: Lines,
+}
+
+/// What becomes of a question that was passed.
+pub(super) struct Returned {
+    /// Who waits.
+    pub(super) waiters: Vec<Waiter>,
+    /// The answer; none where there was none in time.
+    pub(super) message: Option<Vec<u8>>,
+}
+
+/// Where something has come: for a question under way, or on a connection.
+pub(super) enum Ready {
+    Datagram(usize),
+    Stream(SocketId),
+}
+
+impl UnderWay {
+    /// Receives what has come.
+    pub(super) fn receive(&mut self, ready: &[Ready], now: Micros, returned: &mut Vec<Returned>) {
+        for line in ready {
+            match *line {
+                Ready::Datagram(place) => {
+                    let passed = &mut self.passed[place];
+                    returned.extend(passed.receive().map(|answer| passed.finish(answer)));
+                }
+                Ready::Stream(id) => {
+                    let under_way = &mut self.passed;
+                    let ended = self.lines.serve(id, now, |answer| {
+                        let asked =
+                            under_way.iter_mut().find(|passed| passed.is_on(id) && passed.fits(answer));
+                        returned.extend(asked.map(|passed| passed.finish(answer.to_vec())));
+                    });
+                    if let Some(is_worth_repeating) = ended {
+                        self.lose(id, is_worth_repeating);
+                    }
+                }
+            }
+        }
+    }
+
+    /// A connection has ended: what it did not answer is asked elsewhere, or there again without a try being counted.
+    pub(super) fn lose(&mut self, id: SocketId, is_worth_repeating: bool) {
+        for passed in self.passed.iter_mut().filter(|passed| passed.is_on(id)) {
+            passed.line = None;
+            if is_worth_repeating && !passed.was_repeated {
+                passed.was_repeated = true;
+                passed.left += 1;
+                passed.servers.rotate_right(1);
+            }
+        }
+    }
+
+    /// Takes out what was answered or has had all its time.
+    pub(super) fn extract_over(&mut self, now: Micros) -> impl Iterator<Item = Passed> {
+        self.passed
+            .extract_if(.., move |passed| passed.left == 0 && (passed.line.is_none() || passed.until <= now))
+    }
+}
+
+impl Passed {
+    /// A question that has not begun.
+    pub(super) fn new(message: Vec<u8>, end: usize, is_whole: bool, waiters: Vec<Waiter>) -> Self {
+        Passed {
+            message,
+            end,
+            is_whole,
+            waiters,
+            is_probe: false,
+            servers: VecDeque::new(),
+            left: 0,
+            until: 0,
+            line: None,
+            was_repeated: false,
+        }
+    }
+
+    /// A question of the server itself, to one upstream.
+    pub(super) fn probe(message: Vec<u8>, server: Place) -> Self {
+        let end = message.len();
+        let servers = VecDeque::from([server]);
+        Passed { is_probe: true, servers, left: 1, ..Passed::new(message, end, false, Vec::new()) }
+    }
+
+    /// Whether another one of a client asks the same.
+    pub(super) fn is_as(&self, other: &Passed) -> bool {
+        !other.is_probe
+            && self.is_whole == other.is_whole
+            && self.message[2..].eq_ignore_ascii_case(&other.message[2..])
+    }
+
+    /// Whether it waits for an answer on a connection.
+    fn is_on(&self, id: SocketId) -> bool {
+        matches!(self.line, Some(Line::Stream(on)) if on == id)
+    }
+
+    /// Whether a message answers it.
+    fn fits(&self, answer: &[u8]) -> bool {
+        wire::fit_to(answer, &self.message[..self.end]) == Fit::Exact
+    }
+
+    /// Sends to the next server, if the last one had its time.
+    pub(super) fn go_on(&mut self, lines: &mut Lines, dice: &mut Dice, now: Micros) {
+        while self.left > 0 && (self.line.is_none() || self.until <= now) {
+            self.left -= 1;
+            let Some(server) = self.servers.pop_front() else { return self.left = 0 };
+            self.servers.push_back(server);
+            self.message[..2].copy_from_slice(&(dice.throw() as u16).to_be_bytes());
+            self.line = lines.ask(server, &self.message, self.is_whole, now).ok();
+            self.until = now + lines.timeout();
+        }
+    }
+
+    /// The answer that has come as a datagram, if it is one.
+    fn receive(&mut self) -> Option<Vec<u8>> {
+        let Some(Line::Datagram(socket)) = &self.line else { return None };
+        let mut answer = vec![0; ROOM];
+        loop {
+            match socket.recv(&mut answer) {
+                Ok(length) if self.fits(&answer[..length]) => {
+                    answer.truncate(length);
+                    return Some(answer);
+                }
+                Ok(_) => (), // another's; the wait goes on
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => return None,
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => (),
+                Err(_) => {
+                    // Nobody listens there: the next server, at once.
+                    self.line = None;
+                    return None;
+                }
+            }
+        }
+    }
+
+    /// It is answered.
+    fn finish(&mut self, answer: Vec<u8>) -> Returned {
+        (self.left, self.line) = (0, None);
+        Returned { waiters: std::mem::take(&mut self.waiters), message: Some(answer) }
+    }
+}
