@@ -146,6 +146,9 @@ def test_cookies(lower: Ours) -> None:
     assert "status: NOERROR" in forged or "status: BADCOOKIE" in forged
     assert lower.statistics()["bad_cookies"] == before + 1
     assert "status: FORMERR" in ask("dig", lower.port, f"www.{ZONE}", "+nocookie", "+ednsopt=10:012345")
+    # A cookie without a question (RFC 7873 section 5.4).
+    greeting = ask("dig", lower.port, "+header-only", "+cookie=0123456789abcdef")
+    assert re.search(r"status: NOERROR[^$]*COOKIE: 0123456789abcdef[0-9a-f]{32} \(good\)", greeting), greeting
 
 
 @PROGRAMS

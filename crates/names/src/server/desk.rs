@@ -109,6 +109,13 @@ impl Desk {
                 question.is_vouched = vouched;
                 Read::Question(question)
             }
+            (Read::Greeting(head, mut edns), Some(cookies)) => {
+                if let Some(cookie) = edns.cookie {
+                    vouched |= self.judge_cookie(cookies, &mut edns, cookie, client, moment);
+                }
+                Read::Greeting(head, edns)
+            }
+            (Read::Greeting(head, _), None) => Read::Bad(head, Code::FormErr),
             (parsed, _) => parsed,
         };
         if let (false, Some(rate)) = (vouched, moment.policy.rate)
@@ -122,6 +129,11 @@ impl Desk {
                 written(moment.figures, out, |out| To::of(&question).code(Code::Refused, out))
             }
             Read::Question(question) => self.sort(question, moment, texts, out),
+            Read::Greeting(head, edns) => {
+                moment.figures.add_many(Count::RefusedClients, u64::from(!is_allowed));
+                let code = if is_allowed { Code::NoError } else { Code::Refused };
+                written(moment.figures, out, |out| To { head, edns: Some(edns) }.code(code, out))
+            }
             Read::Bad(head, code) => {
                 moment.figures.add_many(Count::RefusedClients, u64::from(!is_allowed));
                 let code = if is_allowed { code } else { Code::Refused };

@@ -311,6 +311,9 @@ pub fn examine(message: &[u8]) -> Option<Vec<u8>> {
     let mut answer = Vec::new();
     match question::read(message) {
         question::Read::Nothing => return None,
+        question::Read::Greeting(head, edns) => {
+            reply::To { head, edns: Some(edns) }.code(question::Code::NoError, &mut answer);
+        }
         question::Read::Bad(head, code) => reply::To { head, edns: None }.code(code, &mut answer),
         question::Read::Question(question) => {
             question.write_name(&mut String::new());

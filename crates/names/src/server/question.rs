@@ -131,6 +131,8 @@ impl<'m> Question<'m> {
 pub(super) enum Read<'m> {
     /// A question.
     Question(Question<'m>),
+    /// No question, but a cookie: the client wants one for later questions (RFC 7873 section 5.4). The header, and EDNS.
+    Greeting(&'m [u8], Edns),
     /// Something that is answered with a code alone: the message up to the end of its question, or of its header where it has
     /// none that can be read.
     Bad(&'m [u8], Code),
@@ -149,6 +151,12 @@ pub(super) fn read(message: &[u8]) -> Read<'_> {
     }
     let count = |at: usize| u16::from_be_bytes([header[at], header[at + 1]]);
     let (questions, answers, authorities, additionals) = (count(4), count(6), count(8), count(10));
+    if (questions, answers, authorities) == (0, 0, 0)
+        && let Ok(Some(edns)) = read_additional(message, HEADER, additionals)
+        && edns.cookie.is_some()
+    {
+        return Read::Greeting(header, edns);
+    }
     let end = skip_name(message, HEADER).and_then(|end| Some((end, message.get(end..end + 4)?)));
     let Some((name_end, &[high, low, class_high, class_low])) = end else {
         return Read::Bad(header, Code::FormErr);

@@ -24,7 +24,7 @@ fn with_edns(name: &str, version: u8, options: &[u8]) -> Vec<u8> {
 fn code(message: &[u8]) -> Option<Code> {
     match read(message) {
         Read::Bad(_, code) => Some(code),
-        Read::Question(_) => None,
+        Read::Question(_) | Read::Greeting(..) => None,
         Read::Nothing => panic!("nothing"),
     }
 }
@@ -38,6 +38,22 @@ fn a_question_is_read_with_its_name_in_lower_case() {
     assert_eq!((text.as_str(), question.rtype), ("before|www.example.com", 28));
     assert!(question.wants_recursion() && question.edns.is_none());
     assert_eq!(question.head.len(), message.len());
+}
+
+#[test]
+fn a_cookie_may_come_without_a_question() {
+    let cookie = [&[0, 10, 0, 8][..], &[7; 8]].concat();
+    let alone = |options: &[u8]| {
+        let mut message = with_edns(".", 0, options);
+        message[5] = 0;
+        message.drain(HEADER..HEADER + 5);
+        message
+    };
+    let message = alone(&cookie);
+    let Read::Greeting(head, edns) = read(&message) else { panic!() };
+    assert_eq!((head.len(), edns.cookie), (HEADER, Some(Cookie { client: [7; 8], server: None })));
+    assert_eq!(code(&alone(&[])), Some(Code::FormErr), "nothing at all");
+    assert_eq!(code(&alone(&cookie[..11])), Some(Code::FormErr));
 }
 
 #[test]
@@ -118,7 +134,7 @@ proptest! {
                     question.write_name(&mut String::new());
                 }
                 Read::Bad(head, _) => prop_assert!(message.starts_with(head) && head.len() >= HEADER),
-                Read::Nothing => (),
+                Read::Greeting(..) | Read::Nothing => (),
             }
         }
     }
