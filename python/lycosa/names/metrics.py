@@ -82,6 +82,7 @@ FAMILIES = (
     Family("private_filtered_total", "counter", "Answers less private addresses.", (("private_filtered", ""),)),
     Family("waiting", "gauge", "Questions that wait for an upstream.", (("waiting", ""),)),
     Family("loop", "gauge", "1 while the server's own questions come back to it.", (("loop", ""),)),
+    Family("silent", "gauge", "1 while no upstream answers.", (("silent", ""),)),
     Family("cache_names", "gauge", "Names in memory.", (("cache_names", ""),)),
     Family("cache_capacity_names", "gauge", "Names that memory is made for.", (("cache_capacity", ""),)),
     Family(

@@ -68,11 +68,11 @@ class Server:
         """Why clients had better ask another server now; None where nothing is known against this one."""
         if self._drains:
             return "it is ending and takes no new questions"
-        if self.statistics()["loop"]:
+        figures = self.statistics()
+        if figures["loop"]:
             return "a loop of tiers: its own questions come back to it; see upstreams here and in the servers it asks"
-        known = self.upstreams()
-        if known and all(each["is_resting"] for each in known):
-            return f"no upstream answers: {', '.join(each['server'] for each in known)}"
+        if figures["silent"]:
+            return f"no upstream answers: {', '.join(each['server'] for each in self.upstreams())}"
         return None
 
     def reload(self, load: Callable[[], ServerSettings]) -> list[str]:

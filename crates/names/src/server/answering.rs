@@ -23,6 +23,9 @@ use crate::settings::Families;
 /// How often a server looks whether it is in a loop, in microseconds.
 const PROBE: Micros = 30_000_000;
 
+/// How often it does while no upstream seems to answer, in microseconds.
+const PULSE: Micros = 2_000_000;
+
 /// What these threads share.
 pub(super) struct Answering {
     pub(super) desk: Arc<Desk>,
@@ -61,7 +64,7 @@ impl Answering {
     pub(super) fn keep(&self, figures: &Figures) {
         let mut under_way = self.desk.relay.under_way();
         let (mut dice, mut post) = (Dice::default(), Post::default());
-        let mut next_probe = 0;
+        let (mut next_probe, mut next_look) = (0, 0);
         while !self.is_closed.load(Relaxed) {
             for returned in self.desk.relay.step(&mut under_way, &mut dice, &|| self.desk.clock.now()) {
                 for waiter in returned.waiters {
@@ -82,9 +85,13 @@ impl Answering {
                 }
             }
             post.flush();
-            if moment.now >= next_probe {
-                self.desk.relay.probe(&self.desk.token);
-                next_probe = moment.now + PROBE;
+            if moment.now >= next_look {
+                next_look = moment.now + PULSE;
+                // Where those that are asked for names rest, it may be the names' fault.
+                if moment.now >= next_probe || self.desk.misses.upstream().is_resting() {
+                    self.desk.relay.probe(&self.desk.token, moment.now);
+                    next_probe = moment.now + PROBE;
+                }
             }
         }
     }

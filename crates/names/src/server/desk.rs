@@ -81,6 +81,11 @@ impl Desk {
         Moment { now, second: self.time.seconds(now), policy: self.held.policy(), figures }
     }
 
+    /// Whether no upstream answers: those that names are asked of rest, and none has answered anything else either.
+    pub(super) fn is_silent(&self) -> bool {
+        self.misses.upstream().is_resting() && self.relay.is_silent(self.clock.now())
+    }
+
     /// Judges a message of a client.
     pub(super) fn judge<'m>(
         &self,

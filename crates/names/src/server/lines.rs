@@ -42,6 +42,11 @@ impl Route {
             attempts: settings.attempts,
         })
     }
+
+    /// For how long one try is waited for.
+    pub(super) fn timeout(&self) -> Micros {
+        Micros::try_from(self.timeout.as_micros()).unwrap_or(Micros::MAX)
+    }
 }
 
 /// Where an answer is waited for.
@@ -73,7 +78,7 @@ impl Lines {
 
     /// For how long one try is waited for.
     pub(super) fn timeout(&self) -> Micros {
-        Micros::try_from(self.route.timeout.as_micros()).unwrap_or(Micros::MAX)
+        self.route.timeout()
     }
 
     /// Sends a message; over a connection where its answer may be longer than a datagram, or must be encrypted.

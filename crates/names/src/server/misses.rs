@@ -68,6 +68,11 @@ impl Upstream {
         }
         figures
     }
+
+    /// Whether all servers rest.
+    pub(super) fn is_resting(&self) -> bool {
+        self.figures().iter().all(|server| server.is_resting)
+    }
 }
 
 /// A name and whether it is IPv6 that is asked for.

@@ -24,6 +24,7 @@ mod misses;
 mod passed;
 mod policy;
 mod post;
+mod pulse;
 mod question;
 mod recent;
 mod relay;
@@ -177,7 +178,7 @@ impl Server {
             self.answer(new.clone())?;
             self.desk.relay.replace(route);
             self.desk.misses.replace(new);
-            self.desk.relay.probe(&self.desk.token);
+            self.desk.relay.probe(&self.desk.token, self.desk.clock.now());
             settings.upstream = upstream;
         }
         let shared = Arc::new(policy.clone());
@@ -195,6 +196,7 @@ impl Server {
         all.extend([
             ("waiting", (self.desk.misses.waiting() + self.desk.relay.pending()) as u64),
             ("loop", is_looped.into()),
+            ("silent", self.desk.is_silent().into()),
             ("tcp_open", self.connections.count() as u64),
             ("cache_names", self.cache.count()),
             ("cache_capacity", self.cache.settings().capacity),

@@ -18,6 +18,7 @@ use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use super::lines::{Line, Lines, Route};
 use super::misses::{Waiter, Way};
 use super::passed::{Passed, Ready, Returned, UnderWay};
+use super::pulse::Pulse;
 use super::question::{HEADER, Question, rtype};
 use crate::dice::Dice;
 use crate::upstream::Place;
@@ -38,6 +39,7 @@ pub(super) struct Relay {
     bell: UnixStream,
     ear: UnixStream,
     turn: AtomicUsize,
+    pulse: Pulse,
 }
 
 impl Relay {
@@ -53,6 +55,7 @@ impl Relay {
             bell,
             ear,
             turn: AtomicUsize::new(0),
+            pulse: Pulse::default(),
         })
     }
 
@@ -83,7 +86,8 @@ impl Relay {
     }
 
     /// Asks every upstream for a name for the server itself, whatever it answers.
-    pub(super) fn probe(&self, name: &str) {
+    pub(super) fn probe(&self, name: &str, now: Micros) {
+        self.pulse.ask(now);
         let mut message = vec![0, 0, 1, 0, 0, 1, 0, 0, 0, 0, 0, 0];
         for label in name.split('.') {
             message.push(label.len() as u8);
@@ -93,6 +97,11 @@ impl Relay {
         for place in 0..self.route().servers.len() {
             self.push(Passed::probe(message.clone(), place));
         }
+    }
+
+    /// Whether no upstream has answered anything that was passed, for as long as one try lasts.
+    pub(super) fn is_silent(&self, now: Micros) -> bool {
+        self.pulse.is_silent(self.route().timeout(), now)
     }
 
     /// How many questions of clients are under way.
@@ -144,8 +153,12 @@ impl Relay {
         }
         let ready = self.wait(under_way);
         let mut returned = Vec::new();
-        under_way.receive(&ready, now(), &mut returned);
-        for over in under_way.extract_over(now()) {
+        let moment = now();
+        under_way.receive(&ready, moment, &mut returned);
+        if !returned.is_empty() {
+            self.pulse.hear(moment);
+        }
+        for over in under_way.extract_over(moment) {
             self.pending.fetch_sub((!over.is_probe).into(), Relaxed);
             if !over.waiters.is_empty() {
                 returned.push(Returned { waiters: over.waiters, message: None });

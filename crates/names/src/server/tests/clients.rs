@@ -1,0 +1,126 @@
+//! What clients may do, and what they get.
+
+use super::*;
+
+#[test]
+fn connections_take_many_questions_at_once() {
+    let upstream = Upstream::start(Says::Addresses(3_600));
+    let server = server_of(&[upstream.address], |_| ());
+    let mut stream = TcpStream::connect(server.listening()[0]).unwrap();
+    let mut names: Vec<String> = (0..50).map(|n| format!("n{n}.example")).collect();
+    let questions = names.iter().map(|name| framed(&question(name, Rtype::A)));
+    stream.write_all(&questions.collect::<Vec<_>>().concat()).unwrap();
+    let mut told: Vec<String> = Vec::new();
+    for _ in &names {
+        let answer = Message::from_octets(unframed(&mut stream).unwrap()).unwrap();
+        assert_eq!(answer.header_counts().ancount(), 1);
+        told.push(answer.sole_question().unwrap().qname().to_string());
+    }
+    told.sort();
+    names.sort();
+    assert_eq!(told, names);
+}
+
+#[test]
+fn who_may_not_ask_is_refused_and_who_asks_too_much_is_limited() {
+    let upstream = Upstream::start(Says::Addresses(3_600));
+    let server = server_of(&[upstream.address], |settings| {
+        settings.policy.allow = vec!["127.0.0.1".parse().unwrap()];
+        settings.policy.rate = Some(10.0);
+    });
+    let stranger = client_of(&server, "127.0.0.9");
+    stranger.send(&question("a.example", Rtype::A)).unwrap();
+    assert_eq!(code(&receive(&stranger).unwrap()), Rcode::REFUSED);
+    assert_eq!((count(&server, "refused_clients"), upstream.asked("a.example", Rtype::A)), (1, 0));
+    let client = client_of(&server, "127.0.0.1");
+    client.set_read_timeout(Some(Duration::from_millis(300))).unwrap();
+    for _ in 0..30 {
+        client.send(&question("a.example", Rtype::A)).unwrap();
+    }
+    let answers: Vec<_> = std::iter::from_fn(|| receive(&client)).collect();
+    let (cut, whole): (Vec<_>, Vec<_>) = answers.iter().partition(|answer| answer.header().tc());
+    assert!((10..=14).contains(&whole.len()), "{} whole answers", whole.len());
+    assert!((8..=10).contains(&cut.len()), "{} that send the client to TCP", cut.len());
+}
+
+#[test]
+fn private_addresses_are_taken_out_where_that_is_wanted() {
+    let upstream = Upstream::start(Says::Addresses(600));
+    let server = server_of(&[upstream.address], |settings| {
+        settings.policy.filter_private = true;
+        settings.policy.private_names = Zones::new(["home.example".into()]);
+    });
+    for _ in 0..2 {
+        // 192.0.2.7 is for documentation, fd00::7 is private: neither is the public Internet's.
+        assert_eq!(ask_one(&server, "evil.example", Rtype::AAAA).header_counts().ancount(), 0);
+        assert_eq!(ask_one(&server, "nas.home.example", Rtype::AAAA).header_counts().ancount(), 1);
+    }
+    assert_eq!(count(&server, "private_filtered"), 2);
+}
+
+#[test]
+fn a_full_cache_answers_all_the_same() {
+    let upstream = Upstream::start(Says::Addresses(3_600));
+    let server = server_of(&[upstream.address], |_| ());
+    let client = client_of(&server, "127.0.0.1");
+    for batch in 0..40 {
+        for n in 0..100 {
+            client.send(&question(&format!("n{n}.b{batch}.example"), Rtype::A)).unwrap();
+        }
+        for _ in 0..100 {
+            assert_eq!(receive(&client).unwrap().header_counts().ancount(), 1);
+        }
+    }
+    assert!(count(&server, "cache_used") < 2_000, "room for 1,000, 4,000 asked for");
+}
+
+#[test]
+fn a_client_that_may_be_forged_gets_no_flood() {
+    let upstream = Upstream::start(Says::Text(600));
+    let server = server_of(&[upstream.address], |_| ());
+    let cut = ask_one(&server, "big.example", Rtype::TXT);
+    assert!(cut.header().tc() && cut.as_slice().len() < 100, "a long answer to a short question");
+    upstream.say(Says::Text(100));
+    let whole = ask_one(&server, "big.example", Rtype::TXT);
+    assert!(!whole.header().tc() && whole.as_slice().len() > 100);
+}
+
+#[test]
+fn draining_answers_what_is_under_way_and_takes_no_more() {
+    let upstream = Upstream::start(Says::Nothing);
+    let server = server_of(&[upstream.address], |_| ());
+    let client = client_of(&server, "127.0.0.1");
+    client.send(&question("slow.example", Rtype::A)).unwrap();
+    while count(&server, "waiting") == 0 {
+        std::thread::yield_now();
+    }
+    assert!(server.drain(Duration::from_secs(5)));
+    assert_eq!(code(&receive(&client).unwrap()), Rcode::SERVFAIL);
+}
+
+#[test]
+fn all_addresses_of_both_families_can_be_listened_on() {
+    let upstream = Upstream::start(Says::Addresses(60));
+    let server =
+        server_of(&[upstream.address], |settings| settings.listen = vec!["0.0.0.0:0".parse().unwrap()]);
+    let port = server.listening()[0].port();
+    let six = SocketAddr::new(std::net::Ipv6Addr::UNSPECIFIED.into(), port);
+    let _other = server_of(&[upstream.address], |settings| settings.listen = vec![six]);
+}
+
+#[test]
+fn a_port_in_use_is_told_with_its_address() {
+    let upstream = Upstream::start(Says::Nothing);
+    let server = server_of(&[upstream.address], |_| ());
+    let taken = server.listening()[0];
+    let settings = ServerSettings {
+        listen: vec![taken],
+        upstream: Settings { servers: vec![upstream.address.into()], ..Settings::default() },
+        ..ServerSettings::default()
+    };
+    let cache =
+        CompactCache::in_memory(CompactSettings { capacity: 1_000, ..CompactSettings::default() }, 0, None);
+    let error = Server::start(settings, Arc::new(cache.unwrap())).err().unwrap();
+    assert_eq!(error.kind(), io::ErrorKind::AddrInUse);
+    assert!(error.to_string().contains(&taken.to_string()), "{error}");
+}

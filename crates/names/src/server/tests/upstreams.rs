@@ -1,0 +1,215 @@
+//! What upstreams are asked, and what becomes of it.
+
+use super::*;
+
+#[test]
+fn a_name_is_asked_for_once_and_then_known() {
+    let upstream = Upstream::start(Says::Addresses(3_600));
+    let server = server_of(&[upstream.address], |_| ());
+    let sockets: Vec<UdpSocket> = (0..20).map(|_| client_of(&server, "127.0.0.1")).collect();
+    for socket in &sockets {
+        socket.send(&question("wWw.example", Rtype::A)).unwrap();
+    }
+    for socket in &sockets {
+        let answer = receive(socket).unwrap();
+        assert_eq!((code(&answer), answer.header_counts().ancount()), (Rcode::NOERROR, 1));
+        assert_eq!(answer.sole_question().unwrap().qname().to_string(), "wWw.example");
+    }
+    assert_eq!(upstream.asked("www.example", Rtype::A), 1, "however many ask");
+    assert_eq!(ask_one(&server, "www.example", Rtype::AAAA).header_counts().ancount(), 1);
+    assert_eq!(ask_one(&server, "www.example", Rtype::A).header_counts().ancount(), 1);
+    assert_eq!((upstream.asked("www.example", Rtype::A), upstream.asked("www.example", Rtype::AAAA)), (1, 1));
+    assert_eq!(count(&server, "answers_noerror"), 22);
+}
+
+#[test]
+fn short_ttls_are_lengthened_long_ones_shortened() {
+    let upstream = Upstream::start(Says::Addresses(5));
+    let server = server_of(&[upstream.address], |settings| {
+        settings.policy.min_ttl = 600;
+        settings.policy.max_ttl = 1_200;
+    });
+    assert_eq!(ttl(&ask_one(&server, "short.example", Rtype::A)), 600);
+    upstream.say(Says::Addresses(90_000));
+    assert_eq!(ttl(&ask_one(&server, "long.example", Rtype::A)), 1_200);
+    assert!((590..=659).contains(&ttl(&ask_one(&server, "short.example", Rtype::A))));
+}
+
+#[test]
+fn a_failure_is_asked_for_once_and_silence_has_an_end() {
+    let upstream = Upstream::start(Says::Code(Rcode::SERVFAIL));
+    let server = server_of(&[upstream.address], |_| ());
+    for _ in 0..5 {
+        assert_eq!(code(&ask_one(&server, "bad.example", Rtype::A)), Rcode::SERVFAIL);
+    }
+    assert_eq!(upstream.asked("bad.example", Rtype::A), 1, "RFC 9520");
+    upstream.say(Says::Nothing);
+    assert_eq!(code(&ask_one(&server, "silent.example", Rtype::A)), Rcode::SERVFAIL);
+    assert!(upstream.asked("silent.example", Rtype::A) <= 2);
+    upstream.say(Says::Code(Rcode::NXDOMAIN));
+    let gone = ask_one(&server, "gone.example", Rtype::A);
+    assert_eq!((code(&gone), gone.header_counts().nscount()), (Rcode::NXDOMAIN, 1));
+    assert_eq!(code(&ask_one(&server, "gone.example", Rtype::AAAA)), Rcode::NXDOMAIN);
+    assert_eq!(
+        upstream.asked("gone.example", Rtype::AAAA),
+        0,
+        "a name that does not exist has no IPv6 either"
+    );
+}
+
+#[test]
+fn dead_names_are_no_silence_of_upstreams() {
+    let upstream = Upstream::start(Says::Addresses(60));
+    let server = server_of(&[upstream.address], |_| ());
+    let is_resting = || server.upstreams()[0].is_resting;
+    for n in 0..3 {
+        assert_eq!(code(&ask_one(&server, &format!("dead.n{n}.example"), Rtype::A)), Rcode::SERVFAIL);
+    }
+    assert!(is_resting(), "it has been silent");
+    std::thread::sleep(Duration::from_millis(400)); // longer than a try
+    assert_eq!(count(&server, "silent"), 0, "but not about everything");
+    upstream.say(Says::Nothing);
+    let until = Instant::now() + Duration::from_secs(10);
+    while count(&server, "silent") == 0 {
+        assert!(Instant::now() < until, "never silent");
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    upstream.say(Says::Addresses(60));
+    while count(&server, "silent") == 1 {
+        assert!(Instant::now() < until, "silent for ever");
+        std::thread::sleep(Duration::from_millis(20));
+    }
+}
+
+#[test]
+fn a_lower_server_waits_for_the_upper_one_that_a_name_is_spread_to() {
+    let (one, other) = (Upstream::start(Says::Nothing), Upstream::start(Says::Nothing));
+    let server = server_of(&[one.address, other.address], |settings| {
+        settings.upstream.spread = true;
+        settings.upstream.attempts = 3;
+    });
+    let asked = |name: &str| [&one, &other].map(|upstream| upstream.asked(name, Rtype::A));
+    assert_eq!(code(&ask_one(&server, "dead.example", Rtype::A)), Rcode::SERVFAIL);
+    let mut silent = asked("dead.example");
+    silent.sort_unstable();
+    assert_eq!(silent, [1, 2], "its own twice, and the other one before it is given up");
+    for upstream in [&one, &other] {
+        upstream.say(Says::Code(Rcode::SERVFAIL));
+    }
+    for n in 0..20 {
+        let name = format!("n{n}.example");
+        assert_eq!(code(&ask_one(&server, &name, Rtype::A)), Rcode::SERVFAIL);
+        assert_eq!(asked(&name).iter().sum::<u32>(), 1, "who has asked others is believed");
+    }
+}
+
+#[test]
+fn other_types_are_passed_through_and_any_is_not() {
+    let upstream = Upstream::start(Says::Addresses(60));
+    let server = server_of(&[upstream.address], |_| ());
+    for _ in 0..2 {
+        assert_eq!(code(&ask_one(&server, "a.example", Rtype::MX)), Rcode::NOERROR);
+    }
+    assert_eq!(upstream.asked("a.example", Rtype::MX), 2);
+    let any = ask_one(&server, "a.example", Rtype::ANY);
+    assert_eq!(any.answer().unwrap().next().unwrap().unwrap().rtype(), Rtype::HINFO);
+    assert_eq!(upstream.asked("a.example", Rtype::ANY), 0);
+    assert_eq!(code(&ask_one(&server, "a.example", Rtype::AXFR)), Rcode::NOTIMP);
+    upstream.say(Says::Nothing);
+    assert_eq!(code(&ask_one(&server, "b.example", Rtype::MX)), Rcode::SERVFAIL);
+}
+
+#[test]
+fn what_came_over_tcp_is_passed_over_tcp_also_to_who_closes_after_each_answer() {
+    const LONG: usize = 3_000;
+    let upstream = Upstream::start(Says::Text(LONG));
+    let listener = TcpListener::bind(upstream.address).unwrap();
+    let (it, connections) = (upstream.clone(), Arc::new(AtomicU64::new(0)));
+    let counted = connections.clone();
+    std::thread::spawn(move || {
+        for mut stream in listener.incoming().flatten() {
+            counted.fetch_add(1, Relaxed);
+            if let Some(asked) = unframed(&mut stream) {
+                let answer = it.answer(&asked).unwrap_or_default();
+                stream.write_all(&framed(&answer)).unwrap();
+            }
+        }
+    });
+    let server = server_of(&[upstream.address], |settings| settings.upstream.attempts = 3);
+    let mut client = TcpStream::connect(server.listening()[0]).unwrap();
+    client.set_read_timeout(Some(Duration::from_secs(5))).unwrap();
+    let names: Vec<String> = (0..5).map(|n| format!("n{n}.example")).collect();
+    let questions = names.iter().map(|name| framed(&question(name, Rtype::TXT)));
+    client.write_all(&questions.collect::<Vec<_>>().concat()).unwrap();
+    for _ in &names {
+        let answer = Message::from_octets(unframed(&mut client).unwrap()).unwrap();
+        assert_eq!((code(&answer), answer.header().id()), (Rcode::NOERROR, 77));
+        assert!(!answer.header().tc() && answer.as_slice().len() > LONG, "{} bytes", answer.as_slice().len());
+    }
+    assert!(connections.load(Relaxed) >= 5, "one for each");
+    assert_eq!(count(&server, "waiting"), 0);
+}
+
+#[test]
+fn old_answers_are_given_where_nobody_can_tell_newer_ones() {
+    let upstream = Upstream::start(Says::Addresses(60));
+    // A second is two minutes.
+    let server = server_of(&[upstream.address], |settings| {
+        settings.upstream.speed = 120.0;
+        settings.policy.min_ttl = 60;
+        settings.policy.prefetch = false;
+    });
+    assert_eq!(ask_one(&server, "a.example", Rtype::A).header_counts().ancount(), 1);
+    upstream.say(Says::Code(Rcode::SERVFAIL));
+    std::thread::sleep(Duration::from_millis(1_050)); // two minutes and a little: it is held for less than two
+    let old = ask_one(&server, "a.example", Rtype::A);
+    assert_eq!((code(&old), old.header_counts().ancount()), (Rcode::NOERROR, 1));
+    assert!(ttl(&old) <= 90 && count(&server, "stale") == 1);
+    upstream.say(Says::Nothing);
+    std::thread::sleep(Duration::from_millis(1_000));
+    let old = ask_one(&server, "a.example", Rtype::A);
+    assert_eq!(old.header_counts().ancount(), 1, "silence is failure too");
+}
+
+#[test]
+fn another_upstream_takes_over_at_a_reload() {
+    let (first, second) = (Upstream::start(Says::Nothing), Upstream::start(Says::Addresses(600)));
+    let server = server_of(&[first.address], |_| ());
+    let waiting = client_of(&server, "127.0.0.1");
+    waiting.send(&question("early.example", Rtype::A)).unwrap();
+    while count(&server, "waiting") == 0 {
+        std::thread::yield_now();
+    }
+    let settings = lock(&server.settings).clone();
+    let upstream = Settings { servers: vec![second.address.into()], ..settings.upstream.clone() };
+    // Nobody, and one whose certificate nothing could vouch for.
+    for servers in [Vec::new(), vec!["tls://127.0.0.1#dns.example".parse().unwrap()]] {
+        let ca_file = Some("/nowhere/ca.pem".into());
+        let upstream = Settings { servers, ca_file, ..settings.upstream.clone() };
+        assert!(server.reload(settings.policy.clone(), upstream).is_err());
+    }
+    server.reload(settings.policy, upstream).unwrap();
+    assert_eq!(ask_one(&server, "a.example", Rtype::A).header_counts().ancount(), 1);
+    assert_eq!(
+        code(&receive(&waiting).unwrap()),
+        Rcode::SERVFAIL,
+        "what was under way ends with whom it was asked of"
+    );
+    assert_eq!(server.upstreams()[0].server.address, second.address);
+}
+
+#[test]
+fn a_server_that_asks_itself_finds_out() {
+    let upstream = Upstream::start(Says::Addresses(60));
+    let one = server_of(&[upstream.address], |_| ());
+    let other = server_of(&[one.listening()[0]], |_| ());
+    assert_eq!(ask_one(&other, "a.example", Rtype::A).header_counts().ancount(), 1);
+    let settings = lock(&one.settings).clone();
+    let round = Settings { servers: vec![other.listening()[0].into()], ..settings.upstream };
+    one.reload(settings.policy, round).unwrap();
+    let until = Instant::now() + Duration::from_secs(10);
+    while count(&one, "loop") == 0 {
+        assert!(Instant::now() < until, "no loop seen");
+        std::thread::sleep(Duration::from_millis(20));
+    }
+}
