@@ -5,8 +5,6 @@ from __future__ import annotations
 import contextlib
 import ipaddress
 import json
-import os
-import shutil
 import socket
 import subprocess
 import time
@@ -15,10 +13,9 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-import pytest
-
 from benchmarks.dns_peers import unbound
-from benchmarks.dns_servers import PATH, Recipe, Server, free_port, running, running_ours
+from benchmarks.dns_servers import Recipe, Server, free_port, running, running_ours
+from tests.interop.programs import require
 
 ZONE = "lycosa.example"
 HOSTS = 100  # host0 to host99
@@ -126,13 +123,6 @@ def serving(recipe: Recipe, folder: Path) -> Iterator[Server]:
     require(recipe.program)
     with running(recipe, folder, name=f"www.{ZONE}") as server:
         yield server
-
-
-def require(program: str) -> str:
-    """The program, or the test is skipped: root (and CI) skips nothing."""
-    if shutil.which(program, path=PATH) is None and os.geteuid() != 0:
-        pytest.skip(f"{program} is not installed")
-    return program
 
 
 class Ours:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import re
-import shutil
 import socket
 import subprocess
 import sys
@@ -13,6 +12,8 @@ from pathlib import Path
 
 import pytest
 from lycosa.simnet import SimulatedInternet
+
+from tests.interop.programs import require
 
 
 @pytest.fixture(scope="module")
@@ -25,13 +26,6 @@ def net() -> Iterator[SimulatedInternet]:
 def output(*command: str) -> str:
     """What a client prints; it must succeed."""
     return subprocess.run(command, check=True, capture_output=True, text=True, timeout=30).stdout
-
-
-def require(program: str) -> str:
-    """The program, or the test is skipped: root (and CI) skips nothing."""
-    if shutil.which(program) is None and os.geteuid() != 0:
-        pytest.skip(f"{program} is not installed")
-    return program
 
 
 def dig(program: str, net: SimulatedInternet, *arguments: str) -> str:

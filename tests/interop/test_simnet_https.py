@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shutil
 import socket
 import ssl
 import subprocess
@@ -15,6 +14,8 @@ import h2.connection
 import h2.events
 import pytest
 from lycosa.simnet import SimulatedInternet
+
+from tests.interop.programs import require
 
 #: What openssl says about each bad certificate.
 FAULTS = {
@@ -32,13 +33,6 @@ def net() -> Iterator[SimulatedInternet]:
     """One Internet on high ports for all tests of this file: two thirds HTTPS, a third of that bad."""
     with SimulatedInternet(hosts=150, pages=10, seed=11, https=0.66, bad_certificates=0.33) as running:
         yield running
-
-
-def require(program: str) -> str:
-    """The program, or the test is skipped: root (and CI) skips nothing."""
-    if shutil.which(program) is None and os.geteuid() != 0:
-        pytest.skip(f"{program} is not installed")
-    return program
 
 
 def good_hosts(net: SimulatedInternet) -> list[str]:
