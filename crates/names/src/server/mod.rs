@@ -194,7 +194,7 @@ impl Server {
         let looped = self.desk.looped.load(Relaxed);
         let is_looped = looped > 0 && self.desk.clock.now().saturating_sub(looped) < LOOP_MEMORY;
         all.extend([
-            ("waiting", (self.desk.misses.waiting() + self.desk.relay.pending()) as u64),
+            ("waiting", (self.desk.misses.waiting() + self.desk.relay.waiting()) as u64),
             ("loop", is_looped.into()),
             ("silent", self.desk.is_silent().into()),
             ("tcp_open", self.connections.count() as u64),
@@ -216,7 +216,7 @@ impl Server {
         let until = Instant::now() + within;
         self.desk.is_draining.store(true, Relaxed);
         self.connections.hush();
-        let is_idle = || self.desk.misses.waiting() + self.desk.relay.pending() == 0;
+        let is_idle = || self.desk.misses.waiting() + self.desk.relay.waiting() == 0;
         while !is_idle() && Instant::now() < until {
             std::thread::sleep(Duration::from_millis(10));
         }

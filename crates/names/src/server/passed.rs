@@ -55,9 +55,17 @@ pub(super) enum Ready {
     Stream(SocketId),
 }
 
+impl Returned {
+    /// Nobody answered it.
+    pub(super) fn unanswered(passed: Passed) -> Self {
+        Returned { waiters: passed.waiters, message: None }
+    }
+}
+
 impl UnderWay {
     /// Receives what has come.
-    pub(super) fn receive(&mut self, ready: &[Ready], now: Micros, returned: &mut Vec<Returned>) {
+    pub(super) fn receive(&mut self, ready: &[Ready], now: Micros) -> Vec<Returned> {
+        let mut returned = Vec::new();
         for line in ready {
             match *line {
                 Ready::Datagram(place) => {
@@ -77,6 +85,7 @@ impl UnderWay {
                 }
             }
         }
+        returned
     }
 
     /// A connection has ended: what it did not answer is asked elsewhere, or there again without a try being counted.

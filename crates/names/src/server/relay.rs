@@ -1,8 +1,8 @@
 //! Questions of types that are not cached, passed through: to an upstream and back, as they are.
 //!
 //! Guarantees: a datagram has a socket, a port and a number of its own, and only an answer to all of these that repeats the
-//! question is passed back; to an upstream that is asked over TLS nothing goes in the clear; questions under way are bounded; the
-//! same question is under way once, so that servers which pass to each other in a circle do so once; each is answered within
+//! question is passed back; to an upstream that is asked over TLS nothing goes in the clear; questions under way are bounded, and shared
+//! out fairly between clients; the same question is under way once, so that servers which pass to each other in a circle do so once; each is answered within
 //! `attempts` time-outs.
 
 use std::collections::VecDeque;
@@ -15,6 +15,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 use lycosa_url::{Micros, digest_of};
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 
+use super::limits::Shares;
 use super::lines::{Line, Lines, Route};
 use super::misses::{Waiter, Way};
 use super::passed::{Passed, Ready, Returned, UnderWay};
@@ -24,8 +25,11 @@ use crate::dice::Dice;
 use crate::upstream::Place;
 use crate::wire::PAYLOAD;
 
-/// Questions under way, at most.
+/// Questions under way, at most: each may have a socket of its own, and a process has 1,024 unless it is told otherwise.
 const MOST: usize = 512;
+
+/// Clients' questions that wait for these, at most; shared out fairly.
+const WAITING: usize = 4_096;
 
 /// Bytes of type and class, behind the name.
 const TYPE: usize = 4;
@@ -34,8 +38,8 @@ const TYPE: usize = 4;
 pub(super) struct Relay {
     route: RwLock<Arc<Route>>,
     queue: Mutex<Vec<Passed>>,
-    /// Clients' questions under way and queued.
-    pending: AtomicUsize,
+    /// What each client has waiting.
+    shares: Mutex<Shares>,
     bell: UnixStream,
     ear: UnixStream,
     turn: AtomicUsize,
@@ -51,7 +55,7 @@ impl Relay {
         Ok(Relay {
             route: RwLock::new(Arc::new(route)),
             queue: Mutex::default(),
-            pending: AtomicUsize::new(0),
+            shares: Mutex::default(),
             bell,
             ear,
             turn: AtomicUsize::new(0),
@@ -76,7 +80,7 @@ impl Relay {
 
     /// Passes a question; gives the waiter back where there are too many.
     pub(super) fn pass(&self, question: &Question<'_>, waiter: Waiter) -> Result<(), Waiter> {
-        if self.pending.load(Relaxed) >= MOST {
+        if !self.shares().take(waiter.client, WAITING) {
             return Err(waiter);
         }
         let (message, end) = message(question);
@@ -104,9 +108,14 @@ impl Relay {
         self.pulse.is_silent(self.route().timeout(), now)
     }
 
-    /// How many questions of clients are under way.
-    pub(super) fn pending(&self) -> usize {
-        self.pending.load(Relaxed)
+    /// How many questions of clients wait.
+    pub(super) fn waiting(&self) -> usize {
+        self.shares().taken()
+    }
+
+    /// The lock of what clients have waiting.
+    fn shares(&self) -> MutexGuard<'_, Shares> {
+        self.shares.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// In which order the servers are asked: a name's own one first where names are spread, else each in turn.
@@ -126,7 +135,6 @@ impl Relay {
 
     /// Hands a question to the thread.
     fn push(&self, passed: Passed) {
-        self.pending.fetch_add((!passed.is_probe).into(), Relaxed);
         self.queue().push(passed);
         let _ = (&self.bell).write(&[0]); // one that is full has been rung
     }
@@ -143,7 +151,7 @@ impl Relay {
         dice: &mut Dice,
         now: &dyn Fn() -> Micros,
     ) -> Vec<Returned> {
-        self.take(under_way);
+        let mut returned = self.take(under_way);
         let moment = now();
         for (id, is_worth_repeating) in under_way.lines.close_idle(moment) {
             under_way.lose(id, is_worth_repeating);
@@ -151,24 +159,23 @@ impl Relay {
         for passed in &mut under_way.passed {
             passed.go_on(&mut under_way.lines, dice, moment);
         }
-        let ready = self.wait(under_way);
-        let mut returned = Vec::new();
-        let moment = now();
-        under_way.receive(&ready, moment, &mut returned);
-        if !returned.is_empty() {
+        let (ready, moment) = (self.wait(under_way), now());
+        let answered = under_way.receive(&ready, moment);
+        if !answered.is_empty() {
             self.pulse.hear(moment);
         }
-        for over in under_way.extract_over(moment) {
-            self.pending.fetch_sub((!over.is_probe).into(), Relaxed);
-            if !over.waiters.is_empty() {
-                returned.push(Returned { waiters: over.waiters, message: None });
-            }
+        returned.extend(answered);
+        returned.extend(under_way.extract_over(moment).map(Returned::unanswered));
+        let mut shares = self.shares();
+        for waiter in returned.iter().flat_map(|returned| &returned.waiters) {
+            shares.give(waiter.client);
         }
         returned
     }
 
-    /// Takes what was handed over. Where the route is another one, what is under way begins anew.
-    fn take(&self, under_way: &mut UnderWay) {
+    /// Takes what was handed over; gives what there is no room for. Where the route is another one, what is under way begins
+    /// anew.
+    fn take(&self, under_way: &mut UnderWay) -> Vec<Returned> {
         // In this order, so that no question is for a later route than the one it meets.
         let handed_over = std::mem::take(&mut *self.queue());
         let route = self.route();
@@ -177,22 +184,21 @@ impl Relay {
             under_way.passed.retain(|passed| !passed.is_probe); // those are of servers that are asked no more
             under_way.passed.iter_mut().for_each(|passed| self.direct(passed, &route));
         }
+        let mut refused = Vec::new();
         for mut passed in handed_over {
-            if passed.is_probe {
-                under_way.passed.push(passed);
-                continue;
-            }
-            match under_way.passed.iter_mut().find(|other| passed.is_as(other)) {
-                Some(same) => {
-                    same.waiters.extend(passed.waiters);
-                    self.pending.fetch_sub(1, Relaxed);
-                }
+            let is_full = under_way.passed.len() >= MOST;
+            let same = under_way.passed.iter_mut().find(|other| passed.is_as(other));
+            match same {
+                _ if passed.is_probe => under_way.passed.push(passed),
+                Some(same) => same.waiters.extend(passed.waiters),
+                None if is_full => refused.push(Returned::unanswered(passed)),
                 None => {
                     self.direct(&mut passed, &route);
                     under_way.passed.push(passed);
                 }
             }
         }
+        refused
     }
 
     /// Sends a client's question along a route.

@@ -86,6 +86,24 @@ fn a_client_that_may_be_forged_gets_no_flood() {
 }
 
 #[test]
+fn what_waits_to_be_passed_through_is_bounded() {
+    let upstream = Upstream::start(Says::Nothing);
+    let server = server_of(&[upstream.address], |settings| settings.upstream.attempts = 1);
+    let mut client = TcpStream::connect(server.listening()[0]).unwrap();
+    client.set_read_timeout(Some(Duration::from_secs(5))).unwrap();
+    let many = framed(&question("a.example", Rtype::MX)).repeat(5_000);
+    client.write_all(&many).unwrap();
+    let mut most = 0;
+    for _ in 0..5_000 {
+        most = most.max(count(&server, "waiting"));
+        assert_eq!(code(&Message::from_octets(unframed(&mut client).unwrap()).unwrap()), Rcode::SERVFAIL);
+    }
+    assert!((1..=4_096).contains(&most), "{most} at a time");
+    assert!(upstream.asked("a.example", Rtype::MX) <= 3, "once at a time");
+    assert_eq!(count(&server, "waiting"), 0);
+}
+
+#[test]
 fn draining_answers_what_is_under_way_and_takes_no_more() {
     let upstream = Upstream::start(Says::Nothing);
     let server = server_of(&[upstream.address], |_| ());
