@@ -8,8 +8,9 @@ use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use lycosa_url::Micros;
 use nix::poll::{PollFd, PollFlags, poll};
 
-use super::desk::{Desk, Verdict};
+use super::desk::Desk;
 use super::figures::{Count, Figures};
+use super::judging::Verdict;
 use super::listen::LOOK;
 use super::misses::{Upstream, Waiter, Way};
 use super::post::Post;

@@ -1,6 +1,6 @@
 //! A DNS server of a tier (SYSTEMS.md section 4): answers from a compact cache, asks its upstreams for the rest.
 //!
-//! The way of a question: a [`worker`] (or a thread of [`stream`]) receives it → [`question`] reads it → [`desk`] judges it by
+//! The way of a question: a [`worker`] (or a thread of [`stream`]) receives it → [`question`] reads it → [`judging`] decides by
 //! the [`policy`] → the cache knows, and [`reply`] writes the answer; or [`misses`] has a client of the upstreams ask, and
 //! [`answering`] tells all who wait; or [`relay`] passes it through.
 //!
@@ -17,6 +17,7 @@ mod datagrams;
 mod desk;
 mod figures;
 mod held;
+mod judging;
 mod limits;
 mod lines;
 mod listen;
@@ -49,9 +50,10 @@ pub use policy::{Policy, Zones};
 
 use answering::Answering;
 use cookies::Cookies;
-use desk::{Desk, LOOP_ZONE};
+use desk::Desk;
 use figures::{Count, Figures};
 use held::Held;
+use judging::LOOP_ZONE;
 use lines::Route;
 use misses::{Misses, Upstream};
 use relay::Relay;

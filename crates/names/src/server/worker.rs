@@ -8,8 +8,9 @@ use std::sync::atomic::Ordering::Relaxed;
 use std::time::{Duration, Instant};
 
 use super::datagrams::{Answers, Questions};
-use super::desk::{Desk, Moment, Verdict};
+use super::desk::{Desk, Moment};
 use super::figures::{Count, Figures};
+use super::judging::Verdict;
 use super::misses::{Waiter, Way};
 use super::post::Post;
 use super::question::{Code, Question};

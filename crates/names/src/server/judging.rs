@@ -1,0 +1,179 @@
+//! What becomes of a message: who may ask, how much, and for what.
+
+use std::net::IpAddr;
+use std::sync::atomic::Ordering::Relaxed;
+
+use super::cookies::Cookies;
+use super::desk::{Desk, Moment, SHORT, write};
+use super::figures::{Count, Figures};
+use super::question::{Code, Cookie, Edns, Question, Read, read, rtype};
+use super::reply::To;
+use crate::host::HostName;
+use crate::settings::Families;
+
+/// The zone below which a server asks its upstreams for itself: who is asked for a name that he made up is in a loop. It is
+/// no name of the DNS (RFC 9476).
+pub(super) const LOOP_ZONE: &str = "loop.lycosa.alt";
+
+/// What becomes of a message.
+pub(super) enum Verdict<'m> {
+    /// It gets no answer.
+    Silence,
+    /// Its answer is written.
+    Written,
+    /// Its name, which is appended to the texts, is to be looked up.
+    LookUp(Question<'m>, Families),
+    /// It is to be passed through.
+    Pass(Question<'m>),
+}
+
+impl Desk {
+    /// Judges a message of a client.
+    pub(super) fn judge<'m>(
+        &self,
+        message: &'m [u8],
+        (client, is_stream): (IpAddr, bool),
+        moment: &Moment<'_>,
+        texts: &mut String,
+        out: &mut Vec<u8>,
+    ) -> Verdict<'m> {
+        let parsed = match read(message) {
+            Read::Nothing => {
+                moment.figures.add(Count::Dropped);
+                return Verdict::Silence;
+            }
+            parsed => parsed,
+        };
+        let is_allowed = moment.policy.allows(client);
+        let mut vouched = is_stream;
+        let parsed = match (parsed, &self.cookies) {
+            (Read::Question(mut question), Some(cookies)) => {
+                if let Some(edns) = &mut question.edns
+                    && let Some(cookie) = edns.cookie
+                {
+                    vouched |= self.judge_cookie(cookies, edns, cookie, client, moment);
+                }
+                question.is_vouched = vouched;
+                Read::Question(question)
+            }
+            (Read::Greeting(head, mut edns), Some(cookies)) => {
+                if let Some(cookie) = edns.cookie {
+                    vouched |= self.judge_cookie(cookies, &mut edns, cookie, client, moment);
+                }
+                Read::Greeting(head, edns)
+            }
+            (Read::Greeting(head, _), None) => Read::Bad(head, Code::FormErr),
+            (parsed, _) => parsed,
+        };
+        if let (false, Some(rate)) = (vouched, moment.policy.rate)
+            && !self.rates.take(client, rate, moment.now)
+        {
+            return self.limit(&parsed, moment, out);
+        }
+        match parsed {
+            Read::Question(question) if !is_allowed => {
+                moment.figures.add(Count::RefusedClients);
+                written(moment.figures, out, |out| To::of(&question).code(Code::Refused, out))
+            }
+            Read::Question(question) => self.sort(question, moment, texts, out),
+            Read::Greeting(head, edns) => {
+                moment.figures.add_many(Count::RefusedClients, u64::from(!is_allowed));
+                let code = if is_allowed { Code::NoError } else { Code::Refused };
+                written(moment.figures, out, |out| To { head, edns: Some(edns) }.code(code, out))
+            }
+            Read::Bad(head, code) => {
+                moment.figures.add_many(Count::RefusedClients, u64::from(!is_allowed));
+                let code = if is_allowed { code } else { Code::Refused };
+                // RFC 6891 section 6.1.3: who is told of the version gets EDNS.
+                let edns = Edns { payload: 0, wants_signatures: false, cookie: None };
+                let to = To { head, edns: (code == Code::BadVers).then_some(edns) };
+                written(moment.figures, out, |out| to.code(code, out))
+            }
+            Read::Nothing => Verdict::Silence,
+        }
+    }
+
+    /// Judges a cookie; has the answer bring the one that is good from now on. Tells whether it was good.
+    fn judge_cookie(
+        &self,
+        cookies: &Cookies,
+        edns: &mut Edns,
+        cookie: Cookie,
+        client: IpAddr,
+        moment: &Moment<'_>,
+    ) -> bool {
+        let (is_good, next) = cookies.judge(cookie, client, moment.now / 1_000_000);
+        if !is_good && cookie.server.is_some() {
+            moment.figures.add(Count::BadCookies);
+        }
+        edns.cookie = Some(next);
+        is_good
+    }
+
+    /// What a client gets that is beyond its rate: now and then a reason to come back over TCP, which a forged address cannot.
+    fn limit(&self, parsed: &Read<'_>, moment: &Moment<'_>, out: &mut Vec<u8>) -> Verdict<'static> {
+        moment.figures.add(Count::Limited);
+        match parsed {
+            Read::Question(question) if moment.figures.get(Count::Limited).is_multiple_of(2) => {
+                moment.figures.add(Count::Truncated);
+                written(moment.figures, out, |out| To::of(question).truncated(out))
+            }
+            _ => {
+                moment.figures.add(Count::Dropped);
+                Verdict::Silence
+            }
+        }
+    }
+
+    /// What kind of question it is.
+    fn sort<'m>(
+        &self,
+        question: Question<'m>,
+        moment: &Moment<'_>,
+        texts: &mut String,
+        out: &mut Vec<u8>,
+    ) -> Verdict<'m> {
+        let code =
+            |code, out: &mut Vec<u8>| written(moment.figures, out, |out| To::of(&question).code(code, out));
+        let families = match question.rtype {
+            rtype::ANY => return written(moment.figures, out, |out| To::of(&question).minimal(out)),
+            0 | rtype::OPT => return code(Code::FormErr, out),
+            rtype::FIRST_META..rtype::ANY => return code(Code::NotImp, out),
+            rtype::A => Some(Families::V4),
+            rtype::AAAA => Some(Families::V6),
+            _ => None,
+        };
+        let start = texts.len();
+        let is_host = question.write_name(texts) && HostName::new(&texts[start..]).is_ok();
+        let name = &texts[start..];
+        if name.len() > LOOP_ZONE.len() && name.ends_with(LOOP_ZONE) && name.starts_with(&self.token) {
+            self.looped.store(moment.now, Relaxed);
+            return code(Code::Refused, out);
+        }
+        let is_filtered = moment.policy.filters(name);
+        let wants_signatures = question.edns.is_some_and(|edns| edns.wants_signatures);
+        match families {
+            // Signatures are not cached; where addresses are filtered there are none that fit.
+            Some(families) if is_host && (is_filtered || !wants_signatures) => {
+                return Verdict::LookUp(question, families);
+            }
+            // The addresses that these hold are not looked at, so none are given.
+            None if is_filtered && matches!(question.rtype, rtype::SVCB | rtype::HTTPS) => {
+                moment.figures.add(Count::PrivateFiltered);
+                texts.truncate(start);
+                return written(moment.figures, out, |out| {
+                    To::of(&question).negative(Code::NoError, SHORT, out)
+                });
+            }
+            _ => (),
+        }
+        texts.truncate(start);
+        if question.wants_recursion() { Verdict::Pass(question) } else { code(Code::Refused, out) }
+    }
+}
+
+/// Writes an answer and counts its code: the question is settled with it.
+fn written(figures: &Figures, out: &mut Vec<u8>, answer: impl FnOnce(&mut Vec<u8>)) -> Verdict<'static> {
+    write(figures, out, answer);
+    Verdict::Written
+}
