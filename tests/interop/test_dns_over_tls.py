@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import shlex
-import socket
 import subprocess
 import sys
 import time
@@ -18,6 +17,7 @@ from lycosa.errors import SettingError
 from lycosa.names import Resolver
 from lycosa.names.probe import silent
 
+from benchmarks.dns_servers import free_port
 from tests.interop.dns_servers import ask, our_server
 
 #: Hosts of the zone that Unbound serves.
@@ -39,13 +39,6 @@ class Server:
         return f"tls://{self.address}#{name}"
 
 
-def _free_port() -> int:
-    """A port that nobody listens on."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
-
-
 def _certify(folder: Path) -> None:
     """Make an authority, and a certificate of ``dns.example`` and 127.0.0.1 that it signs."""
     (folder / "names").write_text("subjectAltName=DNS:dns.example,IP:127.0.0.1\n")
@@ -65,7 +58,7 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     """Unbound with a zone of its own, on loopback only."""
     folder = tmp_path_factory.mktemp("unbound")
     _certify(folder)
-    port = _free_port()
+    port = free_port()
     zone = "\n".join(f'    local-data: "h{n}.zone.example. 3600 IN A 192.0.2.{n % 250 + 1}"' for n in range(HOSTS))
     texts = "\n".join(f"    local-data: 'long.zone.example. 3600 IN TXT \"{n:03} {'x' * 90}\"'" for n in range(LONG))
     (folder / "unbound.conf").write_text(

@@ -29,7 +29,7 @@ use crate::name::{self, Known};
 use crate::nameserver::Nameserver;
 use crate::scaled::ScaledTime;
 use crate::settings::{Families, Settings, Statistics, UpstreamFigures};
-use crate::upstream::{Place, Upstreams};
+use crate::upstream::{Place, Upstreams, micros};
 use crate::wildcards::Wildcards;
 use crate::wire::{Kind, Manner};
 
@@ -424,7 +424,7 @@ impl Core {
 
 /// A moment later.
 fn later(now: Micros, duration: Duration) -> Micros {
-    now.saturating_add(Micros::try_from(duration.as_micros()).unwrap_or(Micros::MAX))
+    now.saturating_add(micros(duration))
 }
 
 #[cfg(test)]

@@ -19,7 +19,7 @@ use crate::core::Core;
 use crate::settings::Settings;
 use crate::sockets::Sockets;
 use crate::streams::{Ended, Streams};
-use crate::upstream::Place;
+use crate::upstream::{Place, micros};
 
 /// Names that are taken at once, so that answers are not kept waiting by more.
 const NAMES: usize = 1_024;
@@ -60,8 +60,7 @@ impl Engine {
         bell: UnixStream,
     ) -> Self {
         let now = settings.clock.now();
-        let patience =
-            Micros::try_from(settings.timeout.as_micros()).unwrap_or(Micros::MAX).saturating_mul(2);
+        let patience = micros(settings.timeout).saturating_mul(2);
         Engine {
             clock: settings.clock,
             core: Core::new(settings, cache, now),

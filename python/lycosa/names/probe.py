@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from contextlib import ExitStack
 from os import PathLike
 
-from lycosa.names.resolver import Resolver
+from lycosa.names.resolver import TLS, Resolver
 
 #: Seconds between two questions to a server that has not answered.
 AGAIN = 0.5
@@ -28,7 +28,7 @@ def silent(
 
     Each is ``ADDRESS:PORT`` or ``tls://ADDRESS:PORT`` with or without ``#NAME``, as `Resolver.resolvers` has them.
     """
-    encrypted = [resolver for resolver in resolvers if resolver.startswith("tls://")]
+    encrypted = [resolver for resolver in resolvers if resolver.startswith(TLS)]
     with ExitStack() as clients:
         asked = {}
         for resolver in encrypted:

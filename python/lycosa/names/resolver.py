@@ -14,6 +14,9 @@ from lycosa.errors import SettingError
 
 logger = logging.getLogger("lycosa")
 
+#: What a server begins with that is asked over TLS (RFC 7858).
+TLS = "tls://"
+
 #: Names asked for at the same time, at most: a socket has 65,536 numbers for its questions.
 MAX_CONCURRENCY = 50_000
 

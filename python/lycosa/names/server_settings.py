@@ -15,15 +15,12 @@ from pydantic import AfterValidator, BeforeValidator, Field, ValidationError, Va
 from lycosa import _core
 from lycosa.errors import SettingError
 from lycosa.job import Room, explain
-from lycosa.names.resolver import MAX_CONCURRENCY, MAX_RATE
+from lycosa.names.resolver import MAX_CONCURRENCY, MAX_RATE, TLS
 
 IpAddress = ipaddress.IPv4Address | ipaddress.IPv6Address
 
 #: The port of DNS.
 PORT = 53
-
-#: What an upstream begins with that is asked over TLS (RFC 7858).
-TLS = "tls://"
 
 #: What is different by default: lower servers share the names out among the upper ones, so that each is asked for
 #: once, and wait for one longer than all its tries take; upper ones ask whoever is quickest.
@@ -74,19 +71,26 @@ def _listed(given: object) -> object:
 
 def _endpoint(text: str, info: ValidationInfo) -> str:
     """An address with its port, by the rule of the setting that it is for."""
-    name, given = str(info.field_name), text.strip()
-    encrypted = name == "upstreams" and given.startswith(TLS)
-    try:
-        given = _core.check_resolver(given) if encrypted else given
-    except SettingError:
-        raise SettingError(name, text, ALLOWED[name]) from None
-    found = endpoint(given.removeprefix(TLS).partition("#")[0] if encrypted else given)
+    name, found = str(info.field_name), endpoint(text)
     if found is not None:
         address, port = found
         is_asked = port != 0 and not address.is_unspecified
         if {"listen": True, "upstreams": is_asked, "http": port is not None}[name]:
-            return given if encrypted else told(address, PORT if port is None else port)
+            return told(address, PORT if port is None else port)
     raise SettingError(name, text, ALLOWED[name])
+
+
+def _upstream(text: str, info: ValidationInfo) -> str:
+    """The same, or a server that is asked over TLS, by the rule of resolvers."""
+    given = text.strip()
+    if not given.startswith(TLS):
+        return _endpoint(text, info)
+    try:
+        taken = _core.check_resolver(given)
+        _endpoint(taken.removeprefix(TLS).partition("#")[0], info)
+    except SettingError:
+        raise SettingError(str(info.field_name), text, ALLOWED["upstreams"]) from None
+    return taken
 
 
 def _network(text: str) -> str:
@@ -111,7 +115,9 @@ def _domain(text: str, info: ValidationInfo) -> str:
 
 
 Endpoint = Annotated[str, AfterValidator(_endpoint)]
+Upstream = Annotated[str, AfterValidator(_upstream)]
 Endpoints = Annotated[tuple[Endpoint, ...], BeforeValidator(_listed), Field(max_length=64)]
+Upstreams = Annotated[tuple[Upstream, ...], BeforeValidator(_listed), Field(max_length=64)]
 Networks = Annotated[
     tuple[Annotated[str, AfterValidator(_network)], ...], BeforeValidator(_listed), Field(max_length=10_000)
 ]
@@ -125,7 +131,7 @@ class ServerSettings(Room):
 
     tier: Literal["lower", "upper"] = Field("", validate_default=True)  # has to be given
     listen: Endpoints = ("127.0.0.1:53",)  # addresses to answer on
-    upstreams: Endpoints = ()  # servers to ask; at least one has to be given; over TLS: tls://192.0.2.1:853#name
+    upstreams: Upstreams = ()  # servers to ask; at least one has to be given; over TLS: tls://192.0.2.1:853#name
     ca_file: Path | None = None  # PEM of further roots, of upstreams that are asked over TLS
     spread: bool  # each name has its own upstream, and the next one where that fails; false: the quickest, balanced
     workers: int = Field(default_factory=lambda: min(len(os.sched_getaffinity(0)), 256), ge=1, le=256)  # threads

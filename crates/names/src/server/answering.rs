@@ -143,11 +143,7 @@ fn serve(desk: &Desk, connection: &Arc<Connection>, figures: &Figures) {
             Verdict::Silence => return, // who sends no questions is not listened to
             Verdict::Written => connection.send(&out),
             Verdict::Pass(question) => {
-                figures.add(Count::PassedThrough);
-                if let Err(waiter) = desk.relay.pass(&question, waiter(&question)) {
-                    figures.add(Count::Unfair);
-                    post.code(&waiter, Code::ServFail, figures);
-                }
+                desk.pass(&question, waiter(&question), &mut post, figures);
             }
             Verdict::LookUp(question, families) => {
                 let known = desk.held.cache.get(HostName::of_normal(&texts), families, moment.second);
@@ -158,8 +154,7 @@ fn serve(desk: &Desk, connection: &Arc<Connection>, figures: &Figures) {
                     figures.add(Count::Misses);
                     let miss = desk.miss(&question, &texts, families, way(), connection.client, &moment);
                     for waiter in desk.misses.add([miss].into_iter(), moment.now) {
-                        figures.add(Count::Unfair);
-                        post.code(&waiter, Code::ServFail, figures);
+                        post.turn_away(&waiter, figures);
                     }
                 } else {
                     post.code(&waiter(&question), Code::Refused, figures);

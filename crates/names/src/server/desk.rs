@@ -15,6 +15,7 @@ use super::held::Held;
 use super::limits::Rates;
 use super::misses::{Miss, Misses, Waiter, Way};
 use super::policy::{Policy, is_public};
+use super::post::Post;
 use super::question::{Code, HEADER, Question};
 use super::recent::Recent;
 use super::relay::Relay;
@@ -177,6 +178,14 @@ impl Desk {
             && self.held.stale(HostName::of_normal(name), families, moment.second).is_some();
         let waiter = Waiter { asked: Asked::of(question), way, client };
         Miss { name, families, waiter, has_stale }
+    }
+
+    /// Has a question passed through, and counts it.
+    pub(super) fn pass(&self, question: &Question<'_>, waiter: Waiter, post: &mut Post, figures: &Figures) {
+        figures.add(Count::PassedThrough);
+        if let Err(waiter) = self.relay.pass(question, waiter) {
+            post.turn_away(&waiter, figures);
+        }
     }
 
     /// Writes the answer of others to one who waits for it.

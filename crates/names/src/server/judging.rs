@@ -3,10 +3,9 @@
 use std::net::IpAddr;
 use std::sync::atomic::Ordering::Relaxed;
 
-use super::cookies::Cookies;
 use super::desk::{Desk, Moment, SHORT, write};
 use super::figures::{Count, Figures};
-use super::question::{Code, Cookie, Edns, Question, Read, read, rtype};
+use super::question::{Code, Edns, Question, Read, read, rtype};
 use super::reply::To;
 use crate::host::HostName;
 use crate::settings::Families;
@@ -37,71 +36,50 @@ impl Desk {
         texts: &mut String,
         out: &mut Vec<u8>,
     ) -> Verdict<'m> {
-        let parsed = match read(message) {
-            Read::Nothing => {
-                moment.figures.add(Count::Dropped);
-                return Verdict::Silence;
-            }
-            parsed => parsed,
-        };
-        let is_allowed = moment.policy.allows(client);
-        let mut vouched = is_stream;
-        let parsed = match (parsed, &self.cookies) {
-            (Read::Question(mut question), Some(cookies)) => {
-                if let Some(edns) = &mut question.edns
-                    && let Some(cookie) = edns.cookie
-                {
-                    vouched |= self.judge_cookie(cookies, edns, cookie, client, moment);
+        let mut parsed = read(message);
+        let vouched = is_stream
+            | match &mut parsed {
+                Read::Nothing => {
+                    moment.figures.add(Count::Dropped);
+                    return Verdict::Silence;
                 }
-                question.is_vouched = vouched;
-                Read::Question(question)
-            }
-            (Read::Greeting(head, mut edns), Some(cookies)) => {
-                if let Some(cookie) = edns.cookie {
-                    vouched |= self.judge_cookie(cookies, &mut edns, cookie, client, moment);
+                Read::Question(question) => {
+                    question.edns.as_mut().is_some_and(|edns| self.judge_cookie(edns, client, moment))
                 }
-                Read::Greeting(head, edns)
-            }
-            (Read::Greeting(head, _), None) => Read::Bad(head, Code::FormErr),
-            (parsed, _) => parsed,
-        };
+                Read::Greeting(_, edns) => self.judge_cookie(edns, client, moment),
+                Read::Bad(..) => false,
+            };
         if let (false, Some(rate)) = (vouched, moment.policy.rate)
             && !self.rates.take(client, rate, moment.now)
         {
             return self.limit(&parsed, moment, out);
         }
-        match parsed {
-            Read::Question(question) if !is_allowed => {
-                moment.figures.add(Count::RefusedClients);
-                written(moment.figures, out, |out| To::of(&question).code(Code::Refused, out))
+        let is_allowed = moment.policy.allows(client);
+        let (to, code) = match parsed {
+            Read::Question(mut question) if is_allowed => {
+                question.is_vouched = vouched;
+                return self.sort(question, moment, texts, out);
             }
-            Read::Question(question) => self.sort(question, moment, texts, out),
-            Read::Greeting(head, edns) => {
-                moment.figures.add_many(Count::RefusedClients, u64::from(!is_allowed));
-                let code = if is_allowed { Code::NoError } else { Code::Refused };
-                written(moment.figures, out, |out| To { head, edns: Some(edns) }.code(code, out))
+            Read::Question(question) => (To::of(&question), Code::Refused),
+            Read::Greeting(head, edns) if self.cookies.is_some() => {
+                (To { head, edns: Some(edns) }, Code::NoError)
             }
+            Read::Greeting(head, _) => (To { head, edns: None }, Code::FormErr),
             Read::Bad(head, code) => {
-                moment.figures.add_many(Count::RefusedClients, u64::from(!is_allowed));
-                let code = if is_allowed { code } else { Code::Refused };
                 // RFC 6891 section 6.1.3: who is told of the version gets EDNS.
                 let edns = Edns { payload: 0, wants_signatures: false, cookie: None };
-                let to = To { head, edns: (code == Code::BadVers).then_some(edns) };
-                written(moment.figures, out, |out| to.code(code, out))
+                (To { head, edns: (is_allowed && code == Code::BadVers).then_some(edns) }, code)
             }
-            Read::Nothing => Verdict::Silence,
-        }
+            Read::Nothing => return Verdict::Silence,
+        };
+        moment.figures.add_many(Count::RefusedClients, u64::from(!is_allowed));
+        let code = if is_allowed { code } else { Code::Refused };
+        written(moment.figures, out, |out| to.code(code, out))
     }
 
-    /// Judges a cookie; has the answer bring the one that is good from now on. Tells whether it was good.
-    fn judge_cookie(
-        &self,
-        cookies: &Cookies,
-        edns: &mut Edns,
-        cookie: Cookie,
-        client: IpAddr,
-        moment: &Moment<'_>,
-    ) -> bool {
+    /// Judges a cookie, if there is one; has the answer bring the one that is good from now on. Tells whether it was good.
+    fn judge_cookie(&self, edns: &mut Edns, client: IpAddr, moment: &Moment<'_>) -> bool {
+        let (Some(cookies), Some(cookie)) = (&self.cookies, edns.cookie) else { return false };
         let (is_good, next) = cookies.judge(cookie, client, moment.now / 1_000_000);
         if !is_good && cookie.server.is_some() {
             moment.figures.add(Count::BadCookies);

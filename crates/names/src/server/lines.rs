@@ -5,7 +5,6 @@ use std::io;
 use std::net::UdpSocket;
 use std::os::fd::BorrowedFd;
 use std::sync::Arc;
-use std::time::Duration;
 
 use lycosa_url::Micros;
 use rustls::ClientConfig;
@@ -15,7 +14,7 @@ use crate::nameserver::Nameserver;
 use crate::settings::Settings;
 use crate::sockets::connected;
 use crate::streams::Streams;
-use crate::upstream::Place;
+use crate::upstream::{Place, micros};
 
 /// Who is asked, and how often.
 pub(super) struct Route {
@@ -26,7 +25,7 @@ pub(super) struct Route {
     /// Whether each name has a server of its own.
     pub(super) spread: bool,
     /// For one try.
-    timeout: Duration,
+    pub(super) timeout: Micros,
     /// Tries in all.
     pub(super) attempts: u32,
 }
@@ -38,14 +37,9 @@ impl Route {
             servers: settings.servers.clone(),
             trust: settings.trust()?,
             spread: settings.spread,
-            timeout: settings.timeout,
+            timeout: micros(settings.timeout),
             attempts: settings.attempts,
         })
-    }
-
-    /// For how long one try is waited for.
-    pub(super) fn timeout(&self) -> Micros {
-        Micros::try_from(self.timeout.as_micros()).unwrap_or(Micros::MAX)
     }
 }
 
@@ -78,7 +72,7 @@ impl Lines {
 
     /// For how long one try is waited for.
     pub(super) fn timeout(&self) -> Micros {
-        self.route.timeout()
+        self.route.timeout
     }
 
     /// Sends a message; over a connection where its answer may be longer than a datagram, or must be encrypted.

@@ -48,6 +48,12 @@ impl Post {
         self.deliver(waiter, |to, out| to.code(code, out));
     }
 
+    /// There is no place for the question: its client has too many under way, or all have.
+    pub(super) fn turn_away(&mut self, waiter: &Waiter, figures: &Figures) {
+        figures.add(Count::Unfair);
+        self.code(waiter, Code::ServFail, figures);
+    }
+
     /// Answers with what an upstream said to a question that was passed through.
     pub(super) fn pass_back(&mut self, waiter: &Waiter, answer: &[u8], figures: &Figures) {
         let is_stream = matches!(waiter.way, Way::Stream(_));

@@ -105,7 +105,7 @@ impl Relay {
 
     /// Whether no upstream has answered anything that was passed, for as long as one try lasts.
     pub(super) fn is_silent(&self, now: Micros) -> bool {
-        self.pulse.is_silent(self.route().timeout(), now)
+        self.pulse.is_silent(self.route().timeout, now)
     }
 
     /// How many questions of clients wait.

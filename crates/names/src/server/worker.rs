@@ -34,16 +34,16 @@ const WORTH: f64 = 5.0;
 
 /// How many questions come, so that a worker under load takes them in larger batches: as network cards moderate interrupts. One
 /// question is answered at once.
-struct Pace {
+struct Arrivals {
     last: Instant,
     /// Questions a second, smoothed.
     rate: f64,
 }
 
-impl Pace {
+impl Arrivals {
     /// Nothing has come.
     fn start() -> Self {
-        Pace { last: Instant::now(), rate: 0.0 }
+        Arrivals { last: Instant::now(), rate: 0.0 }
     }
 
     /// So many have come since the last time; waits, where that brings more.
@@ -72,12 +72,12 @@ impl Worker {
     pub(super) fn run(self) {
         let (mut questions, mut answers, mut texts) =
             (Questions::default(), Answers::default(), String::new());
-        let (mut post, mut pace) = (Post::default(), Pace::start());
+        let (mut post, mut arrivals) = (Post::default(), Arrivals::start());
         while !self.desk.is_draining.load(Relaxed) {
             match questions.receive(&self.socket) {
                 Ok(()) => {
                     self.serve(&questions, &mut answers, &mut texts, &mut post);
-                    pace.moderate(questions.messages().count());
+                    arrivals.moderate(questions.messages().count());
                 }
                 // What the kernel has to tell of an earlier answer: nobody was there to take it.
                 Err(error) if error.kind() == io::ErrorKind::ConnectionRefused => (),
@@ -158,8 +158,7 @@ impl Worker {
             self.desk.miss(question, &texts[name.clone()], *families, way(*from), from.ip(), moment)
         });
         for waiter in self.desk.misses.add(misses, moment.now) {
-            self.figures.add(Count::Unfair);
-            post.code(&waiter, Code::ServFail, &self.figures);
+            post.turn_away(&waiter, &self.figures);
         }
         for place in unwanted {
             let Open { question, from, .. } = &open[place];
@@ -172,10 +171,6 @@ impl Worker {
     fn pass(&self, question: &Question<'_>, from: SocketAddr, post: &mut Post) {
         let way = Way::Datagram(self.socket.clone(), from);
         let waiter = Waiter { asked: Asked::of(question), way, client: from.ip() };
-        self.figures.add(Count::PassedThrough);
-        if let Err(waiter) = self.desk.relay.pass(question, waiter) {
-            self.figures.add(Count::Unfair);
-            post.code(&waiter, Code::ServFail, &self.figures);
-        }
+        self.desk.pass(question, waiter, post, &self.figures);
     }
 }

@@ -37,6 +37,8 @@ pub(crate) struct Upstreams {
     /// By what names are spread, if they are: the servers' addresses are its nodes, so that all clients agree, in whatever
     /// order they have them.
     ring: Option<Ring>,
+    /// What the servers are called there.
+    names: Vec<String>,
 }
 
 impl Upstreams {
@@ -59,7 +61,7 @@ impl Upstreams {
         let nodes: Vec<(&str, f64)> = names.iter().map(|name| (&**name, 1.0)).collect();
         let ring =
             (settings.spread && nodes.len() > 1).then(|| Ring::new(&nodes, DEFAULT_VIRTUAL_NODES).ok());
-        Upstreams { servers, ceiling, is_eager: settings.eager, ring: ring.flatten() }
+        Upstreams { servers, ceiling, is_eager: settings.eager, ring: ring.flatten(), names }
     }
 
     /// How many there are.
@@ -99,7 +101,7 @@ impl Upstreams {
     /// one has no room, since another one would have to learn what it knows.
     pub(crate) fn choose_for(&self, name: &str, before: Option<Place>, now: Micros) -> Option<Place> {
         let Some(ring) = &self.ring else { return self.choose(before, now) };
-        let place_of = |node: &str| self.servers.iter().position(|(address, _)| address.to_string() == node);
+        let place_of = |node: &str| self.names.iter().position(|name| name == node);
         let owners = ring.owners(&digest_of(name), self.servers.len());
         let is_well = |place: &Place| {
             let server = &self.servers[*place].1;
@@ -200,7 +202,7 @@ impl Upstreams {
 }
 
 /// A duration in microseconds.
-fn micros(duration: Duration) -> Micros {
+pub(crate) fn micros(duration: Duration) -> Micros {
     Micros::try_from(duration.as_micros()).unwrap_or(Micros::MAX)
 }
 
