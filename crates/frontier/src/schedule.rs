@@ -126,6 +126,16 @@ impl Schedule {
         self.make_ready(now);
     }
 
+    /// Whether a request may start at an address, whatever its turn.
+    pub(crate) fn may_start(&self, id: AddressId, now: Micros) -> bool {
+        self.addresses[id as usize].pace.may_start(&self.limits_of(id), now)
+    }
+
+    /// Takes back what trouble since then has added to the addresses' intervals.
+    pub(crate) fn forgive(&mut self, since: Micros) {
+        self.addresses.iter_mut().for_each(|address| address.pace.forgive(since));
+    }
+
     /// The queue that was taken out had nothing to start.
     pub(crate) fn pass(&mut self, id: AddressId, now: Micros) {
         self.schedule(id);

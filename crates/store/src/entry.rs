@@ -46,6 +46,9 @@ pub struct Outcome<'a> {
     /// Whether the URL went back to waiting: this outcome is not its last.
     #[serde(skip_serializing_if = "is_default")]
     pub retry: bool,
+    /// Whether the failure was the crawler's own trouble, so that it counts as no try.
+    #[serde(skip_serializing_if = "is_default")]
+    pub ours: bool,
     /// Status code.
     #[serde(skip_serializing_if = "is_default")]
     pub status: Option<u16>,
@@ -158,6 +161,7 @@ impl<'a> Entry<'a> {
             lease: request.lease,
             attempt: request.attempt,
             retry: page.retry,
+            ours: page.ours,
             address: response.address,
             started: response.started,
             finished: response.finished,
@@ -256,6 +260,7 @@ impl Entry<'static> {
         page.redirect = outcome.redirect.as_deref().and_then(url);
         page.nofollow = outcome.nofollow;
         page.retry = outcome.retry;
+        page.ours = outcome.ours;
         let link =
             |(text, nofollow): &(Cow<'_, str>, bool)| Some(Link { url: url(text)?, nofollow: *nofollow });
         page.links = outcome.links.iter().filter_map(link).collect();

@@ -31,6 +31,10 @@ pub enum FailureKind {
     ReadTimeout,
     /// The connection broke before the response was complete.
     ConnectionClosed,
+    /// This machine could not try: no file descriptor, memory or port was left. Never the site's fault.
+    LocalFailure,
+    /// The host answered nothing but errors (5xx) for longer than `frontier.patience`; this URL was not tried any more.
+    HostUnavailable,
     /// The response is not HTTP.
     Protocol,
     /// The response's headers are larger than allowed.
@@ -56,7 +60,7 @@ pub enum FailureKind {
 }
 
 /// All kinds with their stable names.
-const NAMES: [(FailureKind, &str); 25] = [
+const NAMES: [(FailureKind, &str); 27] = [
     (FailureKind::NameNotFound, "name-not-found"),
     (FailureKind::NameNoData, "name-no-data"),
     (FailureKind::NameServerFailure, "name-server-failure"),
@@ -71,6 +75,8 @@ const NAMES: [(FailureKind, &str); 25] = [
     (FailureKind::Timeout, "timeout"),
     (FailureKind::ReadTimeout, "read-timeout"),
     (FailureKind::ConnectionClosed, "connection-closed"),
+    (FailureKind::LocalFailure, "local-failure"),
+    (FailureKind::HostUnavailable, "host-unavailable"),
     (FailureKind::Protocol, "protocol"),
     (FailureKind::HeadersTooLarge, "headers-too-large"),
     (FailureKind::BodyTooLarge, "body-too-large"),
@@ -114,6 +120,22 @@ impl FailureKind {
                 | K::Timeout
                 | K::ReadTimeout
                 | K::ConnectionClosed
+                | K::LocalFailure
+                | K::HostUnavailable
+        )
+    }
+
+    /// Whether it is believed only when it comes a second time: what captive networks and broken resolvers give as well.
+    pub fn is_doubtful(self) -> bool {
+        use FailureKind as K;
+        matches!(
+            self,
+            K::NameNotFound
+                | K::NameNoData
+                | K::AddressRefused
+                | K::TlsCertificate
+                | K::TlsFailed
+                | K::Protocol
         )
     }
 }
@@ -136,7 +158,7 @@ impl Failure {
     /// What it means for the origin whose robots.txt ended so: where the crawler itself may not ask, there is none to be had.
     pub fn of_robots(self) -> Self {
         match self.kind {
-            FailureKind::Blocked | FailureKind::DomainBudget => {
+            FailureKind::Blocked | FailureKind::DomainBudget | FailureKind::HostUnavailable => {
                 Failure::new(FailureKind::RobotsUnreachable, format!("robots.txt: {}", self.detail))
             }
             _ => self,

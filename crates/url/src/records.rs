@@ -188,6 +188,9 @@ pub struct Page {
     pub bad_links: u32,
     /// Whether the URL goes back to waiting: this outcome is not its last. Filled by the frontier's judgement.
     pub retry: bool,
+    /// Whether the failure was the crawler's own trouble (resolver, uplink, this machine): it counts as no try. Filled by the
+    /// frontier's judgement.
+    pub ours: bool,
 }
 
 impl Page {
@@ -205,6 +208,7 @@ impl Page {
             links: Vec::new(),
             bad_links: 0,
             retry: false,
+            ours: false,
         }
     }
 
