@@ -107,7 +107,7 @@ impl Frontier {
             frontier: Mutex::new(frontier),
             settings,
             resolver,
-            clock: Clock::start(),
+            clock: names.clock(),
             blocked: watch.map(Mutex::new),
             full: AtomicBool::new(false),
         })
@@ -144,7 +144,11 @@ impl Frontier {
                 let mut frontier = lock(&self.frontier);
                 pages.retain(|page| frontier.expects(page));
                 frontier.judge(pages.iter_mut().filter_map(Arc::get_mut));
-                pages.extend(frontier.settled().into_iter().map(Arc::new));
+                let wall_offset_us = self.clock.wall_offset();
+                pages.extend(frontier.settled().into_iter().map(|mut page| {
+                    page.response.times.wall_offset_us = wall_offset_us;
+                    Arc::new(page)
+                }));
             });
         });
     }
