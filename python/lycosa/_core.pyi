@@ -239,10 +239,25 @@ class Page:
         """Whether the URL went back to waiting: another outcome follows."""
 
 @final
+class Clock:
+    """A crawl's clock: Unix time at the crawl's beginning, counted on from there whatever is done to the wall clock."""
+
+    def __new__(cls) -> Clock:
+        """The clock of this process, where no crawl is gone on with."""
+
+    def now(self) -> float:
+        """The crawl's time, in seconds since the epoch."""
+
+    def wall(self) -> float:
+        """The wall clock's time, in seconds since the epoch."""
+
+@final
 class Names:
     """The DNS client of a crawl, on a thread of its own."""
 
-    def __new__(cls, job: Job) -> Names: ...
+    def __new__(cls, job: Job, clock: Clock | None = None) -> Names:
+        """``clock``: the crawl's; without it that of this process."""
+
     @property
     def fallen_back(self) -> str | None:
         """Why its cache is in the memory of this process, where it was to be in a file (the disk is full)."""
@@ -519,7 +534,9 @@ class Frontier:
 class Fetcher:
     """HTTP over real sockets, on a thread of its own; see ``lycosa.stages.Fetch``."""
 
-    def __new__(cls, job: Job) -> Fetcher: ...
+    def __new__(cls, job: Job, clock: Clock | None = None) -> Fetcher:
+        """``clock``: the crawl's; without it that of this process."""
+
     def free(self) -> int: ...
     def in_flight(self) -> int: ...
     def submit(self, requests: Requests) -> None: ...
@@ -570,6 +587,10 @@ class Log:
         commit_bytes: int = 8388608,
         commit_interval: float = 0.2,
     ) -> Log: ...
+    @property
+    def clock(self) -> Clock:
+        """The crawl's clock, which goes on with the time of the process before."""
+
     def append_seeds(self, seeds: list[str]) -> None: ...
     def append_leases(self, requests: Requests) -> None: ...
     def append(self, pages: Pages) -> None: ...

@@ -125,7 +125,7 @@ impl Frontier {
             frontier: Mutex::new(frontier),
             settings,
             resolver,
-            clock: Clock::start(),
+            clock: names.clock(),
             blocked: watch.map(Mutex::new),
             full: AtomicBool::new(false),
             looked: AtomicU64::new(0),
@@ -170,7 +170,11 @@ impl Frontier {
                 pages.retain(|page| frontier.expects(page));
                 // A page that somebody holds is copied: its judgement must not be lost.
                 frontier.judge(pages.iter_mut().map(Arc::make_mut));
-                pages.extend(frontier.settled().into_iter().map(Arc::new));
+                let wall_offset_us = self.clock.wall_offset();
+                pages.extend(frontier.settled().into_iter().map(|mut page| {
+                    page.response.times.wall_offset_us = wall_offset_us;
+                    Arc::new(page)
+                }));
             });
         });
     }

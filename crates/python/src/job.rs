@@ -250,7 +250,7 @@ impl Job {
             max_ttl: whole(settings.max_ttl),
             ..CompactSettings::default()
         };
-        let now = settings.clock.now() / 1_000_000;
+        let now = settings.clock.wall() / 1_000_000;
         let opened = match &names.cache_file {
             Some(path) => CompactCache::share(path, compact, now),
             None => CompactCache::in_memory(compact, now, None),

@@ -71,7 +71,7 @@ pub(crate) fn wished_pause(page: &Page) -> Option<Duration> {
     }
     // A date is read on the site's own clock, where it tells it.
     let date = received.headers.get("date").and_then(unix_time);
-    let now = date.unwrap_or(Duration::from_micros(page.response.finished));
+    let now = date.unwrap_or(Duration::from_micros(page.response.fetched_at()));
     // Of several, the longest.
     received.headers.get_all("retry-after").filter_map(|value| retry_after(value, now)).max()
 }
