@@ -9,6 +9,7 @@ import lycosa
 import pytest
 from lycosa import SettingError
 from lycosa.job import Job, make_job, merge, read_job
+from pydantic import BaseModel
 
 
 @pytest.mark.parametrize(
@@ -145,3 +146,27 @@ def test_the_defaults_are_polite() -> None:
     assert job.politeness.host_interval >= 1
     assert job.politeness.host_concurrency == 1
     assert job.allow_addresses == ()
+
+
+def test_every_key_of_a_job_says_what_it_means() -> None:
+    def check(model: type[BaseModel], room: str) -> None:
+        for name, field in model.model_fields.items():
+            if isinstance(field.annotation, type) and issubclass(field.annotation, BaseModel):
+                check(field.annotation, f"{name}.")
+            else:
+                assert field.description, f"{room}{name} has no description"
+
+    check(Job, "")
+
+
+@pytest.mark.parametrize("none", ["none", "", 0, None])
+def test_a_limit_of_pages_is_lifted_by_none(none: object) -> None:
+    assert make_job({"max_pages": none}).max_pages is None
+
+
+def test_none_is_none_for_every_setting_that_may_be_none_and_for_no_other() -> None:
+    job = make_job({"max_depth": "none", "politeness": {"requests_per_second": "none", "block_list": "none"}})
+    assert (job.max_depth, job.politeness.requests_per_second, job.politeness.block_list) == (None, None, None)
+    assert make_job({"max_depth": 0}).max_depth == 0
+    with pytest.raises(SettingError, match=r"fetch\.slots"):
+        make_job({"fetch": {"slots": "none"}})
