@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 from os import PathLike
-from typing import Any, Self, final
+from typing import Any, Self, TypedDict, final, type_check_only
 
 from typing_extensions import disjoint_base
 
@@ -10,6 +10,7 @@ from lycosa.fetch.scripted import Answer
 from lycosa.job import Job
 
 __all__ = [
+    "FAILURE_KINDS",
     "FIELDS",
     "DnsServer",
     "Fetcher",
@@ -51,7 +52,16 @@ __all__ = [
 ]
 
 __version__: str
+FAILURE_KINDS: dict[str, FailureKind]
 FIELDS: list[str]
+
+@type_check_only
+class FailureKind(TypedDict):
+    """What is said of a kind of failure; its stable name is the key."""
+
+    meaning: str
+    group: str
+    transient: bool
 
 def canonical_url(url: str) -> str:
     """The canonical form of an absolute URL; raises SettingError where it is none."""
