@@ -6,7 +6,6 @@ divides them.
 
 from __future__ import annotations
 
-import difflib
 import re
 import tomllib
 from dataclasses import dataclass
@@ -25,6 +24,7 @@ from pydantic import (
 
 from lycosa import _core
 from lycosa.errors import SettingError
+from lycosa.explain import explain, nearest
 
 MIB = 1 << 20
 DAY = 86_400.0
@@ -397,33 +397,3 @@ def merge(settings: dict[str, Any], over: dict[str, Any]) -> dict[str, Any]:
         below = merged.get(key)
         merged[key] = merge(below, value) if isinstance(below, dict) and isinstance(value, dict) else value
     return merged
-
-
-def explain(error: ValidationError, model: type[BaseModel]) -> SettingError:
-    """The first problem with the settings of a model, in one line; keys that nobody knows come first."""
-    problem = min(error.errors(include_url=False), key=lambda found: found["type"] != "extra_forbidden")
-    path = [str(part) for part in problem["loc"] if not isinstance(part, int)]
-    name = ".".join(path)
-    if problem["type"] == "extra_forbidden":
-        hint = nearest(path[-1], _keys(model, path[:-1]))
-        return SettingError(name, problem["input"], f"no key of this name{hint}")
-    message = problem["msg"].replace("tuple", "list")  # as TOML calls it
-    for start in ("Input should be a ", "Input should be an ", "Input should be "):
-        message = message.removeprefix(start)
-    return SettingError(name, problem["input"], message)
-
-
-def _keys(model: type[BaseModel], path: list[str]) -> list[str]:
-    """The keys of a room."""
-    for part in path:
-        annotation = model.model_fields[part].annotation
-        if not (isinstance(annotation, type) and issubclass(annotation, BaseModel)):
-            return []
-        model = annotation
-    return list(model.model_fields)
-
-
-def nearest(name: str, known: list[str]) -> str:
-    """A hint at the nearest known name."""
-    match = difflib.get_close_matches(name, known, n=1)
-    return f"; did you mean {match[0]}?" if match else ""
