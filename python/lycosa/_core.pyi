@@ -10,6 +10,7 @@ from lycosa.fetch.scripted import Answer
 from lycosa.job import Job
 
 __all__ = [
+    "COLUMNS",
     "FAILURE_KINDS",
     "FIELDS",
     "DnsServer",
@@ -52,6 +53,7 @@ __all__ = [
 ]
 
 __version__: str
+COLUMNS: dict[str, str]
 FAILURE_KINDS: dict[str, FailureKind]
 FIELDS: list[str]
 
@@ -146,6 +148,12 @@ class Pages:
 
     def __len__(self) -> int: ...
     def __getitem__(self, index: int, /) -> Page: ...
+    def rows(self, fields: list[str] | None = None) -> Rows:
+        """The rows that outputs have of them; by default with all columns."""
+
+    def __arrow_c_stream__(self, requested_schema: object | None = None) -> Any:
+        """The same for any Arrow library (Arrow PyCapsule interface)."""
+
     def last(self) -> list[Page]:
         """Each URL's last outcome: pages and failures; no redirects, no robots.txt, no further tries."""
 

@@ -1,6 +1,7 @@
 //! Why a URL ended without a page: stable names, by meaning.
 
 /// Takes an enum as it stands, and keeps what is said of each variant for programs, too.
+#[macro_export]
 macro_rules! described {
     ($(#[$about:meta])* pub enum $kinds:ident { $($(#[doc = $line:literal])+ $kind:ident,)+ }) => {
         $(#[$about])*
