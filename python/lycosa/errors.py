@@ -17,7 +17,7 @@ class SettingError(LycosaError):
     """A setting, an argument or a seed that is not allowed."""
 
     def __init__(self, name: str, value: object, allowed: str, problem: str | None = None) -> None:
-        """Say which setting it is, its value, what is allowed; ``problem``: the whole line instead of the usual one."""
+        """Say which setting it is, its value, what is allowed; ``problem``: a whole line in place of the usual."""
         super().__init__(name, value, allowed, problem)
         self.name = name
         self.value = value

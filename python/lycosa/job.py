@@ -275,7 +275,8 @@ class Store(Room):
         "needed", description="needed: a file of the log goes when all outputs and two snapshots have passed it"
     )
     fields: tuple[Annotated[str, AfterValidator(_field)], ...] = Field(
-        tuple(_core.FIELDS), description="columns of the outputs: docs/outputs.md"
+        tuple(name for name in _core.FIELDS if name != "text"),  # the body already says it
+        description="columns of the outputs: docs/outputs.md",
     )
 
 
@@ -397,3 +398,17 @@ def merge(settings: dict[str, Any], over: dict[str, Any]) -> dict[str, Any]:
         below = merged.get(key)
         merged[key] = merge(below, value) if isinstance(below, dict) and isinstance(value, dict) else value
     return merged
+
+
+def absolute_paths(settings: dict[str, Any], base: Path, model: type[BaseModel] = Job) -> dict[str, Any]:
+    """Settings whose relative paths are taken from a folder: a job file's own, or the working directory."""
+    found = dict(settings)
+    for name, value in settings.items():
+        if name not in model.model_fields:
+            continue
+        kind = model.model_fields[name].annotation
+        if isinstance(value, dict) and isinstance(kind, type) and issubclass(kind, BaseModel):
+            found[name] = absolute_paths(value, base, kind)
+        elif Path in get_args(kind) and isinstance(value, str | Path) and value not in ("", "none"):
+            found[name] = str((base / value).absolute())
+    return found
