@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 from os import PathLike
-from typing import Any, Self, final
+from typing import Any, Self, TypedDict, final, type_check_only
 
 from typing_extensions import disjoint_base
 
@@ -10,6 +10,8 @@ from lycosa.fetch.scripted import Answer
 from lycosa.job import Job
 
 __all__ = [
+    "COLUMNS",
+    "FAILURE_KINDS",
     "FIELDS",
     "DnsServer",
     "Fetcher",
@@ -51,7 +53,17 @@ __all__ = [
 ]
 
 __version__: str
+COLUMNS: dict[str, str]
+FAILURE_KINDS: dict[str, FailureKind]
 FIELDS: list[str]
+
+@type_check_only
+class FailureKind(TypedDict):
+    """What is said of a kind of failure; its stable name is the key."""
+
+    meaning: str
+    group: str
+    transient: bool
 
 def canonical_url(url: str) -> str:
     """The canonical form of an absolute URL; raises SettingError where it is none."""
@@ -136,6 +148,12 @@ class Pages:
 
     def __len__(self) -> int: ...
     def __getitem__(self, index: int, /) -> Page: ...
+    def rows(self, fields: list[str] | None = None) -> Rows:
+        """The rows that outputs have of them; by default with all columns."""
+
+    def __arrow_c_stream__(self, requested_schema: object | None = None) -> Any:
+        """The same for any Arrow library (Arrow PyCapsule interface)."""
+
     def last(self) -> list[Page]:
         """Each URL's last outcome: pages and failures; no redirects, no robots.txt, no further tries."""
 

@@ -31,6 +31,7 @@ pub(crate) const DECODERS: Decoders = Decoders {
 /// Adds the names of the columns.
 pub(crate) fn register(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add_function(wrap_pyfunction!(empty_rows, m)?)?;
+    m.add("COLUMNS", columns(m.py())?)?;
     m.add("FIELDS", Field::ALL.map(|(_, name)| name).to_vec())
 }
 
@@ -221,7 +222,7 @@ impl LogReader {
         log: Option<&Log>,
     ) -> PyResult<Self> {
         let fields = parse_fields(&fields)?;
-        let with_body = fields.contains(&Field::Body);
+        let with_body = needs_body(&fields);
         let bodies = if with_body { Bodies::All } else { Bodies::None };
         let reader = py.detach(|| {
             let reader = match position {
@@ -266,6 +267,20 @@ fn parse_fields(names: &[String]) -> PyResult<Vec<Field>> {
         .collect()
 }
 
+/// Whether columns are made of bodies.
+fn needs_body(fields: &[Field]) -> bool {
+    fields.contains(&Field::Body) || fields.contains(&Field::Text)
+}
+
+/// What is said of each column.
+fn columns(py: Python<'_>) -> PyResult<Bound<'_, PyDict>> {
+    let columns = PyDict::new(py);
+    for (field, name) in Field::ALL {
+        columns.set_item(name, field.meaning())?;
+    }
+    Ok(columns)
+}
+
 /// No rows of the chosen columns: their schema.
 #[pyfunction]
 fn empty_rows(fields: Vec<String>) -> PyResult<Rows> {
@@ -281,6 +296,19 @@ pub(crate) struct Rows {
 }
 
 impl Rows {
+    /// The rows of outcomes, as outputs have them: of those that are their URL's last.
+    pub(crate) fn of_pages(pages: &[Arc<lycosa_url::Page>], fields: &[String]) -> PyResult<Self> {
+        let fields = parse_fields(fields)?;
+        let with_body = needs_body(&fields);
+        let rows = pages.iter().filter_map(|page| Row::of_page(page, with_body)).collect();
+        Ok(Rows { rows: Mutex::new(rows), fields })
+    }
+
+    /// All columns.
+    pub(crate) fn all_fields() -> Vec<String> {
+        Field::ALL.map(|(_, name)| name.to_owned()).to_vec()
+    }
+
     /// Their content.
     fn take(&self) -> Vec<Row> {
         std::mem::take(&mut lock(&self.rows))
@@ -304,12 +332,12 @@ impl Rows {
 
     /// The rows for any Arrow library (Arrow PyCapsule interface).
     #[pyo3(signature = (requested_schema=None))]
-    fn __arrow_c_stream__<'py>(
+    pub(crate) fn __arrow_c_stream__<'py>(
         &self,
         py: Python<'py>,
         requested_schema: Option<Bound<'py, PyAny>>,
     ) -> PyResult<Bound<'py, PyCapsule>> {
         drop(requested_schema);
-        arrow::stream(py, || lycosa_store::record_batch(&self.take(), &self.fields))
+        arrow::stream(py, || lycosa_store::record_batch(&self.take(), &self.fields, DECODERS))
     }
 }

@@ -115,6 +115,33 @@ pub struct Outcome<'a> {
     pub links: Vec<(Cow<'a, str>, bool)>,
 }
 
+impl Outcome<'_> {
+    /// The same, borrowing nothing.
+    fn into_owned(self) -> Outcome<'static> {
+        fn text(text: Cow<'_, str>) -> Cow<'static, str> {
+            Cow::Owned(text.into_owned())
+        }
+        Outcome {
+            url: text(self.url),
+            chain: self.chain.into_iter().map(|(url, status)| (text(url), status)).collect(),
+            error: self.error.map(text),
+            error_detail: self.error_detail.map(text),
+            dns_class: self.dns_class.map(text),
+            headers: self
+                .headers
+                .into_iter()
+                .map(|(name, value)| (text(name), Cow::Owned(value.into_owned())))
+                .collect(),
+            charset: self.charset.map(text),
+            title: self.title.map(text),
+            canonical: self.canonical.map(text),
+            redirect: self.redirect.map(text),
+            links: self.links.into_iter().map(|(url, nofollow)| (text(url), nofollow)).collect(),
+            ..self
+        }
+    }
+}
+
 /// Whether a field need not be written: most are empty in most records.
 fn is_default<T: Default + PartialEq>(field: &T) -> bool {
     *field == T::default()
@@ -127,6 +154,23 @@ pub struct Row {
     pub outcome: Outcome<'static>,
     /// The decoded body; nothing where there is none or it does not decode.
     pub body: Option<Bytes>,
+}
+
+impl Row {
+    /// The row of an outcome that is not in the log yet, if it is a URL's last.
+    pub fn of_page(page: &Page, with_body: bool) -> Option<Row> {
+        let entry = Entry::page(page);
+        if entry.kind != Kind::Page || page.retry {
+            return None;
+        }
+        let body = (with_body && entry.outcome.status.is_some()).then(|| page.body.clone());
+        Some(Row { outcome: entry.outcome.into_owned(), body })
+    }
+
+    /// The body as text; nothing where there is none, or it is no text.
+    pub(crate) fn text(&self, decoders: Decoders) -> Option<Cow<'_, str>> {
+        Some((decoders.text)(self.body.as_ref()?, self.outcome.charset.as_deref()?))
+    }
 }
 
 /// How bodies become readable. Given by the caller, since decoding lives in other rooms.
@@ -310,44 +354,70 @@ fn borrowed(headers: &Headers) -> Vec<(Cow<'_, str>, Cow<'_, [u8]>)> {
     headers.0.iter().map(|(name, value)| (Cow::Borrowed(&**name), Cow::Borrowed(&**value))).collect()
 }
 
+lycosa_url::described! {
 /// The columns that a sink can write, in their order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-#[allow(
-    missing_docs,
-    reason = "each is the field of `Outcome` of the same name, or described in `columns.rs`"
-)]
 pub enum Field {
+    /// The URL, in canonical form.
     Url,
+    /// The redirects that led here, oldest first: URL and status.
     Chain,
+    /// Links from the nearest seed.
     Depth,
+    /// Earlier tries.
     Attempt,
+    /// Status code; null where there is no response.
     Status,
+    /// Kind of failure, a stable name (docs/errors.md); null where there is a response.
     Error,
+    /// The failure's circumstances, for people.
     ErrorDetail,
+    /// The address spoken to.
     Address,
+    /// When the outcome was complete, in UTC.
     FetchedAt,
+    /// Microseconds that the host's name took to resolve; 0 where it was known.
     NameUs,
+    /// What the name cost to resolve: fast, slow or failed; null where the URL was refused before a request.
     DnsClass,
+    /// Microseconds to connect; 0 on a connection that was kept alive.
     ConnectUs,
+    /// Microseconds of the TLS handshake.
     TlsUs,
+    /// Microseconds from the request's first byte to the response's head.
     FirstByteUs,
+    /// Microseconds from there to the response's last byte.
     BodyUs,
+    /// Header fields in the order received: names in lower case, and values.
     Headers,
+    /// The field content-type.
     ContentType,
+    /// Character encoding (WHATWG); null for what is no text.
     Charset,
+    /// Text of the first title element.
     Title,
+    /// Target of rel=canonical.
     Canonical,
+    /// Target of the redirect, where the status is one.
     Redirect,
+    /// Whether robots meta or X-Robots-Tag say noindex.
     Noindex,
+    /// Whether robots meta or X-Robots-Tag say nofollow.
     Nofollow,
+    /// Number of links in the page.
     LinkCount,
+    /// The links of the page, each once, in order.
     Links,
+    /// The body without content coding, as bytes. In JSON lines: the text under body, or other bytes under body_base64; the other key is null.
     Body,
+    /// The body as text, by its charset; null for what is no text. Not written unless store.fields names it.
+    Text,
+}
 }
 
 impl Field {
     /// Every column with its name.
-    pub const ALL: [(Field, &'static str); 26] = [
+    pub const ALL: [(Field, &'static str); 27] = [
         (Field::Url, "url"),
         (Field::Chain, "chain"),
         (Field::Depth, "depth"),
@@ -374,6 +444,7 @@ impl Field {
         (Field::LinkCount, "link_count"),
         (Field::Links, "links"),
         (Field::Body, "body"),
+        (Field::Text, "text"),
     ];
 
     /// The column's name.

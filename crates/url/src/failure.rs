@@ -1,5 +1,22 @@
 //! Why a URL ended without a page: stable names, by meaning.
 
+/// Takes an enum as it stands, and keeps what is said of each variant for programs, too.
+#[macro_export]
+macro_rules! described {
+    ($(#[$about:meta])* pub enum $kinds:ident { $($(#[doc = $line:literal])+ $kind:ident,)+ }) => {
+        $(#[$about])*
+        pub enum $kinds { $($(#[doc = $line])+ $kind,)+ }
+
+        impl $kinds {
+            /// What it means, in one line: the variant's own documentation.
+            pub fn meaning(self) -> &'static str {
+                match self { $($kinds::$kind => concat!($($line),+).trim_ascii(),)+ }
+            }
+        }
+    };
+}
+
+described! {
 /// A kind of failure; the names are part of the output's contract and never change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum FailureKind {
@@ -58,6 +75,7 @@ pub enum FailureKind {
     /// The crawl was stopped before the response was complete.
     Cancelled,
 }
+}
 
 /// All kinds with their stable names.
 const NAMES: [(FailureKind, &str); 27] = [
@@ -99,6 +117,30 @@ impl FailureKind {
     /// The kind with this stable name.
     pub fn from_name(name: &str) -> Option<Self> {
         NAMES.iter().find(|(_, known)| *known == name).map(|(kind, _)| *kind)
+    }
+
+    /// All kinds, in their order.
+    pub fn all() -> impl Iterator<Item = Self> {
+        NAMES.iter().map(|(kind, _)| *kind)
+    }
+
+    /// What it is about; `--retry-failed` takes it for all kinds of the group.
+    pub fn group(self) -> &'static str {
+        use FailureKind as K;
+        match self {
+            _ if self.is_of_name() => "names",
+            K::ConnectRefused
+            | K::ConnectTimeout
+            | K::ConnectFailed
+            | K::Timeout
+            | K::ReadTimeout
+            | K::ConnectionClosed => "connections",
+            K::TlsCertificate | K::TlsFailed => "tls",
+            K::RobotsDisallowed | K::RobotsUnreachable => "robots",
+            K::AddressRefused | K::Blocked | K::DomainBudget => "rules",
+            K::Cancelled => "ended",
+            _ => "responses",
+        }
     }
 
     /// Whether the host's name did not resolve.
@@ -176,5 +218,14 @@ mod tests {
             assert_eq!(kind.as_str(), name);
             assert_eq!(FailureKind::from_name(name), Some(kind));
         }
+    }
+
+    #[test]
+    fn each_kind_says_what_it_means_and_is_in_a_group() {
+        for kind in FailureKind::all() {
+            assert!(kind.meaning().ends_with('.'), "{kind:?}: {}", kind.meaning());
+            assert!(!kind.group().is_empty());
+        }
+        assert_eq!(FailureKind::NameNotFound.meaning(), "The name does not exist (NXDOMAIN).");
     }
 }
