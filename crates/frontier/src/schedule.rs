@@ -13,7 +13,7 @@ use std::collections::BinaryHeap;
 use std::net::IpAddr;
 
 use hashbrown::HashMap;
-use lycosa_url::Micros;
+use lycosa_url::{Micros, canonical_address};
 
 use crate::politeness::domains::{DomainId, Domains, Tag};
 use crate::politeness::pace::{Limits, Pace, Sign};
@@ -283,9 +283,9 @@ impl Schedule {
     }
 }
 
-/// What shares a pace: an IPv4 address, or an IPv6 /64 (one customer's network, RFC 6177).
+/// What shares a pace: an IPv4 address, however it is written, or an IPv6 /64 (one customer's network, RFC 6177).
 fn pace_key(address: IpAddr) -> IpAddr {
-    match address.to_canonical() {
+    match canonical_address(address) {
         IpAddr::V4(v4) => IpAddr::V4(v4),
         IpAddr::V6(v6) => IpAddr::V6((u128::from(v6) >> 64 << 64).into()),
     }

@@ -17,7 +17,7 @@ mod records;
 mod ring;
 mod rules;
 
-pub use address::{AddressPolicy, Network};
+pub use address::{AddressPolicy, Network, canonical_address, owner_of_6to4};
 pub use bad::BadUrl;
 pub use base::Base;
 pub use canonical::{CrawlUrl, Digest, MAX_URL_BYTES};
