@@ -1,8 +1,8 @@
-"""Make the job directories of this version that later versions must open: ``python tools/make_fixture.py tests/fixtures/vX.Y``.
+"""Make the job directories of this version that later ones must open: ``tools/make_fixture.py tests/fixtures/vX.Y``.
 
-Each is a crawl of a small simulated Internet that was interrupted: ``killed`` by SIGKILL with its whole log, ``trimmed``
-by Ctrl-C after the log's first files had been removed. Queues and known URLs are on the disk in both. Beside them: a file
-of names, and ``fixtures.json``, which says of which Internet they are.
+Each is a crawl of a small simulated Internet that was interrupted: ``killed`` by SIGKILL with its whole log,
+``trimmed`` by Ctrl-C after the log's first files had been removed. Queues and known URLs are on the disk in both.
+Beside them: a file of names, and ``fixtures.json``, which says of which Internet they are.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ def main(folder: Path) -> None:
             _pack(directory, folder / f"{name}.tar.xz")
     names = folder / "names.cache"
     with Cache(names, capacity=1_000) as cache:
-        cache.put_many([(name, answer, 86_400) for name, answer in NAMES.items()], now=0)
+        cache.put_many([(name, answer, 86_400) for name, answer in NAMES.items()])
     _pack(names, folder / "names.cache.tar.xz")
     names.unlink()
     about = {"version": lycosa.__version__, "world": WORLD, "names": NAMES}
