@@ -119,8 +119,8 @@ impl Log {
     }
 
     /// The position after the last frame.
-    fn end(&self) -> Position {
-        lock(&self.inner).0.end()
+    fn end(&self, py: Python<'_>) -> Position {
+        py.detach(|| lock(&self.inner).0.end())
     }
 
     /// Up to where the log is on the disk: as far as outputs and snapshots may follow it.
@@ -145,7 +145,7 @@ impl Log {
 
     /// What was recorded, in numbers.
     fn summary<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
-        let summary = lock(&self.inner).1.clone();
+        let summary = py.detach(|| lock(&self.inner).1.clone());
         let dict = PyDict::new(py);
         dict.set_item("pages", summary.pages)?;
         dict.set_item("redirects", summary.redirects)?;
@@ -249,8 +249,8 @@ impl LogReader {
     }
 
     /// The position of the next frame.
-    fn position(&self) -> Position {
-        lock(&self.reader).position()
+    fn position(&self, py: Python<'_>) -> Position {
+        py.detach(|| lock(&self.reader).position())
     }
 
     /// Goes on behind damage; gives how many bytes were passed over.
@@ -317,8 +317,8 @@ impl Rows {
 
 #[pymethods]
 impl Rows {
-    fn __len__(&self) -> usize {
-        lock(&self.rows).len()
+    fn __len__(&self, py: Python<'_>) -> usize {
+        py.detach(|| lock(&self.rows).len())
     }
 
     /// JSON lines, in UTF-8.
