@@ -235,8 +235,8 @@ def test_names_can_be_in_trouble_alone(net: SimulatedInternet, name: str) -> Non
 def test_hosts_in_trouble_for_good_count_in_no_coverage() -> None:
     with SimulatedInternet(hosts=10, pages=1) as net:
         first, *others = net.hosts
-        for host in others:
-            fetch(net, host)
+        for host in [*others, first]:
+            fetch(net, host, "/robots.txt" if host == first else "/")
         whole, without, alone = (net.report(without)["coverage"] for without in ([], [first], others))
     assert whole["served"] == without["served"] == len(others)
     assert alone["served"] == 0
