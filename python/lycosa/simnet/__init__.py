@@ -73,13 +73,13 @@ class SimulatedInternet:
     - ``uplink-refused``: the kernel refuses connections to hosts, established ones are reset; ``uplink-black-hole``:
       attempts to connect get no answer, established connections fall silent; ``uplink-broken``: connections are reset
       when a request has arrived; ``uplink-silent``: requests are never answered.
-    - ``captive``: every name leads to one address, every request gets the same login page; ``captive-redirect``: every
-      request is redirected (302) there. The ledger has them as kind ``captive``: they cover nothing.
+    - ``captive``: every name leads to one address, every request gets the same login page; ``captive-redirect``:
+      each is redirected (302) there. The ledger has them as kind ``captive``: they cover nothing.
     - ``loss``: a share of DNS datagrams and of attempts to connect (each SYN) is lost.
     - ``robots-unavailable``: every robots.txt answers 503.
 
-    A request that was kept from being answered is in the ledger with status 0: the intervals count, coverage and repeats
-    do not. A robots.txt that could not be had forbids its host's pages until one is had.
+    A request that was kept from being answered is in the ledger with status 0: the intervals count, coverage and
+    repeats do not. A robots.txt that could not be had forbids its host's pages until one is had.
     """
 
     def __init__(
@@ -209,9 +209,9 @@ class SimulatedInternet:
     def trouble(self, trouble: Trouble, *, hosts: Iterable[str] | None = None, share: float = 0.5) -> None:
         """Begin a trouble; it is there when this returns. Of one that there is, the hosts and the share change.
 
-        hosts: whom it strikes; default: all, names that do not exist included. ``uplink-refused``, ``uplink-black-hole`` and
-            ``loss`` of connections strike the hosts' addresses, with whoever else lives there (the latter two at most some
-            1,000 addresses); ``resolver-refused`` strikes all.
+        hosts: whom it strikes; default: all, names that do not exist included. ``uplink-refused``,
+            ``uplink-black-hole`` and ``loss`` of connections strike the hosts' addresses, with whoever else lives
+            there (the latter two at most some 1,000 addresses); ``resolver-refused`` strikes all.
         share: what ``loss`` loses, 0 to 1.
 
         Raises SettingError for a trouble or a host that there is not, OSError where the system does not play along.
