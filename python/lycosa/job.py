@@ -152,6 +152,8 @@ class Parse(Room):
 
     threads: int = Field(0, ge=0, le=256)  # 0: one a core
     max_links: int = Field(10_000, ge=0, le=1_000_000)  # of one page
+    max_link_bytes: int = Field(MIB, ge=8_192, le=1024 * MIB)  # bytes of the links of one page
+    max_title_bytes: int = Field(1_024, ge=0, le=MIB)  # bytes of a title
     max_decoded_bytes: int = Field(32 * MIB, ge=1, le=1024 * MIB)  # bytes, decoded
 
 
@@ -198,6 +200,8 @@ class Job(Room):
     speed: float = Field(1.0, gt=0, le=1_000_000)  # divides every delay; for simulated Internets
     user_agent: Annotated[str, AfterValidator(_agent)] = "Lycosa/0.1"
     allow_addresses: tuple[Annotated[str, AfterValidator(_network)], ...] = ()  # beside public ones
+    # beside all but those that browsers block, such as 25 (mail): https://fetch.spec.whatwg.org/#port-blocking
+    allow_ports: tuple[Annotated[int, Field(ge=1, le=65_535)], ...] = ()
     names: Names = Names()
     politeness: Politeness = Politeness()
     frontier: Frontier = Frontier()
@@ -237,6 +241,7 @@ class Job(Room):
         for seed in self.seeds:
             try:
                 seeds.append(_core.canonical_url(seed))
+                _core.check_port(seed, list(self.allow_ports))
             except SettingError as error:
                 raise SettingError("seed", seed, error.allowed) from None
         return seeds

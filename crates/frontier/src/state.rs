@@ -33,9 +33,11 @@ impl State {
     pub(crate) fn settled(failure: &Failure) -> State {
         use lycosa_url::FailureKind as Kind;
         match failure.kind {
-            Kind::RobotsDisallowed | Kind::RobotsUnreachable | Kind::Blocked | Kind::DomainBudget => {
-                State::Refused
-            }
+            Kind::RobotsDisallowed
+            | Kind::RobotsUnreachable
+            | Kind::Blocked
+            | Kind::DomainBudget
+            | Kind::PortBlocked => State::Refused,
             _ => State::Failed,
         }
     }

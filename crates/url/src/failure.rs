@@ -39,6 +39,8 @@ pub enum FailureKind {
     BodyTooLarge,
     /// The body does not decode by its Content-Encoding.
     EncodingBad,
+    /// The response could not be parsed: our own parser, or one that it uses, broke off at it.
+    ParseFailed,
     /// A redirect without a usable target.
     RedirectBad,
     /// More redirects in a row than allowed, or a redirect onto itself.
@@ -47,6 +49,8 @@ pub enum FailureKind {
     RobotsDisallowed,
     /// robots.txt could not be had (5xx or unreachable), so everything is forbidden (RFC 9309 section 2.3.1.4).
     RobotsUnreachable,
+    /// Its port is one that no page is fetched from, and the job does not allow it.
+    PortBlocked,
     /// The job's block list names its host, its domain or its network.
     Blocked,
     /// Its registered domain has had all the pages that the job lets it have.
@@ -56,7 +60,7 @@ pub enum FailureKind {
 }
 
 /// All kinds with their stable names.
-const NAMES: [(FailureKind, &str); 25] = [
+const NAMES: [(FailureKind, &str); 27] = [
     (FailureKind::NameNotFound, "name-not-found"),
     (FailureKind::NameNoData, "name-no-data"),
     (FailureKind::NameServerFailure, "name-server-failure"),
@@ -75,10 +79,12 @@ const NAMES: [(FailureKind, &str); 25] = [
     (FailureKind::HeadersTooLarge, "headers-too-large"),
     (FailureKind::BodyTooLarge, "body-too-large"),
     (FailureKind::EncodingBad, "encoding-bad"),
+    (FailureKind::ParseFailed, "parse-failed"),
     (FailureKind::RedirectBad, "redirect-bad"),
     (FailureKind::RedirectLimit, "redirect-limit"),
     (FailureKind::RobotsDisallowed, "robots-disallowed"),
     (FailureKind::RobotsUnreachable, "robots-unreachable"),
+    (FailureKind::PortBlocked, "port-blocked"),
     (FailureKind::Blocked, "blocked"),
     (FailureKind::DomainBudget, "domain-budget"),
     (FailureKind::Cancelled, "cancelled"),
@@ -99,6 +105,12 @@ impl FailureKind {
     pub fn is_of_name(self) -> bool {
         use FailureKind as K;
         matches!(self, K::NameNotFound | K::NameNoData | K::NameServerFailure | K::NameTimeout | K::NameBad)
+    }
+
+    /// Whether it is a bound that the response, or its site, has reached.
+    pub fn is_bound(self) -> bool {
+        use FailureKind as K;
+        matches!(self, K::HeadersTooLarge | K::BodyTooLarge | K::RedirectLimit | K::DomainBudget)
     }
 
     /// Whether another try later may well end otherwise.
@@ -136,7 +148,7 @@ impl Failure {
     /// What it means for the origin whose robots.txt ended so: where the crawler itself may not ask, there is none to be had.
     pub fn of_robots(self) -> Self {
         match self.kind {
-            FailureKind::Blocked | FailureKind::DomainBudget => {
+            FailureKind::Blocked | FailureKind::DomainBudget | FailureKind::PortBlocked => {
                 Failure::new(FailureKind::RobotsUnreachable, format!("robots.txt: {}", self.detail))
             }
             _ => self,

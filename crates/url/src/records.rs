@@ -8,7 +8,7 @@ use std::net::IpAddr;
 
 use bytes::Bytes;
 
-use crate::{CrawlUrl, Failure, Micros};
+use crate::{Bounds, CrawlUrl, Failure, Micros};
 
 /// What a request is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -186,6 +186,8 @@ pub struct Page {
     pub links: Vec<Link>,
     /// Links that are no URLs that can be crawled (`mailto:`, `javascript:`, broken).
     pub bad_links: u32,
+    /// Bounds that it has reached: what is beyond them is left out.
+    pub bounds: Bounds,
     /// Whether the URL goes back to waiting: this outcome is not its last. Filled by the frontier's judgement.
     pub retry: bool,
 }
@@ -204,6 +206,7 @@ impl Page {
             nofollow: false,
             links: Vec::new(),
             bad_links: 0,
+            bounds: Bounds::default(),
             retry: false,
         }
     }
