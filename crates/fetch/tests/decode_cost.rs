@@ -1,6 +1,8 @@
 //! What decoding a body costs, whatever it says. Each body is decoded in a process of its own, which this test starts: what an
 //! earlier one freed would hide what a later one takes.
 
+#![allow(clippy::unwrap_used)]
+
 use std::io::{Read, Write};
 use std::process::{Command, Stdio};
 

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 
-use lycosa_url::{Bound, NameClass, header_text};
+use lycosa_url::{NameClass, header_text};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
 
@@ -179,7 +179,7 @@ impl Page {
     /// The bounds that it has reached, by their stable names: what is beyond them is left out.
     #[getter]
     fn bounds(&self) -> Vec<&'static str> {
-        self.0.bounds.iter().map(Bound::as_str).collect()
+        self.0.bounds.iter().map(lycosa_url::Bound::as_str).collect()
     }
 
     /// Whether the URL went back to waiting: another outcome follows.

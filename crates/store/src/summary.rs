@@ -116,9 +116,11 @@ fn read_failures<'de, D: Deserializer<'de>>(deserializer: D) -> Result<BTreeMap<
 
 #[cfg(test)]
 mod tests {
+    use bytes::Bytes;
     use lycosa_url::{CrawlUrl, Failure, Received};
 
     use super::*;
+    use crate::{Entry, Kind};
 
     #[test]
     fn a_summary_comes_back_from_a_snapshot() {
@@ -147,7 +149,10 @@ mod tests {
             let mut page = Page::settled(url, 0, Vec::new(), 0, Failure::new(FailureKind::Timeout, ""));
             page.response.result = Ok(Received { status: 200, ..Received::default() });
             page.bounds = [Bound::Links, Bound::TitleBytes].into_iter().take(1 + n % 2).collect();
-            summary.add(&page);
+            // As a log tells it that is read again.
+            let outcome = rmp_serde::to_vec_named(&Entry::page(&page).outcome).unwrap();
+            let outcome = rmp_serde::from_slice(&outcome).unwrap();
+            summary.add(&Entry { kind: Kind::Page, outcome, body: Bytes::new() }.into_page().unwrap());
         }
         let told = |name: &str| (summary.bounds[name].count, summary.bounds[name].first.join(" "));
         let three = "http://example.com/0 http://example.com/1 http://example.com/2";
