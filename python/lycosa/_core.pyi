@@ -1,6 +1,6 @@
 """The compiled core: batches and the stages that move them. Proved equal to the binary by stubtest."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from os import PathLike
 from typing import Any, Self, TypedDict, final, type_check_only
 
@@ -41,6 +41,7 @@ __all__ = [
     "canonical_url",
     "check_block_list",
     "check_network",
+    "check_port",
     "check_resolver",
     "domain_of",
     "empty_rows",
@@ -86,6 +87,9 @@ def check_block_list(path: str | PathLike[str]) -> None:
 def check_network(text: str) -> None:
     """Raise SettingError where the text is no address and no network."""
 
+def check_port(url: str, allowed: Sequence[int]) -> None:
+    """Raise SettingError where an absolute URL's port is blocked and not among those that the job allows."""
+
 def check_resolver(text: str) -> str:
     """A resolver's address as it is told everywhere, with its port; raises SettingError where the text is none."""
 
@@ -107,7 +111,12 @@ def import_log(file: str | PathLike[str], directory: str | PathLike[str]) -> dic
     """
 
 def story(
-    directory: str | PathLike[str], url: str, scope: str, max_depth: int | None, user_agent: str
+    directory: str | PathLike[str],
+    url: str,
+    scope: str,
+    max_depth: int | None,
+    user_agent: str,
+    allow_ports: Sequence[int] = ...,
 ) -> dict[str, Any]:
     """Everything that a log tells about one URL, in the log's order.
 
@@ -116,7 +125,7 @@ def story(
     redirected (as found); outcomes and robots (position, at, url, lease, depth, attempt, retry, status, error,
     error_detail, address, redirect, chain, links, started, times); unanswered (position, at, lease), requests whose
     outcome is not recorded; skipped, the bytes that are damaged.
-    ``refused`` is the rule by which a sighting was refused: nofollow, depth or scope; None where it was let in,
+    ``refused`` is the rule by which a sighting was refused: nofollow, depth, scope or port; None where it was let in,
     if it was new then. Times are in seconds.
     """
 
@@ -251,6 +260,10 @@ class Page:
     @property
     def links(self) -> list[str]:
         """The page's links, each once, in order."""
+
+    @property
+    def bounds(self) -> list[str]:
+        """The bounds that it has reached, such as "links" and "title-bytes": what is beyond them is left out."""
 
     @property
     def retry(self) -> bool:

@@ -245,6 +245,8 @@ class Parse(Room):
 
     threads: int = Field(0, ge=0, le=256, description="0: one a core")
     max_links: int = Field(10_000, ge=0, le=1_000_000, description="links of one page")
+    max_link_bytes: Bytes = Field(MIB, ge=8_192, le=1024 * MIB, description="of the links of one page")
+    max_title_bytes: Bytes = Field(1_024, ge=0, le=MIB, description="of a title")
     max_decoded_bytes: Bytes = Field(32 * MIB, ge=1, le=1024 * MIB, description="of a body, decoded")
 
 
@@ -327,6 +329,11 @@ class Job(Room):
     allow_addresses: tuple[Annotated[str, AfterValidator(_network)], ...] = Field(
         (), description="private networks that may be asked, such as 127.0.0.0/8, beside all public addresses"
     )
+    allow_ports: tuple[Annotated[int, Field(ge=1, le=65_535)], ...] = Field(
+        (),
+        description="ports that may be asked although browsers block them, such as 25 (mail): "
+        "https://fetch.spec.whatwg.org/#port-blocking",
+    )
     names: Names = Names()
     politeness: Politeness = Politeness()
     frontier: Frontier = Frontier()
@@ -366,6 +373,7 @@ class Job(Room):
         for seed in self.seeds:
             try:
                 seeds.append(_core.canonical_url(seed))
+                _core.check_port(seed, list(self.allow_ports))
             except SettingError as error:
                 raise SettingError("seed", seed, error.allowed) from None
         return seeds

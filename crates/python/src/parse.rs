@@ -62,13 +62,15 @@ impl Parser {
 
     /// Decodes and parses one response.
     fn parse_one(&self, response: Response) -> Page {
-        let decoded = match &response.result {
-            Ok(received) => {
-                let coding = received.headers.get("content-encoding");
-                lycosa_fetch::decode(&received.body, coding, self.max_decoded_bytes)
-            }
-            Err(failure) => Err(failure.clone()),
-        };
-        lycosa_parse::parse(response, decoded, &self.settings)
+        lycosa_parse::guard(response, |page| {
+            let decoded = match &page.response.result {
+                Ok(received) => {
+                    let coding = received.headers.get("content-encoding");
+                    lycosa_fetch::decode(&received.body, coding, self.max_decoded_bytes)
+                }
+                Err(failure) => Err(failure.clone()),
+            };
+            lycosa_parse::parse_into(page, decoded, &self.settings);
+        })
     }
 }

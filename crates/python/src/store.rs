@@ -158,6 +158,14 @@ impl Log {
         let failures: BTreeMap<_, _> =
             summary.failures.iter().map(|(kind, count)| (kind.as_str(), *count)).collect();
         dict.set_item("failures", failures)?;
+        let bounds = PyDict::new(py);
+        for (name, reached) in &summary.bounds {
+            let told = PyDict::new(py);
+            told.set_item("count", reached.count)?;
+            told.set_item("first", &reached.first)?;
+            bounds.set_item(name, told)?;
+        }
+        dict.set_item("bounds", bounds)?;
         let mean = |sum: u64| sum as f64 / 1e6 / summary.responses.max(1) as f64;
         let names = ["name", "connect", "tls", "first_byte", "body"];
         let phases: BTreeMap<_, _> = names.into_iter().zip(summary.phases_us.map(mean)).collect();

@@ -6,8 +6,8 @@ use std::str::FromStr;
 
 use bytes::Bytes;
 use lycosa_url::{
-    CrawlUrl, Failure, FailureKind, Headers, Link, Micros, NameClass, Page, Purpose, Received, Request,
-    Response, Step, Times,
+    Bound, CrawlUrl, Failure, FailureKind, Headers, Link, Micros, NameClass, Page, Purpose, Received,
+    Request, Response, Step, Times,
 };
 use serde::{Deserialize, Serialize};
 
@@ -113,6 +113,9 @@ pub struct Outcome<'a> {
     /// Links: URL, and whether it is `nofollow`.
     #[serde(skip_serializing_if = "is_default")]
     pub links: Vec<(Cow<'a, str>, bool)>,
+    /// Bounds that the page has reached, by their stable names.
+    #[serde(skip_serializing_if = "is_default")]
+    pub bounds: Vec<Cow<'a, str>>,
 }
 
 impl Outcome<'_> {
@@ -225,6 +228,7 @@ impl<'a> Entry<'a> {
             noindex: page.noindex,
             nofollow: page.nofollow,
             links: page.links.iter().map(|link| (link.url.as_str().into(), link.nofollow)).collect(),
+            bounds: page.bounds.iter().map(|bound| bound.as_str().into()).collect(),
             ..Outcome::default()
         };
         let mut body = Bytes::new();
@@ -332,6 +336,7 @@ impl Entry<'static> {
         let link =
             |(text, nofollow): &(Cow<'_, str>, bool)| Some(Link { url: url(text)?, nofollow: *nofollow });
         page.links = outcome.links.iter().filter_map(link).collect();
+        page.bounds = outcome.bounds.iter().filter_map(|name| Bound::from_name(name)).collect();
         Some(page)
     }
 }

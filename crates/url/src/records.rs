@@ -8,7 +8,7 @@ use std::net::IpAddr;
 
 use bytes::Bytes;
 
-use crate::{CrawlUrl, Failure, FailureKind, Micros};
+use crate::{Bounds, CrawlUrl, Failure, FailureKind, Micros};
 
 /// What a request is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -195,6 +195,8 @@ pub struct Page {
     pub links: Vec<Link>,
     /// Links that are no URLs that can be crawled (`mailto:`, `javascript:`, broken).
     pub bad_links: u32,
+    /// Bounds that it has reached: what is beyond them is left out.
+    pub bounds: Bounds,
     /// Whether the URL goes back to waiting: this outcome is not its last. Filled by the frontier's judgement.
     pub retry: bool,
     /// Whether the failure was the crawler's own trouble (resolver, uplink, this machine): it counts as no try. Filled by the
@@ -216,6 +218,7 @@ impl Page {
             nofollow: false,
             links: Vec::new(),
             bad_links: 0,
+            bounds: Bounds::default(),
             retry: false,
             ours: false,
         }

@@ -46,7 +46,7 @@ def run(args: argparse.Namespace) -> int:
     url = _core.canonical_url(args.url)
     story = watched(
         "reading the log",
-        lambda: _core.story(directory.log, url, job.scope, job.max_depth, job.user_agent),
+        lambda: _core.story(directory.log, url, job.scope, job.max_depth, job.user_agent, job.allow_ports),
         lambda: f"{sum(path.stat().st_size for path in directory.segments()) / 1e6:,.0f} MB",
     )
     story["now"] = now(story, job, directory)
