@@ -7,7 +7,7 @@ from typing import Any
 from rich.console import Console
 from rich.table import Table
 
-from lycosa.end import counted
+from lycosa.words import counted
 
 #: Seeds shown, at most.
 SEEDS = 3

@@ -19,6 +19,7 @@ from types import FrameType
 from typing import Any
 
 from lycosa import _core
+from lycosa import simnet as package
 from lycosa.cli.simnet_require import REQUIRED, missed, parse_required
 from lycosa.errors import LycosaError, SettingError
 from lycosa.simnet import SimulatedInternet
@@ -50,6 +51,9 @@ examples:
   lycosa simnet --hosts 20 --pages 10 --ledger wget.ledger -- wget -r -l 3 -i {seeds}
   lycosa simnet report wget.ledger --violations
   lycosa simnet --https 0.5 --bad-certificates 0.1 --ipv6 0.3 -- curl -sS -L https://...
+
+Profiles are files that say what each of their keys means: {profiles}
+Copy one, change it, and give it as --profile FILE.toml.
 """
 
 #: Default of a port: 53, 80 and 443 in private namespaces, any free one otherwise.
@@ -62,7 +66,7 @@ def add_parser(subparsers: Any) -> None:
         "simnet",
         help="a simulated Internet that judges crawlers",
         description=DESCRIPTION,
-        epilog=EPILOG,
+        epilog=EPILOG.replace("{profiles}", str(Path(package.__file__).parent / "profiles")),
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     add = parser.add_argument
@@ -73,7 +77,7 @@ def add_parser(subparsers: Any) -> None:
         "--profile",
         default="lan",
         metavar="P",
-        help="lan (no delays, no faults; default), internet, hostile, or a model file (FILE.toml)",
+        help="lan (no delays, no faults; default), internet, hostile, or a file (FILE.toml)",
     )
     add("--speed", default=1.0, metavar="K", help="divide every delay by K (default 1)")
     add("--http-port", metavar="PORT", help="TCP port of all hosts (default: 80 or a free one)")
