@@ -13,12 +13,13 @@ from typing import Any
 from lycosa import _core
 from lycosa.assemble import assemble, make_sink, open_log
 from lycosa.crawl import Control
-from lycosa.end import End, counted, end_of
+from lycosa.end import End, end_of
 from lycosa.errors import LycosaError
 from lycosa.plan import Plan
 from lycosa.store.directory import JobDirectory, LastRun, Record, Totals, now
 from lycosa.store.follow import Follower
 from lycosa.store.patient import Patience
+from lycosa.words import counted
 
 logger = logging.getLogger("lycosa")
 
@@ -182,8 +183,8 @@ class Running:
             logger.info("%s", line)
         if goes_on:
             pages, waiting = self._log.summary()["pages"], self.stages.frontier.counts()["waiting"]
-            text = "going on with the crawl in %s: %s pages, %s waiting; --fresh starts over"
-            logger.info(text, path, f"{pages:,}", f"{waiting:,}")
+            text = "going on with the crawl in %s: %s, %s waiting; --fresh starts over"
+            logger.info(text, path, counted(pages, "page"), f"{waiting:,}")
 
     def _reopen(self, kinds: list[str]) -> int:
         """Have URLs that failed fetched again; gives how many."""
