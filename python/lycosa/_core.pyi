@@ -465,6 +465,10 @@ class NameCache:
         """Open the file of a compact cache as it was made; raises StorageError with what to do."""
 
     @staticmethod
+    def view(path: str | PathLike[str]) -> NameCache:
+        """A view of the file of a compact cache, for who only looks: the file does not change. Raises StorageError."""
+
+    @staticmethod
     def rebuild(path: str | PathLike[str], settings: dict[str, Any]) -> NameCache:
         """Put an empty compact cache in the place of a file, whatever is there."""
 
