@@ -11,6 +11,7 @@ from lycosa.job import Job
 
 __all__ = [
     "FIELDS",
+    "Clock",
     "DnsServer",
     "Fetcher",
     "Frontier",
@@ -240,7 +241,7 @@ class Page:
 
 @final
 class Clock:
-    """A crawl's clock: Unix time at the crawl's beginning, counted on from there whatever is done to the wall clock."""
+    """A crawl's clock: Unix time at its beginning, counted on from there whatever is done to the wall clock."""
 
     def __new__(cls) -> Clock:
         """The clock of this process, where no crawl is gone on with."""
@@ -466,7 +467,7 @@ class NameCache:
 
     @staticmethod
     def view(path: str | PathLike[str]) -> NameCache:
-        """A view of the file of a compact cache, for who only looks: the file does not change. Raises StorageError."""
+        """A view of the file of a compact cache, for who only looks: the file stays as it is. Raises StorageError."""
 
     @staticmethod
     def rebuild(path: str | PathLike[str], settings: dict[str, Any]) -> NameCache:
