@@ -13,6 +13,7 @@ __all__ = [
     "COLUMNS",
     "FAILURE_KINDS",
     "FIELDS",
+    "Clock",
     "DnsServer",
     "Fetcher",
     "Frontier",
@@ -271,7 +272,7 @@ class Page:
 
 @final
 class Clock:
-    """A crawl's clock: Unix time at the crawl's beginning, counted on from there whatever is done to the wall clock."""
+    """A crawl's clock: Unix time at its beginning, counted on from there whatever is done to the wall clock."""
 
     def __new__(cls) -> Clock:
         """The clock of this process, where no crawl is gone on with."""
@@ -494,6 +495,10 @@ class NameCache:
     @staticmethod
     def open(path: str | PathLike[str]) -> NameCache:
         """Open the file of a compact cache as it was made; raises StorageError with what to do."""
+
+    @staticmethod
+    def view(path: str | PathLike[str]) -> NameCache:
+        """A view of the file of a compact cache, for who only looks: the file stays as it is. Raises StorageError."""
 
     @staticmethod
     def rebuild(path: str | PathLike[str], settings: dict[str, Any]) -> NameCache:

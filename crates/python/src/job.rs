@@ -264,6 +264,7 @@ impl Job {
             }
             other => storage(other),
         })?;
+        crate::cache::tell_renewed(&cache);
         let fallen_back = cache.fallen_back().map(str::to_owned);
         Ok((Box::new(cache), fallen_back))
     }

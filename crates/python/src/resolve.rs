@@ -107,6 +107,7 @@ impl Resolver {
                 None => Duration::ZERO,
             };
             client.max_ttl = Duration::from_secs(cache.settings().max_ttl.into());
+            crate::cache::tell_renewed(&cache);
             let fallen_back = cache.fallen_back().map(str::to_owned);
             let client = Client::start(client, Box::new(cache));
             let client = client.map_err(|error| system("the DNS client", &error))?;

@@ -267,7 +267,8 @@ impl Entry<'_> {
 impl Outcome<'_> {
     /// When it began and ended, by the crawl's clock.
     pub fn crawl_times(&self) -> [Micros; 2] {
-        [self.started, self.finished].map(|time| time.saturating_sub_signed(self.wall_offset_us))
+        [self.started, self.finished]
+            .map(|time| time.saturating_add_signed(self.wall_offset_us.saturating_neg()))
     }
 }
 
