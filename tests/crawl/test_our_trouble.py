@@ -6,10 +6,13 @@ clock or disk does. All that were chosen run at the same time: most of it is wai
 
 from __future__ import annotations
 
+import resource
+from collections import Counter
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 
 import pytest
+from lycosa.simnet import SimulatedInternet, Trouble
 
 from tests.crawl.scenarios import (
     CONTINUE,
@@ -23,6 +26,7 @@ from tests.crawl.scenarios import (
     calm,
     clock,
     judge,
+    judge_others,
     random_schedule,
     run,
     slow,
@@ -38,9 +42,9 @@ SHORT = {"frontier.patience": 60}
 AT_ONCE = 12
 
 
-def passing(kind: str, seconds: float, **settings: float) -> Scenario:
+def passing(kind: Trouble, seconds: float, **settings: float) -> Scenario:
     """A trouble that begins with the crawl and lasts."""
-    events = ((3.0, trouble(kind)), (3.0 + seconds, calm()))  # type: ignore[arg-type]
+    events = ((3.0, trouble(kind)), (3.0 + seconds, calm()))
     return Scenario(events, SHORT | settings, until=seconds + 20 * MINUTE)
 
 
@@ -73,9 +77,67 @@ LONG = {
     "SIGSTOP for two hours": Scenario(((10, STOP), (10 + 120 * MINUTE, CONTINUE)), SHORT, until=150 * MINUTE),
 }
 
+
+def urls(net: SimulatedInternet) -> list[str]:
+    """Each host's front page."""
+    return [f"http://{host}:{net.http_port}/" for host in net.hosts]
+
+
+def dead(net: SimulatedInternet) -> tuple[list[str], set[str]]:
+    """Of 10,000 hosts, some 1,000 live; 4,500 refuse connections, and 4,500 do not exist."""
+    kept = set(sorted(set(net.hosts.values()))[:900])
+    refusing = {host for host, address in net.hosts.items() if address not in kept}
+    net.trouble("uplink-refused", hosts=refusing)
+    gone = [f"gone-{n}.com" for n in range(10_000 - len(net.hosts))]
+    return [*urls(net), *(f"http://{host}/" for host in gone)], refusing | set(gone)
+
+
+def parked(net: SimulatedInternet) -> tuple[list[str], set[str]]:
+    """All but 100 hosts are parked: one address, one page."""
+    hosts = set(list(net.hosts)[100:])
+    net.trouble("captive", hosts=hosts)
+    return urls(net), hosts
+
+
+def failing(kind: Trouble) -> Callable[[SimulatedInternet], tuple[list[str], set[str]]]:
+    """Every host of the address that has most fails, for good."""
+
+    def prepare(net: SimulatedInternet) -> tuple[list[str], set[str]]:
+        ((address, _),) = Counter(net.hosts.values()).most_common(1)
+        hosts = {host for host, own in net.hosts.items() if own == address}
+        net.trouble(kind, hosts=hosts)
+        return urls(net), hosts
+
+    return prepare
+
+
+#: Half of the hosts live at one address.
+CDN = "addresses = { groups = [{ least = 1, most = 1, share = 0.5 }, { least = 60, most = 60, share = 0.5 }] }"
+
+
+def content_delivery(kind: Trouble) -> Scenario:
+    """A content delivery network fails alone."""
+    settings = SHORT | {"politeness.max_interval": 1}
+    return Scenario((), settings, hosts=120, pages=4, model=CDN, prepare=failing(kind), until=10 * MINUTE)
+
+
+#: All scenarios in which the trouble is others'.
+THEIRS = {
+    "nine of ten hosts are dead": Scenario(
+        (), SHORT | {"fetch.slots": 128}, hosts=5_500, pages=1, prepare=dead, until=15 * MINUTE
+    ),
+    "a thousand parked domains": Scenario(
+        (), SHORT, hosts=1_100, pages=2, address_interval=0.05, prepare=parked, until=15 * MINUTE
+    ),
+    "a CDN refuses": content_delivery("uplink-refused"),
+    "a CDN breaks connections": content_delivery("uplink-broken"),
+    "a CDN's names fail": content_delivery("resolver-servfail"),
+}
+
 SCENARIOS = {
     **OURS,
     **LONG,
+    **THEIRS,
     **{f"random schedule {seed}": random_schedule(seed) for seed in range(1, 201)},
 }
 
@@ -88,6 +150,9 @@ def outcome(
     request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Callable[[str], Outcome]]:
     """The outcome of a scenario; all that are asked for in this run begin with the first."""
+    # A world of many hosts has as many listeners while some of them refuse.
+    most = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
+    resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
     items = [item for item in request.session.items if isinstance(item, pytest.Function)]
     chosen = [str(item.callspec.params["name"]) for item in items if "outcome" in item.fixturenames]
     with ThreadPoolExecutor(AT_ONCE) as pool:
@@ -101,6 +166,12 @@ def outcome(
 @pytest.mark.parametrize("name", OURS)
 def test_trouble_that_is_ours_costs_time_and_nothing_else(name: str, outcome: Callable[[str], Outcome]) -> None:
     judge(outcome(name))
+
+
+@pytest.mark.timeout(400)
+@pytest.mark.parametrize("name", THEIRS)
+def test_trouble_that_is_others_never_suspends_a_crawl(name: str, outcome: Callable[[str], Outcome]) -> None:
+    judge_others(outcome(name))
 
 
 @pytest.mark.soak
