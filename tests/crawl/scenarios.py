@@ -69,6 +69,8 @@ class Scenario:
     seed: int = 1
     #: How it behaves: a model file's text.
     model: str = ""
+    #: The share of hosts on HTTPS.
+    https: float = 0.0
     #: Seconds between two requests to an address.
     address_interval: float = 0.25
     #: What is so from before the crawl on: the seeds, and the hosts that are in trouble for good.
@@ -198,6 +200,14 @@ class Running:
             self.kills += 1
             self.begin()
 
+    def free(self) -> None:
+        """Make room on the disk; a crawl that could not even begin on a full one is started again."""
+        assert self.disk is not None
+        self.disk.free()
+        if self.running().poll() not in (None, 0):
+            self.kills += 1
+            self.begin()
+
     def close(self) -> None:
         """End what is left."""
         if self.process is not None and self.process.poll() is None:
@@ -313,7 +323,7 @@ STOP = Event("SIGSTOP", lambda crawl: crawl.running().send_signal(signal.SIGSTOP
 CONTINUE = Event("SIGCONT", lambda crawl: crawl.running().send_signal(signal.SIGCONT))
 #: Fill the disk, and make room on it.
 FILL = Event("disk full", lambda crawl: crawl.disk.fill() if crawl.disk else None)
-FREE = Event("disk free", lambda crawl: crawl.disk.free() if crawl.disk else None)
+FREE = Event("disk free", Running.free)
 #: The disk is as quick as it is.
 QUICK = Event("disk quick", lambda crawl: crawl.slow.unlink())
 
@@ -366,6 +376,7 @@ def run(scenario: Scenario, folder: Path) -> Outcome:
         seed=scenario.seed,
         speed=SPEED,
         profile=str(model),
+        https=scenario.https,
         address_interval=scenario.address_interval,
     ) as net:
         crawl = Running(scenario, net, folder)

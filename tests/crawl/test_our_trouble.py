@@ -60,6 +60,9 @@ OURS = {
     "uplink silent": passing("uplink-silent", 3 * MINUTE),
     "captive": passing("captive", 3 * MINUTE),
     "captive with redirects": passing("captive-redirect", 3 * MINUTE),
+    "captive, hosts on HTTPS": Scenario(
+        ((3, trouble("captive")), (3 + 3 * MINUTE, calm())), SHORT, https=1.0, until=23 * MINUTE
+    ),
     "half the packets lost": passing("loss", 3 * MINUTE, **{"frontier.patience": 300}),
     "robots.txt 503": passing("robots-unavailable", 2 * MINUTE, **{"frontier.patience": 300}),
     "SIGSTOP for five minutes": Scenario(((10, STOP), (10 + 5 * MINUTE, CONTINUE)), SHORT),
@@ -134,15 +137,10 @@ THEIRS = {
     "a CDN's names fail": content_delivery("resolver-servfail"),
 }
 
-SCENARIOS = {
-    **OURS,
-    **LONG,
-    **THEIRS,
-    **{f"random schedule {seed}": random_schedule(seed) for seed in range(1, 201)},
-}
+#: Random schedules; every day the first few.
+RANDOM = [f"random schedule {seed}" for seed in range(1, 201)]
 
-#: Random schedules that are short enough for every day.
-FEW = 3
+SCENARIOS = {**OURS, **LONG, **THEIRS, **{name: random_schedule(seed) for seed, name in enumerate(RANDOM, 1)}}
 
 
 @pytest.fixture(scope="module")
@@ -181,13 +179,14 @@ def test_trouble_that_lasts_costs_time_and_nothing_else(name: str, outcome: Call
     judge(outcome(name))
 
 
-@pytest.mark.timeout(7_200)
-@pytest.mark.parametrize(
-    "name",
-    [
-        pytest.param(f"random schedule {seed}", marks=[pytest.mark.soak] if seed > FEW else [])
-        for seed in range(1, 201)
-    ],
-)
+@pytest.mark.timeout(400)
+@pytest.mark.parametrize("name", RANDOM[:3])
 def test_two_troubles_and_kills_in_between(name: str, outcome: Callable[[str], Outcome]) -> None:
+    judge(outcome(name))
+
+
+@pytest.mark.soak
+@pytest.mark.timeout(3_600)
+@pytest.mark.parametrize("name", RANDOM)
+def test_two_of_all_troubles_and_kills_in_between(name: str, outcome: Callable[[str], Outcome]) -> None:
     judge(outcome(name))
