@@ -74,7 +74,8 @@ class SimulatedInternet:
       attempts to connect get no answer, established connections fall silent; ``uplink-broken``: connections are reset
       when a request has arrived; ``uplink-silent``: requests are never answered.
     - ``captive``: every name leads to one address, every request gets the same login page; ``captive-redirect``:
-      each is redirected (302) there. The ledger has them as kind ``captive``: they cover nothing.
+      each is redirected (302) there. The ledger has them as kind ``captive``: they cover nothing. TLS
+      handshakes fail, since the portal has no certificate of anybody.
     - ``loss``: a share of DNS datagrams and of attempts to connect (each SYN) is lost.
     - ``robots-unavailable``: every robots.txt answers 503.
 
