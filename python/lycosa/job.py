@@ -11,7 +11,7 @@ import tomllib
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, model_validator
 
 from lycosa import _core
 from lycosa.errors import SettingError
@@ -59,6 +59,15 @@ def _email(text: str) -> str:
     if not EMAIL.fullmatch(text):
         raise SettingError("fetch.from_email", text, "an e-mail address such as crawl@example.org")
     return text
+
+
+def _bytes(value: object) -> object:
+    """Read a number with a unit, such as 512 MiB."""
+    match = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([KMGT]i?B|B)?\s*", value) if isinstance(value, str) else None
+    if match is None:
+        return value
+    unit = match[2] or "B"
+    return int(float(match[1]) * (1024 if "i" in unit else 1000) ** "BKMGT".index(unit[0]))
 
 
 class Room(BaseModel):
@@ -195,6 +204,9 @@ class Job(Room):
     scope: Annotated[Literal["host", "domain", "any"], FIXED] = "host"  # of the seeds
     max_pages: int | None = Field(None, ge=1)  # default: no limit
     max_depth: Annotated[int | None, FIXED] = Field(None, ge=0, le=2**31)  # links from a seed; default: no limit
+    # bytes, or text such as "512 MiB"; resident memory stays below it, whatever the web sends. Default: half of the
+    # machine's. memory.py shares it out
+    memory: Annotated[int | None, BeforeValidator(_bytes)] = Field(None, ge=128 * MIB)
     speed: float = Field(1.0, gt=0, le=1_000_000)  # divides every delay; for simulated Internets
     user_agent: Annotated[str, AfterValidator(_agent)] = "Lycosa/0.1"
     allow_addresses: tuple[Annotated[str, AfterValidator(_network)], ...] = ()  # beside public ones

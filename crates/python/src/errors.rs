@@ -78,6 +78,14 @@ pub(crate) fn system(what: &str, error: &std::io::Error) -> PyErr {
     PyOSError::new_err(format!("{what}: {error}"))
 }
 
+/// The system's error as Python has it: by its number.
+pub(crate) fn os(error: &std::io::Error) -> PyErr {
+    match error.raw_os_error() {
+        Some(number) => PyOSError::new_err((number, error.to_string())),
+        None => PyOSError::new_err(error.to_string()),
+    }
+}
+
 /// A lock whose holder panicked is taken all the same: every structure behind one is whole between calls.
 pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)

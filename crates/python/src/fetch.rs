@@ -13,9 +13,13 @@ pub(crate) struct Fetcher(lycosa_fetch::Fetcher);
 
 #[pymethods]
 impl Fetcher {
+    /// `memory`: bytes of all responses until they are taken; `batch`: of those that are taken at once.
     #[new]
-    fn new(py: Python<'_>, job: Job) -> PyResult<Self> {
-        let settings = job.fetch(Clock::start())?;
+    #[pyo3(signature = (job, memory = None, batch = None))]
+    fn new(py: Python<'_>, job: Job, memory: Option<usize>, batch: Option<usize>) -> PyResult<Self> {
+        let mut settings = job.fetch(Clock::start())?;
+        settings.memory = memory.unwrap_or(settings.memory);
+        settings.batch_bytes = batch.unwrap_or(settings.batch_bytes);
         let fetcher = py.detach(|| lycosa_fetch::Fetcher::start(settings));
         fetcher.map(Fetcher).map_err(|error| system("fetch", &error))
     }
@@ -37,7 +41,7 @@ impl Fetcher {
 
     /// What is complete, at most `max`; waits at most `within` seconds for the first.
     fn completed(&self, py: Python<'_>, max: usize, within: f64) -> Responses {
-        py.detach(|| Responses::new(self.0.completed(max, seconds(within))))
+        py.detach(|| Responses::new(self.0.completed(max, seconds(within)), Some(self.0.returns())))
     }
 
     /// Ends everything in flight at once.
