@@ -13,6 +13,9 @@ from lycosa.job import Frontier, Job
 
 MIB = 1 << 20
 
+#: A name in the cache, with what its index needs.
+NAME_BYTES = 31
+
 
 @dataclass(frozen=True, slots=True)
 class Shares:
@@ -28,6 +31,7 @@ class Shares:
     )
     decoding: int  # bodies that parse decodes at the same time
     outputs: int  # rows that outputs read from the log, decoded
+    names: int  # the cache of names, by its capacity
 
 
 def shares(job: Job) -> Shares:
@@ -37,6 +41,9 @@ def shares(job: Job) -> Shares:
     all slots busy. Where the frontier's own settings name another value than their default, that value counts.
     """
     total = job.memory if job.memory is not None else machine() // 2
+    names = job.names.capacity * NAME_BYTES
+    # What names take beyond what every crawl's take is not there for the others.
+    left = max(total - max(names - total // 16, 0), total // 4)
 
     def of_frontier(name: str, share: int) -> int:
         """What the job says; its default is an upper bound."""
@@ -46,13 +53,14 @@ def shares(job: Job) -> Shares:
 
     return Shares(
         total=total,
-        seen=of_frontier("seen_memory", total // 4),
-        queues=of_frontier("queue_memory", total // 8),
-        cookies=of_frontier("cookie_memory", total // 32),
-        fetch=min(total // 8, 1024 * MIB),
-        batch=min(total // 16, 128 * MIB),
-        decoding=min(total // 8, 512 * MIB),
-        outputs=min(total // 16, 128 * MIB),
+        seen=of_frontier("seen_memory", left // 4),
+        queues=of_frontier("queue_memory", left // 8),
+        cookies=of_frontier("cookie_memory", left // 32),
+        fetch=min(left // 8, 1024 * MIB),
+        batch=min(left // 16, 128 * MIB),
+        decoding=min(left // 8, 512 * MIB),
+        outputs=min(left // 16, 128 * MIB),
+        names=names,
     )
 
 

@@ -83,3 +83,10 @@ def test_the_first_version_of_control_groups_is_understood_too(tmp_path: Path) -
     root = files(tmp_path, {**group, "sys/fs/cgroup/memory/memory.limit_in_bytes": str(2 << 30)})
     assert machine(root) == 2 << 30
     assert machine(files(tmp_path, {"sys/fs/cgroup/memory/memory.limit_in_bytes": "9223372036854771712"})) == 16 << 30
+
+
+def test_a_large_cache_of_names_leaves_less_for_the_others() -> None:
+    usual, many = (shares(make_job({"memory": "512 MiB", "names": {"capacity": n}})) for n in (200_000, 8_000_000))
+    assert many.names == 248_000_000
+    assert many.fetch < usual.fetch
+    assert sum(astuple(many)[1:]) + many.batch <= 512 * MIB

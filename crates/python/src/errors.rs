@@ -45,7 +45,10 @@ pub(crate) fn log(error: &LogError) -> PyErr {
             JobDamaged::new_err(format!("{error}; {}", take_along(path)))
         }
         LogError::Full { .. } => StorageFull::new_err(format!("{error}; free space, and it goes on")),
-        LogError::Absent { .. } | LogError::TooLarge(_) | LogError::Io(..) => storage(error),
+        LogError::Io(..) => StorageError::new_err(format!(
+            "{error}; what was confirmed is in the log, and the crawl goes on from there when it is started again"
+        )),
+        LogError::Absent { .. } | LogError::TooLarge(_) => storage(error),
     }
 }
 
