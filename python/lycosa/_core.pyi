@@ -579,8 +579,13 @@ class Frontier:
 class Fetcher:
     """HTTP over real sockets, on a thread of its own; see ``lycosa.stages.Fetch``."""
 
-    def __new__(cls, job: Job, clock: Clock | None = None) -> Fetcher:
-        """``clock``: the crawl's; without it that of this process."""
+    def __new__(
+        cls, job: Job, clock: Clock | None = None, memory: int | None = None, batch: int | None = None
+    ) -> Fetcher:
+        """``clock``: the crawl's; without it that of this process.
+
+        ``memory``: bytes of all responses until they are taken; ``batch``: of those that are taken at once.
+        """
 
     def free(self) -> int: ...
     def in_flight(self) -> int: ...
@@ -592,7 +597,9 @@ class Fetcher:
 class Parser:
     """Responses to pages, on all cores; see ``lycosa.stages.Parse``."""
 
-    def __new__(cls, job: Job) -> Parser: ...
+    def __new__(cls, job: Job, batch: int = 67_108_864, decoding: int = 67_108_864) -> Parser:
+        """``batch``: bytes of a batch's pages; ``decoding``: of bodies that are decoded at once."""
+
     def parse(self, responses: Responses) -> Pages: ...
 
 @final
@@ -683,9 +690,13 @@ class LogReader:
         fields: list[str],
         position: int | None = None,
         log: Log | None = None,
+        max_body_bytes: int = 33_554_432,
     ) -> LogReader: ...
     def read(self, max_entries: int, max_bytes: int) -> Rows:
-        """The next rows, at most so many entries and bytes of bodies; none while the log has no more."""
+        """The next rows: of at most so many entries, until they hold so many bytes; none while the log has no more.
+
+        Decoded bodies count. A body of more than ``max_body_bytes`` is left out.
+        """
 
     def position(self) -> int:
         """The position of the next frame."""
@@ -700,6 +711,9 @@ class Rows:
     def __len__(self) -> int: ...
     def lines(self) -> bytes:
         """JSON lines, in UTF-8."""
+
+    def write_lines(self, path: str | PathLike[str], offset: int) -> int:
+        """Write JSON lines into a file from an offset on; give their bytes. Raises OSError."""
 
     def __arrow_c_stream__(self, requested_schema: object | None = None) -> Any:
         """The rows for any Arrow library (Arrow PyCapsule interface)."""

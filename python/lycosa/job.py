@@ -83,6 +83,15 @@ class Unit:
     name: str
 
 
+def _bytes(value: object) -> object:
+    """Read a number with a unit, such as 512 MiB."""
+    match = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([KMGT]i?B|B)?\s*", value) if isinstance(value, str) else None
+    if match is None:
+        return value
+    unit = match[2] or "B"
+    return int(float(match[1]) * (1024 if "i" in unit else 1000) ** "BKMGT".index(unit[0]))
+
+
 Seconds = Annotated[float, Unit("s")]
 Bytes = Annotated[int, Unit("bytes")]
 
@@ -319,6 +328,12 @@ class Job(Room):
     )
     max_depth: Annotated[int | None, FIXED] = Field(
         None, ge=0, le=2**31, description="links from a seed, at most; none: no limit"
+    )
+    memory: Annotated[int | None, Unit("bytes"), BeforeValidator(_bytes)] = Field(
+        None,
+        ge=128 * MIB,
+        description="below which the process stays, whatever the web sends; also as text such as 512 MiB. none: half of "
+        "the machine's",
     )
     speed: float = Field(1.0, gt=0, le=1_000_000, description="divides every delay; for simulated Internets only")
     user_agent: Annotated[str, AfterValidator(_agent)] = Field(

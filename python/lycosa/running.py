@@ -15,6 +15,7 @@ from lycosa.assemble import assemble, make_sink, open_log
 from lycosa.crawl import Control
 from lycosa.end import End, end_of
 from lycosa.errors import LycosaError
+from lycosa.memory import shares, told
 from lycosa.plan import Plan
 from lycosa.store.directory import JobDirectory, LastRun, Record, Totals, now
 from lycosa.store.follow import Follower
@@ -66,7 +67,18 @@ class Running:
             if plan.fresh or made_before:
                 sink.remove()
             fields = list(job.store.fields)
-            self._followers.append(Follower(self._log, directory.log, Path(output), sink, fields, self._patience))
+            rows_bytes = shares(job).outputs // len(plan.outputs)
+            follower = Follower(
+                self._log,
+                directory.log,
+                Path(output),
+                sink,
+                fields,
+                self._patience,
+                rows_bytes,
+                job.parse.max_decoded_bytes,
+            )
+            self._followers.append(follower)
         # All outputs are open before the first of their threads starts.
         for follower in self._followers:
             follower.start()
@@ -179,6 +191,7 @@ class Running:
             logger.info(text, path, begun["date"], here["date"])
         if why := self._names.fallen_back:
             logger.warning("names.cache_file: %s; names are cached in memory", why)
+        logger.info("%s", told(self._plan.job))
         for line in self._plan.differences:
             logger.info("%s", line)
         if goes_on:

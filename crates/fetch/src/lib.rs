@@ -8,6 +8,7 @@
 //! (see [`decode()`], which the caller composes) and repeats by itself in one case only: a kept-alive
 //! connection that turns out to be dead before any byte of the response came.
 
+mod budget;
 mod connect;
 mod connection;
 mod decode;
@@ -21,5 +22,5 @@ mod tls;
 mod watch;
 
 pub use decode::decode;
-pub use fetcher::Fetcher;
+pub use fetcher::{Fetcher, Returns};
 pub use settings::Settings;

@@ -35,7 +35,8 @@ impl Judge for Rules<'_> {
     }
 
     fn robots(&self, status: u16, content_encoding: Option<&str>, body: &[u8]) -> Option<String> {
-        let body = (DECODERS.content)(&body.to_vec().into(), content_encoding).unwrap_or_default();
+        let body =
+            (DECODERS.content)(&body.to_vec().into(), content_encoding, DECODERS.largest).unwrap_or_default();
         let rules = Robots::of_answer(status, &body, self.agent)?;
         let verdict = rules.verdict(self.url.path_and_query());
         let does = if verdict.allowed { "allows" } else { "forbids" };

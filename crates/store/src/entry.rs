@@ -140,6 +140,7 @@ impl Outcome<'_> {
             canonical: self.canonical.map(text),
             redirect: self.redirect.map(text),
             links: self.links.into_iter().map(|(url, nofollow)| (text(url), nofollow)).collect(),
+            bounds: self.bounds.into_iter().map(text).collect(),
             ..self
         }
     }
@@ -179,8 +180,10 @@ impl Row {
 /// How bodies become readable. Given by the caller, since decoding lives in other rooms.
 #[derive(Clone, Copy, Debug)]
 pub struct Decoders {
-    /// Undoes a content coding.
-    pub content: fn(&Bytes, Option<&str>) -> Option<Bytes>,
+    /// Undoes a content coding; nothing where that is not possible within so many bytes.
+    pub content: fn(&Bytes, Option<&str>, usize) -> Option<Bytes>,
+    /// Bytes of a decoded body, at most: a log may be of a job that allowed more.
+    pub largest: usize,
     /// Turns bytes of a character encoding into text.
     pub text: for<'a> fn(&'a [u8], &str) -> Cow<'a, str>,
 }
@@ -280,7 +283,7 @@ impl Entry<'static> {
         }
         let wanted = with_body && self.outcome.status.is_some();
         let body = if wanted {
-            (decoders.content)(&self.body, self.outcome.header("content-encoding"))
+            (decoders.content)(&self.body, self.outcome.header("content-encoding"), decoders.largest)
         } else {
             None
         };
@@ -308,6 +311,7 @@ impl Entry<'static> {
             name_us: outcome.name_us,
             name_class: outcome.dns_class.as_deref().and_then(NameClass::from_name),
             cookies: None,
+            deadline: 0,
         };
         let result = match (outcome.status, &outcome.error) {
             (Some(status), _) => {
@@ -343,6 +347,17 @@ impl Entry<'static> {
 }
 
 impl Outcome<'_> {
+    /// Bytes of memory that it holds, about.
+    pub(crate) fn memory(&self) -> usize {
+        const ALL: usize = 1_024;
+        const PART: usize = 64;
+        let pairs = self.headers.iter().map(|(name, value)| PART + name.len() + value.len());
+        let links = self.links.iter().map(|(url, _)| PART + url.len());
+        let chain = self.chain.iter().map(|(url, _)| PART + url.len());
+        let title = self.title.as_deref().map_or(0, str::len);
+        ALL + self.url.len() + title + pairs.chain(links).chain(chain).sum::<usize>()
+    }
+
     /// The first value of a header field that is text.
     pub fn header(&self, name: &str) -> Option<&str> {
         let value = self.headers.iter().find(|(known, _)| known == name).map(|(_, value)| value)?;

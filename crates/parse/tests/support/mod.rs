@@ -190,6 +190,7 @@ pub(crate) fn page(content_type: &str, body: Bytes) -> Page {
         name_us: 0,
         name_class: None,
         cookies: None,
+        deadline: u64::MAX,
     };
     let headers = Headers(vec![("content-type".into(), content_type.as_bytes().into())]);
     let result = Ok(Received { status: 200, headers, body: body.clone() });
