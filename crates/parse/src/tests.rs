@@ -18,6 +18,7 @@ fn page(status: u16, headers: &[(&str, &str)], body: &[u8]) -> Page {
         name_us: 0,
         name_class: None,
         cookies: None,
+        deadline: u64::MAX,
     };
     let headers =
         Headers(headers.iter().map(|(name, value)| ((*name).into(), value.as_bytes().into())).collect());
