@@ -19,16 +19,22 @@ fn main() {
 fn one_by_one(mib: usize) {
     for (name, content_type, body) in hostile(mib << 20) {
         let body = Bytes::from(body);
-        let began = cpu_seconds();
+        // The peak begins anew (man 5 proc); memory that an earlier body freed may hide some.
+        let _ = std::fs::write("/proc/self/clear_refs", "5");
+        let (before, began) = (status("VmRSS"), cpu_seconds());
         let page = page(content_type, body);
+        let (took, kib) = (cpu_seconds() - began, status("VmHWM").saturating_sub(before));
         let bounds: Vec<&str> = page.bounds.iter().map(lycosa_url::Bound::as_str).collect();
-        println!(
-            "{:7.3} s  {:6} links  {name}  [{}]",
-            cpu_seconds() - began,
-            page.links.len(),
-            bounds.join(", ")
-        );
+        let (links, mib) = (page.links.len(), kib / 1024);
+        println!("{took:7.3} s {mib:4} MiB {links:6} links  {name}  [{}]", bounds.join(", "));
     }
+}
+
+/// A number of `/proc/self/status`, in KiB.
+fn status(name: &str) -> usize {
+    let text = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let line = text.lines().find_map(|line| line.strip_prefix(name)).unwrap_or_default();
+    line.trim_matches([':', ' ', '\t']).trim_end_matches(" kB").parse().unwrap_or_default()
 }
 
 /// Real pages.

@@ -7,7 +7,7 @@ use bytes::Bytes;
 use support::{cpu_seconds, hostile, page};
 
 /// Bytes of each body here: a step that is not linear shows.
-const BYTES: usize = 1 << 20;
+const BYTES: usize = 512 << 10;
 
 #[test]
 fn no_page_costs_more_than_its_size_allows() {

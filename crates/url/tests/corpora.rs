@@ -46,7 +46,7 @@ fn expected(mut url: Url) -> Result<String, BadUrl> {
     if host.is_empty() || host.starts_with('.') || host.ends_with('.') || host.contains("..") {
         return Err(BadUrl::Host);
     }
-    url.set_host(Some(&host)).unwrap();
+    url.set_host(Some(&host))?;
     Ok(url.into())
 }
 
