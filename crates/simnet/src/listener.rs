@@ -138,8 +138,8 @@ async fn serve(site: Arc<Site>, shard: usize, secure: bool, stream: TcpStream, a
     // Outside of the choice, which drops what is inside before it acts.
     tokio::pin!(work);
     tokio::select! {
+        // Trouble first: what arrives after it began is never answered.
         biased;
-        () = &mut work => {}
         struck = site.troubles.strikes(address) => {
             // What the work holds is dropped when this ends: until then nobody reads or answers.
             if struck == Struck::Silent {
@@ -147,6 +147,7 @@ async fn serve(site: Arc<Site>, shard: usize, secure: bool, stream: TcpStream, a
             }
             arrival.doom();
         }
+        () = &mut work => {}
     }
 }
 
