@@ -79,7 +79,7 @@ impl Resolver {
         let capacity = settings.capacity.unwrap_or(made.capacity);
         let min_ttl = if settings.cache.is_some() { made.min_ttl } else { SHORTEST_KEPT };
         let compact = CompactSettings { capacity, min_ttl, ..made };
-        let clock = Clock::start();
+        let clock = Clock::shared();
         let prefer_v4 = settings.families == "prefer-v4";
         let mut client = Settings {
             servers: resolvers.clone(),
@@ -94,7 +94,7 @@ impl Resolver {
             ..Settings::default()
         };
         py.detach(|| {
-            let now = clock.now() / 1_000_000;
+            let now = clock.wall() / 1_000_000;
             let cache = match &settings.cache {
                 Some(path) if path.exists() => CompactCache::open_as_made(path, now),
                 Some(path) => CompactCache::open(path, compact, now),

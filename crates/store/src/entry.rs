@@ -46,6 +46,9 @@ pub struct Outcome<'a> {
     /// Whether the URL went back to waiting: this outcome is not its last.
     #[serde(skip_serializing_if = "is_default")]
     pub retry: bool,
+    /// Whether the failure was the crawler's own trouble, so that it counts as no try.
+    #[serde(skip_serializing_if = "is_default")]
+    pub ours: bool,
     /// Status code.
     #[serde(skip_serializing_if = "is_default")]
     pub status: Option<u16>,
@@ -58,12 +61,15 @@ pub struct Outcome<'a> {
     /// The address spoken to.
     #[serde(skip_serializing_if = "is_default")]
     pub address: Option<IpAddr>,
-    /// When work began, in microseconds since the epoch; of a lease, when the process that took it began.
+    /// When work began, by the wall clock, in microseconds since the epoch; of a lease, when the process that took it began.
     #[serde(skip_serializing_if = "is_default")]
     pub started: Micros,
     /// When it ended; of a lease, when it was taken.
     #[serde(skip_serializing_if = "is_default")]
     pub finished: Micros,
+    /// How far the wall clock was ahead of the crawl's then, in microseconds; 0 unless it was set while the crawl went on.
+    #[serde(skip_serializing_if = "is_default")]
+    pub wall_offset_us: i64,
     /// Microseconds to resolve the name; 0 when it was known.
     #[serde(skip_serializing_if = "is_default")]
     pub name_us: u32,
@@ -202,6 +208,7 @@ impl<'a> Entry<'a> {
             lease: request.lease,
             attempt: request.attempt,
             retry: page.retry,
+            ours: page.ours,
             address: response.address,
             started: response.started,
             finished: response.finished,
@@ -236,7 +243,27 @@ impl<'a> Entry<'a> {
             Purpose::Page => Kind::Page,
             Purpose::Robots => Kind::Robots,
         };
-        Entry { kind, outcome, body }
+        Entry { kind, outcome, body }.on_wall(times.wall_offset_us)
+    }
+}
+
+impl Entry<'_> {
+    /// Puts its times, which are by the crawl's clock, on the wall clock, which is so far ahead.
+    #[must_use]
+    pub fn on_wall(mut self, wall_offset_us: i64) -> Self {
+        let outcome = &mut self.outcome;
+        outcome.wall_offset_us = wall_offset_us;
+        for time in [&mut outcome.started, &mut outcome.finished] {
+            *time = time.saturating_add_signed(wall_offset_us);
+        }
+        self
+    }
+}
+
+impl Outcome<'_> {
+    /// When it began and ended, by the crawl's clock.
+    pub fn crawl_times(&self) -> [Micros; 2] {
+        [self.started, self.finished].map(|time| time.saturating_sub_signed(self.wall_offset_us))
     }
 }
 
@@ -261,6 +288,7 @@ impl Entry<'static> {
     /// Nothing where its URL no longer parses (a stricter version reads an older log).
     pub fn into_page(self) -> Option<Page> {
         let outcome = self.outcome;
+        let [started, finished] = outcome.crawl_times();
         let url = |text: &str| CrawlUrl::parse(text).ok();
         let step = |(text, status): &(Cow<'_, str>, u16)| Some(Step { url: url(text)?, status: *status });
         let purpose = if self.kind == Kind::Robots { Purpose::Robots } else { Purpose::Page };
@@ -288,18 +316,19 @@ impl Entry<'static> {
                 Err(Failure::new(kind, outcome.error_detail.unwrap_or_default()))
             }
         };
-        let (started, finished) = (outcome.started, outcome.finished);
         let times = Times {
             connect_us: outcome.connect_us,
             tls_us: outcome.tls_us,
             first_byte_us: outcome.first_byte_us,
             body_us: outcome.body_us,
+            wall_offset_us: outcome.wall_offset_us,
         };
         let response = Response { request, address: outcome.address, started, finished, times, result };
         let mut page = Page::new(response, Bytes::new());
         page.redirect = outcome.redirect.as_deref().and_then(url);
         page.nofollow = outcome.nofollow;
         page.retry = outcome.retry;
+        page.ours = outcome.ours;
         let link =
             |(text, nofollow): &(Cow<'_, str>, bool)| Some(Link { url: url(text)?, nofollow: *nofollow });
         page.links = outcome.links.iter().filter_map(link).collect();

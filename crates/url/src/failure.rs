@@ -48,6 +48,12 @@ pub enum FailureKind {
     ReadTimeout,
     /// The connection broke before the response was complete.
     ConnectionClosed,
+    /// This machine could not try: no file descriptor, memory or port was left. Never the site's fault.
+    LocalFailure,
+    /// The host answered nothing but errors (5xx) for longer than `frontier.patience`; this URL was not tried any more.
+    HostUnavailable,
+    /// The answer was that of a captive portal or another go-between, not the site's. The URL is fetched again.
+    CaptivePortal,
     /// The response is not HTTP.
     Protocol,
     /// The response's headers are larger than allowed.
@@ -74,7 +80,7 @@ pub enum FailureKind {
 }
 
 /// All kinds with their stable names.
-const NAMES: [(FailureKind, &str); 25] = [
+const NAMES: [(FailureKind, &str); 28] = [
     (FailureKind::NameNotFound, "name-not-found"),
     (FailureKind::NameNoData, "name-no-data"),
     (FailureKind::NameServerFailure, "name-server-failure"),
@@ -89,6 +95,9 @@ const NAMES: [(FailureKind, &str); 25] = [
     (FailureKind::Timeout, "timeout"),
     (FailureKind::ReadTimeout, "read-timeout"),
     (FailureKind::ConnectionClosed, "connection-closed"),
+    (FailureKind::LocalFailure, "local-failure"),
+    (FailureKind::HostUnavailable, "host-unavailable"),
+    (FailureKind::CaptivePortal, "captive-portal"),
     (FailureKind::Protocol, "protocol"),
     (FailureKind::HeadersTooLarge, "headers-too-large"),
     (FailureKind::BodyTooLarge, "body-too-large"),
@@ -128,7 +137,10 @@ impl FailureKind {
             | K::ConnectFailed
             | K::Timeout
             | K::ReadTimeout
-            | K::ConnectionClosed => "connections",
+            | K::ConnectionClosed
+            | K::LocalFailure
+            | K::CaptivePortal
+            | K::HostUnavailable => "connections",
             K::TlsCertificate | K::TlsFailed => "tls",
             K::RobotsDisallowed | K::RobotsUnreachable => "robots",
             K::AddressRefused | K::Blocked | K::DomainBudget => "rules",
@@ -156,6 +168,23 @@ impl FailureKind {
                 | K::Timeout
                 | K::ReadTimeout
                 | K::ConnectionClosed
+                | K::LocalFailure
+                | K::CaptivePortal
+                | K::HostUnavailable
+        )
+    }
+
+    /// Whether it is believed only when it comes a second time: what captive networks and broken resolvers give as well.
+    pub fn is_doubtful(self) -> bool {
+        use FailureKind as K;
+        matches!(
+            self,
+            K::NameNotFound
+                | K::NameNoData
+                | K::AddressRefused
+                | K::TlsCertificate
+                | K::TlsFailed
+                | K::Protocol
         )
     }
 }
@@ -178,7 +207,7 @@ impl Failure {
     /// What it means for the origin whose robots.txt ended so: where the crawler itself may not ask, there is none to be had.
     pub fn of_robots(self) -> Self {
         match self.kind {
-            FailureKind::Blocked | FailureKind::DomainBudget => {
+            FailureKind::Blocked | FailureKind::DomainBudget | FailureKind::HostUnavailable => {
                 Failure::new(FailureKind::RobotsUnreachable, format!("robots.txt: {}", self.detail))
             }
             _ => self,
