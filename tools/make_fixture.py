@@ -23,6 +23,7 @@ import lycosa
 from lycosa.job import Job
 from lycosa.names import Cache
 from lycosa.session import Crawl
+from lycosa.settings import StoreSettings
 from lycosa.simnet import SimulatedInternet
 
 #: The Internet of all fixtures. The ports are part of their URLs: below those that the system gives to clients.
@@ -62,7 +63,7 @@ def crawl(job: str, directory: Path) -> None:
     """Crawl until everything is on the disk that a fixture must have; then end as its name says."""
     trimmed = directory.name == "trimmed"
     outputs = [str(directory / name) for name in ("pages.jsonl", "pages.parquet")]
-    store = {"fields": ["url", "status", "error"], "retain": "needed" if trimmed else "all"}
+    store: StoreSettings = {"fields": ["url", "status", "error"], "retain": "needed" if trimmed else "all"}
     begun = lycosa.crawl(job=job, directory=directory, output=outputs, store=store)
     changed = {
         "frontier": begun.plan.job.frontier.model_copy(update=SMALL),
