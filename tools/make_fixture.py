@@ -7,6 +7,7 @@ Beside them: a file of names, and ``fixtures.json``, which says of which Interne
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import os
 import shutil
@@ -21,8 +22,8 @@ from typing import Any
 import lycosa
 from lycosa.job import Job
 from lycosa.names import Cache
-from lycosa.plan import Plan
 from lycosa.session import Crawl
+from lycosa.settings import StoreSettings
 from lycosa.simnet import SimulatedInternet
 
 #: The Internet of all fixtures. The ports are part of their URLs: below those that the system gives to clients.
@@ -62,7 +63,7 @@ def crawl(job: str, directory: Path) -> None:
     """Crawl until everything is on the disk that a fixture must have; then end as its name says."""
     trimmed = directory.name == "trimmed"
     outputs = [str(directory / name) for name in ("pages.jsonl", "pages.parquet")]
-    store = {"fields": ["url", "status", "error"], "retain": "needed" if trimmed else "all"}
+    store: StoreSettings = {"fields": ["url", "status", "error"], "retain": "needed" if trimmed else "all"}
     begun = lycosa.crawl(job=job, directory=directory, output=outputs, store=store)
     changed = {
         "frontier": begun.plan.job.frontier.model_copy(update=SMALL),
@@ -70,7 +71,7 @@ def crawl(job: str, directory: Path) -> None:
     }
     plan = begun.plan
     small: Job = plan.job.model_copy(update=changed)
-    here = Crawl(Plan(small, plan.seeds, plan.outputs, plan.directory, plan.fresh, plan.record, plan.differences))
+    here = Crawl(dataclasses.replace(plan, job=small))
     for _ in here.batches():
         on_disk = all(any((directory / name).glob("*")) for name in ("queues", "seen"))
         snapshots = sorted((directory / "snapshots").glob("*.snapshot"))

@@ -46,6 +46,8 @@ REPORT = {
     "in_flight": "requests under way",
     "frontier": "URLs by state: `waiting`, `leased` (under way), `done`, `failed`, `refused`; `hosts`; `unresolved`: names "
     "being resolved; `known`: URLs that were admitted or spoken for by a canonical link",
+    "suspensions": "why nothing is counted against sites now, where the trouble is ours: `cause`, `since`, `probe_at`, …",
+    "failing": "hosts that fail and are tried again, at most ten: `host`, `kind`, `waiting` URLs, `until` when at least",
     "log": "the log's directory",
     "log_bytes": "the log's end, in bytes",
     "outputs": "the outputs",

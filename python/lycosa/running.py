@@ -8,7 +8,7 @@ import logging
 import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from lycosa import _core
 from lycosa.assemble import assemble, make_sink, open_log
@@ -29,6 +29,19 @@ RETAIN = 10.0
 
 #: What the log counts and a report has for the session, too.
 COUNTED = ("pages", "redirects", "retries", "robots", "bytes", "links")
+
+
+#: Hosts that fail and are tried again that a report names, at most.
+FAILING = 10
+
+
+class FailingHost(NamedTuple):
+    """A host that fails, and that URLs wait for."""
+
+    host: str
+    kind: str
+    waiting: int
+    until: float  # seconds since 1970 that it is tried at least
 
 
 class Running:
@@ -169,6 +182,8 @@ class Running:
             "end": None if self._end is None else dataclasses.asdict(self._end),
             "in_flight": self.stages.fetch.in_flight(),
             "frontier": self.stages.frontier.counts(),
+            "suspensions": self._frontier.suspensions(),
+            "failing": [FailingHost(*host)._asdict() for host in self._frontier.failing(FAILING)],
             "log": str(self._directory.log),
             "log_bytes": self.stages.log.end(),
             "outputs": self._plan.outputs,

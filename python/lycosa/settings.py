@@ -54,6 +54,7 @@ class FrontierSettings(TypedDict, total=False):
     """Which URL next, and what of that is in memory."""
 
     key: Literal["md5", "md5-16", "keyed"]
+    patience: float
     queue_memory: int
     seen_memory: int
     cookie_memory: int

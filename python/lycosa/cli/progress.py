@@ -100,8 +100,12 @@ def _why_idle(report: dict[str, Any]) -> str:
     frontier = report["frontier"]
     if report["in_flight"] or not frontier["waiting"] or report["full_disks"]:
         return ""
+    if report["suspensions"]:
+        return f" (suspended: {', '.join(each['cause'] for each in report['suspensions'])})"
     if frontier["unresolved"]:
         return " (resolving names)"
+    if sum(host["waiting"] for host in report["failing"]) == frontier["waiting"]:
+        return f" ({counted(len(report['failing']), 'host')} failing, tried again)"
     due = frontier.get("next_turn_us")
     return " (politeness)" if due is None else f" (next turn in {due / 1e6:.1f} s: politeness)"
 

@@ -82,6 +82,8 @@ def print_report(report: dict[str, Any], *, as_json: bool, to_standard: bool) ->
         ("from the cache", f"{report['cache_hits']:,}"),
         *((known["server"], _upstream(known)) for known in report["upstreams"]),
     ]
+    if failed := report["statuses"]["servfail"] + report["statuses"]["timeout"]:
+        rows.append(("may pass", f"{counted(failed, 'failure')}; --retry-failed asks again for those in an output"))
     if not report["complete"]:
         rows.append(("not complete", "the same command goes on"))
     for name, value in rows:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from lycosa.cli.job import existing, settings_of
 from lycosa.cli.told import watched
+from lycosa.kinds import FORBIDDEN
 from lycosa.words import counted
 
 if TYPE_CHECKING:
@@ -80,7 +81,10 @@ def now(story: dict[str, Any], job: Job, directory: JobDirectory) -> str:
     last = story["outcomes"][-1] if story["outcomes"] else None
     if last is not None and not last["retry"]:
         if last["status"] is None:
-            return f"failed for good: {last['error']}"
+            if last["error"] in FORBIDDEN:
+                return f"refused: {last['error']}"
+            again = f"lycosa crawl --dir {directory.path} --retry-failed={last['error']} fetches it again"
+            return f"failed: {last['error']}; {again}"
         return f"done: redirected to {last['redirect']}" if last["redirect"] else f"done: status {last['status']}"
     sightings = [*story["found"], *story["redirected"]]
     if not story["seeds"] and all(sighting["refused"] for sighting in sightings):

@@ -41,7 +41,8 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("why")
     directory = JobDirectory(folder / "d")
     politeness = {"host_interval": 0, "address_interval": 0, "retry_delay": 0, "retries": 1}
-    job = make_job({"seeds": [f"{SITE}/", f"{SITE}/later"], "max_depth": 1, "politeness": politeness})
+    given = {"max_depth": 1, "politeness": politeness, "frontier": {"patience": 0}}
+    job = make_job({"seeds": [f"{SITE}/", f"{SITE}/later"], **given})
     log = _core.Log(directory.log, 1 << 20)
     fetch = ScriptedFetch(lambda url: ANSWERS.get(url.removeprefix(SITE), (404, [], b"")))
     stages = Stages(frontier=_core.Frontier(job, _core.Names(job)), fetch=fetch, parse=_core.Parser(job), log=log)
@@ -82,12 +83,12 @@ def why(url: str, folder: Path, *arguments: str) -> subprocess.CompletedProcess[
                 "robots.txt: http://93.184.216.34/robots.txt: 200: line 2 forbids it: Disallow: /private",
                 "accepted unless already known",
                 "settled without a request: robots-disallowed (line 2 of robots.txt: Disallow: /private)",
-                "failed for good: robots-disallowed",
+                "refused: robots-disallowed",
             ],
         ),
         ("/moved", [f"redirects to {SITE}/new", f"now: done: redirected to {SITE}/new"]),
         ("/new", [f"redirected to from {SITE}/moved (301)", "now: done: status 200"]),
-        ("/slow", ["try 1, lease", "read-timeout", "goes back to waiting", "try 2, lease", "failed for good"]),
+        ("/slow", ["try 1, lease", "read-timeout", "goes back to waiting", "try 2, lease", "failed: read-timeout"]),
         ("/hidden", ["depth 1, nofollow: refused", "now: not admitted: refused: the link or its page is nofollow"]),
         ("/deep", [f"linked from {SITE}/a", "depth 2: refused", "not admitted: refused: deeper than max_depth"]),
         ("/lost", ["accepted as a seed", "no outcome is recorded", "now: waits for its turn"]),
@@ -116,7 +117,7 @@ def test_a_url_is_found_in_any_form_and_told_as_json(folder: Path) -> None:
     assert story["url"] == f"{SITE}/slow"
     assert [outcome["attempt"] for outcome in story["outcomes"]] == [0, 1]
     assert all(outcome["lease"] > 0 for outcome in story["outcomes"])
-    assert story["now"] == "failed for good: read-timeout"
+    assert story["now"] == ("failed: read-timeout; lycosa crawl --dir d --retry-failed=read-timeout fetches it again")
 
 
 @pytest.mark.parametrize(("url", "directory"), [("example.com", "d"), ("http://example.com/", "missing")])
