@@ -13,7 +13,7 @@ use std::collections::{HashSet, VecDeque};
 use std::hash::{BuildHasher, Hasher};
 
 use hashbrown::DefaultHashBuilder;
-use lycosa_url::{CrawlUrl, Micros, Page};
+use lycosa_url::{CrawlUrl, Micros, Page, registered_domain};
 
 use crate::politeness::domains::DomainId;
 
@@ -30,9 +30,11 @@ const HONEST: usize = 64;
 /// Answers that are held, at most.
 const HELD: usize = 256;
 
-/// Domains that give the same answer where it is a portal, and those of them that gave another one before.
+/// Domains that give the same answer where it is a portal, and those of them that gave another one before. Where the resolver gives
+/// their address for a name that cannot exist, two are enough.
 const SAME: usize = 3;
 const CHANGED: usize = 2;
+const LIED: usize = 2;
 
 /// An answer that was recorded.
 #[derive(Clone, Debug)]
@@ -91,6 +93,9 @@ pub(crate) struct Captive {
     held: HashSet<u64>,
     /// When the last answer came that is no suspected one.
     clear_at: Micros,
+    /// The network that the resolver gives for names that cannot exist, and when it was asked.
+    lie: Option<u64>,
+    checked_at: Micros,
 }
 
 impl Captive {
@@ -127,7 +132,7 @@ impl Captive {
             if same.mark == mark {
                 same.add(giver, changed);
                 let is_over = at.saturating_sub(same.since) > window || self.held.len() >= HELD;
-                if is_over && !same.is_portal() {
+                if is_over && !same.is_portal(self.lie) {
                     self.release(mark);
                     return Look::Clear;
                 }
@@ -144,14 +149,40 @@ impl Captive {
             && let Some(first) = self.recent.get(first).filter(|first| first.domain != giver.domain)
         {
             let hosts = vec![(first.domain, first.network, first.changed)];
-            let mut same = Same { mark, since: first.at, clear_at: self.clear_at.min(first.at), hosts };
+            let since = page.response.started;
+            let mut same = Same { mark, since, clear_at: self.clear_at.min(first.at), hosts };
             same.add(giver, changed);
             self.same = Some(same);
             self.held.insert(lease);
             return Look::Held;
         }
+        // A redirect to somewhere else waits for the next answer of somebody else: its target would belong to the crawl.
+        if self.same.is_none()
+            && is_elsewhere(page)
+            && self.recent.iter().any(|recent| recent.domain != giver.domain)
+        {
+            let (since, hosts) = (page.response.started, vec![(giver.domain, giver.network, changed)]);
+            self.same = Some(Same { mark, since, clear_at: self.clear_at.min(since), hosts });
+            self.held.insert(lease);
+            return Look::Held;
+        }
         self.clear_at = at;
         Look::Clear
+    }
+
+    /// Whether the resolver is to be asked for a name that cannot exist.
+    pub(crate) fn wants_check(&mut self, window: Micros, now: Micros) -> bool {
+        let wants =
+            self.same.is_some() && (self.checked_at == 0 || now.saturating_sub(self.checked_at) > window);
+        if wants {
+            self.checked_at = now;
+        }
+        wants
+    }
+
+    /// What the resolver says of a name that cannot exist: the network of an address, or nothing.
+    pub(crate) fn resolver_says(&mut self, lie: Option<u64>) {
+        self.lie = lie;
     }
 
     /// Remembers an answer that is being recorded.
@@ -179,14 +210,16 @@ impl Captive {
         self.held.contains(&lease)
     }
 
-    /// Whether the same answers are a portal's: gives since when other answers are missing, and what was recorded of it.
-    pub(crate) fn confirm(&mut self) -> Option<(Micros, Vec<Recent>)> {
-        let same = self.same.take_if(|same| same.is_portal())?;
+    /// Whether the same answers are a portal's: gives since when other answers are missing, of how many domains, and what was
+    /// recorded of it.
+    pub(crate) fn confirm(&mut self) -> Option<(Micros, usize, Vec<Recent>)> {
+        let lie = self.lie;
+        let same = self.same.take_if(|same| same.is_portal(lie))?;
         self.portal = Some(same.mark);
         self.held.clear();
         let of_portal = |recent: &&Recent| recent.mark == same.mark && recent.at >= same.clear_at;
         let recorded = self.recent.iter().filter(of_portal).cloned().collect();
-        Some((same.clear_at, recorded))
+        Some((same.clear_at, same.hosts.len(), recorded))
     }
 
     /// Releases what has been held for too long; whether anything that was held may be looked at again.
@@ -230,9 +263,17 @@ impl Same {
     }
 
     /// Whether it is a portal.
-    fn is_portal(&self) -> bool {
-        self.hosts.len() >= SAME && self.hosts.iter().filter(|(.., changed)| *changed).count() >= CHANGED
+    fn is_portal(&self, lie: Option<u64>) -> bool {
+        let changed = self.hosts.iter().filter(|(.., changed)| *changed).count();
+        let lied = self.hosts.len() >= LIED && self.hosts.iter().all(|(_, network, _)| Some(*network) == lie);
+        lied || (self.hosts.len() >= SAME && changed >= CHANGED)
     }
+}
+
+/// Whether an answer redirects to another registered domain.
+fn is_elsewhere(page: &Page) -> bool {
+    let host = page.response.request.url.host();
+    page.redirect.as_ref().is_some_and(|target| registered_domain(target.host()) != registered_domain(host))
 }
 
 /// The mark of a host that gave a page which is not remembered.

@@ -125,6 +125,8 @@ pub(crate) struct Path {
     /// No probe round begins before.
     next_round: Micros,
     window: Micros,
+    /// Whether the resolver's own check had failed when the channel was suspended.
+    by_canary: bool,
     /// Whether somebody answered this process, or the one before it.
     pub(crate) answered: bool,
 }
@@ -231,11 +233,12 @@ impl Path {
         }
     }
 
-    /// What the resolver's own check said.
-    pub(crate) fn canary(&mut self, failed: bool) {
+    /// What the resolver's own check said. Gives whether that ends a suspension that began with its failure.
+    pub(crate) fn canary(&mut self, failed: bool) -> bool {
         if let Some(streak) = &mut self.streak {
             streak.canary_failed = failed;
         }
+        !failed && self.by_canary && self.suspended.is_some()
     }
 
     /// Suspends the channel if what is known by now says that the trouble is ours; gives since when. `known`: hosts that are
@@ -261,7 +264,9 @@ impl Path {
         };
         let (since, example) = (streak.since, streak.example.clone());
         let cause = if channel == Channel::Names { Cause::Names } else { Cause::Connections };
-        is_ours.then(|| self.suspend_for(cause, since, example, now))?;
+        let (domains, by_canary) = (witnesses, streak.canary_failed);
+        is_ours.then(|| self.suspend_for(cause, since, (domains, example), now))?;
+        self.by_canary = by_canary;
         Some(since)
     }
 
@@ -271,8 +276,14 @@ impl Path {
     }
 
     /// Suspends the channel for a cause, since then.
-    pub(crate) fn suspend_for(&mut self, cause: Cause, since: Micros, example: String, now: Micros) {
-        let domains = self.streak.as_ref().map_or(1, |streak| streak.witnesses.len());
+    pub(crate) fn suspend_for(
+        &mut self,
+        cause: Cause,
+        since: Micros,
+        (domains, example): (usize, String),
+        now: Micros,
+    ) {
+        self.by_canary = false;
         self.pause = self.window / 2;
         let probe_at = now.saturating_add(self.pause);
         self.suspended = Some(Suspension { cause, since, probe_at, domains, example });

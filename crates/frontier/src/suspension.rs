@@ -215,9 +215,14 @@ impl<R: Resolve> Frontier<R> {
 
     /// Whether outcomes that were held may be judged again.
     pub fn has_decided(&mut self, now: Micros) -> bool {
-        if let Some((since, recorded)) = self.captive.confirm() {
+        if self.captive.wants_check(self.health.connections.window(), now) {
+            let names = vec![self.next_canary()];
+            self.asking += 1;
+            self.resolver.refresh(names);
+        }
+        if let Some((since, domains, recorded)) = self.captive.confirm() {
             let example = recorded.first().map_or(String::new(), |recent| recent.url.host().to_owned());
-            self.health.connections.suspend_for(Cause::Captive, since, example, now);
+            self.health.connections.suspend_for(Cause::Captive, since, (domains, example), now);
             for recent in recorded {
                 self.reopen_done(&recent.url, recent.depth, recent.status, now);
             }
@@ -378,16 +383,14 @@ impl<R: Resolve> Frontier<R> {
 
     /// Asks the resolver for a name that cannot exist, and for names of hosts that were well.
     fn probe_names(&mut self, now: Micros) {
-        self.health.canaries += 1;
-        let canary: Box<str> = format!("lycosa-{:016x}{CANARY}", self.hash_of(self.health.canaries)).into();
-        self.health.canary = Some(canary.clone());
-        let mut names = vec![canary];
+        let is_suspended = self.health.names.suspended().is_some();
+        let mut names = vec![self.next_canary()];
         self.health.asked.clear();
         for well in self.health.well.iter().rev() {
             let queue = &self.queues[well.queue as usize];
             let network = name_network(well.domain);
             if self.health.asked.len() < PROBES
-                && !self.health.names.is_failing(well.domain, network)
+                && (is_suspended || !self.health.names.is_failing(well.domain, network))
                 && queue.host.ends_with(|last: char| last.is_ascii_alphabetic())
             {
                 self.health.asked.push(well.queue);
@@ -399,16 +402,24 @@ impl<R: Resolve> Frontier<R> {
         self.resolver.refresh(names);
     }
 
+    /// A name that cannot exist, another one each time: no cache knows it.
+    fn next_canary(&mut self) -> Box<str> {
+        self.health.canaries += 1;
+        let canary: Box<str> = format!("lycosa-{:016x}{CANARY}", self.hash_of(self.health.canaries)).into();
+        self.health.canary = Some(canary.clone());
+        canary
+    }
+
     /// Learns from an answer for a name whether the resolvers are well. Gives whether it is one of their check's own.
     pub(crate) fn weigh_name(&mut self, answer: &Resolved, id: Option<QueueId>, now: Micros) -> bool {
         if self.health.canary.as_deref() == Some(&*answer.name) {
             self.health.canary = None;
             let failed = matches!(&answer.result, Err(failure) if is_of_resolver(failure.kind));
-            self.health.names.canary(failed);
-            // Without hosts that were well, what answers for names that cannot exist is an answer.
-            if !failed && self.health.names.suspended().is_some() && self.health.well.is_empty() {
+            if self.health.names.canary(failed) {
                 self.names_answered(now);
             }
+            let lie = answer.result.as_ref().ok().and_then(|addresses| addresses.first());
+            self.captive.resolver_says(lie.map(|address| network_of(*address)));
             return true;
         }
         let Some(id) = id else { return false };
@@ -481,7 +492,7 @@ fn describe(suspension: &Suspension) -> String {
         Cause::Connections => "no site answers, not even those that answered before",
         Cause::Captive => "every site gives the same answer, as behind a captive portal",
     };
-    format!("{what} ({domains} registered domains, the first {example})")
+    format!("{what} ({domains} registered domains, the first: {example})")
 }
 
 /// Who answers again.
