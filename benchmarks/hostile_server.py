@@ -51,7 +51,7 @@ def _answer(row: Row, path: str, host: str) -> bytes:
         return row.answer(int(number[1]), host)
     if path.startswith("/?"):
         links = [f"/{number}" for number in range(1, int(path[2:]) + 1)]
-        return response("".join(f'<a href="{link}">x</a>' for link in [*links, "/good"]).encode())
+        return response((host + "".join(f'<a href="{link}">x</a>' for link in [*links, "/good"])).encode())
     return good(0, host)
 
 

@@ -23,10 +23,10 @@ from benchmarks.report import BenchmarkError, Claim, Figure, Report
 
 MEMORY = "512 MiB"
 SLOTS = 128
-ADDRESSES = 4  # of each site: with 32 pages at once on each all slots are busy
+ADDRESSES = 2  # of each site: with 64 pages at once on each all slots are busy
 PEAK = 640 * (1 << 20)  # bytes: what is told, the interpreter and its libraries
 CPU = 1.0  # seconds a page
-TIMEOUT = 300.0  # seconds for one site
+TIMEOUT = 120.0  # seconds for one site
 QUICK = 50.0  # seconds for all sites
 
 
@@ -86,6 +86,7 @@ def _crawl(row: Row, arguments: list[str], port: int, cores: Cores, folder: Path
         "politeness.response_multiple": 0,
         "politeness.max_interval": 0,
         "politeness.retry_delay": 0,
+        "frontier.patience": 1,
         "politeness.host_concurrency": SLOTS // ADDRESSES,
         "politeness.address_concurrency": SLOTS // ADDRESSES,
         "store.fields": fields,
