@@ -44,6 +44,11 @@ class FailingHost(NamedTuple):
     until: float  # seconds since 1970 that it is tried at least
 
 
+#: Seconds of job time, and of the machine at least, in which an outcome may be taken back, since a captive portal answered: so far
+#: outputs stay behind the log.
+TAKEN_BACK, SHORTEST_DISTANCE = 15.0, 1.5
+
+
 class Running:
     """A crawl's stages, outputs and record."""
 
@@ -92,6 +97,7 @@ class Running:
                 job.parse.max_decoded_bytes,
             )
             self._followers.append(follower)
+        self._log.keep_distance(max(TAKEN_BACK / job.speed, SHORTEST_DISTANCE))
         # All outputs are open before the first of their threads starts.
         for follower in self._followers:
             follower.start()
@@ -138,6 +144,7 @@ class Running:
             self.stages.log.sync()
         except LycosaError as error:
             problems.append(error)
+        self._log.keep_distance(0)
         for follower in self._followers:
             follower.close()
         for follower in self._followers:

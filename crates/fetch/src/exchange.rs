@@ -52,11 +52,14 @@ pub(crate) async fn exchange(
 ) -> Result<Received, Failure> {
     let kept = engine.pool.borrow_mut().take(request.url.origin(), &request.addresses, engine.clock.now());
     if let Some(connection) = kept {
-        match attempt(engine, connection, request, watch, trace).await {
-            // The server closed while it was idle. The only case in which fetch repeats a request.
-            Err(Failed { failure, silent: true }) if failure.kind == FailureKind::ConnectionClosed => (),
-            ended => return ended.map_err(|failed| failed.failure),
-        }
+        return match attempt(engine, connection, request, watch, trace).await {
+            // The server closed while it was idle, or read the request and broke off: nobody can tell, so it is no fault of the
+            // site's, and a repetition at once might be a second request without an interval between.
+            Err(Failed { failure, silent: true }) if failure.kind == FailureKind::ConnectionClosed => {
+                Err(Failure::new(FailureKind::Cancelled, "the kept connection was closed"))
+            }
+            ended => ended.map_err(|failed| failed.failure),
+        };
     }
     watch.connecting(engine.clock.now());
     trace.address.set(None);

@@ -5,8 +5,8 @@
 //! that the `pool` kept or that `connect` opens → [`Fetcher::completed`].
 //!
 //! Fetch keeps nothing that a crash may lose and asks nobody. It follows no redirect, decodes no body
-//! (see [`decode()`], which the caller composes) and repeats by itself in one case only: a kept-alive
-//! connection that turns out to be dead before any byte of the response came.
+//! (see [`decode()`], which the caller composes) and repeats nothing: a request on a kept-alive connection that turns out to
+//! be dead before any byte of the response came is given back as `Cancelled`, so that the host's interval holds.
 
 mod budget;
 mod connect;

@@ -57,7 +57,7 @@ fn connections_are_kept_alive() {
 }
 
 #[test]
-fn a_dead_connection_is_repeated_once_on_a_new_one() {
+fn a_request_on_a_dead_kept_connection_is_given_back_and_the_next_one_takes_a_new_connection() {
     let dies_on_second: Script = Box::new(|mut stream| {
         read_request(&mut stream);
         stream.write_all(&ok("one")).unwrap();
@@ -66,9 +66,10 @@ fn a_dead_connection_is_repeated_once_on_a_new_one() {
     let server = Server::start(vec![dies_on_second, once(ok("two"))]);
     let fetcher = Fetcher::start(settings()).unwrap();
     assert_eq!(page(fetch(&fetcher, server.request("/"))).body, "one");
-    let second = fetch(&fetcher, server.request("/"));
-    assert!(second.times.connect_us > 0);
-    assert_eq!(page(second).body, "two");
+    assert_eq!(kind(&fetch(&fetcher, server.request("/"))), FailureKind::Cancelled, "no try of the site's");
+    let third = fetch(&fetcher, server.request("/"));
+    assert!(third.times.connect_us > 0);
+    assert_eq!(page(third).body, "two");
     assert_eq!(server.connections(), 2);
 }
 

@@ -27,8 +27,9 @@ const SHORTEST: usize = 16;
 const RECENT: usize = 512;
 const HONEST: usize = 64;
 
-/// Answers that are held, at most.
+/// Answers that are held, and bytes of their bodies, at most.
 const HELD: usize = 256;
+const HELD_BYTES: usize = 8 << 20;
 
 /// Domains that give the same answer where it is a portal, and those of them that gave another one before. Where the resolver gives
 /// their address for a name that cannot exist, two are enough.
@@ -59,6 +60,8 @@ struct Same {
     clear_at: Micros,
     /// Domain, network, and whether it gave another answer before.
     hosts: Vec<(DomainId, u64, bool)>,
+    /// Bytes of what is held.
+    bytes: usize,
 }
 
 /// What is to become of an answer.
@@ -131,7 +134,10 @@ impl Captive {
         if let Some(same) = &mut self.same {
             if same.mark == mark {
                 same.add(giver, changed);
-                let is_over = at.saturating_sub(same.since) > window || self.held.len() >= HELD;
+                same.bytes += page.memory();
+                let is_over = at.saturating_sub(same.since) > window
+                    || self.held.len() >= HELD
+                    || same.bytes > HELD_BYTES;
                 if is_over && !same.is_portal(self.lie) {
                     self.release(mark);
                     return Look::Clear;
@@ -150,19 +156,16 @@ impl Captive {
         {
             let hosts = vec![(first.domain, first.network, first.changed)];
             let since = page.response.started;
-            let mut same = Same { mark, since, clear_at: self.clear_at.min(first.at), hosts };
+            let mut same = Same { mark, since, clear_at: self.clear_at.min(first.at), hosts, bytes: 0 };
             same.add(giver, changed);
             self.same = Some(same);
             self.held.insert(lease);
             return Look::Held;
         }
         // A redirect to somewhere else waits for the next answer of somebody else: its target would belong to the crawl.
-        if self.same.is_none()
-            && is_elsewhere(page)
-            && self.recent.iter().any(|recent| recent.domain != giver.domain)
-        {
+        if self.same.is_none() && is_elsewhere(page) {
             let (since, hosts) = (page.response.started, vec![(giver.domain, giver.network, changed)]);
-            self.same = Some(Same { mark, since, clear_at: self.clear_at.min(since), hosts });
+            self.same = Some(Same { mark, since, clear_at: self.clear_at.min(since), hosts, bytes: 0 });
             self.held.insert(lease);
             return Look::Held;
         }
@@ -212,9 +215,10 @@ impl Captive {
 
     /// Whether the same answers are a portal's: gives since when other answers are missing, of how many domains, and what was
     /// recorded of it.
-    pub(crate) fn confirm(&mut self) -> Option<(Micros, usize, Vec<Recent>)> {
-        let lie = self.lie;
-        let same = self.same.take_if(|same| same.is_portal(lie))?;
+    pub(crate) fn confirm(&mut self, window: Micros, now: Micros) -> Option<(Micros, usize, Vec<Recent>)> {
+        let (lie, held) = (self.lie, self.held.len());
+        let lasted = |same: &Same| now.saturating_sub(same.since) >= window / 4 || held >= HELD / 2;
+        let same = self.same.take_if(|same| same.is_portal(lie) && (lie.is_some() || lasted(same)))?;
         self.portal = Some(same.mark);
         self.held.clear();
         let of_portal = |recent: &&Recent| recent.mark == same.mark && recent.at >= same.clear_at;
@@ -224,9 +228,12 @@ impl Captive {
 
     /// Releases what has been held for too long; whether anything that was held may be looked at again.
     pub(crate) fn has_decided(&mut self, window: Micros, now: Micros) -> bool {
-        if let Some(mark) =
-            self.same.as_ref().filter(|same| now.saturating_sub(same.since) > window).map(|same| same.mark)
-        {
+        let is_over = |same: &&Same| {
+            // One host alone, as at the beginning of a crawl, is not waited for as long.
+            let longest = if same.hosts.len() == 1 { window / 4 } else { window };
+            now.saturating_sub(same.since) > longest
+        };
+        if let Some(mark) = self.same.as_ref().filter(is_over).map(|same| same.mark) {
             self.release(mark);
         }
         self.held.is_empty()
@@ -265,7 +272,8 @@ impl Same {
     /// Whether it is a portal.
     fn is_portal(&self, lie: Option<u64>) -> bool {
         let changed = self.hosts.iter().filter(|(.., changed)| *changed).count();
-        let lied = self.hosts.len() >= LIED && self.hosts.iter().all(|(_, network, _)| Some(*network) == lie);
+        let is_there = self.hosts.iter().all(|(_, network, _)| Some(*network) == lie);
+        let lied = lie.is_some() && (self.hosts.len() >= SAME || (self.hosts.len() >= LIED && is_there));
         lied || (self.hosts.len() >= SAME && changed >= CHANGED)
     }
 }

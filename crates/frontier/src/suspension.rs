@@ -220,7 +220,8 @@ impl<R: Resolve> Frontier<R> {
             self.asking += 1;
             self.resolver.refresh(names);
         }
-        if let Some((since, domains, recorded)) = self.captive.confirm() {
+        if let Some((since, domains, recorded)) = self.captive.confirm(self.health.connections.window(), now)
+        {
             let example = recorded.first().map_or(String::new(), |recent| recent.url.host().to_owned());
             self.health.connections.suspend_for(Cause::Captive, since, (domains, example), now);
             for recent in recorded {

@@ -25,6 +25,7 @@ mod simnet;
 mod snapshots;
 mod store;
 mod story;
+mod takings;
 mod url;
 
 use pyo3::prelude::*;

@@ -139,7 +139,8 @@ impl State {
             }
         };
         self.forget(frontier)?;
-        let count = frontier.restore(|restore| replay(&mut reader, restore, summary, largest))?;
+        let count =
+            frontier.restore(|restore| replay(&mut reader, restore, summary, largest, &log.takings))?;
         for (position, _) in unreadable {
             self.snapshots.remove(position)?;
         }

@@ -22,7 +22,9 @@ use crate::arrow;
 use crate::batch::{Pages, Requests};
 use crate::clock::{Clock, KeptClock};
 use crate::errors::{self, lock, setting};
+use crate::job::seconds;
 use crate::names::Resolver;
+use crate::takings::Takings;
 
 /// How bodies of the log are read. A body was within its job's limit when it was parsed; the limit here is the default of
 /// `parse.max_decoded_bytes`, where no job says another.
@@ -50,6 +52,7 @@ pub(crate) struct Log {
     clock: KeptClock,
     /// When this process opened it.
     opened: Micros,
+    pub(crate) takings: Arc<Takings>,
 }
 
 #[pymethods]
@@ -72,7 +75,7 @@ impl Log {
         let inner = Mutex::new((log, Summary::default()));
         let clock = KeptClock::open(&directory);
         let opened = clock.clock().now();
-        Ok(Log { inner, directory, committed, torn, clock, opened })
+        Ok(Log { inner, directory, committed, torn, clock, opened, takings: Arc::default() })
     }
 
     /// The crawl's clock, which goes on with the time of the process before.
@@ -108,13 +111,19 @@ impl Log {
         let appended = py.detach(|| {
             pages.with(|pages| {
                 let (log, summary) = &mut *lock(&self.inner);
-                log.append(pages.iter().map(|page| Entry::page(page)))?;
+                let end = log.append(pages.iter().map(|page| Entry::page(page)))?;
+                self.takings.appended(pages.iter(), end, self.clock.clock().now());
                 // Only now: a full disk makes the caller come again with the same pages.
                 pages.iter().for_each(|page| summary.add(page));
                 Ok(())
             })
         });
         appended.map_err(|error| errors::log(&error))
+    }
+
+    /// Sets for how many seconds of the machine outputs stay behind the log, since outcomes may be taken back; 0: not at all.
+    fn keep_distance(&self, py: Python<'_>, distance: f64) {
+        py.detach(|| self.takings.keep(seconds(distance), lock(&self.inner).0.end()));
     }
 
     /// Brings what was appended to the disk.
@@ -190,6 +199,7 @@ pub(crate) fn replay(
     restore: &mut Restore<'_, Resolver>,
     summary: &mut Summary,
     largest: usize,
+    takings: &Takings,
 ) -> Result<u64, LogError> {
     let queues = |error| LogError::Io(PathBuf::from("queues"), error);
     let mut count = 0;
@@ -220,6 +230,9 @@ pub(crate) fn replay(
                         None => {}
                     }
                 }
+                if page.is_reopened() {
+                    takings.take(page.response.request.url.digest(), reader.position());
+                }
                 summary.add(&page);
                 restore.outcome(&page).map_err(queues)?;
             }
@@ -234,6 +247,39 @@ pub(crate) struct LogReader {
     fields: Vec<Field>,
     with_body: bool,
     max_body_bytes: usize,
+    followed: Option<Followed>,
+}
+
+/// A log that is being written while it is read.
+struct Followed {
+    committed: Arc<AtomicU64>,
+    takings: Arc<Takings>,
+    clock: lycosa_url::Clock,
+    /// Up to where it is read.
+    until: Arc<AtomicU64>,
+}
+
+impl LogReader {
+    /// Goes on as far as the log is on the disk and nothing is taken back any more.
+    fn follow(&self) {
+        let Some(followed) = &self.followed else { return };
+        let committed = followed.committed.load(Ordering::Acquire);
+        let released = followed.takings.released(followed.clock.now()).unwrap_or(committed);
+        followed.until.store(released.min(committed), Ordering::Release);
+    }
+
+    /// The rows that were not taken back behind a position.
+    fn without_taken(&self, mut rows: Vec<Row>, position: Position) -> Vec<Row> {
+        if let Some(Followed { takings, .. }) =
+            self.followed.as_ref().filter(|followed| !followed.takings.is_empty())
+        {
+            rows.retain(|row| {
+                let url = CrawlUrl::parse(&row.outcome.url);
+                !url.is_ok_and(|url| takings.is_taken(url.digest(), position))
+            });
+        }
+        rows
+    }
 }
 
 #[pymethods]
@@ -251,25 +297,36 @@ impl LogReader {
         let fields = parse_fields(&fields)?;
         let with_body = needs_body(&fields);
         let bodies = if with_body { Bodies::All } else { Bodies::None };
+        let followed = log.map(|log| Followed {
+            committed: Arc::clone(&log.committed),
+            takings: Arc::clone(&log.takings),
+            clock: log.clock.clock(),
+            until: Arc::default(),
+        });
         let reader = py.detach(|| {
             let reader = match position {
                 None => Reader::open(&directory, bodies)?,
                 Some(position) => Reader::open_at(&directory, position, bodies)?,
             };
-            Ok(match log {
+            Ok(match &followed {
                 None => reader,
-                Some(log) => reader.until(Arc::clone(&log.committed)),
+                Some(followed) => reader.until(Arc::clone(&followed.until)),
             })
         });
         let reader = reader.map_err(|error: LogError| errors::log(&error))?;
-        Ok(LogReader { reader: Mutex::new(reader), fields, with_body, max_body_bytes })
+        Ok(LogReader { reader: Mutex::new(reader), fields, with_body, max_body_bytes, followed })
     }
 
     /// The next rows: of at most so many entries, until they hold so many bytes, their decoded bodies included; none
     /// while the log has no more. A body of more than `max_body_bytes` is left out.
     fn read(&self, py: Python<'_>, max_entries: usize, max_bytes: usize) -> PyResult<Rows> {
         let decoders = Decoders { largest: self.max_body_bytes, ..DECODERS };
-        let rows = py.detach(|| lock(&self.reader).rows(max_entries, max_bytes, decoders, self.with_body));
+        let rows = py.detach(|| {
+            self.follow();
+            let mut reader = lock(&self.reader);
+            let rows = reader.rows(max_entries, max_bytes, decoders, self.with_body);
+            rows.map(|rows| self.without_taken(rows, reader.position()))
+        });
         let rows = rows.map_err(|error| errors::log(&error))?;
         Ok(Rows { rows: Mutex::new(rows), fields: self.fields.clone() })
     }

@@ -275,6 +275,13 @@ impl Outcome<'_> {
     }
 }
 
+impl Entry<'_> {
+    /// Whether it says that a URL that had ended waits again.
+    pub(crate) fn is_reopened(&self) -> bool {
+        self.kind == Kind::Page && self.outcome.retry && self.outcome.lease == 0
+    }
+}
+
 impl Entry<'static> {
     /// The row that a sink makes of this frame, if it is a URL's last outcome.
     pub fn into_row(self, decoders: Decoders, with_body: bool) -> Option<Row> {

@@ -144,7 +144,8 @@ impl Reader {
         })
     }
 
-    /// The same as rows, whose bodies are decoded: they are made until what they hold reaches the bound.
+    /// The same as rows, whose bodies are decoded: they are made until what they hold reaches the bound. Of a URL that was opened
+    /// again in what is read, only what comes after that is a row.
     pub fn rows(
         &mut self,
         max_entries: usize,
@@ -152,12 +153,26 @@ impl Reader {
         decoders: Decoders,
         with_body: bool,
     ) -> Result<Vec<Row>, LogError> {
-        self.gather(max_entries, max_bytes, |entry| {
+        let (mut taken_back, mut made) = (Vec::new(), 0);
+        let mut rows = self.gather(max_entries, max_bytes, |entry| {
+            if entry.is_reopened() {
+                taken_back.push((made, entry.outcome.url.into_owned()));
+                return (None, 0);
+            }
             let row = entry.into_row(decoders, with_body);
+            made += usize::from(row.is_some());
             let body = |row: &Row| row.body.as_ref().map_or(0, Bytes::len);
             let bytes = row.as_ref().map_or(0, |row| row.outcome.memory() + body(row));
             (row, bytes)
-        })
+        })?;
+        for (before, url) in taken_back.into_iter().rev() {
+            let mut place = 0;
+            rows.retain(|row| {
+                place += 1;
+                place > before || row.outcome.url != url
+            });
+        }
+        Ok(rows)
     }
 
     /// Reads entries and keeps what `make` makes of each, until so many were read or what was made holds so many bytes.

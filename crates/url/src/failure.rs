@@ -78,7 +78,7 @@ pub enum FailureKind {
     Blocked,
     /// Its registered domain has had all the pages that the job lets it have.
     DomainBudget,
-    /// The crawl was stopped before the response was complete.
+    /// The crawl was stopped before the response was complete, or a kept connection was closed before it began: no try.
     Cancelled,
 }
 }

@@ -1,0 +1,91 @@
+//! What outputs wait for: outcomes that may still be taken back, since a captive portal may have answered for the site.
+//!
+//! Guarantees: outputs follow the log at a distance of some seconds while the crawl runs, and to its end when it ends; a row
+//! that was taken back meanwhile is in none of them.
+
+use std::collections::{HashMap, VecDeque};
+use std::sync::Mutex;
+use std::time::Duration;
+
+use lycosa_store::Position;
+use lycosa_url::{Digest, Micros, Page};
+
+use crate::errors::lock;
+
+/// Positions that are remembered: one for each step of time.
+const STEP: Micros = 100_000;
+
+/// Where the log was when, and what was taken back.
+#[derive(Default)]
+pub(crate) struct Takings(Mutex<State>);
+
+#[derive(Default)]
+struct State {
+    /// How long outcomes may be taken back.
+    distance: Micros,
+    /// When the log ended where, the oldest first.
+    ends: VecDeque<(Micros, Position)>,
+    /// The newest position that is old enough.
+    released: Position,
+    /// URLs that were taken back, and where the log said so.
+    taken: HashMap<Digest, Position>,
+}
+
+impl Takings {
+    /// Sets how long outcomes may be taken back from here on: zero lets outputs follow to the end.
+    pub(crate) fn keep(&self, distance: Duration, end: Position) {
+        let state = &mut *lock(&self.0);
+        state.distance = u64::try_from(distance.as_micros()).unwrap_or(u64::MAX);
+        state.released = state.released.max(end);
+    }
+
+    /// An earlier process took a URL back.
+    pub(crate) fn take(&self, digest: &Digest, position: Position) {
+        lock(&self.0).taken.insert(*digest, position);
+    }
+
+    /// The log goes on behind these outcomes.
+    pub(crate) fn appended<'a, P: AsRef<Page> + 'a>(
+        &self,
+        pages: impl IntoIterator<Item = &'a P>,
+        end: Position,
+        now: Micros,
+    ) {
+        let state = &mut *lock(&self.0);
+        for page in pages {
+            let page = page.as_ref();
+            if page.is_reopened() {
+                state.taken.insert(*page.response.request.url.digest(), end);
+            }
+        }
+        match state.ends.back_mut() {
+            Some((at, last)) if now.saturating_sub(*at) < STEP => *last = end,
+            _ => state.ends.push_back((now, end)),
+        }
+    }
+
+    /// Up to where outputs may follow the log by now; `None` where nothing holds them up.
+    pub(crate) fn released(&self, now: Micros) -> Option<Position> {
+        let state = &mut *lock(&self.0);
+        if state.distance == 0 {
+            return None;
+        }
+        while let Some((at, end)) = state.ends.front().copied()
+            && now.saturating_sub(at) > state.distance
+        {
+            state.released = end;
+            state.ends.pop_front();
+        }
+        Some(state.released)
+    }
+
+    /// Whether what was read up to a position was taken back behind it.
+    pub(crate) fn is_taken(&self, digest: &Digest, position: Position) -> bool {
+        lock(&self.0).taken.get(digest).is_some_and(|taken| *taken >= position)
+    }
+
+    /// Whether nothing was taken back.
+    pub(crate) fn is_empty(&self) -> bool {
+        lock(&self.0).taken.is_empty()
+    }
+}
