@@ -12,6 +12,7 @@ mod connect;
 mod connection;
 mod decode;
 mod engine;
+mod examine;
 mod exchange;
 mod fetcher;
 mod message;
@@ -21,5 +22,7 @@ mod tls;
 mod watch;
 
 pub use decode::decode;
+#[doc(hidden)]
+pub use examine::Examiner;
 pub use fetcher::Fetcher;
 pub use settings::Settings;
