@@ -7,18 +7,34 @@
 """
 
 from lycosa._core import __version__
-from lycosa.errors import LycosaError, SettingError, StorageError
+from lycosa.errors import (
+    BadName,
+    JobDamaged,
+    JobInUse,
+    JobVersionError,
+    LycosaError,
+    Rejected,
+    SettingError,
+    StorageError,
+    StorageFull,
+)
 from lycosa.names import resolve, resolve_stream
 from lycosa.records import Page, Pages
 from lycosa.session import Crawl, crawl
 
 __all__ = [
+    "BadName",
     "Crawl",
+    "JobDamaged",
+    "JobInUse",
+    "JobVersionError",
     "LycosaError",
     "Page",
     "Pages",
+    "Rejected",
     "SettingError",
     "StorageError",
+    "StorageFull",
     "__version__",
     "crawl",
     "resolve",

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 from os import PathLike
-from typing import Any, Self, final
+from typing import Any, Self, TypedDict, final, type_check_only
 
 from typing_extensions import disjoint_base
 
@@ -10,6 +10,8 @@ from lycosa.fetch.scripted import Answer
 from lycosa.job import Job
 
 __all__ = [
+    "COLUMNS",
+    "FAILURE_KINDS",
     "FIELDS",
     "DnsServer",
     "Fetcher",
@@ -51,7 +53,17 @@ __all__ = [
 ]
 
 __version__: str
+COLUMNS: dict[str, str]
+FAILURE_KINDS: dict[str, FailureKind]
 FIELDS: list[str]
+
+@type_check_only
+class FailureKind(TypedDict):
+    """What is said of a kind of failure; its stable name is the key."""
+
+    meaning: str
+    group: str
+    transient: bool
 
 def canonical_url(url: str) -> str:
     """The canonical form of an absolute URL; raises SettingError where it is none."""
@@ -136,6 +148,12 @@ class Pages:
 
     def __len__(self) -> int: ...
     def __getitem__(self, index: int, /) -> Page: ...
+    def rows(self, fields: list[str] | None = None) -> Rows:
+        """The rows that outputs have of them; by default with all columns."""
+
+    def __arrow_c_stream__(self, requested_schema: object | None = None) -> Any:
+        """The same for any Arrow library (Arrow PyCapsule interface)."""
+
     def last(self) -> list[Page]:
         """Each URL's last outcome: pages and failures; no redirects, no robots.txt, no further tries."""
 
@@ -239,10 +257,25 @@ class Page:
         """Whether the URL went back to waiting: another outcome follows."""
 
 @final
+class Clock:
+    """A crawl's clock: Unix time at the crawl's beginning, counted on from there whatever is done to the wall clock."""
+
+    def __new__(cls) -> Clock:
+        """The clock of this process, where no crawl is gone on with."""
+
+    def now(self) -> float:
+        """The crawl's time, in seconds since the epoch."""
+
+    def wall(self) -> float:
+        """The wall clock's time, in seconds since the epoch."""
+
+@final
 class Names:
     """The DNS client of a crawl, on a thread of its own."""
 
-    def __new__(cls, job: Job) -> Names: ...
+    def __new__(cls, job: Job, clock: Clock | None = None) -> Names:
+        """``clock``: the crawl's; without it that of this process."""
+
     @property
     def fallen_back(self) -> str | None:
         """Why its cache is in the memory of this process, where it was to be in a file (the disk is full)."""
@@ -519,7 +552,9 @@ class Frontier:
 class Fetcher:
     """HTTP over real sockets, on a thread of its own; see ``lycosa.stages.Fetch``."""
 
-    def __new__(cls, job: Job) -> Fetcher: ...
+    def __new__(cls, job: Job, clock: Clock | None = None) -> Fetcher:
+        """``clock``: the crawl's; without it that of this process."""
+
     def free(self) -> int: ...
     def in_flight(self) -> int: ...
     def submit(self, requests: Requests) -> None: ...
@@ -570,6 +605,10 @@ class Log:
         commit_bytes: int = 8388608,
         commit_interval: float = 0.2,
     ) -> Log: ...
+    @property
+    def clock(self) -> Clock:
+        """The crawl's clock, which goes on with the time of the process before."""
+
     def append_seeds(self, seeds: list[str]) -> None: ...
     def append_leases(self, requests: Requests) -> None: ...
     def append(self, pages: Pages) -> None: ...
@@ -685,7 +724,9 @@ class Simnet:
     ) -> Simnet: ...
     def start(self) -> None: ...
     def stop(self) -> None: ...
-    def report(self) -> str: ...
+    def trouble(self, trouble: str, *, hosts: list[str] | None = None, share: float = 0.5) -> None: ...
+    def calm(self, trouble: str | None = None) -> None: ...
+    def report(self, without: list[str] = []) -> str: ...
     def model(self) -> str: ...
     @property
     def http_port(self) -> int: ...

@@ -40,12 +40,12 @@ class Assembled:
 
 def assemble(job: Job, directory: JobDirectory, log: _core.Log, patience: Patience) -> Assembled:
     """The embedded stages of a job, going on from its newest snapshot and the log after it."""
-    names = _core.Names(job)
+    names = _core.Names(job, log.clock)
     frontier = _core.Frontier(job, names, directory.path)
     snapshots = _core.Snapshots(directory.snapshots, log, job)
     snapshots.restore(log, frontier)
     patient = PatientLog(log, directory.path, patience)
-    stages = Stages(frontier=frontier, fetch=_core.Fetcher(job), parse=_core.Parser(job), log=patient)
+    stages = Stages(frontier=frontier, fetch=_core.Fetcher(job, log.clock), parse=_core.Parser(job), log=patient)
     return Assembled(stages, names, frontier, snapshots)
 
 

@@ -16,6 +16,9 @@ from lycosa.stages import Stages
 #: the first of them is not late.
 BATCH = 256
 
+#: Seconds that outcomes are waited for at most.
+LONGEST_WAIT = 0.05
+
 
 class Control:
     """How a running crawl is told to end; may be used from any thread and from signal handlers."""
@@ -44,7 +47,9 @@ def run(stages: Stages, control: Control) -> Iterator[Pages]:
             fetch.submit(requests)
         elif control.aborting or fetch.in_flight() == 0:
             break
-        pages = parse.parse(fetch.completed(BATCH, frontier.wait()))
+        # A crawl that is to end takes nothing more: it waits for outcomes only.
+        within = LONGEST_WAIT if control.stopping else frontier.wait()
+        pages = parse.parse(fetch.completed(BATCH, within))
         frontier.judge(pages)
         if len(pages) == 0:
             continue

@@ -3,6 +3,12 @@
 from __future__ import annotations
 
 
+def shown(value: object) -> str:
+    """A value as it stands in a message: quoted, and never long."""
+    text = str(value)
+    return repr(text if len(text) <= 200 else f"{text[:200]}… ({len(text)} characters)")
+
+
 class LycosaError(Exception):
     """The base of all errors that Lycosa raises on purpose; its text is one line for people."""
 
@@ -10,19 +16,18 @@ class LycosaError(Exception):
 class SettingError(LycosaError):
     """A setting, an argument or a seed that is not allowed."""
 
-    def __init__(self, name: str, value: object, allowed: str) -> None:
-        """Say which setting it is, its value, and what is allowed."""
-        super().__init__(name, value, allowed)
+    def __init__(self, name: str, value: object, allowed: str, problem: str | None = None) -> None:
+        """Say which setting it is, its value, what is allowed; ``problem``: a whole line in place of the usual."""
+        super().__init__(name, value, allowed, problem)
         self.name = name
         self.value = value
         self.allowed = allowed
+        self.problem = problem
 
     def __str__(self) -> str:
         """One line."""
-        shown = str(self.value)
-        if len(shown) > 200:
-            shown = f"{shown[:200]}… ({len(shown)} characters)"
-        return " ".join(f"{self.name}: {shown!r} is not allowed; allowed: {self.allowed}".split())
+        line = self.problem or f"{self.name}: {shown(self.value)} is not allowed; allowed: {self.allowed}"
+        return " ".join(line.split())
 
 
 class BadName(LycosaError, ValueError):
@@ -36,8 +41,7 @@ class BadName(LycosaError, ValueError):
 
     def __str__(self) -> str:
         """One line."""
-        shown = self.name if len(self.name) <= 200 else f"{self.name[:200]}… ({len(self.name)} characters)"
-        return f"{shown!r}: {self.rule}"
+        return f"{shown(self.name)}: {self.rule}"
 
 
 class Rejected(LycosaError, ValueError):

@@ -1,20 +1,30 @@
-"""A job: everything that a crawl may be told, in one file. Each line has default, minimum, maximum and unit.
+"""A job: everything that a crawl may be told, in one file. Each key has default, minimum, maximum, unit and meaning.
 
-Durations are in seconds of the job's own time: ``speed`` divides them.
+``lycosa job template`` and docs/settings.md are made of it. Durations are in seconds of the job's own time: ``speed``
+divides them.
 """
 
 from __future__ import annotations
 
-import difflib
 import re
 import tomllib
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Any, Literal, Self, get_args
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    ValidationError,
+    model_validator,
+)
 
 from lycosa import _core
 from lycosa.errors import SettingError
+from lycosa.explain import explain, nearest
 
 MIB = 1 << 20
 DAY = 86_400.0
@@ -61,37 +71,82 @@ def _email(text: str) -> str:
     return text
 
 
+def _none_for_zero(given: object) -> object:
+    """Take 0 for no limit, where 0 would be nothing at all."""
+    return None if given == 0 and not isinstance(given, bool) else given
+
+
+@dataclass(frozen=True, slots=True)
+class Unit:
+    """Marks what the numbers of a setting count."""
+
+    name: str
+
+
+Seconds = Annotated[float, Unit("s")]
+Bytes = Annotated[int, Unit("bytes")]
+
+
 class Room(BaseModel):
-    """Settings of one room; unknown keys are errors."""
+    """Settings of one room; unknown keys are errors. ``"none"`` is None, which TOML does not have."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _none(cls, given: Any) -> Any:
+        """Take "none" and an empty text for None, where a setting may be None."""
+        if not isinstance(given, dict):
+            return given
+        fields = cls.model_fields
+        may_be_none = {name for name in given if name in fields and type(None) in get_args(fields[name].annotation)}
+        return {
+            name: None if value in ("none", "") and name in may_be_none else value for name, value in given.items()
+        }
 
 
 class Names(Room):
     """DNS."""
 
-    # default: the system's; over TLS: tls://192.0.2.1:853#name, where the certificate must bear the name
-    resolvers: tuple[Annotated[str, AfterValidator(_resolver)], ...] = ()
-    families: Literal["v4", "v6", "both"] = "v4"
-    timeout: float = Field(2.0, ge=0.1, le=60)  # s, for one try
-    attempts: int = Field(4, ge=1, le=20)  # tries over all resolvers
-    in_flight: int = Field(1_000, ge=1, le=50_000)  # names asked for at once
-    # when names of hosts are asked for: ahead of their turn; when a page that names them is parsed (lru-paper); at
-    # random (regions-paper, in_flight workers); off: when a slot is free and no resolved host may be asked
-    ahead: Literal["off", "lru-paper", "regions-paper", "ahead"] = "ahead"
-    # names known or asked for ahead of their turn, at most: as many hosts as have theirs before addresses run out
-    ahead_names: int = Field(20_000, ge=1, le=10_000_000)
-    # hosts of a domain whose random labels all share one set of addresses are not asked for, but one in sixteen; a
-    # host with a record of its own may be asked at the domain's address
-    wildcards: bool = False
-    # s that addresses are held at least, whatever their TTL: four in ten have one of at most 5 min, and a polite
-    # visit takes longer; at least 60, since the compact cache counts in minutes
-    min_ttl: float = Field(300.0, ge=60, le=7 * DAY)
-    max_ttl: float = Field(DAY, ge=60, le=7 * DAY)  # s that addresses are held at most
-    cache: Literal["compact", "async-lru", "regions", "optimiser"] = "compact"  # the cache's design
-    # of the compact cache: shared by all crawls of a machine that name it. Default: each crawl has its own, in memory
-    cache_file: Path | None = None
-    capacity: int = Field(200_000, ge=1, le=100_000_000)  # names in the cache; compact: 1,000 at least
+    resolvers: tuple[Annotated[str, AfterValidator(_resolver)], ...] = Field(
+        (),
+        description="DNS servers, with or without port; over TLS: tls://192.0.2.1:853#name, where the certificate "
+        "must bear the name; empty: the system's",
+    )
+    families: Literal["v4", "v6", "both"] = Field("v4", description="which addresses are asked for")
+    timeout: Seconds = Field(2.0, ge=0.1, le=60, description="for one try")
+    attempts: int = Field(4, ge=1, le=20, description="tries over all resolvers")
+    in_flight: int = Field(1_000, ge=1, le=50_000, description="names asked for at once")
+    ahead: Literal["off", "lru-paper", "regions-paper", "ahead"] = Field(
+        "ahead",
+        description="when names of hosts are asked for: ahead of their turn; when a page that names them is parsed "
+        "(lru-paper); at random (regions-paper, in_flight workers); off: when a slot is free and no resolved host "
+        "may be asked",
+    )
+    # as many hosts as have theirs before addresses run out
+    ahead_names: int = Field(
+        20_000, ge=1, le=10_000_000, description="names known or asked for ahead of their turn, at most"
+    )
+    wildcards: bool = Field(
+        False,
+        description="hosts of a domain whose random labels all share one set of addresses are not asked for, but one "
+        "in sixteen; a host with a record of its own may be asked at the domain's address",
+    )
+    # four in ten names have a TTL of at most 5 min, and a polite visit takes longer; the compact cache counts in
+    # minutes
+    min_ttl: Seconds = Field(
+        300.0, ge=60, le=7 * DAY, description="that addresses are held at least, whatever their TTL"
+    )
+    max_ttl: Seconds = Field(DAY, ge=60, le=7 * DAY, description="that addresses are held at most")
+    cache: Literal["compact", "async-lru", "regions", "optimiser"] = Field(
+        "compact", description="the cache's design: docs/name-caches.md"
+    )
+    cache_file: Path | None = Field(
+        None,
+        description="the file of the compact cache, shared by all crawls of a machine that name it; none: each crawl "
+        "has its own, in memory",
+    )
+    capacity: int = Field(200_000, ge=1, le=100_000_000, description="names in the cache; compact: 1,000 at least")
 
     @model_validator(mode="after")
     def _agree(self) -> Self:
@@ -107,97 +162,164 @@ class Names(Room):
 class Politeness(Room):
     """How sites are treated."""
 
-    robots: bool = True
-    robots_ttl: float = Field(DAY, ge=60, le=DAY)  # s; RFC 9309 section 2.4: at most a day
-    host_interval: float = Field(1.0, ge=0, le=3_600)  # s, after the start and the end of a request
-    address_interval: float = Field(0.25, ge=0, le=3_600)  # s, for all hosts of one address
-    host_concurrency: int = Field(1, ge=1, le=64)  # requests at once
-    address_concurrency: int = Field(1, ge=1, le=64)  # requests at once
-    max_crawl_delay: float = Field(60.0, ge=0, le=3_600)  # s; a longer Crawl-delay counts as this
-    # of the time that the site takes to answer: the interval at least, up to max_interval; 0: the intervals alone
-    response_multiple: float = Field(5.0, ge=0, le=100)
-    # s; to this at most 429, 503, time-outs and broken connections double the interval; longer intervals above stay
-    max_interval: float = Field(60.0, ge=0, le=3_600)
-    successes: int = Field(10, ge=1, le=10_000)  # in a row, for which the interval is a second shorter again
-    max_retry_after: float = Field(3_600.0, ge=0, le=7 * DAY)  # s; a longer Retry-After counts as this, its URL waits
-    # registered domains of one address that each have a right to its rate and concurrency: content delivery networks
-    address_domains: int = Field(8, ge=1, le=1_000)
-    # of one registered domain in the whole crawl; what waits beyond is refused. Default: no limit, as for max_pages
-    domain_pages: int | None = Field(None, ge=1)
-    # requests at once to a registered domain. Default: no limit, since domains have turns where slots are scarce
-    domain_concurrency: int | None = Field(None, ge=1, le=10_000)
-    requests_per_second: float | None = Field(None, ge=0.001, le=1_000_000)  # over all sites; default: no limit
-    bytes_per_second: float | None = Field(None, ge=1, le=1e12)  # of responses, over all sites; default: no limit
-    block_list: Path | None = None  # hosts, domains, networks, one a line; read again when it changes
-    retries: int = Field(2, ge=0, le=20)  # further tries after a failure that may pass
-    retry_delay: float = Field(10.0, ge=0, le=3_600)  # s, doubles with each try
-    max_redirects: int = Field(10, ge=0, le=50)  # in a row
+    robots: bool = Field(True, description="whether robots.txt is obeyed (RFC 9309)")
+    robots_ttl: Seconds = Field(
+        DAY, ge=60, le=DAY, description="that a robots.txt is used; RFC 9309 section 2.4: at most a day"
+    )
+    host_interval: Seconds = Field(
+        1.0, ge=0, le=3_600, description="for one host, after the start and after the end of a request"
+    )
+    address_interval: Seconds = Field(0.25, ge=0, le=3_600, description="the same, for all hosts of one address")
+    host_concurrency: int = Field(1, ge=1, le=64, description="requests at once to a host")
+    address_concurrency: int = Field(1, ge=1, le=64, description="requests at once to an address")
+    max_crawl_delay: Seconds = Field(60.0, ge=0, le=3_600, description="a longer Crawl-delay counts as this")
+    response_multiple: float = Field(
+        5.0,
+        ge=0,
+        le=100,
+        description="an interval is at least this many times as long as the site takes to answer, up to "
+        "max_interval; 0: the intervals alone",
+    )
+    max_interval: Seconds = Field(
+        60.0,
+        ge=0,
+        le=3_600,
+        description="to this at most 429, 503, time-outs and broken connections double the interval; longer "
+        "intervals above stay",
+    )
+    successes: int = Field(
+        10, ge=1, le=10_000, description="in a row, for which a doubled interval is a second shorter again"
+    )
+    max_retry_after: Seconds = Field(
+        3_600.0, ge=0, le=7 * DAY, description="a longer Retry-After counts as this; its URL waits"
+    )
+    address_domains: int = Field(
+        8,
+        ge=1,
+        le=1_000,
+        description="registered domains of one address that each have a right to its rate and concurrency: content "
+        "delivery networks",
+    )
+    domain_pages: int | None = Field(
+        None,
+        ge=1,
+        description="pages of one registered domain in the whole crawl; what waits beyond is refused; none: no limit",
+    )
+    # no limit, since domains have turns where slots are scarce
+    domain_concurrency: int | None = Field(
+        None, ge=1, le=10_000, description="requests at once to a registered domain; none: no limit"
+    )
+    requests_per_second: float | None = Field(
+        None, ge=0.001, le=1_000_000, description="over all sites; none: no limit"
+    )
+    bytes_per_second: float | None = Field(
+        None, ge=1, le=1e12, description="of responses, over all sites; none: no limit"
+    )
+    block_list: Path | None = Field(
+        None, description="a file with hosts, domains, networks, one a line; read again when it changes"
+    )
+    retries: int = Field(2, ge=0, le=20, description="further tries after a failure that may pass")
+    retry_delay: Seconds = Field(10.0, ge=0, le=3_600, description="before the first of them; doubles with each try")
+    max_redirects: int = Field(10, ge=0, le=50, description="in a row")
 
 
 class Fetch(Room):
     """HTTP."""
 
-    slots: int = Field(128, ge=1, le=10_000)  # requests at once
-    connect_timeout: float = Field(10.0, ge=0.1, le=600)  # s, TCP and TLS
-    read_timeout: float = Field(30.0, ge=0.1, le=600)  # s of silence
-    total_timeout: float = Field(120.0, ge=0.1, le=3_600)  # s
-    max_header_bytes: int = Field(64 * 1024, ge=8_192, le=MIB)  # bytes
-    max_body_bytes: int = Field(10 * MIB, ge=1, le=1024 * MIB)  # bytes, as received
-    ca_file: Path | None = None  # PEM of further roots: of sites, and of resolvers that are asked over TLS
-    from_email: Annotated[str, AfterValidator(_email)] | None = None  # the From header: who is behind the crawl
+    slots: int = Field(128, ge=1, le=10_000, description="requests at once")
+    connect_timeout: Seconds = Field(10.0, ge=0.1, le=600, description="for TCP and TLS")
+    read_timeout: Seconds = Field(30.0, ge=0.1, le=600, description="of silence")
+    total_timeout: Seconds = Field(120.0, ge=0.1, le=3_600, description="for the whole exchange")
+    max_header_bytes: Bytes = Field(64 * 1024, ge=8_192, le=MIB, description="of all header fields of a response")
+    max_body_bytes: Bytes = Field(10 * MIB, ge=1, le=1024 * MIB, description="of a body, as received")
+    ca_file: Path | None = Field(
+        None, description="PEM of further roots: of sites, and of resolvers that are asked over TLS"
+    )
+    from_email: Annotated[str, AfterValidator(_email)] | None = Field(
+        None, description="the From header: an e-mail address of who is behind the crawl"
+    )
 
 
 class Parse(Room):
     """Parsing."""
 
-    threads: int = Field(0, ge=0, le=256)  # 0: one a core
-    max_links: int = Field(10_000, ge=0, le=1_000_000)  # of one page
-    max_decoded_bytes: int = Field(32 * MIB, ge=1, le=1024 * MIB)  # bytes, decoded
+    threads: int = Field(0, ge=0, le=256, description="0: one a core")
+    max_links: int = Field(10_000, ge=0, le=1_000_000, description="links of one page")
+    max_decoded_bytes: Bytes = Field(32 * MIB, ge=1, le=1024 * MIB, description="of a body, decoded")
 
 
 class Frontier(Room):
     """Which URL next, and what of that is in memory."""
 
-    key: Annotated[Literal["md5", "md5-16", "keyed"], FIXED] = "md5"  # what a URL is known by
-    queue_memory: int = Field(256 * MIB, ge=MIB)  # bytes of waiting URLs in memory; beyond it they go to disk
-    seen_memory: int = Field(1024 * MIB, ge=16 * MIB)  # bytes of known URLs in memory; beyond it they go to disk
-    cookie_memory: int = Field(64 * MIB, ge=0)  # bytes of cookies in memory; 0: none are kept or sent
-    snapshot_bytes: int = Field(256 * MIB, ge=MIB)  # bytes that the log grows between two snapshots, at least
-    snapshot_interval: float = Field(60.0, ge=0, le=DAY)  # s between two snapshots, at least
+    key: Annotated[Literal["md5", "md5-16", "keyed"], FIXED] = Field(
+        "md5", description="what a URL is known by: its digest, the half of it, or a digest with a secret key"
+    )
+    queue_memory: Bytes = Field(256 * MIB, ge=MIB, description="of waiting URLs in memory; beyond it they go to disk")
+    seen_memory: Bytes = Field(
+        1024 * MIB, ge=16 * MIB, description="of known URLs in memory; beyond it they go to disk"
+    )
+    cookie_memory: Bytes = Field(64 * MIB, ge=0, description="of cookies in memory; 0: none are kept or sent")
+    snapshot_bytes: Bytes = Field(256 * MIB, ge=MIB, description="that the log grows between two snapshots, at least")
+    snapshot_interval: Seconds = Field(60.0, ge=0, le=DAY, description="between two snapshots, at least")
 
 
 class Store(Room):
     """The log and the outputs."""
 
-    segment_bytes: int = Field(256 * MIB, ge=MIB, le=4096 * MIB)  # bytes of one file of the log
-    commit_bytes: int = Field(8 * MIB, ge=1, le=1024 * MIB)  # bytes of the log that are synced at once, at most
-    commit_interval: float = Field(0.2, ge=0.001, le=60)  # s that the log may be ahead of the disk
-    # needed: a file of the log goes when all outputs and two snapshots have passed it
-    retain: Literal["needed", "all"] = "needed"
-    fields: tuple[Annotated[str, AfterValidator(_field)], ...] = tuple(_core.FIELDS)  # columns of the outputs
+    segment_bytes: Bytes = Field(256 * MIB, ge=MIB, le=4096 * MIB, description="of one file of the log")
+    commit_bytes: Bytes = Field(
+        8 * MIB, ge=1, le=1024 * MIB, description="of the log that are synced at once, at most"
+    )
+    commit_interval: Seconds = Field(0.2, ge=0.001, le=60, description="that the log may be ahead of the disk")
+    retain: Literal["needed", "all"] = Field(
+        "needed", description="needed: a file of the log goes when all outputs and two snapshots have passed it"
+    )
+    fields: tuple[Annotated[str, AfterValidator(_field)], ...] = Field(
+        tuple(name for name in _core.FIELDS if name != "text"),  # the body already says it
+        description="columns of the outputs: docs/outputs.md",
+    )
 
 
 class Url(Room):
     """Which links are the same page though their texts differ; seeds and redirects are taken as they are given."""
 
-    drop_tracking: bool = True  # utm_*, gclid, fbclid and their like
-    drop_sessions: bool = True  # jsessionid, PHPSESSID; sid only with a value of at least 16 hexadecimal digits
-    sort_query: bool = False  # parameters by name
-    drop_parameters: tuple[str, ...] = Field((), max_length=100)  # further names; name* for all that begin so
-    # what a page names as its rel=canonical, of the same origin, counts as known: that page has been fetched
-    trust_canonical: bool = False
+    drop_tracking: bool = Field(True, description="utm_*, gclid, fbclid and their like")
+    drop_sessions: bool = Field(
+        True, description="jsessionid, PHPSESSID; sid only with a value of at least 16 hexadecimal digits"
+    )
+    sort_query: bool = Field(False, description="parameters by name")
+    drop_parameters: tuple[str, ...] = Field(
+        (), max_length=100, description="further parameters that are dropped; name* for all that begin so"
+    )
+    trust_canonical: bool = Field(
+        False,
+        description="what a page names as its rel=canonical, of the same origin, counts as known: that page has been "
+        "fetched",
+    )
 
 
 class Job(Room):
     """One crawl."""
 
-    seeds: tuple[str, ...] = ()
-    scope: Annotated[Literal["host", "domain", "any"], FIXED] = "host"  # of the seeds
-    max_pages: int | None = Field(None, ge=1)  # default: no limit
-    max_depth: Annotated[int | None, FIXED] = Field(None, ge=0, le=2**31)  # links from a seed; default: no limit
-    speed: float = Field(1.0, gt=0, le=1_000_000)  # divides every delay; for simulated Internets
-    user_agent: Annotated[str, AfterValidator(_agent)] = "Lycosa/0.1"
-    allow_addresses: tuple[Annotated[str, AfterValidator(_network)], ...] = ()  # beside public ones
+    seeds: tuple[str, ...] = Field((), description="absolute URLs to start from")
+    scope: Annotated[Literal["host", "domain", "any"], FIXED] = Field(
+        "host", description="links that are followed: to the hosts of the seeds, to their registered domains, or any"
+    )
+    max_pages: Annotated[int | None, BeforeValidator(_none_for_zero)] = Field(
+        None, ge=1, description="pages after which the crawl ends; none: no limit"
+    )
+    max_depth: Annotated[int | None, FIXED] = Field(
+        None, ge=0, le=2**31, description="links from a seed, at most; none: no limit"
+    )
+    speed: float = Field(1.0, gt=0, le=1_000_000, description="divides every delay; for simulated Internets only")
+    user_agent: Annotated[str, AfterValidator(_agent)] = Field(
+        "Lycosa/0.1",
+        description="how the crawler introduces itself: a product name with a page or an e-mail address, such as "
+        '"mybot/1.0 (me@example.org)"; has to be given',
+    )
+    allow_addresses: tuple[Annotated[str, AfterValidator(_network)], ...] = Field(
+        (), description="private networks that may be asked, such as 127.0.0.0/8, beside all public addresses"
+    )
     names: Names = Names()
     politeness: Politeness = Politeness()
     frontier: Frontier = Frontier()
@@ -278,31 +400,15 @@ def merge(settings: dict[str, Any], over: dict[str, Any]) -> dict[str, Any]:
     return merged
 
 
-def explain(error: ValidationError, model: type[BaseModel]) -> SettingError:
-    """The first problem with the settings of a model, in one line; keys that nobody knows come first."""
-    problem = min(error.errors(include_url=False), key=lambda found: found["type"] != "extra_forbidden")
-    path = [str(part) for part in problem["loc"] if not isinstance(part, int)]
-    name = ".".join(path)
-    if problem["type"] == "extra_forbidden":
-        hint = nearest(path[-1], _keys(model, path[:-1]))
-        return SettingError(name, problem["input"], f"no key of this name{hint}")
-    message = problem["msg"].replace("tuple", "list")  # as TOML calls it
-    for start in ("Input should be a ", "Input should be an ", "Input should be "):
-        message = message.removeprefix(start)
-    return SettingError(name, problem["input"], message)
-
-
-def _keys(model: type[BaseModel], path: list[str]) -> list[str]:
-    """The keys of a room."""
-    for part in path:
-        annotation = model.model_fields[part].annotation
-        if not (isinstance(annotation, type) and issubclass(annotation, BaseModel)):
-            return []
-        model = annotation
-    return list(model.model_fields)
-
-
-def nearest(name: str, known: list[str]) -> str:
-    """A hint at the nearest known name."""
-    match = difflib.get_close_matches(name, known, n=1)
-    return f"; did you mean {match[0]}?" if match else ""
+def absolute_paths(settings: dict[str, Any], base: Path, model: type[BaseModel] = Job) -> dict[str, Any]:
+    """Settings whose relative paths are taken from a folder: a job file's own, or the working directory."""
+    found = dict(settings)
+    for name, value in settings.items():
+        if name not in model.model_fields:
+            continue
+        kind = model.model_fields[name].annotation
+        if isinstance(value, dict) and isinstance(kind, type) and issubclass(kind, BaseModel):
+            found[name] = absolute_paths(value, base, kind)
+        elif Path in get_args(kind) and isinstance(value, str | Path) and value not in ("", "none"):
+            found[name] = str((base / value).absolute())
+    return found

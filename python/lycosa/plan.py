@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -11,6 +12,7 @@ from lycosa import _core
 from lycosa.assemble import check_output, make_sink
 from lycosa.errors import SettingError
 from lycosa.job import Job, make_job, merge
+from lycosa.kinds import retried
 from lycosa.resume import differences
 from lycosa.store.directory import JobDirectory, Record
 
@@ -21,6 +23,8 @@ class Plan:
 
     job: Job
     seeds: list[str]  # canonical
+    again: list[str]  # of these, those that are to be fetched even where they have been
+    retry_failed: list[str]  # kinds of failures whose URLs are to be fetched again
     outputs: list[str]
     directory: JobDirectory | None  # default: a temporary one
     fresh: bool
@@ -29,31 +33,52 @@ class Plan:
 
 
 def make_plan(
-    settings: dict[str, Any], *, whole: bool, directory: Path | None, outputs: list[str] | None, fresh: bool
+    settings: dict[str, Any],
+    *,
+    seeds: Sequence[str] = (),
+    whole: bool,
+    directory: Path | None,
+    outputs: list[str] | None,
+    fresh: bool,
+    retry_failed: bool | str | Sequence[str] = False,
 ) -> Plan:
     """Check everything that can be checked without writing.
 
     settings: what was given; laid over the recorded settings of a crawl that is gone on with, unless it is ``whole``:
         a job file says everything, and what it does not say has its default.
+    seeds: what was given beside them: they take the place of a job file's, and are added to recorded ones.
     outputs: default: those that were recorded.
+    fresh: start over; without seeds and job file, with all that was recorded.
+    retry_failed: as `lycosa.kinds.retried` takes it.
 
     Raises SettingError for what is not allowed, StorageError for a directory that cannot be gone on with.
     """
     if directory is not None and directory.exists() and not directory.is_dir():
         raise SettingError("directory", directory, "a directory")
     place = None if directory is None else JobDirectory(directory)
-    record = None if place is None or fresh else place.read()
+    over = fresh and (whole or bool(seeds) or "seeds" in settings)
+    record = None if place is None or over else place.read()
+    kinds = retried(retry_failed)
+    if kinds and (record is None or fresh):
+        raise SettingError("retry_failed", directory or "", "with the directory of a crawl that is gone on with")
     lines: list[str] = []
-    if place is None or record is None:
-        job = make_job(settings)
-    else:
-        job = make_job(settings if whole else merge(record.settings, settings))
+    before: list[str] = []
+    if place is not None and record is not None:
         before = [place.output(name) for name in record.outputs]
         outputs = before if outputs is None else outputs
+        settings = settings if whole else merge(record.settings, settings)
+    known = [] if record is None or fresh else list(record.settings.get("seeds", []))
+    if seeds:
+        settings = {**settings, "seeds": [*known, *seeds]}
+    job = make_job(settings)
+    if place is not None and record is not None and not fresh:
         lines = differences(make_job(record.settings), job)
-        if [place.named(output) for output in outputs] != list(record.outputs):
-            lines.append(f"output: {', '.join(before) or 'none'} → {', '.join(outputs) or 'none'}")
-    plan = Plan(job, job.checked_seeds(), outputs or [], place, fresh, record, lines)
+        if [place.named(output) for output in outputs or []] != list(record.outputs):
+            lines.append(f"output: {', '.join(before) or 'none'} → {', '.join(outputs or []) or 'none'}")
+    checked = list(dict.fromkeys(job.checked_seeds()))
+    given = set(make_job({"seeds": seeds}).checked_seeds()) if seeds else set()
+    again = [seed for seed in checked if seed in given]
+    plan = Plan(job, checked, again, kinds, outputs or [], place, fresh, None if fresh else record, lines)
     _check_places(plan)
     if job.politeness.block_list is not None:
         _core.check_block_list(job.politeness.block_list)

@@ -47,7 +47,7 @@ def differences(recorded: Job, given: Job) -> list[str]:
     if added := [seed for seed in now if seed not in before]:
         lines.append(f"seeds added: {_list(added)}")
     if gone := [seed for seed in before if seed not in now]:
-        lines.append(f"seeds gone, but admitted already: {_list(gone)}")
+        lines.append(f"seeds no longer listed, but still in the queue or fetched: {_list(gone)}")
     return lines
 
 

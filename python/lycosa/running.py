@@ -2,25 +2,31 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import logging
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 from lycosa import _core
 from lycosa.assemble import assemble, make_sink, open_log
 from lycosa.crawl import Control
+from lycosa.end import End, counted, end_of
 from lycosa.errors import LycosaError
 from lycosa.plan import Plan
-from lycosa.store.directory import JobDirectory, LastRun, Record, now
+from lycosa.store.directory import JobDirectory, LastRun, Record, Totals, now
 from lycosa.store.follow import Follower
 from lycosa.store.patient import Patience
 
 logger = logging.getLogger("lycosa")
 
-#: Seconds between two looks at which files of the log nobody needs any more.
+#: Seconds between two looks at which files of the log nobody needs any more, and two notes of what the session cost.
 RETAIN = 10.0
+
+#: What the log counts and a report has for the session, too.
+COUNTED = ("pages", "redirects", "retries", "robots", "bytes", "links")
 
 
 class Running:
@@ -38,16 +44,20 @@ class Running:
         goes_on = directory.has_records()
         made_before = plan.record is None and goes_on
         self._started, self._cpu = time.monotonic(), time.process_time()
-        self._plan, self._directory = plan, directory
+        self._plan, self._directory, self._control = plan, directory, control
         self._log = open_log(job, directory)
         outputs = tuple(directory.named(output) for output in plan.outputs)
         record = plan.record or Record.make(job.model_dump(mode="json"), outputs)
+        self._before = record.totals
         self._record = dataclasses.replace(record, outputs=outputs, last_run=None)
         directory.write(self._record)
+        self._end: End | None = None
         self._patience = Patience(lambda: control.stopping)
         assembled = assemble(job, directory, self._log, self._patience)
         self.stages, self._names = assembled.stages, assembled.names
         self._frontier, self._snapshots = assembled.frontier, assembled.snapshots
+        #: What was recorded before this session.
+        self._recorded: dict[str, Any] = self._log.summary()
         self._tell(goes_on)
         self._followers: list[Follower] = []
         for output in plan.outputs:
@@ -66,12 +76,17 @@ class Running:
         plan, record = self._plan, self._record
         known = set(record.settings.get("seeds", [])) if record.seeded else set()
         settings = {**plan.job.model_dump(mode="json"), "seeds": plan.seeds}
-        self.stages.log.append_seeds([seed for seed in plan.seeds if seed not in known])
-        self.stages.frontier.add(plan.seeds)
+        # A seed that was given again is accepted again: what has failed or is done is fetched again.
+        accepted = [seed for seed in plan.seeds if seed not in known or seed in plan.again]
+        self.stages.log.append_seeds(accepted)
+        self.stages.frontier.add(accepted)
         self.stages.log.sync()
         # Only now: a crash before this accepts them again, which changes nothing.
         self._record = dataclasses.replace(record, settings=settings, seeded=True)
         self._directory.write(self._record)
+        if plan.retry_failed:
+            count = self._reopen(plan.retry_failed)
+            logger.info("%s: %s fetched again", self._directory.path, counted(count, "failed URL"))
 
     def check(self) -> None:
         """Raise what a sink died of; make a snapshot when one is due; let go of what nobody needs any more.
@@ -83,10 +98,14 @@ class Running:
         self._snapshots.save_if_due(self._log, self._frontier)
         if time.monotonic() >= self._retain_at:
             self._retain()
+            self._keep_totals()
             self._retain_at = time.monotonic() + RETAIN
 
-    def finish(self) -> list[LycosaError]:
-        """Bring everything to its end; give what stands in the way of complete outputs."""
+    def finish(self, error: BaseException | None = None) -> list[LycosaError]:
+        """Bring everything to its end; give what stands in the way of complete outputs.
+
+        error: what ended the run from outside.
+        """
         problems: list[LycosaError] = []
         self.stages.fetch.cancel()
         try:
@@ -100,26 +119,43 @@ class Running:
                 follower.check()
             except LycosaError as error:
                 problems.append(error)
-        frontier = self.stages.frontier
-        last = LastRun(now(), frontier.idle(), frontier.counts()["waiting"])
+        frontier, counts = self.stages.frontier, self.stages.frontier.counts()
+        self._end = end_of(
+            counts,
+            self.stages.log.summary()["failures"],
+            max_pages=self._plan.job.max_pages,
+            stopped=self._control.stopping,
+            error=error or next(iter(problems), None),
+            directory=None if self._plan.directory is None else self._directory.path,
+        )
+        last = LastRun(now(), frontier.idle(), counts["waiting"], self._end.reason, self._end.text)
         try:
             self._retain()
             if self._plan.directory is not None:
-                self._directory.write(dataclasses.replace(self._record, last_run=last))
+                self._directory.write(dataclasses.replace(self._record, last_run=last, totals=self._totals()))
         except (LycosaError, OSError) as error:
             # How a run ended is worth knowing and not worth failing for.
             logger.warning("%s: %s", self._directory.path, error)
         return problems
 
     def report(self) -> dict[str, Any]:
-        """Numbers of all stages."""
+        """Numbers of all stages, over the crawl's whole life; those of this session alone under ``session``."""
+        summary, totals = self.stages.log.summary(), self._totals()
         return {
-            **self.stages.log.summary(),
-            "seconds": time.monotonic() - self._started,
-            "cpu_seconds": time.process_time() - self._cpu,
+            **summary,
+            "sessions": totals.sessions,
+            "seconds": totals.seconds,
+            "cpu_seconds": totals.cpu_seconds,
+            "names": totals.names,
+            "session": {
+                **{name: summary[name] - self._recorded[name] for name in COUNTED},
+                "seconds": time.monotonic() - self._started,
+                "cpu_seconds": time.process_time() - self._cpu,
+                "names": self._names.statistics(),
+            },
+            "end": None if self._end is None else dataclasses.asdict(self._end),
             "in_flight": self.stages.fetch.in_flight(),
             "frontier": self.stages.frontier.counts(),
-            "names": self._names.statistics(),
             "log": str(self._directory.log),
             "log_bytes": self.stages.log.end(),
             "outputs": self._plan.outputs,
@@ -148,6 +184,30 @@ class Running:
             pages, waiting = self._log.summary()["pages"], self.stages.frontier.counts()["waiting"]
             text = "going on with the crawl in %s: %s pages, %s waiting; --fresh starts over"
             logger.info(text, path, f"{pages:,}", f"{waiting:,}")
+
+    def _reopen(self, kinds: list[str]) -> int:
+        """Have URLs that failed fetched again; gives how many."""
+        reopen: Callable[..., int] | None = getattr(self._frontier, "reopen", None)
+        if reopen is None:
+            raise LycosaError("retry_failed is not available: this build's frontier cannot reopen URLs")
+        return reopen(self._log, self._directory.log, kinds)
+
+    def _totals(self) -> Totals:
+        """What all sessions have cost until now."""
+        before, names = self._before, self._names.statistics()
+        return Totals(
+            before.sessions + 1,
+            before.seconds + time.monotonic() - self._started,
+            before.cpu_seconds + time.process_time() - self._cpu,
+            {name: before.names.get(name, 0) + count for name, count in names.items()},
+        )
+
+    def _keep_totals(self) -> None:
+        """Record what the session has cost until now, so that little of it is lost with the process."""
+        if self._plan.directory is not None:
+            # A full disk is told by the log, and waited for there.
+            with contextlib.suppress(OSError):
+                self._directory.write(dataclasses.replace(self._record, totals=self._totals()))
 
     def _retain(self) -> None:
         """Remove the files of the log that all outputs and two snapshots have passed."""

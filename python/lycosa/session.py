@@ -7,17 +7,24 @@ import contextlib
 import logging
 import os
 import tempfile
-from collections.abc import AsyncIterator, Generator, Iterator, Sequence
+import threading
+from collections.abc import AsyncIterator, Callable, Generator, Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Unpack
 
+from lycosa import _core
 from lycosa.crawl import Control, run
 from lycosa.errors import LycosaError, SettingError
 from lycosa.records import Page, Pages
 
 if TYPE_CHECKING:
+    import pandas
+    import polars
+    import pyarrow
+
     from lycosa.plan import Plan
     from lycosa.running import Running
+    from lycosa.settings import CrawlSettings
 
 logger = logging.getLogger("lycosa")
 
@@ -28,41 +35,57 @@ def crawl(
     directory: str | Path | None = None,
     output: str | Path | Sequence[str | Path] | None = None,
     fresh: bool = False,
-    **settings: Any,
+    retry_failed: bool | str | Sequence[str] = False,
+    progress: Callable[[dict[str, Any]], object] | None = None,
+    **settings: Unpack[CrawlSettings],
 ) -> Crawl:
     """Prepare a crawl; iterate over the result, with ``for`` or ``async for``, to run it.
 
-    seeds: absolute URLs; they take the place of those in the job file.
+    seeds: absolute URLs; they take the place of those in the job file. A crawl that is gone on with gets them beside
+        those that it has; one that it has already, done or failed, is fetched again.
     job: a job file (TOML).
     directory: the job directory: log, settings, positions of outputs. A crawl that was begun there is gone on with,
         with its recorded settings and outputs where none are given; what differs is told to the logger ``lycosa``.
         Default: a temporary directory that goes when the crawl ends.
     output: files to write, ``.parquet`` or ``.jsonl``; what ends in ``/`` is a directory of Parquet files.
-    fresh: start over; replace a crawl and outputs that exist already.
+    fresh: start over; replace a crawl and outputs that exist already. Without seeds and job file: with what was
+        recorded.
+    retry_failed: fetch again what has failed in a crawl that is gone on with: True for all but what the site or the
+        job forbids; or kinds of failures (docs/errors.md) and groups of them: ``["names", "connect-timeout"]``.
+    progress: called with the report about once a second, on a thread of its own, and once at the end.
     settings: keys of the job, laid over the job file: ``max_pages=100``, ``politeness={"host_interval": 2}``.
 
     Raises SettingError for a bad setting or seed, and for one that may not differ from the recorded one; JobDamaged
     and JobVersionError for a job directory that cannot be gone on with: all before anything is written.
     """
-    from lycosa.job import merge, read_job
+    from lycosa.job import absolute_paths, merge, read_job
     from lycosa.plan import make_plan
 
-    merged = merge(read_job(Path(job)) if job is not None else {}, settings)
-    if seeds:
-        merged["seeds"] = seeds
+    told = absolute_paths(read_job(Path(job)), Path(job).parent) if job is not None else {}
+    merged = merge(told, absolute_paths(dict(settings), Path()))
     where = None if directory is None else Path(directory)
     outputs = [output] if isinstance(output, str | Path) else output
     # As text: a path has no slash at its end.
     named = None if outputs is None else [os.fspath(path) for path in outputs]
-    return Crawl(make_plan(merged, whole=job is not None, directory=where, outputs=named, fresh=fresh))
+    plan = make_plan(
+        merged,
+        seeds=seeds,
+        whole=job is not None,
+        directory=where,
+        outputs=named,
+        fresh=fresh,
+        retry_failed=retry_failed,
+    )
+    return Crawl(plan, progress)
 
 
 class Crawl:
     """One crawl. It runs while it is iterated over; it can be iterated over once."""
 
-    def __init__(self, plan: Plan) -> None:
+    def __init__(self, plan: Plan, progress: Callable[[dict[str, Any]], object] | None = None) -> None:
         """Nothing is written before the iteration."""
         self.plan = plan
+        self._progress = progress
         self.control = Control()
         self._report: dict[str, Any] = {}
         self._running: Running | None = None
@@ -108,21 +131,23 @@ class Crawl:
                 temporary = stack.enter_context(tempfile.TemporaryDirectory(prefix="lycosa-"))
                 directory = JobDirectory(Path(temporary))
             running = self._running = Running(self.plan, directory, self.control)
+            if self._progress is not None:
+                stack.enter_context(told_every_second(self.report, self._progress))
             try:
                 running.start()
                 for batch in run(running.stages, self.control):
                     running.check()
                     yield batch
-            except BaseException:
-                for problem in self._finish(running):
+            except BaseException as error:
+                for problem in self._finish(running, error):
                     logger.warning("%s", problem)
                 raise
-            for problem in self._finish(running):
+            for problem in self._finish(running, None):
                 raise problem
 
-    def _finish(self, running: Running) -> list[LycosaError]:
+    def _finish(self, running: Running, error: BaseException | None) -> list[LycosaError]:
         """End what runs and keep its report; give what is wrong with the outputs."""
-        problems = running.finish()
+        problems = running.finish(error)
         self._report, self._running = running.report(), None
         return problems
 
@@ -135,6 +160,50 @@ class Crawl:
         self.control.abort()
 
     def report(self) -> dict[str, Any]:
-        """What happened so far, in numbers; complete after the iteration."""
+        """What happened so far, in numbers; complete after the iteration. docs/outputs.md says what they are.
+
+        Counts are over the crawl's whole life, those of this session under ``session``; ``end`` says why it ended.
+        """
         running = self._running
         return running.report() if running is not None else self._report
+
+    def arrow(self) -> pyarrow.Table:
+        """Run, and give all outcomes as a pyarrow table: the columns of docs/outputs.md, `text` among them."""
+        import pyarrow
+
+        tables = [pyarrow.table(batch) for batch in self.batches()]
+        return pyarrow.concat_tables(tables or [pyarrow.table(_core.empty_rows(_core.FIELDS))])
+
+    def to_pandas(self) -> pandas.DataFrame:
+        """Run, and give all outcomes as a pandas table, by way of pyarrow."""
+        return self.arrow().to_pandas()
+
+    def to_polars(self) -> polars.DataFrame:
+        """Run, and give all outcomes as a Polars table; pyarrow is not needed."""
+        import polars
+
+        return polars.concat(
+            [polars.DataFrame(batch) for batch in self.batches()]
+            or [polars.DataFrame(_core.empty_rows(_core.FIELDS))]
+        )
+
+
+@contextlib.contextmanager
+def told_every_second(
+    report: Callable[[], dict[str, Any]], progress: Callable[[dict[str, Any]], object]
+) -> Iterator[None]:
+    """Tell somebody the report about once a second, on a thread, and once at the end."""
+    ended = threading.Event()
+
+    def tell() -> None:
+        while not ended.wait(1.0):
+            progress(report())
+        progress(report())
+
+    thread = threading.Thread(target=tell, name="lycosa-told", daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        ended.set()
+        thread.join()

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import lycosa
 import pytest
 from lycosa.errors import SettingError
+from lycosa.settings import NamesSettings
 from lycosa.simnet import SimulatedInternet
 
 
 @pytest.mark.parametrize("ahead", ["off", "lru-paper", "regions-paper", "ahead"])
-def test_every_way_of_asking_for_names_crawls_all_pages(ahead: str) -> None:
+def test_every_way_of_asking_for_names_crawls_all_pages(ahead: Any) -> None:
     with SimulatedInternet(hosts=40, pages=3, seed=3, speed=50) as net:
         # So few at once that names have to wait for each other.
-        names = {"ahead": ahead, "ahead_names": 4, "in_flight": 2}
+        names: NamesSettings = {"ahead": ahead, "ahead_names": 4, "in_flight": 2}
         made = lycosa.crawl(job=net.job_file(), names=names)
         pages = sum(len(batch.last()) for batch in made.batches())
         ledger = net.report()
@@ -26,4 +29,4 @@ def test_every_way_of_asking_for_names_crawls_all_pages(ahead: str) -> None:
 
 def test_a_way_that_does_not_exist_is_told() -> None:
     with pytest.raises(SettingError, match=r"names\.ahead"):
-        lycosa.crawl("http://example.com/", names={"ahead": "never"})
+        lycosa.crawl("http://example.com/", names={"ahead": "never"})  # type: ignore[typeddict-item]  # what type checkers see, too

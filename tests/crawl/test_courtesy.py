@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 
 import lycosa
 import pytest
+from lycosa.settings import PolitenessSettings
 from lycosa.simnet import Ledger, SimulatedInternet
 
 
@@ -102,7 +103,11 @@ def test_an_address_of_many_domains_is_asked_as_often_as_they_have_a_right_to(tm
     for domains in (1, 4):
         file = tmp_path / f"ledger{domains}"
         with SimulatedInternet(hosts=16, pages=12, seed=2, speed=speed, profile=str(model), ledger=file) as net:
-            politeness = {"address_domains": domains, "response_multiple": 0, "max_crawl_delay": 1}
+            politeness: PolitenessSettings = {
+                "address_domains": domains,
+                "response_multiple": 0,
+                "max_crawl_delay": 1,
+            }
             assert len(list(lycosa.crawl(job=net.job_file(), politeness=politeness))) > 150
         times: dict[str, list[float]] = defaultdict(list)
         for entry in Ledger(file).timeline()["entries"]:
@@ -157,11 +162,12 @@ def test_nothing_of_what_the_rates_allow_is_left_lying(tmp_path: Path) -> None:
     )
     with SimulatedInternet(hosts=24, pages=15, seed=3, speed=speed, profile=str(model), ledger=ledger) as net:
         # First what there is, at no pace; then the same again by the rates, with nothing to be found first.
-        none = {"host_interval": 0, "address_interval": 0, "max_crawl_delay": 0, "response_multiple": 0}
+        none: PolitenessSettings = {"host_interval": 0, "address_interval": 0, "max_crawl_delay": 0}
+        none |= {"response_multiple": 0}
         crawl_all = lycosa.crawl(job=net.job_file(), politeness={**none, "address_concurrency": 6})
         seeds = [page.url for page in crawl_all if page.status is not None]
         before = net.report()["totals"]["requests"]
-        rates = {"response_multiple": 0, "address_domains": 1, "max_crawl_delay": 1}
+        rates: PolitenessSettings = {"response_multiple": 0, "address_domains": 1, "max_crawl_delay": 1}
         pages = list(lycosa.crawl(*seeds, job=net.job_file(), max_depth=0, politeness=rates))
     assert len(pages) == len(seeds) > 200
     entries = Ledger(ledger).timeline()["entries"][before:]

@@ -6,14 +6,17 @@ import os
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any
+from typing import Any, Unpack
 
 import lycosa
 import pytest
+from lycosa.settings import NamesSettings, PolitenessSettings
 from lycosa.simnet import SimulatedInternet
 
 #: A cache file lives in the machine's own time, and so do its crawls: no waits but those of the network.
-PACE = {"host_interval": 0, "address_interval": 0, "response_multiple": 0, "max_crawl_delay": 0, "retries": 0}
+PACE: PolitenessSettings = {
+    "host_interval": 0, "address_interval": 0, "response_multiple": 0, "max_crawl_delay": 0, "retries": 0,
+}  # fmt: skip
 
 #: Runs in a mount namespace of its own, on a disk that has room for no cache of this capacity.
 FULL = """
@@ -29,7 +32,7 @@ raise SystemExit(subprocess.run(command).returncode)
 """
 
 
-def crawled(net: SimulatedInternet, **names: Any) -> dict[str, Any]:
+def crawled(net: SimulatedInternet, **names: Unpack[NamesSettings]) -> dict[str, Any]:
     """Crawl everything; give the report, with pages counted by the class of their host's name."""
     crawl = lycosa.crawl(job=net.job_file(), names=names)
     classes: dict[str | None, int] = {}
@@ -39,7 +42,7 @@ def crawled(net: SimulatedInternet, **names: Any) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("design", ["compact", "async-lru", "regions", "optimiser"])
-def test_with_each_design_everything_is_reached(design: str) -> None:
+def test_with_each_design_everything_is_reached(design: Any) -> None:
     with SimulatedInternet(hosts=100, pages=10, seed=4, speed=100) as net:
         report = crawled(net, cache=design)
         ledger = net.report()
@@ -52,7 +55,7 @@ def test_with_each_design_everything_is_reached(design: str) -> None:
 
 
 def test_a_crawl_that_shares_its_cache_file_asks_fewer_questions(tmp_path: Path) -> None:
-    shared = {"cache_file": tmp_path / "names", "capacity": 1_000}
+    shared: NamesSettings = {"cache_file": tmp_path / "names", "capacity": 1_000}
     questions = []
     for _ in range(2):
         with SimulatedInternet(hosts=20, pages=2, seed=4, speed=1) as net:

@@ -37,3 +37,16 @@ async def statuses(names: AsyncIterator[str]) -> list[str]:
     """Names in bulk, in an event loop."""
     async with lycosa.resolve_stream(names, resolvers=["192.0.2.1"]) as stream:
         return [answer.status async for answers in stream for answer in answers]
+
+
+def mistakes() -> None:
+    """What type checkers find: mypy says where an ignored error is none."""
+    lycosa.crawl("https://example.com/", max_pagess=3)  # type: ignore[call-arg]
+    lycosa.crawl("https://example.com/", max_pages="many")  # type: ignore[arg-type]
+    lycosa.crawl("https://example.com/", politeness={"host_intervall": 2})  # type: ignore[typeddict-unknown-key]
+    lycosa.crawl("https://example.com/", fetch={"slots": "many"})  # type: ignore[typeddict-item]
+
+
+def retried(kind: str) -> lycosa.Crawl:
+    """A crawl that goes on with what failed."""
+    return lycosa.crawl(directory="d", retry_failed=["names", kind], progress=lambda report: print(report["pages"]))

@@ -9,17 +9,26 @@ import lycosa
 import pytest
 from lycosa import SettingError
 from lycosa.job import Job, make_job, merge, read_job
+from pydantic import BaseModel
 
 
 @pytest.mark.parametrize(
     ("settings", "told"),
     [
-        ({"max_page": 1}, ["max_page", "did you mean max_pages?"]),
-        ({"politeness": {"host_intervall": 1}}, ["politeness.host_intervall", "did you mean host_interval?"]),
+        ({"max_page": 1}, ["unknown setting max_page; did you mean max_pages?"]),
+        ({"politness": {"retries": 1}}, ["unknown setting politness; did you mean politeness?"]),
+        ({"retries": 1}, ["unknown setting retries; did you mean politeness.retries?"]),
+        ({"allow_addresses": "127.0.0.0/8"}, ['must be a list: ["127.0.0.0/8"]']),
+        ({"politeness": {"robots": "perhaps"}}, ["politeness.robots: 'perhaps' must be true or false"]),
+        ({"speed": "fast"}, ["speed: 'fast' must be a number"]),
+        (
+            {"politeness": {"host_intervall": 1}},
+            ["politeness.host_intervall", "did you mean politeness.host_interval?"],
+        ),
         ({"politeness": {"host_interval": -1}}, ["politeness.host_interval", "-1", "greater than or equal to 0"]),
         ({"politeness": {"host_interval": float("nan")}}, ["politeness.host_interval", "nan", "finite"]),
         ({"fetch": {"slots": 0}}, ["fetch.slots", "'0'", "greater than or equal to 1"]),
-        ({"fetch": {"slots": "many"}}, ["fetch.slots", "many", "integer"]),
+        ({"fetch": {"slots": "many"}}, ["fetch.slots: 'many' must be a whole number"]),
         ({"speed": 0}, ["speed", "greater than 0"]),
         ({"scope": "site"}, ["scope", "site", "'host', 'domain' or 'any'"]),
         ({"names": {"resolvers": ["dns.example"]}}, ["names.resolvers", "dns.example", "192.0.2.1:53"]),
@@ -31,7 +40,7 @@ from lycosa.job import Job, make_job, merge, read_job
         ({"allow_addresses": ["10.0.0.0/99"]}, ["allow_addresses", "10.0.0.0/99", "127.0.0.0/8"]),
         ({"store": {"fields": ["url", "titel"]}}, ["store.fields", "titel", "did you mean title?"]),
         ({"user_agent": "two\nlines"}, ["user_agent", "printable ASCII"]),
-        ({"fetch": 3}, ["fetch", "dictionary"]),
+        ({"fetch": 3}, ["fetch: '3' must be a table of settings"]),
         ({"fetch": {"from_email": "me"}}, ["fetch.from_email", "'me'", "crawl@example.org"]),
         ({"fetch": {"from_email": "me@example.org\nX: y"}}, ["fetch.from_email", "crawl@example.org"]),
         ({"politeness": {"max_interval": 1e9}}, ["politeness.max_interval", "less than or equal to 3600"]),
@@ -145,3 +154,27 @@ def test_the_defaults_are_polite() -> None:
     assert job.politeness.host_interval >= 1
     assert job.politeness.host_concurrency == 1
     assert job.allow_addresses == ()
+
+
+def test_every_key_of_a_job_says_what_it_means() -> None:
+    def check(model: type[BaseModel], room: str) -> None:
+        for name, field in model.model_fields.items():
+            if isinstance(field.annotation, type) and issubclass(field.annotation, BaseModel):
+                check(field.annotation, f"{name}.")
+            else:
+                assert field.description, f"{room}{name} has no description"
+
+    check(Job, "")
+
+
+@pytest.mark.parametrize("none", ["none", "", 0, None])
+def test_a_limit_of_pages_is_lifted_by_none(none: object) -> None:
+    assert make_job({"max_pages": none}).max_pages is None
+
+
+def test_none_is_none_for_every_setting_that_may_be_none_and_for_no_other() -> None:
+    job = make_job({"max_depth": "none", "politeness": {"requests_per_second": "none", "block_list": "none"}})
+    assert (job.max_depth, job.politeness.requests_per_second, job.politeness.block_list) == (None, None, None)
+    assert make_job({"max_depth": 0}).max_depth == 0
+    with pytest.raises(SettingError, match=r"fetch\.slots"):
+        make_job({"fetch": {"slots": "none"}})

@@ -54,5 +54,5 @@ def test_seeds_may_come_and_go() -> None:
     lines = told({}, {"seeds": ["http://b.example/", *(f"http://{n}.example/" for n in range(5))]})
     assert lines == [
         "seeds added: http://0.example/, http://1.example/, http://2.example/ and 2 more",
-        "seeds gone, but admitted already: http://a.example/",
+        "seeds no longer listed, but still in the queue or fetched: http://a.example/",
     ]

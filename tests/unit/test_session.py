@@ -6,8 +6,10 @@ import asyncio
 import json
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import lycosa
+import pyarrow
 import pyarrow.parquet
 import pytest
 from lycosa.simnet import SimulatedInternet
@@ -180,3 +182,108 @@ def test_leaving_a_crawl_early_leaves_its_outputs_ready_to_go_on(job: str, tmp_p
     urls = pyarrow.parquet.read_table(output, columns=["url"])["url"].to_pylist()
     assert len(set(urls)) == len(urls) > 20
     assert not (tmp_path / "pages.parquet.parts").exists()
+
+
+STATES = ("waiting", "leased", "done", "failed", "refused")
+
+
+def admitted(report: dict[str, Any]) -> int:
+    """URLs that were admitted, by their states."""
+    return sum(report["frontier"][state] for state in STATES)
+
+
+def test_every_admitted_url_is_in_one_state_at_any_time(job: str, tmp_path: Path) -> None:
+    crawl = lycosa.crawl(job=job, directory=tmp_path, max_pages=15)
+    seen = [(report["frontier"]["known"], admitted(report)) for _ in crawl.batches() for report in [crawl.report()]]
+    seen.append((crawl.report()["frontier"]["known"], admitted(crawl.report())))
+    assert all(known == states for known, states in seen), seen
+    again = lycosa.crawl(directory=tmp_path, max_pages=None)
+    more = [(report["frontier"]["known"], admitted(report)) for _ in again.batches() for report in [again.report()]]
+    assert more
+    assert all(known == states for known, states in more), more
+
+
+def test_a_report_tells_this_session_and_all(job: str, tmp_path: Path) -> None:
+    first = lycosa.crawl(job=job, directory=tmp_path, max_pages=5)
+    list(first)
+    one = first.report()
+    assert (one["sessions"], one["session"]["pages"], one["session"]["names"]) == (1, 5, one["names"])
+    assert one["end"] == {
+        "reason": "limit",
+        "text": f"max_pages = 5 is reached; {one['frontier']['waiting']} URLs wait",
+        "resume": f"lycosa crawl --dir {tmp_path} --max-pages none",
+    }
+    second = lycosa.crawl(directory=tmp_path, max_pages=None)
+    list(second)
+    two = second.report()
+    assert two["sessions"] == 2
+    assert two["session"]["pages"] == two["pages"] - 5
+    for total in ("seconds", "cpu_seconds"):
+        assert two[total] == pytest.approx(one[total] + two["session"][total], abs=0.5)
+    assert two["names"]["questions"] == one["names"]["questions"] + two["session"]["names"]["questions"]
+    assert (two["end"]["reason"], two["end"]["resume"]) == ("finished", None)
+    third = lycosa.crawl(directory=tmp_path)
+    list(third)
+    assert (third.report()["pages"], third.report()["session"]["pages"]) == (two["pages"], 0)
+
+
+def test_a_crawl_that_is_left_early_says_so(job: str, tmp_path: Path) -> None:
+    crawl = lycosa.crawl(job=job, directory=tmp_path)
+    for _ in crawl:
+        break
+    assert (crawl.report()["end"]["reason"], crawl.report()["end"]["resume"]) == (
+        "stopped",
+        f"lycosa crawl --dir {tmp_path}",
+    )
+
+
+def test_what_is_fetched_again_is_chosen_by_kind_and_group(job: str, tmp_path: Path) -> None:
+    list(lycosa.crawl(job=job, directory=tmp_path, max_pages=1))
+    chosen = lycosa.crawl(directory=tmp_path, retry_failed=["names", "connect-timeout"]).plan.retry_failed
+    assert chosen == [
+        "name-not-found", "name-no-data", "name-server-failure", "name-timeout", "name-bad", "connect-timeout",
+    ]  # fmt: skip
+    everything = lycosa.crawl(directory=tmp_path, retry_failed=True).plan.retry_failed
+    assert "read-timeout" in everything
+    assert "robots-disallowed" not in everything, "the site's wish"
+    assert lycosa.crawl(directory=tmp_path, retry_failed="robots").plan.retry_failed[0] == "robots-disallowed"
+    for wrong in ("nams", ["connect-timeout", "tsl"]):
+        with pytest.raises(lycosa.SettingError, match=r"retry_failed: .* did you mean (names|tls)"):
+            lycosa.crawl(directory=tmp_path, retry_failed=wrong)
+
+
+def test_a_seed_given_again_is_accepted_again_and_recorded_ones_are_not(job: str, tmp_path: Path) -> None:
+    list(lycosa.crawl(job=job, directory=tmp_path, max_pages=3))
+    seed = lycosa.crawl(directory=tmp_path).plan.seeds[0]
+    assert lycosa.crawl(directory=tmp_path).plan.again == []
+    plan = lycosa.crawl(seed, "http://new.example/", directory=tmp_path).plan
+    assert plan.again == [seed, "http://new.example/"]
+    assert plan.seeds[-1] == "http://new.example/"
+
+
+def test_batches_are_tables_with_the_text_of_pages(job: str) -> None:
+    for batch in lycosa.crawl(job=job, max_pages=5).batches():
+        table = pyarrow.table(batch)
+        assert table.num_rows == len(batch.rows()) == len(pyarrow.table(batch.rows())), "a batch may be read again"
+        for row in table.to_pylist():
+            text = row["body"].decode(row["charset"]) if row["charset"] else None
+            assert row["text"] == text
+    table = lycosa.crawl(job=job, max_pages=5).arrow()
+    assert table.num_rows >= 5
+    assert table.column_names[-2:] == ["body", "text"]
+
+
+def test_progress_is_told_at_the_end_at_least(job: str) -> None:
+    told: list[dict[str, Any]] = []
+    crawl = lycosa.crawl(job=job, max_pages=5, progress=told.append)
+    list(crawl)
+    assert told[-1] == crawl.report()
+
+
+def test_a_path_in_a_job_file_is_taken_from_the_files_folder(tmp_path: Path) -> None:
+    folder = tmp_path / "jobs"
+    folder.mkdir()
+    (folder / "blocked.txt").write_text("blocked.example\n")
+    (folder / "job.toml").write_text('user_agent = "me@example.org"\n[politeness]\nblock_list = "blocked.txt"\n')
+    crawl = lycosa.crawl("http://a.example/", job=folder / "job.toml")
+    assert crawl.plan.job.politeness.block_list == folder / "blocked.txt"

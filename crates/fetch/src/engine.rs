@@ -10,7 +10,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
 
-use lycosa_url::{Clock, Failure, FailureKind, Micros, Received, Request, Response};
+use lycosa_url::{Clock, Failure, FailureKind, Micros, Received, Request, Response, Times};
 use tokio::sync::Notify;
 use tokio::sync::mpsc::UnboundedReceiver;
 use tokio::task::spawn_local;
@@ -133,7 +133,8 @@ impl Engine {
 
     /// Hands a response out.
     fn complete(&self, request: Request, trace: &Trace, started: Micros, result: Result<Received, Failure>) {
-        let (address, times) = (trace.address.get(), trace.so_far());
+        let address = trace.address.get();
+        let times = Times { wall_offset_us: self.clock.wall_offset(), ..trace.so_far() };
         let finished = self.clock.now();
         self.outbox.borrow_mut().push(Response { request, address, started, finished, times, result });
         self.outgoing.notify_one();

@@ -55,7 +55,7 @@ impl Default for Settings {
             idle_timeout: Duration::from_secs(15), // nginx keeps 75 s, Apache 5 s
             policy: AddressPolicy::default(),
             ca_file: None,
-            clock: Clock::start(),
+            clock: Clock::shared(),
         }
     }
 }

@@ -37,6 +37,11 @@ enum Piece {
 }
 
 impl Backlog {
+    /// How many wait.
+    pub(crate) fn len(&self) -> usize {
+        self.len
+    }
+
     /// Whether none waits.
     pub(crate) fn is_empty(&self) -> bool {
         self.len == 0
@@ -258,7 +263,7 @@ mod tests {
                     Step::Push(long) => {
                         let url = format!("http://a.example/{}", "x".repeat(long.into()));
                         let url = CrawlUrl::parse(&url).unwrap();
-                        held += backlog.push(|into| crate::waiting::pack(into, &url, 1, 0, &[]));
+                        held += backlog.push(|into| crate::waiting::pack(into, &url, 1, (0, 0), &[]));
                         model.push_back(url);
                     }
                     Step::Pop => {

@@ -13,40 +13,32 @@ use crate::state::State;
 use crate::waiting::{RobotsOwner, Waiting};
 use crate::{BlockList, Frontier, Lease, Resolve};
 
+/// URLs that are settled without a fetch at once, at most: a batch for the log. A queue may be longer than memory.
+pub(crate) const SETTLED_AT_ONCE: usize = 1000;
+
 impl<R: Resolve> Frontier<R> {
     /// Gives at most `max` requests that may start now, each on lease. Fails when waiting URLs that are on disk
     /// cannot be read back.
     pub fn take(&mut self, max: usize, now: Micros) -> io::Result<Vec<Request>> {
         self.idle.pass(now);
+        self.health.looked = now;
         self.receive_names(now);
+        self.recall_leases(now);
+        self.look_at_trouble(now);
+        self.review(now);
         self.ask_names(0, now);
         self.ask_names_again(now);
-        self.recall_leases(now);
         self.fail_some(now)?;
         self.verify_if_due(now)?;
         let mut requests = Vec::new();
+        if max > 0 && self.health.connections.wants_round(now) {
+            requests = self.probe(max, now)?;
+        }
         let mut is_dry = false;
-        while requests.len() < max
-            && self.page_budget() > 0
-            && now >= self.not_before.max(self.manners.ready_at())
-        {
-            let Some((address, queue)) = self.schedule.next(now) else {
-                is_dry = true;
-                break;
-            };
-            self.queues[queue as usize].placed = false;
-            match self.grant(queue, address, now)? {
-                Some(request) => {
-                    self.schedule.start(address, now);
-                    self.manners.requests.take(1, now);
-                    requests.push(request);
-                }
-                None => {
-                    self.schedule.pass(address, now);
-                    self.unpark(self.queues[queue as usize].domain, now);
-                }
-            }
-            self.place(queue, now);
+        while requests.len() < max && !is_dry && !self.health.is_suspended() {
+            let request = self.next_request(now)?;
+            is_dry = request.is_none();
+            requests.extend(request);
         }
         self.idle.is_running = is_dry;
         if is_dry {
@@ -55,8 +47,37 @@ impl<R: Resolve> Frontier<R> {
         Ok(requests)
     }
 
+    /// The next request in the order of turns; `None` when nothing is due, or enough was settled for one batch.
+    pub(crate) fn next_request(&mut self, now: Micros) -> io::Result<Option<Request>> {
+        while self.page_budget() > 0
+            && self.settled.len() < SETTLED_AT_ONCE
+            && now >= self.not_before.max(self.manners.ready_at())
+        {
+            let Some((address, queue)) = self.schedule.next(now) else { return Ok(None) };
+            self.queues[queue as usize].placed = false;
+            let request = self.grant(queue, address, now)?;
+            if request.is_some() {
+                self.schedule.start(address, now);
+                self.manners.requests.take(1, now);
+            } else {
+                self.schedule.pass(address, now);
+                self.unpark(self.queues[queue as usize].domain, now);
+            }
+            self.place(queue, now);
+            if request.is_some() {
+                return Ok(request);
+            }
+        }
+        Ok(None)
+    }
+
     /// The next request of a queue whose turn it is, if its clock, name and robots.txt let it have one.
-    fn grant(&mut self, id: QueueId, address: AddressId, now: Micros) -> io::Result<Option<Request>> {
+    pub(crate) fn grant(
+        &mut self,
+        id: QueueId,
+        address: AddressId,
+        now: Micros,
+    ) -> io::Result<Option<Request>> {
         let limits = self.host_limits(id);
         let queue = &mut self.queues[id as usize];
         if !queue.pace.may_start(&limits, now) {
@@ -69,22 +90,26 @@ impl<R: Resolve> Frontier<R> {
         if !self.may_ask(id) {
             return Ok(None);
         }
-        while let Some(waiting) = self.next_waiting(id)? {
+        while self.settled.len() < SETTLED_AT_ONCE
+            && let Some(waiting) = self.next_waiting(id, now)?
+        {
             match self.verdict(id, &waiting, now) {
                 Permission::Granted => return Ok(Some(self.lease(id, address, waiting, now))),
                 Permission::Refused(failure) => self.settle(waiting, failure, now),
+                Permission::Later(due) => self.queues[id as usize].postpone(Waiting { due, ..waiting }),
                 Permission::Wait => {
                     self.queues[id as usize].front.push(waiting);
                     return Ok(None);
                 }
-                Permission::Ask(attempt) => {
+                Permission::Ask => {
                     let queue = &mut self.queues[id as usize];
                     let origin = waiting.url.origin();
-                    queue.ask_robots(origin, now);
-                    let owner = Some(Box::new(RobotsOwner { queue: id, origin: origin.into() }));
+                    let before = queue.ask_robots(origin, now);
+                    let attempt = before.as_ref().map_or(0, |evidence| evidence.tries);
+                    let owner = Some(Box::new(RobotsOwner { queue: id, origin: origin.into(), before }));
                     let url = waiting.url.robots();
                     queue.front.push(waiting);
-                    let robots = Waiting { url, depth: 0, attempt, chain: Vec::new(), owner };
+                    let robots = Waiting { url, depth: 0, attempt, due: 0, chain: Vec::new(), owner };
                     return Ok(Some(self.lease(id, address, robots, now)));
                 }
             }
@@ -138,13 +163,14 @@ impl<R: Resolve> Frontier<R> {
             return Permission::Granted;
         }
         match self.queues[id as usize].robots(waiting.url.origin()) {
-            None => Permission::Ask(0),
-            Some(Robots::Again { attempt }) => Permission::Ask(*attempt),
+            None => Permission::Ask,
+            Some(Robots::Parked(evidence)) if evidence.retry_at <= now => Permission::Ask,
+            Some(Robots::Parked(evidence)) => Permission::Later(evidence.retry_at),
             Some(Robots::Asked) => Permission::Wait,
             Some(Robots::Known { expires, .. } | Robots::Failed { expires, .. }) if *expires <= now => {
-                Permission::Ask(0)
+                Permission::Ask
             }
-            Some(Robots::Known { refresh_at, .. }) if *refresh_at <= now => Permission::Ask(0),
+            Some(Robots::Known { refresh_at, .. }) if *refresh_at <= now => Permission::Ask,
             Some(Robots::Known { rules, .. }) => {
                 let verdict = rules.verdict(waiting.url.path_and_query());
                 if verdict.allowed {
@@ -159,7 +185,13 @@ impl<R: Resolve> Frontier<R> {
     }
 
     /// Puts a URL on lease and starts its host's clock.
-    fn lease(&mut self, id: QueueId, address: AddressId, waiting: Waiting, now: Micros) -> Request {
+    pub(crate) fn lease(
+        &mut self,
+        id: QueueId,
+        address: AddressId,
+        waiting: Waiting,
+        now: Micros,
+    ) -> Request {
         let (limits, purpose) = (self.host_limits(id), waiting.purpose());
         let queue = &mut self.queues[id as usize];
         queue.pace.start(&limits, now);
@@ -246,6 +278,7 @@ impl<R: Resolve> Frontier<R> {
         let queue = &mut self.queues[lease.queue as usize];
         let (domain, is_page) = (queue.domain, lease.waiting.purpose() == Purpose::Page);
         queue.pace.end(&limits, at);
+        self.health.end_probe(number);
         self.schedule.end(lease.address, at);
         self.schedule.domains.end(domain, is_page);
         if is_page {
@@ -276,6 +309,8 @@ enum Permission {
     Refused(Failure),
     /// Its robots.txt is on its way.
     Wait,
-    /// Its robots.txt is to be asked for first, after this many tries.
-    Ask(u32),
+    /// Its robots.txt fails, and is asked for again then.
+    Later(Micros),
+    /// Its robots.txt is to be asked for first.
+    Ask,
 }

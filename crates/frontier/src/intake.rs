@@ -126,16 +126,16 @@ impl<R: Resolve> Frontier<R> {
         self.counts.tally.shift(State::Unknown, State::Waiting, 1);
         let id = self.queue_of(url.host());
         let queue = &mut self.queues[id as usize];
-        self.held += queue.backlog.push(|into| pack(into, url, depth, 0, chain));
+        self.held += queue.backlog.push(|into| pack(into, url, depth, (0, 0), chain));
         if !queue.placed {
             self.place(id, now);
         }
     }
 
-    /// Takes out what is next in a queue and is not settled yet.
-    pub(crate) fn next_waiting(&mut self, id: u32) -> io::Result<Option<Waiting>> {
+    /// Takes out what is next in a queue, due, and not settled yet.
+    pub(crate) fn next_waiting(&mut self, id: u32, now: Micros) -> io::Result<Option<Waiting>> {
         let queue = &mut self.queues[id as usize];
-        while let Some(mut waiting) = queue.pop(&mut self.spill, &mut self.held)? {
+        while let Some(mut waiting) = queue.pop(&mut self.spill, &mut self.held, now)? {
             if self.ghosts.is_empty() || waiting.owner.is_some() {
                 return Ok(Some(waiting));
             }

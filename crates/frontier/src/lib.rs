@@ -15,12 +15,15 @@ mod backlog;
 mod codec;
 mod cookies;
 mod grant;
+mod health;
 mod intake;
 mod names;
 mod outcome;
+mod patience;
 mod politeness;
 mod queue;
 mod restore;
+mod review;
 mod robots;
 mod schedule;
 mod seen;
@@ -29,10 +32,11 @@ mod snapshot;
 mod spill;
 mod state;
 mod suspects;
+mod suspension;
 mod waiting;
 
 use std::cmp::Reverse;
-use std::collections::{BinaryHeap, VecDeque};
+use std::collections::{BTreeSet, BinaryHeap, VecDeque};
 use std::hash::BuildHasher;
 use std::io;
 use std::sync::Arc;
@@ -44,12 +48,15 @@ pub use admission::{Admission, Refusal, Scope};
 pub use ahead::Ahead;
 use ahead::{Idle, Wanted};
 use cookies::Jar;
+pub use health::{Cause, Suspension};
 use intake::Ghost;
+use patience::Patience;
 use politeness::Manners;
 pub use politeness::block_list::{BadLine, BlockList};
 use politeness::domains::Domains;
 use queue::{Name, Queue};
 pub use restore::Restore;
+pub use review::Failing;
 pub use robots::{MAX_ROBOTS_BYTES, Rules};
 use schedule::{AddressId, QueueId, Schedule};
 pub use seen::{Answer, KeyKind, Seen, SeenSettings};
@@ -58,6 +65,7 @@ pub use snapshot::SnapshotFiles;
 use spill::Spill;
 pub use state::{State, Tally};
 use suspects::Suspects;
+use suspension::Health;
 use waiting::Waiting;
 
 /// Where names are resolved; asked without waiting.
@@ -149,7 +157,18 @@ pub struct Frontier<R> {
     names_due: BinaryHeap<Reverse<(Micros, QueueId)>>,
     /// Names that are known, by the time at which they are asked for anew.
     names_ending: BinaryHeap<Reverse<(Micros, QueueId)>>,
-    /// Queues whose name fails, and that have more to settle.
+    /// Whether the crawl itself is well.
+    health: Health,
+    /// How long hosts have to fail.
+    patience: Patience,
+    /// Queues that something speaks against: their evidence, or that of their origins.
+    troubled: BTreeSet<QueueId>,
+    /// Whether nothing but these was left at the last review, and when the next one is.
+    only_failing: bool,
+    review_at: Micros,
+    /// Whether anything has changed since.
+    review_wanted: bool,
+    /// Queues that may have nothing, and that have more to settle.
     failing: VecDeque<QueueId>,
     leases: HashMap<u64, Lease>,
     /// Requests of an earlier process whose outcome is not known yet, while the log is read: the queue, and when each was
@@ -192,7 +211,6 @@ impl<R: Resolve> Frontier<R> {
             wanted: Wanted::new(settings.ahead),
             asking: 0,
             idle: Idle::default(),
-            settings,
             resolver,
             seen,
             suspects: Suspects::default(),
@@ -203,6 +221,12 @@ impl<R: Resolve> Frontier<R> {
             keys: Vec::new(),
             names_due: BinaryHeap::new(),
             names_ending: BinaryHeap::new(),
+            health: Health::new(&settings),
+            patience: Patience::new(&settings),
+            troubled: BTreeSet::new(),
+            only_failing: false,
+            review_at: 0,
+            review_wanted: false,
             failing: VecDeque::new(),
             leases: HashMap::new(),
             unanswered: HashMap::new(),
@@ -214,6 +238,7 @@ impl<R: Resolve> Frontier<R> {
             counts: Counts::default(),
             answers: Vec::new(),
             restoring: false,
+            settings,
         }
     }
 
@@ -242,19 +267,32 @@ impl<R: Resolve> Frontier<R> {
     /// When [`Frontier::take`] has something to give or do, at the earliest; nothing while only outcomes
     /// or answers can change that.
     pub fn due_at(&self) -> Option<Micros> {
-        let name = self.names_due.peek().map(|Reverse((due, _))| *due);
+        let name = self
+            .names_due
+            .peek()
+            .map(|Reverse((due, _))| *due)
+            .filter(|_| self.health.names.suspended().is_none());
         let lease = self.expiring.front().map(|(due, _)| *due);
-        let start = self.schedule.due_at().filter(|_| self.page_budget() > 0);
+        let may_start = self.page_budget() > 0 && !self.health.is_suspended();
+        let start = self.schedule.due_at().filter(|_| may_start);
         let start = start.map(|due| due.max(self.not_before).max(self.manners.ready_at()));
         let failing = (!self.failing.is_empty()).then_some(0);
         let wanted = self.wanted.due_at().filter(|_| self.asking == 0);
         let wanted = wanted.map(|due| due.max(self.not_before).max(self.manners.ready_at()));
-        [start, name, wanted, lease, failing, self.suspects.due_at()].into_iter().flatten().min()
+        let review = (self.review_wanted && !self.health.is_suspended()).then_some(self.review_at);
+        let times =
+            [start, name, wanted, lease, failing, self.suspects.due_at(), self.health.due_at(), review];
+        times.into_iter().flatten().min()
     }
 
     /// Numbers for progress and reports.
     pub fn counts(&self) -> Counts {
         Counts { known: self.seen.len(), hosts: self.queues.len() as u64, ..self.counts }
+    }
+
+    /// Spreads a number, differently in each process.
+    fn hash_of(&self, number: u64) -> u64 {
+        self.hasher.hash_one(number)
     }
 
     /// The queue of a host.
@@ -286,16 +324,23 @@ impl<R: Resolve> Frontier<R> {
     /// Brings a queue that has work to where it waits next: its name, or its turn.
     fn place(&mut self, id: QueueId, now: Micros) {
         let limits = self.host_limits(id);
+        let well = self.health.clock(now);
         let queue = &mut self.queues[id as usize];
         if self.restoring || queue.placed || queue.failing || queue.is_empty() || queue.waits_for_robots() {
             return;
+        }
+        match queue.trouble.as_ref().and_then(|evidence| evidence.given_up) {
+            Some(until) if until > well => return self.fail_later(id),
+            Some(_) => queue.trouble = None,
+            None => {}
         }
         match &queue.name {
             Name::Asked { .. } => {}
             Name::Known { clock, expires, .. } if *expires > now => {
                 if queue.pace.has_room(&limits) {
                     queue.placed = true;
-                    self.schedule.place(*clock, queue.pace.ready_at(), id, queue.domain);
+                    let due = queue.pace.ready_at().max(queue.due_at());
+                    self.schedule.place(*clock, due, id, queue.domain);
                 }
                 self.refresh_if_due(id, now);
             }

@@ -344,7 +344,7 @@ impl World {
                 );
                 // What is left in queues is entries of URLs that were settled before a crash.
                 for id in 0..self.frontier.queues.len() {
-                    assert_eq!(self.frontier.next_waiting(id as u32).unwrap(), None);
+                    assert_eq!(self.frontier.next_waiting(id as u32, Micros::MAX).unwrap(), None);
                 }
                 assert_eq!(self.frontier.held, 0, "all memory of queues is accounted for");
                 return;

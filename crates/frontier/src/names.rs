@@ -7,9 +7,12 @@ use std::time::Duration;
 
 use lycosa_url::{Failure, FailureKind, Micros, NameClass, Resolved};
 
+use crate::grant::SETTLED_AT_ONCE;
+use crate::patience::Evidence;
 use crate::politeness::domains::Room;
-use crate::queue::Name;
+use crate::queue::{Name, Robots};
 use crate::schedule::QueueId;
+use crate::waiting::Waiting;
 use crate::{Frontier, Resolve};
 
 /// Of a name's time, the part before its end in which it is asked for anew while something waits for it: as resolvers that
@@ -19,9 +22,6 @@ const AHEAD: u64 = 10;
 /// A name whose addresses do not answer, or have another site's certificate, is asked for anew at most so often: in the job's time.
 const DOUBT: Duration = Duration::from_secs(60);
 
-/// URLs of failing queues that are settled at once, at most: a batch for the log.
-const FAILED_AT_ONCE: usize = 1000;
-
 impl<R: Resolve> Frontier<R> {
     /// Takes in answers for names.
     pub(crate) fn receive_names(&mut self, now: Micros) {
@@ -29,7 +29,11 @@ impl<R: Resolve> Frontier<R> {
         self.resolver.drain(&mut answers);
         self.asking = self.asking.saturating_sub(answers.len());
         for answer in answers.drain(..) {
-            let Some(id) = self.known_queue(&answer.name) else { continue };
+            let id = self.known_queue(&answer.name);
+            if self.weigh_name(&answer, id, now) {
+                continue;
+            }
+            let Some(id) = id else { continue };
             match self.queues[id as usize].name {
                 Name::Asked { idled } => self.name_answered(id, answer, idled, now),
                 Name::Known { .. } => self.name_refreshed(id, answer, now),
@@ -45,7 +49,7 @@ impl<R: Resolve> Frontier<R> {
         let queue = &mut self.queues[id as usize];
         match addresses {
             Ok((addresses, first)) => {
-                queue.name_attempts = 0;
+                queue.trouble.take_if(|evidence| evidence.is_of_name());
                 self.counts.unresolved -= 1;
                 let due = now.saturating_sub(queue.pace.ready_at());
                 self.counts.idle_for_names_us += (self.idle.total - idled).min(due);
@@ -53,18 +57,45 @@ impl<R: Resolve> Frontier<R> {
                 self.learn_name(id, addresses, first, answer.class, times, now);
                 self.place(id, now);
             }
-            Err(failure) if failure.kind.is_transient() && queue.name_attempts < self.settings.retries => {
-                let again = now.saturating_add(self.settings.backoff(queue.name_attempts));
-                queue.name_attempts += 1;
-                self.names_due.push(Reverse((again, id)));
-            }
-            Err(failure) => {
-                queue.name_attempts = 0;
-                self.counts.unresolved -= 1;
-                queue.name = Name::Failed { failure, expires: answer.expires.max(now.saturating_add(1)) };
-                self.fail_later(id);
-            }
+            Err(failure) => self.name_failed(id, failure, answer.expires, now),
         }
+    }
+
+    /// Takes in a failure of a queue's name: it is asked again, or all that waits fails.
+    fn name_failed(&mut self, id: QueueId, failure: Failure, expires: Micros, now: Micros) {
+        let (transient, well) = (failure.kind.is_transient(), self.health.clock(now));
+        let queue = &mut self.queues[id as usize];
+        if transient && self.health.names.suspended().is_some() {
+            self.names_due.push(Reverse((now.saturating_add(self.patience.url_pause(0)), id)));
+            return;
+        }
+        let before = queue.trouble.take().filter(|evidence| evidence.is_of_name()).map(|evidence| *evidence);
+        let second_look =
+            self.patience.second_look().filter(|_| failure.kind.is_doubtful() && before.is_none());
+        let evidence = match second_look {
+            Some(pause) => Some(Evidence::doubt(before, failure.clone(), pause, well, now)),
+            None if transient => Some(Evidence::fail(before, failure.clone(), &self.patience, well, now)),
+            None => None,
+        };
+        match evidence.filter(|evidence| {
+            second_look.is_some() || !evidence.is_enough(&self.patience, self.only_failing)
+        }) {
+            Some(evidence) => {
+                self.names_due.push(Reverse((evidence.retry_at, id)));
+                queue.trouble = Some(Box::new(evidence));
+                self.troubled.insert(id);
+                self.review_wanted = true;
+            }
+            None => self.give_up_name(id, failure, expires.max(now.saturating_add(1))),
+        }
+    }
+
+    /// A name that does not resolve, until then: all that waits in its queue fails.
+    pub(crate) fn give_up_name(&mut self, id: QueueId, failure: Failure, expires: Micros) {
+        self.counts.unresolved -= 1;
+        self.review_wanted |= !self.troubled.is_empty();
+        self.queues[id as usize].name = Name::Failed { failure, expires };
+        self.fail_later(id);
     }
 
     /// Takes in the answer for a name that is known still; one that tells nothing new leaves it as it is.
@@ -130,6 +161,9 @@ impl<R: Resolve> Frontier<R> {
 
     /// Asks for wanted names as far as there is room. `idle`: slots for which no host is due.
     pub(crate) fn ask_names(&mut self, idle: usize, now: Micros) {
+        if self.health.names.suspended().is_some() {
+            return;
+        }
         let mut names = Vec::new();
         while let Some(id) = self.wanted.pop(self.asking, self.schedule.waiting(), idle, now) {
             self.asking += 1;
@@ -184,12 +218,19 @@ impl<R: Resolve> Frontier<R> {
 
     /// Asks again for names whose pause is over, which count as asked until then, and for those that are about to run out.
     pub(crate) fn ask_names_again(&mut self, now: Micros) {
+        if self.health.names.suspended().is_some() {
+            return;
+        }
         while let Some(&Reverse((due, id))) = self.names_due.peek() {
             if due > now {
                 break;
             }
             self.names_due.pop();
-            self.ask(id, false);
+            let queue = &self.queues[id as usize];
+            if matches!(queue.name, Name::Asked { .. }) {
+                // What failed is asked for past the cache, which may hold the failure.
+                self.ask(id, queue.trouble.is_some());
+            }
         }
         while let Some(&Reverse((due, id))) = self.names_ending.peek()
             && due <= now
@@ -218,30 +259,44 @@ impl<R: Resolve> Frontier<R> {
             let detail = format!("its registered domain has had its {pages} pages");
             return Some(Failure::new(FailureKind::DomainBudget, detail));
         }
-        match &queue.name {
-            Name::Failed { failure, expires } if *expires > now => Some(failure.clone()),
-            _ => None,
+        if let Name::Failed { failure, expires } = &queue.name
+            && *expires > now
+        {
+            return Some(failure.clone());
         }
+        let given_up = queue.trouble.as_ref().filter(|evidence| evidence.given_up.is_some());
+        given_up.map(|evidence| evidence.failure.clone())
+    }
+
+    /// Why a URL is settled without a fetch, if it is: for its queue's reason, or since its origin was given up.
+    fn failure_of(&self, id: QueueId, waiting: &Waiting, now: Micros) -> Option<Failure> {
+        let origin = || match self.queues[id as usize].robots(waiting.url.origin()) {
+            Some(Robots::Failed { failure, expires }) if *expires > now && waiting.owner.is_none() => {
+                Some(failure.clone())
+            }
+            _ => None,
+        };
+        self.queue_failure(id, now).or_else(origin)
     }
 
     /// Settles some of what waits in queues that may have nothing: a queue may be longer than memory.
     pub(crate) fn fail_some(&mut self, now: Micros) -> io::Result<()> {
-        let mut left = FAILED_AT_ONCE;
-        while left > 0
+        self.review_wanted |= !self.failing.is_empty() && !self.troubled.is_empty();
+        while self.settled.len() < SETTLED_AT_ONCE
             && let Some(&id) = self.failing.front()
         {
-            let failure = self.queue_failure(id, now);
-            let next = if failure.is_some() { self.next_waiting(id)? } else { None };
-            let (Some(failure), Some(waiting)) = (failure, next) else {
+            let next = self.next_waiting(id, Micros::MAX)?;
+            let failure = next.as_ref().and_then(|waiting| self.failure_of(id, waiting, now));
+            let (Some(failure), Some(waiting)) = (failure, next.as_ref()) else {
                 self.failing.pop_front();
                 self.queues[id as usize].failing = false;
+                next.into_iter().for_each(|waiting| self.queues[id as usize].put_first(waiting, now));
                 self.place(id, now);
                 continue;
             };
-            left -= 1;
             match &waiting.owner {
-                None => self.settle(waiting, failure, now),
-                Some(owner) => self.robots_failed(owner, waiting.attempt, failure.of_robots(), now),
+                None => self.settle(waiting.clone(), failure, now),
+                Some(owner) => self.robots_failed(owner, failure.of_robots(), false, now),
             }
         }
         Ok(())

@@ -4,7 +4,8 @@ use std::io;
 
 use lycosa_url::{CrawlUrl, Failure, FailureKind, Micros, Page, Purpose};
 
-use crate::politeness::sign::{may_pass, sign, wished_pause};
+use crate::patience::Evidence;
+use crate::politeness::sign::{Word, may_pass, sign, wished_pause, word};
 use crate::queue::Robots;
 use crate::robots::Rules;
 use crate::schedule::{AddressId, QueueId};
@@ -12,10 +13,11 @@ use crate::state::State;
 use crate::waiting::{RobotsOwner, Waiting};
 use crate::{Frontier, Lease, Resolve};
 
-/// Tries of a URL after this outcome. A crawl that was stopped cancels what is in flight: that was no try.
+/// Tries of a URL after this outcome. A crawl that was stopped cancels what is in flight: that was no try, and neither is
+/// what was the crawler's own trouble.
 pub(crate) fn tries(page: &Page) -> u32 {
     let cancelled = matches!(&page.response.result, Err(failure) if failure.kind == FailureKind::Cancelled);
-    page.response.request.attempt + u32::from(!cancelled)
+    page.response.request.attempt + u32::from(!cancelled && !page.ours)
 }
 
 /// Redirects that a robots.txt may take (RFC 9309 section 2.3.1.2).
@@ -24,8 +26,9 @@ const ROBOTS_REDIRECTS: usize = 5;
 impl<R: Resolve> Frontier<R> {
     /// Decides which outcomes are the last of their URL, before they are written to the log: a redirect
     /// that leads nowhere becomes a failure, a failure that may pass becomes a further try.
-    pub fn judge<'a>(&self, pages: impl IntoIterator<Item = &'a mut Page>) {
+    pub fn judge<'a>(&mut self, pages: impl IntoIterator<Item = &'a mut Page>) {
         for page in pages {
+            self.weigh(page);
             if page.response.request.purpose == Purpose::Robots {
                 continue;
             }
@@ -52,7 +55,30 @@ impl<R: Resolve> Frontier<R> {
             }
             let cancelled =
                 matches!(&page.response.result, Err(failure) if failure.kind == FailureKind::Cancelled);
-            page.retry = cancelled || (request.attempt < self.settings.retries && may_pass(page));
+            page.retry = cancelled || page.ours || self.may_be_tried_again(page);
+        }
+    }
+
+    /// Whether what speaks against a URL and its host leaves it another try.
+    fn may_be_tried_again(&self, page: &Page) -> bool {
+        let (attempt, at) = (page.response.request.attempt, page.response.finished);
+        let failure = page.response.result.as_ref().err();
+        if failure.is_some_and(|failure| failure.kind.is_doubtful()) {
+            return attempt == 0 && self.patience.second_look().is_some();
+        }
+        if !may_pass(page) {
+            return false;
+        }
+        let lease = self.leases.get(&page.response.request.lease);
+        let trouble = lease.and_then(|lease| self.queues[lease.queue as usize].trouble.as_deref());
+        match (trouble, failure) {
+            // Nobody has answered at this host since: it is the host that fails, not the URL.
+            (Some(trouble), Some(failure)) => {
+                let well = self.health.clock(at);
+                let after = Evidence::fail(Some(trouble.clone()), failure.clone(), &self.patience, well, at);
+                !after.is_enough(&self.patience, self.only_failing)
+            }
+            _ => attempt < self.patience.url_retries(),
         }
     }
 
@@ -76,6 +102,7 @@ impl<R: Resolve> Frontier<R> {
     pub fn done<'a>(&mut self, pages: impl IntoIterator<Item = &'a Page>, now: Micros) -> io::Result<()> {
         let mut links = Vec::new();
         for page in pages {
+            self.review_wanted |= !self.troubled.is_empty();
             let request = &page.response.request;
             // Clocks count from the response's own end, which is earlier than this batch.
             let Some(lease) = self.end_lease(request.lease, page.response.finished) else { continue };
@@ -108,7 +135,8 @@ impl<R: Resolve> Frontier<R> {
     ) -> io::Result<()> {
         self.cookies.receive(&page.response);
         if page.retry {
-            self.put_back(lease.queue, Waiting { attempt: tries(page), ..lease.waiting }, now);
+            let due = self.due_again(page);
+            self.put_back(lease.queue, Waiting { attempt: tries(page), due, ..lease.waiting }, now);
             return Ok(());
         }
         match &page.response.result {
@@ -118,6 +146,18 @@ impl<R: Resolve> Frontier<R> {
                 Ok(())
             }
         }
+    }
+
+    /// When a URL may be tried again; 0: at any time.
+    pub(crate) fn due_again(&self, page: &Page) -> Micros {
+        let failure = page.response.result.as_ref().err();
+        let pause = match failure {
+            _ if page.ours => 0,
+            Some(failure) if failure.kind.is_doubtful() => self.patience.second_look().unwrap_or(0),
+            _ if may_pass(page) => self.patience.url_pause(page.response.request.attempt),
+            _ => 0,
+        };
+        if pause == 0 { 0 } else { page.response.finished.saturating_add(pause) }
     }
 
     /// A page that was received: its redirect is admitted, or its links that may be go to `links`.
@@ -150,13 +190,16 @@ impl<R: Resolve> Frontier<R> {
     /// Learns from an outcome how its host and its address are, and how long they want to be left alone.
     pub(crate) fn learn(&mut self, id: QueueId, address: AddressId, page: &Page) {
         let at = page.response.finished;
+        if page.ours {
+            return;
+        }
+        let failed = self.learn_trouble(id, page);
         if let Some(sign) = sign(page) {
             let limits = self.host_limits(id);
             self.queues[id as usize].pace.observe(&limits, sign, at);
             self.schedule.observe(address, id, sign, at);
         }
         let wished = wished_pause(page).unwrap_or_default().min(self.settings.max_retry_after);
-        let failed = if may_pass(page) { self.settings.backoff(page.response.request.attempt) } else { 0 };
         let pause = failed.max(self.settings.scaled(wished));
         if pause > 0 {
             self.queues[id as usize].pace.hold(at.saturating_add(pause));
@@ -164,6 +207,40 @@ impl<R: Resolve> Frontier<R> {
         if let Ok(received) = &page.response.result {
             self.manners.bytes.take(received.bytes(), at);
         }
+    }
+
+    /// Learns whether a host answers; gives how long it is left alone after a failure that may pass.
+    fn learn_trouble(&mut self, id: QueueId, page: &Page) -> Micros {
+        let (at, well) = (page.response.finished, self.health.clock(page.response.finished));
+        let queue = &mut self.queues[id as usize];
+        let failure = match &page.response.result {
+            Ok(received) if received.status >= 500 => {
+                let detail = format!("nothing but errors, the last one status {}", received.status);
+                Failure::new(FailureKind::HostUnavailable, detail)
+            }
+            Err(failure) if failure.kind.is_transient() => failure.clone(),
+            Ok(_) if may_pass(page) => return self.patience.url_pause(0),
+            _ => {
+                if word(page) == Word::Answered {
+                    queue.trouble = None;
+                }
+                return 0;
+            }
+        };
+        // Of a robots.txt its origin's own evidence is kept; without patience each URL has its own tries.
+        if page.response.request.purpose == Purpose::Robots {
+            return self.patience.url_pause(0);
+        }
+        if self.patience.span == 0 {
+            return self.patience.url_pause(page.response.request.attempt);
+        }
+        let before = queue.trouble.take().filter(|evidence| !evidence.is_of_name()).map(|evidence| *evidence);
+        let evidence = Evidence::fail(before, failure, &self.patience, well, at);
+        let pause = evidence.retry_at.saturating_sub(at);
+        queue.trouble = Some(Box::new(evidence));
+        self.troubled.insert(id);
+        self.review_wanted = true;
+        pause
     }
 
     /// Learns from an outcome that ends no lease of this process.
@@ -187,7 +264,7 @@ impl<R: Resolve> Frontier<R> {
         let attempt = lease.waiting.attempt;
         let received = match &page.response.result {
             Ok(received) => received,
-            Err(failure) => return self.robots_failed(&owner, attempt, failure.clone(), now),
+            Err(failure) => return self.robots_failed(&owner, failure.clone(), page.ours, now),
         };
         if page.redirect.is_some() && lease.waiting.chain.len() < ROBOTS_REDIRECTS {
             return self.robots_redirected(lease.waiting.chain, owner, attempt, page, now);
@@ -195,7 +272,7 @@ impl<R: Resolve> Frontier<R> {
         let Some(rules) = Rules::of_answer(received.status, &page.body, &self.settings.robots_agent) else {
             let detail = format!("robots.txt: status {}", received.status);
             let failure = Failure::new(FailureKind::RobotsUnreachable, detail);
-            return self.robots_failed(&owner, attempt, failure, now);
+            return self.robots_failed(&owner, failure, page.ours, now);
         };
         let robots = self.settings.robots_known(rules, now);
         self.queues[owner.queue as usize].set_robots(&owner.origin, robots);
@@ -216,24 +293,41 @@ impl<R: Resolve> Frontier<R> {
         let (Some(target), Ok(received)) = (&page.redirect, &page.response.result) else { return };
         chain.push(lycosa_url::Step { url: page.response.request.url.clone(), status: received.status });
         let queue = self.queue_of(target.host());
-        let waiting = Waiting { url: target.clone(), depth: 0, attempt, chain, owner: Some(owner) };
+        let waiting = Waiting { url: target.clone(), depth: 0, attempt, due: 0, chain, owner: Some(owner) };
         self.queues[queue as usize].front.push(waiting);
         self.place(queue, now);
     }
 
-    /// A robots.txt that could not be had: tried again, or everything of its origin is forbidden.
-    pub(crate) fn robots_failed(&mut self, owner: &RobotsOwner, attempt: u32, failure: Failure, now: Micros) {
+    /// A robots.txt that could not be had: its origin's URLs wait until it can, or fail when the patience has run out.
+    pub(crate) fn robots_failed(&mut self, owner: &RobotsOwner, failure: Failure, ours: bool, now: Micros) {
+        let (patience, well) = (self.patience, self.health.clock(now));
         let may_pass = failure.kind.is_transient() || failure.kind == FailureKind::RobotsUnreachable;
-        let pause = self.settings.backoff(attempt);
+        let before = owner.before.as_deref().cloned();
+        let doubtful = failure.kind.is_doubtful() && before.is_none();
         let expires = now.saturating_add(self.settings.scaled(self.settings.robots_ttl));
         let queue = &mut self.queues[owner.queue as usize];
-        if queue.keeps_robots(&owner.origin, pause, now) {
-            queue.pace.hold(now.saturating_add(pause));
-        } else if may_pass && attempt < self.settings.retries {
-            queue.set_robots(&owner.origin, Robots::Again { attempt: attempt + 1 });
-            queue.pace.hold(now.saturating_add(pause));
-        } else {
-            queue.set_robots(&owner.origin, Robots::Failed { failure, expires });
+        let evidence = match patience.second_look() {
+            Some(pause) if doubtful => Some(Evidence::doubt(before, failure.clone(), pause, well, now)),
+            _ if may_pass => Some(Evidence::fail(before, failure.clone(), &patience, well, now))
+                .filter(|evidence| !evidence.is_enough(&patience, self.only_failing)),
+            _ => None,
+        };
+        if ours {
+            match &owner.before {
+                Some(before) => queue.set_robots(&owner.origin, Robots::Parked(before.clone())),
+                None => queue.forget_robots(&owner.origin),
+            }
+        } else if !queue.keeps_robots(&owner.origin, patience.url_pause(0), now) {
+            match evidence {
+                Some(evidence) => {
+                    queue.set_robots(&owner.origin, Robots::Parked(Box::new(evidence)));
+                    self.troubled.insert(owner.queue);
+                    self.review_wanted = true;
+                }
+                None => {
+                    queue.set_robots(&owner.origin, Robots::Failed { failure: failure.of_robots(), expires })
+                }
+            }
         }
         self.place(owner.queue, now);
     }

@@ -6,12 +6,16 @@ use std::net::IpAddr;
 use lycosa_url::{Failure, Micros, NameClass};
 
 use crate::backlog::Backlog;
+use crate::patience::Evidence;
 use crate::politeness::domains::DomainId;
 use crate::politeness::pace::Pace;
 use crate::robots::Rules;
 use crate::schedule::AddressId;
 use crate::spill::Spill;
 use crate::waiting::Waiting;
+
+/// URLs of a host that wait until they are due outside its backlog, at most: where more would, the host waits.
+pub(crate) const LATER: usize = 16;
 
 /// What is known of a host's name.
 #[derive(Clone, Debug)]
@@ -50,11 +54,11 @@ impl Name {
 pub(crate) enum Robots {
     /// Asked for; the queue waits.
     Asked,
-    /// To be asked for again after this many tries.
-    Again { attempt: u32 },
+    /// It fails: asked for again when the evidence says so. Its origin's URLs wait.
+    Parked(Box<Evidence>),
     /// The rules, and when they are asked for anew, ahead of their end: they count meanwhile, and when that fails.
     Known { rules: Rules, expires: Micros, refresh_at: Micros },
-    /// Could not be had: nothing may be fetched.
+    /// Could not be had, and nothing more is tried for now: its origin's URLs fail.
     Failed { failure: Failure, expires: Micros },
 }
 
@@ -67,12 +71,16 @@ pub(crate) struct Queue {
     pub(crate) front: Vec<Waiting>,
     /// In order of turn.
     pub(crate) backlog: Backlog,
+    /// URLs of the backlog whose turn had come before they were due: at most [`LATER`].
+    pub(crate) later: Vec<Waiting>,
     /// By origin: nearly always one.
     pub(crate) robots: Vec<(Box<str>, Robots)>,
     /// The name.
     pub(crate) name: Name,
-    /// Failed tries of the name in a row.
-    pub(crate) name_attempts: u32,
+    /// What speaks against the host: its name, or its connections.
+    pub(crate) trouble: Option<Box<Evidence>>,
+    /// Whether it has answered this process.
+    pub(crate) answered: bool,
     /// How often the host may be asked.
     pub(crate) pace: Pace,
     /// The host's registered domain.
@@ -92,9 +100,11 @@ impl Queue {
             host: host.into(),
             front: Vec::new(),
             backlog: Backlog::default(),
+            later: Vec::new(),
             robots: Vec::new(),
             name: Name::Unknown,
-            name_attempts: 0,
+            trouble: None,
+            answered: false,
             pace: Pace::default(),
             domain: 0,
             lives_at: None,
@@ -105,20 +115,61 @@ impl Queue {
 
     /// Whether nothing waits.
     pub(crate) fn is_empty(&self) -> bool {
-        self.front.is_empty() && self.backlog.is_empty()
+        self.front.is_empty() && self.backlog.is_empty() && self.later.is_empty()
     }
 
-    /// Takes out what is next.
-    pub(crate) fn pop(&mut self, spill: &mut Spill, held: &mut usize) -> io::Result<Option<Waiting>> {
-        match self.front.pop() {
-            Some(waiting) => {
-                if self.front.is_empty() {
-                    self.front = Vec::new(); // used for robots.txt only: most hosts need none of its memory
-                }
-                Ok(Some(waiting))
+    /// URLs that wait.
+    pub(crate) fn len(&self) -> usize {
+        let own = self.front.iter().filter(|waiting| waiting.owner.is_none());
+        own.count() + self.backlog.len() + self.later.len()
+    }
+
+    /// When something in it is due; 0: at any time. The host's pace comes on top.
+    pub(crate) fn due_at(&self) -> Micros {
+        let has_now = !self.front.is_empty() || (!self.backlog.is_empty() && self.later.len() < LATER);
+        if has_now { 0 } else { self.later.iter().map(|waiting| waiting.due).min().unwrap_or(0) }
+    }
+
+    /// Whether all that waits belongs to origins whose robots.txt fails.
+    pub(crate) fn is_parked(&self) -> bool {
+        let parked = |waiting: &Waiting| matches!(self.robots(waiting.url.origin()), Some(Robots::Parked(_)));
+        (self.backlog.is_empty() || self.later.len() >= LATER)
+            && self.front.iter().chain(&self.later).all(parked)
+    }
+
+    /// Puts a URL back that was taken out, to be next when it is due.
+    pub(crate) fn put_first(&mut self, waiting: Waiting, now: Micros) {
+        if waiting.due > now { self.later.push(waiting) } else { self.front.push(waiting) }
+    }
+
+    /// Lets a URL wait until it is due.
+    pub(crate) fn postpone(&mut self, waiting: Waiting) {
+        self.later.push(waiting);
+    }
+
+    /// Takes out what is next and due.
+    pub(crate) fn pop(
+        &mut self,
+        spill: &mut Spill,
+        held: &mut usize,
+        now: Micros,
+    ) -> io::Result<Option<Waiting>> {
+        if let Some(waiting) = self.front.pop() {
+            if self.front.is_empty() {
+                self.front = Vec::new(); // used for robots.txt only: most hosts need none of its memory
             }
-            None => self.backlog.pop(&self.host, spill, held),
+            return Ok(Some(waiting));
         }
+        if let Some(place) = self.later.iter().position(|waiting| waiting.due <= now) {
+            return Ok(Some(self.later.remove(place)));
+        }
+        while self.later.len() < LATER {
+            match self.backlog.pop(&self.host, spill, held)? {
+                Some(waiting) if waiting.due > now => self.later.push(waiting),
+                next => return Ok(next),
+            }
+        }
+        Ok(None)
     }
 
     /// Whether the URL at the head waits for its robots.txt; the answer places the queue again.
@@ -134,13 +185,20 @@ impl Queue {
     }
 
     /// Notes that an origin's robots.txt is asked for. Rules that still count do so until the answer.
-    pub(crate) fn ask_robots(&mut self, origin: &str, now: Micros) {
+    /// Gives what speaks against the origin.
+    pub(crate) fn ask_robots(&mut self, origin: &str, now: Micros) -> Option<Box<Evidence>> {
         match self.robots.iter_mut().find(|(known, _)| &**known == origin) {
             Some((_, Robots::Known { expires, refresh_at, .. })) if *expires > now => {
                 *refresh_at = Micros::MAX
             }
-            _ => self.set_robots(origin, Robots::Asked),
+            Some((_, robots)) => {
+                if let Robots::Parked(evidence) = std::mem::replace(robots, Robots::Asked) {
+                    return Some(evidence);
+                }
+            }
+            None => self.set_robots(origin, Robots::Asked),
         }
+        None
     }
 
     /// Notes that new rules could not be had, if the old ones still count: they are asked for again half-way to their
@@ -153,6 +211,11 @@ impl Queue {
             }
             _ => false,
         }
+    }
+
+    /// Forgets that an origin's robots.txt is asked for; rules that count stay.
+    pub(crate) fn forget_robots(&mut self, origin: &str) {
+        self.robots.retain(|(known, robots)| &**known != origin || !matches!(robots, Robots::Asked));
     }
 
     /// Notes what is known of an origin's robots.txt.

@@ -77,6 +77,7 @@ impl<R: Resolve> Restore<'_, R> {
         frontier.not_before = now.saturating_add(pause);
         frontier.schedule.rest_all(now);
         frontier.manners.hold(now);
+        frontier.remember_well();
         for id in 0..frontier.queues.len() as QueueId {
             frontier.rest(id, now);
             frontier.place(id, now);
@@ -103,7 +104,7 @@ impl<R: Resolve> Restore<'_, R> {
             let attempt = tries(page);
             match waiting {
                 Some(waiting) => {
-                    let waiting = Waiting { attempt, ..waiting };
+                    let waiting = Waiting { attempt, due: frontier.due_again(page), ..waiting };
                     let queue = &mut frontier.queues[id as usize];
                     frontier.held += queue.backlog.push(|into| waiting.pack(into));
                 }

@@ -13,7 +13,7 @@ use std::collections::BinaryHeap;
 use std::net::IpAddr;
 
 use hashbrown::HashMap;
-use lycosa_url::Micros;
+use lycosa_url::{Micros, canonical_address};
 
 use crate::politeness::domains::{DomainId, Domains, Tag};
 use crate::politeness::pace::{Limits, Pace, Sign};
@@ -124,6 +124,16 @@ impl Schedule {
         self.addresses[id as usize].pace.start(&limits, now);
         self.schedule(id);
         self.make_ready(now);
+    }
+
+    /// Whether a request may start at an address, whatever its turn.
+    pub(crate) fn may_start(&self, id: AddressId, now: Micros) -> bool {
+        self.addresses[id as usize].pace.may_start(&self.limits_of(id), now)
+    }
+
+    /// Takes back what trouble since then has added to the addresses' intervals.
+    pub(crate) fn forgive(&mut self, since: Micros) {
+        self.addresses.iter_mut().for_each(|address| address.pace.forgive(since));
     }
 
     /// The queue that was taken out had nothing to start.
@@ -273,9 +283,9 @@ impl Schedule {
     }
 }
 
-/// What shares a pace: an IPv4 address, or an IPv6 /64 (one customer's network, RFC 6177).
+/// What shares a pace: an IPv4 address, however it is written, or an IPv6 /64 (one customer's network, RFC 6177).
 fn pace_key(address: IpAddr) -> IpAddr {
-    match address.to_canonical() {
+    match canonical_address(address) {
         IpAddr::V4(v4) => IpAddr::V4(v4),
         IpAddr::V6(v6) => IpAddr::V6((u128::from(v6) >> 64 << 64).into()),
     }

@@ -24,8 +24,11 @@ pub struct Settings {
     pub max_depth: Option<u32>,
     /// Redirects in a row, at most (RFC 9110 section 15.4 asks for a limit; browsers use 20).
     pub max_redirects: usize,
-    /// Further tries of a URL, a name or a robots.txt after a failure that may pass.
+    /// Further tries of a URL, a name or a robots.txt after a transient failure, at least: see `patience`.
     pub retries: u32,
+    /// How long a host, a name or a URL has to fail before it is given up, counted in time in which the crawl itself is well.
+    /// Zero: the retries alone count, and what is not transient is believed at once.
+    pub patience: Duration,
     /// The host's pause after such a failure; doubles with each try.
     pub retry_delay: Duration,
     /// From the end of a request to a host, and from its start, to the next start.
@@ -96,6 +99,7 @@ impl Default for Settings {
             max_depth: None,
             max_redirects: 10,
             retries: 2,
+            patience: Duration::ZERO,
             retry_delay: Duration::from_secs(10),
             host_interval: Duration::from_secs(1),
             address_interval: Duration::from_millis(250),

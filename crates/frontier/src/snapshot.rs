@@ -23,11 +23,12 @@ use crate::queue::{Queue, Robots};
 use crate::robots::Rules;
 use crate::schedule::QueueId;
 use crate::state::State;
-use crate::waiting::{Waiting, pack};
+use crate::waiting::Waiting;
 use crate::{Frontier, Resolve, Seen, Settings};
 
-/// The version of this layout.
-const VERSION: u64 = 6;
+/// The version of this layout, and the one before it, which is read as well: its URLs have no time at which they are due.
+const VERSION: u64 = 7;
+const BEFORE: u64 = 6;
 
 /// The files beside a snapshot that it names, by number. They are kept as long as the snapshot is.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -58,7 +59,7 @@ impl SnapshotFiles {
     /// Reads the record.
     fn unpack(mut from: &[u8]) -> Option<Self> {
         let from = &mut from;
-        if codec::number(from)? != VERSION {
+        if !matches!(codec::number(from)?, BEFORE | VERSION) {
             return None;
         }
         let count = codec::number(from)?;
@@ -212,7 +213,7 @@ impl<R: Resolve> Frontier<R> {
             let request = &page.response.request;
             let Some(id) = self.known_queue(request.url.host()) else { continue };
             let (url, chain) = (request.url.clone(), request.chain.clone());
-            let waiting = Waiting { url, depth: request.depth, attempt: 0, chain, owner: None };
+            let waiting = Waiting { url, depth: request.depth, attempt: 0, due: 0, chain, owner: None };
             first.entry(id).or_default().push(waiting);
         }
         first
@@ -297,10 +298,10 @@ fn pack_queue(queue: &Queue, first: &[Waiting], record: &mut Vec<u8>) {
         put_number(record, expires);
         put_bytes(record, rules.pack());
     }
-    let front = queue.front.iter().rev().filter(|waiting| waiting.owner.is_none());
+    let front = queue.front.iter().rev().chain(&queue.later).filter(|waiting| waiting.owner.is_none());
     let (mut packed, mut count) = (Vec::new(), 0);
     for waiting in first.iter().chain(front) {
-        pack(&mut packed, &waiting.url, waiting.depth, waiting.attempt, &waiting.chain);
+        waiting.pack(&mut packed);
         count += 1;
     }
     queue.backlog.pack(&packed, count, record);

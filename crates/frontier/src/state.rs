@@ -6,6 +6,8 @@
 //!    │         │  └─────────┘ │
 //!    │         ├──► failed    └────► refused
 //!    │         └──► refused          robots.txt forbids it
+//!    │
+//!    │      done, failed, refused ──► waiting    opened again: a seed that is given again, `--retry-failed`
 //!    └──► (out of scope, too deep, nofollow: stays unknown, counted by reason)
 //! ```
 
@@ -24,7 +26,7 @@ pub enum State {
     Done,
     /// Ended without a response.
     Failed,
-    /// Forbidden by the site.
+    /// Forbidden by the site, or by the job.
     Refused,
 }
 
@@ -33,9 +35,7 @@ impl State {
     pub(crate) fn settled(failure: &Failure) -> State {
         use lycosa_url::FailureKind as Kind;
         match failure.kind {
-            Kind::RobotsDisallowed | Kind::RobotsUnreachable | Kind::Blocked | Kind::DomainBudget => {
-                State::Refused
-            }
+            Kind::RobotsDisallowed | Kind::Blocked | Kind::DomainBudget => State::Refused,
             _ => State::Failed,
         }
     }
@@ -76,5 +76,6 @@ fn allowed(from: State, to: State) -> bool {
         (S::Unknown, S::Waiting)
             | (S::Waiting, S::Leased | S::Failed | S::Refused)
             | (S::Leased, S::Waiting | S::Done | S::Failed | S::Refused)
+            | (S::Done | S::Failed | S::Refused, S::Waiting)
     )
 }

@@ -40,7 +40,7 @@ impl Suspects {
         self.due.get_or_insert(now.saturating_add(LONGEST));
         self.link.clear();
         codec::put_bytes(&mut self.link, url.host().as_bytes());
-        pack(&mut self.link, url, depth, 0, chain);
+        pack(&mut self.link, url, depth, (0, 0), chain);
         self.packed.extend_from_slice(key);
         codec::put_bytes(&mut self.packed, &self.link);
     }

@@ -472,7 +472,7 @@ fn robots_is_refreshed_ahead_and_counts_on_when_that_fails() {
     let last = log.iter().filter(|(_, url)| !url.ends_with("robots.txt")).map(|(at, _)| *at).max().unwrap();
     assert!(last > asked[1] && last < 24 * HOUR, "the old rules count until their end, and no longer");
     let counts = frontier.counts();
-    assert!(counts.tally.count(State::Done) > 100 && counts.tally.count(State::Refused) > 11);
+    assert!(counts.tally.count(State::Done) > 100 && counts.tally.count(State::Failed) > 11);
 }
 
 #[test]

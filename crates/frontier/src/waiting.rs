@@ -1,9 +1,10 @@
 //! A URL that waits, and how it is packed into its host's queue: the host is left out, so that most URLs take
 //! little more than their path.
 
-use lycosa_url::{CrawlUrl, Purpose, Step};
+use lycosa_url::{CrawlUrl, Micros, Purpose, Step};
 
 use crate::codec;
+use crate::patience::Evidence;
 use crate::schedule::QueueId;
 
 /// A URL that waits for its turn.
@@ -15,6 +16,8 @@ pub(crate) struct Waiting {
     pub(crate) depth: u32,
     /// Earlier tries.
     pub(crate) attempt: u32,
+    /// Not before: the pause after the last try. 0: at any time.
+    pub(crate) due: Micros,
     /// Redirects that led here.
     pub(crate) chain: Vec<Step>,
     /// For a robots.txt: whose it is. A redirect can lead to another host's queue.
@@ -28,6 +31,8 @@ pub(crate) struct RobotsOwner {
     pub(crate) queue: QueueId,
     /// Scheme, host and port.
     pub(crate) origin: Box<str>,
+    /// What spoke against the origin before it is asked again.
+    pub(crate) before: Option<Box<Evidence>>,
 }
 
 /// What stands in a packed URL beside depth and path.
@@ -36,6 +41,7 @@ mod flag {
     pub(super) const PORT: u64 = 2;
     pub(super) const ATTEMPT: u64 = 4;
     pub(super) const CHAIN: u64 = 8;
+    pub(super) const DUE: u64 = 16;
 }
 
 impl Waiting {
@@ -46,7 +52,7 @@ impl Waiting {
 
     /// Appends the packed form. A robots.txt has none: it is asked for anew.
     pub(crate) fn pack(&self, into: &mut Vec<u8>) {
-        pack(into, &self.url, self.depth, self.attempt, &self.chain);
+        pack(into, &self.url, self.depth, (self.attempt, self.due), &self.chain);
     }
 
     /// Takes a packed URL of a host from the front.
@@ -55,6 +61,7 @@ impl Waiting {
         let depth = codec::small(from)?;
         let port = if flags & flag::PORT == 0 { None } else { Some(codec::number(from)?.try_into().ok()?) };
         let attempt = if flags & flag::ATTEMPT == 0 { 0 } else { codec::small(from)? };
+        let due = if flags & flag::DUE == 0 { 0 } else { codec::number(from)? };
         let path = codec::text(from)?;
         let url = CrawlUrl::from_parts(flags & flag::HTTPS != 0, host, port, path)?;
         let steps = if flags & flag::CHAIN == 0 { 0 } else { codec::small(from)? };
@@ -63,12 +70,18 @@ impl Waiting {
             let status = codec::number(from)?.try_into().ok()?;
             chain.push(Step { url: CrawlUrl::parse(codec::text(from)?).ok()?, status });
         }
-        Some(Waiting { url, depth, attempt, chain, owner: None })
+        Some(Waiting { url, depth, attempt, due, chain, owner: None })
     }
 }
 
-/// Appends the packed form of a URL that waits.
-pub(crate) fn pack(into: &mut Vec<u8>, url: &CrawlUrl, depth: u32, attempt: u32, chain: &[Step]) {
+/// Appends the packed form of a URL that waits, with its earlier tries and when the next is due.
+pub(crate) fn pack(
+    into: &mut Vec<u8>,
+    url: &CrawlUrl,
+    depth: u32,
+    (attempt, due): (u32, Micros),
+    chain: &[Step],
+) {
     let own_port = if url.is_https() { 443 } else { 80 };
     let mut flags = 0;
     for (set, flag) in [
@@ -76,6 +89,7 @@ pub(crate) fn pack(into: &mut Vec<u8>, url: &CrawlUrl, depth: u32, attempt: u32,
         (url.port() != own_port, flag::PORT),
         (attempt > 0, flag::ATTEMPT),
         (!chain.is_empty(), flag::CHAIN),
+        (due > 0, flag::DUE),
     ] {
         flags |= if set { flag } else { 0 };
     }
@@ -86,6 +100,9 @@ pub(crate) fn pack(into: &mut Vec<u8>, url: &CrawlUrl, depth: u32, attempt: u32,
     }
     if flags & flag::ATTEMPT != 0 {
         codec::put_number(into, attempt.into());
+    }
+    if flags & flag::DUE != 0 {
+        codec::put_number(into, due);
     }
     codec::put_bytes(into, url.path_and_query().as_bytes());
     if flags & flag::CHAIN != 0 {
@@ -107,11 +124,12 @@ mod tests {
         let url = "https?://(a\\.example|\\[2001:db8::1\\])(:[1-9][0-9]{0,3})?/[a-z?=&%20]{0,40}";
         let step = (url, 300u16..400)
             .prop_map(|(text, status)| Step { url: CrawlUrl::parse(&text).unwrap(), status });
-        (url, any::<u32>(), any::<u32>(), proptest::collection::vec(step, 0..3)).prop_map(
-            |(text, depth, attempt, chain)| Waiting {
+        (url, any::<u32>(), any::<u32>(), any::<u64>(), proptest::collection::vec(step, 0..3)).prop_map(
+            |(text, depth, attempt, due, chain)| Waiting {
                 url: CrawlUrl::parse(&text).unwrap(),
                 depth,
                 attempt,
+                due,
                 chain,
                 owner: None,
             },
@@ -137,7 +155,7 @@ mod tests {
     fn a_short_url_is_short() {
         let mut packed = Vec::new();
         let url = CrawlUrl::parse("https://a.example/news/1").unwrap();
-        pack(&mut packed, &url, 3, 0, &[]);
+        pack(&mut packed, &url, 3, (0, 0), &[]);
         assert_eq!(packed.len(), "/news/1".len() + 3);
     }
 }

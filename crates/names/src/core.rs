@@ -84,6 +84,11 @@ impl Core {
         }
     }
 
+    /// The wall clock is so far ahead of the crawl's now, in microseconds: the cache's seconds follow it.
+    pub(crate) fn follow_wall(&mut self, offset: i64) {
+        self.time = self.time.on_wall(offset);
+    }
+
     /// Takes names; gives how many of them were in flight already, and so get no answer of their own.
     pub(crate) fn submit(&mut self, orders: impl IntoIterator<Item = Order>, now: Micros) -> usize {
         let before = self.statistics.coalesced;

@@ -78,6 +78,7 @@ impl Engine {
     pub(crate) fn run(mut self) {
         loop {
             let now = self.clock.now();
+            self.core.follow_wall(self.clock.wall_offset());
             if !self.take_names(now) {
                 return;
             }

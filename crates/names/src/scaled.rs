@@ -1,31 +1,41 @@
-//! Scaled time, as caches count it.
+//! Scaled time, as caches count it: a cache is shared with other programs, so its seconds are the wall clock's.
 
 use lycosa_url::Micros;
 
 use crate::cache::Seconds;
 
-/// Seconds since 1970 that are the machine's at the start, and `speed` times as short from there on.
+/// Seconds since 1970 that are the crawl's at the start, and `speed` times as short from there on; they follow a wall clock that
+/// is set.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct ScaledTime {
     start: Micros,
     speed: f64,
+    /// How far the wall clock is ahead of the crawl's, in microseconds.
+    wall_offset: i64,
 }
 
 impl ScaledTime {
     /// Time that runs by its own speed from now on.
     pub(crate) fn start(now: Micros, speed: f64) -> Self {
-        ScaledTime { start: now, speed }
+        ScaledTime { start: now, speed, wall_offset: 0 }
+    }
+
+    /// The same where the wall clock is so far ahead of the crawl's, in microseconds.
+    #[must_use]
+    pub(crate) fn on_wall(self, wall_offset: i64) -> Self {
+        ScaledTime { wall_offset, ..self }
     }
 
     /// The scaled second of a moment.
     pub(crate) fn seconds(&self, at: Micros) -> Seconds {
         let passed = at.saturating_sub(self.start) as f64 * self.speed;
-        self.start.saturating_add(passed as Micros) / 1_000_000
+        self.start.saturating_add(passed as Micros).saturating_add_signed(self.wall_offset) / 1_000_000
     }
 
     /// The moment at which a scaled second begins; the start, for those before it.
     pub(crate) fn moment(&self, seconds: Seconds) -> Micros {
-        let ahead = seconds.saturating_mul(1_000_000).saturating_sub(self.start) as f64 / self.speed;
+        let scaled = seconds.saturating_mul(1_000_000).saturating_sub_signed(self.wall_offset);
+        let ahead = scaled.saturating_sub(self.start) as f64 / self.speed;
         self.start.saturating_add(ahead.ceil() as Micros)
     }
 
@@ -62,6 +72,17 @@ mod tests {
         assert_eq!(time.seconds(START + 600_000), 1_800_000_060);
         assert_eq!(time.moment(1_800_000_060), START + 595_000); // the start was half a second into its second
         assert_eq!((time.real(60_000_000), time.millis(600_000)), (600_000, 60_000));
+    }
+
+    #[test]
+    fn a_wall_clock_that_is_set_moves_the_cache_s_seconds_and_no_moment_of_the_crawl() {
+        for step in [-3_600_i64, 3_600] {
+            let before = ScaledTime::start(START, 1.0);
+            let after = before.on_wall(step * 1_000_000);
+            let second = before.seconds(START).saturating_add_signed(step);
+            assert_eq!(after.seconds(START), second);
+            assert_eq!(after.moment(second + 60), before.moment(before.seconds(START) + 60));
+        }
     }
 
     proptest! {

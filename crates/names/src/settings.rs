@@ -78,7 +78,7 @@ impl Default for Settings {
             paces: Vec::new(),
             spread: false,
             wildcards: false,
-            clock: Clock::start(),
+            clock: Clock::shared(),
         }
     }
 }

@@ -102,7 +102,7 @@ fn finish(client: &Client) -> Vec<Resolved> {
 
 fn start(settings: Settings) -> Client {
     let cache = CompactSettings { capacity: 10_000, ..CompactSettings::default() };
-    let now = settings.clock.now() / 1_000_000;
+    let now = settings.clock.wall() / 1_000_000;
     Client::start(settings, Box::new(CompactCache::in_memory(cache, now, None).unwrap())).unwrap()
 }
 

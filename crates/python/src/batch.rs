@@ -5,10 +5,11 @@ use std::sync::{Arc, Mutex};
 use lycosa_url::Purpose;
 use pyo3::exceptions::PyIndexError;
 use pyo3::prelude::*;
-use pyo3::types::PyType;
+use pyo3::types::{PyCapsule, PyType};
 
 use crate::errors::lock;
 use crate::page::Page;
+use crate::store::Rows;
 
 /// Requests on lease, from the frontier to fetch.
 #[pyclass(frozen, module = "lycosa._core")]
@@ -103,6 +104,24 @@ impl Pages {
 impl Pages {
     fn __len__(&self) -> usize {
         lock(&self.0).len()
+    }
+
+    /// The rows that outputs have of them: last outcomes, redirects among them. Columns: all but for those chosen.
+    #[pyo3(signature = (fields=None))]
+    fn rows(&self, py: Python<'_>, fields: Option<Vec<String>>) -> PyResult<Rows> {
+        let pages = lock(&self.0).clone();
+        let fields = fields.unwrap_or_else(Rows::all_fields);
+        py.detach(|| Rows::of_pages(&pages, &fields))
+    }
+
+    /// The same for any Arrow library (Arrow PyCapsule interface).
+    #[pyo3(signature = (requested_schema=None))]
+    fn __arrow_c_stream__<'py>(
+        &self,
+        py: Python<'py>,
+        requested_schema: Option<Bound<'py, PyAny>>,
+    ) -> PyResult<Bound<'py, PyCapsule>> {
+        self.rows(py, None)?.__arrow_c_stream__(py, requested_schema)
     }
 
     fn __getitem__(&self, index: usize) -> PyResult<Page> {

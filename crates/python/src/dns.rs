@@ -92,7 +92,7 @@ impl DnsSettings {
 
     /// The cache; in memory where the disk is full.
     fn open_cache(&self, clock: Clock) -> PyResult<CompactCache> {
-        let now = clock.now() / 1_000_000;
+        let now = clock.wall() / 1_000_000;
         let compact = CompactSettings {
             capacity: self.capacity,
             // Names that do not resolve are kept one by one: whether a name exists is part of the answer.
@@ -123,7 +123,7 @@ pub(crate) struct DnsServer {
 impl DnsServer {
     #[new]
     fn new(py: Python<'_>, settings: DnsSettings) -> PyResult<Self> {
-        let clock = Clock::start();
+        let clock = Clock::shared();
         let server = ServerSettings {
             listen: addresses(&settings.listen)?,
             workers: settings.workers,

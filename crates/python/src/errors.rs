@@ -1,5 +1,6 @@
 //! Errors of the core as Python's, by variant. The classes are in `python/lycosa/errors.py`.
 
+use std::path::Path;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use lycosa_store::LogError;
@@ -30,20 +31,36 @@ pub(crate) fn log(error: &LogError) -> PyErr {
         LogError::InUse { .. } => {
             JobInUse::new_err(format!("{error}; wait until it has ended, or give another directory"))
         }
-        LogError::Foreign { .. } => JobVersionError::new_err(format!(
+        LogError::Foreign { .. } | LogError::ForeignContent { .. } => JobVersionError::new_err(format!(
             "{error}; go on with the version of Lycosa that wrote it, or start over in another directory"
         )),
-        LogError::Damaged { path, .. } => {
-            let job = if path.ends_with("log") { path.parent().unwrap_or(path) } else { path };
-            let job = job.display();
-            JobDamaged::new_err(format!(
-                "{error}; `lycosa job export {job} FILE` reads what can be read, \
-                 `lycosa job import FILE NEW` makes a job of it"
+        LogError::Stranded { why: Some(why), path, .. } if is_foreign(why) => {
+            JobVersionError::new_err(format!(
+                "{error}; go on with the version of Lycosa that wrote it, or take what is left: {}; \
+                 what only the snapshots knew is fetched again",
+                take_along(path)
             ))
+        }
+        LogError::Damaged { path, .. } | LogError::Stranded { path, .. } => {
+            JobDamaged::new_err(format!("{error}; {}", take_along(path)))
         }
         LogError::Full { .. } => StorageFull::new_err(format!("{error}; free space, and it goes on")),
         LogError::Absent { .. } | LogError::TooLarge(_) | LogError::Io(..) => storage(error),
     }
+}
+
+/// Whether something was written by another version.
+fn is_foreign(error: &LogError) -> bool {
+    matches!(error, LogError::Foreign { .. } | LogError::ForeignContent { .. })
+}
+
+/// How what can be read of a log, or of something beside it, becomes a job.
+fn take_along(path: &Path) -> String {
+    let job = if path.ends_with("log") { path.parent().unwrap_or(path) } else { path };
+    let job = job.display();
+    format!(
+        "`lycosa job export {job} FILE` reads what can be read, `lycosa job import FILE NEW` makes a job of it"
+    )
 }
 
 /// Waiting URLs cannot be written to the disk, or read back.

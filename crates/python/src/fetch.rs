@@ -1,9 +1,10 @@
 //! Fetch, and scripted answers for tests.
 
-use lycosa_url::{Clock, Failure, FailureKind, Headers, Received, Request, Response, Times};
+use lycosa_url::{Failure, FailureKind, Headers, Received, Request, Response, Times};
 use pyo3::prelude::*;
 
 use crate::batch::{Requests, Responses};
+use crate::clock::Clock;
 use crate::errors::{setting, system};
 use crate::job::{Job, seconds};
 
@@ -13,9 +14,11 @@ pub(crate) struct Fetcher(lycosa_fetch::Fetcher);
 
 #[pymethods]
 impl Fetcher {
+    /// `clock`: the crawl's; without it that of this process.
     #[new]
-    fn new(py: Python<'_>, job: Job) -> PyResult<Self> {
-        let settings = job.fetch(Clock::start())?;
+    #[pyo3(signature = (job, clock = None))]
+    fn new(py: Python<'_>, job: Job, clock: Option<&Clock>) -> PyResult<Self> {
+        let settings = job.fetch(Clock::of(clock))?;
         let fetcher = py.detach(|| lycosa_fetch::Fetcher::start(settings));
         fetcher.map(Fetcher).map_err(|error| system("fetch", &error))
     }
@@ -64,7 +67,7 @@ pub(crate) fn scripted(requests: Vec<Request>, answers: Vec<Answer>) -> PyResult
             format!("one for each of the {} requests", requests.len()),
         ));
     }
-    let now = Clock::start().now();
+    let now = Clock::of(None).now();
     let respond = |(request, answer): (Request, Answer)| {
         let result = match answer {
             Answer::Received(status, headers, body) => {

@@ -3,12 +3,13 @@
 use std::collections::HashMap;
 use std::io::{self, Read, Write};
 use std::path::PathBuf;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 
-use lycosa_frontier::{Restore, Settings, SnapshotFiles, State};
+use lycosa_frontier::{Failing, Restore, Settings, SnapshotFiles, State, Suspension};
 use lycosa_url::{Clock, CrawlUrl};
 use pyo3::prelude::*;
+use pyo3::types::PyDict;
 
 use crate::batch::{Pages, Requests};
 use crate::block_list::Watch;
@@ -19,6 +20,10 @@ use crate::names::{Names, Resolver};
 /// The longest that a caller should wait for outcomes before it asks again, in seconds: outcomes are at
 /// most 50 ms late by contract.
 const LONGEST_WAIT: f64 = 0.05;
+
+/// The loop comes by many times a second. When it did not for longer than this, in microseconds, the process was stopped, the
+/// machine suspended, or the disk full.
+const LONGEST_ABSENCE: u64 = 1_500_000;
 
 /// The same while names are being resolved: their answers wake nobody.
 const WAIT_FOR_NAMES: f64 = 0.005;
@@ -33,6 +38,8 @@ pub(crate) struct Frontier {
     blocked: Option<Mutex<Watch>>,
     /// Whether the last call took all that it might: then only an outcome can change what there is to take.
     full: AtomicBool,
+    /// When `take` was last called.
+    looked: AtomicU64,
 }
 
 impl Frontier {
@@ -65,6 +72,17 @@ impl Frontier {
             frontier.block(lock(watch).list());
         }
         *lock(&self.frontier) = frontier;
+    }
+
+    /// How long outcomes may be waited for before there may be something to take, in seconds.
+    fn longest_wait(&self) -> f64 {
+        let frontier = lock(&self.frontier);
+        let longest = if frontier.counts().unresolved > 0 { WAIT_FOR_NAMES } else { LONGEST_WAIT };
+        if self.full.load(Ordering::Relaxed) {
+            return LONGEST_WAIT;
+        }
+        let due = frontier.due_at().map(|due| due.saturating_sub(self.clock.now()) as f64 / 1e6);
+        due.map_or(longest, |due| due.min(longest))
     }
 
     /// Takes over the block list if its file has changed; gives what is wrong with the file, if that is news.
@@ -107,9 +125,10 @@ impl Frontier {
             frontier: Mutex::new(frontier),
             settings,
             resolver,
-            clock: Clock::start(),
+            clock: names.clock(),
             blocked: watch.map(Mutex::new),
             full: AtomicBool::new(false),
+            looked: AtomicU64::new(0),
         })
     }
 
@@ -123,15 +142,21 @@ impl Frontier {
 
     /// Gives at most `max` requests that may start now, each on lease.
     fn take(&self, py: Python<'_>, max: usize) -> PyResult<Requests> {
-        let (taken, wrong) = py.detach(|| {
+        let (taken, wrong, messages) = py.detach(|| {
             let wrong = self.look_at_block_list();
-            let taken = lock(&self.frontier).take(max, self.clock.now());
+            let mut frontier = lock(&self.frontier);
+            let now = self.clock.now();
+            let before = self.looked.swap(now, Ordering::Relaxed);
+            if before > 0 && now.saturating_sub(before) > LONGEST_ABSENCE {
+                frontier.was_away(before, now);
+            }
+            let taken = frontier.take(max, now);
             self.full.store(taken.as_ref().is_ok_and(|taken| taken.len() == max), Ordering::Relaxed);
-            (taken, wrong)
+            (taken, wrong, frontier.messages())
         });
-        if let Some(wrong) = wrong {
+        for message in messages.into_iter().chain(wrong) {
             let logger = py.import("logging")?.call_method1("getLogger", ("lycosa",))?;
-            logger.call_method1("warning", ("%s", wrong))?;
+            logger.call_method1("warning", ("%s", message))?;
         }
         taken.map(Requests::new).map_err(|error| errors::queues(&error))
     }
@@ -143,8 +168,13 @@ impl Frontier {
             pages.with(|pages| {
                 let mut frontier = lock(&self.frontier);
                 pages.retain(|page| frontier.expects(page));
-                frontier.judge(pages.iter_mut().filter_map(Arc::get_mut));
-                pages.extend(frontier.settled().into_iter().map(Arc::new));
+                // A page that somebody holds is copied: its judgement must not be lost.
+                frontier.judge(pages.iter_mut().map(Arc::make_mut));
+                let wall_offset_us = self.clock.wall_offset();
+                pages.extend(frontier.settled().into_iter().map(|mut page| {
+                    page.response.times.wall_offset_us = wall_offset_us;
+                    Arc::new(page)
+                }));
             });
         });
     }
@@ -158,24 +188,46 @@ impl Frontier {
     }
 
     /// Whether the crawl has ended.
-    fn idle(&self) -> bool {
-        lock(&self.frontier).idle()
+    fn idle(&self, py: Python<'_>) -> bool {
+        py.detach(|| lock(&self.frontier).idle())
+    }
+
+    /// Why the crawl is suspended, if it is: `cause` (names, connections, captive), `since` and `probe_at` in seconds since
+    /// the epoch, `domains` that failed, `example`.
+    fn suspensions<'py>(&self, py: Python<'py>) -> PyResult<Vec<Bound<'py, PyDict>>> {
+        let dict = |suspension: Suspension| {
+            let dict = PyDict::new(py);
+            dict.set_item("cause", suspension.cause.as_str())?;
+            dict.set_item("since", suspension.since as f64 / 1e6)?;
+            dict.set_item("probe_at", suspension.probe_at as f64 / 1e6)?;
+            dict.set_item("domains", suspension.domains)?;
+            dict.set_item("example", suspension.example)?;
+            Ok(dict)
+        };
+        py.detach(|| lock(&self.frontier).suspensions()).into_iter().map(dict).collect()
+    }
+
+    /// Hosts that fail and that something waits for, at most `max`: host, kind of failure, URLs that wait, and until when, in
+    /// seconds since the epoch, it is tried at least. Those that are tried longest come first.
+    fn failing(&self, py: Python<'_>, max: usize) -> Vec<(String, &'static str, usize, f64)> {
+        let failing = py.detach(|| lock(&self.frontier).failing(max, self.clock.now()));
+        let tuple = |host: Failing| (host.host, host.kind.as_str(), host.waiting, host.until as f64 / 1e6);
+        failing.into_iter().map(tuple).collect()
+    }
+
+    /// Whether nothing but failing hosts is left: the crawl ends when the patience with them has run out.
+    fn only_failing(&self, py: Python<'_>) -> bool {
+        py.detach(|| lock(&self.frontier).only_failing())
     }
 
     /// How long outcomes may be waited for before there may be something to take, in seconds.
-    fn wait(&self) -> f64 {
-        let frontier = lock(&self.frontier);
-        let longest = if frontier.counts().unresolved > 0 { WAIT_FOR_NAMES } else { LONGEST_WAIT };
-        if self.full.load(Ordering::Relaxed) {
-            return LONGEST_WAIT;
-        }
-        let due = frontier.due_at().map(|due| due.saturating_sub(self.clock.now()) as f64 / 1e6);
-        due.map_or(longest, |due| due.min(longest))
+    fn wait(&self, py: Python<'_>) -> f64 {
+        py.detach(|| self.longest_wait())
     }
 
     /// Numbers for progress and reports.
-    fn counts(&self) -> HashMap<&'static str, u64> {
-        let counts = lock(&self.frontier).counts();
+    fn counts(&self, py: Python<'_>) -> HashMap<&'static str, u64> {
+        let counts = py.detach(|| lock(&self.frontier).counts());
         HashMap::from([
             ("known", counts.known),
             ("waiting", counts.tally.count(State::Waiting)),

@@ -93,6 +93,7 @@ struct FrontierSettings {
     cookie_memory: usize,
     snapshot_bytes: u64,
     snapshot_interval: f64,
+    patience: f64,
 }
 
 /// `[fetch]`.
@@ -153,6 +154,7 @@ impl Job {
             max_depth: self.max_depth,
             max_redirects: politeness.max_redirects,
             retries: politeness.retries,
+            patience: seconds(self.frontier.patience),
             retry_delay: seconds(politeness.retry_delay),
             host_interval: seconds(politeness.host_interval),
             address_interval: seconds(politeness.address_interval),
@@ -248,7 +250,7 @@ impl Job {
             max_ttl: whole(settings.max_ttl),
             ..CompactSettings::default()
         };
-        let now = settings.clock.now() / 1_000_000;
+        let now = settings.clock.wall() / 1_000_000;
         let opened = match &names.cache_file {
             Some(path) => CompactCache::share(path, compact, now),
             None => CompactCache::in_memory(compact, now, None),

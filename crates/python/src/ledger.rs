@@ -1,5 +1,6 @@
 //! The binding of ledger files: conversions and one call each. Python's side is `lycosa.simnet.ledger`.
 
+use std::collections::HashSet;
 use std::ops::Range;
 use std::path::PathBuf;
 
@@ -54,7 +55,9 @@ impl Ledger {
     fn report(&self, py: Python<'_>, since: Option<f64>, until: Option<f64>) -> PyResult<String> {
         let Self { saved, world } = self;
         let window = window(since, until);
-        let made = || judge(world, &saved.header.params, &saved.header.ports, &saved.records, &window);
+        let made = || {
+            judge(world, &saved.header.params, &saved.header.ports, &saved.records, &window, &HashSet::new())
+        };
         json(&py.detach(made))
     }
 

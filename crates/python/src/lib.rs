@@ -7,6 +7,7 @@ mod arrow;
 mod batch;
 mod block_list;
 mod cache;
+mod clock;
 mod dns;
 mod errors;
 mod export;
@@ -32,6 +33,7 @@ use pyo3::prelude::*;
 #[pymodule]
 fn _core(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add("__version__", env!("CARGO_PKG_VERSION"))?;
+    m.add_class::<clock::Clock>()?;
     m.add_class::<batch::Requests>()?;
     m.add_class::<batch::Responses>()?;
     m.add_class::<batch::Pages>()?;

@@ -5,9 +5,10 @@ use std::sync::Arc;
 
 use lycosa_frontier::Resolve;
 use lycosa_names::{Client, Statistics};
-use lycosa_url::{Clock, Resolved};
+use lycosa_url::Resolved;
 use pyo3::prelude::*;
 
+use crate::clock::Clock;
 use crate::errors::system;
 use crate::job::Job;
 
@@ -15,10 +16,16 @@ use crate::job::Job;
 #[pyclass(frozen, module = "lycosa._core")]
 pub(crate) struct Names {
     client: Arc<Client>,
+    clock: lycosa_url::Clock,
     fallen_back: Option<String>,
 }
 
 impl Names {
+    /// The crawl's clock.
+    pub(crate) fn clock(&self) -> lycosa_url::Clock {
+        self.clock
+    }
+
     /// The client as the frontier's resolver.
     pub(crate) fn resolver(&self) -> Resolver {
         Resolver(Arc::clone(&self.client))
@@ -27,13 +34,16 @@ impl Names {
 
 #[pymethods]
 impl Names {
+    /// `clock`: the crawl's; without it that of this process.
     #[new]
-    fn new(py: Python<'_>, job: Job) -> PyResult<Self> {
-        let settings = job.names(Clock::start())?;
+    #[pyo3(signature = (job, clock = None))]
+    fn new(py: Python<'_>, job: Job, clock: Option<&Clock>) -> PyResult<Self> {
+        let clock = Clock::of(clock);
+        let settings = job.names(clock)?;
         py.detach(|| {
             let (cache, fallen_back) = job.name_cache(&settings)?;
             let client = Client::start(settings, cache).map_err(|error| system("the DNS client", &error))?;
-            Ok(Names { client: Arc::new(client), fallen_back })
+            Ok(Names { client: Arc::new(client), clock, fallen_back })
         })
     }
 

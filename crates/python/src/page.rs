@@ -76,7 +76,7 @@ impl Page {
     /// When the outcome was complete, in seconds since the epoch.
     #[getter]
     fn fetched_at(&self) -> f64 {
-        self.0.response.finished as f64 / 1e6
+        self.0.response.fetched_at() as f64 / 1e6
     }
 
     /// Durations in seconds: name, connect, tls, first_byte, body.

@@ -74,7 +74,7 @@ impl Resolver {
         let (resolvers, refused) = servers(&settings.resolvers)?;
         let made = CompactSettings::default();
         let compact = CompactSettings { capacity: settings.capacity.unwrap_or(made.capacity), ..made };
-        let clock = Clock::start();
+        let clock = Clock::shared();
         let prefer_v4 = settings.families == "prefer-v4";
         let mut client = Settings {
             servers: resolvers.clone(),
@@ -89,7 +89,7 @@ impl Resolver {
             ..Settings::default()
         };
         py.detach(|| {
-            let now = clock.now() / 1_000_000;
+            let now = clock.wall() / 1_000_000;
             let cache = match &settings.cache {
                 Some(path) if path.exists() => CompactCache::open_as_made(path, now),
                 Some(path) => CompactCache::open(path, compact, now),

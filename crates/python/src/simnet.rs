@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use lycosa_simnet::{Error, Params};
+use lycosa_simnet::{Error, Params, Trouble};
 use pyo3::exceptions::{PyOSError, PyRuntimeError};
 use pyo3::prelude::*;
 
@@ -92,10 +92,29 @@ impl Simnet {
         }
     }
 
-    /// Judges everything recorded so far; JSON.
-    fn report(&self, py: Python<'_>) -> PyResult<String> {
+    /// Begins a trouble, for some hosts or for all.
+    #[pyo3(signature = (trouble, *, hosts = None, share = 0.5))]
+    fn trouble(&self, py: Python<'_>, trouble: &str, hosts: Option<Vec<String>>, share: f64) -> PyResult<()> {
         let net = self.running()?;
-        let report = py.detach(|| net.report()).map_err(|error| raise(py, &error))?;
+        let hosts: Option<Vec<&str>> = hosts.as_ref().map(|hosts| hosts.iter().map(String::as_str).collect());
+        let begin = || net.trouble(Trouble::parse(trouble)?, hosts.as_deref(), share);
+        py.detach(begin).map_err(|error| raise(py, &error))
+    }
+
+    /// Ends a trouble, or all.
+    #[pyo3(signature = (trouble = None))]
+    fn calm(&self, py: Python<'_>, trouble: Option<&str>) -> PyResult<()> {
+        let net = self.running()?;
+        let end = || net.calm(trouble.map(Trouble::parse).transpose()?);
+        py.detach(end).map_err(|error| raise(py, &error))
+    }
+
+    /// Judges everything recorded so far; JSON. Pages of hosts `without` whom it must do count in no coverage.
+    #[pyo3(signature = (without = Vec::new()))]
+    fn report(&self, py: Python<'_>, without: Vec<String>) -> PyResult<String> {
+        let net = self.running()?;
+        let without: Vec<&str> = without.iter().map(String::as_str).collect();
+        let report = py.detach(|| net.report(&without)).map_err(|error| raise(py, &error))?;
         report.to_json().map_err(|error| PyRuntimeError::new_err(error.to_string()))
     }
 

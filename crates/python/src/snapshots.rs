@@ -6,7 +6,7 @@ use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
 use lycosa_frontier::SnapshotFiles;
-use lycosa_store::{Bodies, LogError, Position, Reader, SnapshotReader, Summary, first_position};
+use lycosa_store::{Bodies, LogError, Position, Reader, Summary, first_position};
 use pyo3::prelude::*;
 
 use crate::errors::{self, lock};
@@ -67,8 +67,8 @@ impl Snapshots {
     }
 
     /// Their positions in the log, in order.
-    fn positions(&self) -> PyResult<Vec<Position>> {
-        lock(&self.state).snapshots.positions().map_err(|error| errors::log(&error))
+    fn positions(&self, py: Python<'_>) -> PyResult<Vec<Position>> {
+        py.detach(|| lock(&self.state).snapshots.positions()).map_err(|error| errors::log(&error))
     }
 }
 
@@ -96,39 +96,50 @@ impl State {
         Ok(true)
     }
 
-    /// Restores a frontier and the log's summary.
+    /// Restores a frontier and the log's summary. A snapshot that is damaged or of another version is passed over for
+    /// the one before, and goes once the frontier is whole: it must not stand for segments that are to be removed.
     fn restore(&mut self, log: &Log, frontier: &Frontier) -> Result<u64, LogError> {
         let directory = &log.directory;
-        let (log, summary) = &mut *lock(&log.inner);
-        let mut reader = None;
-        for candidate in self.snapshots.newest(log.end())? {
-            // One that is damaged, or of another version, is passed over for the one before.
-            let Ok(mut candidate) = candidate else { continue };
-            let position = candidate.position();
-            let Ok(files) = SnapshotFiles::read(&mut candidate) else { continue };
+        let (_, summary) = &mut *lock(&log.inner);
+        let (mut reader, mut unreadable) = (None, Vec::new());
+        for position in self.snapshots.positions()?.into_iter().rev() {
+            let files = match files(&self.snapshots, position) {
+                Ok(files) => files,
+                Err(error) => {
+                    unreadable.push((position, error));
+                    continue;
+                }
+            };
+            // Of the one before the newest only the files matter: they are kept with it.
+            if reader.is_none() {
+                match load(&self.snapshots, position, frontier) {
+                    Ok(counts) => (*summary, self.last) = (counts, position),
+                    Err(error) => {
+                        unreadable.push((position, error));
+                        continue;
+                    }
+                }
+                reader = Some(Reader::open_at(directory, position, Bodies::Robots)?);
+            }
             self.kept.insert(0, (position, files));
         }
-        for candidate in self.snapshots.newest(log.end())?.flatten() {
-            let position = candidate.position();
-            if let Some(counts) = load(candidate, frontier) {
-                (*summary, self.last) = (counts, position);
-                reader = Some(Reader::open_at(directory, position, Bodies::Robots)?);
-                break;
-            }
-        }
-        let mut reader = match reader {
-            Some(reader) => reader,
-            None if first_position(directory)? > 0 => {
-                return Err(LogError::Damaged { path: directory.clone(), position: 0 });
-            }
-            None => {
-                self.kept.clear();
+        let mut reader = match (reader, first_position(directory)?) {
+            (Some(reader), _) => reader,
+            (None, 0) => {
                 frontier.clear().map_err(|error| LogError::Io(PathBuf::from("seen"), error))?;
                 Reader::open(directory, Bodies::Robots)?
             }
+            (None, first) => {
+                let why = unreadable.into_iter().next().map(|(_, error)| Box::new(error));
+                return Err(LogError::Stranded { path: directory.clone(), first, why });
+            }
         };
         self.forget(frontier)?;
-        frontier.restore(|restore| replay(&mut reader, restore, summary))
+        let count = frontier.restore(|restore| replay(&mut reader, restore, summary))?;
+        for (position, _) in unreadable {
+            self.snapshots.remove(position)?;
+        }
+        Ok(count)
     }
 
     /// Lets go of files that no kept snapshot and no queue needs.
@@ -140,13 +151,26 @@ impl State {
     }
 }
 
-/// Reads a snapshot into the frontier; gives the summary that stands behind it. Nothing where it is not whole.
-fn load(mut snapshot: SnapshotReader, frontier: &Frontier) -> Option<Summary> {
-    frontier.load(&mut snapshot).ok()?;
-    let mut rest = Vec::new();
-    snapshot.read_to_end(&mut rest).ok()?;
-    snapshot.finish().ok()?;
-    serde_json::from_slice(&rest).ok()
+/// The files that the snapshot of a position names.
+fn files(snapshots: &lycosa_store::Snapshots, position: Position) -> Result<SnapshotFiles, LogError> {
+    let mut snapshot = snapshots.read(position)?;
+    SnapshotFiles::read(&mut snapshot).map_err(|_| snapshot.not_understood())
+}
+
+/// Reads the snapshot of a position into the frontier; gives the summary that stands behind it.
+fn load(
+    snapshots: &lycosa_store::Snapshots,
+    position: Position,
+    frontier: &Frontier,
+) -> Result<Summary, LogError> {
+    let mut snapshot = snapshots.read(position)?;
+    let (path, mut rest) = (snapshot.path(), Vec::new());
+    // An error that is not the file's own: one of those that it names is missing or damaged.
+    let beside = |error| LogError::of(&path, error);
+    let read = frontier.load(&mut snapshot).and_then(|()| snapshot.read_to_end(&mut rest));
+    snapshot.finish()?;
+    read.map_err(beside)?;
+    serde_json::from_slice(&rest).map_err(|error| beside(error.into()))
 }
 
 /// Counts what passes through.

@@ -11,13 +11,14 @@ use lycosa_store::{
     Bodies, Decoders, Entry, Field, Kind, LogError, LogSettings, Position, Reader, Row, Summary,
     first_position,
 };
-use lycosa_url::{Clock, CrawlUrl, Micros};
+use lycosa_url::{CrawlUrl, Micros};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyCapsule, PyDict};
 
 use crate::arrow;
 use crate::batch::{Pages, Requests};
+use crate::clock::{Clock, KeptClock};
 use crate::errors::{self, lock, setting};
 use crate::names::Resolver;
 
@@ -30,6 +31,7 @@ pub(crate) const DECODERS: Decoders = Decoders {
 /// Adds the names of the columns.
 pub(crate) fn register(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add_function(wrap_pyfunction!(empty_rows, m)?)?;
+    m.add("COLUMNS", columns(m.py())?)?;
     m.add("FIELDS", Field::ALL.map(|(_, name)| name).to_vec())
 }
 
@@ -41,7 +43,7 @@ pub(crate) struct Log {
     /// Asked without waiting for an append.
     committed: Arc<AtomicU64>,
     torn: Option<lycosa_store::Torn>,
-    clock: Clock,
+    clock: KeptClock,
     /// When this process opened it.
     opened: Micros,
 }
@@ -64,13 +66,20 @@ impl Log {
         let log = log.map_err(|error| errors::log(&error))?;
         let (committed, torn) = (log.committed_position(), log.torn());
         let inner = Mutex::new((log, Summary::default()));
-        let clock = Clock::start();
-        Ok(Log { inner, directory, committed, torn, clock, opened: clock.now() })
+        let clock = KeptClock::open(&directory);
+        let opened = clock.clock().now();
+        Ok(Log { inner, directory, committed, torn, clock, opened })
+    }
+
+    /// The crawl's clock, which goes on with the time of the process before.
+    #[getter]
+    fn clock(&self) -> Clock {
+        Clock(self.clock.clock())
     }
 
     /// Records accepted seeds.
     fn append_seeds(&self, py: Python<'_>, seeds: Vec<String>) -> PyResult<()> {
-        let now = self.clock.now();
+        let now = self.clock.clock().wall();
         let appended =
             py.detach(|| lock(&self.inner).0.append(seeds.iter().map(|seed| Entry::seed(seed, now))));
         appended.map(|_| ()).map_err(|error| errors::log(&error))
@@ -78,10 +87,12 @@ impl Log {
 
     /// Records requests that are about to be sent: where no outcome follows, nobody knows what a site answered.
     fn append_leases(&self, py: Python<'_>, requests: &Requests) -> PyResult<()> {
-        let now = self.clock.now();
+        let (now, offset) = (self.clock.clock().now(), self.clock.clock().wall_offset());
         let appended = py.detach(|| {
+            self.clock.note();
             requests.with(|requests| {
-                let entries = requests.iter().map(|request| Entry::lease(request, self.opened, now));
+                let lease = |request| Entry::lease(request, self.opened, now).on_wall(offset);
+                let entries = requests.iter().map(lease);
                 if requests.is_empty() { Ok(()) } else { lock(&self.inner).0.append(entries).map(drop) }
             })
         });
@@ -108,8 +119,8 @@ impl Log {
     }
 
     /// The position after the last frame.
-    fn end(&self) -> Position {
-        lock(&self.inner).0.end()
+    fn end(&self, py: Python<'_>) -> Position {
+        py.detach(|| lock(&self.inner).0.end())
     }
 
     /// Up to where the log is on the disk: as far as outputs and snapshots may follow it.
@@ -134,7 +145,7 @@ impl Log {
 
     /// What was recorded, in numbers.
     fn summary<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
-        let summary = lock(&self.inner).1.clone();
+        let summary = py.detach(|| lock(&self.inner).1.clone());
         let dict = PyDict::new(py);
         dict.set_item("pages", summary.pages)?;
         dict.set_item("redirects", summary.redirects)?;
@@ -173,7 +184,10 @@ pub(crate) fn replay(
             if matches!(entry.kind, Kind::Seed | Kind::Lease) {
                 let Ok(url) = CrawlUrl::parse(&outcome.url) else { continue };
                 match entry.kind {
-                    Kind::Lease => restore.lease(&url, outcome.lease, outcome.started, outcome.finished),
+                    Kind::Lease => {
+                        let [process, granted] = outcome.crawl_times();
+                        restore.lease(&url, outcome.lease, process, granted);
+                    }
                     _ => restore.seed(&url).map_err(queues)?,
                 }
             } else if let Some(mut page) = entry.into_page() {
@@ -208,7 +222,7 @@ impl LogReader {
         log: Option<&Log>,
     ) -> PyResult<Self> {
         let fields = parse_fields(&fields)?;
-        let with_body = fields.contains(&Field::Body);
+        let with_body = needs_body(&fields);
         let bodies = if with_body { Bodies::All } else { Bodies::None };
         let reader = py.detach(|| {
             let reader = match position {
@@ -235,8 +249,8 @@ impl LogReader {
     }
 
     /// The position of the next frame.
-    fn position(&self) -> Position {
-        lock(&self.reader).position()
+    fn position(&self, py: Python<'_>) -> Position {
+        py.detach(|| lock(&self.reader).position())
     }
 
     /// Goes on behind damage; gives how many bytes were passed over.
@@ -251,6 +265,20 @@ fn parse_fields(names: &[String]) -> PyResult<Vec<Field>> {
         .iter()
         .map(|name| name.parse().map_err(|_| setting("store.fields", name, "a column's name")))
         .collect()
+}
+
+/// Whether columns are made of bodies.
+fn needs_body(fields: &[Field]) -> bool {
+    fields.contains(&Field::Body) || fields.contains(&Field::Text)
+}
+
+/// What is said of each column.
+fn columns(py: Python<'_>) -> PyResult<Bound<'_, PyDict>> {
+    let columns = PyDict::new(py);
+    for (field, name) in Field::ALL {
+        columns.set_item(name, field.meaning())?;
+    }
+    Ok(columns)
 }
 
 /// No rows of the chosen columns: their schema.
@@ -268,6 +296,19 @@ pub(crate) struct Rows {
 }
 
 impl Rows {
+    /// The rows of outcomes, as outputs have them: of those that are their URL's last.
+    pub(crate) fn of_pages(pages: &[Arc<lycosa_url::Page>], fields: &[String]) -> PyResult<Self> {
+        let fields = parse_fields(fields)?;
+        let with_body = needs_body(&fields);
+        let rows = pages.iter().filter_map(|page| Row::of_page(page, with_body)).collect();
+        Ok(Rows { rows: Mutex::new(rows), fields })
+    }
+
+    /// All columns.
+    pub(crate) fn all_fields() -> Vec<String> {
+        Field::ALL.map(|(_, name)| name.to_owned()).to_vec()
+    }
+
     /// Their content.
     fn take(&self) -> Vec<Row> {
         std::mem::take(&mut lock(&self.rows))
@@ -276,8 +317,8 @@ impl Rows {
 
 #[pymethods]
 impl Rows {
-    fn __len__(&self) -> usize {
-        lock(&self.rows).len()
+    fn __len__(&self, py: Python<'_>) -> usize {
+        py.detach(|| lock(&self.rows).len())
     }
 
     /// JSON lines, in UTF-8.
@@ -291,12 +332,12 @@ impl Rows {
 
     /// The rows for any Arrow library (Arrow PyCapsule interface).
     #[pyo3(signature = (requested_schema=None))]
-    fn __arrow_c_stream__<'py>(
+    pub(crate) fn __arrow_c_stream__<'py>(
         &self,
         py: Python<'py>,
         requested_schema: Option<Bound<'py, PyAny>>,
     ) -> PyResult<Bound<'py, PyCapsule>> {
         drop(requested_schema);
-        arrow::stream(py, || lycosa_store::record_batch(&self.take(), &self.fields))
+        arrow::stream(py, || lycosa_store::record_batch(&self.take(), &self.fields, DECODERS))
     }
 }

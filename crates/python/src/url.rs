@@ -2,14 +2,18 @@
 
 use std::collections::HashMap;
 
-use lycosa_url::{Base, CrawlUrl, Network, PUBLIC_SUFFIX_LIST, RingKey, digest_of, registered_domain};
+use lycosa_url::{
+    Base, CrawlUrl, FailureKind, Network, PUBLIC_SUFFIX_LIST, RingKey, digest_of, registered_domain,
+};
 use pyo3::prelude::*;
+use pyo3::types::PyDict;
 
 use crate::errors::setting;
 use crate::job::Job;
 
 /// Adds the functions.
 pub(crate) fn register(m: &Bound<'_, PyModule>) -> PyResult<()> {
+    m.add("FAILURE_KINDS", failure_kinds(m.py())?)?;
     m.add_function(wrap_pyfunction!(canonical_url, m)?)?;
     m.add_function(wrap_pyfunction!(canonical_link, m)?)?;
     m.add_function(wrap_pyfunction!(domain_of, m)?)?;
@@ -18,6 +22,19 @@ pub(crate) fn register(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add_class::<Ring>()?;
     m.add_function(wrap_pyfunction!(check_network, m)?)?;
     m.add_function(wrap_pyfunction!(check_resolver, m)?)
+}
+
+/// All kinds of failures by their stable names: meaning, group, and whether another try later may well end otherwise.
+fn failure_kinds(py: Python<'_>) -> PyResult<Bound<'_, PyDict>> {
+    let kinds = PyDict::new(py);
+    for kind in FailureKind::all() {
+        let told = PyDict::new(py);
+        told.set_item("meaning", kind.meaning())?;
+        told.set_item("group", kind.group())?;
+        told.set_item("transient", kind.is_transient())?;
+        kinds.set_item(kind.as_str(), told)?;
+    }
+    Ok(kinds)
 }
 
 /// An absolute URL, or what is allowed.

@@ -3,7 +3,7 @@
 //! It looks like a recursive resolver to its clients. Times to live on the wire are unscaled: in scaled time, whoever reads
 //! them divides. Any bytes are survived: what is no query is dropped, what is half a query gets FORMERR.
 
-use std::net::Ipv6Addr;
+use std::net::{Ipv4Addr, Ipv6Addr};
 
 use crate::hosts::Name;
 use crate::ledger::NONE;
@@ -45,6 +45,9 @@ const CLASS_IN: u16 = 1;
 
 /// Time to live of negative answers, in unscaled seconds.
 const NEGATIVE_TTL: u32 = 900;
+
+/// Time to live of a captive portal's address, in unscaled seconds: they are short, so that clients come back soon.
+const PORTAL_TTL: u32 = 60;
 
 /// The zone of aliases: `e2.h17.cdn.simnet` is the second last on the way to host 17.
 const ALIAS_ZONE: &str = ".cdn.simnet";
@@ -107,6 +110,44 @@ pub(crate) fn answer(world: &World, age: f64, message: &[u8], out: &mut Vec<u8>)
         out.extend_from_slice(&[0, 0, TYPE_OPT as u8, 0x04, 0xd0, code >> 4, 0, 0, 0, 0, 0]);
     }
     Some(Answered { host, qtype: query.qtype, rcode: code })
+}
+
+/// SERVFAIL instead of an answer; `None` where there was no question to answer.
+pub(crate) fn fail(message: &[u8], answered: Answered, out: &mut Vec<u8>) -> Option<Answered> {
+    replace(message, rcode::SERVER_FAILURE, None, out)?;
+    Some(Answered { rcode: rcode::SERVER_FAILURE, ..answered })
+}
+
+/// One address instead of an answer, whatever the name: a captive portal's. No host's address was given: the ledger says [`NONE`].
+pub(crate) fn capture(
+    message: &[u8],
+    answered: Answered,
+    portal: Ipv4Addr,
+    out: &mut Vec<u8>,
+) -> Option<Answered> {
+    replace(message, rcode::NO_ERROR, Some(portal), out)?;
+    Some(Answered { host: NONE, rcode: rcode::NO_ERROR, ..answered })
+}
+
+/// An answer that does not depend on the world.
+fn replace(message: &[u8], code: u8, address: Option<Ipv4Addr>, out: &mut Vec<u8>) -> Option<()> {
+    let (header, query): (&[u8; HEADER], _) = (message.first_chunk()?, Query::parse(message)?);
+    let address = address.filter(|_| matches!(query.qtype, TYPE_A | TYPE_ANY));
+    let negative = address.is_none() && code == rcode::NO_ERROR;
+    out.clear();
+    let counts = [1, u16::from(address.is_some()), u16::from(negative), u16::from(query.edns.is_some())];
+    write_header(header, code, counts, out);
+    out.extend_from_slice(&message[HEADER..query.end]);
+    if let Some(address) = address {
+        write_record(HEADER, TYPE_A, PORTAL_TTL, &address.octets(), out);
+    }
+    if negative {
+        write_soa(query.zone, out);
+    }
+    if query.edns.is_some() {
+        out.extend_from_slice(&[0, 0, TYPE_OPT as u8, 0x04, 0xd0, 0, 0, 0, 0, 0, 0]);
+    }
+    Some(())
 }
 
 /// What a lower-case name means: its host, the response code, how many aliases stand before the address.

@@ -1,5 +1,7 @@
 //! Bad habits on hand-written records: found when there is one, not found when all is legal.
 
+use std::collections::HashSet;
+
 use super::*;
 use crate::judge::{ALWAYS, judge};
 use crate::ledger::Records;
@@ -39,6 +41,7 @@ fn report(speed: f64, delay: bool, visits: &[(u64, u16, u32)]) -> Report {
         &crate::ports::Ports::default(),
         &Records { requests: requests.collect(), ..Records::default() },
         &ALWAYS,
+        &HashSet::new(),
     )
 }
 
@@ -108,7 +111,8 @@ fn a_robots_txt_never_asked_for_is_found() {
     let robots = Request { time: 0, kind: Kind::Robots, ..page };
     let stranger = Request { time: 2, host: NONE, kind: Kind::Bad, ..page };
     let records = Records { requests: vec![robots, page, stranger], ..Records::default() };
-    let found =
-        judge(&world, &params, &crate::ports::Ports::default(), &records, &ALWAYS).habits.robots_never_asked;
+    let found = judge(&world, &params, &crate::ports::Ports::default(), &records, &ALWAYS, &HashSet::new())
+        .habits
+        .robots_never_asked;
     assert_eq!((found.hosts, found.of), (0, 1));
 }

@@ -158,9 +158,10 @@ fn registered_domain(rng: &mut Rng) -> String {
     format!("{a}{glue}{b}{number}.{suffix}")
 }
 
-/// The address of a number: from 127.1.0.1 upwards, without final 0 and 255.
+/// The address of a number: from 127.1.0.1 upwards, without final 0 and 255. Each is in another network than the one before, as those of
+/// unrelated sites are.
 fn nth_address(n: u32) -> u32 {
-    0x7f01_0001 + n / 254 * 256 + n % 254
+    0x7f01_0001 + ((n % 254) << 16) + ((n / 254 % 256) << 8) + n / (254 * 256)
 }
 
 /// How many names each address has: the model's shares of names, met to the nearest name.

@@ -14,6 +14,7 @@ use crate::path::decimal;
 use crate::ports::Ports;
 use crate::secure::compact;
 use crate::tls::Tls;
+use crate::trouble::{Befallen, PORTAL_NAME, Troubles};
 use crate::wire::{Arrival, Break, Door};
 use crate::world::{Slot, World};
 
@@ -34,6 +35,10 @@ const MAX_MOVED: usize = 400;
 /// How long a connection that we ended may still deliver what nobody reads.
 pub(crate) const LINGER: Duration = Duration::from_millis(250);
 
+/// What a captive portal shows.
+const LOGIN: &str = "<!DOCTYPE html>\n<title>Log in</title>\n<h1>Welcome to the guest network</h1>\n\
+    <form action=\"/login\" method=\"post\"><input name=\"room\"><button>Connect</button></form>\n";
+
 /// Buffers of this many bytes and more are not kept for the next answer.
 const KEEP_BUFFER: usize = 512 << 10;
 
@@ -47,6 +52,12 @@ pub(crate) struct Site {
     pub(crate) ledger: Ledger,
     /// What stands around host names in URLs.
     pub(crate) ports: Ports,
+    /// What goes wrong at present.
+    pub(crate) troubles: Troubles,
+    /// The world's seed.
+    pub(crate) seed: u64,
+    /// The TCP port of HTTP.
+    pub(crate) http_port: u16,
     /// There if any host is on HTTPS.
     pub(crate) tls: Option<Tls>,
     /// How long a connection may be idle.
@@ -74,12 +85,19 @@ pub(crate) struct Answer {
     pub(crate) pace: Pace,
     /// Whether a body goes with it; a HEAD never completes a page.
     whole: bool,
+    /// What keeps it from being sent: of such a request the ledger has status 0.
+    pub(crate) befallen: Option<Befallen>,
 }
 
 impl Answer {
     /// Its bytes in the buffer that it was rendered into.
     pub(crate) fn bytes<'a>(&self, out: &'a [u8]) -> &'a [u8] {
         &out[self.start..]
+    }
+
+    /// The host that was asked, or [`NONE`].
+    pub(crate) fn host(&self) -> u32 {
+        self.host
     }
 
     /// Records the request; the result is its place for [`Answer::complete`].
@@ -142,6 +160,12 @@ pub(crate) async fn serve<S>(
             continue;
         };
         let Some(place) = answer.record(site, shard, time, door, connection) else { return };
+        if answer.befallen.is_some() {
+            if answer.befallen == Some(Befallen::Silent) {
+                site.troubles.pass(door.address, Some(answer.host)).await;
+            }
+            return stream.reset();
+        }
         let (mut from, bytes) = (0, answer.bytes(&out.0));
         for (until, pause) in answer.pace.pieces(bytes.len()) {
             if !pause.is_zero() {
@@ -237,6 +261,12 @@ pub(crate) fn respond(
         Ok(_) => refuse(501, out),
         Err(status) => refuse(status, out),
     };
+    answer.befallen =
+        site.troubles.befalls(Some(answer.host)).filter(|b| matches!(b, Befallen::Broken | Befallen::Silent));
+    if answer.befallen.is_some() {
+        (answer.status, answer.body, answer.whole) = (0, 0, false);
+        return Some((used, answer));
+    }
     let Answer { host, page, kind, status, body, .. } = answer;
     answer.pace = site.network.pace(&site.world, host, page, kind, status, body);
     Some((used, answer))
@@ -294,6 +324,13 @@ fn answer(site: &Site, door: Door, time: u64, head: &Head<'_>, out: &mut Vec<u8>
     let (age, mut lower) = (site.network.age(time), [0; 255]);
     let name = lower_name(head.host, &mut lower).unwrap_or_default();
     let host = world.find_host(name);
+    match site.troubles.befalls(host.or_else(|| world.find_zone(name))) {
+        Some(Befallen::Portal { redirect }) => return portal(site, host, name, redirect, head, out),
+        Some(Befallen::Unavailable) if head.path == "/robots.txt" && host.is_some() => {
+            return plain(503, Kind::Robots, host.unwrap_or(NONE), NONE, head, out);
+        }
+        _ => {}
+    }
     // With TLS, the host must be the one that the handshake named (RFC 9110, 7.4).
     let serves = |&host: &u32| {
         world.serves_at(host, door.address, age) && door.server.is_none_or(|named| named == host)
@@ -394,6 +431,25 @@ fn upgrade(site: &Site, host: u32, own: u32, name: &str, head: &Head<'_>, out: &
     moved(301, Kind::Upgrade, own, path, head, &location, out)
 }
 
+/// A captive portal's answer to whatever is asked: its login page, or the way there.
+fn portal(
+    site: &Site,
+    host: Option<u32>,
+    name: &str,
+    redirect: bool,
+    head: &Head<'_>,
+    out: &mut Vec<u8>,
+) -> Answer {
+    let text = site.ledger.intern(head.path);
+    let (own, html) = (host.unwrap_or(NONE), "Content-Type: text/html; charset=utf-8\r\n");
+    if redirect && name != PORTAL_NAME {
+        let location = format!("Location: http://{PORTAL_NAME}:{}/login\r\n", site.http_port);
+        return moved(302, Kind::Captive, own, text, head, &location, out);
+    }
+    out.extend_from_slice(LOGIN.as_bytes());
+    finish(200, Kind::Captive, own, text, head, &[html], out)
+}
+
 /// A short page that says where to go.
 fn moved(
     status: u16,
@@ -462,6 +518,7 @@ fn finish(
         close: head.close,
         pace: Pace::default(),
         whole: !head.head,
+        befallen: None,
     }
 }
 

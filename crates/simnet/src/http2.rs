@@ -12,6 +12,7 @@ use http::{Request, Response};
 use tokio::io::{AsyncRead, AsyncWrite};
 
 use crate::http::{self as http1, Buffer, LINGER, MAX_HEAD, Site};
+use crate::trouble::Befallen;
 use crate::wire::{Arrival, Door};
 
 /// Streams that a client may have open at once: what nginx allows.
@@ -82,6 +83,12 @@ async fn answer(
     };
     drop(out);
     let Some(place) = answer.record(site, shard, time, door, connection) else { return };
+    if let Some(befallen) = answer.befallen {
+        if befallen == Befallen::Silent {
+            site.troubles.pass(door.address, Some(answer.host())).await;
+        }
+        return respond.send_reset(Reason::INTERNAL_ERROR);
+    }
     let length = body.len();
     let mut pieces = answer.pace.pieces(length).peekable();
     rest(pieces.peek().map(|&(_, pause)| pause).unwrap_or_default()).await;

@@ -2,7 +2,8 @@
 //!
 //! Coverage counts the pages that `world.rs` says count. robots.txt is judged by the version that the crawler fetched last, where it changes, and
 //! forbids everything where it answers 5xx (RFC 9309, 2.3.1.4). Names in wildcard zones are hosts of their own, with their zone's robots.txt.
-//! After a 429 or 503 with Retry-After, any request but for robots.txt that comes before the pause is over, in scaled time, is a violation.
+//! A robots.txt that trouble kept away was not had: without an earlier one its host's pages are disallowed. What a captive portal answers counts as
+//! a request, and as nothing else. After a 429 or 503 with Retry-After, any request but for robots.txt that comes before the pause is over, in scaled time, is a violation.
 
 use std::collections::{HashMap, HashSet};
 use std::ops::Range;
@@ -32,6 +33,7 @@ pub const ALWAYS: Range<u64> = 0..u64::MAX;
 
 /// Judges records (in the order of their times) by a world and the parameters it is judged with.
 ///
+/// The pages of hosts `without` whom a crawl must do count in no coverage.
 /// Of `window`, in microseconds: what came before is not counted, but known, as a robots.txt asked for or the time of a last request.
 pub fn judge(
     world: &World,
@@ -39,6 +41,7 @@ pub fn judge(
     ports: &Ports,
     records: &Records,
     window: &Range<u64>,
+    without: &HashSet<u32>,
 ) -> Report {
     let judge = Judge { world, params, ports, strings: &records.strings };
     let until = records.requests.partition_point(|request| request.time < window.end);
@@ -48,7 +51,7 @@ pub fn judge(
     Report {
         version: 1,
         totals: judge.totals(records, &requests[since.min(until)..], window),
-        coverage: judge.coverage(&requests[since.min(until)..]),
+        coverage: judge.coverage(&requests[since.min(until)..], without),
         repeats: judge.repeats(requests, since),
         robots,
         rates,
@@ -117,7 +120,7 @@ impl Judge<'_> {
     }
 
     /// Walks the model from the seeds as a polite crawler would, and looks up what was served.
-    fn coverage(&self, requests: &[Request]) -> Coverage {
+    fn coverage(&self, requests: &[Request], without: &HashSet<u32>) -> Coverage {
         let world = self.world;
         let place = |host: u32, slot: u32| world.hosts.first(host) + u64::from(slot);
         let mut served = Bits::new(world.url_count());
@@ -160,10 +163,10 @@ impl Judge<'_> {
                 Slot::Redirect { host, slot, .. } => visit(host, slot),
                 Slot::Missing | Slot::Broken => {}
                 Slot::Page => {
-                    coverage.reachable += 1;
-                    if served.has(place(host, slot)) {
-                        coverage.served += 1;
-                    } else if coverage.missed.len() < EXAMPLES {
+                    let (counts, has) = (!without.contains(&host), served.has(place(host, slot)));
+                    coverage.reachable += u64::from(counts);
+                    coverage.served += u64::from(counts && has);
+                    if counts && !has && coverage.missed.len() < EXAMPLES {
                         coverage.missed.push(self.url(host, &String::from_utf8_lossy(&path)));
                     }
                     if world.follows(host, slot) {
@@ -187,7 +190,8 @@ impl Judge<'_> {
         let mut urls: HashMap<(u32, u32, Kind), (u64, bool)> = HashMap::new();
         let mut repeats = Repeats::default();
         for (place, request) in requests.iter().enumerate() {
-            if !matches!(request.kind, Kind::Page | Kind::Unknown | Kind::Upgrade) {
+            // What trouble kept from being answered was asked for in vain: to ask again is no repeat.
+            if !matches!(request.kind, Kind::Page | Kind::Unknown | Kind::Upgrade) || request.status == 0 {
                 continue;
             }
             let (count, answered) = urls.entry((request.host, request.page, request.kind)).or_default();
@@ -287,7 +291,7 @@ impl Judge<'_> {
                 // The file itself may be asked for anywhere; it counts where it is given.
                 return path != b"/robots.txt";
             }
-            Kind::Robots | Kind::Misdirected | Kind::Bad => return false,
+            Kind::Robots | Kind::Misdirected | Kind::Bad | Kind::Captive => return false,
         }
         true
     }
@@ -332,7 +336,7 @@ impl Judge<'_> {
     pub(crate) fn target(&self, host: u32, page: u32, kind: Kind) -> String {
         match kind {
             Kind::Page => self.url(host, &self.world.path(host, page)),
-            Kind::Upgrade => format!("http://{}{}", self.name(host), self.string(page)),
+            Kind::Upgrade | Kind::Captive => format!("http://{}{}", self.name(host), self.string(page)),
             _ => self.url(host, self.string(page)),
         }
     }
@@ -340,7 +344,7 @@ impl Judge<'_> {
     /// What a request asked for: its URL, or what was understood of it.
     pub(crate) fn asked(&self, request: &Request) -> String {
         match request.kind {
-            Kind::Page | Kind::Unknown | Kind::Trap | Kind::Upgrade => {
+            Kind::Page | Kind::Unknown | Kind::Trap | Kind::Upgrade | Kind::Captive => {
                 self.target(request.host, request.page, request.kind)
             }
             Kind::Robots => self.url(request.host, "/robots.txt"),
@@ -416,6 +420,7 @@ pub(crate) fn kind_name(kind: Kind) -> &'static str {
         Kind::Bad => "bad",
         Kind::Trap => "trap",
         Kind::Upgrade => "upgrade",
+        Kind::Captive => "captive",
     }
 }
 

@@ -50,7 +50,7 @@ impl Case {
     }
 
     fn judge(&self) -> Report {
-        judge(&self.world, &self.params, &Ports::new(8080, 8443), &self.records, &ALWAYS)
+        judge(&self.world, &self.params, &Ports::new(8080, 8443), &self.records, &ALWAYS, &HashSet::new())
     }
 }
 

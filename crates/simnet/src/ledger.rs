@@ -47,6 +47,8 @@ pub enum Kind {
     Trap,
     /// Anything asked without TLS of a host that is on HTTPS: all it gets is a redirect; `page` is a string: the path.
     Upgrade,
+    /// Anything asked while a captive portal stands between: it answers; `page` is a string: the path. It counts in no coverage.
+    Captive,
 }
 
 /// One request, as recorded when its head had arrived.
@@ -68,7 +70,7 @@ pub struct Request {
     pub retry_after_ms: u32,
     /// Microseconds until the whole answer was written; 0 if it was not.
     pub took: u32,
-    /// The answer's status.
+    /// The answer's status; 0 when trouble kept it from being sent.
     pub status: u16,
     /// What it was for.
     pub kind: Kind,

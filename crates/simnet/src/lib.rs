@@ -1,6 +1,6 @@
 //! A simulated Internet: deterministic by seed, served on loopback over real sockets, with a ledger of all it served.
 //!
-//! The way of one request: `server` accepts → `http` reads the head → `world` says what lives there → `page` renders it →
+//! The way of one request: `listener` accepts → `http` reads the head → `world` says what lives there → `page` renders it →
 //! `ledger` records it → `judge` judges. Nothing is stored per page: every page, link and redirect is a pure function of
 //! the seed (`world.rs`), so two worlds with one seed serve the same bytes and a large world costs no memory.
 
@@ -15,6 +15,7 @@ mod http2;
 mod judge;
 mod later;
 mod ledger;
+mod listener;
 mod mangle;
 mod model;
 mod model_check;
@@ -30,6 +31,7 @@ mod ports;
 mod query;
 mod random;
 mod report;
+mod resolver;
 mod robots;
 mod secure;
 mod series;
@@ -38,6 +40,7 @@ mod socket;
 mod text;
 mod tls;
 mod trap;
+mod trouble;
 mod trust;
 mod verdict;
 mod wire;
@@ -62,5 +65,6 @@ pub use robots::Robots;
 pub use secure::{Certificate, Handshakes};
 pub use series::{Busy, Series};
 pub use server::Simnet;
+pub use trouble::{PORTAL, PORTAL_NAME, Trouble};
 pub use trust::Certificates;
 pub use world::{Link, Place, Slot, World};

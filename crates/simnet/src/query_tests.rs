@@ -1,6 +1,8 @@
 //! Queries on hand-written records.
 
 use super::*;
+use std::collections::HashSet;
+
 use crate::judge::judge;
 use crate::ledger::Kind;
 
@@ -74,12 +76,26 @@ fn what_the_world_does_not_have_is_told() {
 #[test]
 fn a_window_of_a_report_knows_what_came_before() {
     let (world, params, records) = case();
-    let report = judge(&world, &params, &crate::ports::Ports::default(), &records, &(5_005_000..9_500_000));
+    let report = judge(
+        &world,
+        &params,
+        &crate::ports::Ports::default(),
+        &records,
+        &(5_005_000..9_500_000),
+        &HashSet::new(),
+    );
     assert_eq!((report.totals.requests, report.rates.host.count, report.pauses.count), (2, 1, 1));
     assert_eq!(
         (report.robots.before_robots, report.coverage.served, report.habits.robots_never_asked.of),
         (0, 1, 1)
     );
-    let report = judge(&world, &params, &crate::ports::Ports::default(), &records, &(20_000_000..30_000_000));
+    let report = judge(
+        &world,
+        &params,
+        &crate::ports::Ports::default(),
+        &records,
+        &(20_000_000..30_000_000),
+        &HashSet::new(),
+    );
     assert_eq!((report.totals.requests, report.rates.host.count, report.robots.count), (0, 0, 0));
 }

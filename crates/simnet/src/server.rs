@@ -1,32 +1,29 @@
-//! Starts it all: worker threads, each with a runtime and a listener of its own, and the resolver on the first of them.
+//! Starts it all: worker threads, each with a runtime and listeners of its own, and the resolver on the first of them.
 
 use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::sync::Arc;
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-use tokio::io::{AsyncReadExt, AsyncWriteExt};
-use tokio::net::{TcpListener, TcpStream, UdpSocket};
 use tokio::sync::watch;
-use tokio::time::Instant;
 
 use crate::authority::Authority;
-use crate::dns;
 use crate::error::{Error, Result};
 use crate::figures::Figures;
-use crate::http::{self, Site};
+use crate::http::Site;
 use crate::judge::{ALWAYS, judge};
-use crate::later::Later;
 use crate::ledger::file::Header;
-use crate::ledger::{Ledger, NONE, Question, Records};
-use crate::network::{Fate, Network};
+use crate::ledger::{Ledger, Records};
+use crate::listener::Gate;
+use crate::network::Network;
 use crate::params::Params;
 use crate::ports::Ports;
 use crate::report::Report;
-use crate::secure::{NETWORK6, compact, map_to_v6};
+use crate::resolver;
+use crate::secure::{NETWORK6, map_to_v6};
 use crate::socket::{Purpose, listen_on_loopback};
-use crate::tls::{self, Tls};
-use crate::wire::{Door, Wire};
+use crate::tls::Tls;
+use crate::trouble::{Trouble, Troubles};
 use crate::world::World;
 
 /// How long an idle connection is kept, in unscaled seconds; never less than 250 ms.
@@ -63,7 +60,7 @@ impl Simnet {
         let secure = params.https > 0.0;
         let https_port =
             if secure { open_site(&params, HTTPS, params.https_port, &mut listeners)? } else { 0 };
-        let (udp, tcp, dns_port) = open_resolver(params.dns_port)?;
+        let (udp, tcp, dns_port) = resolver::open(params.dns_port)?;
         let world = World::new(&params);
         let ports = Ports::new(http_port, https_port);
         let ledger = match &params.ledger {
@@ -75,6 +72,9 @@ impl Simnet {
             world,
             ledger,
             ports,
+            troubles: Troubles::default(),
+            seed: params.seed,
+            http_port,
             tls: if secure { Some(Tls::new(params.seed)?) } else { None },
             idle: Duration::from_secs_f64((IDLE / params.speed).clamp(0.25, 86_400.0)),
         });
@@ -83,17 +83,22 @@ impl Simnet {
         let mut resolver = Some((udp, tcp));
         for (shard, listeners) in listeners.into_iter().enumerate() {
             let (site, resolver, mut stopped) = (net.site.clone(), resolver.take(), stopped.clone());
+            let resolver = resolver.map(|(udp, tcp)| (udp, tcp, [(); 2].map(|()| site.troubles.follow())));
+            let listeners: Vec<_> = listeners.into_iter().map(|l| (l, site.troubles.follow())).collect();
+            let shared = net.params.threads > 1;
             let runtime = tokio::runtime::Builder::new_current_thread()
                 .enable_all()
                 .build()
                 .map_err(|e| Error::system("starting a runtime", e))?;
             let work = move || {
                 runtime.block_on(async {
-                    if let Some((udp, tcp)) = resolver {
-                        spawn_resolver(&site, udp, tcp);
+                    if let Some((udp, tcp, numbers)) = resolver {
+                        resolver::spawn(&site, udp, tcp, numbers);
                     }
-                    for (purpose, listener) in listeners {
-                        tokio::spawn(accept_http(site.clone(), shard, purpose, listener));
+                    for ((purpose, listener), number) in listeners {
+                        let port = if purpose.secure { https_port } else { http_port };
+                        let gate = Gate { site: site.clone(), shard, purpose, port, shared };
+                        tokio::spawn(gate.keep(listener, number));
                     }
                     // An error means that the simnet is gone: the same.
                     let _ = stopped.wait_for(|&stopped| stopped).await;
@@ -147,9 +152,42 @@ impl Simnet {
         self.site.ledger.records()
     }
 
-    /// Judges everything recorded so far.
-    pub fn report(&self) -> Result<Report> {
-        Ok(judge(self.world(), &self.params, &self.site.ports, &self.records()?, &ALWAYS))
+    /// Judges everything recorded so far. The pages of hosts `without` whom it must do count in no coverage.
+    pub fn report(&self, without: &[&str]) -> Result<Report> {
+        let without = self.find_hosts("without", without)?.into_iter().collect();
+        Ok(judge(self.world(), &self.params, &self.site.ports, &self.records()?, &ALWAYS, &without))
+    }
+
+    /// Begins a trouble, for some hosts or for all; of one that there is, the hosts and the share change. It is there when this returns.
+    ///
+    /// What strikes connections strikes the hosts' addresses, and whoever else lives there. `share` is what [`Trouble::Loss`] loses.
+    pub fn trouble(&self, trouble: Trouble, hosts: Option<&[&str]>, share: f64) -> Result<()> {
+        if !(0.0..=1.0).contains(&share) {
+            return Err(Error::setting("share", share, "0 to 1"));
+        }
+        let hosts = hosts.map(|hosts| self.find_hosts("hosts", hosts)).transpose()?;
+        if hosts.is_some() && trouble == Trouble::ResolverRefused {
+            return Err(Error::setting(
+                "hosts",
+                "given",
+                "all, because the resolver's ports are closed for everybody",
+            ));
+        }
+        self.site.troubles.begin(self.world(), trouble, hosts.as_deref(), share)
+    }
+
+    /// Ends a trouble, or all. It is gone when this returns.
+    pub fn calm(&self, trouble: Option<Trouble>) -> Result<()> {
+        self.site.troubles.end(trouble)
+    }
+
+    /// The numbers of hosts.
+    fn find_hosts(&self, setting: &'static str, names: &[&str]) -> Result<Vec<u32>> {
+        let find = |name: &&str| {
+            let found = self.world().find_host(name);
+            found.ok_or_else(|| Error::setting(setting, name, "names of this Internet's hosts"))
+        };
+        names.iter().map(find).collect()
     }
 
     /// The model and how the world came out, for comparison with what is measured.
@@ -160,6 +198,7 @@ impl Simnet {
     /// Closes all connections and ports; the ledger can still be read.
     pub fn stop(&mut self) {
         self.stop.send_replace(true);
+        self.site.troubles.stop();
         for thread in self.threads.drain(..) {
             // A thread that failed has nothing left to stop.
             let _ = thread.join();
@@ -218,143 +257,4 @@ fn check_network6() -> Result<()> {
         "off, because {NETWORK6}/64 is not routed to this machine; in private namespaces (as root, without --no-namespace) it is"
     );
     Err(Error::setting("ipv6", "on", allowed))
-}
-
-/// Accepts connections for ever; each gets a task.
-async fn accept_http(site: Arc<Site>, shard: usize, purpose: Purpose, listener: std::net::TcpListener) {
-    let Ok(listener) = TcpListener::from_std(listener) else { return };
-    loop {
-        let Some(stream) = accept(&listener).await else { continue };
-        let Ok(address) = stream.local_addr().map(|local| local.ip()) else { continue };
-        // The listener is bound to the loopback device; this is the second lock on the same door.
-        if compact(address).is_none() || stream.set_nodelay(true).is_err() {
-            continue;
-        }
-        let site = site.clone();
-        tokio::spawn(async move {
-            if purpose.secure {
-                return tls::serve(&site, shard, stream, address).await;
-            }
-            let (wire, connection) = (Wire::new(stream), site.ledger.connect());
-            let arrival = wire.arrival();
-            http::serve(&site, shard, wire, arrival, Door { address, server: None }, connection).await;
-        });
-    }
-}
-
-/// The next connection; `None`, after a pause, when there are too many.
-async fn accept(listener: &TcpListener) -> Option<TcpStream> {
-    match listener.accept().await {
-        Ok((stream, _)) => Some(stream),
-        Err(_) => {
-            tokio::time::sleep(Duration::from_millis(10)).await;
-            None
-        }
-    }
-}
-
-/// Binds the resolver's two sockets to one port.
-fn open_resolver(port: u16) -> Result<(std::net::UdpSocket, std::net::TcpListener, u16)> {
-    let told = |e: std::io::Error| match e.kind() {
-        std::io::ErrorKind::AddrInUse => Error::taken("dns_port", port),
-        std::io::ErrorKind::PermissionDenied => Error::reserved("dns_port", port),
-        _ => Error::system(format!("opening the resolver's port {port} on 127.0.0.1"), e),
-    };
-    let mut attempts = if port == 0 { 20 } else { 1 };
-    loop {
-        attempts -= 1;
-        let tcp = std::net::TcpListener::bind((Ipv4Addr::LOCALHOST, port)).map_err(told)?;
-        let free = tcp.local_addr().map_err(told)?.port();
-        match std::net::UdpSocket::bind((Ipv4Addr::LOCALHOST, free)) {
-            Ok(udp) => {
-                tcp.set_nonblocking(true).and_then(|()| udp.set_nonblocking(true)).map_err(told)?;
-                return Ok((udp, tcp, free));
-            }
-            // A port free for TCP can be taken for UDP: try another.
-            Err(error) if attempts == 0 => return Err(told(error)),
-            Err(_) => {}
-        }
-    }
-}
-
-/// Serves DNS on both sockets.
-fn spawn_resolver(site: &Arc<Site>, udp: std::net::UdpSocket, tcp: std::net::TcpListener) {
-    let site_of_udp = site.clone();
-    tokio::spawn(async move {
-        if let Ok(socket) = UdpSocket::from_std(udp) {
-            resolve_udp(&site_of_udp, &socket).await;
-        }
-    });
-    let site = site.clone();
-    tokio::spawn(async move {
-        let Ok(listener) = TcpListener::from_std(tcp) else { return };
-        loop {
-            if let Some(stream) = accept(&listener).await {
-                let site = site.clone();
-                tokio::spawn(async move { resolve_tcp(&site, stream).await });
-            }
-        }
-    });
-}
-
-/// Answers datagrams for ever.
-async fn resolve_udp(site: &Site, socket: &UdpSocket) {
-    let (mut message, mut out) = ([0; 4096], Vec::with_capacity(1024));
-    let mut later = Later::default();
-    loop {
-        let received = match later.next() {
-            None => socket.recv_from(&mut message).await,
-            Some(at) => {
-                // Here, not only when the timer fires: under load there is always something to receive.
-                while let Some((asker, answer)) = later.due(Instant::now()) {
-                    let _ = socket.send_to(&answer, asker).await;
-                }
-                match tokio::time::timeout_at(at, socket.recv_from(&mut message)).await {
-                    Ok(received) => received,
-                    Err(_) => continue,
-                }
-            }
-        };
-        // An error belongs to an earlier answer that its asker did not want any more (ICMP).
-        let Ok((length, asker)) = received else { continue };
-        let Some(delay) = resolve(site, &message[..length], false, &mut out) else { continue };
-        if !later.take(delay, asker, &out) {
-            let _ = socket.send_to(&out, asker).await;
-        }
-    }
-}
-
-/// Answers the questions of one connection (RFC 7766): any number, each with its length in front.
-async fn resolve_tcp(site: &Site, mut stream: TcpStream) {
-    let (mut message, mut out) = (Vec::new(), Vec::new());
-    let work = async {
-        loop {
-            let length = tokio::time::timeout(site.idle, stream.read_u16()).await??;
-            message.resize(usize::from(length), 0);
-            tokio::time::timeout(site.idle, stream.read_exact(&mut message)).await??;
-            if let Some(delay) = resolve(site, &message, true, &mut out) {
-                if !delay.is_zero() {
-                    tokio::time::sleep(delay).await;
-                }
-                out.splice(0..0, (out.len() as u16).to_be_bytes());
-                tokio::time::timeout(site.idle, stream.write_all(&out)).await??;
-            }
-        }
-    };
-    // Ends when the client has hung up, broken off or fallen silent.
-    let _: std::io::Result<()> = work.await;
-}
-
-/// Answers one message and records it; the result is how late the answer leaves, `None` means silence.
-fn resolve(site: &Site, message: &[u8], tcp: bool, out: &mut Vec<u8>) -> Option<Duration> {
-    let time = site.ledger.time(None);
-    let answered = dns::answer(&site.world, site.network.age(time), message, out);
-    let fate = answered.map(|a| site.network.question(&site.world, a.host, tcp));
-    let (host, qtype, rcode) = answered.map_or((NONE, 0, u8::MAX), |a| (a.host, a.qtype, a.rcode));
-    let (rcode, delay) = match fate {
-        Some(Fate::After(delay)) => (rcode, Some(delay)),
-        Some(Fate::Lost) | None => (u8::MAX, None),
-    };
-    site.ledger.question(0, Question { time, host, qtype, rcode, tcp });
-    delay
 }

@@ -1,15 +1,17 @@
 //! Listeners with properties that the standard library does not offer: bound to a device, with time stamps of arrival.
 
-use std::net::{Ipv4Addr, Ipv6Addr, SocketAddrV4, SocketAddrV6, TcpListener};
+use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr, TcpListener};
 use std::os::fd::AsRawFd;
 
 use nix::errno::Errno;
 use nix::sys::socket::{
-    AddressFamily, Backlog, SockFlag, SockType, SockaddrIn, SockaddrIn6, bind, listen, setsockopt, socket,
-    sockopt,
+    AddressFamily, Backlog, SockFlag, SockType, SockaddrStorage, bind, listen, setsockopt, socket, sockopt,
 };
 
 use crate::error::{Error, Result};
+
+/// Connections that wait to be accepted, at most.
+pub(crate) const BACKLOG: i32 = 4096;
 
 /// What a listener is for.
 #[derive(Clone, Copy, Debug)]
@@ -24,6 +26,13 @@ pub(crate) struct Purpose {
 
 /// A listener for all addresses of the loopback device and of no other; several can share a port.
 pub(crate) fn listen_on_loopback(purpose: Purpose, port: u16, shared: bool) -> Result<TcpListener> {
+    let all = if purpose.six { Ipv6Addr::UNSPECIFIED.into() } else { Ipv4Addr::UNSPECIFIED.into() };
+    listen_at(purpose, SocketAddr::new(all, port), shared)
+}
+
+/// A listener for one address of the loopback device, or for all.
+pub(crate) fn listen_at(purpose: Purpose, address: SocketAddr, shared: bool) -> Result<TcpListener> {
+    let port = address.port();
     let told = |e: Errno| match e {
         Errno::EADDRINUSE => Error::taken(purpose.setting, port),
         Errno::EACCES => Error::reserved(purpose.setting, port),
@@ -43,12 +52,8 @@ pub(crate) fn listen_on_loopback(purpose: Purpose, port: u16, shared: bool) -> R
     if purpose.six {
         // IPv4 has a listener of its own.
         setsockopt(&fd, sockopt::Ipv6V6Only, &true).map_err(told)?;
-        let address = SocketAddrV6::new(Ipv6Addr::UNSPECIFIED, port, 0, 0);
-        bind(fd.as_raw_fd(), &SockaddrIn6::from(address)).map_err(told)?;
-    } else {
-        let address = SocketAddrV4::new(Ipv4Addr::UNSPECIFIED, port);
-        bind(fd.as_raw_fd(), &SockaddrIn::from(address)).map_err(told)?;
     }
-    listen(&fd, Backlog::new(4096).unwrap_or(Backlog::MAXCONN)).map_err(told)?;
+    bind(fd.as_raw_fd(), &SockaddrStorage::from(address)).map_err(told)?;
+    listen(&fd, Backlog::new(BACKLOG).unwrap_or(Backlog::MAXCONN)).map_err(told)?;
     Ok(TcpListener::from(fd))
 }

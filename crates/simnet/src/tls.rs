@@ -8,7 +8,6 @@ use rustls::ServerConfig;
 use rustls::crypto::ring::default_provider;
 use rustls::server::{Acceptor, NoServerSessionStorage, ServerSessionMemoryCache};
 use rustls::sign::SingleCertAndKey;
-use tokio::net::TcpStream;
 use tokio_rustls::LazyConfigAcceptor;
 use tokio_rustls::server::TlsStream;
 
@@ -90,10 +89,9 @@ impl Tls {
 }
 
 /// Serves one connection: handshake, then the protocol that the two sides agreed on.
-pub(crate) async fn serve(site: &Arc<Site>, shard: usize, stream: TcpStream, address: IpAddr) {
+pub(crate) async fn serve(site: &Arc<Site>, shard: usize, wire: Wire, address: IpAddr) {
     let Some(tls) = &site.tls else { return };
     let connection = site.ledger.connect();
-    let wire = Wire::new(stream);
     let arrival = wire.arrival();
     let shaken = tokio::time::timeout(site.idle, tls.shake(site, wire, address)).await;
     let shaken = shaken.ok().flatten();

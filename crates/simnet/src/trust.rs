@@ -35,7 +35,7 @@ pub(crate) fn accepted(judge: &Judge<'_>, request: &Request) -> Option<Certifica
 
 /// The certificate that a request's connection began with; `None` if it began without.
 fn certificate(judge: &Judge<'_>, request: &Request) -> Option<Certificate> {
-    let host = judge.base(request.host).filter(|_| request.kind != Kind::Upgrade)?;
+    let host = judge.base(request.host).filter(|_| !matches!(request.kind, Kind::Upgrade | Kind::Captive))?;
     judge.world.certificate(host)
 }
 

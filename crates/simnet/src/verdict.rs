@@ -4,6 +4,7 @@ use std::collections::HashMap;
 
 use crate::judge::{Judge, TOLERANCE, seconds};
 use crate::ledger::{Kind, NONE, Request};
+use crate::nature::Gate;
 use crate::trust;
 
 /// Statuses by which a host asks to be left alone for a while.
@@ -70,6 +71,8 @@ struct Host {
     redirected: bool,
     /// When robots.txt was asked for last.
     robots: Option<u64>,
+    /// Whether the last robots.txt that was asked for was kept away by trouble: what the host forbids is unknown.
+    unknown: bool,
     /// When its last plea was answered, and until when it wants to be left alone.
     plea: Option<(u64, u64)>,
 }
@@ -77,7 +80,14 @@ struct Host {
 impl Host {
     /// A host that was asked for nothing.
     fn new(judge: &Judge<'_>, host: u32) -> Self {
-        Self { last: None, allowed_s: judge.interval(host), redirected: false, robots: None, plea: None }
+        Self {
+            last: None,
+            allowed_s: judge.interval(host),
+            redirected: false,
+            robots: None,
+            unknown: false,
+            plea: None,
+        }
     }
 }
 
@@ -137,14 +147,21 @@ impl<'a> Verdicts<'a> {
             }
         }
         if request.kind == Kind::Robots {
-            host.robots = Some(request.time);
+            let base = judge.base(request.host);
+            let own = base.is_some_and(|host| judge.world.nature(host).gate == Gate::Failing);
+            host.unknown = request.status == 0 || (request.status >= 500 && !own);
+            if !host.unknown {
+                host.robots = Some(request.time);
+            }
         } else if judge.write_path(request, &mut self.path) {
-            verdict.before_robots = host.robots.is_none();
+            // One that was had before is still a rule (RFC 9309, 2.3.1.4).
+            verdict.before_robots = host.robots.is_none() && !host.unknown;
+            let unknown = host.robots.is_none() && host.unknown;
             // Judged by the version that was fetched, where it changes.
             let age = host.robots.map_or(0.0, |time| seconds(time) * judge.params.speed);
             let base = judge.base(request.host);
             let allows = |host| judge.world.robots_at(host, age).allows(&judge.params.agent, &self.path);
-            verdict.disallowed = base.is_some_and(|host| !allows(host));
+            verdict.disallowed = unknown || base.is_some_and(|host| !allows(host));
         }
         verdict
     }

@@ -5,7 +5,7 @@ use std::net::IpAddr;
 use std::os::fd::AsRawFd;
 use std::pin::Pin;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
@@ -26,12 +26,26 @@ pub(crate) struct Door {
 /// When the last bytes arrived. Filled by the connection, read by whoever answers; a cell of its own because TLS and HTTP/2 swallow
 /// the connection.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Arrival(Arc<AtomicU64>);
+pub(crate) struct Arrival(Arc<Cell>);
+
+/// What is known of a connection from outside of it.
+#[derive(Debug, Default)]
+struct Cell {
+    /// Nanoseconds since 1970; 0: never.
+    nanos: AtomicU64,
+    /// Whether it is to be reset when it is dropped.
+    doomed: AtomicBool,
+}
 
 impl Arrival {
     /// The kernel's time stamp of the last bytes, since 1970, if it gave one.
     pub(crate) fn last(&self) -> Option<Duration> {
-        Some(self.0.load(Ordering::Relaxed)).filter(|&nanos| nanos > 0).map(Duration::from_nanos)
+        Some(self.0.nanos.load(Ordering::Relaxed)).filter(|&nanos| nanos > 0).map(Duration::from_nanos)
+    }
+
+    /// Has the connection reset, instead of closed, when it is dropped.
+    pub(crate) fn doom(&self) {
+        self.0.doomed.store(true, Ordering::Relaxed);
     }
 }
 
@@ -43,7 +57,16 @@ pub(crate) trait Break {
 
 impl Break for Wire {
     fn reset(self) {
-        let _ = self.stream.set_zero_linger();
+        self.arrival.doom();
+    }
+}
+
+impl Drop for Wire {
+    fn drop(&mut self) {
+        if self.arrival.0.doomed.load(Ordering::Relaxed) {
+            // Without the wait for what is unsent.
+            let _ = self.stream.set_zero_linger();
+        }
     }
 }
 
@@ -82,7 +105,7 @@ impl Wire {
         for control in message.cmsgs()? {
             if let ControlMessageOwned::ScmTimestampns(at) = control {
                 // 64 bits of nanoseconds last until the year 2554.
-                self.arrival.0.store(Duration::from(at).as_nanos() as u64, Ordering::Relaxed);
+                self.arrival.0.nanos.store(Duration::from(at).as_nanos() as u64, Ordering::Relaxed);
             }
         }
         Ok(message.bytes)

@@ -12,7 +12,7 @@ use arrow_schema::{ArrowError, DataType, Field as Column, Fields, Schema, TimeUn
 
 use lycosa_url::header_text;
 
-use crate::entry::{Field, Row};
+use crate::entry::{Decoders, Field, Row};
 
 /// The schema of the chosen columns.
 pub fn schema(fields: &[Field]) -> Arc<Schema> {
@@ -21,8 +21,8 @@ pub fn schema(fields: &[Field]) -> Arc<Schema> {
 }
 
 /// The chosen columns of rows.
-pub fn record_batch(rows: &[Row], fields: &[Field]) -> Result<RecordBatch, ArrowError> {
-    let columns = fields.iter().map(|field| array(rows, *field)).collect();
+pub fn record_batch(rows: &[Row], fields: &[Field], decoders: Decoders) -> Result<RecordBatch, ArrowError> {
+    let columns = fields.iter().map(|field| array(rows, *field, decoders)).collect();
     let options = arrow_array::RecordBatchOptions::new().with_row_count(Some(rows.len()));
     RecordBatch::try_new_with_options(schema(fields), columns, &options)
 }
@@ -43,6 +43,7 @@ fn required(field: Field) -> bool {
             | F::Canonical
             | F::Redirect
             | F::Body
+            | F::Text
     )
 }
 
@@ -74,7 +75,8 @@ fn data_type(field: Field) -> DataType {
         | F::Charset
         | F::Title
         | F::Canonical
-        | F::Redirect => DataType::Utf8,
+        | F::Redirect
+        | F::Text => DataType::Utf8,
     }
 }
 
@@ -94,7 +96,7 @@ fn header_fields() -> Fields {
 }
 
 /// One column.
-fn array(rows: &[Row], field: Field) -> ArrayRef {
+fn array(rows: &[Row], field: Field, decoders: Decoders) -> ArrayRef {
     use Field as F;
     let text = |get: fn(&Row) -> Option<&str>| -> ArrayRef {
         let mut builder = StringBuilder::with_capacity(rows.len(), rows.len() * 32);
@@ -146,6 +148,7 @@ fn array(rows: &[Row], field: Field) -> ArrayRef {
         }
         F::Links => links(rows),
         F::Body => bodies(rows),
+        F::Text => texts(rows, decoders),
     }
 }
 
@@ -174,6 +177,13 @@ fn bodies(rows: &[Row]) -> ArrayRef {
     let bytes = rows.iter().filter_map(|row| row.body.as_ref()).map(|body| body.len()).sum();
     let mut builder = BinaryBuilder::with_capacity(rows.len(), bytes);
     rows.iter().for_each(|row| builder.append_option(row.body.as_ref()));
+    Arc::new(builder.finish())
+}
+
+/// Bodies as text, of those that are text.
+fn texts(rows: &[Row], decoders: Decoders) -> ArrayRef {
+    let mut builder = StringBuilder::with_capacity(rows.len(), 0);
+    rows.iter().for_each(|row| builder.append_option(row.text(decoders)));
     Arc::new(builder.finish())
 }
 

@@ -46,6 +46,9 @@ pub struct Outcome<'a> {
     /// Whether the URL went back to waiting: this outcome is not its last.
     #[serde(skip_serializing_if = "is_default")]
     pub retry: bool,
+    /// Whether the failure was the crawler's own trouble, so that it counts as no try.
+    #[serde(skip_serializing_if = "is_default")]
+    pub ours: bool,
     /// Status code.
     #[serde(skip_serializing_if = "is_default")]
     pub status: Option<u16>,
@@ -58,12 +61,15 @@ pub struct Outcome<'a> {
     /// The address spoken to.
     #[serde(skip_serializing_if = "is_default")]
     pub address: Option<IpAddr>,
-    /// When work began, in microseconds since the epoch; of a lease, when the process that took it began.
+    /// When work began, by the wall clock, in microseconds since the epoch; of a lease, when the process that took it began.
     #[serde(skip_serializing_if = "is_default")]
     pub started: Micros,
     /// When it ended; of a lease, when it was taken.
     #[serde(skip_serializing_if = "is_default")]
     pub finished: Micros,
+    /// How far the wall clock was ahead of the crawl's then, in microseconds; 0 unless it was set while the crawl went on.
+    #[serde(skip_serializing_if = "is_default")]
+    pub wall_offset_us: i64,
     /// Microseconds to resolve the name; 0 when it was known.
     #[serde(skip_serializing_if = "is_default")]
     pub name_us: u32,
@@ -109,6 +115,33 @@ pub struct Outcome<'a> {
     pub links: Vec<(Cow<'a, str>, bool)>,
 }
 
+impl Outcome<'_> {
+    /// The same, borrowing nothing.
+    fn into_owned(self) -> Outcome<'static> {
+        fn text(text: Cow<'_, str>) -> Cow<'static, str> {
+            Cow::Owned(text.into_owned())
+        }
+        Outcome {
+            url: text(self.url),
+            chain: self.chain.into_iter().map(|(url, status)| (text(url), status)).collect(),
+            error: self.error.map(text),
+            error_detail: self.error_detail.map(text),
+            dns_class: self.dns_class.map(text),
+            headers: self
+                .headers
+                .into_iter()
+                .map(|(name, value)| (text(name), Cow::Owned(value.into_owned())))
+                .collect(),
+            charset: self.charset.map(text),
+            title: self.title.map(text),
+            canonical: self.canonical.map(text),
+            redirect: self.redirect.map(text),
+            links: self.links.into_iter().map(|(url, nofollow)| (text(url), nofollow)).collect(),
+            ..self
+        }
+    }
+}
+
 /// Whether a field need not be written: most are empty in most records.
 fn is_default<T: Default + PartialEq>(field: &T) -> bool {
     *field == T::default()
@@ -121,6 +154,23 @@ pub struct Row {
     pub outcome: Outcome<'static>,
     /// The decoded body; nothing where there is none or it does not decode.
     pub body: Option<Bytes>,
+}
+
+impl Row {
+    /// The row of an outcome that is not in the log yet, if it is a URL's last.
+    pub fn of_page(page: &Page, with_body: bool) -> Option<Row> {
+        let entry = Entry::page(page);
+        if entry.kind != Kind::Page || page.retry {
+            return None;
+        }
+        let body = (with_body && entry.outcome.status.is_some()).then(|| page.body.clone());
+        Some(Row { outcome: entry.outcome.into_owned(), body })
+    }
+
+    /// The body as text; nothing where there is none, or it is no text.
+    pub(crate) fn text(&self, decoders: Decoders) -> Option<Cow<'_, str>> {
+        Some((decoders.text)(self.body.as_ref()?, self.outcome.charset.as_deref()?))
+    }
 }
 
 /// How bodies become readable. Given by the caller, since decoding lives in other rooms.
@@ -158,6 +208,7 @@ impl<'a> Entry<'a> {
             lease: request.lease,
             attempt: request.attempt,
             retry: page.retry,
+            ours: page.ours,
             address: response.address,
             started: response.started,
             finished: response.finished,
@@ -192,7 +243,27 @@ impl<'a> Entry<'a> {
             Purpose::Page => Kind::Page,
             Purpose::Robots => Kind::Robots,
         };
-        Entry { kind, outcome, body }
+        Entry { kind, outcome, body }.on_wall(times.wall_offset_us)
+    }
+}
+
+impl Entry<'_> {
+    /// Puts its times, which are by the crawl's clock, on the wall clock, which is so far ahead.
+    #[must_use]
+    pub fn on_wall(mut self, wall_offset_us: i64) -> Self {
+        let outcome = &mut self.outcome;
+        outcome.wall_offset_us = wall_offset_us;
+        for time in [&mut outcome.started, &mut outcome.finished] {
+            *time = time.saturating_add_signed(wall_offset_us);
+        }
+        self
+    }
+}
+
+impl Outcome<'_> {
+    /// When it began and ended, by the crawl's clock.
+    pub fn crawl_times(&self) -> [Micros; 2] {
+        [self.started, self.finished].map(|time| time.saturating_sub_signed(self.wall_offset_us))
     }
 }
 
@@ -217,6 +288,7 @@ impl Entry<'static> {
     /// Nothing where its URL no longer parses (a stricter version reads an older log).
     pub fn into_page(self) -> Option<Page> {
         let outcome = self.outcome;
+        let [started, finished] = outcome.crawl_times();
         let url = |text: &str| CrawlUrl::parse(text).ok();
         let step = |(text, status): &(Cow<'_, str>, u16)| Some(Step { url: url(text)?, status: *status });
         let purpose = if self.kind == Kind::Robots { Purpose::Robots } else { Purpose::Page };
@@ -244,18 +316,19 @@ impl Entry<'static> {
                 Err(Failure::new(kind, outcome.error_detail.unwrap_or_default()))
             }
         };
-        let (started, finished) = (outcome.started, outcome.finished);
         let times = Times {
             connect_us: outcome.connect_us,
             tls_us: outcome.tls_us,
             first_byte_us: outcome.first_byte_us,
             body_us: outcome.body_us,
+            wall_offset_us: outcome.wall_offset_us,
         };
         let response = Response { request, address: outcome.address, started, finished, times, result };
         let mut page = Page::new(response, Bytes::new());
         page.redirect = outcome.redirect.as_deref().and_then(url);
         page.nofollow = outcome.nofollow;
         page.retry = outcome.retry;
+        page.ours = outcome.ours;
         let link =
             |(text, nofollow): &(Cow<'_, str>, bool)| Some(Link { url: url(text)?, nofollow: *nofollow });
         page.links = outcome.links.iter().filter_map(link).collect();
@@ -281,44 +354,70 @@ fn borrowed(headers: &Headers) -> Vec<(Cow<'_, str>, Cow<'_, [u8]>)> {
     headers.0.iter().map(|(name, value)| (Cow::Borrowed(&**name), Cow::Borrowed(&**value))).collect()
 }
 
+lycosa_url::described! {
 /// The columns that a sink can write, in their order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-#[allow(
-    missing_docs,
-    reason = "each is the field of `Outcome` of the same name, or described in `columns.rs`"
-)]
 pub enum Field {
+    /// The URL, in canonical form.
     Url,
+    /// The redirects that led here, oldest first: URL and status.
     Chain,
+    /// Links from the nearest seed.
     Depth,
+    /// Earlier tries.
     Attempt,
+    /// Status code; null where there is no response.
     Status,
+    /// Kind of failure, a stable name (docs/errors.md); null where there is a response.
     Error,
+    /// The failure's circumstances, for people.
     ErrorDetail,
+    /// The address spoken to.
     Address,
+    /// When the outcome was complete, in UTC.
     FetchedAt,
+    /// Microseconds that the host's name took to resolve; 0 where it was known.
     NameUs,
+    /// What the name cost to resolve: fast, slow or failed; null where the URL was refused before a request.
     DnsClass,
+    /// Microseconds to connect; 0 on a connection that was kept alive.
     ConnectUs,
+    /// Microseconds of the TLS handshake.
     TlsUs,
+    /// Microseconds from the request's first byte to the response's head.
     FirstByteUs,
+    /// Microseconds from there to the response's last byte.
     BodyUs,
+    /// Header fields in the order received: names in lower case, and values.
     Headers,
+    /// The field content-type.
     ContentType,
+    /// Character encoding (WHATWG); null for what is no text.
     Charset,
+    /// Text of the first title element.
     Title,
+    /// Target of rel=canonical.
     Canonical,
+    /// Target of the redirect, where the status is one.
     Redirect,
+    /// Whether robots meta or X-Robots-Tag say noindex.
     Noindex,
+    /// Whether robots meta or X-Robots-Tag say nofollow.
     Nofollow,
+    /// Number of links in the page.
     LinkCount,
+    /// The links of the page, each once, in order.
     Links,
+    /// The body without content coding, as bytes. In JSON lines: the text under body, or other bytes under body_base64; the other key is null.
     Body,
+    /// The body as text, by its charset; null for what is no text. Not written unless store.fields names it.
+    Text,
+}
 }
 
 impl Field {
     /// Every column with its name.
-    pub const ALL: [(Field, &'static str); 26] = [
+    pub const ALL: [(Field, &'static str); 27] = [
         (Field::Url, "url"),
         (Field::Chain, "chain"),
         (Field::Depth, "depth"),
@@ -345,6 +444,7 @@ impl Field {
         (Field::LinkCount, "link_count"),
         (Field::Links, "links"),
         (Field::Body, "body"),
+        (Field::Text, "text"),
     ];
 
     /// The column's name.

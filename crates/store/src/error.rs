@@ -24,12 +24,26 @@ pub enum LogError {
         /// The version that it names.
         version: u32,
     },
+    /// As it was written, and yet nothing that this version knows.
+    ForeignContent {
+        /// The file.
+        path: PathBuf,
+    },
     /// What stands at a position is not as it was written.
     Damaged {
         /// The log's directory.
         path: PathBuf,
         /// Where.
         position: Position,
+    },
+    /// No snapshot can be read, and what they stand for is no more in the log.
+    Stranded {
+        /// The log's directory.
+        path: PathBuf,
+        /// Where the log begins.
+        first: Position,
+        /// Why the newest snapshot cannot be read; nothing when there is none.
+        why: Option<Box<LogError>>,
     },
     /// A position that the log does not hold: not yet, or no more.
     Absent {
@@ -75,8 +89,18 @@ impl fmt::Display for LogError {
             LogError::Foreign { path, version } => {
                 write!(f, "{}: a log of version {version}; readable is version {VERSION}", path.display())
             }
+            LogError::ForeignContent { path } => {
+                write!(f, "{}: whole, but of a version that this one does not read", path.display())
+            }
             LogError::Damaged { path, position } => {
                 write!(f, "{}: the log is damaged at position {position}", path.display())
+            }
+            LogError::Stranded { path, first, why } => {
+                write!(f, "{}: the log begins at position {first}, and ", path.display())?;
+                match why {
+                    Some(why) => write!(f, "no snapshot of what came before can be read ({why})"),
+                    None => write!(f, "there is no snapshot of what came before"),
+                }
             }
             LogError::Absent { path, position, present: (first, end) } => {
                 write!(

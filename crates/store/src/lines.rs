@@ -72,16 +72,16 @@ impl Line<'_> {
             F::LinkCount => map.serialize_entry(name, &outcome.links.len()),
             F::Links => map.serialize_entry(name, &Urls(&outcome.links)),
             F::Body => self.body(map),
+            F::Text => map.serialize_entry(name, &self.row.text(self.decoders)),
         }
     }
 
-    /// Text as text under `body`, other bytes as base64 under `body_base64`.
+    /// Text as text under `body`, other bytes as base64 under `body_base64`; both keys are in every line.
     fn body<M: SerializeMap>(&self, map: &mut M) -> Result<(), M::Error> {
-        match (&self.row.body, &self.row.outcome.charset) {
-            (Some(body), Some(charset)) => map.serialize_entry("body", &(self.decoders.text)(body, charset)),
-            (Some(body), None) => map.serialize_entry("body_base64", &STANDARD.encode(body)),
-            (None, _) => map.serialize_entry("body", &None::<&str>),
-        }
+        let text = self.row.text(self.decoders);
+        let other = self.row.body.as_ref().filter(|_| text.is_none());
+        map.serialize_entry("body", &text)?;
+        map.serialize_entry("body_base64", &other.map(|body| STANDARD.encode(body)))
     }
 }
 
@@ -156,21 +156,31 @@ mod tests {
         let retried = Entry { outcome: Outcome { retry: true, ..entry.outcome.clone() }, ..entry.clone() };
         assert!(retried.into_row(DECODERS, true).is_none());
         let rows: Vec<Row> = entry.into_row(DECODERS, true).into_iter().collect();
-        let fields: Vec<Field> =
-            ["url", "chain", "status", "error", "dns_class", "headers", "links", "link_count", "body"]
-                .map(|n| n.parse().unwrap())
-                .into();
+        let fields: Vec<Field> = [
+            "url",
+            "chain",
+            "status",
+            "error",
+            "dns_class",
+            "headers",
+            "links",
+            "link_count",
+            "body",
+            "text",
+        ]
+        .map(|n| n.parse().unwrap())
+        .into();
         let mut lines = Vec::new();
         write_lines(&rows, &fields, DECODERS, &mut lines).unwrap();
         let expected = concat!(
             r#"{"url":"http://a.com/","chain":[{"url":"http://b.com/","status":301}],"status":200,"error":null,"dns_class":"slow","#,
-            r#""headers":[{"name":"server","value":"café"}],"links":["http://a.com/x"],"link_count":1,"body":"é\n"}"#,
+            r#""headers":[{"name":"server","value":"café"}],"links":["http://a.com/x"],"link_count":1,"body":"é\n","body_base64":null,"text":"é\n"}"#,
             "\n"
         );
         assert_eq!(String::from_utf8(lines).unwrap(), expected);
         let all: Vec<Field> = Field::ALL.iter().map(|(field, _)| *field).collect();
-        let batch = crate::record_batch(&rows, &all).unwrap();
-        assert_eq!((batch.num_rows(), batch.num_columns()), (1, 26));
-        assert_eq!(crate::record_batch(&[], &all).unwrap().schema(), crate::schema(&all));
+        let batch = crate::record_batch(&rows, &all, DECODERS).unwrap();
+        assert_eq!((batch.num_rows(), batch.num_columns()), (1, 27));
+        assert_eq!(crate::record_batch(&[], &all, DECODERS).unwrap().schema(), crate::schema(&all));
     }
 }

@@ -106,6 +106,18 @@ impl Snapshots {
         Ok(positions.into_iter().rev().map(open))
     }
 
+    /// Opens the snapshot of a position.
+    pub fn read(&self, position: Position) -> Result<SnapshotReader, LogError> {
+        SnapshotReader::open(&self.directory, position)
+    }
+
+    /// Removes the snapshot of a position.
+    pub fn remove(&self, position: Position) -> Result<(), LogError> {
+        let path = self.path(position);
+        let removed = fs::remove_file(&path).and_then(|()| sync_directory(&self.directory));
+        removed.map_err(|error| LogError::of(&path, error))
+    }
+
     /// The positions that the directory's files name, in order.
     fn listed(&self) -> io::Result<Vec<Position>> {
         let mut positions = Vec::new();
@@ -162,9 +174,20 @@ impl SnapshotReader {
         self.position
     }
 
+    /// Its file.
+    pub fn path(&self) -> PathBuf {
+        self.directory.join(name(self.position))
+    }
+
+    /// Why what stands in it was not understood: the file is damaged, or its content is another version's.
+    pub fn not_understood(self) -> LogError {
+        let path = self.path();
+        self.finish().err().unwrap_or(LogError::ForeignContent { path })
+    }
+
     /// Reads what is left, then tells whether all was as it had been written.
     pub fn finish(mut self) -> Result<(), LogError> {
-        let path = self.directory.join(name(self.position));
+        let path = self.path();
         let mut check = || -> io::Result<bool> {
             let mut rest = vec![0; 64 << 10];
             while self.content.read(&mut rest)? > 0 {}
@@ -293,6 +316,9 @@ mod tests {
         fs::write(&path, foreign).unwrap();
         let first = snapshots.newest(20).unwrap().next().unwrap();
         assert!(matches!(first, Err(LogError::Foreign { version: 9, .. })));
+        assert!(matches!(snapshots.read(20), Err(LogError::Foreign { version: 9, .. })));
+        snapshots.remove(20).unwrap();
+        assert_eq!(snapshots.positions().unwrap(), [10]);
     }
 
     #[test]

@@ -11,10 +11,48 @@ pub struct Network {
     prefix: u8,
 }
 
+/// The address that is meant: IPv4 that is written as IPv6, mapped (`::ffff:0:0/96`, RFC 4291 section 2.5.5.2) or by NAT64's
+/// well-known prefix (`64:ff9b::/96`, RFC 6052 section 2.1), is IPv4. Whoever answers there is the same host, so that block
+/// list, pace and policy must not tell them apart.
+pub fn canonical_address(address: IpAddr) -> IpAddr {
+    match address {
+        IpAddr::V6(v6) => match v6.segments() {
+            [0, 0, 0, 0, 0, 0xffff, high, low] | [0x64, 0xff9b, 0, 0, 0, 0, high, low] => {
+                IpAddr::V4(embedded_v4(high, low))
+            }
+            _ => address,
+        },
+        IpAddr::V4(_) => address,
+    }
+}
+
+/// The IPv4 address whose owner a 6to4 address (`2002::/16`, RFC 3056) belongs to: another host, but the same site.
+pub fn owner_of_6to4(address: IpAddr) -> Option<Ipv4Addr> {
+    match address {
+        IpAddr::V6(v6) => match v6.segments() {
+            [0x2002, high, low, ..] => Some(embedded_v4(high, low)),
+            _ => None,
+        },
+        IpAddr::V4(_) => None,
+    }
+}
+
+/// The IPv4 address in two groups of an IPv6 address.
+fn embedded_v4(high: u16, low: u16) -> Ipv4Addr {
+    Ipv4Addr::from(u32::from(high) << 16 | u32::from(low))
+}
+
 impl Network {
-    /// Whether the block contains an address; IPv4-mapped IPv6 addresses count as IPv4.
+    /// Whether the block contains an address; IPv4 that is written as IPv6 counts as IPv4 ([`canonical_address`]), and
+    /// within NAT64's prefix as IPv6, too.
     pub fn contains(&self, address: IpAddr) -> bool {
-        match (self.address, address.to_canonical()) {
+        let canonical = canonical_address(address);
+        self.holds(canonical) || (canonical != address.to_canonical() && self.holds(address))
+    }
+
+    /// Whether the block contains an address as it is written.
+    fn holds(&self, address: IpAddr) -> bool {
+        match (self.address, address) {
             (IpAddr::V4(network), IpAddr::V4(address)) => {
                 let shift = 32 - u32::from(self.prefix); // 32 empties the comparison: everything matches
                 u32::from(network).checked_shr(shift) == u32::from(address).checked_shr(shift)
@@ -24,6 +62,18 @@ impl Network {
                 u128::from(network).checked_shr(shift) == u128::from(address).checked_shr(shift)
             }
             _ => false,
+        }
+    }
+
+    /// A block within the addresses that are IPv4 written as IPv6 is one of IPv4. NAT64's prefix as a whole stays: who
+    /// names it does not mean all of IPv4.
+    fn canonical(self) -> Self {
+        let least = if self.address.to_canonical() == self.address { 97 } else { 96 };
+        match canonical_address(self.address) {
+            address @ IpAddr::V4(_) if self.address.is_ipv6() && self.prefix >= least => {
+                Network { address, prefix: self.prefix - 96 }
+            }
+            _ => self,
         }
     }
 }
@@ -40,7 +90,7 @@ impl FromStr for Network {
         if prefix > bits {
             return Err(ALLOWED);
         }
-        Ok(Network { address, prefix })
+        Ok(Network { address, prefix }.canonical())
     }
 }
 
@@ -70,7 +120,7 @@ impl AddressPolicy {
 
 /// Whether an address is globally reachable unicast (IANA special-purpose registries, RFC 6890).
 fn is_public(address: IpAddr) -> bool {
-    match address.to_canonical() {
+    match canonical_address(address) {
         IpAddr::V4(v4) => is_public_v4(v4),
         IpAddr::V6(v6) => is_public_v6(v6),
     }
@@ -96,16 +146,12 @@ fn is_public_v4(v4: Ipv4Addr) -> bool {
         || benchmark)
 }
 
-/// IPv6: global unicast 2000::/3 less its special blocks; embedded IPv4 addresses are judged as IPv4.
+/// IPv6: global unicast 2000::/3 less its special blocks; 6to4 addresses are judged by their owner's.
 fn is_public_v6(v6: Ipv6Addr) -> bool {
-    let s = v6.segments();
-    let embedded = |high: u16, low: u16| {
-        let ([a, b], [c, d]) = (high.to_be_bytes(), low.to_be_bytes());
-        is_public_v4(Ipv4Addr::new(a, b, c, d))
-    };
-    match s {
-        [0x64, 0xff9b, 0, 0, 0, 0, high, low] => embedded(high, low),
-        [0x2002, high, low, ..] => embedded(high, low),
+    if let Some(owner) = owner_of_6to4(IpAddr::V6(v6)) {
+        return is_public_v4(owner);
+    }
+    match v6.segments() {
         [0x2001, second, ..] if second < 0x200 || second == 0xdb8 => false,
         [0x3fff, second, ..] if second < 0x1000 => false,
         [first, ..] => first & 0xe000 == 0x2000,
@@ -160,5 +206,36 @@ mod tests {
             assert!(bad.parse::<Network>().is_err(), "{bad}");
         }
         assert!("0.0.0.0/0".parse::<Network>().unwrap().contains("8.8.8.8".parse().unwrap()));
+    }
+
+    #[test]
+    fn ipv4_written_as_ipv6_is_ipv4() {
+        let address = |text: &str| text.parse::<IpAddr>().unwrap();
+        for text in ["1.2.3.4", "::ffff:1.2.3.4", "64:ff9b::1.2.3.4", "64:ff9b::102:304"] {
+            assert_eq!(canonical_address(address(text)), address("1.2.3.4"), "{text}");
+        }
+        for text in ["::1.2.3.4", "64:ff9b:1::1.2.3.4", "2002:102:304::1", "2606:2800:220:1::1"] {
+            assert_eq!(canonical_address(address(text)), address(text));
+        }
+        assert_eq!(owner_of_6to4(address("2002:102:304::1")).map(IpAddr::V4), Some(address("1.2.3.4")));
+        assert_eq!(owner_of_6to4(address("2003:102:304::1")), None);
+    }
+
+    #[test]
+    fn a_network_holds_an_address_however_both_are_written() {
+        for network in ["192.0.2.0/24", "::ffff:192.0.2.0/120", "64:ff9b::192.0.2.0/120"] {
+            let network: Network = network.parse().unwrap();
+            for inside in ["192.0.2.7", "::ffff:192.0.2.7", "64:ff9b::192.0.2.7"] {
+                assert!(network.contains(inside.parse().unwrap()), "{network} {inside}");
+            }
+            for outside in ["192.0.3.7", "::ffff:192.0.3.7", "64:ff9b::192.0.3.7", "::192.0.2.7"] {
+                assert!(!network.contains(outside.parse().unwrap()), "{network} {outside}");
+            }
+        }
+        let prefix: Network = "64:ff9b::/96".parse().unwrap();
+        assert!(prefix.contains("64:ff9b::192.0.2.7".parse().unwrap()));
+        assert!(!prefix.contains("192.0.2.7".parse().unwrap()));
+        assert!("::ffff:0:0/96".parse::<Network>().unwrap().contains("192.0.2.7".parse().unwrap()));
+        assert!(!"::/0".parse::<Network>().unwrap().contains("::ffff:10.0.0.1".parse().unwrap()));
     }
 }

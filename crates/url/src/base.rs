@@ -149,7 +149,7 @@ mod tests {
         #[test]
         fn the_short_way_and_the_parser_agree(
             page in "(/[a-z%2E.;]{0,4}){0,3}([?][a-z%/.]{0,3})?",
-            reference in "(https?:(//)?)?([a-zX0-9.-]{0,5}(xn--a|0x1|[.]1)?(:[0-9]{0,2})?)?([/?#]?[ -~é\t\\u{a0}]{0,2}[.]{0,2}(%[2-7][0-9A-Fa-f]?)?){0,4}",
+            reference in "(https?:(//)?)?([a-zX0-9.-]{0,5}(xn--a|0x1|[.]1|[.]{1,2}|\\[::ffff:1:2\\])?(:[0-9]{0,2})?)?([/?#]?[ -~é\t\\u{a0}]{0,2}[.]{0,2}(%[2-7][0-9A-Fa-f]?)?){0,4}",
         ) {
             let page = CrawlUrl::parse(&format!("http://example.com{page}")).unwrap();
             let base = Base::new(&page).unwrap();

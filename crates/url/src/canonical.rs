@@ -1,17 +1,19 @@
 //! Canonical URLs and their MD5 digests.
 //!
 //! The canonical form is the WHATWG serialisation without fragment (so: lower-case scheme and host,
-//! punycode, no default port, no dot segments) with percent-encoding in normal form ([`crate::escapes`]).
+//! punycode, no default port, no dot segments) with percent-encoding in normal form ([`crate::escapes`]), and with one text
+//! a host where the standard keeps several ([`canonical_host`]).
 //! Two URLs are the same to the crawl exactly when their canonical texts are equal. Which links are taken for the
 //! same page beyond that, [`CanonicalRules`] say.
 
 use std::borrow::Cow;
 use std::fmt::{self, Write as _};
+use std::net::Ipv6Addr;
 
 use md5::{Digest as _, Md5};
 use url::Url;
 
-use crate::{BadUrl, Base, CanonicalRules, escapes, plain};
+use crate::{BadUrl, Base, CanonicalRules, canonical_address, escapes, plain};
 
 /// MD5 of the canonical text: the key of dedup and of the ring (SYSTEMS.md section 5).
 pub type Digest = [u8; 16];
@@ -85,6 +87,12 @@ impl CrawlUrl {
         let host_end = url[..url::Position::AfterHost].len();
         let path_start = url[..url::Position::BeforePath].len();
         let mut text: String = url.into();
+        let (mut host_end, mut path_start) = (host_end, path_start);
+        if let Some(host) = canonical_host(&text[host_start..host_end])? {
+            let end = host_start + host.len();
+            text.replace_range(host_start..host_end, &host);
+            (host_end, path_start) = (end, path_start - host_end + end);
+        }
         if let Some(tail) = escapes::normalize(&text[path_start..]) {
             text.replace_range(path_start.., &tail);
         }
@@ -180,6 +188,22 @@ impl fmt::Debug for CrawlUrl {
     }
 }
 
+/// The one text of a host, where the standard's is another: without the dot of the DNS root, which every name ends with
+/// (RFC 3986 section 3.2.2), and IPv4 as such ([`canonical_address`]). A name with an empty label is none that could be
+/// asked for.
+fn canonical_host(host: &str) -> Result<Option<String>, BadUrl> {
+    if let Some(bare) = host.strip_prefix('[') {
+        let address: Ipv6Addr = bare.trim_end_matches(']').parse().map_err(|_| BadUrl::Host)?;
+        let canonical = canonical_address(address.into());
+        return Ok(canonical.is_ipv4().then(|| canonical.to_string()));
+    }
+    let name = host.strip_suffix('.').unwrap_or(host);
+    if name.split('.').any(str::is_empty) {
+        return Err(BadUrl::Host);
+    }
+    Ok((name.len() < host.len()).then(|| name.to_owned()))
+}
+
 /// Where the parts of a canonical text are.
 pub(crate) struct Place {
     pub(crate) host_start: usize,
@@ -237,6 +261,54 @@ mod tests {
     }
 
     #[test]
+    fn one_host_has_one_text() {
+        let host = |url: &str| CrawlUrl::parse(url).map(|url| url.as_str().to_owned());
+        for spelling in [
+            "http://example.com.",
+            "http://EXAMPLE.com.:80/",
+            "http://example.com\u{3002}/",
+            "http://\u{ff45}xample.com/",
+            "http://ex%61mple.com./",
+        ] {
+            assert_eq!(host(spelling).unwrap(), "http://example.com/", "{spelling}");
+        }
+        for spelling in [
+            "http://b\u{fc}cher.example./x",
+            "http://XN--BCHER-KVA.example/x",
+            "http://BU\u{308}CHER.example/x",
+        ] {
+            assert_eq!(host(spelling).unwrap(), "http://xn--bcher-kva.example/x", "{spelling}");
+        }
+        // UTS 46 as of today keeps sharp s, small and large; old browsers read "ss".
+        for spelling in ["http://fa\u{df}.example/", "http://FA\u{1e9e}.example./"] {
+            assert_eq!(host(spelling).unwrap(), "http://xn--fa-hia.example/", "{spelling}");
+        }
+        for spelling in [
+            "http://1.2.3.4./a",
+            "http://0x1.2.772/a",
+            "http://0100401404/a",
+            "http://16909060/a",
+            "http://[::ffff:1.2.3.4]/a",
+            "http://[0:0:0:0:0:FFFF:102:304]:80/a",
+            "http://[64:ff9b::1.2.3.4]/a",
+        ] {
+            assert_eq!(host(spelling).unwrap(), "http://1.2.3.4/a", "{spelling}");
+        }
+        for bad in [
+            "http://example.com../",
+            "http://a..b/",
+            "http://.example.com/",
+            "http://./",
+            "http://1.2.3.4../",
+        ] {
+            assert_eq!(host(bad), Err(BadUrl::Host), "{bad}");
+        }
+        let url = CrawlUrl::parse("https://[64:ff9b::1.2.3.4]:8443/a?b").unwrap();
+        assert_eq!((url.authority(), url.path_and_query()), ("1.2.3.4:8443", "/a?b"));
+        assert_eq!(url.join("//example.com.:444/?c").unwrap().as_str(), "https://example.com:444/?c");
+    }
+
+    #[test]
     fn parts_are_found() {
         let url = CrawlUrl::parse("https://example.com:8443/a?b#c").unwrap();
         assert_eq!((url.host(), url.port(), url.is_https()), ("example.com", 8443, true));
@@ -283,7 +355,9 @@ mod tests {
 
     proptest! {
         #[test]
-        fn canonical_form_is_a_fixed_point(url in "(https?://)?[a-zA-Z0-9.é:/?#%&=;@ \\-]{0,60}") {
+        fn canonical_form_is_a_fixed_point(
+            url in "(https?://)?([a-c.]{0,4}[.]{0,3}|\\[(::ffff:|64:ff9b::|::)[0-9a-f]{1,4}:[0-9]\\])?[a-zA-Z0-9.é:/?#%&=;@ \\-]{0,60}",
+        ) {
             if let Ok(once) = CrawlUrl::parse(&url) {
                 let twice = CrawlUrl::parse(once.as_str()).unwrap();
                 prop_assert_eq!(&once, &twice);

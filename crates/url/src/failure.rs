@@ -1,5 +1,22 @@
 //! Why a URL ended without a page: stable names, by meaning.
 
+/// Takes an enum as it stands, and keeps what is said of each variant for programs, too.
+#[macro_export]
+macro_rules! described {
+    ($(#[$about:meta])* pub enum $kinds:ident { $($(#[doc = $line:literal])+ $kind:ident,)+ }) => {
+        $(#[$about])*
+        pub enum $kinds { $($(#[doc = $line])+ $kind,)+ }
+
+        impl $kinds {
+            /// What it means, in one line: the variant's own documentation.
+            pub fn meaning(self) -> &'static str {
+                match self { $($kinds::$kind => concat!($($line),+).trim_ascii(),)+ }
+            }
+        }
+    };
+}
+
+described! {
 /// A kind of failure; the names are part of the output's contract and never change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum FailureKind {
@@ -31,6 +48,10 @@ pub enum FailureKind {
     ReadTimeout,
     /// The connection broke before the response was complete.
     ConnectionClosed,
+    /// This machine could not try: no file descriptor, memory or port was left. Never the site's fault.
+    LocalFailure,
+    /// The host answered nothing but errors (5xx) for longer than `frontier.patience`; this URL was not tried any more.
+    HostUnavailable,
     /// The response is not HTTP.
     Protocol,
     /// The response's headers are larger than allowed.
@@ -54,9 +75,10 @@ pub enum FailureKind {
     /// The crawl was stopped before the response was complete.
     Cancelled,
 }
+}
 
 /// All kinds with their stable names.
-const NAMES: [(FailureKind, &str); 25] = [
+const NAMES: [(FailureKind, &str); 27] = [
     (FailureKind::NameNotFound, "name-not-found"),
     (FailureKind::NameNoData, "name-no-data"),
     (FailureKind::NameServerFailure, "name-server-failure"),
@@ -71,6 +93,8 @@ const NAMES: [(FailureKind, &str); 25] = [
     (FailureKind::Timeout, "timeout"),
     (FailureKind::ReadTimeout, "read-timeout"),
     (FailureKind::ConnectionClosed, "connection-closed"),
+    (FailureKind::LocalFailure, "local-failure"),
+    (FailureKind::HostUnavailable, "host-unavailable"),
     (FailureKind::Protocol, "protocol"),
     (FailureKind::HeadersTooLarge, "headers-too-large"),
     (FailureKind::BodyTooLarge, "body-too-large"),
@@ -95,6 +119,30 @@ impl FailureKind {
         NAMES.iter().find(|(_, known)| *known == name).map(|(kind, _)| *kind)
     }
 
+    /// All kinds, in their order.
+    pub fn all() -> impl Iterator<Item = Self> {
+        NAMES.iter().map(|(kind, _)| *kind)
+    }
+
+    /// What it is about; `--retry-failed` takes it for all kinds of the group.
+    pub fn group(self) -> &'static str {
+        use FailureKind as K;
+        match self {
+            _ if self.is_of_name() => "names",
+            K::ConnectRefused
+            | K::ConnectTimeout
+            | K::ConnectFailed
+            | K::Timeout
+            | K::ReadTimeout
+            | K::ConnectionClosed => "connections",
+            K::TlsCertificate | K::TlsFailed => "tls",
+            K::RobotsDisallowed | K::RobotsUnreachable => "robots",
+            K::AddressRefused | K::Blocked | K::DomainBudget => "rules",
+            K::Cancelled => "ended",
+            _ => "responses",
+        }
+    }
+
     /// Whether the host's name did not resolve.
     pub fn is_of_name(self) -> bool {
         use FailureKind as K;
@@ -114,6 +162,22 @@ impl FailureKind {
                 | K::Timeout
                 | K::ReadTimeout
                 | K::ConnectionClosed
+                | K::LocalFailure
+                | K::HostUnavailable
+        )
+    }
+
+    /// Whether it is believed only when it comes a second time: what captive networks and broken resolvers give as well.
+    pub fn is_doubtful(self) -> bool {
+        use FailureKind as K;
+        matches!(
+            self,
+            K::NameNotFound
+                | K::NameNoData
+                | K::AddressRefused
+                | K::TlsCertificate
+                | K::TlsFailed
+                | K::Protocol
         )
     }
 }
@@ -136,7 +200,7 @@ impl Failure {
     /// What it means for the origin whose robots.txt ended so: where the crawler itself may not ask, there is none to be had.
     pub fn of_robots(self) -> Self {
         match self.kind {
-            FailureKind::Blocked | FailureKind::DomainBudget => {
+            FailureKind::Blocked | FailureKind::DomainBudget | FailureKind::HostUnavailable => {
                 Failure::new(FailureKind::RobotsUnreachable, format!("robots.txt: {}", self.detail))
             }
             _ => self,
@@ -154,5 +218,14 @@ mod tests {
             assert_eq!(kind.as_str(), name);
             assert_eq!(FailureKind::from_name(name), Some(kind));
         }
+    }
+
+    #[test]
+    fn each_kind_says_what_it_means_and_is_in_a_group() {
+        for kind in FailureKind::all() {
+            assert!(kind.meaning().ends_with('.'), "{kind:?}: {}", kind.meaning());
+            assert!(!kind.group().is_empty());
+        }
+        assert_eq!(FailureKind::NameNotFound.meaning(), "The name does not exist (NXDOMAIN).");
     }
 }

@@ -17,11 +17,11 @@ mod records;
 mod ring;
 mod rules;
 
-pub use address::{AddressPolicy, Network};
+pub use address::{AddressPolicy, Network, canonical_address, owner_of_6to4};
 pub use bad::BadUrl;
 pub use base::Base;
 pub use canonical::{CrawlUrl, Digest, MAX_URL_BYTES};
-pub use clock::{Clock, Micros};
+pub use clock::{Anchor, Clock, Micros, Script};
 pub use domain::{PUBLIC_SUFFIX_LIST, PublicSuffixList, registered_domain};
 pub use failure::{Failure, FailureKind};
 pub use records::{

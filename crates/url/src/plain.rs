@@ -1,6 +1,6 @@
 //! Texts that are canonical already, told by looking at each byte once: most links are, and need no parser.
 //!
-//! Guarantee: what passes here comes out of the WHATWG parser unchanged. Whatever is rare or doubtful does not pass.
+//! Guarantee: what passes here comes out of the WHATWG parser, and of `canonical_host`, unchanged. Whatever is rare or doubtful does not pass.
 
 use crate::escapes;
 

@@ -80,7 +80,7 @@ pub struct Request {
     pub cookies: Option<Box<str>>,
 }
 
-/// Durations of one exchange, in microseconds; 0 where a phase did not happen (a kept-alive connection).
+/// Durations of one exchange, in microseconds, and where the wall clock stood; 0 where a phase did not happen (a kept-alive connection).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Times {
     /// TCP connect.
@@ -91,6 +91,8 @@ pub struct Times {
     pub first_byte_us: u32,
     /// From the response's head to its last byte.
     pub body_us: u32,
+    /// How far the wall clock was ahead of the crawl's when the exchange ended ([`Clock::wall_offset`](crate::Clock)).
+    pub wall_offset_us: i64,
 }
 
 /// Header fields in the order received: lower-case names, values as bytes.
@@ -144,14 +146,21 @@ pub struct Response {
     pub request: Request,
     /// The address spoken to, if one was.
     pub address: Option<IpAddr>,
-    /// When work on it began.
+    /// When work on it began, by the crawl's clock.
     pub started: Micros,
-    /// When it ended.
+    /// When it ended, by the crawl's clock.
     pub finished: Micros,
     /// Durations of its phases.
     pub times: Times,
     /// The response, or why there is none.
     pub result: Result<Received, Failure>,
+}
+
+impl Response {
+    /// When it ended, by the wall clock of then.
+    pub fn fetched_at(&self) -> Micros {
+        self.finished.saturating_add_signed(self.times.wall_offset_us)
+    }
 }
 
 /// A link found in a page.
@@ -188,6 +197,9 @@ pub struct Page {
     pub bad_links: u32,
     /// Whether the URL goes back to waiting: this outcome is not its last. Filled by the frontier's judgement.
     pub retry: bool,
+    /// Whether the failure was the crawler's own trouble (resolver, uplink, this machine): it counts as no try. Filled by the
+    /// frontier's judgement.
+    pub ours: bool,
 }
 
 impl Page {
@@ -205,6 +217,7 @@ impl Page {
             links: Vec::new(),
             bad_links: 0,
             retry: false,
+            ours: false,
         }
     }
 

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use lycosa_url::{BadUrl, Base, CanonicalRules, CrawlUrl, registered_domain};
 use serde_json::Value;
-use url::Url;
+use url::{Host, Url};
 
 /// The folder of the corpora, where there is one.
 fn corpora() -> Option<PathBuf> {
@@ -19,6 +19,9 @@ fn corpora() -> Option<PathBuf> {
 }
 
 /// What becomes of a URL that the library has parsed: the canonical form, less the normal form of escapes.
+///
+/// It deviates from the standard's serialisation in the host, on purpose: the dot of the DNS root goes, IPv4 that is
+/// written as IPv6 becomes IPv4, and a name with an empty label is refused, where the standard keeps each as it is.
 fn expected(mut url: Url) -> Result<String, BadUrl> {
     if !matches!(url.scheme(), "http" | "https") {
         return Err(BadUrl::Scheme);
@@ -30,6 +33,20 @@ fn expected(mut url: Url) -> Result<String, BadUrl> {
         return Err(BadUrl::Port);
     }
     url.set_fragment(None);
+    let host = match url.host() {
+        Some(Host::Domain(name)) => name.strip_suffix('.').unwrap_or(name).to_owned(),
+        Some(Host::Ipv6(v6)) => match v6.segments() {
+            [0, 0, 0, 0, 0, 0xffff, a, b] | [0x64, 0xff9b, 0, 0, 0, 0, a, b] => {
+                format!("{}.{}.{}.{}", a >> 8, a & 0xff, b >> 8, b & 0xff)
+            }
+            _ => return Ok(url.into()),
+        },
+        _ => return Ok(url.into()),
+    };
+    if host.is_empty() || host.starts_with('.') || host.ends_with('.') || host.contains("..") {
+        return Err(BadUrl::Host);
+    }
+    url.set_host(Some(&host)).unwrap();
     Ok(url.into())
 }
 

@@ -15,27 +15,34 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
+from lycosa.cli.status import STATUSES, status_of
 from lycosa.cli.told import told
 from lycosa.errors import SettingError, StorageFull
+from lycosa.kinds import groups
 
 if TYPE_CHECKING:
+    from lycosa.records import Pages
     from lycosa.session import Crawl
 
-#: The exit status after Ctrl-C, as shells have it: 128 + SIGINT.
-INTERRUPTED = 130
+#: Standard output, as a file's name.
+STANDARD = "-"
 
 DESCRIPTION = """\
 Crawls from SEED, politely, and writes each URL's outcome to files.
 
 The log of everything that happened is kept in DIR/log; outputs follow it. A crawl that was ended, or that
 died, goes on when it is started again with the same DIR: `lycosa crawl --dir DIR` does with its recorded
-settings and outputs, and whatever is given beside takes their place; what differs is shown. With --job the
-file says everything. Seeds may be added; scope, max_depth and frontier.key stay.
+settings and outputs, and whatever is given beside takes their place; what differs is shown. Limits are
+lifted with none: --max-pages none. With --job the file says everything. A SEED is added to those that the
+crawl has; one that it has already, done or failed, is fetched again. scope, max_depth and frontier.key stay.
+What has failed is fetched again with --retry-failed. At the end it says why it ended, and how to go on.
 
-Any key of a job can be given with --set, for example --set politeness.host_interval=2. Ctrl-C once finishes
-what is in flight; twice ends at once. A full disk makes the crawl wait. `lycosa job show DIR` tells what is
-in DIR, `lycosa why URL DIR` what happened to a URL.
+Any key of a job can be given with --set, for example --set politeness.host_interval=2; `lycosa job template`
+prints all of them as a job file. Ctrl-C once finishes what is in flight; twice ends at once. A full disk
+makes the crawl wait. `lycosa job show DIR` tells what is in DIR, `lycosa why URL DIR` what happened to a URL.
 """
+
+EPILOG = "exit status:\n" + "\n".join(f"  {status:<4} {meaning}" for status, meaning in STATUSES.items())
 
 
 def add_parser(subparsers: Any) -> None:
@@ -44,21 +51,37 @@ def add_parser(subparsers: Any) -> None:
         "crawl",
         help="crawl from seeds to files",
         description=DESCRIPTION,
+        epilog=EPILOG,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     add = parser.add_argument
-    add("seeds", nargs="*", metavar="SEED", help="URL to start from; takes the place of the job file's seeds")
+    add(
+        "seeds",
+        nargs="*",
+        metavar="SEED",
+        help="URL to start from, in place of the job file's seeds, beside those of a crawl",
+    )
     add(
         "-o",
         "--output",
         action="append",
         metavar="OUT",
-        help="FILE.parquet, FILE.jsonl, or DIRECTORY/ of Parquet files; may be repeated (default: DIR/pages.parquet)",
+        help="FILE.parquet, FILE.jsonl, DIRECTORY/ of Parquet files, or - for JSON lines to standard output; may be "
+        "repeated (default: DIR/pages.parquet)",
     )
     add("--dir", metavar="DIR", help="the job directory (default: crawl-HOST of the first seed)")
     add("--job", metavar="FILE", help="job file (TOML) with any of the settings")
-    add("--max-pages", type=int, metavar="N", help="end after N pages (default: no limit)")
-    add("--max-depth", type=int, metavar="N", help="follow at most N links from a seed (default: no limit)")
+    add("--max-pages", metavar="N", help="end after N pages in all; none lifts the limit (default: none)")
+    add("--max-depth", metavar="N", help="follow at most N links from a seed (default: none)")
+    add(
+        "--retry-failed",
+        nargs="?",
+        const=True,
+        default=False,
+        metavar="KINDS",
+        help="fetch again what has failed: all of it, but for what sites forbid, or =KINDS: names and groups of "
+        f"docs/errors.md with commas, such as {', '.join(groups())}",
+    )
     add("--scope", metavar="SCOPE", help="host, domain (registered domain) or any (default: host)")
     add(
         "--resolver",
@@ -75,32 +98,50 @@ def add_parser(subparsers: Any) -> None:
         metavar="KEY=VALUE",
         help="any other key of the job; may be repeated",
     )
-    add("--fresh", action="store_true", help="start over; replace an earlier crawl and its outputs")
+    add(
+        "--fresh",
+        action="store_true",
+        help="start over, without SEED with what was recorded; replace the crawl and its outputs",
+    )
     add("--quiet", action="store_true", help="show neither progress nor summary")
     add("--report", metavar="FILE", help="write the summary as JSON to FILE (- for standard output)")
     parser.set_defaults(run=run)
 
 
 def run(args: argparse.Namespace) -> int:
-    """Crawl; the exit status is 0, 130 after Ctrl-C, 1 when the disk was full at the end."""
+    """Crawl; the exit status is one of ``lycosa.cli.status``."""
+    streams = args.output is not None and STANDARD in args.output
+    if streams and args.report == STANDARD:
+        raise SettingError("--report", STANDARD, "a file, since the pages go to standard output")
     crawl, full = _prepare(args), None
-    with told(quiet=args.quiet), _signals(crawl):
+    with told(quiet=args.quiet), _signals(crawl, args.quiet) as signals:
         with _progress(crawl, args.quiet):
             try:
-                for _ in crawl.batches():
-                    pass
+                for batch in crawl.batches():
+                    if streams:
+                        _stream(batch, crawl)
             except StorageFull as error:
                 full = error
         report = crawl.report()
         if not args.quiet:
             from lycosa.cli.progress import print_summary
 
-            print_summary(report)
+            print_summary(report, to_standard=not streams and args.report != STANDARD)
         if args.report is not None:
             _write_report(args.report, report)
     if full is not None:
         raise full
-    return INTERRUPTED if crawl.control.stopping else 0
+    return status_of(report, signals[0] if signals else None)
+
+
+def _stream(batch: Pages, crawl: Crawl) -> None:
+    """Write outcomes to standard output; end the crawl when nobody reads them any more."""
+    try:
+        sys.stdout.buffer.write(batch.rows(list(crawl.plan.job.store.fields)).lines())
+        sys.stdout.buffer.flush()
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        crawl.abort()
 
 
 def _prepare(args: argparse.Namespace) -> Crawl:
@@ -110,9 +151,9 @@ def _prepare(args: argparse.Namespace) -> Crawl:
     from lycosa.store.directory import JobDirectory
 
     settings: dict[str, Any] = {}
-    for key in ("seeds", "max_pages", "max_depth", "scope", "user_agent", "speed"):
+    for key in ("max_pages", "max_depth", "scope", "user_agent", "speed"):
         value = getattr(args, key)
-        if value is not None and value != []:
+        if value is not None:
             settings[key] = value
     if args.resolver:
         settings = merge(settings, {"names": {"resolvers": args.resolver}})
@@ -121,13 +162,25 @@ def _prepare(args: argparse.Namespace) -> Crawl:
     if args.dir is not None:
         directory = Path(args.dir)
     else:
-        directory = _default_directory(merge(read_job(Path(args.job)) if args.job is not None else {}, settings))
-    if args.report not in (None, "-") and not os.access(Path(args.report).absolute().parent, os.W_OK):
+        told_seeds = read_job(Path(args.job)).get("seeds", []) if args.job is not None else []
+        directory = _default_directory(args.seeds or told_seeds)
+    if args.report not in (None, STANDARD) and not os.access(Path(args.report).absolute().parent, os.W_OK):
         raise SettingError("--report", args.report, "a file in a directory that can be written to")
-    record = None if args.fresh else JobDirectory(directory).read()
+    over = args.fresh and (args.job is not None or args.seeds)
+    record = None if over else JobDirectory(directory).read()
     recorded = record is not None and record.outputs
-    outputs = args.output or (None if recorded else [str(directory / _default_output())])
-    return crawl(job=args.job, directory=directory, output=outputs, fresh=args.fresh, **settings)
+    outputs = None if recorded else [str(directory / _default_output())]
+    if args.output is not None:
+        outputs = [output for output in args.output if output != STANDARD]
+    return crawl(
+        *args.seeds,
+        job=args.job,
+        directory=directory,
+        output=outputs,
+        fresh=args.fresh,
+        retry_failed=args.retry_failed,
+        **settings,
+    )
 
 
 def _assignment(text: str) -> dict[str, Any]:
@@ -141,11 +194,11 @@ def _assignment(text: str) -> dict[str, Any]:
     raise SettingError("--set", text, "KEY=VALUE, such as politeness.host_interval=2")
 
 
-def _default_directory(settings: dict[str, Any]) -> Path:
+def _default_directory(seeds: list[str]) -> Path:
     """A directory named after the first seed's host."""
     from lycosa.job import make_job
 
-    return Path(f"crawl-{urlsplit(make_job(settings).checked_seeds()[0]).hostname}")
+    return Path(f"crawl-{urlsplit(make_job({'seeds': seeds}).checked_seeds()[0]).hostname}")
 
 
 def _default_output() -> str:
@@ -154,21 +207,25 @@ def _default_output() -> str:
 
 
 @contextlib.contextmanager
-def _signals(crawl: Crawl) -> Iterator[None]:
-    """Ctrl-C and SIGTERM: once to finish, twice to end at once, three times to die."""
+def _signals(crawl: Crawl, quiet: bool) -> Iterator[list[int]]:
+    """Ctrl-C and SIGTERM: once to finish, twice to end at once, three times to die. Gives those that came."""
+    came: list[int] = []
 
-    def handle(_signal: int, _frame: object) -> None:
+    def handle(number: int, _frame: object) -> None:
+        came.append(number)
         if crawl.control.aborting:
-            os._exit(INTERRUPTED)
+            os._exit(128 + came[0])
         if crawl.control.stopping:
             crawl.abort()
             return
         crawl.stop()
-        print("lycosa: finishing what is in flight; Ctrl-C again to end at once", file=sys.stderr)
+        if not quiet:
+            again = "Ctrl-C" if number == signal.SIGINT else "SIGTERM"
+            print(f"lycosa: finishing what is in flight; {again} again to end at once", file=sys.stderr)
 
     previous = {number: signal.signal(number, handle) for number in (signal.SIGINT, signal.SIGTERM)}
     try:
-        yield
+        yield came
     finally:
         for number, handler in previous.items():
             # A crawl that was told to end has ended: another Ctrl-C must not turn its exit into a traceback.
@@ -187,7 +244,7 @@ def _progress(crawl: Crawl, quiet: bool) -> contextlib.AbstractContextManager[ob
 def _write_report(where: str, report: dict[str, Any]) -> None:
     """Write the report as JSON."""
     text = json.dumps(report, indent=2) + "\n"
-    if where == "-":
+    if where == STANDARD:
         sys.stdout.write(text)
     else:
         Path(where).write_text(text, encoding="utf-8")

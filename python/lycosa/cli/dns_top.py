@@ -86,7 +86,7 @@ def look(host: str, port: int) -> dict[str, Any]:
         found = json.loads(answer.read(MAX_BYTES))
     except (OSError, http.client.HTTPException, ValueError) as error:
         reason = getattr(error, "strerror", None) or error
-        told = f"{host}:{port} does not tell what it does: {reason}; `lycosa dns` does where --http says"
+        told = f"cannot read statistics from {host}:{port}: {reason}; `lycosa dns` gives them where --http says"
         raise LycosaError(told) from None
     finally:
         asking.close()
@@ -138,7 +138,8 @@ def render(figures: dict[str, Any]) -> Group:
     others = [f"{name.replace('_', ' ')} {rate:,.0f}" for name, rate in figures["per_second"].items() if rate]
     hit_rate = "–" if figures["hit_rate"] is None else f"{figures['hit_rate']:.1%}"
     rows = [
-        ("state", f"{figures['status']}, for {_duration(figures['uptime'])}"),
+        ("state", figures["status"]),
+        ("running for", _duration(figures["uptime"])),
         ("questions/s", f"{sum(asked.values()):,.0f} (TCP {asked['tcp']:,.0f})"),
         ("answers/s", ", ".join(f"{code} {rate:,.0f}" for code, rate in codes.items() if rate) or "none"),
         ("from memory", hit_rate),

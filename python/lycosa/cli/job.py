@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from lycosa.cli import job_transfer
 from lycosa.cli.told import TELL
+from lycosa.end import counted
 from lycosa.errors import SettingError
 
 if TYPE_CHECKING:
@@ -25,7 +26,7 @@ DESCRIPTION = "A job directory holds everything that a crawl needs to go on; `ly
 def add_parser(subparsers: Any) -> None:
     """Register the sub-command."""
     parser = subparsers.add_parser(
-        "job", help="show, export, import or prune a job directory", description=DESCRIPTION
+        "job", help="show, export, import or prune a job directory; print a job file", description=DESCRIPTION
     )
     actions = parser.add_subparsers(title="actions", metavar="ACTION", required=True)
 
@@ -37,6 +38,13 @@ def add_parser(subparsers: Any) -> None:
     show.add_argument("dir", metavar="DIR", help="the job directory")
     show.add_argument("--json", action="store_true", help="as one JSON object")
     show.set_defaults(run=run_show)
+
+    template = actions.add_parser(
+        "template",
+        help="print a job file with every key",
+        description="Prints a job file (TOML) with every key as a comment: its meaning, its limits, its default.",
+    )
+    template.set_defaults(run=run_template)
 
     job_transfer.add_actions(actions)
     prune = actions.add_parser(
@@ -101,6 +109,14 @@ def run_show(args: argparse.Namespace) -> int:
     return 0
 
 
+def run_template(args: argparse.Namespace) -> int:
+    """Print a job file."""
+    from lycosa.reference import template
+
+    print(template(), end="")
+    return 0
+
+
 def run_prune(args: argparse.Namespace) -> int:
     """Prune."""
     from lycosa.assemble import open_log
@@ -111,13 +127,15 @@ def run_prune(args: argparse.Namespace) -> int:
     before = sum(_size(path) for path in directory.segments())
     removed = log.retain(directory.passed(sink.committed() or 0 for _, sink in sinks))
     freed = before - sum(_size(path) for path in directory.segments())
-    print(f"{args.dir}: {removed} files of the log removed, {freed / 1e6:,.1f} MB{_held(directory, sinks)}")
+    print(
+        f"{args.dir}: {counted(removed, 'file')} of the log removed, {freed / 1e6:,.1f} MB{_held(directory, sinks)}"
+    )
     if args.torn:
         torn = directory.torn()
         freed = sum(_size(path) for path in torn)
         for path in torn:
             path.unlink()
-        print(f"{args.dir}: {len(torn)} torn pieces removed, {freed / 1e6:,.1f} MB")
+        print(f"{args.dir}: {counted(len(torn), 'torn piece')} removed, {freed / 1e6:,.1f} MB")
     return 0
 
 

@@ -7,6 +7,8 @@ from typing import Any
 from rich.console import Console
 from rich.table import Table
 
+from lycosa.end import counted
+
 #: Seeds shown, at most.
 SEEDS = 3
 
@@ -24,10 +26,13 @@ def print_job(found: dict[str, Any]) -> None:
         ("created", found["created"] or "not recorded"),
         ("seeds", shown or "not recorded"),
         ("state", _state(found)),
-        ("pages", f"{counts['pages']:,}, and {counts['redirects']:,} redirects"),
+        ("pages", f"{counts['pages']:,}, and {counted(counts['redirects'], 'redirect')}"),
         ("status codes", ", ".join(f"{status}: {n:,}" for status, n in counts["statuses"].items()) or "none"),
         ("failed", ", ".join(f"{kind}: {n:,}" for kind, n in counts["failures"].items()) or "none"),
-        ("log", f"{log['segments']} files, {log['bytes'] / 1e6:,.1f} MB, positions {log['first']} to {log['end']}"),
+        (
+            "log",
+            f"{counted(log['segments'], 'file')}, {log['bytes'] / 1e6:,.1f} MB, positions {log['first']} to {log['end']}",
+        ),
         ("snapshots", ", ".join(f"at {position}" for position in found["snapshots"]) or "none"),
         *(("output", _output(output)) for output in found["outputs"]),
     ]
@@ -46,6 +51,8 @@ def _state(found: dict[str, Any]) -> str:
         return f"running: process {found['writer'] or 'unknown'}"
     if last is None:
         return "was interrupted; may go on"
+    if last["reason"]:
+        return f"{last['text']} (ended {last['ended']})"
     if last["waiting"] == 0 and last["idle"]:
         return f"ended {last['ended']}; nothing is left to do"
     reason = "reached max_pages" if last["idle"] else "was stopped"
@@ -55,6 +62,6 @@ def _state(found: dict[str, Any]) -> str:
 def _output(output: dict[str, Any]) -> str:
     """How far an output is."""
     if output["position"] is None:
-        return f"{output['output']}: not there"
+        return f"{output['output']}: {'in progress' if output['begun'] else 'not there'}"
     behind = f"{output['lag'] / 1e6:,.1f} MB of log behind" if output["lag"] > 0 else "complete"
     return f"{output['output']}: up to position {output['position']}, {behind}"

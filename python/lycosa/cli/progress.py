@@ -12,6 +12,8 @@ from rich.live import Live
 from rich.table import Table
 from rich.text import Text
 
+from lycosa.end import counted
+
 if TYPE_CHECKING:
     from lycosa.session import Crawl
 
@@ -22,6 +24,17 @@ LIVE, PLAIN = 0.25, 5.0
 WINDOW = 5.0
 
 
+#: The states of URLs that were admitted, and what they are called.
+STATES = {"done": "done", "failed": "failed", "refused": "refused", "leased": "in flight", "waiting": "waiting"}
+
+#: Why slots were free though URLs waited, by the frontier's counts.
+IDLE = {
+    "idle_for_names_us": "waiting for DNS",
+    "idle_for_politeness_us": "waiting for politeness",
+    "idle_slots_us": "nothing to fetch",
+}
+
+
 class Progress:
     """Shows a crawl while it runs, from a thread of its own."""
 
@@ -29,6 +42,7 @@ class Progress:
         """Nothing is shown before the context is entered."""
         self._crawl = crawl
         self._console = Console(stderr=True)
+        #: Seconds and pages of this session.
         self._recent: deque[tuple[float, int]] = deque([(0.0, 0)])
         self._end = threading.Event()
         self._thread = threading.Thread(target=self._show, name="lycosa-progress", daemon=True)
@@ -61,8 +75,9 @@ class Progress:
 
     def _rate(self, report: dict[str, Any]) -> float:
         """Pages a second, lately."""
-        recent, seconds = self._recent, report["seconds"]
-        recent.append((seconds, report["pages"]))
+        recent, session = self._recent, report["session"]
+        seconds = session["seconds"]
+        recent.append((seconds, session["pages"]))
         while len(recent) > 2 and recent[0][0] < seconds - WINDOW:
             recent.popleft()
         (start, before), (now, pages) = recent[0], recent[-1]
@@ -72,11 +87,23 @@ class Progress:
         """The crawl in one line."""
         frontier = report["frontier"]
         return (
-            f"{report['seconds']:.0f} s: {report['pages']:,} pages, {self._rate(report):,.0f}/s, "
-            f"{frontier['waiting']:,} waiting, {report['in_flight']} in flight, {frontier['hosts']:,} hosts, "
-            f"{frontier['unresolved']:,} names open, {report['bytes'] / 1e6:,.0f} MB{_failures(report)}"
+            f"{report['session']['seconds']:.0f} s: {counted(report['pages'], 'page')}, {self._rate(report):,.0f}/s, "
+            f"{frontier['waiting']:,} waiting{_why_idle(report)}, {report['in_flight']} in flight, "
+            f"{counted(frontier['hosts'], 'host')}, {counted(frontier['unresolved'], 'name')} resolving, "
+            f"{report['bytes'] / 1e6:,.0f} MB{_failures(report)}"
             f"{'; waits for room on the disk' if report['full_disks'] else ''}"
         )
+
+
+def _why_idle(report: dict[str, Any]) -> str:
+    """Why nothing is under way though URLs wait, in brackets; nothing where something is."""
+    frontier = report["frontier"]
+    if report["in_flight"] or not frontier["waiting"] or report["full_disks"]:
+        return ""
+    if frontier["unresolved"]:
+        return " (resolving names)"
+    due = frontier.get("next_turn_us")
+    return " (politeness)" if due is None else f" (next turn in {due / 1e6:.1f} s: politeness)"
 
 
 def _failures(report: dict[str, Any]) -> str:
@@ -85,28 +112,52 @@ def _failures(report: dict[str, Any]) -> str:
     return "".join(f", {count:,} {kind}" for kind, count in worst)
 
 
-def print_summary(report: dict[str, Any]) -> None:
-    """What happened, as a table."""
+def print_summary(report: dict[str, Any], *, to_standard: bool = True) -> None:
+    """What happened, as a table; why it ended and how to go on, as lines. To standard output or standard error."""
     table = Table(title="Crawl", title_justify="left", show_header=False)
-    frontier, seconds = report["frontier"], max(report["seconds"], 1e-3)
-    pages = max(report["pages"], 1)
+    frontier, session, names = report["frontier"], report["session"], report["names"]
     rows = [
-        ("pages", f"{report['pages']:,} in {seconds:,.1f} s ({report['pages'] / seconds:,.0f}/s)"),
-        ("CPU", f"{report['cpu_seconds']:,.1f} s ({report['cpu_seconds'] / pages * 1e6:,.0f} µs a page)"),
+        ("pages", _over_time("page", report["pages"], report["seconds"])),
+        ("CPU", _cost(report)),
         ("bodies received", f"{report['bytes'] / 1e6:,.1f} MB"),
         ("status codes", ", ".join(f"{status}: {n:,}" for status, n in report["statuses"].items()) or "none"),
         ("failed", ", ".join(f"{kind}: {n:,}" for kind, n in report["failures"].items()) or "none"),
         (
-            "URLs known",
-            f"{frontier['known']:,} on {frontier['hosts']:,} hosts, {frontier['waiting']:,} still waiting",
+            "URLs",
+            f"{sum(frontier[state] for state in STATES):,} admitted on {counted(frontier['hosts'], 'host')}: "
+            + ", ".join(f"{frontier[state]:,} {called}" for state, called in STATES.items()),
         ),
         ("robots.txt read", f"{report['robots']:,}"),
-        ("DNS questions", f"{report['names']['questions']:,}"),
-        ("names answered", ", ".join(f"{kind}: {report['names'][kind]:,}" for kind in ("fast", "slow", "failed"))),
-        ("waited for names", f"{frontier['idle_for_names_us'] / 1e6:,.1f} s of free slots"),
+        ("DNS questions", f"{names['questions']:,}"),
+        ("names answered", ", ".join(f"{kind}: {names[kind]:,}" for kind in ("fast", "slow", "failed"))),
+        *(
+            (f"idle: {why}", f"{frontier[key] / 1e6:,.1f} s of free slots, in this session")
+            for key, why in IDLE.items()
+            if key in frontier
+        ),
         ("log", f"{report['log']} ({report['log_bytes'] / 1e6:,.1f} MB)"),
         *(("output", output) for output in report["outputs"]),
     ]
+    if report["sessions"] > 1:
+        told = f"{_over_time('page', session['pages'], session['seconds'])}, {session['bytes'] / 1e6:,.1f} MB, "
+        rows.insert(1, ("of these in this session", told + counted(session["names"]["questions"], "DNS question")))
+        rows.insert(1, ("sessions", f"{report['sessions']:,}; all figures are of all of them"))
     for name, value in rows:
         table.add_row(name, value)
-    Console().print(table)
+    console = Console(stderr=not to_standard)
+    console.print(table)
+    if end := report["end"]:
+        console.print(end["text"], highlight=False, markup=False, soft_wrap=True)
+        if end["resume"]:
+            console.print(f"to go on: {end['resume']}", highlight=False, markup=False, soft_wrap=True)
+
+
+def _over_time(thing: str, count: int, seconds: float) -> str:
+    """How many, in how long, how fast."""
+    return f"{counted(count, thing)} in {seconds:,.1f} s ({count / max(seconds, 1e-3):,.0f}/s)"
+
+
+def _cost(report: dict[str, Any]) -> str:
+    """What it cost, and what a page did where there was one."""
+    each = f" ({report['cpu_seconds'] / report['pages'] * 1e6:,.0f} µs a page)" if report["pages"] else ""
+    return f"{report['cpu_seconds']:,.1f} s{each}"

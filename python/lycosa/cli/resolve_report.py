@@ -75,7 +75,7 @@ def print_report(report: dict[str, Any], *, as_json: bool, to_standard: bool) ->
         ("by status", statuses or "none"),
         (
             "questions",
-            f"{report['questions']:,}, of these {report['retries']:,} again; {report['timeouts']:,} timed out",
+            f"{report['questions']:,}, {report['retries']:,} retries; {report['timeouts']:,} timed out",
         ),
         ("from the cache", f"{report['cache_hits']:,}"),
         *((known["server"], _upstream(known)) for known in report["upstreams"]),

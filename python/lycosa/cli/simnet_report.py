@@ -66,6 +66,7 @@ def _run(args: argparse.Namespace) -> int:
     if picture is not None:
         whole = ledger.report(since, until) if listing else made
         plotting.draw(ledger.series(since, until), whole, picture, _title(args.ledger, ledger.header["params"]))
+        print(f"lycosa simnet report: wrote {picture}", file=sys.stderr)
     if args.json:
         json.dump(made, sys.stdout, indent=2)
         print()

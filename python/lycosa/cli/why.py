@@ -27,7 +27,7 @@ def add_parser(subparsers: Any) -> None:
     parser = subparsers.add_parser(
         "why",
         help="one URL's whole story, from the log",
-        description="Tells when and where a URL was found, by which rule it was let in or refused, its robots.txt, "
+        description="Tells when and where a URL was found, by which rule it was accepted or refused, its robots.txt, "
         "each try with its lease, and what it waits for now. The exit status is 1 for a URL that is unknown.",
     )
     parser.add_argument("url", metavar="URL", help="an absolute URL, in any form")
@@ -108,7 +108,7 @@ def now(story: dict[str, Any], job: Job, directory: JobDirectory) -> str:
 def _found(found: dict[str, Any], how: str) -> str:
     """A sighting."""
     nofollow = ", nofollow" if found["nofollow"] else ""
-    rule = RULES[found["refused"]] if found["refused"] else "let in, if new then"
+    rule = RULES[found["refused"]] if found["refused"] else "accepted unless already known"
     return f"{how} {found['page']} ({found['status']}), depth {found['depth']}{nofollow}: {rule}"
 
 

@@ -116,7 +116,8 @@ class Server:
         for name in RESTART:
             now, then = getattr(self._settings, name), getattr(settings, name)
             if now != then:
-                raise SettingError(name, _shown(then), f"{_shown(now)} until the server is started anew")
+                text = f"{name}: cannot change from {_shown(now)} to {_shown(then)} at a reload; restart the server"
+                raise SettingError(name, _shown(then), _shown(now), text)
 
 
 def _of_core(settings: ServerSettings) -> dict[str, Any]:

@@ -14,7 +14,8 @@ from pydantic import AfterValidator, BeforeValidator, Field, ValidationError, Va
 
 from lycosa import _core
 from lycosa.errors import SettingError
-from lycosa.job import Room, explain
+from lycosa.explain import explain
+from lycosa.job import Room
 from lycosa.names.resolver import MAX_CONCURRENCY, MAX_RATE, TLS
 
 IpAddress = ipaddress.IPv4Address | ipaddress.IPv6Address

@@ -12,18 +12,34 @@ from __future__ import annotations
 import json
 import shutil
 import tempfile
+from collections.abc import Iterable
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Self
+from typing import Any, Literal, Self
 
 from lycosa import _core
 from lycosa.errors import SettingError
 from lycosa.simnet.ledger import Ledger
 
-__all__ = ["USER_AGENT", "Ledger", "SimulatedInternet"]
+__all__ = ["USER_AGENT", "Ledger", "SimulatedInternet", "Trouble"]
 
 #: How the generated job introduces itself.
 USER_AGENT = "lycosa-simnet/0.1 (+http://localhost/)"
+
+#: What can go wrong while an Internet runs; :class:`SimulatedInternet` says what each means.
+Trouble = Literal[
+    "resolver-silent",
+    "resolver-servfail",
+    "resolver-refused",
+    "uplink-refused",
+    "uplink-black-hole",
+    "uplink-broken",
+    "uplink-silent",
+    "captive",
+    "captive-redirect",
+    "loss",
+    "robots-unavailable",
+]
 
 #: The number of addresses in 127.1.0.0 to 127.254.255.255 that hosts can have.
 MAX_HOSTS = 254 * 256 * 254
@@ -49,6 +65,21 @@ class SimulatedInternet:
     threads: threads that serve, 1 to 64; default 1.
     agent: the product token by which robots.txt is judged; default ``"*"``.
     ledger: the file that the ledger is written to, for :class:`Ledger`; without one it stays in memory.
+
+    While it runs, :meth:`trouble` and :meth:`calm` make and end trouble, of several kinds at once, from any thread:
+
+    - ``resolver-silent``: no answers, over UDP and TCP; ``resolver-servfail``: nothing but SERVFAIL;
+      ``resolver-refused``: its ports are closed (ICMP port unreachable, a reset over TCP).
+    - ``uplink-refused``: the kernel refuses connections to hosts, established ones are reset; ``uplink-black-hole``:
+      attempts to connect get no answer, established connections fall silent; ``uplink-broken``: connections are reset
+      when a request has arrived; ``uplink-silent``: requests are never answered.
+    - ``captive``: every name leads to one address, every request gets the same login page; ``captive-redirect``:
+      each is redirected (302) there. The ledger has them as kind ``captive``: they cover nothing.
+    - ``loss``: a share of DNS datagrams and of attempts to connect (each SYN) is lost.
+    - ``robots-unavailable``: every robots.txt answers 503.
+
+    A request that was kept from being answered is in the ledger with status 0: the intervals count, coverage and
+    repeats do not. A robots.txt that could not be had forbids its host's pages until one is had.
     """
 
     def __init__(
@@ -175,9 +206,28 @@ class SimulatedInternet:
         """
         return dict(self._core.certificates)
 
-    def report(self) -> dict[str, Any]:
-        """Everything the ledger has to say so far."""
-        report: dict[str, Any] = json.loads(self._core.report())
+    def trouble(self, trouble: Trouble, *, hosts: Iterable[str] | None = None, share: float = 0.5) -> None:
+        """Begin a trouble; it is there when this returns. Of one that there is, the hosts and the share change.
+
+        hosts: whom it strikes; default: all, names that do not exist included. ``uplink-refused``,
+            ``uplink-black-hole`` and ``loss`` of connections strike the hosts' addresses, with whoever else lives
+            there (the latter two at most some 1,000 addresses); ``resolver-refused`` strikes all.
+        share: what ``loss`` loses, 0 to 1.
+
+        Raises SettingError for a trouble or a host that there is not, OSError where the system does not play along.
+        """
+        self._core.trouble(trouble, hosts=None if hosts is None else list(hosts), share=share)
+
+    def calm(self, trouble: Trouble | None = None) -> None:
+        """End a trouble, or all; it is gone when this returns."""
+        self._core.calm(trouble)
+
+    def report(self, without: Iterable[str] = ()) -> dict[str, Any]:
+        """Everything the ledger has to say so far.
+
+        without: hosts whose pages count in no coverage: those in trouble for good. What only they lead to counts.
+        """
+        report: dict[str, Any] = json.loads(self._core.report(list(without)))
         return report
 
     def model(self) -> dict[str, Any]:

@@ -62,9 +62,11 @@ def draw(series: dict[str, Any], report: dict[str, Any], path: Path | str, title
     else:
         whole.text(0.5, 0.5, "nothing was recorded", ha="center", va="center", transform=whole.transAxes)
     whole.set_title(_summary(report), fontsize=9, loc="left")
-    hosts.set_title("the busiest hosts, mean of 5 buckets", fontsize=9, loc="left")
+    hosts.set_title(f"the busiest hosts, {5 * width:g} s moving average", fontsize=9, loc="left")
     flat.set_title(
-        f"coefficient of variation of requests/s, over 20 buckets; {_flatness(report)}", fontsize=9, loc="left"
+        f"variation: standard deviation of requests/s by their mean, over {20 * width:g} s; {_flatness(report)}",
+        fontsize=9,
+        loc="left",
     )
     names.set_title(f"DNS questions: {report['totals']['dns_questions']:,}", fontsize=9, loc="left")
     flat.yaxis.set_major_formatter(PercentFormatter(1.0))

@@ -3,7 +3,8 @@
 ::
 
     job.json     what the crawl is: layout, id, settings, outputs, how its last run ended
-    log/         segments (20 digits ``.log``), ``lock``, and ``torn-POSITION``: what crashes left unfinished
+    log/         segments (20 digits ``.log``), ``lock``, ``clock``: what time it was, by which the next process goes on, and
+                 ``torn-POSITION``: what crashes left unfinished
     snapshots/   the frontier's, by position in the log
     queues/      the frontier's: URLs that wait, beyond those in memory
     seen/        the frontier's: URLs that are known, beyond those in memory
@@ -22,7 +23,7 @@ import re
 import shutil
 import uuid
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -49,6 +50,18 @@ class LastRun:
     ended: str  # RFC 3339
     idle: bool  # nothing was left to do
     waiting: int  # URLs
+    reason: str = ""  # as in `lycosa.end`; empty in records of before there were reasons
+    text: str = ""  # the same for people
+
+
+@dataclass(frozen=True, slots=True)
+class Totals:
+    """What all sessions of a crawl have cost, for reports; of a session that was killed, all but the last seconds."""
+
+    sessions: int = 0
+    seconds: float = 0.0
+    cpu_seconds: float = 0.0
+    names: dict[str, int] = field(default_factory=dict)  # what the client of DNS counts
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +75,7 @@ class Record:
     outputs: tuple[str, ...]  # relative to the directory where they stand in it
     seeded: bool = False  # whether all seeds of the settings are in the log
     last_run: LastRun | None = None
+    totals: Totals = Totals()
     # by which registered domains were told apart when the crawl began: version, date, digest
     public_suffix_list: dict[str, str] = field(default_factory=_core.public_suffix_list)
 
@@ -137,9 +151,8 @@ class JobDirectory:
                 outputs=tuple(map(str, content["outputs"])),
                 seeded=bool(content["seeded"]),
                 public_suffix_list=dict(content.get("public_suffix_list") or _core.public_suffix_list()),
-                last_run=None
-                if last is None
-                else LastRun(str(last["ended"]), bool(last["idle"]), int(last["waiting"])),
+                last_run=None if last is None else _last_run(last),
+                totals=_totals(content.get("totals") or {}),
             )
         except (ValueError, KeyError, TypeError) as error:
             raise self._damaged(error) from None
@@ -230,6 +243,19 @@ def now() -> str:
     return datetime.now(UTC).isoformat(timespec="seconds").replace("+00:00", "Z")
 
 
+def _last_run(told: dict[str, Any]) -> LastRun:
+    """How a run ended, from a record."""
+    reason, text = str(told.get("reason", "")), str(told.get("text", ""))
+    return LastRun(str(told["ended"]), bool(told["idle"]), int(told["waiting"]), reason, text)
+
+
+def _totals(told: dict[str, Any]) -> Totals:
+    """What all sessions have cost, from a record; nothing in those of before it was kept."""
+    names = {str(name): int(count) for name, count in told.get("names", {}).items()}
+    seconds, cpu_seconds = float(told.get("seconds", 0)), float(told.get("cpu_seconds", 0))
+    return Totals(int(told.get("sessions", 0)), seconds, cpu_seconds, names)
+
+
 def _plain(record: Record) -> dict[str, Any]:
     """A record as JSON has it."""
     last = record.last_run
@@ -241,5 +267,6 @@ def _plain(record: Record) -> dict[str, Any]:
         "settings": record.settings,
         "outputs": list(record.outputs),
         "seeded": record.seeded,
-        "last_run": None if last is None else {"ended": last.ended, "idle": last.idle, "waiting": last.waiting},
+        "last_run": None if last is None else asdict(last),
+        "totals": asdict(record.totals),
     }

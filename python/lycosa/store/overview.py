@@ -6,6 +6,7 @@ import dataclasses
 import json
 from collections import Counter
 from collections.abc import Callable, Iterable
+from pathlib import Path
 from typing import Any
 
 from lycosa import _core
@@ -49,8 +50,10 @@ def overview(
 
 def _output(output: str, sink: Sink, end: int) -> dict[str, Any]:
     """How far an output is."""
-    position = sink.committed()
-    return {"output": output, "position": position, "lag": end - (position or 0)}
+    position, path = sink.committed(), Path(output)
+    # Parts of a Parquet file are beside it until it is complete.
+    begun = path.exists() or path.with_name(f"{path.name}.parts").exists()
+    return {"output": output, "position": position, "begun": begun, "lag": end - (position or 0)}
 
 
 def _pass(directory: JobDirectory, progress: Callable[[int, int], None]) -> tuple[dict[str, Any], dict[str, Any]]:

@@ -26,8 +26,8 @@ def lycosa(*arguments: str, cwd: Path) -> subprocess.CompletedProcess[str]:
         ([], ["seeds", "at least one URL"]),
         (["example.com"], ["seed", "example.com", "absolute URL"]),
         (["ftp://example.com/"], ["ftp://example.com/", "http://"]),
-        (["http://example.com/", "--max-pages", "0"], ["max_pages", "'0'", "greater than or equal to 1"]),
-        (["http://example.com/", "--max-pages", "many"], ["--max-pages", "many"]),
+        (["http://example.com/", "--max-pages", "-1"], ["max_pages", "'-1'", "greater than or equal to 1"]),
+        (["http://example.com/", "--max-pages", "many"], ["max_pages: 'many' must be a whole number"]),
         (["http://example.com/", "--scope", "site"], ["scope", "site", "'host'"]),
         (["http://example.com/", "--resolver", "x"], ["names.resolvers", "'x'"]),
         (["http://example.com/", "--set", "politness.retries=1"], ["politness", "did you mean politeness?"]),
@@ -37,6 +37,9 @@ def lycosa(*arguments: str, cwd: Path) -> subprocess.CompletedProcess[str]:
         (["http://example.com/", "--job", "missing.toml"], ["missing.toml"]),
         (["http://example.com/", "--report", "missing/report.json"], ["missing/report.json"]),
         (["http://example.com/", "--frsh"], ["--frsh"]),
+        (["http://example.com/", "--retry-failed"], ["retry_failed", "a crawl that is gone on with"]),
+        (["http://example.com/", "--retry-failed=nams"], ["retry_failed", "'nams'", "did you mean names?"]),
+        (["http://example.com/", "-o", "-", "--report", "-"], ["--report", "standard output"]),
     ],
 )
 def test_bad_input_is_one_line(arguments: list[str], told: list[str], tmp_path: Path) -> None:
@@ -61,11 +64,11 @@ def test_a_crawl_reports(tmp_path: Path) -> None:
     assert report["outputs"] == ["pages.jsonl"]
 
 
-def start(net: SimulatedInternet, cwd: Path) -> subprocess.Popen[str]:
+def start(net: SimulatedInternet, cwd: Path, *options: str) -> subprocess.Popen[str]:
     """A crawl that would take minutes, once it has begun to write."""
     arguments = ["--job", str(net.job_file()), "--dir", "d", "-o", "pages.jsonl", "--report", "report.json"]
     process = subprocess.Popen(
-        [sys.executable, "-m", "lycosa", "crawl", *arguments, "--speed", "2"],
+        [sys.executable, "-m", "lycosa", "crawl", *arguments, "--speed", "2", *options],
         cwd=cwd, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
     )  # fmt: skip
     output = cwd / "pages.jsonl"
@@ -78,16 +81,94 @@ def start(net: SimulatedInternet, cwd: Path) -> subprocess.Popen[str]:
 
 
 @pytest.mark.parametrize("signals", [[signal.SIGINT], [signal.SIGTERM], [signal.SIGINT, signal.SIGINT]])
-def test_ctrl_c_flushes_reports_and_exits_130(signals: list[signal.Signals], tmp_path: Path) -> None:
+def test_a_signal_flushes_reports_and_shows_in_the_exit_status(signals: list[signal.Signals], tmp_path: Path) -> None:
     with SimulatedInternet(hosts=20, pages=30, speed=2) as net:
         process = start(net, tmp_path)
         for number in signals:
             process.send_signal(number)
             time.sleep(0.1)
         _, errors = process.communicate(timeout=15)
-    assert process.returncode == 130, errors
-    assert "finishing what is in flight" in errors
+    assert process.returncode == 128 + signals[0], errors
+    again = "Ctrl-C" if signals[0] == signal.SIGINT else "SIGTERM"
+    assert f"finishing what is in flight; {again} again to end at once" in errors
     report = json.loads((tmp_path / "report.json").read_text())
     rows = [json.loads(line) for line in (tmp_path / "pages.jsonl").read_text().splitlines()]
     assert len(rows) == report["pages"] + report["redirects"] + sum(report["failures"].values())
     assert report["frontier"]["waiting"] > 0
+    assert (report["end"]["reason"], report["end"]["resume"]) == ("stopped", "lycosa crawl --dir d")
+
+
+def test_a_quiet_crawl_is_quiet_about_signals(tmp_path: Path) -> None:
+    with SimulatedInternet(hosts=20, pages=30, speed=2) as net:
+        process = start(net, tmp_path, "--quiet")
+        process.send_signal(signal.SIGTERM)
+        out, errors = process.communicate(timeout=15)
+    assert (process.returncode, out, errors) == (143, "", "")
+
+
+def test_a_limit_is_told_and_lifted(tmp_path: Path) -> None:
+    with SimulatedInternet(hosts=10, pages=5, speed=200) as net:
+        job = str(net.job_file())
+        first = lycosa("--job", job, "--dir", "d", "--max-pages", "5", cwd=tmp_path)
+        assert first.returncode == 0, first.stderr
+        assert "max_pages = 5 is reached;" in first.stdout
+        assert "to go on: lycosa crawl --dir d --max-pages none" in first.stdout
+        second = lycosa("--dir", "d", "--max-pages", "none", "--report", "r.json", cwd=tmp_path)
+        assert second.returncode == 0, second.stderr
+        assert "max_pages: 5 → none" in second.stderr
+        assert "finished: nothing is left to fetch" in second.stdout
+        third = lycosa("--dir", "d", cwd=tmp_path)
+    assert third.returncode == 0, third.stderr
+    assert "finished: nothing is left to fetch" in third.stdout
+    report = json.loads((tmp_path / "r.json").read_text())
+    assert report["session"]["pages"] == report["pages"] - 5
+    assert f"of these in this session │ {report['session']['pages']:,} pages" in " ".join(
+        second.stdout.split(" " * 2)
+    ), second.stdout
+    assert "(0/s)" in third.stdout.split("of these in this session")[1].splitlines()[0], "nothing was fetched"
+
+
+@pytest.mark.parametrize(
+    ("seeds", "status", "told"),
+    [
+        (["http://gone.example/"], 4, "finished"),
+        (["http://gone.example/", "SEED"], 3, "finished"),
+    ],
+)
+def test_the_exit_status_tells_what_is_missing(seeds: list[str], status: int, told: str, tmp_path: Path) -> None:
+    with SimulatedInternet(hosts=3, pages=3, speed=200) as net:
+        given = [net.seeds[0] if seed == "SEED" else seed for seed in seeds]
+        result = lycosa(*given, "--job", str(net.job_file()), "--dir", "d", cwd=tmp_path)
+    assert result.returncode == status, result.stdout + result.stderr
+    assert told in result.stdout
+    assert "name-not-found: 1" in result.stdout
+
+
+def test_pages_go_to_standard_output_and_the_table_elsewhere(tmp_path: Path) -> None:
+    with SimulatedInternet(hosts=3, pages=3, speed=200) as net:
+        job = str(net.job_file())
+        result = lycosa("--job", job, "--dir", "d", "-o", "-", "--set", 'store.fields=["url","text"]', cwd=tmp_path)
+        piped = lycosa("--job", job, "--dir", "e", "--report", "-", cwd=tmp_path)
+    rows = [json.loads(line) for line in result.stdout.splitlines()]
+    assert {tuple(row) for row in rows} == {("url", "text")}
+    assert any("<html" in (row["text"] or "") for row in rows)
+    assert "bodies received" in result.stderr
+    assert json.loads(piped.stdout)["end"]["reason"] == "finished"
+    assert "bodies received" in piped.stderr
+
+
+def test_a_seed_is_added_to_a_crawl_and_the_recorded_ones_begin_anew(tmp_path: Path) -> None:
+    with SimulatedInternet(hosts=10, pages=3, speed=200) as net:
+        job, (first, second, *_) = str(net.job_file()), net.seeds
+        lycosa(first, "--job", job, "--dir", "d", "--scope", "host", "-o", "pages.jsonl", cwd=tmp_path)
+        before = (tmp_path / "pages.jsonl").read_text().count("\n")
+        added = lycosa(second, "--dir", "d", cwd=tmp_path)
+        assert added.returncode == 0, added.stderr
+        assert f"seeds added: {second}" in added.stderr
+        urls = [json.loads(line)["url"] for line in (tmp_path / "pages.jsonl").read_text().splitlines()]
+        assert second in urls[before:]
+        anew = lycosa("--dir", "d", "--fresh", cwd=tmp_path)
+        assert anew.returncode == 0, anew.stderr
+        assert {first, second} <= {
+            json.loads(line)["url"] for line in (tmp_path / "pages.jsonl").read_text().splitlines()
+        }

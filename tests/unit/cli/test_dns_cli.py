@@ -457,7 +457,8 @@ def test_top_without_a_server_says_what_to_do(dns: DnsServer, tmp_path: Path) ->
     done = command("top", "--http", "127.0.0.1:9", "--once", cwd=tmp_path)
     assert done.returncode == 1
     assert done.stderr == (
-        "lycosa: 127.0.0.1:9 does not tell what it does: Connection refused; `lycosa dns` does where --http says\n"
+        "lycosa: cannot read statistics from 127.0.0.1:9: Connection refused; "
+        "`lycosa dns` gives them where --http says\n"
     )
 
 

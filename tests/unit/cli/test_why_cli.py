@@ -75,12 +75,12 @@ def why(url: str, folder: Path, *arguments: str) -> subprocess.CompletedProcess[
             "/",
             ["accepted as a seed", "robots.txt: ", "200: allows it", "status 200, 6 links", "now: done: status 200"],
         ),
-        ("/a", [f"linked from {SITE}/ (200), depth 1: let in, if new then", "now: done: status 200"]),
+        ("/a", [f"linked from {SITE}/ (200), depth 1: accepted unless already known", "now: done: status 200"]),
         (
             "/private",
             [
                 "robots.txt: http://93.184.216.34/robots.txt: 200: line 2 forbids it: Disallow: /private",
-                "let in",
+                "accepted unless already known",
                 "settled without a request: robots-disallowed (line 2 of robots.txt: Disallow: /private)",
                 "failed for good: robots-disallowed",
             ],

@@ -18,6 +18,7 @@ from lycosa.errors import LycosaError, SettingError
 from lycosa.names import Cache
 from lycosa.names.server import RESTART, Server
 from lycosa.names.server_settings import make_settings
+from lycosa.settings import NamesSettings, PolitenessSettings
 from lycosa.simnet import SimulatedInternet
 
 if TYPE_CHECKING:
@@ -129,7 +130,7 @@ OTHERS = [
 def test_what_needs_a_restart_is_refused(name: str, value: object, told: str, start: Start, dns: DnsServer) -> None:
     server = start(dns.address)
     before = server.settings
-    with pytest.raises(SettingError, match=f"{name}: .* allowed: {re.escape(told)} until the server is started anew"):
+    with pytest.raises(SettingError, match=f"{name}: cannot change from {re.escape(told)} to .*; restart the server"):
         server.reload(lambda: make_settings({**before.model_dump(), name: value}))
     assert server.settings is before
     assert (server.reloads, server.reloads_refused) == (0, 1)
@@ -195,11 +196,12 @@ def test_memory_is_shared_with_crawlers_and_outlives_the_server(
 
 def test_a_crawl_that_shares_the_memory_asks_nothing(start: Start, tmp_path: Path) -> None:
     file = tmp_path / "names"
-    pace = {"host_interval": 0, "address_interval": 0, "response_multiple": 0, "max_crawl_delay": 0, "retries": 0}
+    pace: PolitenessSettings = {"host_interval": 0, "address_interval": 0, "response_multiple": 0}
+    pace |= {"max_crawl_delay": 0, "retries": 0}
     with SimulatedInternet(hosts=20, pages=2, seed=4) as net:
         server = start(net.resolver, cache=file)
         assert len(list(lycosa.resolve(net.hosts, resolvers=server.listening))) == 20
-        names = {"cache_file": file, "capacity": 1_000, "resolvers": server.listening}
+        names: NamesSettings = {"cache_file": file, "capacity": 1_000, "resolvers": server.listening}
         crawl = lycosa.crawl(job=net.job_file(), names=names, politeness=pace)
         assert sum(page.status == 200 for page in crawl) >= 20
     assert crawl.report()["names"]["questions"] == 0

@@ -11,7 +11,7 @@
 use std::collections::HashSet;
 use std::net::IpAddr;
 
-use lycosa_url::{CrawlUrl, Network};
+use lycosa_url::{CrawlUrl, Network, owner_of_6to4};
 
 /// The longest line that is shown in an error.
 const SHOWN: usize = 80;
@@ -76,7 +76,9 @@ impl BlockList {
 
     /// Whether an address is blocked.
     pub fn blocks_address(&self, address: IpAddr) -> bool {
-        self.networks.iter().any(|network| network.contains(address))
+        let blocks = |address| self.networks.iter().any(|network| network.contains(address));
+        // Who owns an IPv4 address owns the 6to4 network that is named by it.
+        blocks(address) || owner_of_6to4(address).is_some_and(|owner| blocks(owner.into()))
     }
 
     /// Takes in an entry; whether it is one.
@@ -88,11 +90,13 @@ impl BlockList {
         let (alone, name) = entry.strip_prefix('=').map_or((false, entry), |name| (true, name));
         // As the same name in a URL: lower case, international names in their ASCII form.
         let Some(host) = host(name) else { return false };
-        if alone {
-            self.hosts.insert(host)
+        if let Ok(network) = host.parse::<Network>() {
+            self.networks.push(network); // an address in another spelling
+        } else if alone {
+            self.hosts.insert(host);
         } else {
-            self.domains.insert(host)
-        };
+            self.domains.insert(host);
+        }
         true
     }
 }
@@ -133,6 +137,32 @@ mod tests {
             assert!(!list.blocks_host(host), "{host}");
         }
         assert!(list.blocks_address("::ffff:192.0.2.7".parse().unwrap()));
+    }
+
+    #[test]
+    fn a_host_is_blocked_however_it_is_written() {
+        let (list, bad) =
+            BlockList::parse("Example.com.\n=\u{ff57}ww.example.org.\n192.0.2.0/24\n0x0a.1\n=203.0.113.9.");
+        assert_eq!((list.len(), bad), (5, Vec::new()));
+        for url in [
+            "http://example.com./",
+            "http://a.EXAMPLE.com.:8080/",
+            "http://www.example.org./",
+            "http://192.0.2.7./",
+            "http://0xC0.0.0x207/",
+            "http://3221225991/",
+            "http://[::ffff:192.0.2.7]/",
+            "http://[64:ff9b::192.0.2.7]/",
+            "http://[2002:c000:207::1]/",
+            "http://10.0.0.1/",
+            "http://203.0.113.9/",
+        ] {
+            assert!(list.blocks_host(CrawlUrl::parse(url).unwrap().host()), "{url}");
+        }
+        for address in ["::ffff:192.0.2.7", "64:ff9b::192.0.2.7", "2002:c000:207::1"] {
+            assert!(list.blocks_address(address.parse().unwrap()), "{address}");
+        }
+        assert!(!list.blocks_address("2002:c000:307::1".parse().unwrap()));
     }
 
     #[test]

@@ -80,6 +80,11 @@ impl Domains {
         })
     }
 
+    /// How many there are.
+    pub(crate) fn len(&self) -> usize {
+        self.all.len()
+    }
+
     /// A turn for a request that is ready.
     pub(crate) fn turn(&mut self, id: DomainId) -> Tag {
         let domain = &mut self.all[id as usize];

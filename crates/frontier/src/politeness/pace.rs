@@ -50,6 +50,9 @@ pub(crate) struct Pace {
     slower: Micros,
     /// Successes in a row since the interval last changed.
     row: u32,
+    /// When trouble last began to add to the interval, and what had been added before.
+    troubled_at: Micros,
+    slower_before: Micros,
 }
 
 impl Pace {
@@ -101,6 +104,13 @@ impl Pace {
         self.ready_at = self.ready_at.max(until);
     }
 
+    /// Takes back what trouble since then has added: it was not the site's.
+    pub(crate) fn forgive(&mut self, since: Micros) {
+        if self.slower > self.slower_before && self.troubled_at >= since {
+            self.slower = self.slower_before;
+        }
+    }
+
     /// Learns from an outcome at its end.
     pub(crate) fn observe(&mut self, limits: &Limits, sign: Sign, at: Micros) {
         match sign {
@@ -114,6 +124,9 @@ impl Pace {
             }
             Sign::Neutral => self.row = 0,
             Sign::Trouble => {
+                if self.row > 0 || self.slower == 0 {
+                    (self.troubled_at, self.slower_before) = (at, self.slower);
+                }
                 self.row = 0;
                 let (own, now) = (self.own(limits), self.undivided(limits));
                 let doubled = now.saturating_add(now.max(limits.step));
@@ -159,6 +172,7 @@ impl Pace {
             response: codec::small(from)?,
             slower: codec::number(from)?,
             row: codec::small(from)?,
+            ..Pace::default()
         })
     }
 }

@@ -26,10 +26,38 @@ pub(crate) fn sign(page: &Page) -> Option<Sign> {
     }
 }
 
+/// Whether anybody answered a request: what tells of the way there, not of the site.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Word {
+    /// The site answered, if only with an error or with too much.
+    Answered,
+    /// Nobody did, or not as a site of this name does.
+    Silent,
+    /// The site was not asked.
+    Nothing,
+}
+
+/// Whether anybody answered.
+pub(crate) fn word(page: &Page) -> Word {
+    use FailureKind as K;
+    match &page.response.result {
+        Ok(_) => Word::Answered,
+        Err(failure) => match failure.kind {
+            K::ConnectRefused | K::ConnectTimeout | K::ConnectFailed | K::LocalFailure => Word::Silent,
+            K::TlsCertificate | K::TlsFailed | K::Protocol => Word::Silent,
+            K::Timeout | K::ReadTimeout | K::ConnectionClosed => Word::Silent,
+            K::HeadersTooLarge | K::BodyTooLarge | K::EncodingBad | K::RedirectBad | K::RedirectLimit => {
+                Word::Answered
+            }
+            _ => Word::Nothing,
+        },
+    }
+}
+
 /// Whether another try may end otherwise: time-outs, broken connections, overload, an address that the name has left.
 pub(crate) fn may_pass(page: &Page) -> bool {
     match &page.response.result {
-        Ok(received) => matches!(received.status, 408 | 421 | 429 | 502 | 503 | 504),
+        Ok(received) => matches!(received.status, 408 | 421 | 429 | 500..=599),
         Err(failure) => failure.kind.is_transient(),
     }
 }
@@ -43,7 +71,7 @@ pub(crate) fn wished_pause(page: &Page) -> Option<Duration> {
     }
     // A date is read on the site's own clock, where it tells it.
     let date = received.headers.get("date").and_then(unix_time);
-    let now = date.unwrap_or(Duration::from_micros(page.response.finished));
+    let now = date.unwrap_or(Duration::from_micros(page.response.fetched_at()));
     // Of several, the longest.
     received.headers.get_all("retry-after").filter_map(|value| retry_after(value, now)).max()
 }

@@ -66,7 +66,7 @@ fn kind(answer: &Resolved) -> Kind {
 /// Has a list resolved by one contestant, at a speed; times are unscaled.
 pub(crate) fn run(world: &World, list: &[u32], contestant: &str, server: SocketAddr, speed: f64) -> Done {
     let (_, way, make) = ALL.into_iter().find(|(name, ..)| *name == contestant).expect("a contestant");
-    let clock = Clock::start();
+    let clock = Clock::shared();
     let settings = Settings {
         servers: vec![server.into()],
         timeout: Settings::default().timeout.div_f64(speed),

@@ -63,7 +63,8 @@ impl Desk {
     /// What holds now.
     pub(super) fn moment<'f>(&self, figures: &'f Figures) -> Moment<'f> {
         let now = self.clock.now();
-        Moment { now, second: self.time.seconds(now), policy: self.held.policy(), figures }
+        let second = self.time.on_wall(self.clock.wall_offset()).seconds(now);
+        Moment { now, second, policy: self.held.policy(), figures }
     }
 
     /// Whether no upstream answers: those that names are asked of rest, and none has answered anything else either.

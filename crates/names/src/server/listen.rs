@@ -51,7 +51,9 @@ fn try_open(address: SocketAddr, workers: usize) -> io::Result<(SocketAddr, Sock
     let told = |protocol: &'static str| {
         move |error: io::Error| {
             let hint = match error.kind() {
-                io::ErrorKind::AddrInUse => "the port is in use; end who has it, or choose another one",
+                io::ErrorKind::AddrInUse => {
+                    "the port is in use; stop the program that uses it, or choose another port"
+                }
                 io::ErrorKind::PermissionDenied => {
                     "no right to bind a port below 1024; give CAP_NET_BIND_SERVICE, or choose a higher one"
                 }

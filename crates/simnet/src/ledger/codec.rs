@@ -40,8 +40,16 @@ pub(super) const HEAD: usize = 48;
 pub(super) const MAX_PAYLOAD: u32 = 16 << 20;
 
 /// What requests were for, by their numbers in files: new ones are added at the end.
-const KINDS: [Kind; 7] =
-    [Kind::Page, Kind::Robots, Kind::Unknown, Kind::Misdirected, Kind::Bad, Kind::Trap, Kind::Upgrade];
+const KINDS: [Kind; 8] = [
+    Kind::Page,
+    Kind::Robots,
+    Kind::Unknown,
+    Kind::Misdirected,
+    Kind::Bad,
+    Kind::Trap,
+    Kind::Upgrade,
+    Kind::Captive,
+];
 
 /// What a block holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]

@@ -96,10 +96,11 @@ impl Filter<'_> {
         self.filled.fetch_add(is_new.into(), Relaxed);
     }
 
-    /// Whether a generation has to be cleared.
+    /// Whether a generation has to be cleared, or the time at which the newest began to be put right.
     #[inline]
     pub(super) fn is_due(&self, now: Seconds) -> bool {
-        self.steps(self.state.load(Relaxed) << 8 >> 8, now) > 0
+        let began = self.state.load(Relaxed) << 8 >> 8;
+        self.steps(began, now) > 0 || is_absurd(began, now)
     }
 
     /// Whether the newest generation has as many names as it was made for: half of its bits are set.
@@ -112,6 +113,10 @@ impl Filter<'_> {
     pub(super) fn advance(&self, now: Seconds) {
         let state = self.state.load(Acquire);
         let (mut newest, mut began) = (state >> 56, state << 8 >> 8);
+        if is_absurd(began, now) {
+            began = now;
+            self.state.store(newest << 56 | began & (u64::MAX >> 8), Release);
+        }
         let by_time = self.steps(began, now);
         let steps = by_time.max(self.is_full().into());
         if steps == 0 || self.generations == 0 {
@@ -122,7 +127,11 @@ impl Filter<'_> {
             self.generation(newest).unwrap_or(&[]).iter().for_each(|word| word.store(0, Relaxed));
         }
         self.filled.store(0, Relaxed);
-        began = if by_time > 0 && steps < self.generations { began + steps * self.slice() } else { now };
+        began = if by_time > 0 && steps < self.generations {
+            began + steps * self.slice()
+        } else {
+            began.max(now)
+        };
         self.state.store(newest << 56 | began & (u64::MAX >> 8), Release);
     }
 
@@ -132,14 +141,10 @@ impl Filter<'_> {
         set as f64 / (self.words.len().max(1) * 64) as f64
     }
 
-    /// How many generations have to begin. Clocks differ a little; one that was set back by more than a name's time leaves
-    /// nobody to know how old anything is.
+    /// How many generations have to begin. None while the newest one began in the future: a clock was set back, or another
+    /// process has one that is ahead. If that cleared anything, two such processes would clear for each other for ever.
     fn steps(&self, began: Seconds, now: Seconds) -> u64 {
-        match now.checked_sub(began) {
-            Some(age) => age / self.slice(),
-            None if began - now > self.ttl => u64::MAX,
-            None => 0,
-        }
+        now.saturating_sub(began) / self.slice()
     }
 
     /// Seconds after which the next generation begins.
@@ -157,4 +162,12 @@ impl Filter<'_> {
         let size = self.size();
         self.words.get(number as usize * size..(number as usize + 1) * size).filter(|words| !words.is_empty())
     }
+}
+
+/// By how much clocks may differ, in seconds; names stay in the filter for longer by this at most.
+const MOST_AHEAD: Seconds = 86_400;
+
+/// Whether a generation began so far in the future that the clock was wrong then: it begins now.
+fn is_absurd(began: Seconds, now: Seconds) -> bool {
+    began.saturating_sub(now) > MOST_AHEAD
 }

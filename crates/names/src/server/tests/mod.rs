@@ -114,7 +114,7 @@ fn server_of(upstreams: &[SocketAddr], change: impl FnOnce(&mut ServerSettings))
     settings.upstream.timeout = Duration::from_millis(300);
     settings.upstream.attempts = 2;
     change(&mut settings);
-    let now = settings.upstream.clock.now() / 1_000_000;
+    let now = settings.upstream.clock.wall() / 1_000_000;
     Server::start(settings, Arc::new(CompactCache::in_memory(compact, now, None).unwrap())).unwrap()
 }
 

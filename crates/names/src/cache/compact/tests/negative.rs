@@ -34,6 +34,46 @@ fn generations_go_one_by_one_and_clear_all_at_once() {
 }
 
 #[test]
+fn two_processes_whose_clocks_are_hours_apart_do_not_clear_each_others_filter() {
+    for hours in [1, 3, 20] {
+        let cache = memory(CompactSettings { negative_ttl: 3_600, ..small() });
+        let (late, early) = (NOW, NOW + hours * 3_600);
+        // The one that is ahead rotates by its clock: once.
+        assert_eq!(answer(&cache, "live.example.com", Families::V4, early), None);
+        for number in 0..50 {
+            let text = format!("dead{number}.example.com");
+            let at = [late, early][number % 2] + number as u64;
+            cache.put(name(&text), Families::V4, &resolved(Answer::NxDomain, 60), at);
+        }
+        for number in 0..50 {
+            let text = format!("dead{number}.example.com");
+            for at in [late + 60, early + 60] {
+                assert_eq!(
+                    answer(&cache, &text, Families::V4, at),
+                    Some(Answer::Negative),
+                    "{hours} h, {text}"
+                );
+            }
+        }
+    }
+}
+
+#[test]
+fn a_clock_that_is_set_back_keeps_names_for_a_day_more_at_most() {
+    for (days, kept) in [(1, 86_400), (2, 0), (1_000, 0)] {
+        let cache = memory(CompactSettings { negative_ttl: 4_000, ..small() });
+        cache.put(name("no.example.com"), Families::V4, &resolved(Answer::NxDomain, 60), NOW);
+        let back = NOW - days * 86_400;
+        assert_eq!(answer(&cache, "no.example.com", Families::V4, back), Some(Answer::Negative), "{days}");
+        assert_eq!(
+            answer(&cache, "no.example.com", Families::V4, back + kept + 2_999),
+            Some(Answer::Negative)
+        );
+        assert_eq!(answer(&cache, "no.example.com", Families::V4, back + kept + 4_000), None, "{days}");
+    }
+}
+
+#[test]
 fn more_dead_names_than_the_filter_was_made_for_push_out_the_oldest_and_no_live_name_is_taken_for_dead() {
     for negative in [Negative::ClearAll, Negative::Generations(4)] {
         let settings = CompactSettings { negative, negative_capacity: Some(20_000), ..small() };

@@ -1,0 +1,185 @@
+//! What speaks against a host or an origin: transient failures in a row, with no answer between them, and when they are
+//! enough to give it up.
+//!
+//! Guarantees:
+//! 1. Nothing is given up before its failures span the patience, counted in time in which the crawl itself was well, and
+//!    before it was tried `retries` times again.
+//! 2. Tries come at growing intervals; one of them comes when the patience ends, so that the last evidence is not older.
+//! 3. While other work goes on, a host is given up only after [`LONG`] times the patience.
+
+use std::time::Duration;
+
+use lycosa_url::{Failure, FailureKind, Micros};
+
+use crate::Settings;
+
+/// While other work goes on, a host is tried for this many times the patience: it costs no slot, and it may come back.
+const LONG: u64 = 12;
+
+/// The longest interval between two tries of a failing host, in the job's time: so a host that comes back is found soon.
+const LONGEST_INTERVAL: Duration = Duration::from_secs(1800);
+
+/// The pause before a failure that is not transient is believed, at most, in the job's time; a tenth of the patience where
+/// that is shorter. NXDOMAIN, certificates and refused addresses are also what captive networks and broken resolvers give.
+const SECOND_LOOK: Duration = Duration::from_secs(30);
+
+/// Failures in a row. Times are on the crawl's healthy clock, which stands still while the crawl is suspended, except
+/// `retry_at`, which is on the machine's.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Evidence {
+    /// The first failure.
+    pub(crate) since: Micros,
+    /// The last one.
+    pub(crate) last: Micros,
+    /// How many there were.
+    pub(crate) tries: u32,
+    /// What the last one was.
+    pub(crate) failure: Failure,
+    /// When the next try is due.
+    pub(crate) retry_at: Micros,
+    /// Whether nothing more is tried, until then on the healthy clock.
+    pub(crate) given_up: Option<Micros>,
+}
+
+/// How long a host has to fail before it is given up, on the machine's clock.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Patience {
+    /// The span of the failures, at least.
+    pub(crate) span: Micros,
+    /// Tries after the first, at least.
+    pub(crate) retries: u32,
+    /// The pause after the first failure; it doubles with each.
+    delay: Micros,
+    longest: Micros,
+    second_look: Micros,
+}
+
+impl Patience {
+    /// By the settings.
+    pub(crate) fn new(settings: &Settings) -> Self {
+        let span = settings.scaled(settings.patience);
+        let second_look = settings.scaled(SECOND_LOOK).min(span / 10);
+        let longest = settings.scaled(LONGEST_INTERVAL);
+        Patience { span, retries: settings.retries, delay: settings.backoff(0), longest, second_look }
+    }
+
+    /// The pause after so many failures, of which the first was so long ago.
+    fn pause(&self, failures: u32, spanned: Micros) -> Micros {
+        let doubled = self.delay.saturating_mul(1 << failures.saturating_sub(1).min(20));
+        let left = self.span.saturating_sub(spanned);
+        // No try comes much later than the end of the patience, and one comes at that end.
+        if left > 0 && failures > self.retries {
+            doubled.min(left)
+        } else {
+            doubled.min(self.longest.max(self.delay))
+        }
+    }
+
+    /// Tries of one URL whose failures are its own, after the first: as many as it takes to span the patience.
+    pub(crate) fn url_retries(&self) -> u32 {
+        let mut spanned: Micros = 0;
+        let mut retries = 0;
+        while spanned < self.span && retries < 20 {
+            spanned = spanned.saturating_add(self.url_pause(retries).max(1));
+            retries += 1;
+        }
+        retries.max(self.retries)
+    }
+
+    /// The pause after the failure of a URL's try number `attempt` (from 0).
+    pub(crate) fn url_pause(&self, attempt: u32) -> Micros {
+        self.delay.saturating_mul(1 << attempt.min(20)).min(self.longest.max(self.delay))
+    }
+
+    /// The pause before a failure that is not transient is believed; `None` where the first one is.
+    pub(crate) fn second_look(&self) -> Option<Micros> {
+        (self.second_look > 0).then_some(self.second_look)
+    }
+}
+
+impl Evidence {
+    /// Takes in a failure, after those before it; gives what there is now. `well`: the healthy clock.
+    pub(crate) fn fail(
+        before: Option<Self>,
+        failure: Failure,
+        patience: &Patience,
+        well: Micros,
+        now: Micros,
+    ) -> Self {
+        let (since, tries) = before.map_or((well, 0), |before| (before.since, before.tries));
+        let tries = tries.saturating_add(1);
+        let retry_at = now.saturating_add(patience.pause(tries, well.saturating_sub(since)));
+        Evidence { since, last: well, tries, failure, retry_at, given_up: None }
+    }
+
+    /// The same for a failure that is believed when it comes a second time.
+    pub(crate) fn doubt(
+        before: Option<Self>,
+        failure: Failure,
+        pause: Micros,
+        well: Micros,
+        now: Micros,
+    ) -> Self {
+        let (since, tries) = before.map_or((well, 0), |before| (before.since, before.tries));
+        let retry_at = now.saturating_add(pause);
+        Evidence { since, last: well, tries: tries.saturating_add(1), failure, retry_at, given_up: None }
+    }
+
+    /// Whether it is the host's name that fails.
+    pub(crate) fn is_of_name(&self) -> bool {
+        self.failure.kind.is_of_name() || self.failure.kind == FailureKind::AddressRefused
+    }
+
+    /// Whether the patience with it has run out. `is_all`: whether only failing hosts are left.
+    pub(crate) fn is_enough(&self, patience: &Patience, is_all: bool) -> bool {
+        let span = self.last.saturating_sub(self.since);
+        let needed = if is_all { patience.span } else { patience.span.saturating_mul(LONG) };
+        self.tries > patience.retries && span >= needed
+    }
+
+    /// When the patience runs out if nothing but failing hosts is left, on the healthy clock.
+    pub(crate) fn until(&self, patience: &Patience) -> Micros {
+        self.since.saturating_add(patience.span)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SECOND: Micros = 1_000_000;
+
+    fn patience(seconds: u64) -> Patience {
+        let patience = Duration::from_secs(seconds);
+        Patience::new(&Settings { patience, ..Settings::default() })
+    }
+
+    /// The times at which a host that always fails is tried until it is given up.
+    fn tries(patience: &Patience, is_all: bool) -> Vec<u64> {
+        let (mut now, mut evidence, mut times) = (0, None, Vec::new());
+        loop {
+            times.push(now / SECOND);
+            let failure = Failure::new(FailureKind::ConnectRefused, "scripted");
+            let after = Evidence::fail(evidence, failure, patience, now, now);
+            if after.is_enough(patience, is_all) {
+                return times;
+            }
+            now = after.retry_at;
+            evidence = Some(after);
+        }
+    }
+
+    #[test]
+    fn tries_grow_apart_and_the_last_comes_when_the_patience_ends() {
+        assert_eq!(tries(&patience(300), true), [0, 10, 30, 70, 150, 300]);
+        assert_eq!(tries(&patience(0), true), [0, 10, 30], "without patience the retries count");
+        let long = tries(&patience(300), false);
+        assert!(*long.last().unwrap() >= 3600, "while other work goes on: {long:?}");
+    }
+
+    #[test]
+    fn a_url_has_as_many_tries_as_span_the_patience() {
+        assert_eq!((patience(300).url_retries(), patience(0).url_retries()), (5, 2));
+        assert_eq!((patience(300).second_look(), patience(0).second_look()), (Some(30 * SECOND), None));
+    }
+}

@@ -1,0 +1,120 @@
+//! Hosts that fail: when they are given up, and what is told of them.
+
+use lycosa_url::{FailureKind, Micros};
+
+use crate::queue::{Name, Robots};
+use crate::schedule::QueueId;
+use crate::state::State;
+use crate::{Frontier, Resolve};
+
+/// Failing hosts are looked at so often at most, in microseconds, and so long after for each of them: a look costs about a
+/// tenth of that.
+const PAUSE: Micros = 250_000;
+const PAUSE_FOR_EACH: Micros = 2;
+
+/// A host that fails, and that something waits for.
+#[derive(Clone, Debug)]
+pub struct Failing {
+    /// The host.
+    pub host: String,
+    /// What it fails with.
+    pub kind: FailureKind,
+    /// URLs that wait for it.
+    pub waiting: usize,
+    /// Until when it is tried at least.
+    pub until: Micros,
+}
+
+impl<R: Resolve> Frontier<R> {
+    /// Gives up hosts with which the patience has run out.
+    pub(crate) fn review(&mut self, now: Micros) {
+        if now < self.review_at || !self.review_wanted || self.health.is_suspended() {
+            return;
+        }
+        self.review_wanted = false;
+        self.review_at = now.saturating_add(PAUSE + self.troubled.len() as Micros * PAUSE_FOR_EACH);
+        let queues = &self.queues;
+        self.troubled.retain(|id| {
+            let queue = &queues[*id as usize];
+            queue.trouble.is_some()
+                || queue.robots.iter().any(|(_, robots)| matches!(robots, Robots::Parked(_)))
+        });
+        self.only_failing = self.has_only_failing();
+        let troubled: Vec<QueueId> = self.troubled.iter().copied().collect();
+        for id in troubled {
+            self.review_host(id, now);
+        }
+    }
+
+    /// Gives up a host, or origins of it.
+    fn review_host(&mut self, id: QueueId, now: Micros) {
+        let (patience, well, is_all) = (self.patience, self.health.clock(now), self.only_failing);
+        let expires = now.saturating_add(patience.span.max(1));
+        let queue = &mut self.queues[id as usize];
+        let mut is_given_up = false;
+        for (_, robots) in &mut queue.robots {
+            if let Robots::Parked(evidence) = robots
+                && evidence.is_enough(&patience, is_all)
+            {
+                *robots = Robots::Failed { failure: evidence.failure.clone().of_robots(), expires };
+                is_given_up = true;
+            }
+        }
+        let enough =
+            |evidence: &&mut Box<_>| crate::patience::Evidence::is_enough(evidence, &patience, is_all);
+        if let Some(evidence) =
+            queue.trouble.as_mut().filter(|evidence| evidence.given_up.is_none()).filter(enough)
+        {
+            evidence.given_up = Some(well.saturating_add(patience.span.max(1)));
+            let failure = evidence.failure.clone();
+            match queue.name {
+                Name::Asked { .. } => {
+                    queue.trouble = None;
+                    self.give_up_name(id, failure, expires);
+                }
+                _ => self.fail_later(id),
+            }
+        } else if is_given_up {
+            self.fail_later(id);
+        }
+    }
+
+    /// Whether nothing waits but for hosts that fail.
+    fn has_only_failing(&self) -> bool {
+        let is_failing = |id: &QueueId| {
+            let queue = &self.queues[*id as usize];
+            queue.trouble.is_some() || queue.is_parked()
+        };
+        let failing = self.troubled.iter().filter(|id| is_failing(id));
+        let waiting: usize = failing.map(|id| self.queues[*id as usize].len()).sum();
+        waiting as u64 >= self.counts.tally.count(State::Waiting)
+            && self.suspects.is_empty()
+            && self.leases.values().all(|lease| self.troubled.contains(&lease.queue))
+    }
+
+    /// Whether nothing but failing hosts is left: the crawl ends when the patience with them has run out.
+    pub fn only_failing(&self) -> bool {
+        self.only_failing && !self.troubled.is_empty()
+    }
+
+    /// Hosts that fail and that something waits for, those that are tried longest first, at most so many.
+    pub fn failing(&self, max: usize, now: Micros) -> Vec<Failing> {
+        let well = self.health.clock(now);
+        let mut failing = Vec::new();
+        for id in &self.troubled {
+            let queue = &self.queues[*id as usize];
+            let parked = queue.robots.iter().filter_map(|(_, robots)| match robots {
+                Robots::Parked(evidence) => Some(evidence),
+                _ => None,
+            });
+            let evidence = queue.trouble.iter().chain(parked).max_by_key(|evidence| evidence.since);
+            let Some(evidence) = evidence.filter(|_| !queue.is_empty()) else { continue };
+            let left = evidence.until(&self.patience).saturating_sub(well);
+            let (host, kind) = (queue.host.to_string(), evidence.failure.kind);
+            failing.push(Failing { host, kind, waiting: queue.len(), until: now.saturating_add(left) });
+        }
+        failing.sort_by(|one, other| other.until.cmp(&one.until));
+        failing.truncate(max);
+        failing
+    }
+}

@@ -1,0 +1,410 @@
+//! What the crawl does when the trouble is its own: it asks hosts that were well, suspends, takes back what was held against
+//! hosts, and goes on by itself.
+//!
+//! What is ours is decided in `health.rs`; here are the probes, and the memory of who was well.
+
+use std::collections::VecDeque;
+use std::io;
+use std::net::IpAddr;
+
+use lycosa_url::{FailureKind, Micros, Page, Request, Resolved};
+
+use crate::health::{Cause, Channel, Path, Suspension};
+use crate::politeness::domains::DomainId;
+use crate::politeness::sign::{Word, word};
+use crate::queue::{Name, Robots};
+use crate::schedule::QueueId;
+use crate::waiting::{RobotsOwner, Waiting};
+use crate::{Frontier, Resolve, Settings};
+
+/// Hosts that are remembered as having been well, each of another registered domain.
+const WELL: usize = 32;
+
+/// Hosts that are asked in one probe round.
+const PROBES: usize = 3;
+
+/// The check of the resolver itself: names below `.invalid` do not exist (RFC 6761 section 6.4), and any answer shows
+/// that somebody answers.
+const CANARY: &str = ".invalid";
+
+/// A host that was well when it was last asked.
+#[derive(Clone, Copy, Debug)]
+struct Well {
+    queue: QueueId,
+    domain: DomainId,
+    network: u64,
+}
+
+/// Whether the crawl itself is well.
+#[derive(Debug)]
+pub(crate) struct Health {
+    pub(crate) names: Path,
+    pub(crate) connections: Path,
+    /// Who answered lately, the last one at the back.
+    well: VecDeque<Well>,
+    /// Requests of the probe round, and names of it.
+    probes: Vec<u64>,
+    asked: Vec<QueueId>,
+    canary: Option<Box<str>>,
+    canaries: u64,
+    /// How long the crawl was suspended or stopped, and since when it is.
+    stopped: Micros,
+    since: Option<Micros>,
+    /// When the loop last came by, and the last time that it did not for long.
+    pub(crate) looked: Micros,
+    gap: (Micros, Micros),
+    messages: Vec<String>,
+}
+
+impl Health {
+    /// All is well.
+    pub(crate) fn new(settings: &Settings) -> Self {
+        Health {
+            names: Path::new(settings),
+            connections: Path::new(settings),
+            well: VecDeque::new(),
+            probes: Vec::new(),
+            asked: Vec::new(),
+            canary: None,
+            canaries: 0,
+            stopped: 0,
+            since: None,
+            looked: 0,
+            gap: (0, 0),
+            messages: Vec::new(),
+        }
+    }
+
+    /// The healthy clock: the machine's, without the time in which the crawl was suspended or stopped.
+    pub(crate) fn clock(&self, now: Micros) -> Micros {
+        let pending = self.since.map_or(0, |since| now.saturating_sub(since));
+        now.saturating_sub(self.stopped).saturating_sub(pending)
+    }
+
+    /// Whether requests wait for the trouble to end.
+    pub(crate) fn is_suspended(&self) -> bool {
+        self.connections.suspended().is_some()
+    }
+
+    /// The suspensions that last.
+    pub(crate) fn suspensions(&self) -> impl Iterator<Item = &Suspension> {
+        [&self.names, &self.connections].into_iter().filter_map(Path::suspended)
+    }
+
+    /// When something is to be done or decided.
+    pub(crate) fn due_at(&self) -> Option<Micros> {
+        let times = [&self.names, &self.connections].into_iter().filter_map(Path::due_at);
+        times.filter(|due| *due > self.looked).min()
+    }
+
+    /// Whether a request was out while the process was stopped.
+    fn was_stopped(&self, page: &Page) -> bool {
+        page.response.started < self.gap.1 && page.response.finished > self.gap.0
+    }
+
+    /// Remembers a host that answered.
+    fn remember(&mut self, well: Well) {
+        if let Some(last) = self.well.back_mut().filter(|last| last.domain == well.domain) {
+            *last = well;
+            return;
+        }
+        match self.well.iter().position(|known| known.domain == well.domain) {
+            Some(place) => drop(self.well.remove(place)),
+            None if self.well.len() >= WELL => drop(self.well.pop_front()),
+            None => {}
+        }
+        self.well.push_back(well);
+    }
+
+    /// The probe round's request is out no longer.
+    pub(crate) fn end_probe(&mut self, lease: u64) {
+        if let Some(place) = self.probes.iter().position(|probe| *probe == lease) {
+            self.probes.swap_remove(place);
+            self.connections.end_probe();
+        }
+    }
+}
+
+impl<R: Resolve> Frontier<R> {
+    /// What is to be said of the crawl's own trouble, once.
+    pub fn messages(&mut self) -> Vec<String> {
+        std::mem::take(&mut self.health.messages)
+    }
+
+    /// Why the crawl is suspended, if it is.
+    pub fn suspensions(&self) -> Vec<Suspension> {
+        self.health.suspensions().cloned().collect()
+    }
+
+    /// The process was stopped, the machine suspended, or the disk full: nobody could confirm anything, leases last longer, and
+    /// what failed meanwhile was no site's fault.
+    pub fn was_away(&mut self, from: Micros, to: Micros) {
+        let away = to.saturating_sub(from);
+        self.health.gap = (from, to);
+        if self.health.since.is_none() {
+            self.health.stopped = self.health.stopped.saturating_add(away);
+        }
+        self.expiring.iter_mut().for_each(|(due, _)| *due = due.saturating_add(away));
+    }
+
+    /// Learns from an outcome whether the crawl itself is well, and marks what is its own trouble.
+    pub(crate) fn weigh(&mut self, page: &mut Page) {
+        let request = &page.response.request;
+        let Some(lease) = self.leases.get(&request.lease) else { return };
+        let (id, at) = (lease.queue, page.response.finished);
+        let address = page.response.address.or(request.addresses.first().copied());
+        let network = address.map_or(0, network_of);
+        let domain = self.queues[id as usize].domain;
+        match word(page) {
+            Word::Answered => {
+                self.queues[id as usize].answered = true;
+                self.health.remember(Well { queue: id, domain, network });
+                if let Some(ended) = self.health.connections.answer(at) {
+                    self.resume(&ended, at);
+                }
+            }
+            Word::Silent => {
+                page.ours = self.health.is_suspended()
+                    || self.health.was_stopped(page)
+                    || matches!(&page.response.result, Err(failure) if failure.kind == FailureKind::LocalFailure);
+                let known = self.queues[id as usize].answered;
+                let host = &self.queues[id as usize].host;
+                let kind = page.response.result.as_ref().err().map_or("", |failure| failure.kind.as_str());
+                self.health.connections.fail(domain, network, known, || format!("{host}: {kind}"), at);
+            }
+            Word::Nothing => {}
+        }
+    }
+
+    /// Decides whether the trouble is ours, and asks for names that tell.
+    pub(crate) fn look_at_trouble(&mut self, now: Micros) {
+        if self.health.names.wants_round(now) {
+            self.probe_names(now);
+        }
+        let (known, domains) = (self.health.well.len(), self.schedule.domains.len());
+        for channel in [Channel::Names, Channel::Connections] {
+            let path = match channel {
+                Channel::Names => &mut self.health.names,
+                Channel::Connections => &mut self.health.connections,
+            };
+            if let Some(since) = path.suspend(channel, known, domains, now) {
+                self.suspended(since, now);
+            }
+        }
+    }
+
+    /// Begins a suspension: what was held against hosts since then is taken back.
+    fn suspended(&mut self, since: Micros, now: Micros) {
+        self.health.since.get_or_insert(since);
+        self.take_back(since, now);
+        let text = self.health.suspensions().map(describe).collect::<Vec<_>>().join("; ");
+        self.health.messages.push(format!("suspended: {text}; nothing is given up meanwhile, probes go on"));
+    }
+
+    /// Ends a suspension.
+    fn resume(&mut self, ended: &Suspension, now: Micros) {
+        if self.health.suspensions().next().is_none()
+            && let Some(since) = self.health.since.take()
+        {
+            self.health.stopped = self.health.stopped.saturating_add(now.saturating_sub(since));
+        }
+        self.take_back(ended.since, now);
+        let seconds = now.saturating_sub(ended.since) / 1_000_000;
+        self.health
+            .messages
+            .push(format!("the crawl goes on after {seconds} s: {} answer again", who(ended.cause)));
+    }
+
+    /// Forgets what speaks against hosts since then.
+    fn take_back(&mut self, since: Micros, now: Micros) {
+        let well = self.health.clock(since);
+        let failing: Vec<QueueId> = self.troubled.iter().copied().collect();
+        for id in failing {
+            let queue = &mut self.queues[id as usize];
+            if queue
+                .trouble
+                .as_ref()
+                .is_some_and(|evidence| evidence.since >= well && evidence.given_up.is_none())
+            {
+                queue.trouble = None;
+            }
+            queue
+                .robots
+                .retain(|(_, robots)| !matches!(robots, Robots::Parked(evidence) if evidence.since >= well));
+            queue.pace.forgive(since);
+            self.place(id, now);
+        }
+        self.schedule.forgive(since);
+    }
+
+    /// Asks hosts that were well; when suspended also others, in the order of their turns. Who is asked answers for all.
+    pub(crate) fn probe(&mut self, max: usize, now: Micros) -> io::Result<Vec<Request>> {
+        let is_suspended = self.health.is_suspended();
+        let mut requests = Vec::new();
+        let known: Vec<Well> = self.health.well.iter().rev().copied().collect();
+        for well in known {
+            let is_failing = self.health.connections.is_failing(well.domain, well.network);
+            if requests.len() < max.min(PROBES) && (is_suspended || !is_failing) {
+                requests.extend(self.probe_host(well.queue, now)?);
+            }
+        }
+        // The next round begins with others.
+        let asked = requests.len().min(self.health.well.len());
+        self.health.well.rotate_right(asked);
+        while is_suspended && requests.len() < max.min(PROBES) {
+            match self.next_request(now)? {
+                Some(request) => requests.push(request),
+                None => break,
+            }
+        }
+        self.health.probes.extend(requests.iter().map(|request| request.lease));
+        self.health.connections.begin_round(requests.len(), now);
+        Ok(requests)
+    }
+
+    /// A request to a host whatever its turn, if its paces allow one: what waits for it, or its robots.txt.
+    fn probe_host(&mut self, id: QueueId, now: Micros) -> io::Result<Option<Request>> {
+        let limits = self.host_limits(id);
+        let queue = &self.queues[id as usize];
+        let Name::Known { clock, .. } = &queue.name else { return Ok(None) };
+        let address = *clock;
+        if !queue.pace.may_start(&limits, now)
+            || !self.schedule.may_start(address, now)
+            || now < self.manners.ready_at()
+            || self.blocked.blocks_host(&queue.host)
+        {
+            return Ok(None);
+        }
+        let mut request =
+            if queue.due_at() <= now && !queue.is_empty() { self.grant(id, address, now)? } else { None };
+        let known = |(_, robots): &&(Box<str>, Robots)| matches!(robots, Robots::Known { .. });
+        if request.is_none()
+            && let Some((origin, _)) = self.queues[id as usize].robots.iter().find(known)
+            && let Ok(url) = lycosa_url::CrawlUrl::parse(&format!("{origin}/robots.txt"))
+        {
+            let owner = Some(Box::new(RobotsOwner { queue: id, origin: origin.clone(), before: None }));
+            let robots = Waiting { url, depth: 0, attempt: 0, due: 0, chain: Vec::new(), owner };
+            request = Some(self.lease(id, address, robots, now));
+        }
+        if request.is_some() {
+            self.schedule.start(address, now);
+            self.manners.requests.take(1, now);
+        }
+        Ok(request)
+    }
+
+    /// Asks the resolver for a name that cannot exist, and for names of hosts that were well.
+    fn probe_names(&mut self, now: Micros) {
+        self.health.canaries += 1;
+        let canary: Box<str> = format!("lycosa-{:016x}{CANARY}", self.hash_of(self.health.canaries)).into();
+        self.health.canary = Some(canary.clone());
+        let mut names = vec![canary];
+        self.health.asked.clear();
+        for well in self.health.well.iter().rev() {
+            let queue = &self.queues[well.queue as usize];
+            let network = name_network(well.domain);
+            if self.health.asked.len() < PROBES
+                && !self.health.names.is_failing(well.domain, network)
+                && queue.host.ends_with(|last: char| last.is_ascii_alphabetic())
+            {
+                self.health.asked.push(well.queue);
+                names.push(queue.host.clone());
+            }
+        }
+        self.health.names.begin_round(self.health.asked.len(), now);
+        self.asking += names.len();
+        self.resolver.refresh(names);
+    }
+
+    /// Learns from an answer for a name whether the resolvers are well. Gives whether it is one of their check's own.
+    pub(crate) fn weigh_name(&mut self, answer: &Resolved, id: Option<QueueId>, now: Micros) -> bool {
+        if self.health.canary.as_deref() == Some(&*answer.name) {
+            self.health.canary = None;
+            let failed = matches!(&answer.result, Err(failure) if is_of_resolver(failure.kind));
+            self.health.names.canary(failed);
+            // Without hosts that were well, what answers for names that cannot exist is an answer.
+            if !failed && self.health.names.suspended().is_some() && self.health.well.is_empty() {
+                self.names_answered(now);
+            }
+            return true;
+        }
+        let Some(id) = id else { return false };
+        // From the cache nothing is learnt of the resolvers.
+        if answer.elapsed_us == 0 {
+            return false;
+        }
+        let queue = &self.queues[id as usize];
+        let (domain, known) = (queue.domain, queue.lives_at.is_some());
+        let asked = self.health.asked.iter().position(|asked| *asked == id);
+        match &answer.result {
+            Err(failure)
+                if is_of_resolver(failure.kind) || (known && failure.kind == FailureKind::NameNotFound) =>
+            {
+                let text = || format!("{}: {}", queue.host, failure.kind.as_str());
+                self.health.names.fail(domain, name_network(domain), known, text, now);
+                if let Some(place) = asked {
+                    self.health.asked.swap_remove(place);
+                    self.health.names.end_probe();
+                }
+            }
+            _ => self.names_answered(now),
+        }
+        false
+    }
+
+    /// A resolver answered for a name.
+    fn names_answered(&mut self, now: Micros) {
+        if let Some(ended) = self.health.names.answer(now) {
+            self.resume(&ended, now);
+        }
+    }
+
+    /// Remembers hosts that were well in an earlier process: those whose rules are known.
+    pub(crate) fn remember_well(&mut self) {
+        for (id, queue) in self.queues.iter_mut().enumerate() {
+            queue.answered |= queue.robots.iter().any(|(_, robots)| matches!(robots, Robots::Known { .. }));
+            if queue.answered && self.health.well.len() < WELL {
+                let network = name_network(queue.domain);
+                self.health.remember(Well { queue: id as QueueId, domain: queue.domain, network });
+                self.health.connections.answered = true;
+            }
+        }
+    }
+}
+
+/// Whether a failure speaks of the resolvers, and not of the name.
+fn is_of_resolver(kind: FailureKind) -> bool {
+    matches!(kind, FailureKind::NameTimeout | FailureKind::NameServerFailure)
+}
+
+/// The part of an address that unrelated hosts do not share: /24, or /48 (RFC 6177).
+fn network_of(address: IpAddr) -> u64 {
+    match address.to_canonical() {
+        IpAddr::V4(v4) => u64::from(u32::from(v4) >> 8),
+        IpAddr::V6(v6) => (u128::from(v6) >> 80) as u64 | 1 << 63,
+    }
+}
+
+/// The same where no address is known: names of unrelated domains are unrelated.
+fn name_network(domain: DomainId) -> u64 {
+    u64::from(domain) | 1 << 62
+}
+
+/// A suspension in words.
+fn describe(suspension: &Suspension) -> String {
+    let Suspension { cause, domains, example, .. } = suspension;
+    let what = match cause {
+        Cause::Names => "no DNS resolver gives answers",
+        Cause::Connections => "no site answers, not even those that answered before",
+        Cause::Captive => "every site gives the same answer, as behind a captive portal",
+    };
+    format!("{what} ({domains} registered domains, the first {example})")
+}
+
+/// Who answers again.
+fn who(cause: Cause) -> &'static str {
+    match cause {
+        Cause::Names => "DNS resolvers",
+        Cause::Connections | Cause::Captive => "sites",
+    }
+}

@@ -1,0 +1,228 @@
+//! A frontier and its log while the wall clock is set, the machine sleeps, and the process starts again: a scripted clock.
+
+use std::net::IpAddr;
+use std::time::Duration;
+
+use bytes::Bytes;
+use lycosa_frontier::{Frontier, Resolve, Scope, Settings};
+use lycosa_store::Entry;
+use lycosa_url::{
+    Clock, CrawlUrl, Headers, Micros, NameClass, Page, Received, Request, Resolved, Response, Script, Times,
+};
+
+const START: Micros = 1_800_000_000_000_000;
+const SECOND: Micros = 1_000_000;
+const HOUR: i64 = 3_600;
+
+/// Every name is known, for an hour from then on.
+struct Names(Clock, Vec<Resolved>);
+
+impl Resolve for Names {
+    fn submit(&mut self, names: Vec<Box<str>>) {
+        let expires = self.0.now() + 3_600 * SECOND;
+        let known = |name| Resolved {
+            name,
+            elapsed_us: 7,
+            expires,
+            class: NameClass::Fast,
+            result: Ok(vec![IpAddr::from([93, 184, 216, 34])]),
+        };
+        self.1.extend(names.into_iter().map(known));
+    }
+
+    fn refresh(&mut self, names: Vec<Box<str>>) {
+        self.submit(names);
+    }
+
+    fn drain(&mut self, into: &mut Vec<Resolved>) {
+        into.append(&mut self.1);
+    }
+}
+
+/// A crawl in one process.
+struct Process {
+    clock: Clock,
+    script: &'static Script,
+    frontier: Frontier<Names>,
+    /// The log: frames, as they are written.
+    log: Vec<(bool, Vec<u8>)>,
+}
+
+fn settings() -> Settings {
+    Settings { scope: Scope::Any, robots: false, retries: 9, ..Settings::default() }
+}
+
+fn url(text: &str) -> CrawlUrl {
+    CrawlUrl::parse(text).unwrap()
+}
+
+impl Process {
+    /// A crawl that begins.
+    fn begin(seeds: &[&str]) -> Self {
+        let (clock, script) = Clock::scripted(START);
+        let mut frontier = Frontier::new(settings(), Names(clock, Vec::new())).unwrap();
+        let seeds: Vec<CrawlUrl> = seeds.iter().map(|seed| url(seed)).collect();
+        frontier.add(&seeds, clock.now()).unwrap();
+        Process { clock, script, frontier, log: Vec::new() }
+    }
+
+    /// Waits for the next request; gives it and how long that took.
+    fn next(&mut self) -> (Request, Duration) {
+        let mut waited = Duration::ZERO;
+        loop {
+            if let Some(request) = self.frontier.take(1, self.clock.now()).unwrap().pop() {
+                let lease = Entry::lease(&request, START, self.clock.now());
+                self.write(&lease.on_wall(self.clock.wall_offset()));
+                return (request, waited);
+            }
+            let due = self.frontier.due_at().map_or(0, |due| due.saturating_sub(self.clock.now()));
+            let pause = Duration::from_micros(due.clamp(1, 10 * SECOND));
+            self.script.advance(pause);
+            waited += pause;
+            assert!(waited < Duration::from_secs(86_400), "nothing more comes");
+        }
+    }
+
+    /// The site answers; the answer is recorded and confirmed. Gives when it came, as it was recorded.
+    fn answer(&mut self, request: Request, status: u16, headers: &[(&str, &str)]) -> Micros {
+        let headers = headers.iter().map(|(name, value)| ((*name).into(), value.as_bytes().into()));
+        let (headers, body) = (Headers(headers.collect()), Bytes::new());
+        let (address, now) = (request.addresses.first().copied(), self.clock.now());
+        let times = Times { wall_offset_us: self.clock.wall_offset(), ..Times::default() };
+        let result = Ok(Received { status, headers, body });
+        let response = Response { request, address, started: now, finished: now, times, result };
+        let mut pages = [Page::new(response, Bytes::new())];
+        self.frontier.judge(&mut pages);
+        let entry = Entry::page(&pages[0]);
+        let recorded = entry.outcome.finished;
+        self.write(&entry);
+        self.frontier.done(&pages, now).unwrap();
+        recorded
+    }
+
+    /// Writes a frame.
+    fn write(&mut self, entry: &Entry<'_>) {
+        let is_lease = entry.kind == lycosa_store::Kind::Lease;
+        self.log.push((is_lease, serde_json::to_vec(&entry.outcome).unwrap()));
+    }
+
+    /// Is killed; another process goes on, from a snapshot of before the log, or of after it.
+    fn restart(
+        mut self,
+        after: bool,
+        meanwhile: impl FnOnce(&Script),
+        boot_id: &str,
+        snapshot: &[u8],
+    ) -> Self {
+        let anchor = self.clock.anchor("one start");
+        let mut now = Vec::new();
+        self.frontier.save(&mut now).unwrap();
+        meanwhile(self.script);
+        let clock = self.clock.resume(&anchor, boot_id);
+        let from = if after { &now } else { snapshot };
+        let names = Names(clock, Vec::new());
+        let (mut frontier, _) = Frontier::load(settings(), names, &mut &from[..]).unwrap();
+        let mut restore = frontier.restore();
+        for (is_lease, frame) in self.log.iter().filter(|_| !after) {
+            let outcome: lycosa_store::Outcome<'static> = serde_json::from_slice(frame).unwrap();
+            if *is_lease {
+                let [process, granted] = outcome.crawl_times();
+                restore.lease(&url(&outcome.url), outcome.lease, process, granted);
+            } else {
+                let entry = Entry { kind: lycosa_store::Kind::Page, outcome, body: Bytes::new() };
+                restore.outcome(&entry.into_page().unwrap()).unwrap();
+            }
+        }
+        restore.finish(clock.now());
+        Process { clock, frontier, ..self }
+    }
+
+    /// A snapshot.
+    fn snapshot(&mut self) -> Vec<u8> {
+        let mut bytes = Vec::new();
+        self.frontier.save(&mut bytes).unwrap();
+        bytes
+    }
+}
+
+#[test]
+fn a_wall_clock_that_is_set_in_the_middle_changes_no_interval_and_what_is_recorded_follows_it() {
+    for step in [HOUR, -HOUR] {
+        let mut crawl = Process::begin(&["http://a.com/1", "http://a.com/2", "http://a.com/3"]);
+        let (first, waited) = crawl.next();
+        assert_eq!((crawl.answer(first, 200, &[]), waited), (START, Duration::ZERO));
+        crawl.script.step(step);
+        for count in 1..=2_u64 {
+            let (request, waited) = crawl.next();
+            assert_eq!(waited, Duration::from_secs(1), "{step}");
+            let recorded = crawl.answer(request, 200, &[]);
+            assert_eq!(recorded, START.saturating_add_signed(step * 1_000_000) + count * SECOND);
+        }
+    }
+}
+
+#[test]
+fn a_pause_that_a_site_asked_for_holds_while_the_machine_sleeps_or_its_wall_clock_is_set() {
+    let events: [fn(&Script); 3] = [|_| {}, |script| script.step(HOUR), |script| script.step(-HOUR)];
+    for event in events {
+        let mut crawl = Process::begin(&["http://a.com/1"]);
+        let (request, _) = crawl.next();
+        crawl.answer(request, 429, &[("retry-after", "120")]);
+        event(crawl.script);
+        assert_eq!(crawl.next().1, Duration::from_secs(120));
+    }
+    // Asleep for two hours: the pause is over, and no second one begins.
+    let mut crawl = Process::begin(&["http://a.com/1"]);
+    let (request, _) = crawl.next();
+    crawl.answer(request, 429, &[("retry-after", "120")]);
+    crawl.script.advance(Duration::from_secs(7_200));
+    assert!(crawl.next().1 < Duration::from_secs(1), "only its name is asked for again");
+}
+
+#[test]
+fn after_a_restart_a_pause_that_a_site_asked_for_is_neither_skipped_nor_an_hour_longer() {
+    for (before, between) in [(0, 0), (0, HOUR), (0, -HOUR), (HOUR, 0), (-HOUR, HOUR), (HOUR, -3 * HOUR)] {
+        for after in [true, false] {
+            let mut crawl = Process::begin(&["http://a.com/1"]);
+            let snapshot = crawl.snapshot();
+            // The wall clock is set while the first process runs, and again when none does.
+            crawl.script.step(before);
+            let (request, _) = crawl.next();
+            crawl.answer(request, 429, &[("retry-after", "120")]);
+            let meanwhile = |script: &Script| {
+                script.step(between);
+                script.advance(Duration::from_secs(30));
+            };
+            let mut crawl = crawl.restart(after, meanwhile, "one start", &snapshot);
+            assert_eq!(crawl.next().1, Duration::from_secs(90), "{before} {between} {after}");
+        }
+    }
+}
+
+#[test]
+fn after_another_start_of_the_machine_with_its_clock_set_back_no_pause_is_longer_than_was_asked_for() {
+    for (step, waits) in [(0, 90), (-HOUR, 120)] {
+        let mut crawl = Process::begin(&["http://a.com/1"]);
+        let snapshot = crawl.snapshot();
+        let (request, _) = crawl.next();
+        crawl.answer(request, 429, &[("retry-after", "120")]);
+        let meanwhile = |script: &Script| {
+            script.reboot();
+            script.step(step);
+            script.advance(Duration::from_secs(30));
+        };
+        let mut crawl = crawl.restart(false, meanwhile, "another start", &snapshot);
+        assert_eq!(crawl.next().1, Duration::from_secs(waits), "{step}");
+    }
+}
+
+#[test]
+fn a_host_whose_answer_was_lost_is_left_alone_for_its_minute_whatever_the_wall_clock_says() {
+    for step in [0, HOUR, -HOUR] {
+        let mut crawl = Process::begin(&["http://a.com/1"]);
+        let snapshot = crawl.snapshot();
+        crawl.next();
+        let mut crawl = crawl.restart(false, |script| script.step(step), "one start", &snapshot);
+        assert_eq!(crawl.next().1, Duration::from_secs(60), "{step}");
+    }
+}

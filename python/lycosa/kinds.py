@@ -1,0 +1,39 @@
+"""Which failures are meant: kinds by their stable names, or groups of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from lycosa import _core
+from lycosa.errors import SettingError
+from lycosa.explain import nearest
+
+#: What the site or the job itself forbids, and what is no failure: asked for again only where it is named.
+FORBIDDEN = frozenset({"robots-disallowed", "blocked", "domain-budget", "cancelled"})
+
+
+def groups() -> dict[str, list[str]]:
+    """The kinds of failures by what they are about."""
+    found: dict[str, list[str]] = {}
+    for kind, about in _core.FAILURE_KINDS.items():
+        found.setdefault(about["group"], []).append(kind)
+    return found
+
+
+def retried(asked: bool | str | Iterable[str]) -> list[str]:
+    """The kinds whose URLs are to be fetched again, in their order.
+
+    asked: True for all that failed (not for what the site or the job forbids), False for none; or kinds and groups,
+    as a list or a text with commas. Raises SettingError for a name that is neither.
+    """
+    if isinstance(asked, bool):
+        return [kind for kind in _core.FAILURE_KINDS if asked and kind not in FORBIDDEN]
+    names = [name.strip() for name in asked.split(",")] if isinstance(asked, str) else list(asked)
+    by_group, chosen = groups(), set[str]()
+    for name in names:
+        if name not in _core.FAILURE_KINDS and name not in by_group:
+            known = [*by_group, *_core.FAILURE_KINDS]
+            allowed = f"groups ({', '.join(by_group)}) or kinds of failures (docs/errors.md){nearest(name, known)}"
+            raise SettingError("retry_failed", name, allowed)
+        chosen.update(by_group.get(name, [name]))
+    return [kind for kind in _core.FAILURE_KINDS if kind in chosen]

@@ -1,0 +1,120 @@
+"""The keys of a job as types: what ``lycosa.crawl`` takes. Made by ``python -m tools.reference`` from job.py."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from os import PathLike
+from typing import Literal, TypedDict
+
+
+class NamesSettings(TypedDict, total=False):
+    """DNS."""
+
+    resolvers: Sequence[str]
+    families: Literal["v4", "v6", "both"]
+    timeout: float
+    attempts: int
+    in_flight: int
+    ahead: Literal["off", "lru-paper", "regions-paper", "ahead"]
+    ahead_names: int
+    wildcards: bool
+    min_ttl: float
+    max_ttl: float
+    cache: Literal["compact", "async-lru", "regions", "optimiser"]
+    cache_file: str | PathLike[str] | None
+    capacity: int
+
+
+class PolitenessSettings(TypedDict, total=False):
+    """How sites are treated."""
+
+    robots: bool
+    robots_ttl: float
+    host_interval: float
+    address_interval: float
+    host_concurrency: int
+    address_concurrency: int
+    max_crawl_delay: float
+    response_multiple: float
+    max_interval: float
+    successes: int
+    max_retry_after: float
+    address_domains: int
+    domain_pages: int | None
+    domain_concurrency: int | None
+    requests_per_second: float | None
+    bytes_per_second: float | None
+    block_list: str | PathLike[str] | None
+    retries: int
+    retry_delay: float
+    max_redirects: int
+
+
+class FrontierSettings(TypedDict, total=False):
+    """Which URL next, and what of that is in memory."""
+
+    key: Literal["md5", "md5-16", "keyed"]
+    queue_memory: int
+    seen_memory: int
+    cookie_memory: int
+    snapshot_bytes: int
+    snapshot_interval: float
+
+
+class FetchSettings(TypedDict, total=False):
+    """HTTP."""
+
+    slots: int
+    connect_timeout: float
+    read_timeout: float
+    total_timeout: float
+    max_header_bytes: int
+    max_body_bytes: int
+    ca_file: str | PathLike[str] | None
+    from_email: str | None
+
+
+class ParseSettings(TypedDict, total=False):
+    """Parsing."""
+
+    threads: int
+    max_links: int
+    max_decoded_bytes: int
+
+
+class StoreSettings(TypedDict, total=False):
+    """The log and the outputs."""
+
+    segment_bytes: int
+    commit_bytes: int
+    commit_interval: float
+    retain: Literal["needed", "all"]
+    fields: Sequence[str]
+
+
+class UrlSettings(TypedDict, total=False):
+    """Which links are the same page though their texts differ; seeds and redirects are taken as they are given."""
+
+    drop_tracking: bool
+    drop_sessions: bool
+    sort_query: bool
+    drop_parameters: Sequence[str]
+    trust_canonical: bool
+
+
+class CrawlSettings(TypedDict, total=False):
+    """One crawl, but for its seeds."""
+
+    scope: Literal["host", "domain", "any"]
+    max_pages: int | None
+    max_depth: int | None
+    speed: float
+    user_agent: str
+    allow_addresses: Sequence[str]
+    names: NamesSettings
+    politeness: PolitenessSettings
+    frontier: FrontierSettings
+    fetch: FetchSettings
+    parse: ParseSettings
+    store: StoreSettings
+    url: UrlSettings

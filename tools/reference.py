@@ -1,0 +1,258 @@
+"""``python -m tools.reference`` writes what is made of the code; a test holds it equal.
+
+docs/settings.md, docs/outputs.md, docs/errors.md, and the types of ``lycosa.crawl``.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any, Literal, get_args, get_origin
+
+import pyarrow
+from lycosa import _core
+from lycosa.kinds import FORBIDDEN, groups
+from lycosa.reference import Setting, rooms, settings, toml
+
+ROOT = Path(__file__).parent.parent
+
+#: What to do about a group of failures.
+ADVICE = {
+    "names": "Check the resolvers (`names.resolvers`) where many fail; `name-not-found` and `name-bad` are the site's own.",
+    "connections": "The site, or the way to it, is down or slow: `--retry-failed=connections` later; `fetch.*_timeout`.",
+    "tls": "The site's certificate or TLS is broken; roots of your own: `fetch.ca_file`.",
+    "responses": "What the site sends is no usable response; limits: `fetch.max_*`, `parse.max_*`, `politeness.max_redirects`.",
+    "rules": "The job forbids it: `allow_addresses`, `politeness.block_list`, `politeness.domain_pages`.",
+    "robots": "The site forbids it. Nothing is to be done about `robots-disallowed`; the other may pass.",
+    "ended": "Such URLs wait and are fetched when the crawl goes on.",
+}
+
+#: What a report has, beside what stands in the tables of outputs.
+REPORT = {
+    "pages": "responses that are no redirects",
+    "redirects": "redirects",
+    "retries": "outcomes that led to a further try",
+    "robots": "answers for robots.txt",
+    "bytes": "bytes of bodies as received",
+    "links": "links in pages",
+    "statuses": "responses by status code",
+    "failures": "URLs that ended without a response, by kind: docs/errors.md",
+    "mean_seconds": "means over all responses, by phase: name, connect, tls, first_byte, body",
+    "sessions": "how often the crawl was begun or gone on with",
+    "seconds": "how long all sessions took",
+    "cpu_seconds": "what they cost",
+    "names": "what the client of DNS counts: questions sent, answers, names by class, …",
+    "session": "the same counts, seconds and names for this session alone",
+    "end": "why it ended: `reason`, `text`, and `resume`, the command that goes on; null while it runs",
+    "in_flight": "requests under way",
+    "frontier": "URLs by state: `waiting`, `leased` (under way), `done`, `failed`, `refused`; `hosts`; `unresolved`: names "
+    "being resolved; `known`: URLs that were admitted or spoken for by a canonical link",
+    "log": "the log's directory",
+    "log_bytes": "the log's end, in bytes",
+    "outputs": "the outputs",
+    "full_disks": "places that wait for room",
+}
+
+#: Why a crawl ended.
+REASONS = {
+    "finished": "nothing is left to fetch",
+    "patience": "the same, but URLs failed for reasons that may pass: `--retry-failed`",
+    "limit": "`max_pages` is reached and URLs wait: `--max-pages none`, or a larger number",
+    "stopped": "somebody stopped it and URLs wait",
+    "storage-full": "no space was left on the disk when it was stopped",
+    "error": "something else went wrong; the text says what",
+}
+
+
+def written() -> dict[Path, str]:
+    """All files that are made of the code, with their content."""
+    return {
+        ROOT / "docs/settings.md": settings_page(),
+        ROOT / "docs/outputs.md": outputs_page(),
+        ROOT / "docs/errors.md": errors_page(),
+        ROOT / "python/lycosa/settings.py": settings_types(),
+    }
+
+
+def settings_page() -> str:
+    """All keys of a job."""
+    lines = [
+        "# Settings of a crawl",
+        "",
+        "Made by `python -m tools.reference` from `python/lycosa/job.py`; `lycosa job template` prints the same as a job file.",
+        "",
+        "A key stands in a job file (TOML; `lycosa crawl --job FILE`), on the command line (`--set politeness.host_interval=2`),",
+        'or in a call (`lycosa.crawl(…, politeness={"host_interval": 2})`). A crawl that is gone on with keeps its settings; what is',
+        'given takes their place, but for keys marked *fixed*. `"none"` is no limit, or nothing: `--set max_pages=none`. Relative',
+        "paths are taken from the job file's folder, on the command line from the working directory. Seconds are of the job's own",
+        "time: `speed` divides them.",
+    ]
+    about = dict(rooms())
+    room = None
+    for setting in settings():
+        if setting.room != room:
+            room = setting.room
+            title = f"`[{room}]`: {about[room]}" if room else "The job itself"
+            lines += ["", f"## {title}", "", "| key | default | value | |", "|---|---|---|---|"]
+        value = ", ".join(filter(None, (setting.kind, setting.unit, setting.bounds)))
+        fixed = " *Fixed.*" if setting.fixed else ""
+        default = "all but `text`" if setting.key == "store.fields" else f"`{toml(setting.default)}`"
+        lines.append(f"| `{setting.name}` | {default} | {_cell(value)} | {_cell(setting.meaning)}{fixed} |")
+    return "\n".join(lines) + "\n"
+
+
+def outputs_page() -> str:
+    """Columns and reports."""
+    schema = pyarrow.table(_core.empty_rows(_core.FIELDS)).schema
+    types = {column.name: (str(column.type), column.nullable) for column in schema}
+    lines = [
+        "# Outputs",
+        "",
+        "Made by `python -m tools.reference` from the code.",
+        "",
+        "`lycosa crawl -o FILE.parquet`, `-o FILE.jsonl`, `-o DIRECTORY/` (Parquet files) or `-o -` (JSON lines to standard output,",
+        "what this session fetches). Each row is the last outcome of one URL: a page, a redirect, or a failure. A URL that was",
+        "fetched again on purpose (`--retry-failed`, a seed given again) has one more row: the one with the latest `fetched_at` holds.",
+        "",
+        'Columns are chosen by `store.fields`: `--set \'store.fields=["url","status","text"]\'`. Where a value may be null, the type',
+        "says so.",
+        "",
+        "| column | type | |",
+        "|---|---|---|",
+        *(
+            f"| `{name}` | {types[name][0]}{', may be null' if types[name][1] else ''} | {_cell(meaning)} |"
+            for name, meaning in _core.COLUMNS.items()
+        ),
+        "",
+        "In JSON lines `fetched_at` is RFC 3339 text, `chain` and `headers` are lists of objects. Text in a table:",
+        "",
+        "```python",
+        "import polars",
+        "",
+        '# lycosa crawl … -o pages.parquet --set \'store.fields=["url", "status", "title", "text"]\'',
+        'pages = polars.read_parquet("pages.parquet").select("url", "title", "text")',
+        "",
+        "# without a file: all columns, text among them; to_pandas() and arrow() as well",
+        'pages = lycosa.crawl("https://example.com/", user_agent="mybot/1.0 (me@example.org)").to_polars()',
+        "",
+        "for batch in crawl.batches():  # or batch by batch: pyarrow.table(batch), polars.DataFrame(batch)",
+        "    table = pyarrow.table(batch)",
+        "```",
+        "",
+        "## The report",
+        "",
+        "`crawl.report()`, `lycosa crawl --report FILE` (`-`: standard output). Counts are over the crawl's whole life; what this",
+        "session did stands under `session`. At any time the URLs that were admitted are",
+        "`waiting + leased + done + failed + refused`.",
+        "",
+        "| key | |",
+        "|---|---|",
+        *(f"| `{name}` | {_cell(meaning)} |" for name, meaning in REPORT.items()),
+        "",
+        "| `end.reason` | |",
+        "|---|---|",
+        *(f"| `{name}` | {_cell(meaning)} |" for name, meaning in REASONS.items()),
+        "",
+        "## Exit status of `lycosa crawl`",
+        "",
+        "| | |",
+        "|---|---|",
+        *(f"| {status} | {_cell(meaning)} |" for status, meaning in _statuses().items()),
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def errors_page() -> str:
+    """Kinds of failures, and exceptions."""
+    import lycosa
+    from lycosa import errors
+
+    lines = [
+        "# Failures and errors",
+        "",
+        "Made by `python -m tools.reference` from the code.",
+        "",
+        "What a site does is no error but an outcome: a row whose `error` is one of these names, and `page.error`. They are stable.",
+        "*May pass*: such a try is repeated (`politeness.retries`), and when the URL has failed all the same, the crawl says so at",
+        "its end. `lycosa crawl --dir DIR --retry-failed` fetches again all URLs that failed, but for those with — in the last",
+        "column; `--retry-failed=KINDS` takes names and groups with commas, also those: `--retry-failed=names,connect-timeout`.",
+    ]
+    for group, kinds in groups().items():
+        lines += [
+            "",
+            f"## {group}",
+            "",
+            ADVICE[group],
+            "",
+            "| kind | | may pass | `--retry-failed` |",
+            "|---|---|---|---|",
+        ]
+        for kind in kinds:
+            about = _core.FAILURE_KINDS[kind]
+            passes, again = ("yes" if about["transient"] else "no"), ("—" if kind in FORBIDDEN else "yes")
+            lines.append(f"| `{kind}` | {_cell(about['meaning'])} | {passes} | {again} |")
+    lines += ["", "## Exceptions", "", "All are importable from `lycosa`.", "", "| | |", "|---|---|"]
+    for name in vars(errors):
+        kind = getattr(errors, name)
+        if isinstance(kind, type) and issubclass(kind, lycosa.LycosaError):
+            assert getattr(lycosa, name) is kind, f"lycosa.{name} is missing"
+            base = "" if kind is lycosa.LycosaError else f" A `{kind.__bases__[0].__name__}`."
+            lines.append(f"| `{name}` | {_cell(str(kind.__doc__).splitlines()[0])}{base} |")
+    return "\n".join(lines) + "\n"
+
+
+def settings_types() -> str:
+    """The types of ``lycosa.crawl``."""
+    by_room: dict[str, list[Setting]] = {}
+    for setting in settings():
+        by_room.setdefault(setting.room, []).append(setting)
+    lines = [
+        '"""The keys of a job as types: what ``lycosa.crawl`` takes. Made by ``python -m tools.reference`` from job.py."""',
+        "",
+        "from __future__ import annotations",
+        "",
+        "from collections.abc import Sequence",
+        "from os import PathLike",
+        "from typing import Literal, TypedDict",
+        "",
+    ]
+    for name, about in [*rooms()][1:]:
+        lines += ["", f"class {name.title()}Settings(TypedDict, total=False):", f'    """{about}"""', ""]
+        lines += [f"    {each.name}: {_type(each.annotation)}" for each in by_room[name]]
+        lines += [""]
+    lines += ["", "class CrawlSettings(TypedDict, total=False):", '    """One crawl, but for its seeds."""', ""]
+    lines += [f"    {each.name}: {_type(each.annotation)}" for each in by_room[""] if each.name != "seeds"]
+    lines += [f"    {name}: {name.title()}Settings" for name, _ in [*rooms()][1:]]
+    return "\n".join(lines) + "\n"
+
+
+def _type(annotation: Any) -> str:
+    """A type as a call has it."""
+    origin, args = get_origin(annotation), get_args(annotation)
+    if origin is Annotated:
+        return _type(args[0])
+    if origin is Literal:
+        return "Literal[" + ", ".join(f'"{value}"' for value in args) + "]"
+    if origin is tuple:
+        return f"Sequence[{_type(args[0])}]"
+    if args:
+        return " | ".join(_type(part) for part in args)
+    names: dict[Any, str] = {type(None): "None", Path: "str | PathLike[str]"}
+    return names.get(annotation) or str(annotation.__name__)
+
+
+def _statuses() -> dict[int, str]:
+    """The exit statuses of ``lycosa crawl``."""
+    from lycosa.cli.status import STATUSES
+
+    return STATUSES
+
+
+def _cell(text: str) -> str:
+    """Text in a table's cell."""
+    return text.replace("|", "\\|")
+
+
+if __name__ == "__main__":
+    for path, content in written().items():
+        path.write_text(content, encoding="utf-8")
+        print(path.relative_to(ROOT))
