@@ -122,7 +122,7 @@ fn write_out(entries: Vec<Entry<'static>>) {
     let mut lines = Vec::new();
     write_lines(&rows, &fields, decoders, &mut lines).expect("JSON of every row");
     assert_eq!(lines.iter().filter(|&&byte| byte == b'\n').count(), rows.len());
-    let batch = record_batch(&rows, &fields).expect("Arrow of every row");
+    let batch = record_batch(&rows, &fields, decoders).expect("Arrow of every row");
     assert_eq!(batch.num_rows(), rows.len());
 }
 

@@ -99,7 +99,9 @@ impl Made {
         let layout = Layout { buckets, small, large, generations, filter_words, hashes };
         let made = Made { verify, secret: [fixed[3], fixed[4]], capacity, layout, negative_ttl };
         match () {
-            () if !layout.is_possible() || layout.bytes() != should => Err(Refusal::Damaged),
+            () if !layout.is_possible() || negative_ttl == 0 || layout.bytes() != should => {
+                Err(Refusal::Damaged)
+            }
             () if psl != suffix_digest() => Err(Refusal::SuffixList),
             () if tlds != key::table_digest() => Err(Refusal::TopLevelDomains),
             () if bytes < should => Err(Refusal::Truncated { is: bytes, should }),
