@@ -62,6 +62,11 @@ proptest! {
         lycosa_fuzz::question(&[&[first], &pieces.concat()[..]].concat());
     }
 
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: ProptestConfig::default().cases.max(500), failure_persistence: None, ..ProptestConfig::default() })]
+
     #[test]
     fn html(first in any::<u8>(), body in text(HTML, 40)) {
         lycosa_fuzz::html(&[&[first], &body[..]].concat());
