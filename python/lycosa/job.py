@@ -254,6 +254,13 @@ class Frontier(Room):
     key: Annotated[Literal["md5", "md5-16", "keyed"], FIXED] = Field(
         "md5", description="what a URL is known by: its digest, the half of it, or a digest with a secret key"
     )
+    patience: Seconds = Field(
+        300.0,
+        ge=0,
+        le=365 * DAY,
+        description="a host, a name or a URL has to fail before it is given up, counted while the crawl itself is well; "
+        "longer while other work goes on; 0: the retries alone count",
+    )
     queue_memory: Bytes = Field(256 * MIB, ge=MIB, description="of waiting URLs in memory; beyond it they go to disk")
     seen_memory: Bytes = Field(
         1024 * MIB, ge=16 * MIB, description="of known URLs in memory; beyond it they go to disk"

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use hyper::client::conn::http1;
 use lycosa_url::{AddressPolicy, Clock, Failure, FailureKind, Micros, Request};
+use nix::errno::Errno;
 use tokio::net::TcpStream;
 use tokio::time::timeout;
 use tokio_rustls::TlsConnector;
@@ -111,9 +112,17 @@ fn connect_failure(error: &io::Error, address: IpAddr) -> Failure {
     let kind = match error.kind() {
         io::ErrorKind::ConnectionRefused => FailureKind::ConnectRefused,
         io::ErrorKind::TimedOut => FailureKind::ConnectTimeout,
+        _ if is_shortage(error) => FailureKind::LocalFailure,
         _ => FailureKind::ConnectFailed,
     };
     Failure::new(kind, format!("{address}: {error}"))
+}
+
+/// Whether this machine had nothing to connect with: file descriptors, ports, memory, buffers.
+fn is_shortage(error: &io::Error) -> bool {
+    const SHORTAGES: [Errno; 5] =
+        [Errno::EMFILE, Errno::ENFILE, Errno::EADDRNOTAVAIL, Errno::ENOMEM, Errno::ENOBUFS];
+    error.raw_os_error().is_some_and(|number| SHORTAGES.contains(&Errno::from_raw(number)))
 }
 
 #[cfg(test)]

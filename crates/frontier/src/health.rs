@@ -259,19 +259,23 @@ impl Path {
             Channel::Connections if !self.answered => witnesses >= STRANGERS,
             _ => asked && well >= known.clamp(1, WITNESSES) && witnesses >= domains.clamp(2, WITNESSES),
         };
-        is_ours.then(|| {
-            self.suspend_for(if channel == Channel::Names { Cause::Names } else { Cause::Connections }, now)
-        })?
+        let (since, example) = (streak.since, streak.example.clone());
+        let cause = if channel == Channel::Names { Cause::Names } else { Cause::Connections };
+        is_ours.then(|| self.suspend_for(cause, since, example, now))?;
+        Some(since)
     }
 
-    /// Suspends the channel for a cause.
-    pub(crate) fn suspend_for(&mut self, cause: Cause, now: Micros) -> Option<Micros> {
-        let streak = self.streak.get_or_insert_with(|| Streak { since: now, ..Streak::default() });
-        let (since, domains, example) = (streak.since, streak.witnesses.len(), streak.example.clone());
+    /// How long failures have to go on before they are believed to be ours.
+    pub(crate) fn window(&self) -> Micros {
+        self.window
+    }
+
+    /// Suspends the channel for a cause, since then.
+    pub(crate) fn suspend_for(&mut self, cause: Cause, since: Micros, example: String, now: Micros) {
+        let domains = self.streak.as_ref().map_or(1, |streak| streak.witnesses.len());
         self.pause = self.window / 2;
         let probe_at = now.saturating_add(self.pause);
         self.suspended = Some(Suspension { cause, since, probe_at, domains, example });
-        Some(since)
     }
 }
 

@@ -12,6 +12,7 @@
 mod admission;
 mod ahead;
 mod backlog;
+mod captive;
 mod codec;
 mod cookies;
 mod grant;
@@ -22,6 +23,7 @@ mod outcome;
 mod patience;
 mod politeness;
 mod queue;
+mod reopen;
 mod restore;
 mod review;
 mod robots;
@@ -47,6 +49,7 @@ use lycosa_url::{CrawlUrl, Digest, Failure, Micros, Page, Resolved};
 pub use admission::{Admission, Refusal, Scope};
 pub use ahead::Ahead;
 use ahead::{Idle, Wanted};
+use captive::Captive;
 use cookies::Jar;
 pub use health::{Cause, Suspension};
 use intake::Ghost;
@@ -159,6 +162,8 @@ pub struct Frontier<R> {
     names_ending: BinaryHeap<Reverse<(Micros, QueueId)>>,
     /// Whether the crawl itself is well.
     health: Health,
+    /// Whether everybody gives the same answer.
+    captive: Captive,
     /// How long hosts have to fail.
     patience: Patience,
     /// Queues that something speaks against: their evidence, or that of their origins.
@@ -222,6 +227,7 @@ impl<R: Resolve> Frontier<R> {
             names_due: BinaryHeap::new(),
             names_ending: BinaryHeap::new(),
             health: Health::new(&settings),
+            captive: Captive::default(),
             patience: Patience::new(&settings),
             troubled: BTreeSet::new(),
             only_failing: false,

@@ -164,13 +164,18 @@ impl<R: Resolve> Frontier<R> {
         if self.health.names.suspended().is_some() {
             return;
         }
-        let mut names = Vec::new();
+        let (mut names, mut doubted) = (Vec::new(), Vec::new());
         while let Some(id) = self.wanted.pop(self.asking, self.schedule.waiting(), idle, now) {
             self.asking += 1;
-            names.push(self.queues[id as usize].host.clone());
+            let queue = &mut self.queues[id as usize];
+            let list = if std::mem::take(&mut queue.doubted) { &mut doubted } else { &mut names };
+            list.push(queue.host.clone());
         }
         if !names.is_empty() {
             self.resolver.submit(names);
+        }
+        if !doubted.is_empty() {
+            self.resolver.refresh(doubted);
         }
     }
 

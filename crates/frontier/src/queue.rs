@@ -81,6 +81,10 @@ pub(crate) struct Queue {
     pub(crate) trouble: Option<Box<Evidence>>,
     /// Whether it has answered this process.
     pub(crate) answered: bool,
+    /// The mark of the page that it gave last (`captive.rs`); 0: none.
+    pub(crate) mark: u64,
+    /// Whether its name was learnt behind a captive portal: it is asked for past the cache.
+    pub(crate) doubted: bool,
     /// How often the host may be asked.
     pub(crate) pace: Pace,
     /// The host's registered domain.
@@ -105,6 +109,8 @@ impl Queue {
             name: Name::Unknown,
             trouble: None,
             answered: false,
+            mark: 0,
+            doubted: false,
             pace: Pace::default(),
             domain: 0,
             lives_at: None,

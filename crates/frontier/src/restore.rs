@@ -10,6 +10,7 @@ use std::time::Duration;
 
 use lycosa_url::{CrawlUrl, Digest, Micros, Page, Purpose};
 
+use crate::captive::SOME_PAGE;
 use crate::intake::Ghost;
 use crate::outcome::tries;
 use crate::robots::Rules;
@@ -53,6 +54,15 @@ impl<R: Resolve> Restore<'_, R> {
     /// An outcome that was recorded.
     pub fn outcome(&mut self, page: &Page) -> io::Result<()> {
         let request = &page.response.request;
+        if page.is_reopened() {
+            return match request.purpose {
+                Purpose::Page => self.frontier.restore_reopened(page),
+                Purpose::Robots => {
+                    self.forget_robots(&request.url);
+                    Ok(())
+                }
+            };
+        }
         self.frontier.unanswered.remove(&request.lease);
         self.frontier.next_lease = self.frontier.next_lease.max(request.lease.saturating_add(1));
         if request.purpose == Purpose::Robots {
@@ -118,6 +128,7 @@ impl<R: Resolve> Restore<'_, R> {
             frontier.ghosts.insert(*digest, Ghost::Settled);
         }
         frontier.counts.tally.shift(State::Waiting, State::Leased, 1);
+        frontier.queues[id as usize].mark = SOME_PAGE;
         let received = match &page.response.result {
             Ok(received) => received,
             Err(failure) => {
@@ -128,6 +139,13 @@ impl<R: Resolve> Restore<'_, R> {
         let mut links = Vec::new();
         frontier.follow(id, page, received.status, &mut links, 0)?;
         frontier.admit_links(&links, 0)
+    }
+
+    /// Rules that were a captive portal's.
+    fn forget_robots(&mut self, url: &CrawlUrl) {
+        if let Some(id) = self.frontier.known_queue(url.host()) {
+            self.frontier.queues[id as usize].robots.retain(|(known, _)| &**known != url.origin());
+        }
     }
 
     /// The rules that a robots.txt gave; where it gave none, it is asked for again.

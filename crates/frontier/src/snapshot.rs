@@ -209,7 +209,7 @@ impl<R: Resolve> Frontier<R> {
         for lease in self.leases.values().filter(|lease| lease.waiting.owner.is_none()) {
             first.entry(lease.queue).or_default().push(lease.waiting.clone());
         }
-        for page in &self.settled {
+        for page in self.settled.iter().filter(|page| !page.is_reopened()) {
             let request = &page.response.request;
             let Some(id) = self.known_queue(request.url.host()) else { continue };
             let (url, chain) = (request.url.clone(), request.chain.clone());
@@ -222,14 +222,15 @@ impl<R: Resolve> Frontier<R> {
     /// Appends the record of counts.
     fn pack_counts(&self, record: &mut Vec<u8>) {
         let tally = &self.counts.tally;
-        let failures = self.settled.iter().filter_map(|page| page.response.result.as_ref().err());
+        let settled = || self.settled.iter().filter(|page| !page.is_reopened());
+        let failures = settled().filter_map(|page| page.response.result.as_ref().err());
         let (mut failed, mut refused_by_sites) = (tally.count(State::Failed), tally.count(State::Refused));
         for failure in failures {
             let ended =
                 if State::settled(failure) == State::Failed { &mut failed } else { &mut refused_by_sites };
             *ended -= 1;
         }
-        let undecided = self.settled.len() as u64;
+        let undecided = settled().count() as u64;
         let refused = &self.counts.refused;
         for number in [
             self.queues.len() as u64,

@@ -7,8 +7,9 @@ use std::collections::VecDeque;
 use std::io;
 use std::net::IpAddr;
 
-use lycosa_url::{FailureKind, Micros, Page, Request, Resolved};
+use lycosa_url::{CrawlUrl, Failure, FailureKind, Micros, Page, Purpose, Request, Resolved};
 
+use crate::captive::{Giver, Look};
 use crate::health::{Cause, Channel, Path, Suspension};
 use crate::politeness::domains::DomainId;
 use crate::politeness::sign::{Word, word};
@@ -155,6 +156,9 @@ impl<R: Resolve> Frontier<R> {
         let address = page.response.address.or(request.addresses.first().copied());
         let network = address.map_or(0, network_of);
         let domain = self.queues[id as usize].domain;
+        if self.is_same_answer(page, id, network) {
+            return;
+        }
         match word(page) {
             Word::Answered => {
                 self.queues[id as usize].answered = true;
@@ -173,6 +177,81 @@ impl<R: Resolve> Frontier<R> {
                 self.health.connections.fail(domain, network, known, || format!("{host}: {kind}"), at);
             }
             Word::Nothing => {}
+        }
+    }
+
+    /// Looks whether everybody gives the same answer; gives whether this one is held, or a portal's.
+    fn is_same_answer(&mut self, page: &mut Page, id: QueueId, network: u64) -> bool {
+        let Some(mark) = self.captive.mark(page) else { return false };
+        let queue = &self.queues[id as usize];
+        let giver = Giver { domain: queue.domain, network, before: queue.mark };
+        let is_page = page.response.request.purpose == Purpose::Page;
+        if !is_page && !self.captive.is_captive() {
+            return false;
+        }
+        match self.captive.look(page, mark, giver, self.health.connections.window()) {
+            Look::Clear => {
+                if is_page {
+                    self.captive.remember(page, mark, giver);
+                    self.queues[id as usize].mark = mark;
+                }
+                false
+            }
+            Look::Held => true,
+            Look::Portal => {
+                let text = "the answer that every site gives now";
+                page.response.result = Err(Failure::new(FailureKind::CaptivePortal, text));
+                (page.redirect, page.ours) = (None, true);
+                page.links.clear();
+                true
+            }
+        }
+    }
+
+    /// Whether an outcome that was judged waits until more is known: it is to be judged again when [`Frontier::has_decided`].
+    pub fn is_held(&self, page: &Page) -> bool {
+        self.captive.is_held(page.response.request.lease)
+    }
+
+    /// Whether outcomes that were held may be judged again.
+    pub fn has_decided(&mut self, now: Micros) -> bool {
+        if let Some((since, recorded)) = self.captive.confirm() {
+            let example = recorded.first().map_or(String::new(), |recent| recent.url.host().to_owned());
+            self.health.connections.suspend_for(Cause::Captive, since, example, now);
+            for recent in recorded {
+                self.reopen_done(&recent.url, recent.depth, recent.status, now);
+            }
+            self.forget_what_the_portal_said(since, now);
+            self.suspended(since, now);
+        }
+        self.captive.has_decided(self.health.connections.window(), now)
+    }
+
+    /// Names and rules that were learnt since then may be the portal's.
+    fn forget_what_the_portal_said(&mut self, since: Micros, now: Micros) {
+        let ttl = self.settings.scaled(self.settings.robots_ttl);
+        let mut forgotten = Vec::new();
+        for queue in &mut self.queues {
+            queue.doubted = true;
+            if let Name::Known { expires, .. } = &mut queue.name {
+                *expires = 0;
+            }
+            queue.robots.retain(|(origin, robots)| {
+                let is_new =
+                    matches!(robots, Robots::Known { expires, .. } if expires.saturating_sub(ttl) >= since);
+                if is_new {
+                    forgotten.push(format!("{origin}/robots.txt"));
+                }
+                !is_new
+            });
+        }
+        for text in forgotten {
+            let Ok(url) = CrawlUrl::parse(&text) else { continue };
+            let failure =
+                Failure::new(FailureKind::CaptivePortal, "its rules were learnt behind a captive portal");
+            let mut page = Page::reopened(url, 0, now, Err(failure));
+            page.response.request.purpose = Purpose::Robots;
+            self.settled.push(page);
         }
     }
 
@@ -203,6 +282,10 @@ impl<R: Resolve> Frontier<R> {
 
     /// Ends a suspension.
     fn resume(&mut self, ended: &Suspension, now: Micros) {
+        if ended.cause == Cause::Captive {
+            self.captive.clear();
+            self.forget_what_the_portal_said(ended.since, now);
+        }
         if self.health.suspensions().next().is_none()
             && let Some(since) = self.health.since.take()
         {
@@ -280,7 +363,7 @@ impl<R: Resolve> Frontier<R> {
         let known = |(_, robots): &&(Box<str>, Robots)| matches!(robots, Robots::Known { .. });
         if request.is_none()
             && let Some((origin, _)) = self.queues[id as usize].robots.iter().find(known)
-            && let Ok(url) = lycosa_url::CrawlUrl::parse(&format!("{origin}/robots.txt"))
+            && let Ok(url) = CrawlUrl::parse(&format!("{origin}/robots.txt"))
         {
             let owner = Some(Box::new(RobotsOwner { queue: id, origin: origin.clone(), before: None }));
             let robots = Waiting { url, depth: 0, attempt: 0, due: 0, chain: Vec::new(), owner };

@@ -40,6 +40,8 @@ pub(crate) struct Frontier {
     full: AtomicBool,
     /// When `take` was last called.
     looked: AtomicU64,
+    /// Outcomes that are judged again when more is known. Filled and emptied by `judge`.
+    held: Mutex<Vec<Arc<lycosa_url::Page>>>,
 }
 
 impl Frontier {
@@ -129,6 +131,7 @@ impl Frontier {
             blocked: watch.map(Mutex::new),
             full: AtomicBool::new(false),
             looked: AtomicU64::new(0),
+            held: Mutex::default(),
         })
     }
 
@@ -167,9 +170,14 @@ impl Frontier {
         py.detach(|| {
             pages.with(|pages| {
                 let mut frontier = lock(&self.frontier);
+                let mut held = lock(&self.held);
+                if frontier.has_decided(self.clock.now()) {
+                    pages.append(&mut held);
+                }
                 pages.retain(|page| frontier.expects(page));
                 // A page that somebody holds is copied: its judgement must not be lost.
                 frontier.judge(pages.iter_mut().map(Arc::make_mut));
+                held.extend(pages.extract_if(.., |page| frontier.is_held(page)));
                 let wall_offset_us = self.clock.wall_offset();
                 pages.extend(frontier.settled().into_iter().map(|mut page| {
                     page.response.times.wall_offset_us = wall_offset_us;

@@ -150,6 +150,7 @@ impl Log {
         dict.set_item("pages", summary.pages)?;
         dict.set_item("redirects", summary.redirects)?;
         dict.set_item("retries", summary.retries)?;
+        dict.set_item("reopened", summary.reopened)?;
         dict.set_item("robots", summary.robots)?;
         dict.set_item("bytes", summary.bytes)?;
         dict.set_item("links", summary.links)?;

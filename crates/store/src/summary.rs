@@ -15,6 +15,8 @@ pub struct Summary {
     pub redirects: u64,
     /// Outcomes that led to a further try.
     pub retries: u64,
+    /// URLs that had ended and were opened again.
+    pub reopened: u64,
     /// Answers for robots.txt.
     pub robots: u64,
     /// Bytes of bodies as received.
@@ -35,6 +37,9 @@ pub struct Summary {
 impl Summary {
     /// Counts one outcome.
     pub fn add(&mut self, page: &Page) {
+        if page.is_reopened() {
+            return self.take_back(page);
+        }
         let response = &page.response;
         if let Ok(received) = &response.result {
             self.bytes += received.body.len() as u64;
@@ -57,6 +62,23 @@ impl Summary {
             self.retries += 1;
         } else {
             self.add_last(page);
+        }
+    }
+
+    /// Takes back the last outcome of a URL that waits again.
+    fn take_back(&mut self, page: &Page) {
+        if page.response.request.purpose == Purpose::Robots {
+            return;
+        }
+        self.reopened += 1;
+        let less = |count: &mut u64| *count = count.saturating_sub(1);
+        match &page.response.result {
+            Ok(received) => {
+                self.statuses.entry(received.status).and_modify(less);
+                let is_redirect = matches!(received.status, 301 | 302 | 303 | 307 | 308);
+                less(if is_redirect { &mut self.redirects } else { &mut self.pages });
+            }
+            Err(failure) => drop(self.failures.entry(failure.kind).and_modify(less)),
         }
     }
 

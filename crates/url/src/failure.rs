@@ -52,6 +52,8 @@ pub enum FailureKind {
     LocalFailure,
     /// The host answered nothing but errors (5xx) for longer than `frontier.patience`; this URL was not tried any more.
     HostUnavailable,
+    /// The answer was that of a captive portal or another go-between, not the site's. The URL is fetched again.
+    CaptivePortal,
     /// The response is not HTTP.
     Protocol,
     /// The response's headers are larger than allowed.
@@ -78,7 +80,7 @@ pub enum FailureKind {
 }
 
 /// All kinds with their stable names.
-const NAMES: [(FailureKind, &str); 27] = [
+const NAMES: [(FailureKind, &str); 28] = [
     (FailureKind::NameNotFound, "name-not-found"),
     (FailureKind::NameNoData, "name-no-data"),
     (FailureKind::NameServerFailure, "name-server-failure"),
@@ -95,6 +97,7 @@ const NAMES: [(FailureKind, &str); 27] = [
     (FailureKind::ConnectionClosed, "connection-closed"),
     (FailureKind::LocalFailure, "local-failure"),
     (FailureKind::HostUnavailable, "host-unavailable"),
+    (FailureKind::CaptivePortal, "captive-portal"),
     (FailureKind::Protocol, "protocol"),
     (FailureKind::HeadersTooLarge, "headers-too-large"),
     (FailureKind::BodyTooLarge, "body-too-large"),
@@ -134,7 +137,10 @@ impl FailureKind {
             | K::ConnectFailed
             | K::Timeout
             | K::ReadTimeout
-            | K::ConnectionClosed => "connections",
+            | K::ConnectionClosed
+            | K::LocalFailure
+            | K::CaptivePortal
+            | K::HostUnavailable => "connections",
             K::TlsCertificate | K::TlsFailed => "tls",
             K::RobotsDisallowed | K::RobotsUnreachable => "robots",
             K::AddressRefused | K::Blocked | K::DomainBudget => "rules",
@@ -163,6 +169,7 @@ impl FailureKind {
                 | K::ReadTimeout
                 | K::ConnectionClosed
                 | K::LocalFailure
+                | K::CaptivePortal
                 | K::HostUnavailable
         )
     }

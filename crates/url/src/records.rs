@@ -8,7 +8,7 @@ use std::net::IpAddr;
 
 use bytes::Bytes;
 
-use crate::{CrawlUrl, Failure, Micros};
+use crate::{CrawlUrl, Failure, FailureKind, Micros};
 
 /// What a request is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -229,6 +229,24 @@ impl Page {
         let canonical = self.canonical.as_ref()?;
         (received.status == 200 && canonical.origin() == url.origin() && canonical != url)
             .then_some(canonical)
+    }
+
+    /// A URL that was settled and waits again: opened by the user, or because a captive portal had answered for it. `ended`: the
+    /// status or the failure that it had ended with. Its lease is 0, and it is no URL's last outcome.
+    pub fn reopened(url: CrawlUrl, depth: u32, at: Micros, ended: Result<u16, Failure>) -> Self {
+        let failure =
+            ended.as_ref().err().cloned().unwrap_or_else(|| Failure::new(FailureKind::Cancelled, ""));
+        let mut page = Page::settled(url, depth, Vec::new(), at, failure);
+        if let Ok(status) = ended {
+            page.response.result = Ok(Received { status, ..Received::default() });
+        }
+        (page.retry, page.ours) = (true, true);
+        page
+    }
+
+    /// Whether it is a URL that was settled and waits again.
+    pub fn is_reopened(&self) -> bool {
+        self.retry && self.response.request.lease == 0
     }
 
     /// A URL that the frontier settles without a fetch: refused, or its name does not resolve. Its lease is 0.

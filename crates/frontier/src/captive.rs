@@ -1,0 +1,239 @@
+//! Whether everybody gives the same answer: a captive portal, or a proxy that answers for all.
+//!
+//! An answer's *mark* is a hash of what it says: the beginning of its body, or where it redirects to. When hosts of unrelated
+//! domains give one mark in a row, their answers are *held*: not recorded yet. It is a portal when hosts that gave other
+//! answers before are among them and nobody gives another one. Parked domains, which all show one page, never gave another one.
+//!
+//! Guarantees:
+//! 1. Any other answer, asked for after the first of the same ones, shows that the way is clear: what is held is released.
+//! 2. Held answers are bounded in number and in time; beyond it they are released.
+//! 3. What was recorded with the portal's mark before it was known is told, so that it is fetched again.
+
+use std::collections::{HashSet, VecDeque};
+use std::hash::{BuildHasher, Hasher};
+
+use hashbrown::DefaultHashBuilder;
+use lycosa_url::{CrawlUrl, Micros, Page};
+
+use crate::politeness::domains::DomainId;
+
+/// Bytes of a body that make its mark, with its length.
+const MARKED_BYTES: usize = 4096;
+
+/// The shortest body that has a mark: shorter ones are alike by chance.
+const SHORTEST: usize = 16;
+
+/// Answers that are remembered, and marks that are known to be many sites' own.
+const RECENT: usize = 512;
+const HONEST: usize = 64;
+
+/// Answers that are held, at most.
+const HELD: usize = 256;
+
+/// Domains that give the same answer where it is a portal, and those of them that gave another one before.
+const SAME: usize = 3;
+const CHANGED: usize = 2;
+
+/// An answer that was recorded.
+#[derive(Clone, Debug)]
+pub(crate) struct Recent {
+    mark: u64,
+    domain: DomainId,
+    network: u64,
+    changed: bool,
+    at: Micros,
+    /// The URL, its depth and its status.
+    pub(crate) url: CrawlUrl,
+    pub(crate) depth: u32,
+    pub(crate) status: u16,
+}
+
+/// Hosts that give the same answer.
+#[derive(Debug)]
+struct Same {
+    mark: u64,
+    /// When the first of them was asked, and when the last other answer came before.
+    since: Micros,
+    clear_at: Micros,
+    /// Domain, network, and whether it gave another answer before.
+    hosts: Vec<(DomainId, u64, bool)>,
+}
+
+/// What is to become of an answer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Look {
+    /// It is recorded.
+    Clear,
+    /// It waits until more is known.
+    Held,
+    /// It is the portal's.
+    Portal,
+}
+
+/// Who gave an answer.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Giver {
+    pub(crate) domain: DomainId,
+    pub(crate) network: u64,
+    /// The mark of the page that this host gave before; 0: none, 1: one that is not remembered.
+    pub(crate) before: u64,
+}
+
+/// What is known of answers that are the same.
+#[derive(Debug, Default)]
+pub(crate) struct Captive {
+    hasher: DefaultHashBuilder,
+    recent: VecDeque<Recent>,
+    marks: VecDeque<u64>,
+    honest: VecDeque<u64>,
+    same: Option<Same>,
+    portal: Option<u64>,
+    held: HashSet<u64>,
+    /// When the last answer came that is no suspected one.
+    clear_at: Micros,
+}
+
+impl Captive {
+    /// The mark of an answer; `None` where it has none: errors, and bodies that are alike by chance.
+    pub(crate) fn mark(&self, page: &Page) -> Option<u64> {
+        let received = page.response.result.as_ref().ok().filter(|received| received.status < 400)?;
+        let mut hasher = self.hasher.build_hasher();
+        if let Some(target) = &page.redirect {
+            let path = target.path_and_query().split('?').next().unwrap_or_default();
+            // Only hosts of other places are the same for all.
+            (target.host() != page.response.request.url.host()).then_some(())?;
+            hasher.write(target.host().as_bytes());
+            hasher.write(path.as_bytes());
+        } else {
+            (received.body.len() >= SHORTEST).then_some(())?;
+            hasher.write_usize(received.body.len());
+            hasher.write(&received.body[..received.body.len().min(MARKED_BYTES)]);
+        }
+        Some(hasher.finish() | 2)
+    }
+
+    /// Looks at an answer with its mark. `window`: how long answers are held at most.
+    pub(crate) fn look(&mut self, page: &Page, mark: u64, giver: Giver, window: Micros) -> Look {
+        let (lease, at) = (page.response.request.lease, page.response.finished);
+        self.held.remove(&lease);
+        if self.portal == Some(mark) {
+            return Look::Portal;
+        }
+        if self.portal.is_some() || self.honest.contains(&mark) {
+            return Look::Clear;
+        }
+        let changed = giver.before != 0 && giver.before != mark;
+        if let Some(same) = &mut self.same {
+            if same.mark == mark {
+                same.add(giver, changed);
+                let is_over = at.saturating_sub(same.since) > window || self.held.len() >= HELD;
+                if is_over && !same.is_portal() {
+                    self.release(mark);
+                    return Look::Clear;
+                }
+                self.held.insert(lease);
+                return Look::Held;
+            }
+            if page.response.started >= same.since {
+                let mark = same.mark;
+                self.release(mark);
+            }
+        }
+        if self.same.is_none()
+            && let Some(first) = self.marks.iter().position(|known| *known == mark)
+            && let Some(first) = self.recent.get(first).filter(|first| first.domain != giver.domain)
+        {
+            let hosts = vec![(first.domain, first.network, first.changed)];
+            let mut same = Same { mark, since: first.at, clear_at: self.clear_at.min(first.at), hosts };
+            same.add(giver, changed);
+            self.same = Some(same);
+            self.held.insert(lease);
+            return Look::Held;
+        }
+        self.clear_at = at;
+        Look::Clear
+    }
+
+    /// Remembers an answer that is being recorded.
+    pub(crate) fn remember(&mut self, page: &Page, mark: u64, giver: Giver) {
+        if self.recent.len() >= RECENT {
+            self.recent.pop_front();
+            self.marks.pop_front();
+        }
+        let request = &page.response.request;
+        self.recent.push_back(Recent {
+            mark,
+            domain: giver.domain,
+            network: giver.network,
+            changed: giver.before != 0 && giver.before != mark,
+            at: page.response.started,
+            url: request.url.clone(),
+            depth: request.depth,
+            status: page.response.result.as_ref().map_or(0, |received| received.status),
+        });
+        self.marks.push_back(mark);
+    }
+
+    /// Whether an answer is held.
+    pub(crate) fn is_held(&self, lease: u64) -> bool {
+        self.held.contains(&lease)
+    }
+
+    /// Whether the same answers are a portal's: gives since when other answers are missing, and what was recorded of it.
+    pub(crate) fn confirm(&mut self) -> Option<(Micros, Vec<Recent>)> {
+        let same = self.same.take_if(|same| same.is_portal())?;
+        self.portal = Some(same.mark);
+        self.held.clear();
+        let of_portal = |recent: &&Recent| recent.mark == same.mark && recent.at >= same.clear_at;
+        let recorded = self.recent.iter().filter(of_portal).cloned().collect();
+        Some((same.clear_at, recorded))
+    }
+
+    /// Releases what has been held for too long; whether anything that was held may be looked at again.
+    pub(crate) fn has_decided(&mut self, window: Micros, now: Micros) -> bool {
+        if let Some(mark) =
+            self.same.as_ref().filter(|same| now.saturating_sub(same.since) > window).map(|same| same.mark)
+        {
+            self.release(mark);
+        }
+        self.held.is_empty()
+    }
+
+    /// The portal is gone.
+    pub(crate) fn clear(&mut self) {
+        self.portal = None;
+    }
+
+    /// Whether a portal answers.
+    pub(crate) fn is_captive(&self) -> bool {
+        self.portal.is_some()
+    }
+
+    /// A mark is many sites' own.
+    fn release(&mut self, mark: u64) {
+        if self.honest.len() >= HONEST {
+            self.honest.pop_front();
+        }
+        self.honest.push_back(mark);
+        self.same = None;
+        self.held.clear();
+    }
+}
+
+impl Same {
+    /// Another host gives the answer.
+    fn add(&mut self, giver: Giver, changed: bool) {
+        match self.hosts.iter_mut().find(|(domain, ..)| *domain == giver.domain) {
+            Some((.., known)) => *known |= changed,
+            None => self.hosts.push((giver.domain, giver.network, changed)),
+        }
+    }
+
+    /// Whether it is a portal.
+    fn is_portal(&self) -> bool {
+        self.hosts.len() >= SAME && self.hosts.iter().filter(|(.., changed)| *changed).count() >= CHANGED
+    }
+}
+
+/// The mark of a host that gave a page which is not remembered.
+pub(crate) const SOME_PAGE: u64 = 1;
