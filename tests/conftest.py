@@ -19,7 +19,7 @@ class DnsServer:
     """Answers by what stands in the name.
 
     ``gone`` does not exist, ``empty`` has no address, ``broken`` fails at the server, ``silent`` gets no answer; all
-    other names have 192.0.2.1 and 2001:db8::1 for 3,600 s.
+    other names have 192.0.2.1 and 2001:db8::1, for ``ttl`` seconds.
     """
 
     def __init__(self, delay: float = 0.0) -> None:
@@ -28,6 +28,10 @@ class DnsServer:
         self._socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 8 << 20)
         self._socket.bind(("127.0.0.1", 0))
         self._delay, self._ended = delay, False
+        #: Seconds that answers hold.
+        self.ttl = 3_600
+        #: Whether ``broken`` and ``silent`` are answered like all others by now.
+        self.mended = False
         self._thread = threading.Thread(target=self._serve, daemon=True)
         #: How often each name was asked for, in lower case.
         self.asked: Counter[str] = Counter()
@@ -72,13 +76,13 @@ class DnsServer:
         name, end = b".".join(labels).decode().lower(), place + 5
         self.asked[name] += 1
         kind = int.from_bytes(question[place + 1 : place + 3])
-        if "silent" in name:
+        if "silent" in name and not self.mended:
             return None
-        code = 3 if "gone" in name else 2 if "broken" in name else 0
+        code = 3 if "gone" in name else 2 if "broken" in name and not self.mended else 0
         data = socket.inet_aton("192.0.2.1") if kind == 1 else socket.inet_pton(socket.AF_INET6, "2001:db8::1")
         has_answer = code == 0 and "empty" not in name and kind in (1, 28)
         header = question[:2] + bytes([0x81, 0x80 | code, 0, 1, 0, has_answer, 0, 0, 0, 0])
-        record = b"\xc0\x0c" + kind.to_bytes(2) + b"\x00\x01" + (3600).to_bytes(4) + len(data).to_bytes(2) + data
+        record = b"\xc0\x0c" + kind.to_bytes(2) + b"\x00\x01" + self.ttl.to_bytes(4) + len(data).to_bytes(2) + data
         return header + question[12:end] + (record if has_answer else b"")
 
 

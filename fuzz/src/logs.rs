@@ -109,7 +109,8 @@ fn without_bodies(directory: &Path, entries: &[Entry<'static>]) {
 /// Brings entries to where they go: pages for the frontier, rows for outputs.
 fn write_out(entries: Vec<Entry<'static>>) {
     let decoders = Decoders {
-        content: |body, coding| lycosa_fetch::decode(body, coding, 10_000).ok(),
+        content: |body, coding, most| lycosa_fetch::decode(body, coding, most).ok(),
+        largest: 10_000,
         text: lycosa_parse::decode_text,
     };
     for entry in &entries {

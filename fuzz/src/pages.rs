@@ -12,6 +12,7 @@ use crate::bounds::{FIXED_BYTES, within};
 
 /// Limits that short inputs reach.
 const MAX_LINKS: usize = 20;
+const LINK_BYTES: usize = 1_024;
 const TITLE_BYTES: usize = 64;
 
 /// Labels that a body of HTML may have; an input's first byte chooses one.
@@ -47,10 +48,11 @@ pub fn html(data: &[u8]) {
     let urls: HashSet<&str> = page.links.iter().map(|link| link.url.as_str()).collect();
     assert_eq!(urls.len(), page.links.len(), "each link once");
     page.links.iter().for_each(|link| canonical(&link.url));
+    assert!(urls.iter().map(|url| url.len()).sum::<usize>() <= LINK_BYTES);
     assert!(!page.nofollow || page.links.iter().all(|link| link.nofollow));
-    assert!(page.links.len() + page.bad_links as usize <= MAX_LINKS);
     page.canonical.iter().for_each(canonical);
     if let Some(title) = &page.title {
+        assert!(title.len() <= TITLE_BYTES, "a title of {} bytes", title.len());
         let words: Vec<&str> = title.split_whitespace().collect();
         assert!(!title.is_empty() && **title == *words.join(" "), "{title:?}");
     }
@@ -141,7 +143,12 @@ type Field = (Box<str>, Box<[u8]>);
 /// A page as it comes from fetch, after parsing with small limits.
 pub(crate) fn page(url: &str, status: u16, fields: Vec<Field>, body: &[u8]) -> Page {
     let body = Bytes::copy_from_slice(body);
-    let settings = Settings { links: MAX_LINKS, title_bytes: TITLE_BYTES, ..Settings::default() };
+    let settings = Settings {
+        links: MAX_LINKS,
+        link_bytes: LINK_BYTES,
+        title_bytes: TITLE_BYTES,
+        ..Settings::default()
+    };
     parse(response(url, status, fields, body.clone()), Ok(body), &settings)
 }
 
@@ -158,6 +165,7 @@ fn response(url: &str, status: u16, fields: Vec<Field>, body: Bytes) -> Response
         name_us: 0,
         name_class: None,
         cookies: None,
+        deadline: 0,
     };
     let result = Ok(Received { status, headers: Headers(fields), body });
     Response { request, address: None, started: 0, finished: 0, times: Times::default(), result }

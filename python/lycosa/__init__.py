@@ -1,4 +1,4 @@
-"""Lycosa: a distributed web crawler. Names never wait, nothing is lost, no site is hurt.
+"""Lycosa: a web crawler. Names never wait, nothing is lost, no site is hurt.
 
 >>> import lycosa
 >>> me = "mybot/1.0 (me@example.org)"

@@ -1,6 +1,6 @@
 """The compiled core: batches and the stages that move them. Proved equal to the binary by stubtest."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from os import PathLike
 from typing import Any, Self, TypedDict, final, type_check_only
 
@@ -13,6 +13,7 @@ __all__ = [
     "COLUMNS",
     "FAILURE_KINDS",
     "FIELDS",
+    "Clock",
     "DnsServer",
     "Fetcher",
     "Frontier",
@@ -41,6 +42,7 @@ __all__ = [
     "canonical_url",
     "check_block_list",
     "check_network",
+    "check_port",
     "check_resolver",
     "domain_of",
     "empty_rows",
@@ -86,6 +88,9 @@ def check_block_list(path: str | PathLike[str]) -> None:
 def check_network(text: str) -> None:
     """Raise SettingError where the text is no address and no network."""
 
+def check_port(url: str, allowed: Sequence[int]) -> None:
+    """Raise SettingError where an absolute URL's port is blocked and not among those that the job allows."""
+
 def check_resolver(text: str) -> str:
     """A resolver's address as it is told everywhere, with its port; raises SettingError where the text is none."""
 
@@ -107,7 +112,12 @@ def import_log(file: str | PathLike[str], directory: str | PathLike[str]) -> dic
     """
 
 def story(
-    directory: str | PathLike[str], url: str, scope: str, max_depth: int | None, user_agent: str
+    directory: str | PathLike[str],
+    url: str,
+    scope: str,
+    max_depth: int | None,
+    user_agent: str,
+    allow_ports: Sequence[int] = ...,
 ) -> dict[str, Any]:
     """Everything that a log tells about one URL, in the log's order.
 
@@ -116,7 +126,7 @@ def story(
     redirected (as found); outcomes and robots (position, at, url, lease, depth, attempt, retry, status, error,
     error_detail, address, redirect, chain, links, started, times); unanswered (position, at, lease), requests whose
     outcome is not recorded; skipped, the bytes that are damaged.
-    ``refused`` is the rule by which a sighting was refused: nofollow, depth or scope; None where it was let in,
+    ``refused`` is the rule by which a sighting was refused: nofollow, depth, scope or port; None where it was let in,
     if it was new then. Times are in seconds.
     """
 
@@ -253,12 +263,16 @@ class Page:
         """The page's links, each once, in order."""
 
     @property
+    def bounds(self) -> list[str]:
+        """The bounds that it has reached, such as "links" and "title-bytes": what is beyond them is left out."""
+
+    @property
     def retry(self) -> bool:
         """Whether the URL went back to waiting: another outcome follows."""
 
 @final
 class Clock:
-    """A crawl's clock: Unix time at the crawl's beginning, counted on from there whatever is done to the wall clock."""
+    """A crawl's clock: Unix time at its beginning, counted on from there whatever is done to the wall clock."""
 
     def __new__(cls) -> Clock:
         """The clock of this process, where no crawl is gone on with."""
@@ -483,6 +497,10 @@ class NameCache:
         """Open the file of a compact cache as it was made; raises StorageError with what to do."""
 
     @staticmethod
+    def view(path: str | PathLike[str]) -> NameCache:
+        """A view of the file of a compact cache, for who only looks: the file stays as it is. Raises StorageError."""
+
+    @staticmethod
     def rebuild(path: str | PathLike[str], settings: dict[str, Any]) -> NameCache:
         """Put an empty compact cache in the place of a file, whatever is there."""
 
@@ -561,8 +579,13 @@ class Frontier:
 class Fetcher:
     """HTTP over real sockets, on a thread of its own; see ``lycosa.stages.Fetch``."""
 
-    def __new__(cls, job: Job, clock: Clock | None = None) -> Fetcher:
-        """``clock``: the crawl's; without it that of this process."""
+    def __new__(
+        cls, job: Job, clock: Clock | None = None, memory: int | None = None, batch: int | None = None
+    ) -> Fetcher:
+        """``clock``: the crawl's; without it that of this process.
+
+        ``memory``: bytes of all responses until they are taken; ``batch``: of those that are taken at once.
+        """
 
     def free(self) -> int: ...
     def in_flight(self) -> int: ...
@@ -574,7 +597,9 @@ class Fetcher:
 class Parser:
     """Responses to pages, on all cores; see ``lycosa.stages.Parse``."""
 
-    def __new__(cls, job: Job) -> Parser: ...
+    def __new__(cls, job: Job, batch: int = 67_108_864, decoding: int = 67_108_864) -> Parser:
+        """``batch``: bytes of a batch's pages; ``decoding``: of bodies that are decoded at once."""
+
     def parse(self, responses: Responses) -> Pages: ...
 
 @final
@@ -665,9 +690,13 @@ class LogReader:
         fields: list[str],
         position: int | None = None,
         log: Log | None = None,
+        max_body_bytes: int = 33_554_432,
     ) -> LogReader: ...
     def read(self, max_entries: int, max_bytes: int) -> Rows:
-        """The next rows, at most so many entries and bytes of bodies; none while the log has no more."""
+        """The next rows: of at most so many entries, until they hold so many bytes; none while the log has no more.
+
+        Decoded bodies count. A body of more than ``max_body_bytes`` is left out.
+        """
 
     def position(self) -> int:
         """The position of the next frame."""
@@ -682,6 +711,9 @@ class Rows:
     def __len__(self) -> int: ...
     def lines(self) -> bytes:
         """JSON lines, in UTF-8."""
+
+    def write_lines(self, path: str | PathLike[str], offset: int) -> int:
+        """Write JSON lines into a file from an offset on; give their bytes. Raises OSError."""
 
     def __arrow_c_stream__(self, requested_schema: object | None = None) -> Any:
         """The rows for any Arrow library (Arrow PyCapsule interface)."""
@@ -735,7 +767,7 @@ class Simnet:
     def stop(self) -> None: ...
     def trouble(self, trouble: str, *, hosts: list[str] | None = None, share: float = 0.5) -> None: ...
     def calm(self, trouble: str | None = None) -> None: ...
-    def report(self, without: list[str] = []) -> str: ...
+    def report(self, without: list[str] = ...) -> str: ...
     def model(self) -> str: ...
     @property
     def http_port(self) -> int: ...

@@ -8,6 +8,7 @@ from pathlib import Path
 from lycosa import _core
 from lycosa.errors import SettingError
 from lycosa.job import Job
+from lycosa.memory import divided, shares
 from lycosa.stages import Sink, Stages
 from lycosa.store.directory import JobDirectory
 from lycosa.store.json_lines import JsonLinesSink
@@ -40,12 +41,16 @@ class Assembled:
 
 def assemble(job: Job, directory: JobDirectory, log: _core.Log, patience: Patience) -> Assembled:
     """The embedded stages of a job, going on from its newest snapshot and the log after it."""
+    memory = shares(job)
+    job = divided(job, memory)
     names = _core.Names(job, log.clock)
     frontier = _core.Frontier(job, names, directory.path)
     snapshots = _core.Snapshots(directory.snapshots, log, job)
     snapshots.restore(log, frontier)
+    fetch = _core.Fetcher(job, log.clock, memory.fetch, memory.batch)
+    parse = _core.Parser(job, memory.batch, memory.decoding)
     patient = PatientLog(log, directory.path, patience)
-    stages = Stages(frontier=frontier, fetch=_core.Fetcher(job, log.clock), parse=_core.Parser(job), log=patient)
+    stages = Stages(frontier=frontier, fetch=fetch, parse=parse, log=patient)
     return Assembled(stages, names, frontier, snapshots)
 
 

@@ -10,6 +10,7 @@ from typing import Literal
 
 from lycosa import _core
 from lycosa.errors import StorageFull
+from lycosa.words import counted
 
 Reason = Literal["finished", "patience", "limit", "stopped", "storage-full", "error"]
 
@@ -75,8 +76,3 @@ def _reason(
 def is_transient(kind: str) -> bool:
     """Whether a failure of this kind may pass."""
     return kind in _core.FAILURE_KINDS and _core.FAILURE_KINDS[kind]["transient"]
-
-
-def counted(count: int, thing: str) -> str:
-    """``1 file``, ``2 files``."""
-    return f"{count:,} {thing}" if count == 1 else f"{count:,} {thing}s"

@@ -83,6 +83,15 @@ class Unit:
     name: str
 
 
+def _bytes(value: object) -> object:
+    """Read a number with a unit, such as 512 MiB."""
+    match = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([KMGT]i?B|B)?\s*", value) if isinstance(value, str) else None
+    if match is None:
+        return value
+    unit = match[2] or "B"
+    return int(float(match[1]) * (1024 if "i" in unit else 1000) ** "BKMGT".index(unit[0]))
+
+
 Seconds = Annotated[float, Unit("s")]
 Bytes = Annotated[int, Unit("bytes")]
 
@@ -245,6 +254,8 @@ class Parse(Room):
 
     threads: int = Field(0, ge=0, le=256, description="0: one a core")
     max_links: int = Field(10_000, ge=0, le=1_000_000, description="links of one page")
+    max_link_bytes: Bytes = Field(MIB, ge=8_192, le=1024 * MIB, description="of the links of one page")
+    max_title_bytes: Bytes = Field(1_024, ge=0, le=MIB, description="of a title")
     max_decoded_bytes: Bytes = Field(32 * MIB, ge=1, le=1024 * MIB, description="of a body, decoded")
 
 
@@ -318,6 +329,12 @@ class Job(Room):
     max_depth: Annotated[int | None, FIXED] = Field(
         None, ge=0, le=2**31, description="links from a seed, at most; none: no limit"
     )
+    memory: Annotated[int | None, Unit("bytes"), BeforeValidator(_bytes)] = Field(
+        None,
+        ge=128 * MIB,
+        description="below which the process stays, whatever the web sends; also as text such as 512 MiB. none: half of "
+        "the machine's",
+    )
     speed: float = Field(1.0, gt=0, le=1_000_000, description="divides every delay; for simulated Internets only")
     user_agent: Annotated[str, AfterValidator(_agent)] = Field(
         "Lycosa/0.1",
@@ -326,6 +343,11 @@ class Job(Room):
     )
     allow_addresses: tuple[Annotated[str, AfterValidator(_network)], ...] = Field(
         (), description="private networks that may be asked, such as 127.0.0.0/8, beside all public addresses"
+    )
+    allow_ports: tuple[Annotated[int, Field(ge=1, le=65_535)], ...] = Field(
+        (),
+        description="ports that may be asked although browsers block them, such as 25 (mail): "
+        "https://fetch.spec.whatwg.org/#port-blocking",
     )
     names: Names = Names()
     politeness: Politeness = Politeness()
@@ -366,6 +388,7 @@ class Job(Room):
         for seed in self.seeds:
             try:
                 seeds.append(_core.canonical_url(seed))
+                _core.check_port(seed, list(self.allow_ports))
             except SettingError as error:
                 raise SettingError("seed", seed, error.allowed) from None
         return seeds

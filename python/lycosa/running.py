@@ -13,12 +13,14 @@ from typing import Any
 from lycosa import _core
 from lycosa.assemble import assemble, make_sink, open_log
 from lycosa.crawl import Control
-from lycosa.end import End, counted, end_of
+from lycosa.end import End, end_of
 from lycosa.errors import LycosaError
+from lycosa.memory import shares, told
 from lycosa.plan import Plan
 from lycosa.store.directory import JobDirectory, LastRun, Record, Totals, now
 from lycosa.store.follow import Follower
 from lycosa.store.patient import Patience
+from lycosa.words import counted
 
 logger = logging.getLogger("lycosa")
 
@@ -65,7 +67,18 @@ class Running:
             if plan.fresh or made_before:
                 sink.remove()
             fields = list(job.store.fields)
-            self._followers.append(Follower(self._log, directory.log, Path(output), sink, fields, self._patience))
+            rows_bytes = shares(job).outputs // len(plan.outputs)
+            follower = Follower(
+                self._log,
+                directory.log,
+                Path(output),
+                sink,
+                fields,
+                self._patience,
+                rows_bytes,
+                job.parse.max_decoded_bytes,
+            )
+            self._followers.append(follower)
         # All outputs are open before the first of their threads starts.
         for follower in self._followers:
             follower.start()
@@ -178,12 +191,13 @@ class Running:
             logger.info(text, path, begun["date"], here["date"])
         if why := self._names.fallen_back:
             logger.warning("names.cache_file: %s; names are cached in memory", why)
+        logger.info("%s", told(self._plan.job))
         for line in self._plan.differences:
             logger.info("%s", line)
         if goes_on:
             pages, waiting = self._log.summary()["pages"], self.stages.frontier.counts()["waiting"]
-            text = "going on with the crawl in %s: %s pages, %s waiting; --fresh starts over"
-            logger.info(text, path, f"{pages:,}", f"{waiting:,}")
+            text = "going on with the crawl in %s: %s, %s waiting; --fresh starts over"
+            logger.info(text, path, counted(pages, "page"), f"{waiting:,}")
 
     def _reopen(self, kinds: list[str]) -> int:
         """Have URLs that failed fetched again; gives how many."""

@@ -1,57 +1,20 @@
-"""Crawls in processes of their own while trouble begins and passes, and what is asked of each at its end.
+"""What happens to a crawl: a world, settings, and a timeline in the job's time; also at random, from a seed.
 
-A scenario is a small world, settings, and a timeline in the job's time. Its crawl may be stopped, killed and begun
-again; it goes on in the same directory, with the same outputs. Nothing here knows how the crawler does it: the
-ledger, the outputs and the lines that it told are the judges.
+``running.py`` lets it happen.
 """
 
 from __future__ import annotations
 
-import json
-import os
 import random
-import re
 import signal
-import subprocess
-import sys
-import time
-from collections import Counter
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
-from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import pyarrow.parquet
 from lycosa.simnet import SimulatedInternet, Trouble
 
-#: The job's time runs so much faster; more, and time-outs (a second at least) would outlast all patience.
-SPEED = 10.0
-
-#: Requests at once.
-SLOTS = 16
-
-#: Failures that this world's own hosts cause.
-OWN_FAILURES = {"robots-disallowed"}
-
-#: Runs a scenario's crawl. A file makes its log slow: each batch of outcomes takes as many seconds as stand in it.
-CHILD = """
-import select, sys, time
-from pathlib import Path
-from lycosa import cli
-from lycosa.store.patient import PatientLog
-
-slow, append = Path(sys.argv.pop(1)), PatientLog.append
-# Python sleeps until a moment, which libfaketime gets wrong while the clock is off.
-time.sleep = lambda seconds: select.select([], [], [], seconds)
-
-def wait(log, pages):
-    if slow.exists():
-        time.sleep(float(slow.read_text()))
-    append(log, pages)
-
-PatientLog.append = wait
-sys.exit(cli.main())
-"""
+if TYPE_CHECKING:
+    from tests.crawl.running import Running
 
 
 @dataclass(frozen=True)
@@ -64,189 +27,21 @@ class Scenario:
     settings: dict[str, Any] = field(default_factory=dict)
     #: The world.
     hosts: int = 40
-    pages: int = 8
+    pages: int = 16
     seed: int = 1
-    #: Files of the world or of the system: a clock that can be set, a disk that can be filled.
+    #: How it behaves: a model file's text.
+    model: str = ""
+    #: The share of hosts on HTTPS.
+    https: float = 0.0
+    #: Seconds between two requests to an address.
+    address_interval: float = 0.25
+    #: What is so from before the crawl on: the seeds, and the hosts that are in trouble for good.
+    prepare: Callable[[SimulatedInternet], tuple[list[str], set[str]]] | None = None
+    #: Whether the clock can be set, and the disk be filled.
     clock: bool = False
     disk: bool = False
     #: When the crawl must have ended: seconds of the job's time since its first request.
     until: float = 1_200.0
-
-
-@dataclass
-class Outcome:
-    """How a scenario's crawl ended."""
-
-    scenario: Scenario
-    status: int | None
-    #: Seconds of the job's time from the first request to the end.
-    seconds: float
-    #: The ledger's report.
-    report: dict[str, Any]
-    #: What the crawl told, of all its processes.
-    told: str
-    #: Its pages, as JSON lines and as the URLs in Parquet.
-    rows: list[dict[str, Any]]
-    columns: list[str]
-    #: How often it was killed.
-    kills: int
-
-    def __str__(self) -> str:
-        """Everything that explains a failure, in short."""
-        kinds = Counter((row["status"], row["error"]) for row in self.rows)
-        failed = [f"{row['url']}: {row['error']} ({row['error_detail']})" for row in self.unexpected()]
-        coverage, totals = self.report["coverage"], self.report["totals"]
-        lines = [
-            f"events {self.scenario.events}, seed {self.scenario.seed}, settings {self.scenario.settings}",
-            f"exit status {self.status} after {self.seconds:.0f} s of job time, {self.kills} kills",
-            f"coverage {coverage['served']} of {coverage['reachable']}, missed {coverage['missed'][:5]}",
-            f"outcomes {dict(kinds)}, of trouble: {failed[:5]}",
-            f"ledger {totals['by_kind']} {totals['by_status']}, DNS {totals['dns_by_answer']}",
-            f"repeats {self.report['repeats']}",
-            f"robots {self.report['robots']}, pauses {self.report['pauses']['first'][:2]}",
-            f"rates {[self.report['rates'][key]['first'][:2] for key in ('host', 'address')]}",
-            "told:",
-            *self.told.splitlines()[-25:],
-        ]
-        return "\n".join(lines)
-
-    def unexpected(self) -> list[dict[str, Any]]:
-        """Pages that failed although nothing is wrong with their hosts."""
-        return [row for row in self.rows if row["error"] not in (None, *OWN_FAILURES)]
-
-    def suspensions(self) -> list[str]:
-        """The lines by which the crawl said that it suspends."""
-        return re.findall(r"suspended: .*", self.told)
-
-
-class Running:
-    """A scenario that runs: what its events act upon."""
-
-    def __init__(self, scenario: Scenario, net: SimulatedInternet, folder: Path) -> None:
-        """Nothing is started."""
-        self.scenario, self.net, self.folder = scenario, net, folder
-        self.kills = 0
-        self.slow, self._clock = folder / "slow", folder / "clock"
-        self.process: subprocess.Popen[bytes] | None = None
-        self.disk: Disk | None = Disk(folder) if scenario.disk else None
-
-    def begin(self) -> None:
-        """Start the crawl, or start it again where it was."""
-        command = [
-            *(self.disk.inside() if self.disk else []),
-            sys.executable,
-            "-c",
-            CHILD,
-            str(self.slow),
-            "crawl",
-        ]
-        place = self.disk.path if self.disk else self.folder
-        command += ["--job", str(self.net.job_file()), "--dir", str(place / "job")]
-        command += ["-o", str(self.folder / "pages.jsonl"), "-o", str(self.folder / "pages.parquet")]
-        settings = {
-            "fetch.slots": SLOTS,
-            # What is shown is that the crawl goes on, not how long hosts are given a rest.
-            "politeness.max_interval": 5,
-            # Names are asked for again and again.
-            "names.min_ttl": 60,
-            "names.max_ttl": 60,
-            "frontier.snapshot_bytes": 1 << 20,
-            "frontier.snapshot_interval": 0,
-            "store.fields": '["url", "status", "error", "error_detail"]',
-            **self.scenario.settings,
-        }
-        for name, value in settings.items():
-            command += ["--set", f"{name}={value}"]
-        with (self.folder / "told.txt").open("ab") as told:
-            self.process = subprocess.Popen(
-                command, stdout=subprocess.DEVNULL, stderr=told, env=os.environ | self._environment()
-            )
-
-    def running(self) -> subprocess.Popen[bytes]:
-        """The crawl's process."""
-        assert self.process is not None
-        return self.process
-
-    def set_clock(self, seconds: float) -> None:
-        """Set the crawl's clock so far off; it notices within a second."""
-        new = self._clock.with_suffix(".new")
-        new.write_text(f"{seconds:+.0f}s\n")
-        new.replace(self._clock)
-
-    def kill(self) -> None:
-        """Kill the crawl and start it again."""
-        process = self.running()
-        if process.poll() is None:
-            process.kill()
-            process.wait()
-            self.kills += 1
-            self.begin()
-
-    def close(self) -> None:
-        """End what is left."""
-        if self.process is not None and self.process.poll() is None:
-            self.process.kill()
-            self.process.wait()
-        if self.disk:
-            self.disk.close()
-
-    def _environment(self) -> dict[str, str]:
-        """What lets the clock be set (libfaketime): the wall's alone, intervals go on."""
-        if not self.scenario.clock:
-            return {}
-        if not self._clock.exists():
-            self.set_clock(0)
-        library = next(Path("/usr/lib").glob("*/faketime/libfaketimeMT.so.1"))
-        return {
-            "LD_PRELOAD": str(library),
-            "FAKETIME_TIMESTAMP_FILE": str(self._clock),
-            "FAKETIME_CACHE_DURATION": "1",
-            "DONT_FAKE_MONOTONIC": "1",
-        }
-
-
-class Disk:
-    """A small disk of its own in a mount namespace that outlives the crawls in it."""
-
-    def __init__(self, folder: Path) -> None:
-        """Mount it."""
-        self.path = folder / "disk"
-        self.path.mkdir()
-        # As root a mount namespace is enough; others need a user namespace for it.
-        self._user = [] if os.geteuid() == 0 else ["--user"]
-        unshare = ["unshare", *(["--user", "--map-root-user"] if self._user else []), "--mount"]
-        script = 'mount -t tmpfs -o size=48m none "$0" && echo mounted && exec sleep 86400'
-        command = [*unshare, "sh", "-c", script, str(self.path)]
-        self._holder = subprocess.Popen(command, stdout=subprocess.PIPE)
-        assert self._holder.stdout is not None
-        assert self._holder.stdout.readline() == b"mounted\n"
-
-    def inside(self) -> list[str]:
-        """What a command begins with that runs inside."""
-        user = [*self._user, "--preserve-credentials"] if self._user else []
-        return ["nsenter", f"--target={self._holder.pid}", *user, "--mount"]
-
-    def fill(self) -> None:
-        """Fill it to the last byte, and keep it full for what is deleted meanwhile."""
-        script = f"while :; do cat /dev/zero >>{self.path}/ballast; sleep 0.05; done 2>/dev/null"
-        self._filler = subprocess.Popen([*self.inside(), "sh", "-c", script], start_new_session=True)
-
-    def free(self) -> None:
-        """Make room again."""
-        os.killpg(self._filler.pid, signal.SIGKILL)
-        self._filler.wait()
-        subprocess.run([*self.inside(), "rm", "-f", str(self.path / "ballast")], check=True)
-
-    def close(self) -> None:
-        """Unmount it."""
-        filler = getattr(self, "_filler", None)
-        if filler is not None and filler.poll() is None:
-            os.killpg(filler.pid, signal.SIGKILL)
-            filler.wait()
-        self._holder.kill()
-        self._holder.wait()
-        assert self._holder.stdout is not None
-        self._holder.stdout.close()
 
 
 @dataclass(frozen=True)
@@ -283,23 +78,19 @@ def clock(seconds: float) -> Event:
 
 def slow(seconds: float) -> Event:
     """Let each record take so many seconds of the machine's."""
-    return Event(f"disk slow by {seconds} s", lambda crawl: void(crawl.slow.write_text(str(seconds))))
-
-
-def void(_: object) -> None:
-    """Drop a result."""
+    return Event(f"disk slow by {seconds} s", lambda crawl: crawl.set_slow(seconds))
 
 
 #: Kill the crawl and start it again.
-KILL = Event("kill -9", Running.kill)
+KILL = Event("kill -9", lambda crawl: crawl.kill())
 #: Suspend the process, and let it go on.
 STOP = Event("SIGSTOP", lambda crawl: crawl.running().send_signal(signal.SIGSTOP))
 CONTINUE = Event("SIGCONT", lambda crawl: crawl.running().send_signal(signal.SIGCONT))
 #: Fill the disk, and make room on it.
-FILL = Event("disk full", lambda crawl: crawl.disk.fill() if crawl.disk else None)
-FREE = Event("disk free", lambda crawl: crawl.disk.free() if crawl.disk else None)
+FILL = Event("disk full", lambda crawl: crawl.fill())
+FREE = Event("disk free", lambda crawl: crawl.free())
 #: The disk is as quick as it is.
-QUICK = Event("disk quick", lambda crawl: crawl.slow.unlink())
+QUICK = Event("disk quick", lambda crawl: crawl.set_slow(0))
 
 #: What can happen at random: a beginning and its end.
 PAIRS: tuple[tuple[Event, Event], ...] = (
@@ -337,57 +128,4 @@ def random_schedule(seed: int) -> Scenario:
     last = max(at for at, _ in events)
     events += [(dice.uniform(2, last), KILL) for _ in range(dice.randint(1, 2))]
     events.sort(key=lambda event: event[0])
-    return Scenario(tuple(events), {"frontier.patience": 120}, pages=16, seed=seed, clock=True, disk=True)
-
-
-def run(scenario: Scenario, folder: Path) -> Outcome:
-    """Let a scenario happen."""
-    with SimulatedInternet(hosts=scenario.hosts, pages=scenario.pages, seed=scenario.seed, speed=SPEED) as net:
-        crawl = Running(scenario, net, folder)
-        try:
-            crawl.begin()
-            deadline = time.monotonic() + 60
-            while net.report()["totals"]["requests"] == 0 and crawl.running().poll() is None:
-                assert time.monotonic() < deadline, (folder / "told.txt").read_text()
-                time.sleep(0.02)
-            begun = time.monotonic()
-            for at, event in scenario.events:
-                time.sleep(max(0.0, begun + at / SPEED - time.monotonic()))
-                event.act(crawl)
-            try:
-                status = crawl.running().wait(max(1.0, begun + scenario.until / SPEED - time.monotonic()))
-            except subprocess.TimeoutExpired:
-                status = None
-            seconds = (time.monotonic() - begun) * SPEED
-        finally:
-            crawl.close()
-        report = net.report()
-    return Outcome(
-        scenario, status, seconds, report, (folder / "told.txt").read_text(), *_outputs(folder), crawl.kills
-    )
-
-
-def _outputs(folder: Path) -> tuple[list[dict[str, Any]], list[str]]:
-    """The rows of the JSON lines, and the URLs in Parquet."""
-    lines, table = folder / "pages.jsonl", folder / "pages.parquet"
-    rows = [json.loads(line) for line in lines.read_text().splitlines()] if lines.exists() else []
-    columns = pyarrow.parquet.read_table(table, columns=["url"])["url"].to_pylist() if table.exists() else []
-    return rows, columns
-
-
-def judge(outcome: Outcome) -> None:
-    """Nothing was lost, nobody was hurt, and nothing was settled by trouble that was ours."""
-    report, troubles = outcome.report, sum(event.name.startswith("begin") for _, event in outcome.scenario.events)
-    assert outcome.status == 0, f"the crawl did not end well: {outcome}"
-    assert not outcome.unexpected(), f"URLs were settled by our own trouble: {outcome}"
-    assert report["coverage"]["ratio"] == 1.0, f"pages are missing: {outcome}"
-    assert report["robots"]["count"] == report["pauses"]["count"] == 0, f"a site's wish was ignored: {outcome}"
-    assert report["rates"]["host"]["count"] == report["rates"]["address"]["count"] == 0, f"too fast: {outcome}"
-    allowed = SLOTS * (outcome.kills + troubles)
-    assert report["repeats"]["requests"] <= allowed, f"more than {allowed} repeats: {outcome}"
-    urls = [row["url"] for row in outcome.rows]
-    assert len(set(urls)) == len(urls), f"pages twice in JSON lines: {outcome}"
-    assert sorted(outcome.columns) == sorted(urls), f"the outputs differ: {outcome}"
-    assert sum(row["status"] == 200 for row in outcome.rows) == report["coverage"]["served"], (
-        f"other pages: {outcome}"
-    )
+    return Scenario(tuple(events), {"frontier.patience": 120}, seed=seed, clock=True, disk=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 from pathlib import Path
 from typing import Any
 
@@ -63,6 +64,28 @@ def test_a_redirect_is_a_request_of_its_own_and_stands_in_the_chain(tmp_path: Pa
     answers: dict[str, Answer] = {"/": (301, [("Location", "/new")], b""), "/new": (200, HTML, b"<title>New</title>")}
     (page,) = crawl(stages(tmp_path, answers))
     assert (page.url, page.chain) == (f"{SITE}/new", [(f"{SITE}/", 301)])
+
+
+def test_bounds_that_are_reached_are_told_with_the_first_urls(tmp_path: Path) -> None:
+    links = b"".join(b"<a href=/%d>x</a>" % number for number in range(4))
+    long = b"<title>%s</title>" % (b"x" * 2_000)
+    answers: dict[str, Answer] = {
+        "/": (200, HTML, links + b"<a href=http://93.184.216.34:25/>mail</a><a href=/far>far</a>"),
+        **{f"/{number}": (200, HTML, long + b"<a href=/far>far</a>") for number in range(4)},
+        "/far": (200, [*HTML, ("Content-Encoding", "gzip")], gzip.compress(b"x" * 200_000)),
+    }
+    made = stages(tmp_path, answers, parse={"max_links": 5, "max_title_bytes": 1_000, "max_decoded_bytes": 100_000})
+    pages = {page.url.removeprefix(SITE): page for page in crawl(made)}
+    assert pages["/"].bounds == ["links"]
+    assert pages["/0"].bounds == ["title-bytes"]
+    assert pages["/0"].title == "x" * 1_000
+    assert (pages["/far"].error, pages["/far"].bounds) == ("body-too-large", [])
+    assert made.log.summary()["bounds"] == {
+        "body-too-large": {"count": 1, "first": [f"{SITE}/far"]},
+        "links": {"count": 1, "first": [f"{SITE}/"]},
+        "title-bytes": {"count": 4, "first": [f"{SITE}/0", f"{SITE}/1", f"{SITE}/2"]},
+    }
+    assert made.frontier.counts()["links_port_blocked"] == 1
 
 
 def test_robots_txt_is_obeyed(tmp_path: Path) -> None:

@@ -67,11 +67,19 @@ def test_a_bad_setting_is_named_with_its_value_and_what_is_allowed(settings: dic
         ("http://example.com:99999/", "port"),
         ("http://me:secret@example.com/", "without user name"),
         ("http://" + "a" * 10_000, "8192"),
+        ("http://example.com:25/", "25 in allow_ports"),
     ],
 )
 def test_a_bad_seed_is_named(seed: str, allowed: str) -> None:
     with pytest.raises(SettingError, match=allowed):
         make_job({"seeds": [seed]}).checked_seeds()
+
+
+def test_a_port_that_browsers_block_is_allowed_by_number() -> None:
+    job = make_job({"seeds": ["http://example.com:6667/", "http://example.com:8080/"], "allow_ports": [25, 6667]})
+    assert job.checked_seeds() == ["http://example.com:6667/", "http://example.com:8080/"]
+    with pytest.raises(SettingError, match="allow_ports"):
+        make_job({"allow_ports": [65_536]})
 
 
 def test_no_seed_at_all_is_an_error() -> None:

@@ -54,6 +54,7 @@ fn request(url: &CrawlUrl) -> Request {
         name_us: 0,
         name_class: None,
         cookies: None,
+        deadline: u64::MAX,
     }
 }
 

@@ -39,8 +39,13 @@ impl Dialer {
 
     /// Connects for a request, noting address and times in the trace.
     pub(crate) async fn dial(&self, request: &Request, trace: &Trace) -> Result<Connection, Failure> {
+        let port = request.url.port();
+        if !self.policy.permits_port(port) {
+            let detail = format!("no page is fetched from port {port}, unless allow_ports names it");
+            return Err(Failure::new(FailureKind::PortBlocked, detail));
+        }
         let addresses = permitted(&self.policy, request)?;
-        let (stream, address) = self.connect(&addresses, request.url.port(), trace).await?;
+        let (stream, address) = self.connect(&addresses, port, trace).await?;
         // Nagle would hold the request back behind the handshake's last, unacknowledged message.
         stream.set_nodelay(true).map_err(|error| connect_failure(&error, address))?;
         let transport = match request.url.is_https() {

@@ -4,6 +4,7 @@
 
 use std::io::{self, Read};
 
+use brotli_decompressor::{BrotliDecompressStream, BrotliResult, BrotliState, StandardAlloc};
 use bytes::Bytes;
 use flate2::{Decompress, FlushDecompress, Status};
 use lycosa_url::{Failure, FailureKind};
@@ -20,6 +21,15 @@ const ZSTD_WINDOW_LOG: u32 = 23;
 /// The header byte that says "no zlib window larger than 32 KB", for gzip as for raw deflate.
 const WINDOW_BITS: u8 = 15;
 
+/// Bytes that a decoder gives at once.
+const PART: usize = 16 * 1024;
+
+/// Up to these bytes an output grows by doubling.
+const SMALL_OUTPUT: usize = 1 << 20;
+
+/// By these bytes, or by doubling where that is more, it grows from there on.
+const GROWTH: usize = 64 << 20;
+
 /// One coding.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Coding {
@@ -31,22 +41,25 @@ enum Coding {
 
 /// Removes the codings that `Content-Encoding` names. Without one, the result shares the body's memory.
 ///
-/// An output of more than `limit` bytes is `BodyTooLarge`; data that is broken or cut off is `EncodingBad`.
-/// Bytes behind the end of the coded data are ignored, as browsers do.
+/// An output of more than `limit` bytes, with what lies between two codings, is `BodyTooLarge`; data that is broken or cut
+/// off is `EncodingBad`. Bytes behind the end of the coded data are ignored, as browsers do. Memory: `limit`, and the window
+/// of a coding as far as it is filled (brotli 16 MiB, zstd 8 MiB, the others 32 KiB).
 pub fn decode(body: &Bytes, content_encoding: Option<&str>, limit: usize) -> Result<Bytes, Failure> {
     let codings = codings(content_encoding.unwrap_or_default())?;
-    let mut bytes = body.clone();
+    let (mut bytes, mut room) = (body.clone(), limit);
     for coding in codings.into_iter().rev() {
         if bytes.is_empty() {
             break; // servers name a coding on empty bodies, too
         }
         let decoded = match coding {
-            Coding::Gzip => gunzip(&bytes, limit),
-            Coding::Deflate => inflate(&bytes, limit),
-            Coding::Brotli => read(brotli_decompressor::Decompressor::new(&bytes[..], 4096), &bytes, limit),
-            Coding::Zstd => unzstd(&bytes, limit),
+            Coding::Gzip => gunzip(&bytes, room),
+            Coding::Deflate => inflate(&bytes, room),
+            Coding::Brotli => unbrotli(&bytes, room),
+            Coding::Zstd => unzstd(&bytes, room),
         };
-        bytes = Bytes::from(decoded.map_err(|problem| problem.failure(coding, limit))?);
+        bytes = finish(decoded.map_err(|problem| problem.failure(coding, limit))?);
+        // The next coding's input is held beside its output: both count.
+        room = limit - bytes.len();
     }
     if bytes.len() > limit {
         return Err(Problem::TooLarge.failure(Coding::Gzip, limit));
@@ -129,7 +142,7 @@ fn stream<'a>(
     output: &mut Vec<u8>,
     limit: usize,
 ) -> Result<&'a [u8], Problem> {
-    output.reserve(first_guess(input, limit));
+    output.reserve_exact(first_guess(input, limit));
     loop {
         let taken = usize::try_from(state.total_in()).unwrap_or(usize::MAX);
         let rest = input.get(taken..).unwrap_or_default();
@@ -146,36 +159,90 @@ fn stream<'a>(
             return Ok(left);
         }
         if output.len() == output.capacity() {
-            output.reserve(output.len().min(limit - output.len() + 1).max(64));
+            grow(output, limit);
         } else if output.len() == before && left.len() == rest.len() || left.is_empty() {
             return Err(Problem::CutOff);
         }
     }
 }
 
+/// brotli as in RFC 7932: windows of up to 16 MiB. The large ones of RFC 9841, which is no content coding, would cost up to
+/// 1 GiB before the first byte of output; the decoder refuses them by their header.
+fn unbrotli(input: &[u8], limit: usize) -> Result<Vec<u8>, Problem> {
+    let alloc = StandardAlloc::default();
+    let mut state = BrotliState::new_strict(alloc, alloc, alloc);
+    let mut output = Vec::with_capacity(first_guess(input, limit));
+    let mut part = vec![0; PART];
+    let (mut left, mut taken, mut total) = (input.len(), 0, 0);
+    loop {
+        let (mut free, mut filled) = (part.len(), 0);
+        let result = BrotliDecompressStream(
+            &mut left,
+            &mut taken,
+            input,
+            &mut free,
+            &mut filled,
+            &mut part,
+            &mut total,
+            &mut state,
+        );
+        append(&mut output, &part[..filled], limit)?;
+        match result {
+            BrotliResult::ResultSuccess => return Ok(output),
+            BrotliResult::NeedsMoreOutput => {}
+            BrotliResult::NeedsMoreInput => return Err(Problem::CutOff),
+            BrotliResult::ResultFailure => return Err(Problem::Broken("invalid data".to_owned())),
+        }
+    }
+}
+
 /// zstd: one frame or several.
 fn unzstd(input: &[u8], limit: usize) -> Result<Vec<u8>, Problem> {
+    let mut output = Vec::with_capacity(first_guess(input, limit));
+    let mut part = vec![0; PART];
     let mut decoder = zstd::stream::read::Decoder::with_buffer(input)
         .map_err(|error| Problem::Broken(error.to_string()))?;
     decoder.window_log_max(ZSTD_WINDOW_LOG).map_err(|error| Problem::Broken(error.to_string()))?;
-    read(decoder, input, limit)
+    loop {
+        match decoder.read(&mut part) {
+            Ok(0) => return Ok(output),
+            Ok(filled) => append(&mut output, &part[..filled], limit)?,
+            Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => return Err(Problem::CutOff),
+            Err(error) => return Err(Problem::Broken(error.to_string())),
+        }
+    }
 }
 
-/// Reads a decoder to its end.
-fn read(decoder: impl Read, input: &[u8], limit: usize) -> Result<Vec<u8>, Problem> {
-    let mut output = Vec::with_capacity(first_guess(input, limit));
-    let cap = u64::try_from(limit).unwrap_or(u64::MAX).saturating_add(1);
-    match decoder.take(cap).read_to_end(&mut output) {
-        Ok(_) if output.len() > limit => Err(Problem::TooLarge),
-        Ok(_) => Ok(output),
-        Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => Err(Problem::CutOff),
-        Err(error) => Err(Problem::Broken(error.to_string())),
+/// Appends a part of the output.
+fn append(output: &mut Vec<u8>, part: &[u8], limit: usize) -> Result<(), Problem> {
+    if part.len() > limit - output.len() {
+        return Err(Problem::TooLarge);
     }
+    if part.len() > output.capacity() - output.len() {
+        grow(output, limit);
+    }
+    output.extend_from_slice(part);
+    Ok(())
+}
+
+/// Makes room for more output. A large one gets room for most that may follow at once: what is not written costs no memory, and
+/// a copy would, twice.
+fn grow(output: &mut Vec<u8>, limit: usize) {
+    let more = if output.len() < SMALL_OUTPUT { output.len() } else { output.len().max(GROWTH) };
+    output.reserve_exact(more.clamp(PART, (limit - output.len() + 1).max(PART)));
+}
+
+/// The output without room for more.
+fn finish(mut output: Vec<u8>) -> Bytes {
+    if output.capacity() - output.len() > output.len() / 4 {
+        output.shrink_to_fit();
+    }
+    output.into()
 }
 
 /// HTML shrinks to about a quarter.
 fn first_guess(input: &[u8], limit: usize) -> usize {
-    input.len().saturating_mul(4).clamp(64, 1 << 20).min(limit.saturating_add(1))
+    input.len().saturating_mul(4).clamp(64, SMALL_OUTPUT).min(limit.saturating_add(1))
 }
 
 #[cfg(test)]

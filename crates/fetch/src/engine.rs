@@ -8,6 +8,7 @@ use std::collections::VecDeque;
 use std::io;
 use std::rc::Rc;
 use std::sync::Arc;
+use std::sync::atomic::Ordering::SeqCst;
 use std::time::Duration;
 
 use lycosa_url::{Clock, Failure, FailureKind, Micros, Received, Request, Response, Times};
@@ -16,6 +17,7 @@ use tokio::sync::mpsc::UnboundedReceiver;
 use tokio::task::spawn_local;
 use tokio::time::{MissedTickBehavior, interval};
 
+use crate::budget::Budget;
 use crate::connect::Dialer;
 use crate::exchange::{Trace, exchange};
 use crate::fetcher::{Counter, Order};
@@ -34,6 +36,8 @@ pub(crate) struct Engine {
     pub(crate) template: Template,
     /// Keeps connections.
     pub(crate) pool: RefCell<Pool>,
+    /// What bodies may hold.
+    pub(crate) budget: Budget,
     /// The largest body.
     pub(crate) max_body_bytes: usize,
     limits: Limits,
@@ -53,6 +57,7 @@ impl Engine {
             clock: settings.clock,
             dialer: Dialer::new(settings)?,
             template: Template::new(settings)?,
+            budget: Budget::new(settings.memory, counter.held.clone()),
             pool: RefCell::new(Pool::new(settings.idle_connections, micros(settings.idle_timeout))),
             max_body_bytes: settings.max_body_bytes,
             limits: Limits {
@@ -84,6 +89,7 @@ impl Engine {
                 order = orders.recv() => match order {
                     Some(Order::Fetch(requests)) => self.accept(requests),
                     Some(Order::Cancel) => self.cancel(),
+                    Some(Order::Taken) => self.budget.wake(),
                     None => return,
                 },
                 _ = hand.tick(), if self.has_timed() => self.look(),
@@ -136,7 +142,9 @@ impl Engine {
         let address = trace.address.get();
         let times = Times { wall_offset_us: self.clock.wall_offset(), ..trace.so_far() };
         let finished = self.clock.now();
-        self.outbox.borrow_mut().push(Response { request, address, started, finished, times, result });
+        let response = Response { request, address, started, finished, times, result };
+        self.counter.held.completed.fetch_add(response.memory(), SeqCst);
+        self.outbox.borrow_mut().push(response);
         self.outgoing.notify_one();
     }
 }
@@ -155,7 +163,7 @@ impl Slot {
     /// Takes one of the free slots.
     fn open(engine: &Rc<Engine>) -> Self {
         let watch = Rc::new(Watch::new(engine.limits));
-        watch.begin(engine.clock.now());
+        watch.begin(engine.clock.now(), Micros::MAX);
         engine.watches.borrow_mut().push(watch.clone());
         engine.working.update(|working| working + 1);
         Slot { engine: engine.clone(), watch, trace: Trace::default(), started: 0, request: None }
@@ -165,6 +173,7 @@ impl Slot {
     async fn work(mut self) {
         while self.begin() {
             let result = match &self.request {
+                Some(request) if self.is_late(request) => Err(cancelled()),
                 Some(request) => {
                     let exchange = exchange(&self.engine, request, &self.watch, &self.trace);
                     self.watch.guard(exchange).await.unwrap_or_else(|kind| Err(rung(kind)))
@@ -175,12 +184,18 @@ impl Slot {
         }
     }
 
+    /// Whether a request may outlive its lease: by then it may have been granted again.
+    fn is_late(&self, request: &Request) -> bool {
+        self.started.saturating_add(self.engine.limits.total) > request.deadline
+    }
+
     /// Takes the next request, if there is one.
     fn begin(&mut self) -> bool {
         self.request = self.engine.queue.borrow_mut().pop_front();
         self.trace = Trace::default();
         self.started = self.engine.clock.now();
-        self.watch.begin(self.started);
+        let deadline = self.request.as_ref().map_or(Micros::MAX, |request| request.deadline);
+        self.watch.begin(self.started, deadline);
         self.request.is_some()
     }
 

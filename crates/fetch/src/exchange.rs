@@ -75,7 +75,7 @@ async fn attempt(
     let before = connection.wire.received.get();
     watch.talking(&connection.wire, engine.clock.now());
     trace.address.set(Some(connection.address));
-    match talk(engine, &mut connection, request, trace).await {
+    match talk(engine, &mut connection, request, watch, trace).await {
         Ok(received) => {
             if connection.is_reusable() {
                 engine.pool.borrow_mut().park(request.url.origin(), connection, engine.clock.now());
@@ -91,6 +91,7 @@ pub(crate) async fn talk(
     engine: &Engine,
     connection: &mut Connection,
     request: &Request,
+    watch: &Watch,
     trace: &Trace,
 ) -> Result<Received, Failure> {
     let began = engine.clock.now();
@@ -105,24 +106,44 @@ pub(crate) async fn talk(
     let headers = message::headers(&parts.headers);
     let status = parts.status.as_u16();
     drop(parts); // lets hyper use its read buffer again
-    let body = collect(connection, body, engine.max_body_bytes).await?;
+    let body = collect(engine, connection, body, watch).await?;
     trace.times(|times| times.body_us = since(head, engine.clock.now()));
     Ok(Received { status, headers, body })
 }
 
-/// The whole body in memory of its own; too large a one is left unread as soon as that is known.
-async fn collect(connection: &mut Connection, mut body: Incoming, limit: usize) -> Result<Bytes, Failure> {
+/// The whole body in memory of its own; too large a one is left unread as soon as that is known. Where all bodies together
+/// hold as much as they may, it is not read on until it may hold more.
+async fn collect(
+    engine: &Engine,
+    connection: &mut Connection,
+    mut body: Incoming,
+    watch: &Watch,
+) -> Result<Bytes, Failure> {
+    let limit = engine.max_body_bytes;
     let too_large = || Failure::new(FailureKind::BodyTooLarge, format!("more than {limit} bytes"));
     let promised = usize::try_from(body.size_hint().lower()).unwrap_or(usize::MAX);
     if promised > limit {
         return Err(too_large());
     }
+    let (mut claim, mut has_waited) = (engine.budget.claim(), false);
     let mut bytes = Vec::with_capacity(promised.min(FIRST_BODY_BYTES));
     while let Some(frame) = connection.frame(&mut body).await {
-        let frame = frame.map_err(|error| message::failure(&error))?;
+        let frame = frame.map_err(|error| match message::failure(&error) {
+            // The server got tired of waiting for us.
+            failure if has_waited && failure.kind == FailureKind::ConnectionClosed => {
+                Failure::new(FailureKind::Cancelled, "broke off while there was no memory for it")
+            }
+            failure => failure,
+        })?;
         if let Some(data) = frame.data_ref() {
             if data.len() > limit - bytes.len() {
                 return Err(too_large());
+            }
+            if !claim.grow_now(data.len()) {
+                has_waited = true;
+                watch.pause(engine.clock.now());
+                claim.grow(data.len()).await;
+                watch.resume(engine.clock.now());
             }
             bytes.extend_from_slice(data);
         }

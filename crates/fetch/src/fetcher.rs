@@ -3,6 +3,7 @@
 use std::collections::VecDeque;
 use std::io;
 use std::rc::Rc;
+use std::sync::atomic::Ordering::SeqCst;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, mpsc};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
@@ -12,12 +13,15 @@ use tokio::runtime::{Builder, Runtime};
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 use tokio::task::LocalSet;
 
+use crate::budget::Held;
 use crate::engine::Engine;
 use crate::settings::Settings;
 
 /// Fetches requests on a thread of its own. Every request that is submitted comes back exactly once.
 pub struct Fetcher {
     slots: usize,
+    memory: usize,
+    batch_bytes: usize,
     /// None once dropped, which ends the thread.
     orders: Option<UnboundedSender<Order>>,
     counter: Arc<Counter>,
@@ -30,14 +34,19 @@ pub(crate) enum Order {
     Fetch(Vec<Request>),
     /// End everything in flight.
     Cancel,
+    /// Responses were taken that bodies wait for.
+    Taken,
 }
+
+/// What a page takes, about: as many requests are started as there is memory for.
+const PAGE_BYTES: usize = 64 << 10;
 
 impl Fetcher {
     /// Starts the thread; fails when a setting cannot be used.
     pub fn start(settings: Settings) -> io::Result<Fetcher> {
         let (orders, incoming) = unbounded_channel();
         let counter = Arc::new(Counter::default());
-        let slots = settings.slots.max(1);
+        let (slots, memory, batch_bytes) = (settings.slots.max(1), settings.memory, settings.batch_bytes);
         let (report, started) = mpsc::channel();
         let shared = counter.clone();
         let thread =
@@ -53,15 +62,17 @@ impl Fetcher {
                 }
             })?;
         started.recv().map_err(io::Error::other)??;
-        Ok(Fetcher { slots, orders: Some(orders), counter, thread: Some(thread) })
+        Ok(Fetcher { slots, memory, batch_bytes, orders: Some(orders), counter, thread: Some(thread) })
     }
 
-    /// How many requests would start at once. 0 also while more than a full set of slots waits to be taken by
-    /// [`completed`](Self::completed), so that a slow consumer bounds the bodies in memory.
+    /// How many requests would start at once. Fewer than there are slots, down to 0, while much waits to be taken by
+    /// [`completed`](Self::completed) or there is little memory left.
     pub fn free(&self) -> usize {
         let state = self.counter.lock();
         let backlog = state.done.len();
-        self.slots.saturating_sub(state.running).saturating_sub(backlog.saturating_sub(self.slots))
+        let slots =
+            self.slots.saturating_sub(state.running).saturating_sub(backlog.saturating_sub(self.slots));
+        slots.min(self.memory.saturating_sub(self.counter.held.bytes()) / PAGE_BYTES)
     }
 
     /// Hands requests over; never blocks. Beyond the free slots they wait inside.
@@ -73,9 +84,24 @@ impl Fetcher {
         self.order(Order::Fetch(requests));
     }
 
-    /// Waits until a response is there or `within` has passed; gives what is ready then, at most `max`.
+    /// Waits until a response is there or `within` has passed; gives what is ready then, at most `max`, and not much more
+    /// than [`Settings::batch_bytes`].
     pub fn completed(&self, max: usize, within: Duration) -> Vec<Response> {
-        self.counter.take(max, within)
+        let taken = self.counter.take(max, self.batch_bytes, within);
+        if !taken.is_empty() && self.counter.held.starving.swap(false, SeqCst) {
+            self.order(Order::Taken);
+        }
+        taken
+    }
+
+    /// Bytes that responses hold, from a body's first byte until they are taken.
+    pub fn held(&self) -> usize {
+        self.counter.held.bytes()
+    }
+
+    /// Where responses may be returned to that there is no room for yet.
+    pub fn returns(&self) -> Returns {
+        Returns(self.counter.clone())
     }
 
     /// Requests that were submitted and have not been given back by [`completed`](Self::completed).
@@ -106,6 +132,20 @@ impl Drop for Fetcher {
     }
 }
 
+/// Takes responses back; [`Fetcher::completed`] gives them again, before all others.
+#[derive(Clone)]
+pub struct Returns(Arc<Counter>);
+
+impl Returns {
+    /// Takes them back, in their order.
+    pub fn give_back(&self, responses: Vec<Response>) {
+        let bytes = responses.iter().map(Response::memory).sum();
+        self.0.held.completed.fetch_add(bytes, SeqCst);
+        let mut state = self.0.lock();
+        responses.into_iter().rev().for_each(|response| state.done.push_front(response));
+    }
+}
+
 /// Everything that can fail at the start.
 fn prepare(settings: &Settings, counter: Arc<Counter>) -> io::Result<(Runtime, Engine)> {
     let engine = Engine::new(settings, counter)?;
@@ -122,6 +162,8 @@ fn run(runtime: &Runtime, engine: Engine, orders: UnboundedReceiver<Order>) {
 /// Where the threads meet. Filled by the fetch thread, emptied by whoever calls `completed`.
 #[derive(Default)]
 pub(crate) struct Counter {
+    /// What is held by bodies and by what waits here.
+    pub(crate) held: Arc<Held>,
     state: Mutex<State>,
     filled: Condvar,
 }
@@ -147,8 +189,8 @@ impl Counter {
         }
     }
 
-    /// Takes at most `max` responses, waiting `within` for the first.
-    fn take(&self, max: usize, within: Duration) -> Vec<Response> {
+    /// Takes at most `max` responses, and after the first no more than fit into `max_bytes`; waits `within` for the first.
+    fn take(&self, max: usize, max_bytes: usize, within: Duration) -> Vec<Response> {
         let began = Instant::now();
         let mut state = self.lock();
         while state.done.is_empty() {
@@ -160,8 +202,15 @@ impl Counter {
             state = self.filled.wait_timeout(state, left).unwrap_or_else(PoisonError::into_inner).0;
             state.waiting -= 1;
         }
-        let count = state.done.len().min(max);
-        let taken = state.done.drain(..count).collect();
+        let mut bytes = 0;
+        let fits = |response: &&Response| {
+            let is_first = bytes == 0;
+            bytes += response.memory();
+            is_first || bytes <= max_bytes
+        };
+        let count = state.done.iter().take(max).take_while(fits).count();
+        let taken: Vec<Response> = state.done.drain(..count).collect();
+        self.held.completed.fetch_sub(taken.iter().map(Response::memory).sum(), SeqCst);
         if state.waiting > 0 && !state.done.is_empty() {
             self.filled.notify_one(); // what is left may be for another thread that waits
         }

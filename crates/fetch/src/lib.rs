@@ -8,6 +8,7 @@
 //! (see [`decode()`], which the caller composes) and repeats by itself in one case only: a kept-alive
 //! connection that turns out to be dead before any byte of the response came.
 
+mod budget;
 mod connect;
 mod connection;
 mod decode;
@@ -24,5 +25,5 @@ mod watch;
 pub use decode::decode;
 #[doc(hidden)]
 pub use examine::Examiner;
-pub use fetcher::Fetcher;
+pub use fetcher::{Fetcher, Returns};
 pub use settings::Settings;

@@ -26,6 +26,10 @@ pub struct Settings {
     pub max_headers: usize,
     /// The body as received, in bytes.
     pub max_body_bytes: usize,
+    /// Bytes of all responses together, from a body's first byte until the response is taken. Bodies wait beyond it.
+    pub memory: usize,
+    /// Bytes of the responses that are taken at once.
+    pub batch_bytes: usize,
     /// Kept-alive connections that wait for another request, over all hosts. Per host no limit is needed:
     /// no more can be idle than were ever in use at once.
     pub idle_connections: usize,
@@ -51,6 +55,8 @@ impl Default for Settings {
             max_header_bytes: 64 << 10,
             max_headers: 200,
             max_body_bytes: 10 << 20,
+            memory: 256 << 20,
+            batch_bytes: 64 << 20,
             idle_connections: 512, // with 128 slots still within the usual limit of 1,024 open files
             idle_timeout: Duration::from_secs(15), // nginx keeps 75 s, Apache 5 s
             policy: AddressPolicy::default(),

@@ -71,6 +71,10 @@ pub(crate) struct Watch {
     began: Cell<Micros>,
     since: Cell<Micros>,
     wire: RefCell<Option<Rc<Wire>>>,
+    /// When the exchange has to end, whatever it waits for.
+    deadline: Cell<Micros>,
+    /// Since when we make the server wait: that is not its silence.
+    paused: Cell<Option<Micros>>,
     rung: Cell<Option<FailureKind>>,
     waker: RefCell<Option<Waker>>,
 }
@@ -84,14 +88,18 @@ impl Watch {
             began: Cell::new(0),
             since: Cell::new(0),
             wire: RefCell::new(None),
+            deadline: Cell::new(Micros::MAX),
+            paused: Cell::new(None),
             rung: Cell::new(None),
             waker: RefCell::new(None),
         }
     }
 
-    /// A new exchange begins.
-    pub(crate) fn begin(&self, now: Micros) {
+    /// A new exchange begins; at the deadline it is given up.
+    pub(crate) fn begin(&self, now: Micros, deadline: Micros) {
         self.began.set(now);
+        self.deadline.set(deadline);
+        self.paused.set(None);
         self.rung.set(None);
         self.connecting(now);
     }
@@ -110,8 +118,28 @@ impl Watch {
         self.since.set(now);
     }
 
+    /// From now on the server waits for us.
+    pub(crate) fn pause(&self, now: Micros) {
+        self.paused.set(Some(now));
+    }
+
+    /// It waits no longer: all limits move on by the pause.
+    pub(crate) fn resume(&self, now: Micros) {
+        if let Some(paused) = self.paused.take() {
+            let pause = now.saturating_sub(paused);
+            self.began.update(|began| began.saturating_add(pause));
+            self.since.update(|since| since.saturating_add(pause));
+        }
+    }
+
     /// The hand passes: rings if a limit is passed.
     pub(crate) fn look(&self, now: Micros) {
+        if now >= self.deadline.get() {
+            return self.ring(FailureKind::Cancelled);
+        }
+        if self.paused.get().is_some() {
+            return;
+        }
         if self.wire.borrow().as_ref().is_some_and(|wire| wire.moved.take()) {
             self.since.set(now);
         }
@@ -162,9 +190,27 @@ mod tests {
     }
 
     #[test]
+    fn a_pause_of_ours_is_not_the_servers_silence_but_the_lease_ends_all_the_same() {
+        let (watch, wire) = (Watch::new(LIMITS), Rc::new(Wire::default()));
+        watch.begin(0, 5_000);
+        watch.talking(&wire, 10);
+        watch.pause(100);
+        watch.look(4_000);
+        watch.resume(4_000);
+        watch.look(4_200);
+        assert_eq!(watch.rung.get(), None, "90 before the pause and 200 after it");
+        watch.look(4_250);
+        assert_eq!(watch.rung.get(), Some(FailureKind::ReadTimeout));
+        watch.begin(0, 5_000);
+        watch.pause(100);
+        watch.look(5_000);
+        assert_eq!(watch.rung.get(), Some(FailureKind::Cancelled));
+    }
+
+    #[test]
     fn bytes_put_silence_off_but_not_the_end() {
         let (watch, wire) = (Watch::new(LIMITS), Rc::new(Wire::default()));
-        watch.begin(0);
+        watch.begin(0, Micros::MAX);
         watch.talking(&wire, 10);
         for now in [250, 500, 750] {
             wire.moved.set(true);

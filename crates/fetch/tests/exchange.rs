@@ -255,6 +255,17 @@ fn loopback_is_refused_by_default() {
 }
 
 #[test]
+fn a_port_of_another_protocol_is_not_connected_to() {
+    // Nobody listens at port 1: whoever tries is refused by the machine.
+    let request = || request("http://example.com:1/", &["127.0.0.1"]);
+    let refused = fetch_with(settings(), request());
+    assert_eq!((kind(&refused), refused.address), (FailureKind::PortBlocked, None));
+    let policy = settings().policy.with_ports(vec![1]);
+    let tried = fetch_with(Settings { policy, ..settings() }, request());
+    assert_eq!(kind(&tried), FailureKind::ConnectRefused);
+}
+
+#[test]
 fn a_kept_connection_serves_only_its_own_address() {
     let server = Server::start(vec![several(vec![ok("one"), ok("two")])]);
     let fetcher = Fetcher::start(settings()).unwrap();

@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use lycosa_url::{CrawlUrl, registered_domain};
+use lycosa_url::{AddressPolicy, CrawlUrl, registered_domain};
 
 /// Which links belong to the crawl, by where its seeds are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -24,6 +24,8 @@ pub enum Refusal {
     Depth,
     /// Out of scope.
     Scope,
+    /// Its port is one that no page is fetched from.
+    Port,
 }
 
 impl Refusal {
@@ -33,6 +35,7 @@ impl Refusal {
             Refusal::Nofollow => "nofollow",
             Refusal::Depth => "depth",
             Refusal::Scope => "scope",
+            Refusal::Port => "port",
         }
     }
 }
@@ -42,14 +45,15 @@ impl Refusal {
 pub struct Admission {
     scope: Scope,
     max_depth: Option<u32>,
+    policy: AddressPolicy,
     places: HashSet<Box<str>>,
 }
 
 impl Admission {
     /// Rules without a place yet: with [`Scope::Host`] and [`Scope::Domain`] nothing is admitted before
-    /// [`Admission::include`]. `max_depth`: links from a seed, at most.
-    pub fn new(scope: Scope, max_depth: Option<u32>) -> Self {
-        Admission { scope, max_depth, places: HashSet::new() }
+    /// [`Admission::include`]. `max_depth`: links from a seed, at most. Of the policy its ports count here.
+    pub fn new(scope: Scope, max_depth: Option<u32>, policy: AddressPolicy) -> Self {
+        Admission { scope, max_depth, policy, places: HashSet::new() }
     }
 
     /// Takes in the place of a seed.
@@ -79,6 +83,8 @@ impl Admission {
             Err(Refusal::Depth)
         } else if self.place(url).is_some_and(|place| !self.places.contains(place)) {
             Err(Refusal::Scope)
+        } else if !self.policy.permits_port(url.port()) {
+            Err(Refusal::Port)
         } else {
             Ok(())
         }

@@ -25,6 +25,7 @@ fn response(from: &str, fields: &[&str], at: Micros) -> Response {
         name_us: 0,
         name_class: None,
         cookies: None,
+        deadline: u64::MAX,
     };
     let headers =
         Headers(fields.iter().map(|field| ("set-cookie".into(), field.as_bytes().into())).collect());

@@ -224,6 +224,7 @@ impl<R: Resolve> Frontier<R> {
             name_us,
             name_class,
             cookies,
+            deadline: now.saturating_add(self.lease_time()),
         };
         self.expiring.push_back((now.saturating_add(self.lease_time()), number));
         self.leases.insert(number, Lease { waiting, queue: id, address, granted: now });

@@ -99,6 +99,7 @@ impl<R: Resolve> Frontier<R> {
             Err(Refusal::Nofollow) => refused.nofollow += 1,
             Err(Refusal::Depth) => refused.depth += 1,
             Err(Refusal::Scope) => refused.scope += 1,
+            Err(Refusal::Port) => refused.port += 1,
         }
         false
     }

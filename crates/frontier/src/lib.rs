@@ -94,6 +94,8 @@ pub struct Refused {
     pub depth: u64,
     /// Marked `nofollow`.
     pub nofollow: u64,
+    /// At a port that no page is fetched from.
+    pub port: u64,
 }
 
 /// Numbers for progress and reports.
@@ -207,7 +209,7 @@ impl<R: Resolve> Frontier<R> {
             schedule: Schedule::new(manners.address, manners.address_domains, domains),
             manners,
             blocked: Arc::default(),
-            admission: Admission::new(settings.scope, settings.max_depth),
+            admission: Admission::new(settings.scope, settings.max_depth, settings.addresses.clone()),
             cookies: Jar::new(settings.cookie_memory),
             held: 0,
             relieve_at: settings.queue_memory,

@@ -41,6 +41,15 @@ fn an_address_serves_its_queues_in_turn_and_at_its_pace() {
 }
 
 #[test]
+fn ipv4_written_as_ipv6_shares_its_pace() {
+    let mut schedule = schedule(2, 0, 1);
+    let one = schedule.address("93.184.216.34".parse().unwrap());
+    assert_eq!(schedule.address("::ffff:93.184.216.34".parse().unwrap()), one);
+    assert_eq!(schedule.address("64:ff9b::93.184.216.34".parse().unwrap()), one);
+    assert_ne!(schedule.address("64:ff9b::93.184.216.35".parse().unwrap()), one);
+}
+
+#[test]
 fn an_earlier_queue_moves_its_address_forward() {
     let mut schedule = schedule(2, 0, 1);
     let one = schedule.address("2001:4860::1".parse().unwrap());

@@ -6,7 +6,9 @@ use std::rc::Rc;
 use std::time::Duration;
 
 use bytes::Bytes;
-use lycosa_url::{FailureKind, Headers, Link, NameClass, Page, Purpose, Received, Request, Response, Times};
+use lycosa_url::{
+    AddressPolicy, FailureKind, Headers, Link, NameClass, Page, Purpose, Received, Request, Response, Times,
+};
 
 use super::*;
 
@@ -277,6 +279,47 @@ fn a_robots_redirect_is_followed_at_the_other_hosts_pace() {
     });
     assert_eq!(urls(&log), ["http://a.com/robots.txt", "http://b.com/r"]);
     assert_eq!(settled[0].2, FailureKind::RobotsDisallowed);
+}
+
+#[test]
+fn ports_of_other_protocols_are_not_asked() {
+    let addresses = || AddressPolicy::default().with_ports(vec![25]);
+    for (addresses, expected) in [(AddressPolicy::default(), 3), (addresses(), 2)] {
+        let settings = Settings { scope: Scope::Any, robots: false, addresses, ..Settings::default() };
+        let (mut frontier, _) = frontier(settings);
+        frontier.add(&[url("http://a.com/"), url("http://a.com:6667/")], 0).unwrap();
+        let log = run(&mut frontier, &mut |request, now| match request.url.as_str() {
+            "http://a.com/moved" => answer(request, now, 302, &[("location", "http://b.com:22/")], "", &[]),
+            "http://a.com/" => {
+                let links = ["http://a.com:25/", "http://a.com/moved", "http://a.com:8080/"];
+                answer(request, now, 200, &[], "", &links)
+            }
+            _ => answer(request, now, 200, &[], "", &[]),
+        });
+        assert!(!log.iter().any(|(_, url)| url.contains(":6667") || url.contains(":22")), "{log:?}");
+        assert_eq!(log.iter().filter(|(_, url)| url.contains(":25")).count(), 3 - expected);
+        assert!(log.iter().any(|(_, url)| url == "http://a.com:8080/"));
+        assert_eq!(frontier.counts().refused.port as usize, expected);
+    }
+}
+
+#[test]
+fn one_host_has_one_queue_however_it_is_written() {
+    let (mut frontier, names) = frontier(Settings { scope: Scope::Any, ..Settings::default() });
+    frontier.add(&[url("http://a.com/")], 0).unwrap();
+    let links =
+        &["http://A.com./", "http://a.com.:80/1", "http://[::ffff:93.0.0.1]/2", "http://[64:ff9b::5d00:1]/3"];
+    let log = run(&mut frontier, &mut robots_or("", links));
+    let expected = [
+        (0, "http://a.com/robots.txt"),
+        (1, "http://a.com/"),
+        (2, "http://93.0.0.1/robots.txt"),
+        (2, "http://a.com/1"),
+        (3, "http://93.0.0.1/2"),
+        (4, "http://93.0.0.1/3"),
+    ];
+    assert_eq!(log, expected.map(|(time, url)| (time * SECOND, url.to_owned())));
+    assert_eq!((frontier.counts().hosts, names.asked.borrow().len()), (2, 2));
 }
 
 #[test]

@@ -1,5 +1,7 @@
 //! A frontier and its log while the wall clock is set, the machine sleeps, and the process starts again: a scripted clock.
 
+#![allow(clippy::unwrap_used, reason = "tests")]
+
 use std::net::IpAddr;
 use std::time::Duration;
 

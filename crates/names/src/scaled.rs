@@ -34,7 +34,8 @@ impl ScaledTime {
 
     /// The moment at which a scaled second begins; the start, for those before it.
     pub(crate) fn moment(&self, seconds: Seconds) -> Micros {
-        let scaled = seconds.saturating_mul(1_000_000).saturating_sub_signed(self.wall_offset);
+        let scaled =
+            seconds.saturating_mul(1_000_000).saturating_add_signed(self.wall_offset.saturating_neg());
         let ahead = scaled.saturating_sub(self.start) as f64 / self.speed;
         self.start.saturating_add(ahead.ceil() as Micros)
     }

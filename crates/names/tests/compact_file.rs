@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, clippy::panic, reason = "tests")]
 
 use std::fs::{self, OpenOptions};
+use std::hash::Hasher as _;
 use std::net::Ipv4Addr;
 use std::os::unix::fs::FileExt;
 use std::path::Path;
@@ -12,6 +13,7 @@ use lycosa_names::cache::compact::{
 };
 use lycosa_names::cache::{Addresses, Answer, Resolution};
 use lycosa_names::{Families, HostName};
+use siphasher::sip::SipHasher13;
 
 const NOW: u64 = 1_800_000_000;
 
@@ -265,4 +267,138 @@ fn an_operator_opens_a_file_as_it_was_made() {
         CompactCache::open_as_made(&directory.path().join("none"), NOW),
         Err(CompactError::Io { .. })
     ));
+}
+
+/// Makes a file one of before: with another version, Public Suffix List or table of top-level domains.
+fn make_outdated(path: &Path, word: u64, change: impl Fn(u64) -> u64) {
+    poke(path, word, change);
+    let start = fs::read(path).unwrap();
+    let mut hasher = SipHasher13::new();
+    for word in start.chunks_exact(8).take(16) {
+        hasher.write_u64(u64::from_ne_bytes(word.try_into().unwrap()));
+    }
+    poke(path, 16, |_| hasher.finish());
+}
+
+/// Places in the header.
+const VERSION: u64 = 1;
+const SUFFIXES: u64 = 5;
+const TOPS: u64 = 6;
+
+/// What is looked up in these tests: a name with addresses, one that does not resolve.
+fn known(cache: &CompactCache) -> (Vec<u8>, bool) {
+    let dead = cache.get(HostName::new("dead.example.com").unwrap(), Families::V4, NOW);
+    (get(cache, "a.example.com"), dead.is_some())
+}
+
+/// A file with both of these names, closed.
+fn file_with_names(path: &Path, settings: CompactSettings) {
+    let cache = CompactCache::open(path, settings, NOW).unwrap();
+    put(&cache, "a.example.com", &[1, 2]);
+    let answer = Resolution { answer: Answer::NxDomain, ttl: 900, took: 1 };
+    cache.put(HostName::new("dead.example.com").unwrap(), Families::V4, &answer, NOW);
+}
+
+#[test]
+fn a_file_of_before_is_brought_up_to_date_by_who_opens_it_and_keeps_what_is_still_right() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("names");
+    let published = CompactSettings { verify: Verify::Published, ..settings() };
+    let all = (vec![1, 2], true);
+    for (settings, word, version, left, told) in [
+        (settings(), SUFFIXES, None, all, "its names are kept"),
+        (published, SUFFIXES, None, (vec![], false), "it begins empty"),
+        (settings(), TOPS, None, (vec![], false), "it begins empty"),
+        (settings(), VERSION, Some(1), (vec![1, 2], false), "not those that did not resolve"),
+    ] {
+        file_with_names(&path, settings.clone());
+        make_outdated(&path, word, |found| version.unwrap_or(found ^ 1));
+        let cache = CompactCache::open(&path, settings.clone(), NOW).unwrap();
+        let renewed = cache.renewed().unwrap_or_default();
+        assert!(renewed.contains(told) && renewed.contains(path.to_str().unwrap()), "{renewed}");
+        assert_eq!((known(&cache), cache.count()), (left.clone(), left.0.len().min(1) as u64), "{told}");
+        put(&cache, "b.example.com", &[3]);
+        drop(cache);
+        let again = CompactCache::open_as_made(&path, NOW).unwrap();
+        assert_eq!((again.renewed(), get(&again, "b.example.com")), (None, vec![3]), "once");
+        assert_eq!(again.count_in(&KeyRange::under("com").unwrap(), NOW), again.count());
+        drop(again);
+        fs::remove_file(&path).unwrap();
+    }
+}
+
+#[test]
+fn who_has_a_file_of_before_open_goes_on_with_it_and_the_next_ones_share_a_new_one() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("names");
+    file_with_names(&path, settings());
+    let before = open(&path);
+    make_outdated(&path, TOPS, |found| found ^ 1);
+    let (one, two) = (open(&path), open(&path));
+    assert!(one.renewed().unwrap().contains("an empty one takes its place"), "{:?}", one.renewed());
+    assert_eq!((two.renewed(), known(&two)), (None, (vec![], false)));
+    put(&one, "b.example.com", &[3]);
+    assert_eq!((get(&two, "b.example.com"), get(&before, "b.example.com")), (vec![3], vec![]));
+    assert_eq!(known(&before), (vec![1, 2], true));
+    assert_eq!(fs::read_dir(directory.path()).unwrap().count(), 1, "nothing is left beside it");
+}
+
+#[test]
+fn programs_with_two_public_suffix_lists_share_a_file() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("names");
+    file_with_names(&path, settings());
+    let before = open(&path);
+    make_outdated(&path, SUFFIXES, |found| found ^ 1);
+    let after = open(&path);
+    assert!(after.renewed().unwrap().contains("its names are kept"));
+    put(&after, "b.example.com", &[3]);
+    assert_eq!((known(&after), get(&before, "b.example.com")), ((vec![1, 2], true), vec![3]));
+    drop((before, after));
+    assert!(open(&path).renewed().is_some(), "only who is alone with it writes the new list down");
+    assert_eq!(open(&path).renewed(), None);
+}
+
+#[test]
+fn many_who_open_a_file_of_before_at_once_share_one_new_one() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("names");
+    for others in [false, true] {
+        drop(fs::remove_file(&path));
+        file_with_names(&path, settings());
+        let _before = others.then(|| open(&path));
+        make_outdated(&path, TOPS, |found| found ^ 1);
+        let caches: Vec<CompactCache> = std::thread::scope(|scope| {
+            let threads: Vec<_> = (0..8).map(|_| scope.spawn(|| open(&path))).collect();
+            threads.into_iter().map(|thread| thread.join().unwrap()).collect()
+        });
+        assert_eq!(caches.iter().filter(|cache| cache.renewed().is_some()).count(), 1, "{others}");
+        put(&caches[0], "b.example.com", &[3]);
+        assert!(caches.iter().all(|cache| get(cache, "b.example.com") == [3]), "{others}");
+    }
+}
+
+#[test]
+fn who_only_looks_changes_nothing_in_a_file() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("names");
+    file_with_names(&path, settings());
+    // After an unclean end and a loss of power, and with another list, too.
+    poke(&path, 26, |_| 0);
+    start_again(&path);
+    make_outdated(&path, SUFFIXES, |found| found ^ 1);
+    let whole = fs::read(&path).unwrap();
+    for now in [NOW, NOW + 100 * 86_400] {
+        let view = CompactCache::view(&path).unwrap();
+        let held = u64::from(now == NOW);
+        assert_eq!((view.count(), view.count_in(&KeyRange::all(), now)), (1, held));
+        assert_eq!(view.count_by_tld(now).len() as u64, held);
+        assert_eq!(get(&view, "a.example.com").len() as u64, 2 * held);
+        put(&view, "b.example.com", &[3]);
+        drop(view);
+        assert!(fs::read(&path).unwrap() == whole, "not one byte");
+    }
+    make_outdated(&path, TOPS, |found| found ^ 1);
+    let told = CompactCache::view(&path).unwrap_err().to_string();
+    assert!(told.contains("top-level domains") && told.contains("brings it up to date"), "{told}");
 }

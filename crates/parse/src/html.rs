@@ -2,72 +2,135 @@
 
 use std::borrow::Cow;
 use std::cell::RefCell;
-use std::collections::HashSet;
+use std::collections::HashMap;
+use std::collections::hash_map::Entry;
 use std::sync::OnceLock;
 
-use encoding_rs::Encoding;
+use encoding_rs::{CoderResult, Encoding};
 use lol_html::html_content::Element;
 use lol_html::{
     AsciiCompatibleEncoding, ElementContentHandlers, HtmlRewriter, MemorySettings, Selector,
     Settings as RewriterSettings,
 };
-use lycosa_url::{Base, CanonicalRules, Digest, Link, Page};
+use lycosa_url::{BadUrl, Base, Bound, Bounds, Digest, Link, MAX_URL_BYTES, Page};
 
 use crate::Settings;
 use crate::directives::Directives;
+
+/// Start tags longer than this are passed over: their attributes would be copied to be read.
+const MAX_TAG_BYTES: usize = 1 << 20;
+
+/// Bytes of a title as it stands in the page, for each byte as people read it: the longest entity has 33 for 3.
+const TITLE_SOURCE: usize = 16;
+
+/// Bytes of text that are parsed at once where the page's encoding is not the parser's.
+const PART_BYTES: usize = 64 * 1024;
 
 /// What the pass collects; references are resolved at its end, because `<base>` speaks for all of them.
 #[derive(Default)]
 struct Found {
     references: Vec<(String, bool)>,
+    reference_bytes: usize,
+    bad_links: u32,
     base: Option<String>,
     canonical: Option<String>,
     title: String,
     title_done: bool,
     directives: Directives,
+    bounds: Bounds,
+}
+
+impl Found {
+    /// Whether one more link may be taken; tells the bound if not.
+    fn has_room(&mut self, settings: &Settings) -> bool {
+        let has_room = self.references.len() < settings.links;
+        if !has_room {
+            self.bounds.add(Bound::Links);
+        }
+        has_room
+    }
+
+    /// Takes a reference as a link.
+    fn push(&mut self, reference: String, nofollow: bool, settings: &Settings) {
+        if reference.len() > MAX_URL_BYTES {
+            self.bad_links += 1;
+            self.bounds.add(Bound::UrlBytes);
+        } else if self.reference_bytes + reference.len() > settings.link_bytes {
+            self.bounds.add(Bound::LinkBytes);
+        } else {
+            self.reference_bytes += reference.len();
+            self.references.push((reference, nofollow));
+        }
+    }
+
+    /// Adds to the title, with white space folded.
+    fn push_title(&mut self, text: &str, settings: &Settings) {
+        for c in text.chars() {
+            if self.title.len() >= settings.title_bytes.saturating_mul(TITLE_SOURCE) {
+                self.bounds.add(Bound::TitleBytes);
+                self.title_done = true;
+                return;
+            }
+            if !c.is_whitespace() {
+                self.title.push(c);
+            } else if !self.title.is_empty() && !self.title.ends_with(' ') {
+                self.title.push(' ');
+            }
+        }
+    }
 }
 
 /// Reads a page's HTML into its record.
 pub(crate) fn read(body: &[u8], encoding: &'static Encoding, page: &mut Page, settings: &Settings) {
-    let (text, encoding): (Cow<'_, [u8]>, _) = match AsciiCompatibleEncoding::new(encoding) {
-        Some(compatible) => (Cow::Borrowed(body), compatible),
-        None => {
-            let text = encoding.decode(body).0.into_owned();
-            (Cow::Owned(text.into_bytes()), AsciiCompatibleEncoding::utf_8())
-        }
-    };
-    let text = text.strip_prefix(b"\xef\xbb\xbf").unwrap_or(&text);
-    let found = collect(text, encoding, settings);
-    page.title = clean_title(&found.title);
+    let mut found = collect(body, encoding, settings);
+    page.title = clean_title(&found.title, settings.title_bytes, &mut found.bounds);
     page.noindex |= found.directives.noindex;
     page.nofollow |= found.directives.nofollow;
-    resolve(found, page, &settings.rules);
+    page.bounds = found.bounds;
+    resolve(found, page, settings);
 }
 
 /// Turns references into links: each URL once, `nofollow` only where every mention says so.
-fn resolve(found: Found, page: &mut Page, rules: &CanonicalRules) {
-    let Ok(mut base) = Base::with_rules(&page.response.request.url, rules) else { return };
-    if let Some(reference) = found.base {
-        base.set(&reference);
+fn resolve(found: Found, page: &mut Page, settings: &Settings) {
+    let Ok(mut base) = Base::with_rules(&page.response.request.url, &settings.rules) else { return };
+    if let Some(reference) = found.base
+        && base.set(&reference) == Err(BadUrl::TooLong)
+    {
+        page.bounds.add(Bound::BaseBytes);
     }
-    page.canonical = found.canonical.and_then(|reference| base.join_as_given(&reference).ok());
-    let mut seen: HashSet<Digest> = HashSet::with_capacity(found.references.len());
+    match found.canonical.map(|reference| base.join_as_given(&reference)) {
+        Some(Err(BadUrl::TooLong)) => page.bounds.add(Bound::CanonicalBytes),
+        canonical => page.canonical = canonical.and_then(Result::ok),
+    }
+    page.bad_links = found.bad_links;
+    let mut places: HashMap<Digest, usize> = HashMap::with_capacity(found.references.len());
     page.links.reserve_exact(found.references.len());
+    let mut bytes = 0;
     for (reference, nofollow) in found.references {
         let nofollow = nofollow || page.nofollow;
-        match base.join(&reference) {
-            Ok(url) if seen.insert(*url.digest()) => page.links.push(Link { url, nofollow }),
-            Ok(url) if !nofollow => follow_again(&mut page.links, &url),
-            Ok(_) => {}
-            Err(_) => page.bad_links += 1,
+        let url = match base.join(&reference) {
+            Ok(url) => url,
+            Err(why) => {
+                page.bad_links += 1;
+                if why == BadUrl::TooLong {
+                    page.bounds.add(Bound::UrlBytes);
+                }
+                continue;
+            }
+        };
+        match places.entry(*url.digest()) {
+            // A mention without `nofollow` outweighs earlier ones with it.
+            Entry::Occupied(place) => page.links[*place.get()].nofollow &= nofollow,
+            Entry::Vacant(place) => {
+                bytes += url.as_str().len();
+                if bytes > settings.link_bytes {
+                    page.bounds.add(Bound::LinkBytes);
+                    return;
+                }
+                place.insert(page.links.len());
+                page.links.push(Link { url, nofollow });
+            }
         }
-    }
-}
-
-/// A mention without `nofollow` outweighs earlier ones with it.
-fn follow_again(links: &mut [Link], url: &lycosa_url::CrawlUrl) {
-    if let Some(link) = links.iter_mut().find(|link| link.nofollow && link.url == *url) {
-        link.nofollow = false;
     }
 }
 
@@ -87,22 +150,28 @@ fn selectors() -> Option<&'static [Selector; 6]> {
     SELECTORS.get_or_init(parse).as_ref()
 }
 
-/// Runs the tokenizer over the text.
-fn collect(text: &[u8], encoding: AsciiCompatibleEncoding, settings: &Settings) -> Found {
+/// Runs the tokenizer over the body.
+fn collect(body: &[u8], encoding: &'static Encoding, settings: &Settings) -> Found {
+    let compatible = AsciiCompatibleEncoding::new(encoding);
     let found = RefCell::new(Found::default());
     let Some([anchor, frame, link, base, meta, title]) = selectors() else { return found.into_inner() };
     let on = |handle: fn(&mut Found, &Element<'_, '_>, &Settings)| {
         let found = &found;
         ElementContentHandlers::default().element(move |element: &mut Element<'_, '_>| {
-            handle(&mut found.borrow_mut(), element, settings);
+            let tag = element.source_location().bytes();
+            if tag.len() <= MAX_TAG_BYTES {
+                handle(&mut found.borrow_mut(), element, settings);
+            } else {
+                found.borrow_mut().bounds.add(Bound::TagBytes);
+            }
             Ok(())
         })
     };
     let on_title =
         ElementContentHandlers::default().text(|chunk: &mut lol_html::html_content::TextChunk<'_>| {
             let mut found = found.borrow_mut();
-            if !found.title_done && found.title.len() < settings.title_bytes {
-                found.title.push_str(chunk.as_str());
+            if !found.title_done {
+                found.push_title(chunk.as_str(), settings);
             }
             found.title_done |= chunk.last_in_text_node();
             Ok(())
@@ -114,15 +183,40 @@ fn collect(text: &[u8], encoding: AsciiCompatibleEncoding, settings: &Settings) 
         .append_element_content_handler((Cow::Borrowed(base), on(on_base)))
         .append_element_content_handler((Cow::Borrowed(meta), on(on_meta)))
         .append_element_content_handler((Cow::Borrowed(title), on_title))
-        .with_encoding(encoding)
+        .with_encoding(compatible.unwrap_or_else(AsciiCompatibleEncoding::utf_8))
         .with_memory_settings(MemorySettings::new().with_max_allowed_memory_usage(settings.memory_bytes))
         .with_strict(false);
     let mut rewriter = HtmlRewriter::new(rewriter, |_: &[u8]| ());
+    let mut write = |text: &[u8]| rewriter.write(text);
+    let written = match compatible {
+        Some(_) => write(body.strip_prefix(b"\xef\xbb\xbf").unwrap_or(body)),
+        None => write_decoded(body, encoding, write),
+    };
     // An error (the memory limit) leaves what was found so far, and poisons the rewriter: it is not used again.
-    if rewriter.write(text).is_ok() {
-        let _ = rewriter.end();
+    let ended = written.and_then(|()| rewriter.end());
+    let mut found = found.take();
+    if ended.is_err() {
+        found.bounds.add(Bound::ParseMemory);
     }
-    found.take()
+    found
+}
+
+/// Writes a body in UTF-8, part by part, so that it is never in memory twice.
+fn write_decoded<E>(
+    mut body: &[u8],
+    encoding: &'static Encoding,
+    mut write: impl FnMut(&[u8]) -> Result<(), E>,
+) -> Result<(), E> {
+    let mut decoder = encoding.new_decoder();
+    let mut part = vec![0; PART_BYTES];
+    loop {
+        let (ended, read, written, _) = decoder.decode_to_utf8(body, &mut part, true);
+        write(&part[..written])?;
+        body = &body[read..];
+        if ended == CoderResult::InputEmpty {
+            return Ok(());
+        }
+    }
 }
 
 /// The decoded value of an attribute.
@@ -138,20 +232,20 @@ fn has_word(value: &str, word: &str) -> bool {
 
 /// `<a href>`.
 fn on_anchor(found: &mut Found, element: &Element<'_, '_>, settings: &Settings) {
-    if found.references.len() < settings.links
+    if found.has_room(settings)
         && let Some(href) = attribute(element, "href")
     {
         let nofollow = element.get_attribute("rel").is_some_and(|rel| has_word(&rel, "nofollow"));
-        found.references.push((href, nofollow));
+        found.push(href, nofollow, settings);
     }
 }
 
 /// `<area href>`, `<frame src>`, `<iframe src>`.
 fn on_frame(found: &mut Found, element: &Element<'_, '_>, settings: &Settings) {
-    if found.references.len() < settings.links
+    if found.has_room(settings)
         && let Some(reference) = attribute(element, "href").or_else(|| attribute(element, "src"))
     {
-        found.references.push((reference, false));
+        found.push(reference, false, settings);
     }
 }
 
@@ -160,8 +254,8 @@ fn on_link(found: &mut Found, element: &Element<'_, '_>, settings: &Settings) {
     let (Some(rel), Some(href)) = (element.get_attribute("rel"), attribute(element, "href")) else { return };
     if has_word(&rel, "canonical") {
         found.canonical.get_or_insert(href);
-    } else if (has_word(&rel, "next") || has_word(&rel, "prev")) && found.references.len() < settings.links {
-        found.references.push((href, false));
+    } else if (has_word(&rel, "next") || has_word(&rel, "prev")) && found.has_room(settings) {
+        found.push(href, false, settings);
     }
 }
 
@@ -180,11 +274,11 @@ fn on_meta(found: &mut Found, element: &Element<'_, '_>, settings: &Settings) {
         {
             found.directives.add(&content);
         }
-    } else if found.references.len() < settings.links
+    } else if found.has_room(settings)
         && let Some(content) = attribute(element, "content")
         && let Some(target) = refresh_target(&content)
     {
-        found.references.push((target.to_owned(), false));
+        found.push(target.to_owned(), false, settings);
     }
 }
 
@@ -205,15 +299,23 @@ fn refresh_target(content: &str) -> Option<&str> {
     Some(target.trim())
 }
 
-/// A title as people read it: entities decoded, white space folded; none when empty.
-fn clean_title(raw: &str) -> Option<Box<str>> {
+/// A title as people read it: entities decoded, white space folded, no more than `limit` bytes; none when empty.
+fn clean_title(raw: &str, limit: usize, bounds: &mut Bounds) -> Option<Box<str>> {
     let text = htmlize::unescape(raw);
-    let mut title = String::with_capacity(text.len());
+    let mut title = String::with_capacity(text.len().min(limit));
     for word in text.split_whitespace() {
-        if !title.is_empty() {
+        let space = usize::from(!title.is_empty());
+        let room = limit.saturating_sub(title.len() + space);
+        let end = (0..=room.min(word.len())).rev().find(|&end| word.is_char_boundary(end));
+        let kept = &word[..end.unwrap_or_default()];
+        if !kept.is_empty() && space == 1 {
             title.push(' ');
         }
-        title.push_str(word);
+        title.push_str(kept);
+        if kept.len() < word.len() {
+            bounds.add(Bound::TitleBytes);
+            break;
+        }
     }
     (!title.is_empty()).then(|| title.into_boxed_str())
 }

@@ -3,6 +3,7 @@
 //! [`parse`] is a pure function of a response and its decoded body. Nothing here fails: a page that
 //! is not HTML simply has no links, and broken HTML gives what a browser's tokenizer sees in it.
 
+mod barrier;
 mod charset;
 mod directives;
 mod html;
@@ -11,31 +12,37 @@ mod settings;
 use bytes::Bytes;
 use lycosa_url::{Base, CrawlUrl, Failure, FailureKind, Page, Purpose, Received, Response};
 
+pub use barrier::guard;
 pub use charset::{decode_text, detect};
 pub use settings::Settings;
 
 /// Parses one response. `decoded` is its body without content coding, or why there is none.
-pub fn parse(mut response: Response, decoded: Result<Bytes, Failure>, settings: &Settings) -> Page {
-    let body = match decoded {
-        Ok(body) => body,
+pub fn parse(response: Response, decoded: Result<Bytes, Failure>, settings: &Settings) -> Page {
+    let mut page = Page::new(response, Bytes::new());
+    parse_into(&mut page, decoded, settings);
+    page
+}
+
+/// The same, into a page of which nothing is known yet.
+pub fn parse_into(page: &mut Page, decoded: Result<Bytes, Failure>, settings: &Settings) {
+    match decoded {
+        Ok(body) => page.body = body,
         Err(failure) => {
-            if response.result.is_ok() {
-                response.result = Err(failure);
+            if page.response.result.is_ok() {
+                page.response.result = Err(failure);
             }
-            Bytes::new()
         }
-    };
-    let mut page = Page::new(response, body);
-    let Ok(received) = &page.response.result else { return page };
+    }
+    let Ok(received) = &page.response.result else { return };
     if page.response.request.purpose == Purpose::Robots {
         page.redirect = redirect(&page.response.request.url, received).ok().flatten();
-        return page;
+        return;
     }
     match redirect(&page.response.request.url, received) {
         Ok(target) => page.redirect = target,
         Err(failure) => {
             page.response.result = Err(failure);
-            return page;
+            return;
         }
     }
     let directives = directives::from_headers(&received.headers, &settings.agent);
@@ -45,10 +52,9 @@ pub fn parse(mut response: Response, decoded: Result<Bytes, Failure>, settings: 
         page.charset = Some(encoding.name());
         if is_html(received, &page.body) {
             let body = page.body.clone();
-            html::read(&body, encoding, &mut page, settings);
+            html::read(&body, encoding, page, settings);
         }
     }
-    page
 }
 
 /// The target of a redirect; a redirect without a usable one is a failure (RFC 9110 section 15.4).

@@ -7,9 +7,12 @@ use lycosa_url::CanonicalRules;
 pub struct Settings {
     /// Links taken from one page.
     pub links: usize,
-    /// Bytes of a title.
+    /// Bytes of these links, as they stand in the page and as URLs.
+    pub link_bytes: usize,
+    /// Bytes of a title, as people read it.
     pub title_bytes: usize,
-    /// Memory for one page's parse, in bytes; past it, what was found so far counts.
+    /// Memory for the elements that are open at once and the attributes of one, in bytes; past it, what was found so far
+    /// counts.
     pub memory_bytes: usize,
     /// Which links are the same page though their texts differ.
     pub rules: CanonicalRules,
@@ -21,6 +24,7 @@ impl Default for Settings {
     fn default() -> Self {
         Settings {
             links: 10_000,
+            link_bytes: 1 << 20,
             title_bytes: 1024,
             memory_bytes: 16 << 20,
             rules: CanonicalRules::default(),

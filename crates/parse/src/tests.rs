@@ -156,6 +156,116 @@ fn deep_nesting_ends_within_the_memory_limit() {
     assert_eq!(links(&html(&body))[0].0, "http://example.com/dir/first");
 }
 
+/// The page with these settings in place of the default ones.
+fn bounded(body: &str, settings: &Settings) -> Page {
+    let page = html("");
+    parse(page.response, Ok(Bytes::copy_from_slice(body.as_bytes())), settings)
+}
+
+/// The bounds that a page has reached.
+fn bounds(page: &Page) -> Vec<&'static str> {
+    page.bounds.iter().map(lycosa_url::Bound::as_str).collect()
+}
+
+#[test]
+fn a_long_base_does_not_multiply() {
+    let mut body = format!("<base href='/{}/'>", "d".repeat(8_000));
+    (0..10_000).for_each(|number| body.push_str(&format!("<a href={number}>")));
+    let page = html(&body);
+    assert_eq!(bounds(&page), ["link-bytes"]);
+    let bytes: usize = page.links.iter().map(|link| link.url.as_str().len()).sum();
+    assert!(bytes <= 1 << 20 && page.links.len() > 100, "{bytes} {}", page.links.len());
+    assert!(page.links[7].url.as_str().ends_with("d/7"));
+}
+
+#[test]
+fn links_end_at_their_bounds() {
+    let body = "<a href=/1><a href=/2><a href=/2><a href=/3><a href=mailto:x>";
+    let few = bounded(body, &Settings { links: 3, ..Settings::default() });
+    assert_eq!((few.links.len(), bounds(&few)), (2, vec!["links"]));
+    // http://example.com/1 has 20 bytes.
+    let small = bounded(body, &Settings { link_bytes: 40, ..Settings::default() });
+    assert_eq!((small.links.len(), bounds(&small)), (2, vec!["link-bytes"]));
+    let enough = bounded(body, &Settings { links: 5, link_bytes: 60, ..Settings::default() });
+    assert_eq!((enough.links.len(), bounds(&enough)), (3, vec![]));
+}
+
+#[test]
+fn what_is_longer_than_a_url_is_left_out_and_told() {
+    let long = "d".repeat(9_000);
+    let page = html(&format!("<a href='/{long}'><a href=/ok>"));
+    assert_eq!((page.links.len(), page.bad_links, bounds(&page)), (1, 1, vec!["url-bytes"]));
+    let page = html(&format!("<base href='/{}/'><a href='{}'>", &long[..5_000], &long[..5_000]));
+    assert_eq!((page.links.len(), page.bad_links, bounds(&page)), (0, 1, vec!["url-bytes"]));
+    for base in [long.clone(), format!("/{}", "\u{e9}".repeat(2_000))] {
+        let page = html(&format!("<base href='{base}'><a href=x>"));
+        assert_eq!(bounds(&page), ["base-bytes"]);
+        assert_eq!(links(&page), [("http://example.com/dir/x", false)]);
+    }
+    let page = html(&format!("<link rel=canonical href='/{long}'><link rel=canonical href=/late>"));
+    assert_eq!((page.canonical.as_ref(), bounds(&page)), (None, vec!["canonical-bytes"]));
+    let page = html(&format!("<a href=/x title='{}'><a href=/ok>", "t".repeat(2 << 20)));
+    assert_eq!(links(&page), [("http://example.com/ok", false)]);
+    assert_eq!(bounds(&page), ["tag-bytes"]);
+}
+
+#[test]
+fn a_title_ends_at_its_bound_however_it_is_written() {
+    let title = |text: &str| {
+        let page = html(&format!("<title>{text}</title>"));
+        (page.title.clone().map(String::from), bounds(&page))
+    };
+    let cut = |text: String| (Some(text), vec!["title-bytes"]);
+    assert_eq!(title(&"x".repeat(3_000_000)), cut("x".repeat(1_024)));
+    assert_eq!(title(&"&amp;".repeat(3_000)), cut("&".repeat(1_024)));
+    // Letters are kept whole: two bytes each, after one of another kind.
+    assert_eq!(title(&format!("x{}", "\u{e9}".repeat(600))), cut(format!("x{}", "\u{e9}".repeat(511))));
+    assert_eq!(
+        title(&format!("{} a \n b{}", " ".repeat(100_000), "\t".repeat(100_000))),
+        (Some("a b".into()), vec![])
+    );
+    assert_eq!(title(&"x".repeat(1_024)), (Some("x".repeat(1_024)), vec![]));
+    assert_eq!(title(&"word ".repeat(300)), cut("word ".repeat(300)[..1_024].trim_end().to_owned()));
+}
+
+#[test]
+fn the_memory_of_a_parse_is_a_bound_that_is_told() {
+    let deep = html(&format!("<a href=/first>{}<a href=/last>", "<b>".repeat(500_000)));
+    assert_eq!((links(&deep)[0].0, bounds(&deep)), ("http://example.com/first", vec!["parse-memory"]));
+    let wide = html(&format!("<a href=/first><a {}>", "b ".repeat(1_000_000)));
+    assert_eq!((links(&wide)[0].0, bounds(&wide)), ("http://example.com/first", vec!["parse-memory"]));
+}
+
+#[test]
+fn a_parser_that_panics_is_one_pages_outcome() {
+    let whole = guard(html("").response, |page| page.title = Some("kept".into()));
+    assert_eq!(whole.title.as_deref(), Some("kept"));
+    let broken = guard(html("<a href=x>").response, |page| {
+        page.title = Some("half done".into());
+        page.body = Bytes::from_static(b"half");
+        let nothing: Option<u8> = None;
+        nothing.expect("a bug in a library\nwith more lines");
+    });
+    let failure = broken.response.result.unwrap_err();
+    assert_eq!(failure.kind, FailureKind::ParseFailed);
+    assert_eq!(failure.detail, "the parser broke off: a bug in a library");
+    assert_eq!((broken.title, broken.body.len()), (None, 0));
+    assert_eq!(broken.response.request.url.as_str(), "http://example.com/dir/page");
+}
+
+#[test]
+fn two_byte_text_is_read_part_by_part() {
+    let mut body = "\u{feff}".to_owned();
+    (0..30_000).for_each(|number| body.push_str(&format!("<p>\u{4e2d}</p><a href=/{}></a>", number % 9_000)));
+    let bytes: Vec<u8> = body.encode_utf16().flat_map(u16::to_be_bytes).collect();
+    let settings = Settings { links: 40_000, ..Settings::default() };
+    let read = parse(page(200, &[("content-type", "text/html")], b"").response, Ok(bytes.into()), &settings);
+    assert_eq!(
+        (read.charset, read.links.len(), read.bad_links, bounds(&read)),
+        (Some("UTF-16BE"), 9_000, 0, vec![])
+    );
+}
+
 proptest! {
     #[test]
     fn any_bytes_give_a_page(body in proptest::collection::vec(any::<u8>(), 0..300), kind in "(text/html)?(; ?charset=[a-z0-9-]{0,12})?") {

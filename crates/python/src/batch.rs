@@ -52,17 +52,26 @@ impl Requests {
 
 /// Responses, from fetch to parse.
 #[pyclass(frozen, module = "lycosa._core")]
-pub(crate) struct Responses(Mutex<Vec<lycosa_url::Response>>);
+pub(crate) struct Responses {
+    content: Mutex<Vec<lycosa_url::Response>>,
+    /// Where those go back to that there is no room for yet.
+    returns: Option<lycosa_fetch::Returns>,
+}
 
 impl Responses {
     /// A batch.
-    pub(crate) fn new(responses: Vec<lycosa_url::Response>) -> Self {
-        Responses(Mutex::new(responses))
+    pub(crate) fn new(responses: Vec<lycosa_url::Response>, returns: Option<lycosa_fetch::Returns>) -> Self {
+        Responses { content: Mutex::new(responses), returns }
     }
 
     /// Its content.
     pub(crate) fn take(&self) -> Vec<lycosa_url::Response> {
-        std::mem::take(&mut lock(&self.0))
+        std::mem::take(&mut lock(&self.content))
+    }
+
+    /// Where responses go back to; nothing where they come from no fetcher.
+    pub(crate) fn returns(&self) -> Option<&lycosa_fetch::Returns> {
+        self.returns.as_ref()
     }
 }
 
@@ -76,11 +85,11 @@ impl Responses {
         requests: &Requests,
         answers: Vec<crate::fetch::Answer>,
     ) -> PyResult<Self> {
-        crate::fetch::scripted(requests.take(), answers).map(Self::new)
+        Ok(Self::new(crate::fetch::scripted(requests.take(), answers)?, None))
     }
 
     fn __len__(&self) -> usize {
-        lock(&self.0).len()
+        lock(&self.content).len()
     }
 }
 

@@ -261,7 +261,9 @@ impl NameCache {
                     Some(path) => CompactCache::open(path, compact, now()),
                     None => CompactCache::in_memory(compact, now(), None),
                 });
-                Inner::Compact(Box::new(opened.map_err(|error| refused(&error))?))
+                let opened = opened.map_err(|error| refused(&error))?;
+                tell_renewed(&opened);
+                Inner::Compact(Box::new(opened))
             }
             name => {
                 let (cache, name) = crate::job::process_cache(name, capacity())?;
@@ -276,6 +278,14 @@ impl NameCache {
     fn open(py: Python<'_>, path: PathBuf) -> PyResult<Self> {
         let opened =
             py.detach(|| CompactCache::open_as_made(&path, now())).map_err(|error| refused(&error))?;
+        tell_renewed(&opened);
+        Ok(NameCache { inner: Inner::Compact(Box::new(opened)), bad_names: Default::default() })
+    }
+
+    /// A view of the file of a compact cache, which does not change it.
+    #[staticmethod]
+    fn view(py: Python<'_>, path: PathBuf) -> PyResult<Self> {
+        let opened = py.detach(|| CompactCache::view(&path)).map_err(|error| refused(&error))?;
         Ok(NameCache { inner: Inner::Compact(Box::new(opened)), bad_names: Default::default() })
     }
 
@@ -581,6 +591,17 @@ fn range(domain: &str) -> PyResult<KeyRange> {
 /// The time.
 fn now() -> Seconds {
     SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs())
+}
+
+/// Logs what was done to bring a cache's file up to date.
+pub(crate) fn tell_renewed(cache: &CompactCache) {
+    let Some(renewed) = cache.renewed() else { return };
+    let told = Python::attach(|py| {
+        let logger = py.import("logging")?.call_method1("getLogger", ("lycosa",))?;
+        logger.call_method1("info", ("%s", renewed)).map(drop)
+    });
+    // Without a logger it is done all the same.
+    drop(told);
 }
 
 /// Why there is no cache.

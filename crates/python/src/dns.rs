@@ -135,6 +135,7 @@ impl DnsServer {
         };
         py.detach(|| {
             let cache = settings.open_cache(clock)?;
+            crate::cache::tell_renewed(&cache);
             let fallen_back = cache.fallen_back().map(str::to_owned);
             let server =
                 Server::start(server, Arc::new(cache)).map_err(|error| system("the DNS server", &error))?;

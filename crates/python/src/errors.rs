@@ -45,7 +45,10 @@ pub(crate) fn log(error: &LogError) -> PyErr {
             JobDamaged::new_err(format!("{error}; {}", take_along(path)))
         }
         LogError::Full { .. } => StorageFull::new_err(format!("{error}; free space, and it goes on")),
-        LogError::Absent { .. } | LogError::TooLarge(_) | LogError::Io(..) => storage(error),
+        LogError::Io(..) => StorageError::new_err(format!(
+            "{error}; what was confirmed is in the log, and the crawl goes on from there when it is started again"
+        )),
+        LogError::Absent { .. } | LogError::TooLarge(_) => storage(error),
     }
 }
 
@@ -76,6 +79,14 @@ pub(crate) fn storage(error: impl ToString) -> PyErr {
 /// The system refuses what a stage needs.
 pub(crate) fn system(what: &str, error: &std::io::Error) -> PyErr {
     PyOSError::new_err(format!("{what}: {error}"))
+}
+
+/// The system's error as Python has it: by its number.
+pub(crate) fn os(error: &std::io::Error) -> PyErr {
+    match error.raw_os_error() {
+        Some(number) => PyOSError::new_err((number, error.to_string())),
+        None => PyOSError::new_err(error.to_string()),
+    }
 }
 
 /// A lock whose holder panicked is taken all the same: every structure behind one is whole between calls.

@@ -14,11 +14,20 @@ pub(crate) struct Fetcher(lycosa_fetch::Fetcher);
 
 #[pymethods]
 impl Fetcher {
-    /// `clock`: the crawl's; without it that of this process.
+    /// `clock`: the crawl's; without it that of this process. `memory`: bytes of all responses until they are taken; `batch`:
+    /// of those that are taken at once.
     #[new]
-    #[pyo3(signature = (job, clock = None))]
-    fn new(py: Python<'_>, job: Job, clock: Option<&Clock>) -> PyResult<Self> {
-        let settings = job.fetch(Clock::of(clock))?;
+    #[pyo3(signature = (job, clock = None, memory = None, batch = None))]
+    fn new(
+        py: Python<'_>,
+        job: Job,
+        clock: Option<&Clock>,
+        memory: Option<usize>,
+        batch: Option<usize>,
+    ) -> PyResult<Self> {
+        let mut settings = job.fetch(Clock::of(clock))?;
+        settings.memory = memory.unwrap_or(settings.memory);
+        settings.batch_bytes = batch.unwrap_or(settings.batch_bytes);
         let fetcher = py.detach(|| lycosa_fetch::Fetcher::start(settings));
         fetcher.map(Fetcher).map_err(|error| system("fetch", &error))
     }
@@ -40,7 +49,7 @@ impl Fetcher {
 
     /// What is complete, at most `max`; waits at most `within` seconds for the first.
     fn completed(&self, py: Python<'_>, max: usize, within: f64) -> Responses {
-        py.detach(|| Responses::new(self.0.completed(max, seconds(within))))
+        py.detach(|| Responses::new(self.0.completed(max, seconds(within)), Some(self.0.returns())))
     }
 
     /// Ends everything in flight at once.

@@ -252,6 +252,7 @@ impl Frontier {
             ("links_out_of_scope", counts.refused.scope),
             ("links_too_deep", counts.refused.depth),
             ("links_nofollow", counts.refused.nofollow),
+            ("links_port_blocked", counts.refused.port),
         ])
     }
 }

@@ -33,6 +33,7 @@ pub(crate) struct Job {
     speed: f64,
     user_agent: String,
     allow_addresses: Vec<String>,
+    allow_ports: Vec<u16>,
     names: NamesSettings,
     politeness: Politeness,
     frontier: FrontierSettings,
@@ -114,6 +115,8 @@ struct FetchSettings {
 struct ParseSettings {
     threads: usize,
     max_links: usize,
+    max_link_bytes: usize,
+    max_title_bytes: usize,
     max_decoded_bytes: usize,
 }
 
@@ -261,6 +264,7 @@ impl Job {
             }
             other => storage(other),
         })?;
+        crate::cache::tell_renewed(&cache);
         let fallen_back = cache.fallen_back().map(str::to_owned);
         Ok((Box::new(cache), fallen_back))
     }
@@ -293,6 +297,8 @@ impl Job {
     pub(crate) fn parse(&self) -> lycosa_parse::Settings {
         lycosa_parse::Settings {
             links: self.parse.max_links,
+            link_bytes: self.parse.max_link_bytes,
+            title_bytes: self.parse.max_title_bytes,
             rules: self.rules(),
             agent: product(&self.user_agent).into(),
             ..lycosa_parse::Settings::default()
@@ -317,7 +323,8 @@ impl Job {
         let network = |text: &String| {
             text.parse::<Network>().map_err(|allowed| setting("allow_addresses", text, allowed))
         };
-        Ok(AddressPolicy::new(self.allow_addresses.iter().map(network).collect::<PyResult<_>>()?))
+        let networks = self.allow_addresses.iter().map(network).collect::<PyResult<_>>()?;
+        Ok(AddressPolicy::new(networks).with_ports(self.allow_ports.clone()))
     }
 
     /// A time-out in scaled time.

@@ -176,6 +176,12 @@ impl Page {
         self.0.links.iter().map(|link| link.url.as_str()).collect()
     }
 
+    /// The bounds that it has reached, by their stable names: what is beyond them is left out.
+    #[getter]
+    fn bounds(&self) -> Vec<&'static str> {
+        self.0.bounds.iter().map(lycosa_url::Bound::as_str).collect()
+    }
+
     /// Whether the URL went back to waiting: another outcome follows.
     #[getter]
     fn retry(&self) -> bool {

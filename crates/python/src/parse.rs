@@ -1,13 +1,24 @@
 //! Parse: decoding and parsing of a batch, on all cores.
 
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+use std::sync::{Condvar, Mutex, PoisonError};
+
+use lycosa_fetch::Returns;
 use lycosa_url::{Page, Response};
 use pyo3::prelude::*;
 
 use crate::batch::{Pages, Responses};
+use crate::errors::lock;
 use crate::job::Job;
 
 /// Pages that are worth a thread of their own: starting one costs about as much as parsing one page.
 const PAGES_PER_THREAD: usize = 8;
+
+/// Bytes of the pages of one batch, and of bodies that are decoded at once, where no job shares out its memory.
+const BATCH_BYTES: usize = 64 << 20;
+
+/// gzip and deflate make no more than this of a byte (zlib's documentation); other codings make any amount.
+const INFLATED: usize = 1_032;
 
 /// Responses to pages.
 #[pyclass(frozen, module = "lycosa._core")]
@@ -15,60 +26,145 @@ pub(crate) struct Parser {
     settings: lycosa_parse::Settings,
     max_decoded_bytes: usize,
     threads: usize,
+    batch: usize,
+    decoding: Gate,
 }
 
 #[pymethods]
 impl Parser {
+    /// `batch`: bytes of the pages of one batch, from which on the rest goes back to fetch; `decoding`: of bodies that are
+    /// decoded at once.
     #[new]
-    fn new(job: Job) -> Self {
+    #[pyo3(signature = (job, batch = BATCH_BYTES, decoding = BATCH_BYTES))]
+    fn new(job: Job, batch: usize, decoding: usize) -> Self {
         Parser {
             settings: job.parse(),
             max_decoded_bytes: job.max_decoded_bytes(),
             threads: job.parse_threads(),
+            batch,
+            decoding: Gate::new(decoding),
         }
     }
 
-    /// Parses a batch.
+    /// Parses a batch, as far as its pages fit into memory; the rest is given by fetch again.
     fn parse(&self, py: Python<'_>, responses: &Responses) -> Pages {
-        py.detach(|| Pages::new(self.parse_all(responses.take())))
+        py.detach(|| Pages::new(self.parse_all(responses.take(), responses.returns())))
     }
 }
 
 impl Parser {
     /// Parses responses in order, shared out over threads where there are enough of them.
-    fn parse_all(&self, mut responses: Vec<Response>) -> Vec<Page> {
-        let threads = self.threads.min(responses.len() / PAGES_PER_THREAD);
-        if threads <= 1 {
-            return responses.into_iter().map(|response| self.parse_one(response)).collect();
-        }
-        let share = responses.len().div_ceil(threads);
-        std::thread::scope(|scope| {
+    fn parse_all(&self, mut responses: Vec<Response>, returns: Option<&Returns>) -> Vec<Page> {
+        let threads = self.threads.min(responses.len() / PAGES_PER_THREAD).max(1);
+        let (share, held) = (responses.len().div_ceil(threads), AtomicUsize::new(0));
+        let limit = if returns.is_some() { self.batch } else { usize::MAX };
+        let (pages, rest) = std::thread::scope(|scope| {
             let mut handles = Vec::with_capacity(threads - 1);
             while responses.len() > share {
                 let tail = responses.split_off(responses.len() - share);
-                handles.push(scope.spawn(|| tail.into_iter().map(|r| self.parse_one(r)).collect::<Vec<_>>()));
+                handles.push(scope.spawn(|| self.parse_some(tail, &held, limit)));
             }
-            let mut pages: Vec<Page> =
-                responses.into_iter().map(|response| self.parse_one(response)).collect();
+            let (mut pages, mut rest) = self.parse_some(responses, &held, limit);
             for handle in handles.into_iter().rev() {
                 match handle.join() {
-                    Ok(part) => pages.extend(part),
+                    Ok((some, others)) => {
+                        pages.extend(some);
+                        rest.extend(others);
+                    }
                     Err(panic) => std::panic::resume_unwind(panic),
                 }
             }
-            pages
-        })
+            (pages, rest)
+        });
+        if let Some(returns) = returns.filter(|_| !rest.is_empty()) {
+            returns.give_back(rest);
+        }
+        pages
+    }
+
+    /// Parses responses in order until the pages of all threads hold so many bytes; gives what is left, too.
+    fn parse_some(
+        &self,
+        responses: Vec<Response>,
+        held: &AtomicUsize,
+        limit: usize,
+    ) -> (Vec<Page>, Vec<Response>) {
+        let mut pages = Vec::with_capacity(responses.len());
+        let mut responses = responses.into_iter();
+        while held.load(Relaxed) < limit {
+            let Some(response) = responses.next() else { break };
+            let decoded = self.decoded_bytes(&response);
+            let page = self.decoding.pass(decoded, || self.parse_one(response));
+            held.fetch_add(page.memory(), Relaxed);
+            pages.push(page);
+        }
+        (pages, responses.collect())
+    }
+
+    /// Bytes that a body may have when it is decoded; 0 where it stays as it is.
+    fn decoded_bytes(&self, response: &Response) -> usize {
+        let Ok(received) = &response.result else { return 0 };
+        let longest = match received.headers.get("content-encoding") {
+            None => 0,
+            Some("gzip" | "deflate") => received.body.len().saturating_mul(INFLATED),
+            Some(_) => usize::MAX,
+        };
+        longest.min(self.max_decoded_bytes)
     }
 
     /// Decodes and parses one response.
     fn parse_one(&self, response: Response) -> Page {
-        let decoded = match &response.result {
-            Ok(received) => {
-                let coding = received.headers.get("content-encoding");
-                lycosa_fetch::decode(&received.body, coding, self.max_decoded_bytes)
-            }
-            Err(failure) => Err(failure.clone()),
-        };
-        lycosa_parse::parse(response, decoded, &self.settings)
+        lycosa_parse::guard(response, |page| {
+            let decoded = match &page.response.result {
+                Ok(received) => {
+                    let coding = received.headers.get("content-encoding");
+                    lycosa_fetch::decode(&received.body, coding, self.max_decoded_bytes)
+                }
+                Err(failure) => Err(failure.clone()),
+            };
+            lycosa_parse::parse_into(page, decoded, &self.settings);
+        })
+    }
+}
+
+/// Lets work pass as long as the bytes that it may need fit together; work that needs more passes alone.
+struct Gate {
+    limit: usize,
+    used: Mutex<usize>,
+    freed: Condvar,
+}
+
+impl Gate {
+    /// A gate for so many bytes.
+    fn new(limit: usize) -> Self {
+        Gate { limit, used: Mutex::new(0), freed: Condvar::new() }
+    }
+
+    /// Does work that needs so many bytes.
+    fn pass<T>(&self, bytes: usize, work: impl FnOnce() -> T) -> T {
+        if bytes == 0 {
+            return work();
+        }
+        let mut used = lock(&self.used);
+        while *used > 0 && used.saturating_add(bytes) > self.limit {
+            used = self.freed.wait(used).unwrap_or_else(PoisonError::into_inner);
+        }
+        *used += bytes;
+        drop(used);
+        let _passing = Passing { gate: self, bytes };
+        work()
+    }
+}
+
+/// Gives the bytes back, also when the work panics.
+struct Passing<'a> {
+    gate: &'a Gate,
+    bytes: usize,
+}
+
+impl Drop for Passing<'_> {
+    fn drop(&mut self) {
+        *lock(&self.gate.used) -= self.bytes;
+        self.gate.freed.notify_all();
     }
 }

@@ -67,13 +67,18 @@ pub(crate) struct Resolver {
     fallen_back: Option<String>,
 }
 
+/// Seconds that a compact cache holds an answer at least.
+const SHORTEST_KEPT: u32 = 60;
+
 #[pymethods]
 impl Resolver {
     #[new]
     fn new(py: Python<'_>, settings: ResolverSettings) -> PyResult<Self> {
         let (resolvers, refused) = servers(&settings.resolvers)?;
         let made = CompactSettings::default();
-        let compact = CompactSettings { capacity: settings.capacity.unwrap_or(made.capacity), ..made };
+        let capacity = settings.capacity.unwrap_or(made.capacity);
+        let min_ttl = if settings.cache.is_some() { made.min_ttl } else { SHORTEST_KEPT };
+        let compact = CompactSettings { capacity, min_ttl, ..made };
         let clock = Clock::shared();
         let prefer_v4 = settings.families == "prefer-v4";
         let mut client = Settings {
@@ -96,8 +101,13 @@ impl Resolver {
                 None => CompactCache::in_memory(compact, now, None),
             };
             let cache = cache.map_err(|error| crate::cache::refused(&error))?;
-            client.min_ttl = Duration::from_secs(cache.settings().min_ttl.into());
+            // A cache that nobody shares lengthens no answer: those of less than a minute are not kept.
+            client.min_ttl = match settings.cache {
+                Some(_) => Duration::from_secs(cache.settings().min_ttl.into()),
+                None => Duration::ZERO,
+            };
             client.max_ttl = Duration::from_secs(cache.settings().max_ttl.into());
+            crate::cache::tell_renewed(&cache);
             let fallen_back = cache.fallen_back().map(str::to_owned);
             let client = Client::start(client, Box::new(cache));
             let client = client.map_err(|error| system("the DNS client", &error))?;

@@ -24,6 +24,7 @@ pub(crate) struct Snapshots {
     state: Mutex<State>,
     bytes: u64,
     interval: Duration,
+    max_decoded_bytes: usize,
 }
 
 /// What is there, and when the next is due.
@@ -44,13 +45,16 @@ impl Snapshots {
         let snapshots = opened.map_err(|error| errors::log(&error))?;
         let state = State { snapshots, kept: Vec::new(), last: 0, last_size: 0, made: Instant::now() };
         let (bytes, interval) = job.snapshots();
-        Ok(Snapshots { state: Mutex::new(state), bytes, interval: seconds(interval) })
+        let (state, interval, max_decoded_bytes) =
+            (Mutex::new(state), seconds(interval), job.max_decoded_bytes());
+        Ok(Snapshots { state, bytes, interval, max_decoded_bytes })
     }
 
     /// Restores a frontier that is empty from the newest whole snapshot and the log after it; gives the number of
     /// records that were read.
     fn restore(&self, py: Python<'_>, log: &Log, frontier: &Frontier) -> PyResult<u64> {
-        py.detach(|| lock(&self.state).restore(log, frontier)).map_err(|error| errors::log(&error))
+        py.detach(|| lock(&self.state).restore(log, frontier, self.max_decoded_bytes))
+            .map_err(|error| errors::log(&error))
     }
 
     /// Makes a snapshot if the log has grown enough and enough time has passed. Nothing may be between its record in
@@ -98,7 +102,7 @@ impl State {
 
     /// Restores a frontier and the log's summary. A snapshot that is damaged or of another version is passed over for
     /// the one before, and goes once the frontier is whole: it must not stand for segments that are to be removed.
-    fn restore(&mut self, log: &Log, frontier: &Frontier) -> Result<u64, LogError> {
+    fn restore(&mut self, log: &Log, frontier: &Frontier, largest: usize) -> Result<u64, LogError> {
         let directory = &log.directory;
         let (_, summary) = &mut *lock(&log.inner);
         let (mut reader, mut unreadable) = (None, Vec::new());
@@ -135,7 +139,7 @@ impl State {
             }
         };
         self.forget(frontier)?;
-        let count = frontier.restore(|restore| replay(&mut reader, restore, summary))?;
+        let count = frontier.restore(|restore| replay(&mut reader, restore, summary, largest))?;
         for (position, _) in unreadable {
             self.snapshots.remove(position)?;
         }

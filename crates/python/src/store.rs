@@ -1,6 +1,8 @@
 //! The log, and rows for sinks.
 
 use std::collections::BTreeMap;
+use std::fs::File;
+use std::io::{self, BufWriter, Seek, SeekFrom, Write};
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
@@ -11,7 +13,7 @@ use lycosa_store::{
     Bodies, Decoders, Entry, Field, Kind, LogError, LogSettings, Position, Reader, Row, Summary,
     first_position,
 };
-use lycosa_url::{CrawlUrl, Micros};
+use lycosa_url::{CrawlUrl, Micros, Purpose};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyCapsule, PyDict};
@@ -22,9 +24,11 @@ use crate::clock::{Clock, KeptClock};
 use crate::errors::{self, lock, setting};
 use crate::names::Resolver;
 
-/// How sinks read bodies: a body was within the limits when it was parsed, so only absurd ones are refused.
+/// How bodies of the log are read. A body was within its job's limit when it was parsed; the limit here is the default of
+/// `parse.max_decoded_bytes`, where no job says another.
 pub(crate) const DECODERS: Decoders = Decoders {
-    content: |body, coding| lycosa_fetch::decode(body, coding, 1 << 30).ok(),
+    content: |body, coding, largest| lycosa_fetch::decode(body, coding, largest).ok(),
+    largest: 32 << 20,
     text: lycosa_parse::decode_text,
 };
 
@@ -158,6 +162,14 @@ impl Log {
         let failures: BTreeMap<_, _> =
             summary.failures.iter().map(|(kind, count)| (kind.as_str(), *count)).collect();
         dict.set_item("failures", failures)?;
+        let bounds = PyDict::new(py);
+        for (name, reached) in &summary.bounds {
+            let told = PyDict::new(py);
+            told.set_item("count", reached.count)?;
+            told.set_item("first", &reached.first)?;
+            bounds.set_item(name, told)?;
+        }
+        dict.set_item("bounds", bounds)?;
         let mean = |sum: u64| sum as f64 / 1e6 / summary.responses.max(1) as f64;
         let names = ["name", "connect", "tls", "first_byte", "body"];
         let phases: BTreeMap<_, _> = names.into_iter().zip(summary.phases_us.map(mean)).collect();
@@ -166,16 +178,23 @@ impl Log {
     }
 }
 
-/// Feeds a frontier with the records of a log from where its reader stands.
+/// Bytes of lines that are written at once.
+const WRITE_BYTES: usize = 1 << 20;
+
+/// Bytes of records in memory while a log is read again.
+const REPLAY_BYTES: usize = 4 << 20;
+
+/// Feeds a frontier with the records of a log from where its reader stands; `largest`: bytes of a decoded robots.txt.
 pub(crate) fn replay(
     reader: &mut Reader,
     restore: &mut Restore<'_, Resolver>,
     summary: &mut Summary,
+    largest: usize,
 ) -> Result<u64, LogError> {
     let queues = |error| LogError::Io(PathBuf::from("queues"), error);
     let mut count = 0;
     loop {
-        let entries = reader.read(1_000, 8 << 20)?;
+        let entries = reader.read(1_000, REPLAY_BYTES)?;
         if entries.is_empty() {
             return Ok(count);
         }
@@ -194,7 +213,12 @@ pub(crate) fn replay(
             } else if let Some(mut page) = entry.into_page() {
                 if let Ok(received) = &page.response.result {
                     let coding = received.headers.get("content-encoding");
-                    page.body = (DECODERS.content)(&received.body, coding).unwrap_or_default();
+                    match (DECODERS.content)(&received.body, coding, largest) {
+                        Some(body) => page.body = body,
+                        // Within another limit then: it is asked for again.
+                        None if page.response.request.purpose == Purpose::Robots => continue,
+                        None => {}
+                    }
                 }
                 summary.add(&page);
                 restore.outcome(&page).map_err(queues)?;
@@ -209,18 +233,20 @@ pub(crate) struct LogReader {
     reader: Mutex<Reader>,
     fields: Vec<Field>,
     with_body: bool,
+    max_body_bytes: usize,
 }
 
 #[pymethods]
 impl LogReader {
     #[new]
-    #[pyo3(signature = (directory, fields, position = None, log = None))]
+    #[pyo3(signature = (directory, fields, position = None, log = None, max_body_bytes = DECODERS.largest))]
     fn new(
         py: Python<'_>,
         directory: PathBuf,
         fields: Vec<String>,
         position: Option<Position>,
         log: Option<&Log>,
+        max_body_bytes: usize,
     ) -> PyResult<Self> {
         let fields = parse_fields(&fields)?;
         let with_body = needs_body(&fields);
@@ -236,16 +262,15 @@ impl LogReader {
             })
         });
         let reader = reader.map_err(|error: LogError| errors::log(&error))?;
-        Ok(LogReader { reader: Mutex::new(reader), fields, with_body })
+        Ok(LogReader { reader: Mutex::new(reader), fields, with_body, max_body_bytes })
     }
 
-    /// The next rows, at most so many entries and bytes of bodies; none while the log has no more.
+    /// The next rows: of at most so many entries, until they hold so many bytes, their decoded bodies included; none
+    /// while the log has no more. A body of more than `max_body_bytes` is left out.
     fn read(&self, py: Python<'_>, max_entries: usize, max_bytes: usize) -> PyResult<Rows> {
-        let rows = py.detach(|| {
-            let entries = lock(&self.reader).read(max_entries, max_bytes)?;
-            Ok(entries.into_iter().filter_map(|entry| entry.into_row(DECODERS, self.with_body)).collect())
-        });
-        let rows: Vec<Row> = rows.map_err(|error: LogError| errors::log(&error))?;
+        let decoders = Decoders { largest: self.max_body_bytes, ..DECODERS };
+        let rows = py.detach(|| lock(&self.reader).rows(max_entries, max_bytes, decoders, self.with_body));
+        let rows = rows.map_err(|error| errors::log(&error))?;
         Ok(Rows { rows: Mutex::new(rows), fields: self.fields.clone() })
     }
 
@@ -329,6 +354,20 @@ impl Rows {
             lycosa_store::write_lines(&self.take(), &self.fields, DECODERS, &mut lines).map(|()| lines)
         });
         lines.map(|lines| PyBytes::new(py, &lines)).map_err(|error| PyValueError::new_err(error.to_string()))
+    }
+
+    /// Writes JSON lines, in UTF-8, into a file from an offset on; gives their bytes. What was written before an error
+    /// stays.
+    fn write_lines(&self, py: Python<'_>, path: PathBuf, offset: u64) -> PyResult<u64> {
+        let written = py.detach(|| {
+            let mut file = File::options().write(true).open(path)?;
+            file.seek(SeekFrom::Start(offset))?;
+            let mut buffered = BufWriter::with_capacity(WRITE_BYTES, file);
+            lycosa_store::write_lines(&self.take(), &self.fields, DECODERS, &mut buffered)?;
+            buffered.flush()?;
+            io::Result::Ok(buffered.stream_position()? - offset)
+        });
+        written.map_err(|error| errors::os(&error))
     }
 
     /// The rows for any Arrow library (Arrow PyCapsule interface).

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use lycosa_frontier::{Admission, Rules as Robots};
 use lycosa_store::Judge;
-use lycosa_url::CrawlUrl;
+use lycosa_url::{AddressPolicy, CrawlUrl};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
@@ -35,7 +35,8 @@ impl Judge for Rules<'_> {
     }
 
     fn robots(&self, status: u16, content_encoding: Option<&str>, body: &[u8]) -> Option<String> {
-        let body = (DECODERS.content)(&body.to_vec().into(), content_encoding).unwrap_or_default();
+        let body =
+            (DECODERS.content)(&body.to_vec().into(), content_encoding, DECODERS.largest).unwrap_or_default();
         let rules = Robots::of_answer(status, &body, self.agent)?;
         let verdict = rules.verdict(self.url.path_and_query());
         let does = if verdict.allowed { "allows" } else { "forbids" };
@@ -48,7 +49,7 @@ impl Judge for Rules<'_> {
 
 /// Everything that a log tells about one URL.
 #[pyfunction]
-#[pyo3(signature = (directory, url, scope, max_depth, user_agent))]
+#[pyo3(signature = (directory, url, scope, max_depth, user_agent, allow_ports = Vec::new()))]
 fn story<'py>(
     py: Python<'py>,
     directory: PathBuf,
@@ -56,11 +57,13 @@ fn story<'py>(
     scope: &str,
     max_depth: Option<u32>,
     user_agent: &str,
+    allow_ports: Vec<u16>,
 ) -> PyResult<Bound<'py, PyAny>> {
     let url = CrawlUrl::parse(url).map_err(|bad| setting("url", url, bad.allowed()))?;
+    let policy = AddressPolicy::default().with_ports(allow_ports);
     let mut rules = Rules {
         url: &url,
-        admission: Admission::new(parse_scope(scope)?, max_depth),
+        admission: Admission::new(parse_scope(scope)?, max_depth, policy),
         agent: product(user_agent),
     };
     let told = py.detach(|| lycosa_store::story(&directory, &url, &mut rules));

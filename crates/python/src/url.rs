@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use lycosa_url::{
-    Base, CrawlUrl, FailureKind, Network, PUBLIC_SUFFIX_LIST, RingKey, digest_of, registered_domain,
+    AddressPolicy, Base, CrawlUrl, FailureKind, Network, PUBLIC_SUFFIX_LIST, RingKey, digest_of, registered_domain,
 };
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
@@ -21,6 +21,7 @@ pub(crate) fn register(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add_function(wrap_pyfunction!(ring_key, m)?)?;
     m.add_class::<Ring>()?;
     m.add_function(wrap_pyfunction!(check_network, m)?)?;
+    m.add_function(wrap_pyfunction!(check_port, m)?)?;
     m.add_function(wrap_pyfunction!(check_resolver, m)?)
 }
 
@@ -107,6 +108,19 @@ impl Ring {
 #[pyfunction]
 fn check_network(text: &str) -> PyResult<()> {
     text.parse::<Network>().map(|_| ()).map_err(|allowed| setting("allow_addresses", text, allowed))
+}
+
+/// Refuses a URL at a port that no page is fetched from and that the job does not allow.
+#[pyfunction]
+fn check_port(url: &str, allowed: Vec<u16>) -> PyResult<()> {
+    let port = parse(url)?.port();
+    if AddressPolicy::default().with_ports(allowed).permits_port(port) {
+        return Ok(());
+    }
+    let allowed = format!(
+        "a port that browsers do not block, or {port} in allow_ports: another protocol's servers listen there"
+    );
+    Err(setting("URL", url, allowed))
 }
 
 /// A resolver's address as it is told everywhere; refuses what is none.

@@ -280,7 +280,7 @@ impl Model {
             return Self::parse(text);
         }
         let names = PROFILES.map(|(name, _)| name).join(", ");
-        let allowed = || format!("{names}, or the path of a model file that ends in .toml");
+        let allowed = || format!("{names}, or the path of a profile that ends in .toml");
         if !profile.ends_with(".toml") {
             return Err(Error::setting("profile", profile, allowed()));
         }
@@ -293,14 +293,14 @@ impl Model {
     pub fn parse(text: &str) -> Result<Self> {
         let table: toml::Table = text.parse().map_err(|e: toml::de::Error| {
             let line = text[..e.span().map_or(0, |span| span.start)].matches('\n').count() + 1;
-            Error::setting("model", format!("line {line}: {}", one_line(e.message())), "a TOML file")
+            Error::setting("profile", format!("line {line}: {}", one_line(e.message())), "a TOML file")
         })?;
         let known = toml::Table::try_from(Self::template())
-            .map_err(|e| Error::setting("model", one_line(&e.to_string()), "a TOML file"))?;
+            .map_err(|e| Error::setting("profile", one_line(&e.to_string()), "a TOML file"))?;
         compare("", &table, &known)?;
         let model: Self = table
             .try_into()
-            .map_err(|e: toml::de::Error| Error::setting("model", one_line(e.message()), "a model file"))?;
+            .map_err(|e: toml::de::Error| Error::setting("profile", one_line(e.message()), "a profile"))?;
         check(&model)?;
         Ok(model)
     }

@@ -70,7 +70,7 @@ fn every_bad_value_is_named_with_what_is_allowed() {
         ("[traps]\ncalendar = 1.1", "traps.calendar", "1.1", "a share"),
         ("[robots]\nchange_s = 0", "robots.change_s", "0", "1 to"),
         ("[http.errors]\nhosts = 7", "http.errors.hosts", "7", "0 to 1"),
-        ("\n[dns\n", "model", "line 2", "a TOML file"),
+        ("\n[dns\n", "profile", "line 2", "a TOML file"),
     ] {
         let told = error(text);
         assert_eq!(told.0, name, "{text}");

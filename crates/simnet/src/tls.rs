@@ -16,6 +16,7 @@ use crate::error::{Error, Result};
 use crate::http::{self, Site};
 use crate::http2;
 use crate::secure::Certificate;
+use crate::trouble::Befallen;
 use crate::wire::{Door, Wire};
 
 /// Most certificates that are kept, some 2 KB each; a further one costs a fraction of a millisecond.
@@ -59,7 +60,10 @@ impl Tls {
         let name = start.client_hello().server_name().unwrap_or_default().to_ascii_lowercase();
         let named = world.find_host(&name).or_else(|| world.find_zone(&name));
         let host = named.filter(|&host| world.serves_at(host, address, age));
-        let config = host.and_then(|host| self.config(&name, world.certificate(host)?));
+        // A captive portal cannot show any host's certificate.
+        let shown =
+            host.filter(|&host| !matches!(site.troubles.befalls(Some(host)), Some(Befallen::Portal { .. })));
+        let config = shown.and_then(|host| self.config(&name, world.certificate(host)?));
         // Without a certificate the handshake ends with an alert: no such host on HTTPS here.
         let stream = start.into_stream(config.unwrap_or_else(|| self.common.clone())).await.ok()?;
         Some((host?, stream))

@@ -59,6 +59,25 @@ struct Shared {
     changed: Condvar,
 }
 
+/// Why a commit failed: what can be told again and again of a system's error.
+#[derive(Clone, Copy, Debug)]
+struct Failure {
+    kind: io::ErrorKind,
+    number: Option<i32>,
+}
+
+impl Failure {
+    /// What is known of an error.
+    fn of(error: &io::Error) -> Self {
+        Failure { kind: error.kind(), number: error.raw_os_error() }
+    }
+
+    /// The error once more.
+    fn error(self) -> io::Error {
+        self.number.map_or_else(|| self.kind.into(), io::Error::from_raw_os_error)
+    }
+}
+
 /// What is to be committed. The writer fills it, the thread empties it.
 #[derive(Debug)]
 struct State {
@@ -71,7 +90,7 @@ struct State {
     /// Somebody waits for it.
     urgent: bool,
     /// Why the last commit failed.
-    failure: Option<io::ErrorKind>,
+    failure: Option<Failure>,
     /// Commits that failed so far.
     failures: u64,
     /// Whether what failed to be synced is lost in memory too.
@@ -214,7 +233,7 @@ impl Shared {
             }
             Err(error) => {
                 state.lost = error.kind() == io::ErrorKind::InvalidData;
-                state.failure = Some(error.kind());
+                state.failure = Some(Failure::of(&error));
                 state.failures += 1;
             }
         }
@@ -253,7 +272,7 @@ impl Shared {
                 let position = self.committed.load(Ordering::Acquire);
                 Err(LogError::Damaged { path: path.clone(), position })
             }
-            Some(kind) => Err(LogError::of(path, kind.into())),
+            Some(failure) => Err(LogError::of(path, failure.error())),
         }
     }
 

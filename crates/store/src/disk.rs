@@ -41,8 +41,9 @@ impl Disk {
 pub(crate) struct Faults {
     /// Bytes that may still be written.
     pub(crate) room: std::sync::atomic::AtomicUsize,
-    /// Whether syncing fails.
+    /// Whether syncing fails, and with which error of the system.
     pub(crate) sync_fails: std::sync::atomic::AtomicBool,
+    pub(crate) number: std::sync::atomic::AtomicI32,
     /// Calls to sync.
     pub(crate) syncs: std::sync::atomic::AtomicUsize,
 }
@@ -50,7 +51,7 @@ pub(crate) struct Faults {
 #[cfg(test)]
 impl Default for Faults {
     fn default() -> Self {
-        Faults { room: usize::MAX.into(), sync_fails: false.into(), syncs: 0.into() }
+        Faults { room: usize::MAX.into(), sync_fails: false.into(), number: 28.into(), syncs: 0.into() }
     }
 }
 
@@ -71,6 +72,9 @@ impl Faults {
     fn sync(&self, _file: &File) -> io::Result<()> {
         use std::sync::atomic::Ordering::SeqCst;
         self.syncs.fetch_add(1, SeqCst);
-        if self.sync_fails.load(SeqCst) { Err(io::ErrorKind::StorageFull.into()) } else { Ok(()) }
+        match self.sync_fails.load(SeqCst) {
+            true => Err(io::Error::from_raw_os_error(self.number.load(SeqCst))),
+            false => Ok(()),
+        }
     }
 }

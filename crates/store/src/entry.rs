@@ -6,8 +6,8 @@ use std::str::FromStr;
 
 use bytes::Bytes;
 use lycosa_url::{
-    CrawlUrl, Failure, FailureKind, Headers, Link, Micros, NameClass, Page, Purpose, Received, Request,
-    Response, Step, Times,
+    Bound, CrawlUrl, Failure, FailureKind, Headers, Link, Micros, NameClass, Page, Purpose, Received,
+    Request, Response, Step, Times,
 };
 use serde::{Deserialize, Serialize};
 
@@ -113,6 +113,9 @@ pub struct Outcome<'a> {
     /// Links: URL, and whether it is `nofollow`.
     #[serde(skip_serializing_if = "is_default")]
     pub links: Vec<(Cow<'a, str>, bool)>,
+    /// Bounds that the page has reached, by their stable names.
+    #[serde(skip_serializing_if = "is_default")]
+    pub bounds: Vec<Cow<'a, str>>,
 }
 
 impl Outcome<'_> {
@@ -137,6 +140,7 @@ impl Outcome<'_> {
             canonical: self.canonical.map(text),
             redirect: self.redirect.map(text),
             links: self.links.into_iter().map(|(url, nofollow)| (text(url), nofollow)).collect(),
+            bounds: self.bounds.into_iter().map(text).collect(),
             ..self
         }
     }
@@ -176,8 +180,10 @@ impl Row {
 /// How bodies become readable. Given by the caller, since decoding lives in other rooms.
 #[derive(Clone, Copy, Debug)]
 pub struct Decoders {
-    /// Undoes a content coding.
-    pub content: fn(&Bytes, Option<&str>) -> Option<Bytes>,
+    /// Undoes a content coding; nothing where that is not possible within so many bytes.
+    pub content: fn(&Bytes, Option<&str>, usize) -> Option<Bytes>,
+    /// Bytes of a decoded body, at most: a log may be of a job that allowed more.
+    pub largest: usize,
     /// Turns bytes of a character encoding into text.
     pub text: for<'a> fn(&'a [u8], &str) -> Cow<'a, str>,
 }
@@ -225,6 +231,7 @@ impl<'a> Entry<'a> {
             noindex: page.noindex,
             nofollow: page.nofollow,
             links: page.links.iter().map(|link| (link.url.as_str().into(), link.nofollow)).collect(),
+            bounds: page.bounds.iter().map(|bound| bound.as_str().into()).collect(),
             ..Outcome::default()
         };
         let mut body = Bytes::new();
@@ -263,7 +270,8 @@ impl Entry<'_> {
 impl Outcome<'_> {
     /// When it began and ended, by the crawl's clock.
     pub fn crawl_times(&self) -> [Micros; 2] {
-        [self.started, self.finished].map(|time| time.saturating_sub_signed(self.wall_offset_us))
+        [self.started, self.finished]
+            .map(|time| time.saturating_add_signed(self.wall_offset_us.saturating_neg()))
     }
 }
 
@@ -275,7 +283,7 @@ impl Entry<'static> {
         }
         let wanted = with_body && self.outcome.status.is_some();
         let body = if wanted {
-            (decoders.content)(&self.body, self.outcome.header("content-encoding"))
+            (decoders.content)(&self.body, self.outcome.header("content-encoding"), decoders.largest)
         } else {
             None
         };
@@ -303,6 +311,7 @@ impl Entry<'static> {
             name_us: outcome.name_us,
             name_class: outcome.dns_class.as_deref().and_then(NameClass::from_name),
             cookies: None,
+            deadline: 0,
         };
         let result = match (outcome.status, &outcome.error) {
             (Some(status), _) => {
@@ -332,11 +341,23 @@ impl Entry<'static> {
         let link =
             |(text, nofollow): &(Cow<'_, str>, bool)| Some(Link { url: url(text)?, nofollow: *nofollow });
         page.links = outcome.links.iter().filter_map(link).collect();
+        page.bounds = outcome.bounds.iter().filter_map(|name| Bound::from_name(name)).collect();
         Some(page)
     }
 }
 
 impl Outcome<'_> {
+    /// Bytes of memory that it holds, about.
+    pub(crate) fn memory(&self) -> usize {
+        const ALL: usize = 1_024;
+        const PART: usize = 64;
+        let pairs = self.headers.iter().map(|(name, value)| PART + name.len() + value.len());
+        let links = self.links.iter().map(|(url, _)| PART + url.len());
+        let chain = self.chain.iter().map(|(url, _)| PART + url.len());
+        let title = self.title.as_deref().map_or(0, str::len);
+        ALL + self.url.len() + title + pairs.chain(links).chain(chain).sum::<usize>()
+    }
+
     /// The first value of a header field that is text.
     pub fn header(&self, name: &str) -> Option<&str> {
         let value = self.headers.iter().find(|(known, _)| known == name).map(|(_, value)| value)?;

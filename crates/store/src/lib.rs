@@ -41,7 +41,7 @@ pub use repair::Torn;
 pub use segment::first_position;
 pub use snapshot::{SnapshotReader, Snapshots};
 pub use story::{Judge, Leased, Story, story};
-pub use summary::Summary;
+pub use summary::{Reached, Summary};
 
 /// A place in the log: bytes since its beginning.
 pub type Position = u64;

@@ -1,5 +1,7 @@
 //! Rows as JSON lines. The keys are the columns' names; a field without a value is `null`.
 
+use std::io::Write;
+
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use chrono::{DateTime, SecondsFormat};
@@ -8,16 +10,16 @@ use serde::ser::{Serialize, SerializeMap, Serializer};
 
 use crate::entry::{Decoders, Field, Row};
 
-/// Appends one line for each row.
+/// Writes one line for each row.
 pub fn write_lines(
     rows: &[Row],
     fields: &[Field],
     decoders: Decoders,
-    into: &mut Vec<u8>,
+    into: &mut dyn Write,
 ) -> serde_json::Result<()> {
     for row in rows {
         serde_json::to_writer(&mut *into, &Line { row, fields, decoders })?;
-        into.push(b'\n');
+        into.write_all(b"\n").map_err(serde_json::Error::io)?;
     }
     Ok(())
 }
@@ -130,8 +132,11 @@ mod tests {
     use crate::entry::{Entry, Outcome};
     use crate::frame::Kind;
 
-    const DECODERS: Decoders =
-        Decoders { content: |body, _| Some(body.clone()), text: |body, _| String::from_utf8_lossy(body) };
+    const DECODERS: Decoders = Decoders {
+        content: |body, _, _| Some(body.clone()),
+        largest: usize::MAX,
+        text: |body, _| String::from_utf8_lossy(body),
+    };
 
     #[test]
     fn times_are_rfc_3339() {

@@ -213,6 +213,7 @@ impl Log {
         self.buffer.clear();
         // One large entry must not hold its memory for ever.
         self.buffer.shrink_to(4 << 20);
+        self.meta.shrink_to(1 << 20);
         Ok(())
     }
 

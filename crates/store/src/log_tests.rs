@@ -208,6 +208,29 @@ fn while_commits_fail_nothing_is_accepted_and_then_all_of_it_is_written_again() 
 }
 
 #[test]
+fn a_disk_that_breaks_is_told_by_the_systems_own_words_and_what_was_confirmed_stays() {
+    const EIO: i32 = 5;
+    const EDQUOT: i32 = 122;
+    let directory = tempfile::tempdir().unwrap();
+    let disk = Disk::default();
+    let mut log = Log::open_on(directory.path(), settings(1 << 20), disk.clone()).unwrap();
+    log.append([page(1, 100)]).unwrap();
+    log.sync().unwrap();
+    let committed = log.committed();
+    log.append([page(2, 100)]).unwrap();
+    disk.faults.number.store(EIO, Ordering::SeqCst);
+    disk.faults.sync_fails.store(true, Ordering::SeqCst);
+    for result in [log.sync(), log.append([page(3, 100)]).map(drop)] {
+        let Err(LogError::Io(_, error)) = result else { panic!("{result:?}") };
+        assert_eq!(error.raw_os_error(), Some(EIO), "{error}");
+    }
+    assert_eq!(log.committed(), committed);
+    disk.faults.number.store(EDQUOT, Ordering::SeqCst);
+    assert!(matches!(log.sync(), Err(LogError::Full { .. })), "a quota passes like a full disk");
+    assert_eq!(read_all(directory.path())[..1], [page(1, 100)]);
+}
+
+#[test]
 fn what_a_failed_commit_has_lost_is_never_called_durable() {
     let directory = tempfile::tempdir().unwrap();
     let disk = Disk::default();

@@ -16,7 +16,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use bytes::Bytes;
 
 use crate::Position;
-use crate::entry::{Entry, Outcome};
+use crate::entry::{Decoders, Entry, Outcome, Row};
 use crate::error::LogError;
 use crate::frame::{self, FRAME_HEADER_BYTES, Header, Kind, SEGMENT_HEADER_BYTES};
 use crate::segment;
@@ -134,22 +134,53 @@ impl Reader {
         self.position
     }
 
-    /// Reads frames until one of the bounds is reached or the log ends for now. Damage is told when it comes
-    /// first: what stands before it was given by the call before.
+    /// Reads frames until one of the bounds is reached or the log ends for now; at least one. Bytes are those that
+    /// the entries hold in memory. Damage is told when it comes first: what stands before it was given by the call
+    /// before.
     pub fn read(&mut self, max_entries: usize, max_bytes: usize) -> Result<Vec<Entry<'static>>, LogError> {
-        let (mut entries, mut bytes) = (Vec::new(), 0);
-        while entries.len() < max_entries && bytes < max_bytes {
+        self.gather(max_entries, max_bytes, |entry| {
+            let bytes = entry.outcome.memory() + entry.body.len();
+            (Some(entry), bytes)
+        })
+    }
+
+    /// The same as rows, whose bodies are decoded: they are made until what they hold reaches the bound.
+    pub fn rows(
+        &mut self,
+        max_entries: usize,
+        max_bytes: usize,
+        decoders: Decoders,
+        with_body: bool,
+    ) -> Result<Vec<Row>, LogError> {
+        self.gather(max_entries, max_bytes, |entry| {
+            let row = entry.into_row(decoders, with_body);
+            let body = |row: &Row| row.body.as_ref().map_or(0, Bytes::len);
+            let bytes = row.as_ref().map_or(0, |row| row.outcome.memory() + body(row));
+            (row, bytes)
+        })
+    }
+
+    /// Reads entries and keeps what `make` makes of each, until so many were read or what was made holds so many bytes.
+    fn gather<T>(
+        &mut self,
+        max_entries: usize,
+        max_bytes: usize,
+        mut make: impl FnMut(Entry<'static>) -> (Option<T>, usize),
+    ) -> Result<Vec<T>, LogError> {
+        let (mut made, mut read, mut held) = (Vec::new(), 0, 0);
+        while read < max_entries && (read == 0 || held < max_bytes) {
             match self.next_entry() {
                 Ok(Some(entry)) => {
-                    bytes += entry.body.len() + FRAME_HEADER_BYTES;
-                    entries.push(entry);
+                    let (kept, bytes) = make(entry);
+                    (read, held) = (read + 1, held + bytes);
+                    made.extend(kept);
                 }
                 Ok(None) => break,
-                Err(_) if !entries.is_empty() => break,
+                Err(_) if read > 0 => break,
                 Err(error) => return Err(error),
             }
         }
-        Ok(entries)
+        Ok(made)
     }
 
     /// The next entry, or nothing when it is not there yet.

@@ -6,7 +6,7 @@ use std::path::Path;
 use bytes::Bytes;
 use proptest::prelude::*;
 
-use crate::entry::Entry;
+use crate::entry::{Decoders, Entry};
 use crate::error::LogError;
 use crate::frame::{self, Kind};
 use crate::log::Log;
@@ -63,14 +63,44 @@ fn bodies_that_are_not_wanted_are_skipped() {
 }
 
 #[test]
-fn bounds_hold_by_entries_and_by_bytes_of_bodies() {
+fn bounds_hold_by_entries_and_by_all_that_they_hold() {
     let directory = tempfile::tempdir().unwrap();
-    let entries: Vec<_> = (0..10).map(|number| page(number, 1000)).collect();
+    let mut entries: Vec<_> = (0..10).map(|number| page(number, 10_000)).collect();
+    entries.push(page(10, 0));
+    // No body, and 1 MB of links all the same.
+    entries[10].outcome.links =
+        vec![(format!("http://example.com/{}", "l".repeat(10_000)).into(), false); 100];
+    entries.push(page(11, 0));
     written(directory.path(), 1 << 20, &entries);
     let mut reader = Reader::open(directory.path(), Bodies::All).unwrap();
     assert_eq!(reader.read(3, usize::MAX).unwrap().len(), 3);
-    assert_eq!(reader.read(100, 1500).unwrap().len(), 2, "the one that reaches the bound belongs to it");
-    assert_eq!(reader.read(100, usize::MAX).unwrap().len(), 5);
+    assert_eq!(reader.read(100, 15_000).unwrap().len(), 2, "the one that reaches the bound belongs to it");
+    assert_eq!(reader.read(100, 0).unwrap().len(), 1, "at least one");
+    assert_eq!(reader.read(100, 500_000).unwrap().len(), 5, "links count");
+    assert_eq!(reader.read(100, usize::MAX).unwrap().len(), 1);
+}
+
+#[test]
+fn rows_are_made_until_their_decoded_bodies_reach_the_bound() {
+    let directory = tempfile::tempdir().unwrap();
+    written(directory.path(), 1 << 20, &(0..6).map(|number| page(number, 10 + number)).collect::<Vec<_>>());
+    // Of ten bytes it makes a hundred thousand, as a bomb does.
+    let decoders = Decoders {
+        content: |body, _, largest| {
+            (body.len() * 10_000 <= largest).then(|| vec![b'x'; body.len() * 10_000].into())
+        },
+        largest: 140_000,
+        text: |body, _| String::from_utf8_lossy(body),
+    };
+    let mut reader = Reader::open(directory.path(), Bodies::All).unwrap();
+    let mut bodies = |max_entries| -> Vec<Option<usize>> {
+        let rows = reader.rows(max_entries, 200_000, decoders, true).unwrap();
+        rows.iter().map(|row| row.body.as_ref().map(Bytes::len)).collect()
+    };
+    assert_eq!(bodies(9), [Some(100_000), Some(110_000)]);
+    assert_eq!(bodies(1), [Some(120_000)]);
+    assert_eq!(bodies(9), [Some(130_000), Some(140_000)]);
+    assert_eq!(bodies(9), [None], "larger than a body may be: left out, the row is there");
 }
 
 #[test]

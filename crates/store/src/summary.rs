@@ -2,8 +2,20 @@
 
 use std::collections::BTreeMap;
 
-use lycosa_url::{FailureKind, Page, Purpose};
+use lycosa_url::{Bound, FailureKind, Page, Purpose};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+/// URLs that are told of each bound that was reached.
+const FIRST_URLS: usize = 3;
+
+/// How often a bound was reached, and by whom first.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Reached {
+    /// Outcomes.
+    pub count: u64,
+    /// The first URLs, at most three.
+    pub first: Vec<String>,
+}
 
 /// Counts over all recorded outcomes.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -28,6 +40,8 @@ pub struct Summary {
     /// URLs that ended without a response, by kind.
     #[serde(serialize_with = "write_failures", deserialize_with = "read_failures")]
     pub failures: BTreeMap<FailureKind, u64>,
+    /// Bounds that pages have reached, and failures that are bounds, by their stable names.
+    pub bounds: BTreeMap<String, Reached>,
     /// Sums of the phases' durations over all responses, in microseconds: name, connect, TLS, first byte, body.
     pub phases_us: [u64; 5],
     /// Responses that the sums are over.
@@ -93,6 +107,15 @@ impl Summary {
             }
             Err(failure) => *self.failures.entry(failure.kind).or_default() += 1,
         }
+        let failure = page.response.result.as_ref().err().map(|failure| failure.kind);
+        let failure = failure.filter(|kind| kind.is_bound()).map(FailureKind::as_str);
+        for bound in page.bounds.iter().map(Bound::as_str).chain(failure) {
+            let reached = self.bounds.entry(bound.to_owned()).or_default();
+            reached.count += 1;
+            if reached.first.len() < FIRST_URLS {
+                reached.first.push(page.response.request.url.as_str().to_owned());
+            }
+        }
     }
 }
 
@@ -115,7 +138,11 @@ fn read_failures<'de, D: Deserializer<'de>>(deserializer: D) -> Result<BTreeMap<
 
 #[cfg(test)]
 mod tests {
+    use bytes::Bytes;
+    use lycosa_url::{CrawlUrl, Failure, Received};
+
     use super::*;
+    use crate::{Entry, Kind};
 
     #[test]
     fn a_summary_comes_back_from_a_snapshot() {
@@ -123,6 +150,7 @@ mod tests {
             pages: 7,
             statuses: [(200, 5), (404, 2)].into(),
             failures: [(FailureKind::ConnectTimeout, 3)].into(),
+            bounds: [("links".to_owned(), Reached { count: 4, first: vec!["http://a/".to_owned()] })].into(),
             phases_us: [1, 2, 3, 4, 5],
             ..Summary::default()
         };
@@ -131,5 +159,28 @@ mod tests {
         let text = serde_json::to_string(&summary).unwrap();
         assert!(text.contains(r#""connect-timeout":3"#), "kinds stand by name: {text}");
         assert_eq!(serde_json::from_str::<Summary>(&text).unwrap(), summary);
+    }
+
+    #[test]
+    fn a_bound_that_is_reached_is_counted_with_the_first_urls() {
+        let mut summary = Summary::default();
+        for n in 0..5 {
+            let url = CrawlUrl::parse(&format!("http://example.com/{n}")).unwrap();
+            let failure = Failure::new(FailureKind::BodyTooLarge, "");
+            summary.add(&Page::settled(url.clone(), 0, Vec::new(), 0, failure));
+            let mut page = Page::settled(url, 0, Vec::new(), 0, Failure::new(FailureKind::Timeout, ""));
+            page.response.result = Ok(Received { status: 200, ..Received::default() });
+            page.bounds = [Bound::Links, Bound::TitleBytes].into_iter().take(1 + n % 2).collect();
+            // As a log tells it that is read again.
+            let outcome = rmp_serde::to_vec_named(&Entry::page(&page).outcome).unwrap();
+            let outcome = rmp_serde::from_slice(&outcome).unwrap();
+            summary.add(&Entry { kind: Kind::Page, outcome, body: Bytes::new() }.into_page().unwrap());
+        }
+        let told = |name: &str| (summary.bounds[name].count, summary.bounds[name].first.join(" "));
+        let three = "http://example.com/0 http://example.com/1 http://example.com/2";
+        assert_eq!(told("body-too-large"), (5, three.to_owned()));
+        assert_eq!(told("links"), (5, three.to_owned()));
+        assert_eq!(told("title-bytes"), (2, "http://example.com/1 http://example.com/3".to_owned()));
+        assert_eq!(summary.bounds.len(), 3);
     }
 }

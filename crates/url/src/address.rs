@@ -4,6 +4,8 @@ use std::fmt;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::str::FromStr;
 
+use crate::is_blocked_port;
+
 /// A block of addresses in CIDR notation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Network {
@@ -100,16 +102,27 @@ impl fmt::Display for Network {
     }
 }
 
-/// Public addresses, and those that the job allows by name.
+/// Public addresses, and those that the job allows by name; and ports likewise.
 #[derive(Clone, Debug, Default)]
 pub struct AddressPolicy {
     allowed: Vec<Network>,
+    ports: Vec<u16>,
 }
 
 impl AddressPolicy {
     /// A policy that allows these networks beside the public Internet.
     pub fn new(allowed: Vec<Network>) -> Self {
-        AddressPolicy { allowed }
+        AddressPolicy { allowed, ports: Vec::new() }
+    }
+
+    /// The same, which allows these ports beside those that are not blocked.
+    pub fn with_ports(self, ports: Vec<u16>) -> Self {
+        AddressPolicy { ports, ..self }
+    }
+
+    /// Whether a page may be fetched from the port.
+    pub fn permits_port(&self, port: u16) -> bool {
+        !is_blocked_port(port) || self.ports.contains(&port)
     }
 
     /// Whether a connection to the address is permitted.

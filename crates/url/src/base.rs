@@ -26,15 +26,22 @@ impl<'r> Base<'r> {
         Ok(Base { rules: Some(rules), ..Base::new(document)? })
     }
 
-    /// The base after `<base href>`; a reference that does not parse leaves the base as it is (HTML 4.2.3).
-    pub fn set(&mut self, reference: &str) {
-        if reference.len() <= MAX_URL_BYTES
-            && let Ok(url) = self.parse(reference)
-            && matches!(url.scheme(), "http" | "https")
-        {
-            self.canonical = CrawlUrl::from_url(url.clone(), None).ok();
-            self.url = url;
+    /// The base after `<base href>`; a reference that does not parse leaves the base as it is (HTML 4.2.3), and so does one that
+    /// makes the base longer than [`MAX_URL_BYTES`].
+    pub fn set(&mut self, reference: &str) -> Result<(), BadUrl> {
+        if reference.len() > MAX_URL_BYTES {
+            return Err(BadUrl::TooLong);
         }
+        let url = self.parse(reference)?;
+        if url.as_str().len() > MAX_URL_BYTES {
+            return Err(BadUrl::TooLong);
+        }
+        if !matches!(url.scheme(), "http" | "https") {
+            return Err(BadUrl::Scheme);
+        }
+        self.canonical = CrawlUrl::from_url(url.clone(), None).ok();
+        self.url = url;
+        Ok(())
     }
 
     /// Resolves one reference, by the rules.
@@ -129,9 +136,10 @@ mod tests {
         let page = CrawlUrl::parse("http://example.com/news/2024/page.html").unwrap();
         let mut base = Base::new(&page).unwrap();
         assert_eq!(base.join("../old/?a=1#x").unwrap().as_str(), "http://example.com/news/old/?a=1");
-        base.set("javascript:void(0)");
+        assert_eq!(base.set("javascript:void(0)"), Err(BadUrl::Scheme));
+        assert_eq!(base.set(&format!("/{}", "a".repeat(MAX_URL_BYTES - 1))), Err(BadUrl::TooLong));
         assert_eq!(base.join("x").unwrap().as_str(), "http://example.com/news/2024/x");
-        base.set("//cdn.example.net/root/");
+        base.set("//cdn.example.net/root/").unwrap();
         assert_eq!(base.join("x").unwrap().as_str(), "http://cdn.example.net/root/x");
     }
 

@@ -103,7 +103,7 @@ impl Clock {
 
     /// A moment on the wall clock, as that is set now, in the crawl's time.
     pub fn from_wall(&self, at: Micros) -> Micros {
-        at.saturating_sub_signed(self.wall_offset())
+        at.saturating_add_signed(self.wall_offset().saturating_neg())
     }
 }
 

@@ -62,6 +62,8 @@ pub enum FailureKind {
     BodyTooLarge,
     /// The body does not decode by its Content-Encoding.
     EncodingBad,
+    /// The response could not be parsed: our own parser, or one that it uses, broke off at it.
+    ParseFailed,
     /// A redirect without a usable target.
     RedirectBad,
     /// More redirects in a row than allowed, or a redirect onto itself.
@@ -70,6 +72,8 @@ pub enum FailureKind {
     RobotsDisallowed,
     /// robots.txt could not be had (5xx or unreachable), so everything is forbidden (RFC 9309 section 2.3.1.4).
     RobotsUnreachable,
+    /// Its port is one that no page is fetched from, and the job does not allow it.
+    PortBlocked,
     /// The job's block list names its host, its domain or its network.
     Blocked,
     /// Its registered domain has had all the pages that the job lets it have.
@@ -80,7 +84,7 @@ pub enum FailureKind {
 }
 
 /// All kinds with their stable names.
-const NAMES: [(FailureKind, &str); 28] = [
+const NAMES: [(FailureKind, &str); 30] = [
     (FailureKind::NameNotFound, "name-not-found"),
     (FailureKind::NameNoData, "name-no-data"),
     (FailureKind::NameServerFailure, "name-server-failure"),
@@ -102,10 +106,12 @@ const NAMES: [(FailureKind, &str); 28] = [
     (FailureKind::HeadersTooLarge, "headers-too-large"),
     (FailureKind::BodyTooLarge, "body-too-large"),
     (FailureKind::EncodingBad, "encoding-bad"),
+    (FailureKind::ParseFailed, "parse-failed"),
     (FailureKind::RedirectBad, "redirect-bad"),
     (FailureKind::RedirectLimit, "redirect-limit"),
     (FailureKind::RobotsDisallowed, "robots-disallowed"),
     (FailureKind::RobotsUnreachable, "robots-unreachable"),
+    (FailureKind::PortBlocked, "port-blocked"),
     (FailureKind::Blocked, "blocked"),
     (FailureKind::DomainBudget, "domain-budget"),
     (FailureKind::Cancelled, "cancelled"),
@@ -143,7 +149,7 @@ impl FailureKind {
             | K::HostUnavailable => "connections",
             K::TlsCertificate | K::TlsFailed => "tls",
             K::RobotsDisallowed | K::RobotsUnreachable => "robots",
-            K::AddressRefused | K::Blocked | K::DomainBudget => "rules",
+            K::AddressRefused | K::Blocked | K::DomainBudget | K::PortBlocked => "rules",
             K::Cancelled => "ended",
             _ => "responses",
         }
@@ -153,6 +159,12 @@ impl FailureKind {
     pub fn is_of_name(self) -> bool {
         use FailureKind as K;
         matches!(self, K::NameNotFound | K::NameNoData | K::NameServerFailure | K::NameTimeout | K::NameBad)
+    }
+
+    /// Whether it is a bound that the response, or its site, has reached.
+    pub fn is_bound(self) -> bool {
+        use FailureKind as K;
+        matches!(self, K::HeadersTooLarge | K::BodyTooLarge | K::RedirectLimit | K::DomainBudget)
     }
 
     /// Whether another try later may well end otherwise.
@@ -207,7 +219,10 @@ impl Failure {
     /// What it means for the origin whose robots.txt ended so: where the crawler itself may not ask, there is none to be had.
     pub fn of_robots(self) -> Self {
         match self.kind {
-            FailureKind::Blocked | FailureKind::DomainBudget | FailureKind::HostUnavailable => {
+            FailureKind::Blocked
+            | FailureKind::DomainBudget
+            | FailureKind::HostUnavailable
+            | FailureKind::PortBlocked => {
                 Failure::new(FailureKind::RobotsUnreachable, format!("robots.txt: {}", self.detail))
             }
             _ => self,

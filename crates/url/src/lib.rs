@@ -7,12 +7,14 @@
 mod address;
 mod bad;
 mod base;
+mod bounds;
 mod canonical;
 mod clock;
 mod domain;
 mod escapes;
 mod failure;
 mod plain;
+mod port;
 mod records;
 mod ring;
 mod rules;
@@ -20,10 +22,12 @@ mod rules;
 pub use address::{AddressPolicy, Network, canonical_address, owner_of_6to4};
 pub use bad::BadUrl;
 pub use base::Base;
+pub use bounds::{Bound, Bounds};
 pub use canonical::{CrawlUrl, Digest, MAX_URL_BYTES};
 pub use clock::{Anchor, Clock, Micros, Script};
 pub use domain::{PUBLIC_SUFFIX_LIST, PublicSuffixList, registered_domain};
 pub use failure::{Failure, FailureKind};
+pub use port::is_blocked_port;
 pub use records::{
     Headers, Link, NameClass, Page, Purpose, Received, Request, Resolved, Response, Step, Times, header_text,
 };

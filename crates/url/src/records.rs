@@ -8,7 +8,7 @@ use std::net::IpAddr;
 
 use bytes::Bytes;
 
-use crate::{CrawlUrl, Failure, FailureKind, Micros};
+use crate::{Bounds, CrawlUrl, Failure, FailureKind, Micros};
 
 /// What a request is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -78,6 +78,8 @@ pub struct Request {
     pub name_class: Option<NameClass>,
     /// The value of its `cookie` field.
     pub cookies: Option<Box<str>>,
+    /// When the lease ends: what has not been answered by then is taken back, and must not be sent or go on.
+    pub deadline: Micros,
 }
 
 /// Durations of one exchange, in microseconds, and where the wall clock stood; 0 where a phase did not happen (a kept-alive connection).
@@ -156,10 +158,28 @@ pub struct Response {
     pub result: Result<Received, Failure>,
 }
 
+/// Bytes of memory that a record holds beside its texts: fields, boxes, what the allocator adds.
+const RECORD_BYTES: usize = 1_024;
+
+/// The same of a part of a record: a link, a header field, a redirect.
+const PART_BYTES: usize = 96;
+
 impl Response {
     /// When it ended, by the wall clock of then.
     pub fn fetched_at(&self) -> Micros {
         self.finished.saturating_add_signed(self.times.wall_offset_us)
+    }
+
+    /// Bytes of memory that it holds, about: body, header fields, URL, redirects, cookies.
+    pub fn memory(&self) -> usize {
+        let request = &self.request;
+        let chain = request.chain.iter().map(|step| step.url.as_str().len() + PART_BYTES);
+        let received = self.result.as_ref().map_or(0, |received| {
+            let fields = received.headers.0.iter().map(|(name, value)| name.len() + value.len() + PART_BYTES);
+            received.body.len() + fields.sum::<usize>()
+        });
+        let cookies = request.cookies.as_deref().map_or(0, str::len);
+        RECORD_BYTES + request.url.as_str().len() + chain.sum::<usize>() + cookies + received
     }
 }
 
@@ -195,6 +215,8 @@ pub struct Page {
     pub links: Vec<Link>,
     /// Links that are no URLs that can be crawled (`mailto:`, `javascript:`, broken).
     pub bad_links: u32,
+    /// Bounds that it has reached: what is beyond them is left out.
+    pub bounds: Bounds,
     /// Whether the URL goes back to waiting: this outcome is not its last. Filled by the frontier's judgement.
     pub retry: bool,
     /// Whether the failure was the crawler's own trouble (resolver, uplink, this machine): it counts as no try. Filled by the
@@ -216,9 +238,18 @@ impl Page {
             nofollow: false,
             links: Vec::new(),
             bad_links: 0,
+            bounds: Bounds::default(),
             retry: false,
             ours: false,
         }
+    }
+
+    /// Bytes of memory that it holds, about: those of its response, its own body where that is another, links, title.
+    pub fn memory(&self) -> usize {
+        let received = self.response.result.as_ref().map(|received| received.body.as_ptr());
+        let body = if received == Ok(self.body.as_ptr()) { 0 } else { self.body.len() };
+        let links = self.links.iter().map(|link| link.url.as_str().len() + PART_BYTES).sum::<usize>();
+        self.response.memory() + body + links + self.title.as_deref().map_or(0, str::len)
     }
 
     /// The URL whose page this is, by its own `rel=canonical`: another one of the same origin. Where a job trusts it, that URL
@@ -265,6 +296,7 @@ impl Page {
             name_us: 0,
             name_class,
             cookies,
+            deadline: 0,
         };
         let (address, times) = (None, Times::default());
         let response = Response { request, address, started: at, finished: at, times, result: Err(failure) };

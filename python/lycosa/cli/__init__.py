@@ -1,4 +1,4 @@
-"""``lycosa``: the command line. Errors are one line on stderr and exit status 2."""
+"""``lycosa``: the command line. Errors are one line on stderr; exit status 2 for settings, 1 for all else."""
 
 from __future__ import annotations
 
@@ -25,7 +25,8 @@ def main(arguments: list[str] | None = None) -> int:
 
     parser = Parser(
         prog="lycosa",
-        description="A distributed web crawler. Names never wait, nothing is lost, no site is hurt.",
+        description="A web crawler for one machine: polite by default, and with a record of everything that it did. "
+        "With it come names in bulk, DNS servers for many crawlers, and a simulated Internet that judges crawlers.",
     )
     parser.add_argument("--version", action="version", version=f"lycosa {__version__}")
     subparsers = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)

@@ -85,7 +85,7 @@ def _add_common(action: argparse.ArgumentParser) -> None:
 
 def run_inspect(args: argparse.Namespace) -> int:
     """Show what is in a cache."""
-    cache = _core.NameCache.open(args.file)
+    cache = _core.NameCache.view(args.file)
     stats, tlds = cache.stats(), cache.count_by_tld()
     if args.json:
         found = {"file": str(args.file), **cache.settings, **stats}
@@ -115,7 +115,7 @@ def run_inspect(args: argparse.Namespace) -> int:
 
 def run_count(args: argparse.Namespace) -> int:
     """Count names."""
-    cache = _core.NameCache.open(args.file)
+    cache = _core.NameCache.view(args.file)
     if args.by_tld:
         tlds = cache.count_by_tld()
         if args.json:

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 from lycosa.cli import job_transfer
 from lycosa.cli.told import TELL
-from lycosa.end import counted
 from lycosa.errors import SettingError
+from lycosa.words import counted
 
 if TYPE_CHECKING:
     from lycosa.job import Job

@@ -7,7 +7,7 @@ from typing import Any
 from rich.console import Console
 from rich.table import Table
 
-from lycosa.end import counted
+from lycosa.words import counted
 
 #: Seeds shown, at most.
 SEEDS = 3
@@ -31,7 +31,8 @@ def print_job(found: dict[str, Any]) -> None:
         ("failed", ", ".join(f"{kind}: {n:,}" for kind, n in counts["failures"].items()) or "none"),
         (
             "log",
-            f"{counted(log['segments'], 'file')}, {log['bytes'] / 1e6:,.1f} MB, positions {log['first']} to {log['end']}",
+            f"{counted(log['segments'], 'file')}, {log['bytes'] / 1e6:,.1f} MB, "
+            f"positions {log['first']} to {log['end']}",
         ),
         ("snapshots", ", ".join(f"at {position}" for position in found["snapshots"]) or "none"),
         *(("output", _output(output)) for output in found["outputs"]),

@@ -12,6 +12,7 @@ from typing import Any
 from lycosa.cli.told import watched
 from lycosa.errors import SettingError, StorageError
 from lycosa.store.directory import JobDirectory, Record
+from lycosa.words import counted
 
 
 def add_actions(actions: Any) -> None:
@@ -66,7 +67,10 @@ def run_export(args: argparse.Namespace) -> int:
     except StorageError as error:
         print(f"lycosa: without its settings: {error}", file=sys.stderr)
     skipped = found["skipped"]
-    print(f"{file}: {found['entries']:,} records" + (f"; {skipped:,} damaged bytes skipped" if skipped else ""))
+    print(
+        f"{file}: {counted(found['entries'], 'record')}"
+        + (f"; {counted(skipped, 'damaged byte')} skipped" if skipped else "")
+    )
     return 1 if skipped else 0
 
 
@@ -93,7 +97,7 @@ def run_import(args: argparse.Namespace) -> int:
         record = Record.make(settings.settings, ())
         directory.write(dataclasses.replace(record, created=settings.created))
     cut = "" if found["complete"] else "; the file was cut off: its end is missing"
-    print(f"{args.dir}: {found['entries']:,} records{cut}; {how}")
+    print(f"{args.dir}: {counted(found['entries'], 'record')}{cut}; {how}")
     return 0 if found["complete"] else 1
 
 

@@ -12,7 +12,7 @@ from rich.live import Live
 from rich.table import Table
 from rich.text import Text
 
-from lycosa.end import counted
+from lycosa.words import counted
 
 if TYPE_CHECKING:
     from lycosa.session import Crawl

@@ -18,6 +18,8 @@ from typing import Any, BinaryIO, Literal
 from lycosa.cli.name_lines import LineReader, Names
 from lycosa.cli.resolve_outputs import Output, output
 from lycosa.cli.resolve_report import QUIET, Shown, print_report
+from lycosa.cli.resolve_retry import STATUSES as RETRIED
+from lycosa.cli.resolve_retry import retrying
 from lycosa.cli.told import told
 from lycosa.errors import LycosaError, SettingError, StorageError
 from lycosa.names.probe import silent
@@ -28,7 +30,8 @@ logger = logging.getLogger("lycosa")
 DESCRIPTION = (
     "Resolves names, one a line, by DNS servers that recurse, and writes one answer for each, in the order in which "
     "they come. Every line is accounted for once: ok, nxdomain, nodata, servfail, timeout or bad-name. Run again "
-    "with the same output, names that are there are not asked for again: after Ctrl-C, a crash, with a longer input. "
+    "with the same output, names that are there are not asked for again: after Ctrl-C, a crash, with a longer input; "
+    "with --retry-failed, those that failed are. "
     "An address is its own answer; blank lines are left out."
 )
 
@@ -92,6 +95,15 @@ def add_parser(subparsers: Any) -> None:
         type=Path,
         help="the file of a cache of names that processes share (see lycosa cache)",
     )
+    parser.add_argument(
+        "--retry-failed",
+        nargs="?",
+        const=True,
+        default=False,
+        metavar="STATUSES",
+        help="ask again for names of the input whose answers in the output are failures, and replace these: servfail "
+        f"and timeout, or =STATUSES with commas: {', '.join(RETRIED)}",
+    )
     parser.add_argument("--json", action="store_true", help="the report as one JSON object")
     parser.add_argument(
         "-q", "--quiet", action="store_true", help="no progress and no report, unless --json asks for it"
@@ -112,7 +124,7 @@ def run(args: argparse.Namespace) -> int:
         "attempts": args.attempts,
         "cache": args.cache,
     }
-    target = output(args.output, sys.stdout.buffer)
+    target = retrying(output(args.output, sys.stdout.buffer), args.retry_failed)
     with told(quiet=args.quiet), _input(args.file) as file, _open(options) as resolver:
         work = Work(resolver, target, file)
         try:

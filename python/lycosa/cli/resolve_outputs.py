@@ -10,6 +10,7 @@ import json
 import os
 import time
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO, Protocol
 
@@ -33,6 +34,16 @@ WRITER = "lycosa resolve"
 BATCH = 10_000
 
 
+@dataclass(frozen=True, slots=True)
+class Answered:
+    """A row that is in an output: as its line, or as a batch of one."""
+
+    name: str
+    status: str
+    line: bytes = b""
+    row: pyarrow.RecordBatch | None = None
+
+
 class Output(Protocol):
     """Takes answers."""
 
@@ -50,7 +61,7 @@ def output(path: str | None, standard: BinaryIO) -> Output:
     """The output of this name; without one, standard output. Raises SettingError."""
     if path is None or path == "-":
         return StandardOutput(standard)
-    kinds: dict[str, Callable[[Path], Output]] = {
+    kinds: dict[str, Callable[[Path], TextOutput | ParquetOutput]] = {
         ".jsonl": lambda path: TextOutput(path, b"", Resolutions.lines, _from_json),
         ".csv": lambda path: TextOutput(path, _header(), Resolutions.csv, _from_csv),
         ".parquet": ParquetOutput,
@@ -95,18 +106,18 @@ class TextOutput:
         path: Path,
         header: bytes,
         format: Callable[[Resolutions], bytes],
-        names: Callable[[bytes], list[str]],
+        read: Callable[[bytes], list[Answered]],
     ) -> None:
-        """Nothing is opened yet; ``names`` reads those of some lines and raises ValueError where it cannot."""
-        self._path, self._header, self._format, self._names = path, header, format, names
+        """Nothing is opened yet; ``read`` takes names and statuses from lines; ValueError where it cannot."""
+        self.path, self._header, self._format, self._read = path, header, format, read
         self._file: BinaryIO | None = None
         self._synced = time.monotonic()
 
     def open(self) -> Iterator[list[str]]:
         """Cut the torn line, give the names that are there."""
-        descriptor = os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
+        descriptor = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
         self._file = os.fdopen(descriptor, "r+b")
-        _lock(descriptor, self._path)
+        _lock(descriptor, self.path)
         end = _last_line_end(self._file)
         self._file.truncate(end)
         if end < len(self._header) or self._header != self._file.read(len(self._header)):
@@ -114,19 +125,45 @@ class TextOutput:
                 raise self._foreign(1)
             self._file.seek(0)
             self._file.write(self._header)
-        number = self._header.count(b"\n")
-        while lines := self._file.readlines(BATCH * 100):
-            try:
-                names = self._names(b"".join(lines))
-            except ValueError:
-                raise self._foreign(number + 1, number + len(lines)) from None
-            number += len(lines)
-            yield names
+        for rows in self._rows():
+            yield [row.name for row in rows]
+
+    def rows(self) -> Iterator[list[Answered]]:
+        """The rows of an output that was opened and read to its end, again."""
+        assert self._file is not None, "opened before"
+        self._file.seek(len(self._header))
+        yield from self._rows()
+
+    def beside(self, path: Path) -> TextOutput:
+        """Another output of the same kind."""
+        return TextOutput(path, self._header, self._format, self._read)
+
+    def copy(self, rows: list[Answered]) -> None:
+        """Take rows of an output of the same kind."""
+        self._append(b"".join(row.line for row in rows))
+
+    def remove(self) -> None:
+        """Nothing is beside the file."""
 
     def write(self, answers: Resolutions) -> None:
         """Write lines."""
+        self._append(self._format(answers))
+
+    def _rows(self) -> Iterator[list[Answered]]:
+        """The rows from where the file stands."""
         assert self._file is not None, "opened before"
-        self._file.write(self._format(answers))
+        number = self._header.count(b"\n")
+        while lines := self._file.readlines(BATCH * 100):
+            try:
+                yield self._read(b"".join(lines))
+            except ValueError:
+                raise self._foreign(number + 1, number + len(lines)) from None
+            number += len(lines)
+
+    def _append(self, lines: bytes) -> None:
+        """Write lines at the end."""
+        assert self._file is not None, "opened before"
+        self._file.write(lines)
         # What is read by others while it grows ends with a whole line.
         self._file.flush()
         if time.monotonic() - self._synced >= SYNC:
@@ -145,7 +182,7 @@ class TextOutput:
         """What is in the file is nothing of ours."""
         where = f"line {first}" if last <= first else f"one of the lines {first} to {last}"
         return StorageError(
-            f"{self._path}: {where} was not written by lycosa resolve; move the file away or give another output"
+            f"{self.path}: {where} was not written by lycosa resolve; move the file away or give another output"
         )
 
 
@@ -154,7 +191,7 @@ class ParquetOutput:
 
     def __init__(self, path: Path) -> None:
         """Nothing is opened yet."""
-        self._path, self._folder = path, path.with_name(path.name + ".parts")
+        self.path, self._folder = path, path.with_name(path.name + ".parts")
         self._schema: pyarrow.Schema | None = None
         self._writer: PartWriter | None = None
         self._start = self._rows = 0
@@ -167,7 +204,7 @@ class ParquetOutput:
 
         self._folder.mkdir(exist_ok=True)
         self._locked = os.open(self._folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-        _lock(self._locked, self._path)
+        _lock(self._locked, self.path)
         for unfinished in self._folder.glob("*.part"):
             unfinished.unlink()
         self._take_apart()
@@ -183,12 +220,49 @@ class ParquetOutput:
         import pyarrow
 
         reader = pyarrow.RecordBatchReader.from_stream(answers)
-        self._schema = reader.schema
-        batches = list(reader)
+        self._append(list(reader), reader.schema)
+
+    def rows(self) -> Iterator[list[Answered]]:
+        """The rows of an output that was opened and read to its end, again."""
+        import pyarrow.parquet
+
+        for part in parts.parts_in(self._folder):
+            with pyarrow.parquet.ParquetFile(part.path) as file:
+                for batch in file.iter_batches(BATCH):
+                    names, statuses = (batch.column(name).to_pylist() for name in ("name", "status"))
+                    yield [
+                        Answered(name, status, row=batch.slice(place, 1))
+                        for place, (name, status) in enumerate(zip(names, statuses, strict=True))
+                    ]
+
+    def beside(self, path: Path) -> ParquetOutput:
+        """Another output of the same kind."""
+        return ParquetOutput(path)
+
+    def copy(self, rows: list[Answered]) -> None:
+        """Take rows of an output of the same kind."""
+        import pyarrow
+
+        if rows:
+            table = pyarrow.Table.from_batches([row.row for row in rows]).combine_chunks()
+            self._append(table.to_batches(), table.schema)
+
+    def remove(self) -> None:
+        """Remove the parts, which another output has taken the place of, and let go of them."""
+        for part in parts.parts_in(self._folder):
+            part.path.unlink()
+        if self._locked is not None:
+            os.close(self._locked)
+            self._locked = None
+        self._folder.rmdir()
+
+    def _append(self, batches: list[pyarrow.RecordBatch], schema: pyarrow.Schema) -> None:
+        """Take rows into the part in progress."""
+        self._schema = schema
         if self._writer is None:
-            self._writer = PartWriter(self._folder / f"{self._start:020}.part", reader.schema)
+            self._writer = PartWriter(self._folder / f"{self._start:020}.part", schema)
             self._begun = time.monotonic()
-        self._rows += len(answers)
+        self._rows += sum(len(batch) for batch in batches)
         self._writer.write(batches, self._rows)
         if time.monotonic() - self._begun >= PART:
             self._complete()
@@ -198,16 +272,16 @@ class ParquetOutput:
         self._complete()
         known = parts.parts_in(self._folder)
         if len(known) == 1:
-            known[0].path.replace(self._path)
-            sync_directory(self._path.absolute().parent)
+            known[0].path.replace(self.path)
+            sync_directory(self.path.absolute().parent)
         elif known:
-            parts.merge(known, self._path, WRITER)
+            parts.merge(known, self.path, WRITER)
             for part in known:
                 part.path.unlink()
         if self._locked is not None:
             os.close(self._locked)
             self._locked = None
-        if self._path.exists():
+        if self.path.exists():
             self._folder.rmdir()
 
     def _complete(self) -> None:
@@ -218,16 +292,16 @@ class ParquetOutput:
 
     def _take_apart(self) -> None:
         """Make the first part of a file that is complete."""
-        if not self._path.exists():
+        if not self.path.exists():
             return
-        end = self._check(self._path)
+        end = self._check(self.path)
         for part in parts.parts_in(self._folder):
             # A crash after the parts were put together.
             if part.end <= end:
                 part.path.unlink()
-        self._path.replace(self._folder / f"{0:020}-{end:020}.parquet")
+        self.path.replace(self._folder / f"{0:020}-{end:020}.parquet")
         sync_directory(self._folder)
-        sync_directory(self._path.absolute().parent)
+        sync_directory(self.path.absolute().parent)
 
     def _check(self, path: Path) -> int:
         """Where the range of a file of ours ends. Raises StorageError for another's."""
@@ -265,22 +339,24 @@ def _header() -> bytes:
     return (",".join(Resolutions.columns()) + "\n").encode()
 
 
-def _from_json(lines: bytes) -> list[str]:
-    """The names of JSON lines."""
-    rows = [json.loads(line) for line in lines.splitlines()]
+def _from_json(lines: bytes) -> list[Answered]:
+    """The rows of JSON lines."""
+    each = lines.splitlines(keepends=True)
+    rows = [json.loads(line) for line in each]
     if not all(isinstance(row, dict) and isinstance(row.get("name"), str) and "status" in row for row in rows):
         raise ValueError("another kind of line")
-    return [row["name"] for row in rows]
+    return [Answered(row["name"], row["status"], line) for row, line in zip(rows, each, strict=True)]
 
 
-def _from_csv(lines: bytes) -> list[str]:
-    """The names of comma-separated values."""
+def _from_csv(lines: bytes) -> list[Answered]:
+    """The rows of comma-separated values."""
     columns = Resolutions.columns()
     try:
         rows = list(csv.reader(io.StringIO(lines.decode(), newline=""), strict=True))
     except csv.Error as error:
         raise ValueError(str(error)) from None
-    if not all(len(row) == len(columns) for row in rows):
+    each = lines.splitlines(keepends=True)
+    if len(each) != len(rows) or not all(len(row) == len(columns) for row in rows):
         raise ValueError("another kind of line")
-    place = columns.index("name")
-    return [row[place] for row in rows]
+    name, status = columns.index("name"), columns.index("status")
+    return [Answered(row[name], row[status], line) for row, line in zip(rows, each, strict=True)]

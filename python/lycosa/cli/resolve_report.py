@@ -11,6 +11,8 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn
 from rich.table import Table
 
+from lycosa.words import counted
+
 if TYPE_CHECKING:
     from lycosa.cli.resolve import Work
 
@@ -45,7 +47,7 @@ class Shown:
         work, (before, answered) = self._work, self._last
         rate = (work.answered - answered) / max(now - before, 1e-3)
         self._last = (now, work.answered)
-        text = f"{work.before + work.answered:,} names, {rate:,.0f}/s"
+        text = f"{counted(work.before + work.answered, 'name')}, {rate:,.0f}/s"
         if not self._console.is_terminal:
             share = f", {work.position / work.size:.0%} of the input" if work.size else ""
             self._console.print(f"lycosa: {text}{share}", highlight=False, soft_wrap=True)
@@ -91,7 +93,7 @@ def print_report(report: dict[str, Any], *, as_json: bool, to_standard: bool) ->
         console.print(f"line {bad['line']}: {text!r}: {bad['reason']}", highlight=False, markup=False, soft_wrap=True)
     more = report["statuses"]["bad-name"] - len(report["bad_lines"])
     if more > 0:
-        console.print(f"and {more:,} more lines that are no names: status bad-name in the output", highlight=False)
+        console.print(f"and {counted(more, 'more line')}: no names, status bad-name in the output", highlight=False)
 
 
 def _upstream(known: dict[str, Any]) -> str:
@@ -99,4 +101,4 @@ def _upstream(known: dict[str, Any]) -> str:
     round_trip = "" if known["round_trip"] is None else f", {known['round_trip'] * 1e3:.1f} ms"
     why = known["trouble"] or "it was silent or of no use"
     resting = f"; resting: {why}" if known["is_resting"] else ""
-    return f"{known['questions']:,} questions, {known['timeouts']:,} timed out{round_trip}{resting}"
+    return f"{counted(known['questions'], 'question')}, {known['timeouts']:,} timed out{round_trip}{resting}"

@@ -19,6 +19,8 @@ from types import FrameType
 from typing import Any
 
 from lycosa import _core
+from lycosa import simnet as package
+from lycosa.cli.simnet_require import REQUIRED, missed, parse_required
 from lycosa.errors import LycosaError, SettingError
 from lycosa.simnet import SimulatedInternet
 from lycosa.simnet.render import print_report
@@ -30,7 +32,8 @@ that was served.
 
 Without COMMAND it runs until Ctrl-C or SIGTERM. With COMMAND it runs COMMAND against it, prints the
 ledger's report and exits with COMMAND's status (128 + signal number if it was killed, 127 if it was not
-found). In COMMAND's arguments
+found). With --require it exits with 1 where COMMAND succeeded, but the ledger does not say what is required.
+In COMMAND's arguments
   {job} is replaced by the path of a job file for `lycosa crawl --job`,
   {seeds} by the path of a file with seed URLs, one a line,
   {resolver} by the address of the DNS server,
@@ -43,10 +46,14 @@ Otherwise, or with --no-namespace, high ports on loopback are used.
 
 EPILOG = """\
 examples:
-  lycosa simnet --hosts 2000 --pages 50 --seed 7 --speed 100 -- lycosa crawl --job {job}
+  lycosa simnet --hosts 2000 --pages 50 --seed 7 --speed 100 -- lycosa crawl --job {job} --fresh
+  lycosa simnet --require coverage=1,violations=0 -- lycosa crawl --job {job} --fresh --quiet
   lycosa simnet --hosts 20 --pages 10 --ledger wget.ledger -- wget -r -l 3 -i {seeds}
   lycosa simnet report wget.ledger --violations
   lycosa simnet --https 0.5 --bad-certificates 0.1 --ipv6 0.3 -- curl -sS -L https://...
+
+Profiles are files that say what each of their keys means: {profiles}
+Copy one, change it, and give it as --profile FILE.toml.
 """
 
 #: Default of a port: 53, 80 and 443 in private namespaces, any free one otherwise.
@@ -59,7 +66,7 @@ def add_parser(subparsers: Any) -> None:
         "simnet",
         help="a simulated Internet that judges crawlers",
         description=DESCRIPTION,
-        epilog=EPILOG,
+        epilog=EPILOG.replace("{profiles}", str(Path(package.__file__).parent / "profiles")),
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     add = parser.add_argument
@@ -70,7 +77,7 @@ def add_parser(subparsers: Any) -> None:
         "--profile",
         default="lan",
         metavar="P",
-        help="lan (no delays, no faults; default), internet, hostile, or a model file (FILE.toml)",
+        help="lan (no delays, no faults; default), internet, hostile, or a file (FILE.toml)",
     )
     add("--speed", default=1.0, metavar="K", help="divide every delay by K (default 1)")
     add("--http-port", metavar="PORT", help="TCP port of all hosts (default: 80 or a free one)")
@@ -101,6 +108,11 @@ def add_parser(subparsers: Any) -> None:
     add("--threads", default=1, metavar="N", help="threads that serve (default 1)")
     add("--no-namespace", action="store_true", help="use high ports on loopback even as root")
     add("--ledger", metavar="FILE", help="write the ledger to FILE; `lycosa simnet report FILE` asks it")
+    add(
+        "--require",
+        metavar="NAME=N,…",
+        help=f"what the ledger must say for exit status 0: {', '.join(REQUIRED)}; coverage at least, others at most",
+    )
     add("--report", metavar="FILE", help="write the ledger's report to FILE as JSON")
     add("command", nargs=argparse.REMAINDER, metavar="-- COMMAND", help="a program and its arguments")
     parser.set_defaults(run=run)
@@ -128,7 +140,7 @@ def _run(args: argparse.Namespace) -> int:
     command = args.command[1:] if args.command[:1] == ["--"] else args.command
     if args.command[:1] == ["report"]:
         raise SettingError("report", "after other options", "lycosa simnet report LEDGER, or -- report for a program")
-    report_file = _writable(args.report)
+    report_file, required = _writable(args.report), parse_required(args.require)
     private = os.geteuid() == 0 and not args.no_namespace
     net = SimulatedInternet(
         hosts=_whole("hosts", args.hosts),
@@ -183,7 +195,21 @@ def _run(args: argparse.Namespace) -> int:
     print_report(report)
     if report_file is not None:
         report_file.write_text(json.dumps(report, indent=2) + "\n", encoding="utf-8")
-    return status
+    if command and not report["totals"]["requests"]:
+        print(f"lycosa simnet: {_why_nothing(command, private)}", file=sys.stderr)
+    for problem in (problems := missed(required, report)):
+        print(f"lycosa simnet: {problem}", file=sys.stderr)
+    return status or int(bool(problems))
+
+
+def _why_nothing(command: list[str], private: bool) -> str:
+    """What may be the reason that a command made no request."""
+    if not private and not any("{resolver}" in part or "{job}" in part for part in command):
+        return (
+            "COMMAND made no request: outside private namespaces it has to ask the resolver at {resolver} and the "
+            "ports in the URLs of {seeds}; as root, without --no-namespace, any program can"
+        )
+    return "COMMAND made no request; a crawl that has finished fetches nothing: lycosa crawl --fresh starts over"
 
 
 def _run_command(command: list[str], private: bool) -> int:

@@ -13,6 +13,7 @@ from lycosa.errors import LycosaError, SettingError
 from lycosa.simnet import Ledger
 from lycosa.simnet import plot as plotting
 from lycosa.simnet.render import print_listing, print_report
+from lycosa.words import counted
 
 DESCRIPTION = """\
 Judges a run by the ledger file that `lycosa simnet --ledger FILE` wrote. A ledger that was cut off or damaged is
@@ -107,5 +108,5 @@ def _seconds(name: str, value: str | None) -> float | None:
 
 def _title(file: str, params: dict[str, Any]) -> str:
     """What was simulated."""
-    world = f"{params['hosts']:,} hosts, {params['pages']:,} pages a host, seed {params['seed']}"
+    world = f"{counted(params['hosts'], 'host')}, {counted(params['pages'], 'page')} a host, seed {params['seed']}"
     return f"{Path(file).name}: {world}, profile {params['profile']}, speed {params['speed']:g}"

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from lycosa.cli.job import existing, settings_of
 from lycosa.cli.told import watched
+from lycosa.words import counted
 
 if TYPE_CHECKING:
     from lycosa.job import Job
@@ -46,7 +47,7 @@ def run(args: argparse.Namespace) -> int:
     url = _core.canonical_url(args.url)
     story = watched(
         "reading the log",
-        lambda: _core.story(directory.log, url, job.scope, job.max_depth, job.user_agent),
+        lambda: _core.story(directory.log, url, job.scope, job.max_depth, job.user_agent, job.allow_ports),
         lambda: f"{sum(path.stat().st_size for path in directory.segments()) / 1e6:,.0f} MB",
     )
     story["now"] = now(story, job, directory)
@@ -68,9 +69,9 @@ def lines(story: dict[str, Any]) -> list[str]:
     events.sort(key=lambda event: event[0]["position"])
     told = [story["url"], *(f"  {_time(event['at'])}  {text}" for event, text in events)]
     if story["found_more"]:
-        told.append(f"  and linked from {story['found_more']:,} more pages")
+        told.append(f"  and linked from {counted(story['found_more'], 'more page')}")
     if story["skipped"]:
-        told.append(f"  {story['skipped']:,} bytes of the log are damaged and could tell nothing")
+        told.append(f"  {counted(story['skipped'], 'byte')} of the log: damaged, and could tell nothing")
     return [*told, f"now: {story['now']}"]
 
 
@@ -122,7 +123,11 @@ def _outcome(outcome: dict[str, Any]) -> str:
     """A try, or what was settled without one."""
     if outcome["status"] is not None:
         what = f"status {outcome['status']}"
-        what += f", redirects to {outcome['redirect']}" if outcome["redirect"] else f", {outcome['links']:,} links"
+        what += (
+            f", redirects to {outcome['redirect']}"
+            if outcome["redirect"]
+            else f", {counted(outcome['links'], 'link')}"
+        )
     else:
         what = outcome["error"] + (f" ({outcome['error_detail']})" if outcome["error_detail"] else "")
     if outcome["lease"] == 0:

@@ -52,7 +52,7 @@ class SimulatedInternet:
     pages: mean number of URLs a host, 1 to 100,000; default 20.
     seed: 0 to 2**64 - 1; default 1.
     profile: how the world behaves: ``"lan"`` (no delays, no faults), ``"internet"``, ``"hostile"``, or the path of a
-        model file that ends in ``.toml``; the known ones lie in ``profiles/`` as examples.
+        file that ends in ``.toml``; the known ones lie in ``profiles/`` as examples.
     speed: every delay is divided by it, above 0 to 1,000,000; default 1.
     http_port, https_port, dns_port: 0 (default) picks a free port. DNS listens on 127.0.0.1, the others on
         each host's address.
@@ -74,7 +74,8 @@ class SimulatedInternet:
       attempts to connect get no answer, established connections fall silent; ``uplink-broken``: connections are reset
       when a request has arrived; ``uplink-silent``: requests are never answered.
     - ``captive``: every name leads to one address, every request gets the same login page; ``captive-redirect``:
-      each is redirected (302) there. The ledger has them as kind ``captive``: they cover nothing.
+      each is redirected (302) there. The ledger has them as kind ``captive``: they cover nothing. TLS
+      handshakes fail, since the portal has no certificate of anybody.
     - ``loss``: a share of DNS datagrams and of attempts to connect (each SYN) is lost.
     - ``robots-unavailable``: every robots.txt answers 503.
 

@@ -9,6 +9,8 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from lycosa.words import counted
+
 
 def print_report(report: dict[str, Any], console: Console | None = None) -> None:
     """Print what the ledger says: counts, then the four judgements with examples of what went wrong."""
@@ -23,17 +25,19 @@ def print_report(report: dict[str, Any], console: Console | None = None) -> None
         # Text, not markup: URLs are foreign data.
         table.add_row(name, Text(text, style="red" if bad else ""))
 
-    row("world", f"{totals['hosts']:,} hosts, {totals['urls']:,} URLs")
+    row("world", f"{counted(totals['hosts'], 'host')}, {counted(totals['urls'], 'URL')}")
     row(
         "requests",
-        f"{totals['requests']:,} on {totals['connections']:,} connections to {totals['hosts_asked']:,} hosts "
+        f"{totals['requests']:,} on {counted(totals['connections'], 'connection')} "
+        f"to {counted(totals['hosts_asked'], 'host')} "
         f"in {totals['span_s']:.1f} s ({totals['requests_per_s']:,.0f}/s), {totals['body_bytes'] / 1e6:,.1f} MB",
     )
     row("by status", _counts(totals["by_status"]))
     row("by kind", _counts(totals["by_kind"]))
     row(
         "DNS",
-        f"{totals['dns_questions']:,} questions, {totals['dns_names']:,} names; {_counts(totals['dns_by_answer'])}",
+        f"{counted(totals['dns_questions'], 'question')}, {counted(totals['dns_names'], 'name')}; "
+        + _counts(totals["dns_by_answer"]),
     )
     row(
         "coverage",
@@ -101,7 +105,9 @@ def print_listing(listing: dict[str, Any], console: Console | None = None) -> No
         console.print(Text(line, style="red" if entry["verdicts"] else ""), soft_wrap=True)
     rest = listing["count"] - len(listing["entries"])
     more = f"; {rest:,} more are not shown, --json has all" if rest else ""
-    console.print(f"{listing['count']:,} requests, {listing['violations']:,} with a violation{more}", highlight=False)
+    console.print(
+        f"{counted(listing['count'], 'request')}, {listing['violations']:,} with a violation{more}", highlight=False
+    )
 
 
 def _habits(pauses: dict[str, Any], habits: dict[str, Any]) -> Iterator[tuple[str, str, bool]]:
@@ -111,7 +117,8 @@ def _habits(pauses: dict[str, Any], habits: dict[str, Any]) -> Iterator[tuple[st
         example = (
             f"; worst {worst['key']}: {worst['gap_s']:.3f} s, asked for {worst['allowed_s']:.3f} s" if worst else ""
         )
-        text = f"{pauses['count']:,} by {pauses['keys']:,} hosts, after {pauses['asked']:,} times asked{example}"
+        asked = f"{counted(pauses['keys'], 'host')}, asked {counted(pauses['asked'], 'time')}"
+        text = f"{pauses['count']:,} by {asked}{example}"
         yield "Retry-After violations", text, pauses["count"] > 0
     for name, text in _HABITS.items():
         habit = habits[name]

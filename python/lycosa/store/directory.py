@@ -3,8 +3,8 @@
 ::
 
     job.json     what the crawl is: layout, id, settings, outputs, how its last run ended
-    log/         segments (20 digits ``.log``), ``lock``, ``clock``: what time it was, by which the next process goes on, and
-                 ``torn-POSITION``: what crashes left unfinished
+    log/         segments (20 digits ``.log``), ``lock``, ``clock``: the crawl's time, with which the next process
+                 goes on, and ``torn-POSITION``: what crashes left unfinished
     snapshots/   the frontier's, by position in the log
     queues/      the frontier's: URLs that wait, beyond those in memory
     seen/        the frontier's: URLs that are known, beyond those in memory

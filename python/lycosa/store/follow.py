@@ -21,10 +21,23 @@ class Follower:
     """Feeds one sink from the log until it is closed."""
 
     def __init__(
-        self, log: _core.Log, log_directory: Path, output: Path, sink: Sink, fields: list[str], patience: Patience
+        self,
+        log: _core.Log,
+        log_directory: Path,
+        output: Path,
+        sink: Sink,
+        fields: list[str],
+        patience: Patience,
+        rows_bytes: int,
+        max_body_bytes: int,
     ) -> None:
-        """Open the sink; raises StorageError or SettingError where that is not possible."""
+        """Open the sink; raises StorageError or SettingError where that is not possible.
+
+        rows_bytes: bytes of rows read at once, beside what the sink itself bounds.
+        max_body_bytes: bodies that have more when they are decoded are left out.
+        """
         self._log, self._log_directory, self._fields = log, log_directory, fields
+        self._bytes, self._max_body_bytes = min(sink.bytes, rows_bytes), max_body_bytes
         self._output, self._sink, self._patience = output, sink, patience
         self._ending = threading.Event()
         self._error: Exception | None = None
@@ -77,7 +90,7 @@ class Follower:
                 continue
             tell_gap(self._output, position, first)
             start = position if position > first else None
-            return _core.LogReader(self._log_directory, self._fields, start, self._log)
+            return _core.LogReader(self._log_directory, self._fields, start, self._log, self._max_body_bytes)
 
     def _follow(self) -> None:
         """Take rows as they come."""
@@ -86,7 +99,7 @@ class Follower:
             # Asked before reading: what was written before the end was told is still taken.
             ending = self._ending.is_set()
             before = self._reader.position()
-            rows = self._reader.read(sink.rows, sink.bytes)
+            rows = self._reader.read(sink.rows, self._bytes)
             after = self._reader.position()
             pending += sink.write(rows, after)
             now = time.monotonic()

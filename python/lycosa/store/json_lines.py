@@ -75,10 +75,10 @@ class JsonLinesSink:
     def write(self, rows: Rows, position: int) -> int:
         """Write rows."""
         assert self._file is not None, "opened before"
-        lines = rows.lines()
-        self._file.write(lines)
-        self._written = (position, self._written[1] + len(lines))
-        return len(lines)
+        # Lines are never in memory as a whole: escaped, a body is up to six times as long.
+        length = rows.write_lines(self.path, self._written[1])
+        self._written = (position, self._written[1] + length)
+        return length
 
     def commit(self) -> None:
         """Sync the output, then keep position and length."""

@@ -14,8 +14,8 @@ from lycosa.errors import JobDamaged
 from lycosa.stages import Sink
 from lycosa.store.directory import SEGMENT_HEADER_BYTES, VERSION, JobDirectory
 
-#: Records read at once.
-BATCH = 10_000
+#: Records read at once, and bytes of them.
+BATCH, BATCH_BYTES = 10_000, 8 << 20
 
 
 def overview(
@@ -76,7 +76,7 @@ def _pass(directory: JobDirectory, progress: Callable[[int, int], None]) -> tupl
         while True:
             before = reader.position()
             try:
-                rows = reader.read(BATCH, 1 << 30)
+                rows = reader.read(BATCH, BATCH_BYTES)
             except JobDamaged:
                 log["damaged_bytes"] += reader.skip_damage()
                 if reader.position() == before:

@@ -32,6 +32,13 @@ def test_inspect_and_count(file: Path, capsys: pytest.CaptureFixture[str]) -> No
     assert json.loads(capsys.readouterr().out) == {"com": 2, "org": 1}
 
 
+def test_who_only_looks_changes_nothing(file: Path) -> None:
+    whole = file.read_bytes()
+    assert main(["cache", "inspect", str(file), "--json"]) == 0
+    assert main(["cache", "count", str(file), "--by-tld"]) == 0
+    assert file.read_bytes() == whole
+
+
 def test_forget(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["cache", "forget", str(file), "c.bar.org", "--under", "foo.com", "--json"]) == 0
     assert json.loads(capsys.readouterr().out) == {"forgotten": 3}

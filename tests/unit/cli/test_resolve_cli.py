@@ -319,3 +319,74 @@ def test_progress_is_told_after_two_seconds(dns: DnsServer, tmp_path: Path) -> N
     done = lycosa("names.txt", "-o", "out.csv", "--resolver", dns.address, "--rate", "500", cwd=tmp_path)
     assert " of the input" in done.stderr
     assert "names, " in done.stderr
+
+
+FAILING = "a.example\nbroken1.example\ngone.example\nbroken1.example\nsilent1.example\nb.example\n"
+HURRY = ("--timeout", "0.2", "--attempts", "1")
+
+
+@pytest.mark.parametrize("suffix", [".jsonl", ".csv", ".parquet"])
+def test_what_failed_is_asked_for_again_and_replaced(
+    suffix: str, start_dns: Callable[..., DnsServer], tmp_path: Path
+) -> None:
+    dns = start_dns()
+    (tmp_path / "names.txt").write_text(FAILING)
+    command = ("names.txt", "-o", f"out{suffix}", "--resolver", dns.address, *HURRY)
+    assert lycosa(*command, cwd=tmp_path).returncode == 0
+    before = rows(tmp_path / f"out{suffix}")
+    assert [row["status"] for row in before] == ["ok", "servfail", "nxdomain", "servfail", "timeout", "ok"]
+    dns.mended, dns.asked = True, Counter()  # the one without a name is asked to see whether it answers
+    (tmp_path / "names.txt").write_text(FAILING + "new.example\n")
+    done = lycosa(*command, "--retry-failed", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    after = rows(tmp_path / f"out{suffix}")
+    assert [(row["place"], row["status"]) for row in after] == [
+        (1, "ok"), (2, "ok"), (3, "nxdomain"), (4, "ok"), (5, "ok"), (6, "ok"), (7, "ok"),
+    ]  # fmt: skip
+    assert set(dns.asked) - {""} == {"broken1.example", "silent1.example", "new.example"}
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["names.txt", f"out{suffix}"]
+    dns.asked = Counter()
+    assert lycosa(*command, "--retry-failed=nxdomain", cwd=tmp_path).returncode == 0
+    assert set(dns.asked) - {""} == {"gone.example"}
+    assert len(rows(tmp_path / f"out{suffix}")) == 7
+
+
+@pytest.mark.parametrize("suffix", [".jsonl", ".csv", ".parquet"])
+@pytest.mark.parametrize("end", [signal.SIGKILL, signal.SIGINT])
+def test_whatever_ends_a_retry_each_line_keeps_one_row(
+    suffix: str, end: signal.Signals, start_dns: Callable[..., DnsServer], tmp_path: Path
+) -> None:
+    dns = start_dns()
+    (tmp_path / "names.txt").write_text(FAILING)
+    command = ("names.txt", "-o", f"out{suffix}", "--resolver", dns.address)
+    assert lycosa(*command, *HURRY, cwd=tmp_path).returncode == 0
+    again = [sys.executable, "-m", "lycosa", "resolve", *command, "--retry-failed", "--timeout", "30"]
+    with subprocess.Popen(again, cwd=tmp_path) as process:
+        # One name is silent for longer than the test waits.
+        deadline, asked = time.monotonic() + 30, dns.asked["silent1.example"]
+        while dns.asked["silent1.example"] == asked:
+            assert time.monotonic() < deadline
+            time.sleep(0.02)
+        process.send_signal(end)
+        assert process.wait(10) == (-9 if end is signal.SIGKILL else 130)
+    dns.mended = True
+    assert lycosa(*command, cwd=tmp_path).returncode == 0, "without the option nothing is asked again"
+    statuses = [row["status"] for row in rows(tmp_path / f"out{suffix}")]
+    assert statuses == ["ok", "servfail", "nxdomain", "servfail", "timeout", "ok"]
+    assert lycosa(*command, "--retry-failed", cwd=tmp_path).returncode == 0
+    assert [row["status"] for row in rows(tmp_path / f"out{suffix}")] == ["ok", "ok", "nxdomain", "ok", "ok", "ok"]
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["names.txt", f"out{suffix}"]
+
+
+@pytest.mark.parametrize(
+    ("options", "told"),
+    [
+        (["--retry-failed"], "with an output that is there: -o FILE"),
+        (["-o", "out.csv", "--retry-failed=ok"], "servfail, timeout, nxdomain, nodata"),
+    ],
+)
+def test_a_retry_that_cannot_be_is_told(options: list[str], told: str, dns: DnsServer, tmp_path: Path) -> None:
+    (tmp_path / "names.txt").write_text("a.example\n")
+    done = lycosa("names.txt", "--resolver", dns.address, *options, cwd=tmp_path)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert told in done.stderr

@@ -299,3 +299,13 @@ def test_who_gives_names_slowly_gets_answers_meanwhile(dns: DnsServer) -> None:
     begin = time.thread_time()
     assert len(list(lycosa.resolve(names(), resolvers=[dns.address], concurrency=1))) == 20
     assert time.thread_time() - begin < 0.2
+
+
+@pytest.mark.parametrize("ttl", [5, 100, 3_600, 1_000_000])
+def test_an_answer_expires_by_its_own_ttl(ttl: int, start_dns: Callable[..., DnsServer]) -> None:
+    dns = start_dns()
+    dns.ttl = ttl
+    before = int(time.time())
+    (answer,) = lycosa.resolve(["a.example"], resolvers=[dns.address])
+    assert answer.expires is not None
+    assert before + min(ttl, 86_400) - 1 <= answer.expires <= time.time() + min(ttl, 86_400) + 1

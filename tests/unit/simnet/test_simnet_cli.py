@@ -124,3 +124,40 @@ def test_ctrl_c_reaches_the_command_and_the_report_is_still_printed() -> None:
         assert process.wait(timeout=20) == 130
     assert rest.startswith("stopped\n")
     assert "robots violations" in rest
+
+
+CRAWL = ("--hosts", "5", "--pages", "3", "--speed", "200")
+
+
+def test_what_is_required_decides_the_exit_status(tmp_path: Path) -> None:
+    crawl = ["--", sys.executable, "-m", "lycosa", "crawl", "--job", "{job}", "--quiet", "--dir", str(tmp_path / "d")]
+    good = simnet(*CRAWL, "--no-namespace", "--require", "coverage=1,violations=0,repeats=0", *crawl)
+    assert good.returncode == 0, good.stderr
+    bad = simnet(
+        *CRAWL, "--no-namespace", "--require", "coverage=1,violations=0", *crawl, "--max-pages", "2", "--fresh"
+    )
+    assert bad.returncode == 1
+    assert "required: coverage of at least 100.00%; it is" in bad.stderr
+    failed = simnet(*CRAWL, "--no-namespace", "--require", "coverage=1", "--", "sh", "-c", "exit 7")
+    assert failed.returncode == 7, "the command's own failure comes first"
+    wrong = simnet("--require", "speed=1", "--", "true")
+    assert wrong.returncode == 2
+    assert "coverage, violations" in wrong.stderr
+
+
+def test_a_program_that_reaches_nothing_is_told_why() -> None:
+    nothing = simnet(*CRAWL, "--no-namespace", "--", "true")
+    assert nothing.returncode == 0
+    assert "has to ask the resolver at {resolver}" in nothing.stderr
+
+
+def test_the_documented_example_works_again_and_again(tmp_path: Path) -> None:
+    example = ["--", sys.executable, "-m", "lycosa", "crawl", "--job", "{job}", "--fresh", "--quiet"]
+    for where in ((), ("--no-namespace",), ("--no-namespace",)):
+        done = subprocess.run(
+            [*SIMNET, *CRAWL, *where, "--require", "coverage=1,violations=0", *example],
+            cwd=tmp_path, capture_output=True, text=True, timeout=60,
+        )  # fmt: skip
+        assert done.returncode == 0, done.stdout + done.stderr
+    again = subprocess.run([*SIMNET, *CRAWL, *example[:-2]], cwd=tmp_path, capture_output=True, text=True, timeout=60)
+    assert "--fresh" in again.stderr, "a crawl that has finished, or another one, is told as such"

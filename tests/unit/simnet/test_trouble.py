@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import http.client
 import socket
+import ssl
 import struct
 import threading
 from collections import Counter
@@ -161,6 +162,37 @@ def test_a_captive_portal_answers_for_everybody(net: SimulatedInternet, name: st
     report = net.report()
     assert report["totals"]["by_kind"]["captive"] == 40 * 3 + 3
     assert report["coverage"]["served"] == served, "what the portal says covers nothing"
+
+
+def test_trouble_strikes_tls_too() -> None:
+    with SimulatedInternet(hosts=10, pages=1, https=1.0) as net:
+        name, address = next(iter(net.hosts.items()))
+        context = ssl.create_default_context(cadata=net.authority)
+
+        def get() -> int | str:
+            try:
+                with (
+                    socket.create_connection((address, net.https_port), timeout=PATIENCE) as plain,
+                    context.wrap_socket(plain, server_hostname=name) as connection,
+                ):
+                    return request(connection, name)[0]
+            except (OSError, http.client.HTTPException) as error:
+                return type(error).__name__
+
+        assert get() == 200
+        answers: dict[Trouble, str] = {
+            "uplink-refused": "ConnectionRefusedError",
+            "uplink-black-hole": "TimeoutError",
+            # A reset, too: Python does not tell it from an end.
+            "uplink-broken": "RemoteDisconnected",
+            "uplink-silent": "TimeoutError",
+            "captive": "SSLError",
+        }
+        for trouble, answer in answers.items():
+            net.trouble(trouble)
+            assert get() == answer, trouble
+            net.calm()
+            assert get() == 200, trouble
 
 
 def test_half_of_all_packets_are_lost(net: SimulatedInternet, name: str) -> None:

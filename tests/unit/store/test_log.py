@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import os
+import threading
+import time
 from pathlib import Path
 
 import pytest
@@ -184,3 +186,25 @@ def test_the_story_of_a_url_that_was_never_admitted(log: Path) -> None:
         _core.story(log, "nowhere", "host", None, "tester/1.0")
     with pytest.raises(SettingError, match="scope: 'all' is not allowed; allowed: host, domain or any"):
         _core.story(log, f"{SITE}/", "all", None, "tester/1.0")
+
+
+def test_who_asks_a_busy_log_keeps_nobody_else_waiting(tmp_path: Path) -> None:
+    log = _core.Log(tmp_path / "log", 256 * MIB)
+    seeds = [f"{SITE}/{number:03000}" for number in range(50_000)]
+    appending = threading.Thread(target=log.append_seeds, args=(seeds,))
+    asking = [threading.Thread(target=ask) for ask in (log.summary, log.end)]
+    appending.start()
+    while segment(tmp_path / "log").stat().st_size < MIB:
+        time.sleep(0.001)
+    # The log is being written now: its lock is held until the end.
+    begin = last = time.monotonic()
+    for thread in asking:
+        thread.start()
+    longest = 0.0
+    while appending.is_alive():
+        time.sleep(0.001)
+        longest, last = max(longest, time.monotonic() - last), time.monotonic()
+    for thread in (appending, *asking):
+        thread.join()
+    assert last - begin > 0.02, "it was busy for as long as that can be told"
+    assert longest < (last - begin) / 2, "this thread ran meanwhile"

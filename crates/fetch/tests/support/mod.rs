@@ -121,6 +121,7 @@ pub(crate) fn request(url: &str, addresses: &[&str]) -> Request {
         name_us: 0,
         name_class: None,
         cookies: None,
+        deadline: u64::MAX,
     }
 }
 

@@ -113,6 +113,7 @@ mod tests {
             name_us: 0,
             name_class: None,
             cookies: None,
+            deadline: u64::MAX,
         };
         let response = Response {
             request,

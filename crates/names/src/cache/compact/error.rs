@@ -125,6 +125,13 @@ impl fmt::Display for CompactError {
             CompactError::Refused { path, refusal: refusal @ Refusal::NoCache } => {
                 write!(formatter, "{}: {refusal}: give another path", path.display())
             }
+            CompactError::Refused {
+                path,
+                refusal: refusal @ (Refusal::SuffixList | Refusal::TopLevelDomains),
+            } => {
+                let path = path.display();
+                write!(formatter, "{path}: {refusal}: the next program that uses it brings it up to date")
+            }
             CompactError::Refused { path, refusal } => {
                 let path = path.display();
                 write!(

@@ -2,7 +2,7 @@
 
 use std::fs::{self, File, OpenOptions};
 use std::io;
-use std::os::unix::fs::{FileExt, OpenOptionsExt};
+use std::os::unix::fs::{FileExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 use std::sync::atomic::Ordering::{Relaxed, Release};
@@ -13,7 +13,7 @@ use nix::sys::statvfs::statvfs;
 
 use super::bucket::Writer;
 use super::error::{CompactError, Refusal};
-use super::header::{FIXED_BYTES, Live, Made, UNFINISHED, boot_digest};
+use super::header::{FIXED_BYTES, Kept, Live, Made, Outdated, UNFINISHED, boot_digest};
 use super::key::Keys;
 use super::layout::Layout;
 use super::map::Mapping;
@@ -25,6 +25,9 @@ use crate::cache::Seconds;
 impl CompactCache {
     /// Opens the cache in a file, which is made if there is none. Where the disk is full the cache is made in the memory of
     /// this process; [`CompactCache::place`] says so.
+    ///
+    /// A file that was made with other lists of suffixes or of top-level domains, or of the version before, is brought up to date;
+    /// [`CompactCache::renewed`] says so.
     ///
     /// Errors: a setting beyond its limits; a capacity that neither the disk nor memory can ever hold; a file that is no cache,
     /// damaged, or made in another way than the settings say.
@@ -52,16 +55,7 @@ impl CompactCache {
         if !exists && let Some(why) = check_disk(path, needed)? {
             return Self::in_memory(settings, now, Some(why));
         }
-        let file = OpenOptions::new()
-            .read(true)
-            .write(true)
-            .create(true)
-            .truncate(false)
-            .mode(0o600)
-            .open(path)
-            .map_err(io)?;
-        let locks = Locks(file);
-        locks.enter().map_err(io)?;
+        let locks = enter(path, true).map_err(io)?;
         let opened = match begin(&locks.0).map_err(io)? {
             // Nothing, or what one left who was killed while making it.
             Begin::Nothing => match allocate(&locks.0, needed) {
@@ -87,9 +81,9 @@ impl CompactCache {
             },
             Begin::Header(start, bytes) => {
                 let refused = |refusal| CompactError::Refused { path: path.to_owned(), refusal };
-                let made = Made::read(&start, bytes).map_err(refused)?;
+                let (made, outdated) = Made::read(&start, bytes).map_err(refused)?;
                 fits(&made, &settings).map_err(refused)?;
-                Self::join(path, locks, settings, made, now)
+                Self::join_renewed(path, locks, settings, (made, outdated), now)
             }
         }?;
         if let Some(locks) = &opened.locks {
@@ -101,21 +95,37 @@ impl CompactCache {
     /// Opens a cache that exists, as it was made: for operators. Limits of time are the defaults.
     pub fn open_as_made(path: &Path, now: Seconds) -> Result<Self, CompactError> {
         let io = |error: io::Error| CompactError::of(path, error);
-        let file = OpenOptions::new().read(true).write(true).open(path).map_err(io)?;
-        let locks = Locks(file);
-        locks.enter().map_err(io)?;
+        let locks = enter(path, false).map_err(io)?;
         let refused = |refusal| CompactError::Refused { path: path.to_owned(), refusal };
         let Begin::Header(start, bytes) = begin(&locks.0).map_err(io)? else {
             return Err(refused(Refusal::NoCache));
         };
-        let made = Made::read(&start, bytes).map_err(refused)?;
-        let settings =
-            CompactSettings { capacity: made.capacity, verify: made.verify, ..CompactSettings::default() };
-        let opened = Self::join(path, locks, settings, made, now)?;
+        let (made, outdated) = Made::read(&start, bytes).map_err(refused)?;
+        let opened = Self::join_renewed(path, locks, as_made(&made), (made, outdated), now)?;
         if let Some(locks) = &opened.locks {
             locks.leave();
         }
         Ok(opened)
+    }
+
+    /// A view of a file as it was made, for who only looks: nothing in the file changes, nobody waits, and what is put into the
+    /// view stays in the memory of this process.
+    ///
+    /// Errors: a file that cannot be read, is no cache, or is of before in more than its Public Suffix List.
+    pub fn view(path: &Path) -> Result<Self, CompactError> {
+        let io = |error: io::Error| CompactError::of(path, error);
+        let refused = |refusal| CompactError::Refused { path: path.to_owned(), refusal };
+        let file = File::open(path).map_err(io)?;
+        let Begin::Header(start, bytes) = begin(&file).map_err(io)? else {
+            return Err(refused(Refusal::NoCache));
+        };
+        let (made, outdated) = Made::read(&start, bytes).map_err(refused)?;
+        if let Some(outdated) = outdated.filter(|outdated| outdated.keeps(made.verify) != Kept::All) {
+            return Err(refused(outdated.refusal()));
+        }
+        let map = Mapping::copy_of_file(&file, in_memory(made.layout.bytes())?).map_err(io)?;
+        let place = PlaceOf::File(path.to_owned());
+        Ok(Self::of(place, None, map, as_made(&made), made, Writer::new(1, 1)))
     }
 
     /// Puts an empty cache in the place of a file, whatever is there now. Processes that have the old one open go on with it.
@@ -229,6 +239,51 @@ impl CompactCache {
         Ok(cache)
     }
 
+    /// The same for a file that may be outdated, and is brought up to date first.
+    ///
+    /// What others have open is changed only where they notice nothing; else they go on with it, and an empty file takes its place.
+    fn join_renewed(
+        path: &Path,
+        locks: Locks,
+        settings: CompactSettings,
+        (made, outdated): (Made, Option<Outdated>),
+        now: Seconds,
+    ) -> Result<Self, CompactError> {
+        let Some(outdated) = outdated else { return Self::join(path, locks, settings, made, now) };
+        let (kept, alone) = (outdated.keeps(made.verify), locks.alone());
+        let refusal = outdated.refusal();
+        if !alone && kept != Kept::All {
+            // The lock is held until the new file is there: who waits for it finds that one.
+            let mut new = Self::rebuild(path, settings, now)?;
+            new.renewed = Some(format!(
+                "{}: {refusal}, and others have it open: an empty one takes its place",
+                path.display()
+            ));
+            drop(locks);
+            return Ok(new);
+        }
+        let mut cache = Self::join(path, locks, settings, made, now)?;
+        if alone {
+            match kept {
+                Kept::All => {}
+                Kept::Table => cache.filter().clear(),
+                Kept::Nothing => cache.wipe(),
+            }
+            cache.recount();
+            // Last, and at once: who is killed before is followed by one who does all of it again.
+            let start = cache.made.start();
+            let written = cache.locks.as_ref().map_or(Ok(()), |locks| locks.0.write_all_at(&start, 0));
+            written.map_err(|error| CompactError::of(path, error))?;
+        }
+        let kept = match kept {
+            Kept::All => "its names are kept",
+            Kept::Table => "its names are kept, not those that did not resolve",
+            Kept::Nothing => "it begins empty",
+        };
+        cache.renewed = Some(format!("{}: {refusal}: {kept}", path.display()));
+        Ok(cache)
+    }
+
     /// A cache of its parts.
     fn of(
         place: PlaceOf,
@@ -243,6 +298,7 @@ impl CompactCache {
             process: std::process::id(),
             maintenance: Mutex::new(()),
             tally: Tally::default(),
+            renewed: None,
             settings,
             made,
             map,
@@ -251,6 +307,26 @@ impl CompactCache {
             me,
         }
     }
+}
+
+/// Opens a file, made if it is missing and `create` says so, and keeps others from opening, sweeping or closing it.
+fn enter(path: &Path, create: bool) -> io::Result<Locks> {
+    loop {
+        let mut options = OpenOptions::new();
+        options.read(true).write(true).create(create).truncate(false).mode(0o600);
+        let locks = Locks(options.open(path)?);
+        locks.enter()?;
+        // Who was waited for may have put another file in its place, or removed it.
+        let (here, there) = (locks.0.metadata()?, fs::metadata(path));
+        if there.is_ok_and(|there| (there.dev(), there.ino()) == (here.dev(), here.ino())) {
+            return Ok(locks);
+        }
+    }
+}
+
+/// The settings by which a file was made, as far as they are known. Limits of time are the defaults.
+fn as_made(made: &Made) -> CompactSettings {
+    CompactSettings { capacity: made.capacity, verify: made.verify, ..CompactSettings::default() }
 }
 
 /// How a file begins.

@@ -135,6 +135,12 @@ impl Filter<'_> {
         self.state.store(newest << 56 | began & (u64::MAX >> 8), Release);
     }
 
+    /// Forgets all names: for one who is alone with the file.
+    pub(super) fn clear(&self) {
+        self.words.iter().for_each(|word| word.store(0, Relaxed));
+        self.filled.store(0, Relaxed);
+    }
+
     /// The share of bits that are set.
     pub(super) fn fill(&self) -> f64 {
         let set: u64 = self.words.iter().map(|word| u64::from(word.load(Relaxed).count_ones())).sum();

@@ -25,6 +25,49 @@ const FIXED: usize = 16;
 /// Bytes that [`Made::read`] needs.
 pub(super) const FIXED_BYTES: usize = (FIXED + 1) * 8;
 
+/// In what a file is of before: what this program makes differs.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Outdated {
+    /// It has the version before, whose filter had other bits; all else was the same.
+    pub(super) version: bool,
+    /// It was made with another Public Suffix List.
+    pub(super) suffixes: bool,
+    /// It was made with another table of top-level domains.
+    pub(super) tops: bool,
+}
+
+/// What of an outdated file can be kept.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Kept {
+    /// Everything: names are found by a hash that knows no list. Those whose registered domain is another one now are counted
+    /// under the old one until they expire.
+    All,
+    /// Everything but the negative filter.
+    Table,
+    /// Nothing: names would be found, or counted, as others.
+    Nothing,
+}
+
+impl Outdated {
+    /// What can be kept of a file that compares names like that.
+    pub(super) fn keeps(self, verify: Verify) -> Kept {
+        match () {
+            () if self.tops || (self.suffixes && verify == Verify::Published) => Kept::Nothing,
+            () if self.version => Kept::Table,
+            () => Kept::All,
+        }
+    }
+
+    /// What is outdated, as who only looks at a file is told.
+    pub(super) fn refusal(self) -> Refusal {
+        match self {
+            Outdated { version: true, .. } => Refusal::Version { found: VERSION - 1, known: VERSION },
+            Outdated { tops: true, .. } => Refusal::TopLevelDomains,
+            _ => Refusal::SuffixList,
+        }
+    }
+}
+
 /// How a file was made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Made {
@@ -66,14 +109,23 @@ impl Made {
         header[0].store(MAGIC, Release);
     }
 
-    /// Reads it from the start of a file of that many bytes.
-    pub(super) fn read(start: &[u8; FIXED_BYTES], bytes: u64) -> Result<Self, Refusal> {
+    /// The start of a file that is made like that by this program.
+    pub(super) fn start(&self) -> [u8; FIXED_BYTES] {
+        let (words, mut start) = (self.words(), [0; FIXED_BYTES]);
+        let (places, _) = start.as_chunks_mut::<8>();
+        let all = words.into_iter().chain([checksum(&words)]);
+        places.iter_mut().zip(all).for_each(|(place, word)| *place = word.to_ne_bytes());
+        start
+    }
+
+    /// Reads it from the start of a file of that many bytes; tells in what the file is outdated.
+    pub(super) fn read(start: &[u8; FIXED_BYTES], bytes: u64) -> Result<(Self, Option<Outdated>), Refusal> {
         let (chunks, _) = start.as_chunks::<8>();
         let mut words = [0; FIXED + 1];
         words.iter_mut().zip(chunks).for_each(|(word, chunk)| *word = u64::from_ne_bytes(*chunk));
         let fixed: [u64; FIXED] = std::array::from_fn(|index| words[index]);
         match fixed {
-            [MAGIC, VERSION, ..] => {}
+            [MAGIC, version, ..] if version == VERSION || version == VERSION - 1 => {}
             [MAGIC, found, ..] => return Err(Refusal::Version { found, known: VERSION }),
             [magic, ..] if magic.swap_bytes() == MAGIC => return Err(Refusal::ByteOrder),
             _ => return Err(Refusal::NoCache),
@@ -98,14 +150,17 @@ impl Made {
         let verify = if fixed[2] == 0 { Verify::Keyed } else { Verify::Published };
         let layout = Layout { buckets, small, large, generations, filter_words, hashes };
         let made = Made { verify, secret: [fixed[3], fixed[4]], capacity, layout, negative_ttl };
+        let outdated = Outdated {
+            version: fixed[1] != VERSION,
+            suffixes: psl != suffix_digest(),
+            tops: tlds != key::table_digest(),
+        };
         match () {
             () if !layout.is_possible() || negative_ttl == 0 || layout.bytes() != should => {
                 Err(Refusal::Damaged)
             }
-            () if psl != suffix_digest() => Err(Refusal::SuffixList),
-            () if tlds != key::table_digest() => Err(Refusal::TopLevelDomains),
             () if bytes < should => Err(Refusal::Truncated { is: bytes, should }),
-            () => Ok(made),
+            () => Ok((made, Some(outdated).filter(|outdated| *outdated != Outdated::default()))),
         }
     }
 

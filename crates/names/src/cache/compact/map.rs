@@ -26,6 +26,13 @@ impl Mapping {
         Ok(Mapping { map, bytes })
     }
 
+    /// Maps the first bytes of a file that has them, for reading: what is written stays in the memory of this process.
+    pub(super) fn copy_of_file(file: &File, bytes: usize) -> io::Result<Self> {
+        // SAFETY: as in `of_file`: all access is by atomic operations, and any bits are valid words.
+        let map = unsafe { MmapOptions::new().len(bytes).map_copy(file)? };
+        Ok(Mapping { map: MmapRaw::from(map), bytes })
+    }
+
     /// Memory of this process alone, all zero.
     pub(super) fn anonymous(bytes: usize) -> io::Result<Self> {
         let map = MmapRaw::from(MmapMut::map_anon(bytes)?);

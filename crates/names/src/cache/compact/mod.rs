@@ -79,6 +79,8 @@ pub struct CompactCache {
     /// Held by the thread that sweeps or rotates; other processes are kept away by a lock of the file.
     maintenance: Mutex<()>,
     tally: Tally,
+    /// What was done to bring its file up to date.
+    renewed: Option<String>,
 }
 
 /// Where a cache lies.
@@ -143,6 +145,12 @@ impl CompactCache {
             PlaceOf::Memory(why) => why.as_deref(),
             PlaceOf::File(_) => None,
         }
+    }
+
+    /// What was done when it was opened, because its file was of before: made with other lists of suffixes or of top-level
+    /// domains, or of the version before.
+    pub fn renewed(&self) -> Option<&str> {
+        self.renewed.as_deref()
     }
 
     /// How it was told to be.

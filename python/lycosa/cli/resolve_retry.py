@@ -1,0 +1,94 @@
+"""``lycosa resolve --retry-failed``: names whose answers are failures are asked for again, and replace their rows.
+
+The new output is made beside the old one and takes its place when it is complete: after a crash the old one is
+there, whole, and the same command begins anew. It holds the rows that are kept, then new answers; what was not
+answered again before the end (Ctrl-C, names that the input does not have any more) keeps its old row. No name is ever
+without its row, and none has two.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+from lycosa._core import Resolutions
+from lycosa.cli.resolve_outputs import Answered, Output, ParquetOutput, StandardOutput, TextOutput
+from lycosa.errors import SettingError
+from lycosa.store.replace import sync_directory
+
+#: Statuses of answers that may be asked for again, and those that are where none is named.
+STATUSES, DEFAULT = ("servfail", "timeout", "nxdomain", "nodata"), ("servfail", "timeout")
+
+
+def retrying(target: Output, asked: bool | str) -> Output:
+    """The output by which failures are asked for again; raises SettingError for what cannot be.
+
+    asked: False for none, True for those that may pass, or statuses with commas.
+    """
+    if asked is False:
+        return target
+    statuses = DEFAULT if asked is True else tuple(name.strip() for name in str(asked).split(","))
+    for status in statuses:
+        if status not in STATUSES:
+            raise SettingError("--retry-failed", status, ", ".join(STATUSES))
+    if isinstance(target, StandardOutput) or not isinstance(target, TextOutput | ParquetOutput):
+        raise SettingError("--retry-failed", "", "with an output that is there: -o FILE")
+    return RetryingOutput(target, frozenset(statuses))
+
+
+class RetryingOutput:
+    """An output that is made anew beside the old one, without its failures."""
+
+    def __init__(self, old: TextOutput | ParquetOutput, statuses: frozenset[str]) -> None:
+        """Nothing is opened yet."""
+        self._old, self._statuses = old, statuses
+        path = old.path
+        self._path = path.with_name(f"{path.stem}.retry{path.suffix}")
+        self._new = old.beside(self._path)
+        #: Failures by name, until they are answered again: a name may have several rows.
+        self._failed: dict[str, list[Answered]] = {}
+
+    def open(self) -> Iterator[list[str]]:
+        """Copy what is kept, and give its names: the others are asked for."""
+        for _ in self._old.open():
+            pass
+        self._drop()
+        # One that is begun anew has none.
+        for _ in self._new.open():
+            pass
+        for rows in self._old.rows():
+            kept = [row for row in rows if row.status not in self._statuses]
+            self._new.copy(kept)
+            for row in rows:
+                if row.status in self._statuses:
+                    self._failed.setdefault(row.name, []).append(row)
+            yield [row.name for row in kept]
+
+    def write(self, answers: Resolutions) -> None:
+        """Take answers, which replace failures of their names."""
+        self._new.write(answers)
+        if self._failed:
+            for answer in answers:
+                rows = self._failed.get(answer.name)
+                if rows is not None and (rows.pop() and not rows):
+                    del self._failed[answer.name]
+
+    def close(self) -> None:
+        """Keep the failures that were not answered again, and put the new output in the old one's place."""
+        for rows in self._failed.values():
+            self._new.copy(rows)
+        self._failed.clear()
+        self._new.close()
+        path: Path = self._old.path
+        self._path.replace(path)
+        sync_directory(path.absolute().parent)
+        self._old.remove()
+
+    def _drop(self) -> None:
+        """Remove what an earlier try has left."""
+        self._path.unlink(missing_ok=True)
+        folder = self._path.with_name(f"{self._path.name}.parts")
+        if folder.is_dir():
+            for part in folder.iterdir():
+                part.unlink()
+            folder.rmdir()

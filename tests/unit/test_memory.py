@@ -1,0 +1,92 @@
+"""One number for the memory of a crawl: what it may be, where it comes from, how it is divided."""
+
+from __future__ import annotations
+
+from dataclasses import astuple
+from pathlib import Path
+from typing import Any
+
+import pytest
+from lycosa.errors import SettingError
+from lycosa.job import Job, make_job
+from lycosa.memory import MIB, divided, machine, shares, told
+
+
+@pytest.mark.parametrize(
+    ("given", "bytes_"),
+    [
+        (1 << 30, 1 << 30),
+        ("512 MiB", 512 * MIB),
+        ("1.5GiB", 1536 * MIB),
+        ("2 GB", 2 * 10**9),
+        ("268435456", 256 * MIB),
+    ],
+)
+def test_memory_is_a_number_or_text_with_a_unit(given: Any, bytes_: int) -> None:
+    assert make_job({"memory": given}).memory == bytes_
+
+
+@pytest.mark.parametrize("given", ["much", "64 MiB", 1 << 20, "1 MiBB", "-1 GiB"])
+def test_a_memory_that_cannot_be_is_refused_by_its_name(given: Any) -> None:
+    with pytest.raises(SettingError, match="memory"):
+        make_job({"memory": given})
+
+
+@pytest.mark.parametrize("total", [128 * MIB, 512 * MIB, 4096 * MIB, 1 << 40])
+def test_the_shares_leave_something_for_what_no_share_counts(total: int) -> None:
+    of = shares(Job(memory=total))
+    _, *parts = astuple(of)
+    assert of.total == total
+    # Two batches live at once.
+    assert sum(parts) + of.batch <= total * 0.9
+    assert min(parts) > 0
+
+
+def test_the_defaults_of_the_frontier_are_upper_bounds_and_what_is_set_counts() -> None:
+    large = shares(Job(memory=1 << 40))
+    assert (large.seen, large.queues, large.cookies) == (1024 * MIB, 256 * MIB, 64 * MIB)
+    small = shares(make_job({"memory": "512 MiB", "frontier": {"queue_memory": 200 * MIB}}))
+    assert (small.seen, small.queues, small.cookies) == (128 * MIB, 200 * MIB, 16 * MIB)
+    job = divided(Job(), small)
+    assert (job.frontier.seen_memory, job.frontier.queue_memory) == (128 * MIB, 200 * MIB)
+
+
+def test_it_is_told_in_one_line() -> None:
+    assert told(Job(memory=512 * MIB)) == "memory: 512 MiB"
+    assert told(Job(memory=6 << 30)) == "memory: 6.0 GiB"
+    assert told(Job()).endswith("GiB (half of this machine's)") or "MiB (half" in told(Job())
+
+
+def files(root: Path, content: dict[str, str]) -> Path:
+    """A machine's files."""
+    for name, text in {"proc/meminfo": "MemFree: 1 kB\nMemTotal:       16777216 kB\n", **content}.items():
+        (root / name).parent.mkdir(parents=True, exist_ok=True)
+        (root / name).write_text(text)
+    return root
+
+
+def test_without_control_groups_it_is_the_machines(tmp_path: Path) -> None:
+    assert machine(files(tmp_path, {})) == 16 << 30
+
+
+def test_a_control_group_or_one_above_it_may_allow_less(tmp_path: Path) -> None:
+    names = {"own": "sys/fs/cgroup/a/b/memory.max", "above": "sys/fs/cgroup/a/memory.max"}
+    root = files(tmp_path, {"proc/self/cgroup": "0::/a/b\n", names["own"]: "max\n", names["above"]: str(1 << 30)})
+    assert machine(root) == 1 << 30
+    files(tmp_path, {names["own"]: str(512 * MIB)})
+    assert machine(root) == 512 * MIB
+
+
+def test_the_first_version_of_control_groups_is_understood_too(tmp_path: Path) -> None:
+    group = {"proc/self/cgroup": "5:cpu,memory:/docker/x\n3:cpuset:/y\n"}
+    # In a container the group's own path is not there.
+    root = files(tmp_path, {**group, "sys/fs/cgroup/memory/memory.limit_in_bytes": str(2 << 30)})
+    assert machine(root) == 2 << 30
+    assert machine(files(tmp_path, {"sys/fs/cgroup/memory/memory.limit_in_bytes": "9223372036854771712"})) == 16 << 30
+
+
+def test_a_large_cache_of_names_leaves_less_for_the_others() -> None:
+    usual, many = (shares(make_job({"memory": "512 MiB", "names": {"capacity": n}})) for n in (200_000, 8_000_000))
+    assert many.names == 248_000_000
+    assert many.fetch < usual.fetch
+    assert sum(astuple(many)[1:]) + many.batch <= 512 * MIB
