@@ -12,6 +12,7 @@ import argparse
 import datetime
 import os
 import re
+import resource
 import shutil
 import subprocess
 import sys
@@ -35,6 +36,9 @@ RUSTFLAGS = " ".join(
         for what in ("level=4", "inline-8bit-counters", "pc-table", "trace-compares")
     ]
 )
+
+# The longest file that a target may make.
+MOST_FILE_BYTES = 64 << 20
 
 # The longest inputs, in bytes, where 4,096 do not fit: what a limit stands far away from, and what costs much a byte.
 MAX_BYTES = {"html": 16_384, "name": 512, "names_cache": 512, "cache_file": 1_024, "log": 2_048, "log_repair": 1_024}
@@ -136,6 +140,8 @@ def main() -> int:
         parser.error("a C++ compiler is needed: apt-get install g++")
     WORK.mkdir(parents=True, exist_ok=True)
     binaries = build()
+    # The targets' files lie in memory: what makes a large one ends there, not the machine.
+    resource.setrlimit(resource.RLIMIT_FSIZE, (MOST_FILE_BYTES, MOST_FILE_BYTES))
     limits = [f"-runs={arguments.runs}"] if arguments.runs else [f"-max_total_time={arguments.seconds}"]
     failed = 0
 
