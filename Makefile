@@ -2,7 +2,7 @@
 # so that a second clone builds in about a minute; otherwise in the clone.
 
 .DEFAULT_GOAL := help
-.PHONY: help demo crawl build test lint bench soak clean
+.PHONY: help demo crawl build test lint bench fuzz soak clean
 
 ifneq ($(LYCOSA_CACHE),)
 export CARGO_TARGET_DIR ?= $(LYCOSA_CACHE)/target
@@ -15,6 +15,9 @@ BIN := $(VENV)/bin
 SOURCES := $(shell find crates -name '*.rs' -o -name '*.toml') Cargo.toml Cargo.lock pyproject.toml
 # Foreign programs that judge in tests and benchmarks.
 DEBIAN := curl dnsdist dnsmasq-base dnsperf dnsutils faketime knot knot-dnsutils knot-resolver nginx-light nsd openssl pdns-recursor unbound wget wrk
+
+# Of each fuzz target.
+SECONDS := 60
 
 help: ## Show the targets
 	@sed -n 's/^\([a-z]*\):.*## /  make \1	/p' $(MAKEFILE_LIST) | expand -t 16
@@ -47,6 +50,10 @@ lint: $(VENV)/developed ## Run all checks that need no running
 bench: $(VENV)/developed ## Run all quick benchmarks beside their peers
 	@tools/bootstrap.sh debian $(DEBIAN)
 	$(BIN)/python -m benchmarks all --quick
+
+fuzz: ## Fuzz every target by coverage, each so long: make fuzz SECONDS=60 [TARGETS="html url"]
+	@tools/bootstrap.sh fuzz
+	python3 fuzz/run.py --seconds $(SECONDS) $(TARGETS)
 
 soak: $(VENV)/developed ## Run what is too long for the tests
 	@tools/bootstrap.sh debian $(DEBIAN)

@@ -1,6 +1,6 @@
 #!/bin/sh
 # Makes what the Makefile's targets need: Rust, the virtual environment, Debian's packages.
-# usage: bootstrap.sh rust | venv DIR | debian PACKAGE...
+# usage: bootstrap.sh rust | fuzz | venv DIR | debian PACKAGE...
 # As root on Debian it installs what is missing; elsewhere it names it and stops.
 set -eu
 
@@ -57,6 +57,13 @@ rust() {
     fi
 }
 
+# libFuzzer is C++; its driver is in a crate, its counters come from any Rust compiler.
+fuzz() {
+    rust
+    command -v c++ >/dev/null 2>&1 && return 0
+    if can_install; then debian g++; else fail "a C++ compiler is needed: apt-get install g++"; fi
+}
+
 venv() {
     [ -x "$1/bin/python" ] && return 0
     python=""
@@ -77,7 +84,8 @@ command=${1:-}
 [ $# -gt 0 ] && shift
 case "$command" in
     rust) rust ;;
+    fuzz) fuzz ;;
     venv) venv "$1" ;;
     debian) debian "$@" ;;
-    *) fail "usage: bootstrap.sh rust | venv DIR | debian PACKAGE..." ;;
+    *) fail "usage: bootstrap.sh rust | fuzz | venv DIR | debian PACKAGE..." ;;
 esac

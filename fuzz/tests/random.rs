@@ -1,202 +1,12 @@
 //! The targets on texts made of what matters to them, and on any bytes; `PROPTEST_CASES=10000000` for a long run.
 
+#[path = "random/words.rs"]
+mod words;
+
 use proptest::collection::vec;
 use proptest::prelude::*;
 use proptest::sample::select;
-
-/// Words that a URL's parser acts upon.
-const URL: &[&str] = &[
-    "http://",
-    "https://",
-    "HTTP:",
-    "//",
-    "///",
-    "\\",
-    "/",
-    "?",
-    "#",
-    "&",
-    "=",
-    ";",
-    ":",
-    "@",
-    "..",
-    ".",
-    "%2e",
-    "%41",
-    "%",
-    "%4",
-    "xn--",
-    "a",
-    "EXAMPLE",
-    ".com",
-    ".co.uk",
-    "1",
-    "0x7f",
-    "127.1",
-    "[::1]",
-    "[",
-    "é",
-    "☃",
-    "ß",
-    "\u{ad}",
-    "\u{3002}",
-    " ",
-    "\t",
-    "\0",
-    "\u{7f}",
-    ":80",
-    ":443",
-    ":0",
-    ":65536",
-    "utm_source=x",
-    "sid=00112233445566778899",
-    ";jsessionid=",
-    "\n",
-    "|",
-    "{",
-    "'",
-    "\"",
-    "<",
-    "^",
-    "`",
-    "javascript:",
-    "mailto:",
-];
-
-/// Words that a robots.txt is made of.
-const ROBOTS: &[&str] = &[
-    "user-agent:",
-    "User-Agent: *",
-    "user-agent: lycosa",
-    "user-agent: lycosabot",
-    "allow:",
-    "disallow:",
-    "Disallow: /",
-    "disalow",
-    "crawl-delay: ",
-    "1e9",
-    "sitemap: ",
-    "#",
-    ":",
-    " ",
-    "\t",
-    "\n",
-    "\r",
-    "\r\n",
-    "/",
-    "*",
-    "**",
-    "$",
-    "a",
-    "b",
-    "ab",
-    "%41",
-    "%2a",
-    "%2A",
-    "%",
-    "é",
-    "index.html",
-    "\u{feff}",
-    "\0",
-    "?",
-    "/a*b",
-    "/*a$",
-    "allow: /a",
-];
-
-/// Words that a host name's parser acts upon.
-const NAME: &[&str] = &[
-    "a",
-    "B",
-    "com",
-    "3",
-    "0x",
-    "7f",
-    "127",
-    ".",
-    ".",
-    ".",
-    "-",
-    "--",
-    "_",
-    "xn--",
-    "XN--",
-    "bcher-kva",
-    "zckzah",
-    "ü",
-    "U\u{308}",
-    "ß",
-    "。",
-    "．",
-    "\u{ad}",
-    "\u{200d}",
-    "א",
-    "ب",
-    "١",
-    "１",
-    "ⅷ",
-    "℡",
-    "☃",
-    "[",
-    "]",
-    ":",
-    "::1",
-    "%",
-    "%65",
-    "/",
-    "*",
-    "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa",
-];
-
-/// Pieces that a question is made of: labels, ends, types and classes, EDNS with and without cookies, lengths that lie.
-const QUESTION: &[&[u8]] = &[
-    b"\x01a",
-    b"\x07example",
-    b"\x3f",
-    b"\xc0\x0c",
-    b"\x00",
-    b"\x00\x01\x00\x01",
-    b"\x00\xff\x00\x01",
-    b"\x00\x1c\x00\x03",
-    b"\x00\x00\x29\x04\xd0\x00\x00\x80\x00\x00\x00",
-    b"\x00\x00\x29\x04\xd0\x00\x01\x00\x00\x00\x00",
-    b"\x00\x00\x29\x04\xd0\x00\x00\x00\x00\x00\x0c",
-    b"\x00\x0a\x00\x08abcdefgh",
-    b"\x00\x0a\x00\xff",
-    b"\x00\x00\xfa\x00\xff\x00\x00\x00\x00\x00\x00",
-];
-
-/// Pieces that a message's records are made of: pointers to the question, to the first answer and ahead, whole records, types
-/// and lengths.
-const MESSAGE: &[&[u8]] = &[
-    b"\xc0\x0c",
-    b"\xc0\x10",
-    b"\xc0\x21",
-    b"\xc0\x2d",
-    b"\xff\xff",
-    b"\0",
-    b"\x01a\0",
-    b"\x01a\xc0\x10",
-    b"\x3f",
-    b"\x03www\x07example\x03com\0",
-    b"\x03WWW\x07example\x03com\0",
-    b"\xc0\x0c\0\x01\0\x01\0\0\0\x3c\0\x04\xc0\0\x02\x01",
-    b"\xc0\x0c\0\x1c\0\x01\xff\0\0\x3c\0\x10aaaabbbbccccdddd",
-    b"\xc0\x0c\0\x05\0\x01\0\0\0\x3c\0\x02\xc0\x10",
-    b"\xc0\x10\0\x01\0\x01\0\0\0\x05\0\x04\xc0\0\x02\x02",
-    b"\xc0\x10\0\x05\0\x01\0\0\0\x3c\0\x02\xc0\x0c",
-    b"\xc0\x0c\0\x01\0\x03\0\0\0\x3c\0\x04\xc0\0\x02\x01",
-    b"\0\x01",
-    b"\0\x05",
-    b"\0\x1c",
-    b"\0\x02",
-    b"\0\x06",
-    b"\0\0\0\x3c",
-    b"\0\x04",
-    b"\0\x10",
-    b"\0\xff",
-];
+use words::{COOKIES, FIELDS, HTML, MESSAGE, NAME, QUESTION, RESPONSE, ROBOTS, URL};
 
 /// Texts of words, with some bytes between.
 fn text(words: &'static [&'static str], length: usize) -> impl Strategy<Value = Vec<u8>> {
@@ -252,26 +62,81 @@ proptest! {
         lycosa_fuzz::question(&[&[first], &pieces.concat()[..]].concat());
     }
 
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: ProptestConfig::default().cases.max(500), failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn html(first in any::<u8>(), body in text(HTML, 40)) {
+        lycosa_fuzz::html(&[&[first], &body[..]].concat());
+        lycosa_fuzz::charset(&body);
+    }
+
+    #[test]
+    fn headers(fields in text(FIELDS, 30)) {
+        lycosa_fuzz::headers(&fields);
+        lycosa_fuzz::retry_after(&fields);
+    }
+
+    #[test]
+    fn redirect(first in any::<u8>(), location in text(URL, 16)) {
+        lycosa_fuzz::redirect(&[&[first], &location[..]].concat());
+    }
+
+    #[test]
+    fn response(first in any::<u8>(), start in 0..3usize, rest in text(RESPONSE, 24)) {
+        lycosa_fuzz::response(&[&[first], RESPONSE[start].as_bytes(), &rest].concat());
+    }
+
+    #[test]
+    fn cookies(start in 0..8usize, rest in text(COOKIES, 40)) {
+        lycosa_fuzz::cookies(&[COOKIES[start].as_bytes(), &rest].concat());
+    }
+
+    #[test]
+    fn codings(data in vec(any::<u8>(), 0..300)) {
+        lycosa_fuzz::codings(&data);
+    }
+
+    #[test]
+    fn log(pieces in vec((any::<u8>(), vec(any::<u8>(), 0..30), vec(any::<u8>(), 0..30)), 0..12)) {
+        let piece = |(what, meta, body): (u8, Vec<u8>, Vec<u8>)| {
+            [&[what, meta.len() as u8, body.len() as u8], &meta[..], &body].concat()
+        };
+        let data: Vec<u8> = pieces.into_iter().flat_map(piece).collect();
+        lycosa_fuzz::log(&data);
+        lycosa_fuzz::log_repair(&data);
+    }
+
+    #[test]
+    fn snapshot(first in 0..4u8, records in vec(vec(prop_oneof![6 => 0..4u8, 1 => any::<u8>()], 0..20), 0..12)) {
+        let record = |record: Vec<u8>| [&(record.len() as u16).to_le_bytes(), &record[..]].concat();
+        let data: Vec<u8> = records.into_iter().flat_map(record).collect();
+        lycosa_fuzz::snapshot(&[&[first], &data[..]].concat());
+    }
+
     #[test]
     fn any_bytes(data in vec(any::<u8>(), 0..200)) {
-        lycosa_fuzz::url(&data);
-        lycosa_fuzz::robots(&data);
-        lycosa_fuzz::name(&data);
-        lycosa_fuzz::names_cache(&data);
-        lycosa_fuzz::message(&data);
-        lycosa_fuzz::question(&data);
+        for (_, target) in lycosa_fuzz::TARGETS {
+            target(&data);
+        }
     }
 }
 
 #[test]
 fn a_megabyte_ends_in_time() {
-    for word in ["a", "/", "*", "%41", "é", "\n", "allow: /*a\n", "a."] {
+    for word in
+        ["a", "/", "*", "%41", "é", "\n", "allow: /*a\n", "a.", "<a href=x", "<title>", "&amp;", "x: y\r\n"]
+    {
         let data = "http://".to_owned() + &word.repeat((1 << 20) / word.len());
-        lycosa_fuzz::url(data.as_bytes());
-        lycosa_fuzz::robots(data.as_bytes());
-        lycosa_fuzz::name(data.as_bytes());
-        lycosa_fuzz::message(data.as_bytes());
-        lycosa_fuzz::question(data.as_bytes());
+        for (_, target) in lycosa_fuzz::TARGETS.iter().filter(|(name, _)| !FIXED_SIZE.contains(name)) {
+            target(data.as_bytes());
+        }
         lycosa_fuzz::robots(format!("{}\nuser-agent: *\ndisallow: {data}", "a".repeat(8_000)).as_bytes());
     }
 }
+
+/// Targets of which a megabyte says nothing: what they read never is as large, or they make much of each byte.
+const FIXED_SIZE: &[&str] =
+    &["names_cache", "cache_file", "response", "cookies", "headers", "codings", "log", "log_repair"];

@@ -90,7 +90,7 @@ async fn attempt(
 }
 
 /// Sends the request, takes head and body.
-async fn talk(
+pub(crate) async fn talk(
     engine: &Engine,
     connection: &mut Connection,
     request: &Request,

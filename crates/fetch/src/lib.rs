@@ -13,6 +13,7 @@ mod connect;
 mod connection;
 mod decode;
 mod engine;
+mod examine;
 mod exchange;
 mod fetcher;
 mod message;
@@ -22,5 +23,7 @@ mod tls;
 mod watch;
 
 pub use decode::decode;
+#[doc(hidden)]
+pub use examine::Examiner;
 pub use fetcher::{Fetcher, Returns};
 pub use settings::Settings;

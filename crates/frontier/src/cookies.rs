@@ -111,16 +111,17 @@ impl Jar {
         fields.filter_map(|field| Cookie::parse(field, &response.request.url, response.finished))
     }
 
-    /// When there are too many bytes, forgets the half of the domains that have set none for the longest time.
+    /// While there are too many bytes, forgets the half of the domains that have set none for the longest time: one domain alone
+    /// may have too many.
     fn forget_some(&mut self) {
-        if self.bytes <= self.limit {
-            return;
+        while self.bytes > self.limit && !self.domains.is_empty() {
+            let mut times: Vec<Micros> = self.domains.values().map(|domain| domain.set_at).collect();
+            let middle = times.len() / 2;
+            let (_, &mut median, _) = times.select_nth_unstable(middle);
+            self.domains.retain(|_, domain| domain.set_at > median);
+            self.bytes =
+                self.domains.iter().map(|(name, domain)| OVERHEAD + name.len() + domain.bytes()).sum();
         }
-        let mut times: Vec<Micros> = self.domains.values().map(|domain| domain.set_at).collect();
-        let middle = times.len() / 2;
-        let (_, &mut median, _) = times.select_nth_unstable(middle);
-        self.domains.retain(|_, domain| domain.set_at > median);
-        self.bytes = self.domains.iter().map(|(name, domain)| OVERHEAD + name.len() + domain.bytes()).sum();
     }
 
     /// Appends the record of a snapshot.

@@ -63,7 +63,10 @@ impl Waiting {
         let attempt = if flags & flag::ATTEMPT == 0 { 0 } else { codec::small(from)? };
         let due = if flags & flag::DUE == 0 { 0 } else { codec::number(from)? };
         let path = codec::text(from)?;
-        let url = CrawlUrl::from_parts(flags & flag::HTTPS != 0, host, port, path)?;
+        // Parsed: an earlier version may have written what is spelled otherwise now.
+        let scheme = if flags & flag::HTTPS == 0 { "http" } else { "https" };
+        let port = port.map_or(String::new(), |port: u16| format!(":{port}"));
+        let url = CrawlUrl::parse(&format!("{scheme}://{host}{port}{path}")).ok()?;
         let steps = if flags & flag::CHAIN == 0 { 0 } else { codec::small(from)? };
         let mut chain = Vec::new();
         for _ in 0..steps {

@@ -156,7 +156,9 @@ impl Made {
             tops: tlds != key::table_digest(),
         };
         match () {
-            () if !layout.is_possible() || layout.bytes() != should => Err(Refusal::Damaged),
+            () if !layout.is_possible() || negative_ttl == 0 || layout.bytes() != should => {
+                Err(Refusal::Damaged)
+            }
             () if bytes < should => Err(Refusal::Truncated { is: bytes, should }),
             () => Ok((made, Some(outdated).filter(|outdated| *outdated != Outdated::default()))),
         }

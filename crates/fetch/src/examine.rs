@@ -1,0 +1,91 @@
+//! What the fetch thread makes of a server's bytes, without a server: for fuzzing.
+
+use std::io::{self, Write as _};
+use std::net::{IpAddr, Ipv4Addr, Shutdown};
+use std::os::fd::OwnedFd;
+use std::os::unix::net::UnixStream;
+use std::sync::Arc;
+
+use lycosa_url::{CrawlUrl, Failure, FailureKind, Purpose, Received, Request};
+use tokio::net::TcpStream;
+use tokio::runtime::{Builder, Runtime};
+use tokio::task::yield_now;
+
+use crate::connection::{Connection, Transport};
+use crate::engine::Engine;
+use crate::exchange::{Trace, talk};
+use crate::fetcher::Counter;
+use crate::message;
+use crate::settings::Settings;
+use crate::watch::{Limits, Watch};
+
+/// Reads bytes as the answer to a request.
+#[doc(hidden)]
+pub struct Examiner {
+    engine: Engine,
+    options: hyper::client::conn::http1::Builder,
+    runtime: Runtime,
+    request: Request,
+}
+
+impl Examiner {
+    /// One with these limits; fails when a setting cannot be used.
+    pub fn new(settings: &Settings) -> io::Result<Self> {
+        let url = CrawlUrl::parse("http://example.com/").map_err(|bad| io::Error::other(bad.to_string()))?;
+        let request = Request {
+            lease: 1,
+            url,
+            purpose: Purpose::Page,
+            depth: 0,
+            attempt: 0,
+            chain: Vec::new(),
+            addresses: Vec::new(),
+            name_us: 0,
+            name_class: None,
+            cookies: None,
+            deadline: 0,
+        };
+        let runtime = Builder::new_current_thread().enable_io().build()?;
+        let engine = Engine::new(settings, Arc::new(Counter::default()))?;
+        Ok(Examiner { engine, options: message::options(settings), runtime, request })
+    }
+
+    /// The response that a server's packets make, after which it closes. They must fit into a socket's buffer.
+    pub fn answer(&self, packets: &[&[u8]]) -> Result<Received, Failure> {
+        self.runtime.block_on(async {
+            let (ours, mut theirs) =
+                pair().map_err(|error| Failure::new(FailureKind::ConnectFailed, error.to_string()))?;
+            let server = async {
+                for packet in packets {
+                    // An error is the client's end: it has read enough.
+                    let _ = theirs.write_all(packet);
+                    for _ in 0..4 {
+                        yield_now().await; // the client reads what is there
+                    }
+                }
+                // Only its side: what is left unread would be a reset.
+                let _ = theirs.shutdown(Shutdown::Write);
+            };
+            let (received, ()) = tokio::join!(self.client(ours), server);
+            received
+        })
+    }
+
+    /// The client's side.
+    async fn client(&self, stream: TcpStream) -> Result<Received, Failure> {
+        let address = IpAddr::V4(Ipv4Addr::LOCALHOST);
+        let connection = Connection::start(Transport::Plain(stream), address, &self.options).await;
+        let mut connection = connection.map_err(|error| message::failure(&error))?;
+        let watch = Watch::new(Limits { connect: 0, read: 0, total: 0 }); // nobody looks at it
+        talk(&self.engine, &mut connection, &self.request, &watch, &Trace::default()).await
+    }
+}
+
+/// Two ends of a connection. The client's is as good as one of TCP: it is read, written and closed alike.
+fn pair() -> io::Result<(TcpStream, UnixStream)> {
+    let (ours, theirs) = UnixStream::pair()?;
+    ours.set_nonblocking(true)?;
+    theirs.set_nonblocking(true)?;
+    let ours = std::net::TcpStream::from(OwnedFd::from(ours));
+    Ok((TcpStream::from_std(ours)?, theirs))
+}

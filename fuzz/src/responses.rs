@@ -1,0 +1,64 @@
+//! What an HTTP server answers.
+
+use std::cell::RefCell;
+
+use lycosa_fetch::{Examiner, Settings};
+use lycosa_url::Received;
+
+use crate::bounds::{FIXED_BYTES, within};
+
+/// The smallest limits that hyper takes, so that short inputs reach them.
+const MAX_HEADER_BYTES: usize = 8 << 10;
+const MAX_HEADERS: usize = 20;
+const MAX_BODY_BYTES: usize = 2 << 10;
+
+/// Invariant: any bytes that a server sends are one response within the limits or a failure, however they are cut into packets;
+/// its fields have names in lower case and values without line breaks. The first byte is the place of the cut.
+pub fn response(data: &[u8]) {
+    thread_local! {
+        static EXAMINER: RefCell<Examiner> = RefCell::new(Examiner::new(&Settings {
+            max_header_bytes: MAX_HEADER_BYTES,
+            max_headers: MAX_HEADERS,
+            max_body_bytes: MAX_BODY_BYTES,
+            ..Settings::default()
+        }).expect("settings that can be used"));
+    }
+    let (first, sent) = data.split_first().unwrap_or((&0, &[]));
+    EXAMINER.with_borrow(|examiner| {
+        let whole = within(sent.len(), FIXED_BYTES + 2 * sent.len(), || examiner.answer(&[sent]));
+        let cut = usize::from(*first) * sent.len() / 256;
+        let parts = examiner.answer(&[&sent[..cut], &sent[cut..]]);
+        match (whole, parts) {
+            (Ok(whole), Ok(parts)) => {
+                check(&whole);
+                assert_eq!(
+                    (whole.status, &whole.headers, &whole.body),
+                    (parts.status, &parts.headers, &parts.body)
+                );
+            }
+            // Which failure depends on the cut: a head that is never complete is judged when it ends, or before.
+            (Err(whole), Err(parts)) => {
+                for failure in [whole, parts] {
+                    assert!(!failure.detail.is_empty() && failure.detail.len() < 1_000, "{}", failure.detail);
+                }
+            }
+            (whole, parts) => panic!("{whole:?}, but cut at {cut}: {parts:?}"),
+        }
+    });
+}
+
+/// What holds for every response.
+fn check(received: &Received) {
+    assert!((200..=999).contains(&received.status), "{}", received.status);
+    assert!(received.body.len() <= MAX_BODY_BYTES);
+    let fields = &received.headers.0;
+    assert!(fields.len() <= MAX_HEADERS);
+    assert!(fields.iter().map(|(name, value)| name.len() + value.len()).sum::<usize>() <= MAX_HEADER_BYTES);
+    for (name, value) in fields {
+        assert!(
+            !name.is_empty()
+                && name.bytes().all(|byte| byte.is_ascii_graphic() && !byte.is_ascii_uppercase())
+        );
+        assert!(!value.iter().any(|byte| matches!(byte, b'\r' | b'\n' | 0)), "{name}: {value:?}");
+    }
+}
