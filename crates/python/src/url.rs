@@ -3,7 +3,8 @@
 use std::collections::HashMap;
 
 use lycosa_url::{
-    AddressPolicy, Base, CrawlUrl, FailureKind, Network, PUBLIC_SUFFIX_LIST, RingKey, digest_of, registered_domain,
+    AddressPolicy, Base, CrawlUrl, FailureKind, Network, PUBLIC_SUFFIX_LIST, RingKey, digest_of,
+    registered_domain,
 };
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
