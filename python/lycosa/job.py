@@ -269,8 +269,8 @@ class Frontier(Room):
         300.0,
         ge=0,
         le=365 * DAY,
-        description="a host, a name or a URL has to fail before it is given up, counted while the crawl itself is well; "
-        "longer while other work goes on; 0: the retries alone count",
+        description="a host, a name or a URL has to fail before it is given up, counted while the crawl itself is "
+        "well; longer while other work goes on; 0: the retries alone count",
     )
     queue_memory: Bytes = Field(256 * MIB, ge=MIB, description="of waiting URLs in memory; beyond it they go to disk")
     seen_memory: Bytes = Field(
@@ -332,8 +332,8 @@ class Job(Room):
     memory: Annotated[int | None, Unit("bytes"), BeforeValidator(_bytes)] = Field(
         None,
         ge=128 * MIB,
-        description="below which the process stays, whatever the web sends; also as text such as 512 MiB. none: half of "
-        "the machine's",
+        description="below which the process stays, whatever the web sends; also as text such as 512 MiB. none: half "
+        "of the machine's",
     )
     speed: float = Field(1.0, gt=0, le=1_000_000, description="divides every delay; for simulated Internets only")
     user_agent: Annotated[str, AfterValidator(_agent)] = Field(

@@ -10,11 +10,13 @@ import threading
 import time
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from pathlib import Path
+from typing import TYPE_CHECKING
 
 import lycosa
 import pytest
-from lycosa.simnet import SimulatedInternet
+
+if TYPE_CHECKING:
+    from tests.conftest import DnsServer
 
 
 class BadSite(BaseHTTPRequestHandler):
@@ -96,15 +98,14 @@ def bad_certificate(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     server.server_close()
 
 
-def outcomes(
-    *seeds: str, resolver: str = "127.0.0.1:9", names_timeout: float = 0.2
-) -> dict[str, tuple[int | None, str | None]]:
-    """Status and error of each URL, by its path or the whole URL."""
+def outcomes(*seeds: str, resolver: str) -> dict[str, tuple[int | None, str | None]]:
+    """Status and error of each URL; the first failure counts."""
     crawl = lycosa.crawl(
         *seeds,
         allow_addresses=["127.0.0.0/8"],
         user_agent="lycosa-tests/0.1 (+http://localhost/)",
-        names={"resolvers": [resolver], "timeout": names_timeout, "attempts": 2},
+        names={"resolvers": [resolver], "timeout": 0.2, "attempts": 2},
+        frontier={"patience": 0},
         politeness={
             "host_interval": 0,
             "address_interval": 0,
@@ -119,7 +120,7 @@ def outcomes(
     return {page.url: (page.status, page.error) for page in crawl}
 
 
-def test_every_fault_has_its_stable_name(site: str, tmp_path: Path) -> None:
+def test_every_fault_has_its_stable_name(site: str, dns: DnsServer) -> None:
     faults = {
         "oversized": "body-too-large",
         "bomb": "body-too-large",
@@ -130,7 +131,7 @@ def test_every_fault_has_its_stable_name(site: str, tmp_path: Path) -> None:
         "garbage": "protocol",
         "headers": "headers-too-large",
     }
-    found = outcomes(f"{site}/fine", f"{site}/charset", *(f"{site}/{path}" for path in faults))
+    found = outcomes(f"{site}/fine", f"{site}/charset", *(f"{site}/{path}" for path in faults), resolver=dns.address)
     assert found.pop(f"{site}/fine") == (200, None)
     assert found.pop(f"{site}/charset") == (200, None), "an unknown charset is guessed"
     assert {url.removeprefix(f"{site}/"): outcome for url, outcome in found.items()} == {
@@ -138,24 +139,25 @@ def test_every_fault_has_its_stable_name(site: str, tmp_path: Path) -> None:
     }
 
 
-def test_an_endless_chain_of_redirects_ends(site: str) -> None:
-    found = outcomes(f"{site}/chain")
+def test_an_endless_chain_of_redirects_ends(site: str, dns: DnsServer) -> None:
+    found = outcomes(f"{site}/chain", resolver=dns.address)
     assert found == {f"{site}/chain10": (None, "redirect-limit")}
 
 
-def test_bad_certificates_and_closed_ports_are_told_apart(bad_certificate: str) -> None:
+def test_bad_certificates_and_closed_ports_are_told_apart(bad_certificate: str, dns: DnsServer) -> None:
     with socket.socket() as closed:
         closed.bind(("127.0.0.2", 0))
         refused = f"http://127.0.0.2:{closed.getsockname()[1]}/"
-        found = outcomes(bad_certificate, refused)
+        found = outcomes(bad_certificate, refused, resolver=dns.address)
     assert found == {bad_certificate: (None, "tls-certificate"), refused: (None, "connect-refused")}
 
 
-def test_names_that_do_not_resolve_are_told_apart() -> None:
-    with SimulatedInternet(hosts=3, pages=1) as net:
-        found = outcomes("http://no-such-name.example/", resolver=net.resolver)
-    assert found == {"http://no-such-name.example/": (None, "name-not-found")}
-    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as silent:
-        silent.bind(("127.0.0.1", 0))
-        found = outcomes("http://example.com/", resolver=f"127.0.0.1:{silent.getsockname()[1]}")
-    assert found == {"http://example.com/": (None, "name-timeout")}
+def test_names_that_do_not_resolve_are_told_apart(dns: DnsServer) -> None:
+    faults = {
+        "gone": "name-not-found",
+        "empty": "name-no-data",
+        "broken": "name-server-failure",
+        "silent": "name-timeout",
+    }
+    found = outcomes(*(f"http://{name}.example/" for name in faults), resolver=dns.address)
+    assert found == {f"http://{name}.example/": (None, error) for name, error in faults.items()}
