@@ -215,6 +215,13 @@ class Politeness(Room):
         description="pages of one registered domain in the whole crawl; what waits beyond is refused; none: no limit",
     )
     # no limit, since domains have turns where slots are scarce
+    domain_hosts: int = Field(
+        20_000,
+        ge=1,
+        le=1_000_000_000,
+        description="hosts of a registered domain that are crawled; links to more are left out: some sites make a host "
+        "for each visitor",
+    )
     domain_concurrency: int | None = Field(
         None, ge=1, le=10_000, description="requests at once to a registered domain; none: no limit"
     )
@@ -279,6 +286,11 @@ class Frontier(Room):
     cookie_memory: Bytes = Field(64 * MIB, ge=0, description="of cookies in memory; 0: none are kept or sent")
     snapshot_bytes: Bytes = Field(256 * MIB, ge=MIB, description="that the log grows between two snapshots, at least")
     snapshot_interval: Seconds = Field(60.0, ge=0, le=DAY, description="between two snapshots, at least")
+    max_hosts: int | None = Field(
+        None,
+        ge=1,
+        description="hosts that have a queue; links to more are left out. none: as many as an eighth of memory holds",
+    )
 
 
 class Store(Room):

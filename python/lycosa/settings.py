@@ -41,6 +41,7 @@ class PolitenessSettings(TypedDict, total=False):
     max_retry_after: float
     address_domains: int
     domain_pages: int | None
+    domain_hosts: int
     domain_concurrency: int | None
     requests_per_second: float | None
     bytes_per_second: float | None
@@ -60,6 +61,7 @@ class FrontierSettings(TypedDict, total=False):
     cookie_memory: int
     snapshot_bytes: int
     snapshot_interval: float
+    max_hosts: int | None
 
 
 class FetchSettings(TypedDict, total=False):
@@ -80,6 +82,8 @@ class ParseSettings(TypedDict, total=False):
 
     threads: int
     max_links: int
+    max_link_bytes: int
+    max_title_bytes: int
     max_decoded_bytes: int
 
 
@@ -109,9 +113,11 @@ class CrawlSettings(TypedDict, total=False):
     scope: Literal["host", "domain", "any"]
     max_pages: int | None
     max_depth: int | None
+    memory: int | None
     speed: float
     user_agent: str
     allow_addresses: Sequence[str]
+    allow_ports: Sequence[int]
     names: NamesSettings
     politeness: PolitenessSettings
     frontier: FrontierSettings

@@ -93,13 +93,39 @@ impl Wanted {
     }
 }
 
+/// Microseconds that slots were free, by what they waited for.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct IdleCauses {
+    /// Hosts wait for their turn.
+    pub politeness: u64,
+    /// Names are being resolved, and nothing else waits.
+    pub names: u64,
+    /// The crawl is suspended.
+    pub suspended: u64,
+    /// Nothing waits.
+    pub nothing: u64,
+}
+
+/// Why slots are free.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Cause {
+    Politeness,
+    Names,
+    Suspended,
+    Nothing,
+}
+
 /// How long slots were free with no resolved host due.
 #[derive(Debug, Default)]
 pub(crate) struct Idle {
     /// Microseconds so far.
     pub(crate) total: Micros,
+    /// The same by cause.
+    pub(crate) causes: IdleCauses,
     /// Whether it is so since the last look.
     pub(crate) is_running: bool,
+    /// Why, where slots are free.
+    pub(crate) cause: Option<Cause>,
     looked: Micros,
 }
 
@@ -108,6 +134,14 @@ impl Idle {
     pub(crate) fn pass(&mut self, now: Micros) {
         if self.is_running {
             self.total += now.saturating_sub(self.looked);
+        }
+        let passed = now.saturating_sub(self.looked);
+        match self.cause.filter(|_| self.looked > 0) {
+            Some(Cause::Politeness) => self.causes.politeness += passed,
+            Some(Cause::Names) => self.causes.names += passed,
+            Some(Cause::Suspended) => self.causes.suspended += passed,
+            Some(Cause::Nothing) => self.causes.nothing += passed,
+            None => {}
         }
         self.looked = now;
     }

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use lycosa_url::{Failure, FailureKind, Micros, Purpose, Request};
 
+use crate::ahead::Cause;
 use crate::politeness::domains::{DomainId, Room};
 use crate::politeness::pace::Limits;
 use crate::queue::{Name, Robots};
@@ -41,6 +42,14 @@ impl<R: Resolve> Frontier<R> {
             requests.extend(request);
         }
         self.idle.is_running = is_dry;
+        let is_waiting = self.asking > 0 || self.counts.unresolved > 0;
+        self.idle.cause = match (self.health.is_suspended(), is_dry) {
+            (true, _) => Some(Cause::Suspended),
+            (false, false) => None,
+            (false, true) if self.schedule.waiting() > 0 => Some(Cause::Politeness),
+            (false, true) if is_waiting => Some(Cause::Names),
+            (false, true) => Some(Cause::Nothing),
+        };
         if is_dry {
             self.ask_names(max - requests.len(), now);
         }

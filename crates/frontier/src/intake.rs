@@ -124,6 +124,9 @@ impl<R: Resolve> Frontier<R> {
 
     /// Puts a URL that is new at the end of its host's queue.
     fn enqueue(&mut self, url: &CrawlUrl, depth: u32, chain: &[Step], now: Micros) {
+        if depth > 0 && !self.has_room_for(url) {
+            return;
+        }
         self.counts.tally.shift(State::Unknown, State::Waiting, 1);
         let id = self.queue_of(url.host());
         let queue = &mut self.queues[id as usize];

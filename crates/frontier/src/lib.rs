@@ -47,7 +47,7 @@ use hashbrown::{DefaultHashBuilder, HashMap, HashTable};
 use lycosa_url::{CrawlUrl, Digest, Failure, Micros, Page, Resolved};
 
 pub use admission::{Admission, Refusal, Scope};
-pub use ahead::Ahead;
+pub use ahead::{Ahead, IdleCauses};
 use ahead::{Idle, Wanted};
 use captive::Captive;
 use cookies::Jar;
@@ -96,6 +96,8 @@ pub struct Refused {
     pub nofollow: u64,
     /// At a port that no page is fetched from.
     pub port: u64,
+    /// On a new host, when its domain or the crawl had all the hosts that it may have.
+    pub hosts: u64,
 }
 
 /// Numbers for progress and reports.
@@ -118,6 +120,10 @@ pub struct Counts {
     pub refused: Refused,
     /// Outcomes that came after their lease had run out.
     pub late: u64,
+    /// Microseconds that slots were free, by what they waited for.
+    pub idle: IdleCauses,
+    /// Microseconds until the next host is due; 0: now, or nothing waits for a turn.
+    pub next_turn_us: u64,
 }
 
 /// A request that is out, and what to do when it does not come back.
@@ -295,7 +301,11 @@ impl<R: Resolve> Frontier<R> {
 
     /// Numbers for progress and reports.
     pub fn counts(&self) -> Counts {
-        Counts { known: self.seen.len(), hosts: self.queues.len() as u64, ..self.counts }
+        // What is refused for its host is known, so that it is looked at once, and not admitted.
+        let known = self.seen.len().saturating_sub(self.counts.refused.hosts);
+        let next_turn_us = self.schedule.due_at().map_or(0, |due| due.saturating_sub(self.health.looked));
+        let idle = self.idle.causes;
+        Counts { known, hosts: self.queues.len() as u64, next_turn_us, idle, ..self.counts }
     }
 
     /// Spreads a number, differently in each process.
@@ -312,9 +322,32 @@ impl<R: Resolve> Frontier<R> {
         self.take_in(Queue::new(host))
     }
 
+    /// Whether a host has a queue, or may have one; counts and tells it if not.
+    fn has_room_for(&mut self, url: &CrawlUrl) -> bool {
+        if self.known_queue(url.host()).is_some() {
+            return true;
+        }
+        let is_full = self.queues.len() >= self.settings.max_hosts;
+        if !is_full && self.schedule.domains.hosts_of(url.host()) < self.settings.domain_hosts {
+            return true;
+        }
+        self.counts.refused.hosts += 1;
+        if self.counts.refused.hosts == 1 {
+            let (limit, setting) = match is_full {
+                true => (self.settings.max_hosts, "frontier.max_hosts"),
+                false => (self.settings.domain_hosts as usize, "politeness.domain_hosts"),
+            };
+            let text =
+                format!("links to new hosts are left out: {setting} is {limit}; the first: {}", url.as_str());
+            self.health.tell(text);
+        }
+        false
+    }
+
     /// Gives a queue its number.
     fn take_in(&mut self, mut queue: Queue) -> QueueId {
         queue.domain = self.schedule.domains.of(&queue.host);
+        self.schedule.domains.count_host(queue.domain);
         let id = u32::try_from(self.queues.len()).unwrap_or(u32::MAX);
         let hash = self.hasher.hash_one(&*queue.host);
         self.queues.push(queue);

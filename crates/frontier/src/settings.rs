@@ -54,6 +54,10 @@ pub struct Settings {
     pub address_domains: u32,
     /// Pages of a registered domain in the whole crawl, at most; what waits beyond is refused.
     pub domain_pages: Option<u64>,
+    /// Hosts of a registered domain that have a queue, at most: some sites make a host for each visitor.
+    pub domain_hosts: u32,
+    /// Hosts that have a queue, at most: each takes some hundred bytes.
+    pub max_hosts: usize,
     /// Requests to a registered domain at once.
     pub domain_concurrency: Option<u32>,
     /// Requests over all sites, a second.
@@ -111,6 +115,8 @@ impl Default for Settings {
             max_retry_after: Duration::from_secs(3600),
             address_domains: 8,
             domain_pages: None,
+            domain_hosts: 20_000,
+            max_hosts: usize::MAX,
             domain_concurrency: None,
             requests_per_second: None,
             bytes_per_second: None,

@@ -249,6 +249,8 @@ impl<R: Resolve> Frontier<R> {
             put_number(record, number);
         }
         put_bytes(record, self.settings.robots_agent.as_bytes());
+        // Not in the version before.
+        [refused.port, refused.hosts].into_iter().for_each(|number| put_number(record, number));
     }
 
     /// Reads the record of counts; gives the number of queues, and whether the rules of robots.txt files are those for
@@ -271,7 +273,12 @@ impl<R: Resolve> Frontier<R> {
         ] {
             *place = codec::number(from)?;
         }
-        Some((queues, codec::text(from)? == self.settings.robots_agent))
+        let agent = codec::text(from)? == self.settings.robots_agent;
+        if !from.is_empty() {
+            let refused = &mut self.counts.refused;
+            (refused.port, refused.hosts) = (codec::number(from)?, codec::number(from)?);
+        }
+        Some((queues, agent))
     }
 
     /// Reads the record of the scope's places.

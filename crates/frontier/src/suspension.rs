@@ -117,6 +117,11 @@ impl Health {
         self.well.push_back(well);
     }
 
+    /// Has something said, once.
+    pub(crate) fn tell(&mut self, text: String) {
+        self.messages.push(text);
+    }
+
     /// The probe round's request is out no longer.
     pub(crate) fn end_probe(&mut self, lease: u64) {
         if let Some(place) = self.probes.iter().position(|probe| *probe == lease) {

@@ -253,6 +253,11 @@ impl Frontier {
             ("links_too_deep", counts.refused.depth),
             ("links_nofollow", counts.refused.nofollow),
             ("links_port_blocked", counts.refused.port),
+            ("links_hosts_full", counts.refused.hosts),
+            ("idle_for_politeness_us", counts.idle.politeness),
+            ("idle_suspended_us", counts.idle.suspended),
+            ("idle_slots_us", counts.idle.nothing),
+            ("next_turn_us", counts.next_turn_us),
         ])
     }
 }

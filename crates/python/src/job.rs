@@ -77,6 +77,7 @@ struct Politeness {
     address_domains: u32,
     domain_pages: Option<u64>,
     domain_concurrency: Option<u32>,
+    domain_hosts: u32,
     requests_per_second: Option<f64>,
     bytes_per_second: Option<f64>,
     block_list: Option<PathBuf>,
@@ -95,6 +96,7 @@ struct FrontierSettings {
     snapshot_bytes: u64,
     snapshot_interval: f64,
     patience: f64,
+    max_hosts: Option<usize>,
 }
 
 /// `[fetch]`.
@@ -158,6 +160,8 @@ impl Job {
             max_redirects: politeness.max_redirects,
             retries: politeness.retries,
             patience: seconds(self.frontier.patience),
+            domain_hosts: politeness.domain_hosts,
+            max_hosts: self.frontier.max_hosts.unwrap_or(usize::MAX),
             retry_delay: seconds(politeness.retry_delay),
             host_interval: seconds(politeness.host_interval),
             address_interval: seconds(politeness.address_interval),

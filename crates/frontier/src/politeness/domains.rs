@@ -45,6 +45,8 @@ struct Domain {
     next: Tag,
     /// Pages recorded.
     pages: u64,
+    /// Hosts with a queue.
+    hosts: u32,
     /// Pages out.
     leased: u32,
     /// Requests out, robots.txt among them.
@@ -78,6 +80,17 @@ impl Domains {
             self.all.push(Domain::default());
             next
         })
+    }
+
+    /// Hosts with a queue of a host's domain.
+    pub(crate) fn hosts_of(&self, host: &str) -> u32 {
+        let id = self.by_name.get(&self.hasher.hash_one(registered_domain(host)));
+        id.map_or(0, |id| self.all[*id as usize].hosts)
+    }
+
+    /// A host of a domain has a queue.
+    pub(crate) fn count_host(&mut self, id: DomainId) {
+        self.all[id as usize].hosts += 1;
     }
 
     /// How many there are.
