@@ -176,8 +176,8 @@ pub struct Frontier<R> {
     patience: Patience,
     /// Queues that something speaks against: their evidence, or that of their origins.
     troubled: BTreeSet<QueueId>,
-    /// Whether nothing but these was left at the last review, and when the next one is.
-    only_failing: bool,
+    /// Since when nothing but these is left, on the healthy clock, and when the next review is.
+    only_failing: Option<Micros>,
     review_at: Micros,
     /// Whether anything has changed since.
     review_wanted: bool,
@@ -238,7 +238,7 @@ impl<R: Resolve> Frontier<R> {
             captive: Captive::default(),
             patience: Patience::new(&settings),
             troubled: BTreeSet::new(),
-            only_failing: false,
+            only_failing: None,
             review_at: 0,
             review_wanted: false,
             failing: VecDeque::new(),
@@ -424,3 +424,5 @@ impl<R> std::fmt::Debug for Frontier<R> {
 mod model_tests;
 #[cfg(test)]
 mod tests;
+#[cfg(test)]
+mod trouble_tests;

@@ -16,7 +16,8 @@ use crate::Settings;
 /// While other work goes on, a host is tried for this many times the patience: it costs no slot, and it may come back.
 const LONG: u64 = 12;
 
-/// The longest interval between two tries of a failing host, in the job's time: so a host that comes back is found soon.
+/// The longest interval between two tries of a failing host, in the job's time, and at most half the patience: so a host that comes
+/// back is found soon, and a crawl of which only failing hosts are left soon knows.
 const LONGEST_INTERVAL: Duration = Duration::from_secs(1800);
 
 /// The pause before a failure that is not transient is believed, at most, in the job's time; a tenth of the patience where
@@ -59,7 +60,7 @@ impl Patience {
     pub(crate) fn new(settings: &Settings) -> Self {
         let span = settings.scaled(settings.patience);
         let second_look = settings.scaled(SECOND_LOOK).min(span / 10);
-        let longest = settings.scaled(LONGEST_INTERVAL);
+        let longest = settings.scaled(LONGEST_INTERVAL).min(if span == 0 { Micros::MAX } else { span / 2 });
         Patience { span, retries: settings.retries, delay: settings.backoff(0), longest, second_look }
     }
 
@@ -130,9 +131,11 @@ impl Evidence {
         self.failure.kind.is_of_name() || self.failure.kind == FailureKind::AddressRefused
     }
 
-    /// Whether the patience with it has run out. `is_all`: whether only failing hosts are left.
-    pub(crate) fn is_enough(&self, patience: &Patience, is_all: bool) -> bool {
+    /// Whether the patience with it has run out. `alone`: since when only failing hosts are left; a try since then has to be among
+    /// the failures.
+    pub(crate) fn is_enough(&self, patience: &Patience, alone: Option<Micros>) -> bool {
         let span = self.last.saturating_sub(self.since);
+        let is_all = alone.is_some_and(|since| self.last >= since);
         let needed = if is_all { patience.span } else { patience.span.saturating_mul(LONG) };
         self.tries > patience.retries && span >= needed
     }
@@ -155,13 +158,13 @@ mod tests {
     }
 
     /// The times at which a host that always fails is tried until it is given up.
-    fn tries(patience: &Patience, is_all: bool) -> Vec<u64> {
+    fn tries(patience: &Patience, alone: Option<Micros>) -> Vec<u64> {
         let (mut now, mut evidence, mut times) = (0, None, Vec::new());
         loop {
             times.push(now / SECOND);
             let failure = Failure::new(FailureKind::ConnectRefused, "scripted");
             let after = Evidence::fail(evidence, failure, patience, now, now);
-            if after.is_enough(patience, is_all) {
+            if after.is_enough(patience, alone) {
                 return times;
             }
             now = after.retry_at;
@@ -171,9 +174,11 @@ mod tests {
 
     #[test]
     fn tries_grow_apart_and_the_last_comes_when_the_patience_ends() {
-        assert_eq!(tries(&patience(300), true), [0, 10, 30, 70, 150, 300]);
-        assert_eq!(tries(&patience(0), true), [0, 10, 30], "without patience the retries count");
-        let long = tries(&patience(300), false);
+        assert_eq!(tries(&patience(300), Some(0)), [0, 10, 30, 70, 150, 300]);
+        assert_eq!(tries(&patience(0), Some(0)), [0, 10, 30], "without patience the retries count");
+        let late = tries(&patience(300), Some(470 * SECOND));
+        assert_eq!(late.last(), Some(&600), "tried once more when it is alone: {late:?}");
+        let long = tries(&patience(300), None);
         assert!(*long.last().unwrap() >= 3600, "while other work goes on: {long:?}");
     }
 

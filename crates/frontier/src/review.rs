@@ -39,7 +39,8 @@ impl<R: Resolve> Frontier<R> {
             queue.trouble.is_some()
                 || queue.robots.iter().any(|(_, robots)| matches!(robots, Robots::Parked(_)))
         });
-        self.only_failing = self.has_only_failing();
+        let well = self.health.clock(now);
+        self.only_failing = self.has_only_failing().then(|| self.only_failing.unwrap_or(well));
         let troubled: Vec<QueueId> = self.troubled.iter().copied().collect();
         for id in troubled {
             self.review_host(id, now);
@@ -48,20 +49,20 @@ impl<R: Resolve> Frontier<R> {
 
     /// Gives up a host, or origins of it.
     fn review_host(&mut self, id: QueueId, now: Micros) {
-        let (patience, well, is_all) = (self.patience, self.health.clock(now), self.only_failing);
+        let (patience, well, alone) = (self.patience, self.health.clock(now), self.only_failing);
         let expires = now.saturating_add(patience.span.max(1));
         let queue = &mut self.queues[id as usize];
         let mut is_given_up = false;
         for (_, robots) in &mut queue.robots {
             if let Robots::Parked(evidence) = robots
-                && evidence.is_enough(&patience, is_all)
+                && evidence.is_enough(&patience, alone)
             {
                 *robots = Robots::Failed { failure: evidence.failure.clone().of_robots(), expires };
                 is_given_up = true;
             }
         }
         let enough =
-            |evidence: &&mut Box<_>| crate::patience::Evidence::is_enough(evidence, &patience, is_all);
+            |evidence: &&mut Box<_>| crate::patience::Evidence::is_enough(evidence, &patience, alone);
         if let Some(evidence) =
             queue.trouble.as_mut().filter(|evidence| evidence.given_up.is_none()).filter(enough)
         {
@@ -94,7 +95,7 @@ impl<R: Resolve> Frontier<R> {
 
     /// Whether nothing but failing hosts is left: the crawl ends when the patience with them has run out.
     pub fn only_failing(&self) -> bool {
-        self.only_failing && !self.troubled.is_empty()
+        self.only_failing.is_some() && !self.troubled.is_empty()
     }
 
     /// Hosts that fail and that something waits for, those that are tried longest first, at most so many.

@@ -1,6 +1,6 @@
 //! The frontier against scripted names, pages and a scripted clock.
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::net::IpAddr;
 use std::rc::Rc;
 use std::time::Duration;
@@ -22,14 +22,17 @@ pub(crate) struct Names {
     answers: Rc<RefCell<Vec<Resolved>>>,
     pub(crate) failing: Rc<RefCell<HashMap<String, FailureKind>>>,
     pub(crate) addresses: Rc<RefCell<HashMap<String, IpAddr>>>,
+    /// What every question is answered with, while the resolver is in trouble.
+    pub(crate) everything_fails: Rc<Cell<Option<FailureKind>>>,
 }
 
 impl Resolve for Names {
     fn submit(&mut self, names: Vec<Box<str>>) {
         for name in names {
             self.asked.borrow_mut().push(name.clone());
-            let result = match self.failing.borrow().get(&*name) {
-                Some(kind) => Err(Failure::new(*kind, "scripted")),
+            let failing = self.failing.borrow().get(&*name).copied();
+            let result = match self.everything_fails.get().or(failing) {
+                Some(kind) => Err(Failure::new(kind, "scripted")),
                 None => {
                     let number = u32::from_be_bytes([93, 0, 0, 0]) + name.bytes().map(u32::from).sum::<u32>();
                     let address = self.addresses.borrow().get(&*name).copied();

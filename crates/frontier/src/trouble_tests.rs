@@ -1,0 +1,317 @@
+//! Ours or theirs: what a host has to do to be given up, and what the crawl does when nobody answers.
+
+use std::collections::HashSet;
+use std::time::Duration;
+
+use lycosa_url::{CrawlUrl, FailureKind, Micros, Page, Purpose, Request};
+
+use crate::tests::{Names, SECOND, answer, crawl, failed, frontier, robots_or, url};
+use crate::{Cause, Frontier, Scope, Settings, State};
+
+/// Any host, five minutes of patience.
+fn patient() -> Settings {
+    let patience = Duration::from_secs(300);
+    Settings { scope: Scope::Any, robots: false, patience, address_domains: 1, ..Settings::default() }
+}
+
+/// Hosts of unrelated domains in unrelated networks, with so many pages each.
+fn world(names: &Names, hosts: u32, pages: u32) -> Vec<CrawlUrl> {
+    let address = |host: u32| format!("93.{}.1.1", host + 1).parse().unwrap();
+    for host in 0..hosts {
+        names.addresses.borrow_mut().insert(format!("host{host}.com"), address(host));
+    }
+    let page = |n: u32| url(&format!("http://host{}.com/{}", n % hosts, n / hosts));
+    (0..hosts * pages).map(page).collect()
+}
+
+/// Runs a crawl whose loop comes by ten times a second, for so many seconds or to its end. Gives when it ended and all messages.
+fn run_for(
+    frontier: &mut Frontier<Names>,
+    seconds: u64,
+    site: &mut dyn FnMut(Request, Micros) -> Page,
+) -> (Micros, Vec<String>) {
+    let (mut now, mut messages) = (0, Vec::new());
+    while now < seconds * SECOND && !frontier.idle() {
+        let requests = frontier.take(100, now).unwrap();
+        let mut pages: Vec<Page> = requests.into_iter().map(|request| site(request, now)).collect();
+        frontier.judge(&mut pages);
+        frontier.done(&pages, now).unwrap();
+        frontier.settled();
+        messages.extend(frontier.messages());
+        now += SECOND / 10;
+    }
+    (now, messages)
+}
+
+#[test]
+fn one_dead_host_is_tried_for_as_long_as_the_patience_lasts_and_then_all_its_pages_fail() {
+    let (mut frontier, _) = frontier(patient());
+    frontier.add(&[url("http://dead.com/1"), url("http://dead.com/2"), url("http://dead.com/3")], 0).unwrap();
+    let mut tried = Vec::new();
+    let (ended, messages) = run_for(&mut frontier, 3600, &mut |request, now| {
+        tried.push(now / SECOND);
+        failed(request, now, FailureKind::ConnectRefused)
+    });
+    assert!((300..310).contains(&(ended / SECOND)), "it ended after {} s", ended / SECOND);
+    assert!(
+        tried.len() >= 5 && tried.windows(3).all(|three| three[2] - three[1] + 1 >= three[1] - three[0]),
+        "{tried:?}"
+    );
+    assert_eq!(frontier.counts().tally.count(State::Failed), 3);
+    assert_eq!(messages, Vec::<String>::new(), "one host is no trouble of ours");
+}
+
+#[test]
+fn while_other_work_goes_on_a_dead_host_waits_and_costs_no_slot() {
+    let (mut frontier, names) = frontier(patient());
+    let mut seeds = world(&names, 1, 900);
+    seeds.push(url("http://dead.com/"));
+    frontier.add(&seeds, 0).unwrap();
+    let (mut tries, mut back) = (0, None);
+    let (_, messages) = run_for(&mut frontier, 4000, &mut |request, now| match request.url.host() {
+        "dead.com" if now < 800 * SECOND => {
+            tries += 1;
+            failed(request, now, FailureKind::ConnectTimeout)
+        }
+        "dead.com" => {
+            back = Some(now);
+            answer(request, now, 200, &[], "", &[])
+        }
+        _ => answer(request, now, 200, &[], "", &[]),
+    });
+    assert!((5..12).contains(&tries), "{tries}");
+    assert!(back.is_some(), "it came back after thirteen minutes, and was found");
+    assert_eq!(frontier.counts().tally.count(State::Failed), 0);
+    assert_eq!(messages, Vec::<String>::new());
+}
+
+#[test]
+fn a_robots_txt_that_fails_parks_its_host_and_refuses_nothing() {
+    let (mut frontier, names) = frontier(Settings { robots: true, ..patient() });
+    let mut seeds = world(&names, 1, 500);
+    seeds.extend([url("http://parked.com/1"), url("http://parked.com/2")]);
+    frontier.add(&seeds, 0).unwrap();
+    let (_, _) = run_for(&mut frontier, 4000, &mut |request, now| match request.purpose {
+        Purpose::Robots if request.url.host() == "parked.com" && now < 400 * SECOND => {
+            answer(request, now, 503, &[], "", &[])
+        }
+        _ => robots_or("", &[])(request, now),
+    });
+    let tally = frontier.counts().tally;
+    assert_eq!(
+        (tally.count(State::Done), tally.count(State::Failed), tally.count(State::Refused)),
+        (502, 0, 0)
+    );
+}
+
+#[test]
+fn a_name_that_does_not_exist_is_asked_for_again_before_it_counts() {
+    let (mut frontier, names) = frontier(patient());
+    names.failing.borrow_mut().insert("gone.com".to_owned(), FailureKind::NameNotFound);
+    frontier.add(&[url("http://gone.com/")], 0).unwrap();
+    let (log, settled) = crawl(&mut frontier, &mut |request, now| answer(request, now, 200, &[], "", &[]));
+    assert_eq!(log.len(), 0);
+    assert!(settled.iter().all(|(at, ..)| *at >= 30 * SECOND), "{settled:?}");
+    assert_eq!(names.asked.borrow().iter().filter(|name| &***name == "gone.com").count(), 2);
+}
+
+#[test]
+fn when_the_uplink_breaks_the_crawl_suspends_counts_nothing_and_goes_on_by_itself() {
+    let (mut frontier, names) = frontier(patient());
+    frontier.add(&world(&names, 12, 40), 0).unwrap();
+    let (mut asked, mut fetched) = (0, HashSet::new());
+    let (ended, messages) = run_for(&mut frontier, 20_000, &mut |request, now| {
+        if (20 * SECOND..3620 * SECOND).contains(&now) {
+            asked += 1;
+            return failed(request, now, FailureKind::ConnectRefused);
+        }
+        fetched.insert(request.url.as_str().to_owned());
+        answer(request, now, 200, &[], "", &[])
+    });
+    assert_eq!((fetched.len(), frontier.counts().tally.count(State::Failed)), (480, 0));
+    assert!(asked < 300, "an hour of probes: {asked}");
+    assert!(ended < 3800 * SECOND, "it went on soon: {}", ended / SECOND);
+    assert_eq!(messages.len(), 2, "{messages:?}");
+    assert!(messages[0].starts_with("suspended: no site answers"), "{messages:?}");
+    assert!(messages[1].starts_with("the crawl goes on"), "{messages:?}");
+}
+
+#[test]
+fn when_the_resolver_fails_names_wait_for_it_however_long_it_takes() {
+    let (mut frontier, names) = frontier(patient());
+    let seeds = world(&names, 12, 4);
+    names.everything_fails.set(Some(FailureKind::NameTimeout));
+    frontier.add(&seeds, 0).unwrap();
+    let (_, messages) =
+        run_for(&mut frontier, 3600, &mut |request, now| answer(request, now, 200, &[], "", &[]));
+    assert_eq!(messages.len(), 1, "{messages:?}");
+    assert!(messages[0].starts_with("suspended: no DNS resolver gives answers"), "{messages:?}");
+    assert_eq!(frontier.suspensions().first().map(|suspension| suspension.cause), Some(Cause::Names));
+    assert_eq!(frontier.counts().tally.count(State::Failed), 0);
+    names.everything_fails.set(None);
+    let mut now = 3600 * SECOND;
+    while !frontier.idle() && now < 4000 * SECOND {
+        let requests = frontier.take(100, now).unwrap();
+        let pages: Vec<Page> =
+            requests.into_iter().map(|request| answer(request, now, 200, &[], "", &[])).collect();
+        frontier.done(&pages, now).unwrap();
+        now += SECOND / 10;
+    }
+    assert_eq!(frontier.counts().tally.count(State::Done), 48);
+}
+
+#[test]
+fn a_hundred_hosts_of_which_most_are_dead_never_suspend_the_crawl() {
+    let (mut frontier, names) = frontier(patient());
+    frontier.add(&world(&names, 100, 6), 0).unwrap();
+    let (ended, messages) = run_for(&mut frontier, 3000, &mut |request, now| {
+        let number: u32 = request.url.host()[4..].trim_end_matches(".com").parse().unwrap();
+        match number % 10 {
+            0 => answer(request, now, 200, &[], "", &[]),
+            _ => failed(request, now, FailureKind::ConnectRefused),
+        }
+    });
+    assert_eq!(messages, Vec::<String>::new());
+    assert!(ended < 340 * SECOND, "{}", ended / SECOND);
+    let tally = frontier.counts().tally;
+    assert_eq!((tally.count(State::Done), tally.count(State::Failed)), (60, 540));
+}
+
+#[test]
+fn what_failed_while_the_process_was_stopped_counts_as_no_try() {
+    let (mut frontier, _) = frontier(patient());
+    frontier.add(&[url("http://a.com/")], 0).unwrap();
+    let request = frontier.take(1, 0).unwrap().pop().unwrap();
+    frontier.was_away(SECOND, 7_200 * SECOND);
+    let mut page = failed(request, 7_200 * SECOND, FailureKind::Timeout);
+    page.response.started = 0;
+    let mut pages = [page];
+    assert!(frontier.take(1, 7_200 * SECOND).unwrap().is_empty(), "its lease lasts on");
+    frontier.judge(&mut pages);
+    assert!(pages[0].ours && pages[0].retry);
+    frontier.done(&pages, 7_200 * SECOND).unwrap();
+    let again = frontier.take(1, 7_300 * SECOND).unwrap().pop().unwrap();
+    assert_eq!(again.attempt, 0);
+}
+
+#[test]
+fn a_portal_that_answers_for_everybody_is_told_and_what_it_said_is_fetched_again() {
+    let (mut frontier, names) = frontier(patient());
+    frontier.add(&world(&names, 6, 10), 0).unwrap();
+    let mut fetched = HashSet::new();
+    let mut held: Vec<Page> = Vec::new();
+    let (mut now, mut messages, mut taken_back) = (0, Vec::new(), 0);
+    while now < 2_000 * SECOND && !(frontier.idle() && held.is_empty()) {
+        let requests = frontier.take(100, now).unwrap();
+        let captive = (3 * SECOND..300 * SECOND).contains(&now);
+        let mut pages: Vec<Page> = requests
+            .into_iter()
+            .map(|request| match captive {
+                true => {
+                    answer(request, now, 200, &[], "please log in to this network", &["http://portal.com/"])
+                }
+                false => {
+                    let body = format!("the page of {}", request.url.as_str());
+                    answer(request, now, 200, &[], &body, &[])
+                }
+            })
+            .collect();
+        if frontier.has_decided(now) {
+            pages.append(&mut held);
+        }
+        frontier.judge(&mut pages);
+        let (kept, more): (Vec<Page>, Vec<Page>) =
+            pages.into_iter().partition(|page| !frontier.is_held(page));
+        held.extend(more);
+        frontier.done(&kept, now).unwrap();
+        for page in kept.iter().filter(|page| !page.retry) {
+            let body = String::from_utf8_lossy(&page.body).into_owned();
+            if body.starts_with("the page of") && !body.contains("portal.com") {
+                fetched.insert(page.response.request.url.as_str().to_owned());
+            }
+        }
+        taken_back += frontier.settled().iter().filter(|page| page.is_reopened()).count();
+        messages.extend(frontier.messages());
+        now += SECOND / 10;
+    }
+    assert_eq!(fetched.len(), 60, "{messages:?}");
+    assert_eq!(messages.len(), 2, "{messages:?}");
+    assert!(messages[0].contains("captive portal"), "{messages:?}");
+    assert_eq!(taken_back, 1, "the first of them was recorded before it was known");
+    let counts = frontier.counts();
+    let done = counts.tally.count(State::Done);
+    assert_eq!((counts.known, done, counts.pages), (61, 61, 61), "with the portal's link");
+}
+
+#[test]
+fn domains_that_show_one_parking_page_are_no_portal() {
+    let (mut frontier, names) = frontier(patient());
+    let hosts = 50;
+    for host in 0..hosts {
+        names.addresses.borrow_mut().insert(format!("parked{host}.com"), "93.7.7.7".parse().unwrap());
+    }
+    let seeds: Vec<CrawlUrl> = (0..hosts).map(|host| url(&format!("http://parked{host}.com/"))).collect();
+    frontier.add(&seeds, 0).unwrap();
+    let mut held: Vec<Page> = Vec::new();
+    let mut now = 0;
+    while now < 900 * SECOND && !frontier.idle() {
+        let requests = frontier.take(100, now).unwrap();
+        let page = |request| answer(request, now, 200, &[], "this domain is for sale", &[]);
+        let mut pages: Vec<Page> = requests.into_iter().map(page).collect();
+        if frontier.has_decided(now) {
+            pages.append(&mut held);
+        }
+        frontier.judge(&mut pages);
+        let (kept, more): (Vec<Page>, Vec<Page>) =
+            pages.into_iter().partition(|page| !frontier.is_held(page));
+        held.extend(more);
+        frontier.done(&kept, now).unwrap();
+        assert_eq!(frontier.messages(), Vec::<String>::new());
+        now += SECOND / 10;
+    }
+    assert_eq!(frontier.counts().tally.count(State::Done), u64::from(hosts as u32));
+}
+
+#[test]
+fn a_million_links_below_a_disallow_are_settled_in_batches() {
+    let (mut frontier, _) = frontier(Settings { robots: true, ..patient() });
+    let pages: Vec<CrawlUrl> = (0..5_000).map(|n| url(&format!("http://a.com/secret/{n}"))).collect();
+    frontier.add(&pages, 0).unwrap();
+    let (mut now, mut settled) = (0, Vec::new());
+    while !frontier.idle() {
+        let requests = frontier.take(10, now).unwrap();
+        let answers: Vec<Page> = requests
+            .into_iter()
+            .map(|request| answer(request, now, 200, &[], "user-agent: *\ndisallow: /secret", &[]))
+            .collect();
+        frontier.done(&answers, now).unwrap();
+        settled.push(frontier.settled().len());
+        now = frontier.due_at().unwrap_or(now).max(now);
+    }
+    assert!(settled.iter().all(|count| *count <= 1_000), "{settled:?}");
+    assert_eq!(settled.iter().sum::<usize>(), 5_000);
+}
+
+#[test]
+fn a_domain_has_so_many_hosts_and_what_is_left_out_is_told() {
+    let settings = Settings { domain_hosts: 3, max_hosts: 5, ..patient() };
+    let (mut frontier, _) = frontier(settings);
+    frontier.add(&[url("http://trap.com/")], 0).unwrap();
+    let links: Vec<String> = (0..9)
+        .map(|n| format!("http://h{n}.trap.com/"))
+        .chain((0..9).map(|n| format!("http://other{n}.com/")))
+        .collect();
+    let links: Vec<&str> = links.iter().map(String::as_str).collect();
+    let (_, messages) = run_for(&mut frontier, 600, &mut |request, now| match request.url.host() {
+        "trap.com" => answer(request, now, 200, &[], "", &links),
+        _ => answer(request, now, 200, &[], "", &[]),
+    });
+    let counts = frontier.counts();
+    assert_eq!((counts.hosts, counts.refused.hosts), (5, 14));
+    assert_eq!((counts.known, counts.tally.count(State::Done)), (5, 5), "admitted is what was fetched");
+    assert_eq!(messages.len(), 1, "{messages:?}");
+    assert!(
+        messages[0].contains("politeness.domain_hosts is 3; the first: http://h2.trap.com/"),
+        "{messages:?}"
+    );
+}
