@@ -390,4 +390,6 @@ impl<R> std::fmt::Debug for Frontier<R> {
 #[cfg(test)]
 mod model_tests;
 #[cfg(test)]
+mod reopen_tests;
+#[cfg(test)]
 mod tests;
