@@ -559,6 +559,15 @@ class Frontier:
     def __new__(cls, job: Job, names: Names, directory: str | PathLike[str] | None = None) -> Frontier:
         """``directory``: where waiting and known URLs go that do not fit into memory; without it all stay there."""
     def add(self, seeds: list[str]) -> int: ...
+    def settled_of(self, seeds: list[str]) -> list[str]:
+        """Those of some seeds that are known and settled: done, failed or refused."""
+
+    def reopen(self, pages: Pages) -> None:
+        """Let settled URLs wait again, by outcomes that open them; these are to be recorded before the next ``take``.
+
+        URLs that are not known are dropped from the batch.
+        """
+
     def take(self, max: int) -> Requests: ...
     def judge(self, pages: Pages) -> None: ...
     def done(self, pages: Pages) -> None: ...
@@ -638,7 +647,10 @@ class Log:
         segment_bytes: int,
         commit_bytes: int = 8388608,
         commit_interval: float = 0.2,
-    ) -> Log: ...
+        failed: str | PathLike[str] | None = None,
+    ) -> Log:
+        """``failed``: the directory of the list of what failed; without it none is kept."""
+
     @property
     def clock(self) -> Clock:
         """The crawl's clock, which goes on with the time of the process before."""
@@ -648,6 +660,15 @@ class Log:
     def append(self, pages: Pages) -> None: ...
     def keep_distance(self, distance: float) -> None:
         """Set for how many seconds of the machine outputs stay behind the log; 0: not at all."""
+
+    def failed(self, kinds: list[str]) -> FailedUrls:
+        """The URLs that failed last with one of these kinds, however long ago; unknown kinds are passed over."""
+
+    def ended(self, urls: list[str]) -> Pages:
+        """Outcomes that open settled URLs again, as seeds, by how they had ended.
+
+        What a log that is whole does not know is left out: it was never fetched under this name.
+        """
 
     def sync(self) -> None: ...
     def end(self) -> int: ...
@@ -664,6 +685,13 @@ class Log:
         """Remove the segments that end at or before a position; give how many. The newest always stays."""
 
     def summary(self) -> dict[str, Any]: ...
+
+@final
+class FailedUrls:
+    """URLs that failed, to be opened again; what fails meanwhile is passed over."""
+
+    def read(self, max: int) -> Pages:
+        """The next of them, each once, as outcomes that open them again; none when there are no more."""
 
 @final
 class Snapshots:

@@ -26,7 +26,8 @@ SINKS: dict[str, type[JsonLinesSink] | type[ParquetSink]] = {
 def open_log(job: Job, directory: JobDirectory) -> _core.Log:
     """The log of a job; raises a StorageError where another process has it or it cannot be read."""
     store = job.store
-    return _core.Log(directory.log, store.segment_bytes, store.commit_bytes, store.commit_interval)
+    limits = (store.segment_bytes, store.commit_bytes, store.commit_interval)
+    return _core.Log(directory.log, *limits, directory.failed)
 
 
 @dataclass(frozen=True, slots=True)

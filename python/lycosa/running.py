@@ -6,7 +6,6 @@ import contextlib
 import dataclasses
 import logging
 import time
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -30,6 +29,9 @@ RETAIN = 10.0
 #: What the log counts and a report has for the session, too.
 COUNTED = ("pages", "redirects", "retries", "robots", "bytes", "links")
 
+
+#: URLs that are opened again at once, at most.
+REOPENED = 1_000
 
 #: Hosts that fail and are tried again that a report names, at most.
 FAILING = 10
@@ -112,13 +114,14 @@ class Running:
         accepted = [seed for seed in plan.seeds if seed not in known or seed in plan.again]
         self.stages.log.append_seeds(accepted)
         self.stages.frontier.add(accepted)
+        # After the record of the seed: `lycosa why` tells by it who wanted this.
+        self._reopen_seeds(plan.again if record.seeded else [])
         self.stages.log.sync()
         # Only now: a crash before this accepts them again, which changes nothing.
         self._record = dataclasses.replace(record, settings=settings, seeded=True)
         self._directory.write(self._record)
         if plan.retry_failed:
-            count = self._reopen(plan.retry_failed)
-            logger.info("%s: %s fetched again", self._directory.path, counted(count, "failed URL"))
+            self._reopen_failed(plan.retry_failed)
 
     def check(self) -> None:
         """Raise what a sink died of; make a snapshot when one is due; let go of what nobody needs any more.
@@ -221,12 +224,36 @@ class Running:
             text = "going on with the crawl in %s: %s, %s waiting; --fresh starts over"
             logger.info(text, path, counted(pages, "page"), f"{waiting:,}")
 
-    def _reopen(self, kinds: list[str]) -> int:
-        """Have URLs that failed fetched again; gives how many."""
-        reopen: Callable[..., int] | None = getattr(self._frontier, "reopen", None)
-        if reopen is None:
-            raise LycosaError("retry_failed is not available: this build's frontier cannot reopen URLs")
-        return reopen(self._log, self._directory.log, kinds)
+    def _reopen_seeds(self, seeds: list[str]) -> None:
+        """Have seeds that were given again fetched again; those that wait or are new are fetched anyway."""
+        opened = 0
+        for begin in range(0, len(seeds), REOPENED):
+            settled = self._frontier.settled_of(seeds[begin : begin + REOPENED])
+            opened += self._reopen(self._log.ended(settled)) if settled else 0
+        if opened:
+            logger.info("opened again: %s", counted(opened, "seed"))
+
+    def _reopen_failed(self, kinds: list[str]) -> None:
+        """Have URLs that failed fetched again."""
+        before = self._log.summary()["failures"]
+        found, opened = self._log.failed(kinds), 0
+        while len(pages := found.read(REOPENED)):
+            opened += self._reopen(pages)
+        self.stages.log.sync()
+        after = self._log.summary()["failures"]
+        by_kind = {kind: count - after[kind] for kind, count in before.items() if count > after[kind]}
+        told = ", ".join(f"{kind}: {count:,}" for kind, count in sorted(by_kind.items(), key=lambda item: -item[1]))
+        text = f"{counted(opened, 'URL')} that had failed" + (f" ({told})" if told else "")
+        logger.info("opened again: %s", text)
+        if unknown := sum(after.get(kind, 0) for kind in kinds):
+            which = "which they are is not known, since the log's beginning is gone"
+            logger.warning("not opened again: %s that had failed; %s", counted(unknown, "URL"), which)
+
+    def _reopen(self, pages: _core.Pages) -> int:
+        """Let settled URLs wait again, and record that; give how many."""
+        self._frontier.reopen(pages)
+        self.stages.log.append(pages)
+        return len(pages)
 
     def _totals(self) -> Totals:
         """What all sessions have cost until now."""

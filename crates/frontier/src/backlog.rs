@@ -84,9 +84,7 @@ impl Backlog {
             self.refill(spill, held)?;
         }
         let mut rest = &self.head[self.at..];
-        let damaged =
-            || io::Error::new(io::ErrorKind::InvalidData, format!("the queue of {host} is damaged"));
-        let waiting = Waiting::unpack(host, &mut rest).ok_or_else(damaged)?;
+        let waiting = Waiting::unpack(host, &mut rest).ok_or_else(|| damaged_queue(host))?;
         if !wanted(&waiting) {
             return Ok(None);
         }
@@ -98,6 +96,26 @@ impl Backlog {
             *self = Backlog::default();
         }
         Ok(Some(waiting))
+    }
+
+    /// Shows each URL in its turn; what is on disk is read piece by piece and not kept.
+    pub(crate) fn each(&self, host: &str, spill: &Spill, mut show: impl FnMut(&Waiting)) -> io::Result<()> {
+        let mut all = |mut rest: &[u8]| {
+            while !rest.is_empty() {
+                show(&Waiting::unpack(host, &mut rest).ok_or_else(|| damaged_queue(host))?);
+            }
+            io::Result::Ok(())
+        };
+        all(&self.head[self.at..])?;
+        for piece in &self.pieces {
+            match piece {
+                Piece::Memory(bytes) => all(bytes)?,
+                Piece::Disk(block, from) => {
+                    all(spill.read(block)?.get(*from as usize..).ok_or_else(|| damaged_queue(host))?)?;
+                }
+            }
+        }
+        all(&self.tail)
     }
 
     /// Forgets what is next, if it is on disk: it is read again when its turn comes.
@@ -205,6 +223,11 @@ impl Backlog {
     }
 }
 
+/// The error for a host whose packed URLs cannot be read.
+fn damaged_queue(host: &str) -> io::Error {
+    io::Error::new(io::ErrorKind::InvalidData, format!("the queue of {host} is damaged"))
+}
+
 /// How the pieces of a snapshot begin.
 const MEMORY: u64 = 0;
 const DISK: u64 = 1;
@@ -287,6 +310,9 @@ mod tests {
                 let counted = pieces.sum::<usize>() + backlog.head.capacity() + backlog.tail.capacity();
                 prop_assert_eq!(held, counted);
             }
+            let mut shown = Vec::new();
+            backlog.each("a.example", &spill, |waiting| shown.push(waiting.url.clone())).unwrap();
+            prop_assert_eq!(shown, Vec::from(model.clone()));
             let rest: Vec<CrawlUrl> = std::iter::from_fn(|| backlog.pop("a.example", &mut spill, &mut held).unwrap())
                 .map(|waiting| waiting.url)
                 .collect();

@@ -45,10 +45,11 @@ pub(crate) struct Recent {
     network: u64,
     changed: bool,
     at: Micros,
-    /// The URL, its depth and its status.
+    /// The URL, its depth, its status and where it redirected to.
     pub(crate) url: CrawlUrl,
     pub(crate) depth: u32,
     pub(crate) status: u16,
+    pub(crate) redirect: Option<CrawlUrl>,
 }
 
 /// Hosts that give the same answer.
@@ -204,6 +205,7 @@ impl Captive {
             url: request.url.clone(),
             depth: request.depth,
             status: page.response.result.as_ref().map_or(0, |received| received.status),
+            redirect: page.redirect.clone(),
         });
         self.marks.push_back(mark);
     }

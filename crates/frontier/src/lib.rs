@@ -423,6 +423,8 @@ impl<R> std::fmt::Debug for Frontier<R> {
 #[cfg(test)]
 mod model_tests;
 #[cfg(test)]
+mod reopen_tests;
+#[cfg(test)]
 mod tests;
 #[cfg(test)]
 mod trouble_tests;

@@ -178,6 +178,12 @@ impl Queue {
         Ok(None)
     }
 
+    /// Shows each page's URL that waits, in no order.
+    pub(crate) fn each_waiting(&self, spill: &Spill, mut show: impl FnMut(&Waiting)) -> io::Result<()> {
+        self.front.iter().chain(&self.later).filter(|waiting| waiting.owner.is_none()).for_each(&mut show);
+        self.backlog.each(&self.host, spill, show)
+    }
+
     /// Whether the URL at the head waits for its robots.txt; the answer places the queue again.
     pub(crate) fn waits_for_robots(&self) -> bool {
         self.front.last().is_some_and(|waiting| {

@@ -5,7 +5,8 @@
 
 use std::io;
 
-use lycosa_url::{CrawlUrl, Failure, Micros, Page};
+use hashbrown::{HashMap, HashSet};
+use lycosa_url::{CrawlUrl, Digest, Micros, Page, Purpose};
 
 use crate::intake::Ghost;
 use crate::queue::{Name, Robots};
@@ -15,14 +16,10 @@ use crate::waiting::pack;
 use crate::{Frontier, Resolve};
 
 impl<R: Resolve> Frontier<R> {
-    /// Opens a URL again that had failed, or had been refused, for this reason. Gives whether it was known.
-    pub fn reopen_failed(
-        &mut self,
-        url: &CrawlUrl,
-        depth: u32,
-        failure: Failure,
-        now: Micros,
-    ) -> io::Result<bool> {
+    /// Opens a settled URL again: `page` is made by [`Page::reopened`] and says how it had ended. Gives whether the URL was known;
+    /// the page is to be recorded then, before anything is taken.
+    pub fn reopen(&mut self, page: &Page, now: Micros) -> io::Result<bool> {
+        let (url, depth) = (&page.response.request.url, page.response.request.depth);
         let key = self.seen.key(url);
         if !self.seen.contains(&key)? {
             return Ok(false);
@@ -30,53 +27,67 @@ impl<R: Resolve> Frontier<R> {
         if depth == 0 {
             self.admission.include(url);
         }
-        self.settled.push(Page::reopened(url.clone(), depth, now, Err(failure.clone())));
-        self.open(url, depth, State::settled(&failure), now);
+        self.open(page, now);
+        self.relieve(now)?;
         Ok(true)
     }
 
-    /// Opens a URL again that ended with a response of this status.
-    pub fn reopen_done(&mut self, url: &CrawlUrl, depth: u32, status: u16, now: Micros) {
-        self.settled.push(Page::reopened(url.clone(), depth, now, Ok(status)));
-        if !(300..400).contains(&status) {
-            self.counts.pages = self.counts.pages.saturating_sub(1);
+    /// Those of some URLs that are known and settled: done, failed or refused. Only the queues of their hosts are looked through.
+    pub fn settled_of<'a>(&mut self, urls: &'a [CrawlUrl], now: Micros) -> io::Result<Vec<&'a CrawlUrl>> {
+        self.verify(now)?;
+        let mut open: HashMap<&str, HashSet<Digest>> = HashMap::new();
+        for url in urls {
+            if self.seen.contains(&self.seen.key(url))? {
+                open.entry(url.host()).or_default().insert(*url.digest());
+            }
         }
-        self.open(url, depth, State::Done, now);
+        for lease in self.leases.values().filter(|lease| lease.waiting.purpose() == Purpose::Page) {
+            let url = &lease.waiting.url;
+            open.get_mut(url.host()).map(|settled| settled.remove(url.digest()));
+        }
+        for (host, settled) in &mut open {
+            let Some(id) = self.known_queue(host) else { continue };
+            let ghosts = &self.ghosts;
+            self.queues[id as usize].each_waiting(&self.spill, |waiting| {
+                let digest = waiting.url.digest();
+                if ghosts.get(digest) != Some(&Ghost::Settled) {
+                    settled.remove(digest);
+                }
+            })?;
+        }
+        // Each once, also where it is given twice.
+        let is_settled =
+            |url: &&CrawlUrl| open.get_mut(url.host()).is_some_and(|settled| settled.remove(url.digest()));
+        Ok(urls.iter().filter(is_settled).collect())
     }
 
-    /// Lets a known URL wait.
-    fn open(&mut self, url: &CrawlUrl, depth: u32, from: State, now: Micros) {
+    /// Lets a settled URL wait.
+    pub(crate) fn open(&mut self, page: &Page, now: Micros) {
+        let request = &page.response.request;
+        let from = match &page.response.result {
+            Ok(_) => State::Done,
+            Err(failure) => State::settled(failure),
+        };
+        if from == State::Done && page.redirect.is_none() {
+            self.counts.pages = self.counts.pages.saturating_sub(1);
+        }
         self.counts.tally.shift(from, State::Waiting, 1);
-        let id = self.queue_of(url.host());
+        let id = self.queue_of(request.url.host());
         self.forgive_host(id);
-        let queue = &mut self.queues[id as usize];
-        self.held += queue.backlog.push(|into| pack(into, url, depth, (0, 0), &[]));
+        // After a restart its entry may stand in its queue still, as one to be passed over.
+        if self.ghosts.get(request.url.digest()) == Some(&Ghost::Settled) {
+            self.ghosts.remove(request.url.digest());
+        } else {
+            let queue = &mut self.queues[id as usize];
+            self.held +=
+                queue.backlog.push(|into| pack(into, &request.url, request.depth, (0, 0), &request.chain));
+        }
         self.place(id, now);
     }
 
     /// What an earlier process opened again; told by the log.
     pub(crate) fn restore_reopened(&mut self, page: &Page) -> io::Result<()> {
-        let request = &page.response.request;
-        let (url, digest) = (&request.url, request.url.digest());
-        let key = self.seen.key(url);
-        if !self.seen.contains(&key)? {
-            return Ok(());
-        }
-        let from = match &page.response.result {
-            Ok(_) => State::Done,
-            Err(failure) => State::settled(failure),
-        };
-        if matches!(&page.response.result, Ok(received) if !(300..400).contains(&received.status)) {
-            self.counts.pages = self.counts.pages.saturating_sub(1);
-        }
-        // Its entry may stand in its queue still, settled by what the log told before.
-        if self.ghosts.get(digest) == Some(&Ghost::Settled) {
-            self.ghosts.remove(digest);
-            self.counts.tally.shift(from, State::Waiting, 1);
-        } else {
-            self.open(url, request.depth, from, 0);
-        }
-        Ok(())
+        self.reopen(page, 0).map(|_| ())
     }
 
     /// What spoke against a host speaks no more: somebody wants it tried again.

@@ -230,7 +230,10 @@ impl<R: Resolve> Frontier<R> {
             let example = recorded.first().map_or(String::new(), |recent| recent.url.host().to_owned());
             self.health.connections.suspend_for(Cause::Captive, since, (domains, example), now);
             for recent in recorded {
-                self.reopen_done(&recent.url, recent.depth, recent.status, now);
+                let mut page = Page::reopened(recent.url, recent.depth, now, Ok(recent.status));
+                page.redirect = recent.redirect;
+                self.open(&page, now);
+                self.settled.push(page);
             }
             self.forget_what_the_portal_said(since, now);
             self.suspended(since, now);

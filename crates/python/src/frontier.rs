@@ -143,6 +143,37 @@ impl Frontier {
         added.map_err(|error| errors::queues(&error))
     }
 
+    /// Those of some seeds that are known and settled: done, failed or refused.
+    fn settled_of(&self, py: Python<'_>, seeds: Vec<String>) -> PyResult<Vec<String>> {
+        let parse = |seed: &String| CrawlUrl::parse(seed).map_err(|bad| setting("seed", seed, bad.allowed()));
+        let urls = seeds.iter().map(parse).collect::<PyResult<Vec<_>>>()?;
+        let settled = py.detach(|| {
+            let mut frontier = lock(&self.frontier);
+            let settled = frontier.settled_of(&urls, self.clock.now())?;
+            io::Result::Ok(settled.into_iter().map(|url| url.as_str().to_owned()).collect())
+        });
+        settled.map_err(|error| errors::queues(&error))
+    }
+
+    /// Lets settled URLs wait again, by outcomes that open them; they are to be recorded then, before the next `take`. URLs that
+    /// are not known are dropped from the batch.
+    fn reopen(&self, py: Python<'_>, pages: &Pages) -> PyResult<()> {
+        let reopened = py.detach(|| {
+            pages.with(|pages| {
+                let (mut frontier, now) = (lock(&self.frontier), self.clock.now());
+                let mut kept = Vec::with_capacity(pages.len());
+                for page in pages.drain(..) {
+                    if frontier.reopen(&page, now)? {
+                        kept.push(page);
+                    }
+                }
+                *pages = kept;
+                io::Result::Ok(())
+            })
+        });
+        reopened.map_err(|error| errors::queues(&error))
+    }
+
     /// Gives at most `max` requests that may start now, each on lease.
     fn take(&self, py: Python<'_>, max: usize) -> PyResult<Requests> {
         let (taken, wrong, messages) = py.detach(|| {

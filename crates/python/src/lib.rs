@@ -11,6 +11,7 @@ mod clock;
 mod dns;
 mod errors;
 mod export;
+mod failed;
 mod fetch;
 mod frontier;
 mod job;
@@ -52,6 +53,7 @@ fn _core(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add_class::<parse::Parser>()?;
     m.add_class::<robots::Robots>()?;
     m.add_class::<store::Log>()?;
+    m.add_class::<failed::FailedUrls>()?;
     m.add_class::<snapshots::Snapshots>()?;
     m.add_class::<store::LogReader>()?;
     m.add_class::<store::Rows>()?;

@@ -79,7 +79,7 @@ impl Snapshots {
 impl State {
     /// Makes a snapshot of now.
     fn save(&mut self, log: &Log, frontier: &Frontier) -> Result<bool, LogError> {
-        let (log, summary) = &mut *lock(&log.inner);
+        let (failed, (log, summary)) = (log.failed.as_ref(), &mut *lock(&log.inner));
         self.made = Instant::now();
         let (end, mut files, mut size) = (log.end(), SnapshotFiles::default(), 0);
         let content = |into: &mut dyn io::Write| {
@@ -89,8 +89,9 @@ impl State {
             size = counted.bytes;
             Ok(())
         };
-        match log.sync().and_then(|()| self.snapshots.write(end, content)) {
-            Ok(()) => {}
+        let synced = log.sync().and_then(|()| failed.map_or(Ok(()), |failed| lock(failed).sync()));
+        match synced.and_then(|()| self.snapshots.write(end, content)) {
+            Ok(()) => failed.into_iter().for_each(|failed| lock(failed).begin(end)),
             Err(LogError::Full { .. }) => return Ok(false),
             Err(error) => return Err(error),
         }
@@ -103,7 +104,7 @@ impl State {
     /// Restores a frontier and the log's summary. A snapshot that is damaged or of another version is passed over for
     /// the one before, and goes once the frontier is whole: it must not stand for segments that are to be removed.
     fn restore(&mut self, log: &Log, frontier: &Frontier, largest: usize) -> Result<u64, LogError> {
-        let directory = &log.directory;
+        let (directory, failed) = (&log.directory, log.failed.as_ref());
         let (_, summary) = &mut *lock(&log.inner);
         let (mut reader, mut unreadable) = (None, Vec::new());
         for position in self.snapshots.positions()?.into_iter().rev() {
@@ -139,8 +140,15 @@ impl State {
             }
         };
         self.forget(frontier)?;
-        let count =
-            frontier.restore(|restore| replay(&mut reader, restore, summary, largest, &log.takings))?;
+        if let Some(failed) = failed {
+            let mut failed = lock(failed);
+            failed.restore(self.last)?;
+            if self.last > 0 {
+                failed.complete(directory, self.last)?;
+            }
+        }
+        let count = frontier
+            .restore(|restore| replay(&mut reader, restore, summary, failed, largest, &log.takings))?;
         for (position, _) in unreadable {
             self.snapshots.remove(position)?;
         }

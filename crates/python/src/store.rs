@@ -13,7 +13,7 @@ use lycosa_store::{
     Bodies, Decoders, Entry, Field, Kind, LogError, LogSettings, Position, Reader, Row, Summary,
     first_position,
 };
-use lycosa_url::{CrawlUrl, Micros, Purpose};
+use lycosa_url::{CrawlUrl, FailureKind, Micros, Purpose};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyCapsule, PyDict};
@@ -22,6 +22,7 @@ use crate::arrow;
 use crate::batch::{Pages, Requests};
 use crate::clock::{Clock, KeptClock};
 use crate::errors::{self, lock, setting};
+use crate::failed::FailedUrls;
 use crate::job::seconds;
 use crate::names::Resolver;
 use crate::takings::Takings;
@@ -49,7 +50,9 @@ pub(crate) struct Log {
     /// Asked without waiting for an append.
     committed: Arc<AtomicU64>,
     torn: Option<lycosa_store::Torn>,
-    clock: KeptClock,
+    /// What failed. Locked after `inner`.
+    pub(crate) failed: Option<Mutex<lycosa_store::Failed>>,
+    pub(crate) clock: KeptClock,
     /// When this process opened it.
     opened: Micros,
     pub(crate) takings: Arc<Takings>,
@@ -58,13 +61,14 @@ pub(crate) struct Log {
 #[pymethods]
 impl Log {
     #[new]
-    #[pyo3(signature = (directory, segment_bytes, commit_bytes = 8_388_608, commit_interval = 0.2))]
+    #[pyo3(signature = (directory, segment_bytes, commit_bytes = 8_388_608, commit_interval = 0.2, failed = None))]
     fn new(
         py: Python<'_>,
         directory: PathBuf,
         segment_bytes: u64,
         commit_bytes: u64,
         commit_interval: f64,
+        failed: Option<PathBuf>,
     ) -> PyResult<Self> {
         let allowed = || setting("store.commit_interval", commit_interval, "seconds from 0 on");
         let commit_interval = Duration::try_from_secs_f64(commit_interval).map_err(|_| allowed())?;
@@ -75,7 +79,9 @@ impl Log {
         let inner = Mutex::new((log, Summary::default()));
         let clock = KeptClock::open(&directory);
         let opened = clock.clock().now();
-        Ok(Log { inner, directory, committed, torn, clock, opened, takings: Arc::default() })
+        let failed = failed.map(|failed| Mutex::new(lycosa_store::Failed::new(failed)));
+        let takings = Arc::default();
+        Ok(Log { inner, directory, committed, torn, failed, clock, opened, takings })
     }
 
     /// The crawl's clock, which goes on with the time of the process before.
@@ -111,6 +117,10 @@ impl Log {
         let appended = py.detach(|| {
             pages.with(|pages| {
                 let (log, summary) = &mut *lock(&self.inner);
+                if let Some(failed) = &self.failed {
+                    // First: what fails here has changed nothing, and what is too much here goes when the log is restored.
+                    lock(failed).add(pages.iter().map(AsRef::as_ref))?;
+                }
                 let end = log.append(pages.iter().map(|page| Entry::page(page)))?;
                 self.takings.appended(pages.iter(), end, self.clock.clock().now());
                 // Only now: a full disk makes the caller come again with the same pages.
@@ -124,6 +134,21 @@ impl Log {
     /// Sets for how many seconds of the machine outputs stay behind the log, since outcomes may be taken back; 0: not at all.
     fn keep_distance(&self, py: Python<'_>, distance: f64) {
         py.detach(|| self.takings.keep(seconds(distance), lock(&self.inner).0.end()));
+    }
+
+    /// The URLs that failed last with one of these kinds, however long ago.
+    fn failed(&self, py: Python<'_>, kinds: Vec<String>) -> PyResult<FailedUrls> {
+        let kinds = kinds.iter().filter_map(|kind| FailureKind::from_name(kind)).collect();
+        let found = py.detach(|| self.failed.as_ref().map(|failed| lock(failed).find(kinds)).transpose());
+        let found = found.map_err(|error| errors::log(&error))?;
+        Ok(FailedUrls::new(found, self.clock.clock()))
+    }
+
+    /// Outcomes that open settled URLs again, as seeds: how they had ended is looked up, first among what failed and seeds, then
+    /// in the log. What a log that is whole does not know is left out: it was never fetched under this name.
+    fn ended(&self, py: Python<'_>, urls: Vec<String>) -> PyResult<Pages> {
+        let pages = py.detach(|| self.look_up_ended(&urls)).map_err(|error| errors::log(&error))?;
+        Ok(Pages::new(pages))
     }
 
     /// Brings what was appended to the disk.
@@ -198,6 +223,7 @@ pub(crate) fn replay(
     reader: &mut Reader,
     restore: &mut Restore<'_, Resolver>,
     summary: &mut Summary,
+    failed: Option<&Mutex<lycosa_store::Failed>>,
     largest: usize,
     takings: &Takings,
 ) -> Result<u64, LogError> {
@@ -232,6 +258,9 @@ pub(crate) fn replay(
                 }
                 if page.is_reopened() {
                     takings.take(page.response.request.url.digest(), reader.position());
+                }
+                if let Some(failed) = failed {
+                    lock(failed).add_again(&page)?;
                 }
                 summary.add(&page);
                 restore.outcome(&page).map_err(queues)?;

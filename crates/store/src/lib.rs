@@ -11,6 +11,9 @@ mod disk;
 mod entry;
 mod error;
 mod export;
+mod failed;
+#[cfg(test)]
+mod failed_tests;
 mod frame;
 mod headers;
 mod lines;
@@ -33,6 +36,7 @@ pub use columns::{record_batch, schema};
 pub use entry::{Decoders, Entry, Field, Outcome, ParseFieldError, Row};
 pub use error::LogError;
 pub use export::{ExportError, Exported, export, import};
+pub use failed::{Failed, Found, ended, reopened};
 pub use frame::Kind;
 pub use lines::write_lines;
 pub use log::{Log, LogSettings};

@@ -89,10 +89,15 @@ impl Summary {
         match &page.response.result {
             Ok(received) => {
                 self.statuses.entry(received.status).and_modify(less);
-                let is_redirect = matches!(received.status, 301 | 302 | 303 | 307 | 308);
-                less(if is_redirect { &mut self.redirects } else { &mut self.pages });
+                less(if page.redirect.is_some() { &mut self.redirects } else { &mut self.pages });
             }
-            Err(failure) => drop(self.failures.entry(failure.kind).and_modify(less)),
+            Err(failure) => {
+                self.failures.entry(failure.kind).and_modify(less);
+                if failure.kind.is_bound() {
+                    let reached = self.bounds.entry(failure.kind.as_str().to_owned());
+                    reached.and_modify(|reached| less(&mut reached.count));
+                }
+            }
         }
     }
 

@@ -61,11 +61,15 @@ def run(args: argparse.Namespace) -> int:
 
 def lines(story: dict[str, Any]) -> list[str]:
     """The story in the log's order, one event a line, and how things stand."""
-    events = [(seed, "accepted as a seed") for seed in story["seeds"]]
+    events = [(seed, "given again as a seed" if n else "accepted as a seed") for n, seed in enumerate(story["seeds"])]
     events += [(found, _found(found, "linked from")) for found in story["found"]]
     events += [(found, _found(found, "redirected to from")) for found in story["redirected"]]
     events += [(answer, _robots(answer)) for answer in story["robots"]]
-    events += [(outcome, _outcome(outcome)) for outcome in story["outcomes"]]
+    before = [None, *story["outcomes"]]
+    events += [
+        (told, _opened(told, earlier, story["seeds"]) if _is_opened(told) else _outcome(told))
+        for told, earlier in zip(story["outcomes"], before, strict=False)
+    ]
     events += [(leased, f"lease {leased['lease']}: no outcome is recorded") for leased in story["unanswered"]]
     events.sort(key=lambda event: event[0]["position"])
     told = [story["url"], *(f"  {_time(event['at'])}  {text}" for event, text in events)]
@@ -96,7 +100,9 @@ def now(story: dict[str, Any], job: Job, directory: JobDirectory) -> str:
             "" if not older or int(older[0].stem) == 0 else f" since position {int(older[0].stem)}, where it begins"
         )
         return f"the log does not know this URL{kept}: no seed, link or redirect was this"
-    if last is not None:
+    if last is not None and _is_opened(last):
+        what = "was opened again and waits for its turn"
+    elif last is not None:
         what = "was cancelled and waits for its turn" if last["error"] == "cancelled" else "waits for its next try"
     elif job.politeness.robots and not story["robots"]:
         what = "waits for its host's robots.txt"
@@ -146,6 +152,24 @@ def _outcome(outcome: dict[str, Any]) -> str:
         f"try {outcome['attempt'] + 1}, lease {outcome['lease']}{address}: {what}, "
         f"{seconds:.3f} s{f' ({phases})' if phases else ''}{again}"
     )
+
+
+def _is_opened(outcome: dict[str, Any]) -> bool:
+    """Whether it is no outcome but the record that the URL, which was settled, waits again."""
+    return bool(outcome["retry"]) and outcome["lease"] == 0
+
+
+def _opened(told: dict[str, Any], before: dict[str, Any] | None, seeds: list[dict[str, Any]]) -> str:
+    """Why a URL was opened again (given as a seed since then, failed, answered for by a portal), and how it had ended."""
+    since = before["position"] if before is not None else -1
+    if any(since < seed["position"] < told["position"] for seed in seeds):
+        who = ", as a seed"
+    elif told["status"] is None:
+        who = " by --retry-failed"
+    else:
+        who = ", since a captive portal had answered for it"
+    ended = told["error"] if told["status"] is None else f"status {told['status'] or 'unknown'}"
+    return f"opened again{who}: it had ended with {ended}"
 
 
 def _time(seconds: float) -> str:

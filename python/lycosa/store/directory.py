@@ -8,6 +8,7 @@
     snapshots/   the frontier's, by position in the log
     queues/      the frontier's: URLs that wait, beyond those in memory
     seen/        the frontier's: URLs that are known, beyond those in memory
+    failed/      what failed, and how seeds ended, by the snapshot before: to open it again when its log is gone
     sinks/       positions of outputs that do not hold their own
 
 Outputs may stand in it as well; they are the user's, as is whatever else is there.
@@ -95,6 +96,7 @@ class JobDirectory:
         self.snapshots = path / "snapshots"
         self.queues = path / "queues"
         self.seen = path / "seen"
+        self.failed = path / "failed"
         self.sinks = path / "sinks"
         self.record_file = path / "job.json"
 
@@ -205,7 +207,7 @@ class JobDirectory:
                 path.unlink()
             if not ours:
                 return
-            for folder in (self.snapshots, self.queues, self.seen, self.sinks):
+            for folder in (self.snapshots, self.queues, self.seen, self.failed, self.sinks):
                 if folder.is_dir() and not folder.is_symlink():
                     shutil.rmtree(folder)
             # Last: until then it says what the rest was.
