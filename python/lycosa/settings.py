@@ -80,6 +80,8 @@ class ParseSettings(TypedDict, total=False):
 
     threads: int
     max_links: int
+    max_link_bytes: int
+    max_title_bytes: int
     max_decoded_bytes: int
 
 
@@ -109,9 +111,11 @@ class CrawlSettings(TypedDict, total=False):
     scope: Literal["host", "domain", "any"]
     max_pages: int | None
     max_depth: int | None
+    memory: int | None
     speed: float
     user_agent: str
     allow_addresses: Sequence[str]
+    allow_ports: Sequence[int]
     names: NamesSettings
     politeness: PolitenessSettings
     frontier: FrontierSettings
