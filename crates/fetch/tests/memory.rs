@@ -80,7 +80,7 @@ fn an_exchange_that_waits_for_memory_ends_with_its_lease() {
     let body = "b".repeat(BODY);
     let server = Server::start((0..2).map(|_| once(ok(&body))).collect());
     let total_timeout = Duration::from_millis(500);
-    let settings = Settings { memory: 50_000, total_timeout, slots: 2, clock: Clock::start(), ..settings() };
+    let settings = Settings { memory: 50_000, total_timeout, slots: 2, clock: Clock::shared(), ..settings() };
     let deadline = settings.clock.now() + 1_000_000;
     let fetcher = Fetcher::start(settings).unwrap();
     fetcher.submit((0..2).map(|_| lycosa_url::Request { deadline, ..server.request("/") }).collect());

@@ -226,7 +226,10 @@ def test_the_command_line_wins_and_a_reload_reads_the_file_again(
     for broken, told in [
         ("upstreams = [", f"{kept}--config: 'dns.toml' is not allowed; allowed: a TOML file ("),
         (f'{text}upstreams = ["{first.address}"]\nrat = 5\n', f"{kept}unknown setting rat; did you mean rate?"),
-        (f'{text}upstreams = ["{first.address}"]\ncookies = false\n', f"{kept}cookies: cannot change from True to False at a reload"),
+        (
+            f'{text}upstreams = ["{first.address}"]\ncookies = false\n',
+            f"{kept}cookies: cannot change from True to False at a reload",
+        ),
         (f'{text}upstreams = ["{running.address}"]\n', f"{kept}upstreams: '{running.address}' is not allowed"),
     ]:
         file.write_text(broken)
