@@ -57,7 +57,8 @@ def test_no_offence_with_restarts_in_between(
             # From the interpreter's start into the crawl.
             if crawl(net, tmp_path, requests, 1.0 + attempt % 5 * 0.4) == -signal.SIGKILL:
                 killed += 1
-        assert crawl(net, tmp_path, requests) == 0
+        # 3: it ended as it should, and some of these worlds' hosts are dead.
+        assert crawl(net, tmp_path, requests) == 3
         report = net.report()
     (tmp_path / "report.json").write_text(json.dumps(report, indent=1), encoding="utf-8")
     assert killed == kills, "the crawl is long enough to be killed in"

@@ -99,7 +99,9 @@ def test_robots_txt_is_obeyed(tmp_path: Path) -> None:
 
 
 def test_a_failure_that_may_pass_has_one_last_outcome(tmp_path: Path) -> None:
-    made = stages(tmp_path, {"/": "read-timeout"}, politeness={"retries": 2, "robots": False})
+    # Without patience the retries alone count.
+    settings: dict[str, Any] = {"politeness": {"retries": 2, "robots": False}, "frontier": {"patience": 0}}
+    made = stages(tmp_path, {"/": "read-timeout"}, **settings)
     (page,) = crawl(made)
     assert (page.error, page.attempt, page.status, page.body) == ("read-timeout", 2, None, b"")
     assert made.log.summary()["retries"] == 2

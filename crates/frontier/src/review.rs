@@ -114,7 +114,7 @@ impl<R: Resolve> Frontier<R> {
             let (host, kind) = (queue.host.to_string(), evidence.failure.kind);
             failing.push(Failing { host, kind, waiting: queue.len(), until: now.saturating_add(left) });
         }
-        failing.sort_by(|one, other| other.until.cmp(&one.until));
+        failing.sort_by_key(|host| std::cmp::Reverse(host.until));
         failing.truncate(max);
         failing
     }
