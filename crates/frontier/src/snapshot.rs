@@ -127,6 +127,9 @@ impl<R: Resolve> Frontier<R> {
             let mut queue = unpack_host(&mut from, agent, ahead).ok_or_else(damaged)?;
             queue.backlog = Backlog::unpack(&mut from, &mut frontier.spill, &mut frontier.held)?;
             queued += queue.backlog.len() as u64;
+            if frontier.known_queue(&queue.host).is_some() {
+                return Err(damaged()); // only one of two would ever be asked
+            }
             frontier.take_in(queue);
         }
         // A crawl would wait for ever for what is in no queue. Queues may hold more: entries that are out of date.
