@@ -94,7 +94,7 @@ fn check_field(request: &Request, said: &[(CrawlUrl, &str)]) {
 /// pause that is obeyed. The first byte is the status, the lines are fields.
 pub fn retry_after(data: &[u8]) {
     let (first, rest) = data.split_first().unwrap_or((&0, &[]));
-    let status = [429, 503, 403, 404, 500, 302, 408, 200][usize::from(first % 8)];
+    let status = [429, 503, 403, 404, 500, 410, 408, 200][usize::from(first % 8)];
     let mut fields = fields(rest);
     fields.retain(|(name, _)| matches!(&**name, "retry-after" | "date"));
     let longest = settings().max_retry_after.as_micros() as Micros;

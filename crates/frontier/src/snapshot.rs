@@ -119,13 +119,22 @@ impl<R: Resolve> Frontier<R> {
         let (queues, agent) = frontier.unpack_counts(&record).ok_or_else(damaged)?;
         read_record(from, &mut record)?;
         frontier.unpack_places(&record).ok_or_else(damaged)?;
+        let mut queued = 0;
         for _ in 0..queues {
             read_record(from, &mut record)?;
             let mut from = &record[..];
             let ahead = frontier.settings.robots_ahead();
             let mut queue = unpack_host(&mut from, agent, ahead).ok_or_else(damaged)?;
             queue.backlog = Backlog::unpack(&mut from, &mut frontier.spill, &mut frontier.held)?;
+            queued += queue.backlog.len() as u64;
+            if frontier.known_queue(&queue.host).is_some() {
+                return Err(damaged()); // only one of two would ever be asked
+            }
             frontier.take_in(queue);
+        }
+        // A crawl would wait for ever for what is in no queue. Queues may hold more: entries that are out of date.
+        if frontier.counts.tally.count(State::Waiting) > queued {
+            return Err(damaged());
         }
         read_record(from, &mut record)?;
         frontier.ghosts = unpack_ghosts(&record).ok_or_else(damaged)?;
