@@ -219,8 +219,8 @@ class Politeness(Room):
         20_000,
         ge=1,
         le=1_000_000_000,
-        description="hosts of a registered domain that are crawled; links to more are left out: some sites make a host "
-        "for each visitor",
+        description="hosts of a registered domain that are crawled; links to more are left out: some sites make a "
+        "host for each visitor",
     )
     domain_concurrency: int | None = Field(
         None, ge=1, le=10_000, description="requests at once to a registered domain; none: no limit"

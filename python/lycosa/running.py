@@ -46,8 +46,8 @@ class FailingHost(NamedTuple):
     until: float  # seconds since 1970 that it is tried at least
 
 
-#: Seconds of job time, and of the machine at least, in which an outcome may be taken back, since a captive portal answered: so far
-#: outputs stay behind the log.
+#: Seconds of job time, and of the machine at least, in which an outcome may be taken back, since a captive portal
+#: answered: so far outputs stay behind the log.
 TAKEN_BACK, SHORTEST_DISTANCE = 15.0, 1.5
 
 
