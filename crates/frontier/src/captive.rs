@@ -27,6 +27,9 @@ const SHORTEST: usize = 16;
 const RECENT: usize = 512;
 const HONEST: usize = 64;
 
+/// Domains that are remembered as mirrors, at most.
+const MIRRORS: usize = 4096;
+
 /// Answers that are held, and bytes of their bodies, at most.
 const HELD: usize = 256;
 const HELD_BYTES: usize = 8 << 20;
@@ -94,6 +97,8 @@ pub(crate) struct Captive {
     honest: VecDeque<u64>,
     same: Option<Same>,
     portal: Option<u64>,
+    /// Domains that were waited for in vain: mirrors of each other. Their answers are not held again.
+    mirrors: HashSet<DomainId>,
     held: HashSet<u64>,
     /// When the last answer came that is no suspected one.
     clear_at: Micros,
@@ -128,7 +133,7 @@ impl Captive {
         if self.portal == Some(mark) {
             return Look::Portal;
         }
-        if self.portal.is_some() || self.honest.contains(&mark) {
+        if self.portal.is_some() || self.honest.contains(&mark) || self.mirrors.contains(&giver.domain) {
             return Look::Clear;
         }
         let changed = giver.before != 0 && giver.before != mark;
@@ -164,7 +169,9 @@ impl Captive {
             return Look::Held;
         }
         // A redirect to somewhere else waits for the next answer of somebody else: its target would belong to the crawl.
-        if self.same.is_none() && is_elsewhere(page) {
+        // Of a crawl of one domain only the first: nobody else will answer.
+        let is_alone = || self.recent.iter().all(|recent| recent.domain == giver.domain);
+        if self.same.is_none() && is_elsewhere(page) && (self.recent.is_empty() || !is_alone()) {
             let (since, hosts) = (page.response.started, vec![(giver.domain, giver.network, changed)]);
             self.same = Some(Same { mark, since, clear_at: self.clear_at.min(since), hosts, bytes: 0 });
             self.held.insert(lease);
@@ -235,8 +242,11 @@ impl Captive {
             let longest = if same.hosts.len() == 1 { window / 4 } else { window };
             now.saturating_sub(same.since) > longest
         };
-        if let Some(mark) = self.same.as_ref().filter(is_over).map(|same| same.mark) {
-            self.release(mark);
+        if let Some(same) = self.same.take_if(|same| is_over(&&*same)) {
+            if self.mirrors.len() < MIRRORS {
+                self.mirrors.extend(same.hosts.iter().map(|(domain, ..)| *domain));
+            }
+            self.release(same.mark);
         }
         self.held.is_empty()
     }

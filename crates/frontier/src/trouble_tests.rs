@@ -273,6 +273,37 @@ fn domains_that_show_one_parking_page_are_no_portal() {
 }
 
 #[test]
+fn a_mirror_of_another_site_is_held_up_once() {
+    let (mut frontier, names) = frontier(patient());
+    world(&names, 2, 0);
+    let pages = |host: u32| (0..20).map(move |n| url(&format!("http://host{host}.com/{n}")));
+    frontier.add(&pages(0).collect::<Vec<_>>(), 0).unwrap();
+    let (mut now, mut held) = (0, Vec::new());
+    while now <= 60 * SECOND || (now < 300 * SECOND && !frontier.idle()) {
+        if now == 60 * SECOND {
+            frontier.add(&pages(1).collect::<Vec<_>>(), now).unwrap();
+        }
+        let requests = frontier.take(100, now).unwrap();
+        let page = |request: Request| {
+            let body = format!("the same page, number {}", request.url.path_and_query());
+            answer(request, now, 200, &[], &body, &[])
+        };
+        let mut pages: Vec<Page> = requests.into_iter().map(page).collect();
+        if frontier.has_decided(now) {
+            pages.append(&mut held);
+        }
+        frontier.judge(&mut pages);
+        let (kept, more): (Vec<Page>, Vec<Page>) =
+            pages.into_iter().partition(|page| !frontier.is_held(page));
+        held.extend(more);
+        frontier.done(&kept, now).unwrap();
+        now += SECOND / 10;
+    }
+    assert_eq!(frontier.counts().tally.count(State::Done), 40);
+    assert!(now < 100 * SECOND, "ten seconds for the first page, one for each other: {} s", now / SECOND);
+}
+
+#[test]
 fn a_million_links_below_a_disallow_are_settled_in_batches() {
     let (mut frontier, _) = frontier(Settings { robots: true, ..patient() });
     let pages: Vec<CrawlUrl> = (0..5_000).map(|n| url(&format!("http://a.com/secret/{n}"))).collect();
