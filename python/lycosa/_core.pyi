@@ -597,7 +597,7 @@ class Fetcher:
 class Parser:
     """Responses to pages, on all cores; see ``lycosa.stages.Parse``."""
 
-    def __new__(cls, job: Job, batch: int = 67_108_864, decoding: int = 67_108_864) -> Parser:
+    def __new__(cls, job: Job, batch: int = ..., decoding: int = ...) -> Parser:
         """``batch``: bytes of a batch's pages; ``decoding``: of bodies that are decoded at once."""
 
     def parse(self, responses: Responses) -> Pages: ...
@@ -690,7 +690,7 @@ class LogReader:
         fields: list[str],
         position: int | None = None,
         log: Log | None = None,
-        max_body_bytes: int = 33_554_432,
+        max_body_bytes: int = ...,
     ) -> LogReader: ...
     def read(self, max_entries: int, max_bytes: int) -> Rows:
         """The next rows: of at most so many entries, until they hold so many bytes; none while the log has no more.
