@@ -145,16 +145,16 @@ class Running:
         self.stages.fetch.cancel()
         try:
             self.stages.log.sync()
-        except LycosaError as error:
-            problems.append(error)
+        except LycosaError as problem:
+            problems.append(problem)
         self._log.keep_distance(0)
         for follower in self._followers:
             follower.close()
         for follower in self._followers:
             try:
                 follower.check()
-            except LycosaError as error:
-                problems.append(error)
+            except LycosaError as problem:
+                problems.append(problem)
         frontier, counts = self.stages.frontier, self.stages.frontier.counts()
         self._end = end_of(
             counts,

@@ -109,7 +109,9 @@ def test_an_address_of_many_domains_is_asked_as_often_as_they_have_a_right_to(tm
                 "response_multiple": 0,
                 "max_crawl_delay": 1,
             }
-            assert len(list(lycosa.crawl(job=net.job_file(), politeness=politeness))) > 150
+            # What failed and comes again a minute later says nothing about rates.
+            crawl_all = lycosa.crawl(job=net.job_file(), politeness=politeness, frontier={"patience": 0})
+            assert len(list(crawl_all)) > 150
         times: dict[str, list[float]] = defaultdict(list)
         for entry in Ledger(file).timeline()["entries"]:
             times[entry["address"]].append(entry["at_s"])

@@ -27,6 +27,8 @@ disk, told = folder / "disk", folder / "told.txt"
 subprocess.run(["mount", "-t", "tmpfs", "-o", "size=48m", "none", str(disk)], check=True)
 command = [sys.executable, "-m", "lycosa", "crawl", "--job", job, "--dir", str(folder / directory)]
 command += ["-o", str(folder / output), "--set", "fetch.slots=16", "--set", 'store.fields=["url", "status"]']
+# Nothing is tried again by itself: each repeat is the disk's.
+command += ["--set", "politeness.retries=0", "--set", "frontier.patience=0"]
 
 def wait(what, until):
     deadline = time.monotonic() + 60

@@ -47,7 +47,7 @@ def test_with_each_design_everything_is_reached(design: Any) -> None:
         report = crawled(net, cache=design)
         ledger = net.report()
     assert ledger["coverage"]["ratio"] == 1.0
-    assert ledger["repeats"]["requests"] == 0
+    assert ledger["repeats"]["after_answer"] == 0
     assert ledger["rates"]["host"]["count"] == ledger["rates"]["address"]["count"] == 0
     names, classes = report["names"], report["classes"]
     assert names["fast"] + names["slow"] >= 100

@@ -22,7 +22,8 @@ def crawl(net: SimulatedInternet, folder: Path, max_pages: int | None = None) ->
     file.write_text(job, encoding="utf-8")
     command = [sys.executable, "-m", "lycosa", "crawl", "--job", str(file), "--dir", str(folder / "crawl")]
     done = subprocess.run(command, capture_output=True, text=True, timeout=110, check=False)
-    assert done.returncode == 0, done.stderr
+    # 3: it ended as it should, and some of these worlds' names do not exist.
+    assert done.returncode == 3, done.stderr
     report = net.report()
     (folder / "report.json").write_text(json.dumps(report, indent=1), encoding="utf-8")
     return report

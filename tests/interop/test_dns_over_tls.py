@@ -151,6 +151,7 @@ def test_a_crawl_asks_over_tls(server: Server, tmp_path: Path) -> None:
         directory=tmp_path / "crawl",
         names={"resolvers": [server.text()]},
         fetch={"ca_file": server.ca_file},
+        frontier={"patience": 0},  # what resolves is asked for once
     )
     (page,) = crawl
     assert (page.error, page.status) == ("address-refused", None), "what it resolves to is for documents only"

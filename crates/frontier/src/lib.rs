@@ -409,8 +409,10 @@ impl<R: Resolve> Frontier<R> {
     /// Settles a URL without a fetch.
     fn settle(&mut self, waiting: Waiting, failure: Failure, now: Micros) {
         self.counts.tally.shift(State::Waiting, State::settled(&failure), 1);
-        let Waiting { url, depth, chain, .. } = waiting;
-        self.settled.push(Page::settled(url, depth, chain, now, failure));
+        let Waiting { url, depth, attempt, chain, .. } = waiting;
+        let mut page = Page::settled(url, depth, chain, now, failure);
+        page.response.request.attempt = attempt;
+        self.settled.push(page);
     }
 }
 

@@ -20,6 +20,9 @@ const LONG: u64 = 12;
 /// back is found soon, and a crawl of which only failing hosts are left soon knows.
 const LONGEST_INTERVAL: Duration = Duration::from_secs(1800);
 
+/// The pause after a first failure is this part of the patience at least: tries without a pause between them are no evidence.
+const SHORTEST_PART: u64 = 300;
+
 /// The pause before a failure that is not transient is believed, at most, in the job's time; a tenth of the patience where
 /// that is shorter. NXDOMAIN, certificates and refused addresses are also what captive networks and broken resolvers give.
 const SECOND_LOOK: Duration = Duration::from_secs(30);
@@ -61,7 +64,13 @@ impl Patience {
         let span = settings.scaled(settings.patience);
         let second_look = settings.scaled(SECOND_LOOK).min(span / 10);
         let longest = settings.scaled(LONGEST_INTERVAL).min(if span == 0 { Micros::MAX } else { span / 2 });
-        Patience { span, retries: settings.retries, delay: settings.backoff(0), longest, second_look }
+        Patience {
+            span,
+            retries: settings.retries,
+            delay: settings.backoff(0).max(span / SHORTEST_PART),
+            longest,
+            second_look,
+        }
     }
 
     /// The pause after so many failures, of which the first was so long ago.

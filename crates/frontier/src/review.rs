@@ -98,7 +98,7 @@ impl<R: Resolve> Frontier<R> {
         self.only_failing.is_some() && !self.troubled.is_empty()
     }
 
-    /// Hosts that fail and that something waits for, those that are tried longest first, at most so many.
+    /// Hosts that fail and that something waits for, those that are given up last first, at most so many.
     pub fn failing(&self, max: usize, now: Micros) -> Vec<Failing> {
         let well = self.health.clock(now);
         let mut failing = Vec::new();

@@ -247,7 +247,7 @@ impl Frontier {
     }
 
     /// Hosts that fail and that something waits for, at most `max`: host, kind of failure, URLs that wait, and until when, in
-    /// seconds since the epoch, it is tried at least. Those that are tried longest come first.
+    /// seconds since the epoch, it is tried at least. Those that are given up last come first.
     fn failing(&self, py: Python<'_>, max: usize) -> Vec<(String, &'static str, usize, f64)> {
         let failing = py.detach(|| lock(&self.frontier).failing(max, self.clock.now()));
         let tuple = |host: Failing| (host.host, host.kind.as_str(), host.waiting, host.until as f64 / 1e6);
