@@ -15,6 +15,7 @@ __all__ = [
     "FIELDS",
     "Clock",
     "DnsServer",
+    "FailedUrls",
     "Fetcher",
     "Frontier",
     "Ledger",
