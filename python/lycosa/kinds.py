@@ -9,7 +9,7 @@ from lycosa.errors import SettingError
 from lycosa.explain import nearest
 
 #: What the site or the job itself forbids, and what is no failure: asked for again only where it is named.
-FORBIDDEN = frozenset({"robots-disallowed", "blocked", "domain-budget", "cancelled"})
+FORBIDDEN = frozenset({"robots-disallowed", "blocked", "domain-budget", "port-blocked", "cancelled"})
 
 
 def groups() -> dict[str, list[str]]:
