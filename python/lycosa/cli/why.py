@@ -160,11 +160,7 @@ def _is_opened(outcome: dict[str, Any]) -> bool:
 
 
 def _opened(told: dict[str, Any], before: dict[str, Any] | None, seeds: list[dict[str, Any]]) -> str:
-<<<<<<< HEAD
-    """Why a URL was opened again (given as a seed, failed, answered for by a portal), and how it had ended."""
-=======
     """Why a URL was opened again (a seed given since then, a failure, a portal), and how it had ended."""
->>>>>>> retry
     since = before["position"] if before is not None else -1
     if any(since < seed["position"] < told["position"] for seed in seeds):
         who = ", as a seed"
