@@ -577,7 +577,7 @@ class Frontier:
         """Why the crawl is suspended, if it is: cause, since, probe_at, domains, example; times since the epoch."""
 
     def failing(self, max: int) -> list[tuple[str, str, int, float]]:
-        """Hosts that fail, those given up last first: host, kind of failure, URLs that wait, until when it is tried."""
+        """Hosts that fail, given up last first: host, kind of failure, URLs that wait, until when it is tried."""
 
     def only_failing(self) -> bool:
         """Whether nothing but failing hosts is left."""

@@ -106,8 +106,7 @@ def _why_idle(report: dict[str, Any]) -> str:
         return " (resolving names)"
     if sum(host["waiting"] for host in report["failing"]) == frontier["waiting"]:
         return f" ({counted(len(report['failing']), 'host')} failing, tried again)"
-    due = frontier.get("next_turn_us")
-    return " (politeness)" if due is None else f" (next turn in {due / 1e6:.1f} s: politeness)"
+    return f" (next turn in {frontier['next_turn_us'] / 1e6:.1f} s: politeness)"
 
 
 def _failures(report: dict[str, Any]) -> str:

@@ -122,9 +122,8 @@ def test_a_limit_is_told_and_lifted(tmp_path: Path) -> None:
     assert "finished: nothing is left to fetch" in third.stdout
     report = json.loads((tmp_path / "r.json").read_text())
     assert report["session"]["pages"] == report["pages"] - 5
-    assert f"of these in this session │ {report['session']['pages']:,} pages" in " ".join(
-        second.stdout.split(" " * 2)
-    ), second.stdout
+    told = " ".join(second.stdout.split())
+    assert f"of these in this session │ {report['session']['pages']:,} pages" in told, second.stdout
     assert "(0/s)" in third.stdout.split("of these in this session")[1].splitlines()[0], "nothing was fetched"
 
 

@@ -33,7 +33,7 @@ def told(report: dict[str, Any], **changed: Any) -> str:
     ("changed", "words"),
     [
         ({"waiting": 501, "unresolved": 0, "next_turn_us": 800_000}, "501 waiting (next turn in 0.8 s: politeness)"),
-        ({"waiting": 501, "unresolved": 0}, "501 waiting (politeness)"),
+        ({"waiting": 501, "unresolved": 0, "next_turn_us": 0}, "501 waiting (next turn in 0.0 s: politeness)"),
         ({"waiting": 501, "unresolved": 7}, "501 waiting (resolving names), 0 in flight"),
         ({"waiting": 5, "in_flight": 1}, "5 waiting, 1 in flight"),
         ({"waiting": 5, "suspensions": [{"cause": "names"}]}, "5 waiting (suspended: names)"),
