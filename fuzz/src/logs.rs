@@ -214,7 +214,12 @@ impl Segments {
         let (kind, meta, body) = self.frame(position)?;
         let kinds = [Kind::Seed, Kind::Page, Kind::Robots, Kind::Lease];
         let kind = *kinds.iter().find(|known| **known as u8 == kind)?;
-        Some(Entry { kind, outcome: rmp_serde::from_slice(meta).ok()?, body: Bytes::copy_from_slice(body) })
+        Some(Entry {
+            kind,
+            outcome: rmp_serde::from_slice(meta).ok()?,
+            body: Bytes::copy_from_slice(body),
+            end: 0,
+        })
     }
 }
 

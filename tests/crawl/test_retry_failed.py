@@ -250,3 +250,36 @@ def test_why_tells_who_opened_it_again(site: Site, tmp_path: Path) -> None:
     assert seed[-1] == failed[-1] == "now: done: status 200"
     outcomes = json.loads(why("/1", "--json"))["outcomes"]
     assert [(told["lease"] > 0, told["retry"]) for told in outcomes] == [(True, False), (False, True), (True, False)]
+
+
+def last_rows(path: Path) -> dict[str, list[int | None]]:
+    """The statuses of each URL in an output, in its order."""
+    rows: dict[str, list[int | None]] = {}
+    for line in path.read_text(encoding="utf-8").splitlines():
+        row = json.loads(line)
+        rows.setdefault(row["url"], []).append(row["status"])
+    return rows
+
+
+def test_outputs_show_how_each_page_ended_also_when_they_are_added_later_or_the_process_dies(
+    site: Site, tmp_path: Path
+) -> None:
+    job, early, late = tmp_path / "job", tmp_path / "early.jsonl", tmp_path / "late.jsonl"
+    settings = SETTINGS | {"store": {"retain": "all", "fields": ["url", "status"]}}
+    run(f"{site.url}/", directory=job, output=early, **settings)
+    site.broken = False
+    # Killed once all is recorded, before the output has followed: what was opened again is told by the log alone.
+    script = (
+        "import lycosa, os, signal, sys\n"
+        "crawl = lycosa.crawl(directory=sys.argv[1], retry_failed=True)\n"
+        f"[page for page, _ in zip(crawl, range({PAGES // 2}))]\n"
+        "os.kill(os.getpid(), signal.SIGKILL)\n"
+    )
+    done = subprocess.run([sys.executable, "-c", script, job], capture_output=True, text=True)
+    assert done.returncode == -signal.SIGKILL, done.stderr
+    run(directory=job, output=[early, late])
+    pages = {f"{site.url}/{number}" for number in range(PAGES)}
+    assert {url for url, statuses in last_rows(early).items() if statuses[-1] == 200} >= pages
+    assert {url: statuses for url, statuses in last_rows(late).items() if url in pages} == {
+        url: [200] for url in pages
+    }

@@ -279,7 +279,9 @@ fn a_kept_connection_serves_only_its_own_address() {
 
 #[test]
 fn what_is_over_the_slots_waits_inside() {
-    let scripts = (0..20).map(|_| once(ok("x"))).collect();
+    // They say that they close: on a connection that is closed without a word the next request would be given back.
+    let closes = "HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 1\r\n\r\nx";
+    let scripts = (0..20).map(|_| once(closes)).collect();
     let server = Server::start(scripts);
     let fetcher = Fetcher::start(Settings { slots: 2, ..settings() }).unwrap();
     assert_eq!(fetcher.free(), 2);

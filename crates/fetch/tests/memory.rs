@@ -13,6 +13,11 @@ use support::*;
 /// Bytes of each body; the budget holds one.
 const BODY: usize = 90_000;
 
+/// An answer that says that the connection ends.
+fn closing(body: &str) -> String {
+    format!("HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: {}\r\n\r\n{body}", body.len())
+}
+
 /// Waits until something is so.
 fn until(is_so: impl Fn() -> bool) {
     let begin = Instant::now();
@@ -46,7 +51,7 @@ fn bodies_wait_for_memory_and_no_server_is_blamed_for_it() {
 
 #[test]
 fn what_is_given_back_comes_again_first_and_counts_meanwhile() {
-    let server = Server::start(["one", "two", "three"].map(|body| once(ok(body))).into());
+    let server = Server::start(["one", "two", "three"].map(|body| once(closing(body))).into());
     let fetcher = Fetcher::start(Settings { slots: 1, ..settings() }).unwrap();
     fetcher.submit((0..3).map(|_| server.request("/")).collect());
     until(|| server.connections() == 3);

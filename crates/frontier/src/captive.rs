@@ -27,6 +27,9 @@ const SHORTEST: usize = 16;
 const RECENT: usize = 512;
 const HONEST: usize = 64;
 
+/// Windows in which others are waited for where a host gave another answer before.
+const CHANGED_WINDOWS: u64 = 6;
+
 /// Domains that are remembered as mirrors, at most.
 const MIRRORS: usize = 4096;
 
@@ -108,9 +111,10 @@ pub(crate) struct Captive {
 }
 
 impl Captive {
-    /// The mark of an answer; `None` where it has none: errors, and bodies that are alike by chance.
+    /// The mark of an answer; `None` where it has none: errors but refusals, and bodies that are alike by chance.
     pub(crate) fn mark(&self, page: &Page) -> Option<u64> {
-        let received = page.response.result.as_ref().ok().filter(|received| received.status < 400)?;
+        let is_marked = |status: u16| status < 400 || matches!(status, 401 | 403 | 407 | 451);
+        let received = page.response.result.as_ref().ok().filter(|received| is_marked(received.status))?;
         let mut hasher = self.hasher.build_hasher();
         if let Some(target) = &page.redirect {
             let path = target.path_and_query().split('?').next().unwrap_or_default();
@@ -141,7 +145,7 @@ impl Captive {
             if same.mark == mark {
                 same.add(giver, changed);
                 same.bytes += page.memory();
-                let is_over = at.saturating_sub(same.since) > window
+                let is_over = at.saturating_sub(same.since) > window * CHANGED_WINDOWS
                     || self.held.len() >= HELD
                     || same.bytes > HELD_BYTES;
                 if is_over && !same.is_portal(self.lie) {
@@ -183,8 +187,8 @@ impl Captive {
 
     /// Whether the resolver is to be asked for a name that cannot exist.
     pub(crate) fn wants_check(&mut self, window: Micros, now: Micros) -> bool {
-        let wants =
-            self.same.is_some() && (self.checked_at == 0 || now.saturating_sub(self.checked_at) > window);
+        let wants = self.same.as_ref().is_some_and(|same| same.hosts.len() > 1)
+            && (self.checked_at == 0 || now.saturating_sub(self.checked_at) > window);
         if wants {
             self.checked_at = now;
         }
@@ -230,8 +234,10 @@ impl Captive {
         let same = self.same.take_if(|same| same.is_portal(lie) && (lie.is_some() || lasted(same)))?;
         self.portal = Some(same.mark);
         self.held.clear();
-        let of_portal = |recent: &&Recent| recent.mark == same.mark && recent.at >= same.clear_at;
-        let recorded = self.recent.iter().filter(of_portal).cloned().collect();
+        let of_portal = |recent: &Recent| recent.mark == same.mark && recent.at >= same.clear_at;
+        let recorded = self.recent.iter().filter(|recent| of_portal(recent)).cloned().collect();
+        self.recent.retain(|recent| recent.mark != same.mark);
+        self.marks.retain(|mark| *mark != same.mark);
         Some((same.clear_at, same.hosts.len(), recorded))
     }
 
@@ -239,7 +245,13 @@ impl Captive {
     pub(crate) fn has_decided(&mut self, window: Micros, now: Micros) -> bool {
         let is_over = |same: &&Same| {
             // One host alone, as at the beginning of a crawl, is not waited for as long.
-            let longest = if same.hosts.len() == 1 { window / 4 } else { window };
+            // Where a host gave another answer before, others are waited for longer.
+            let has_changed = same.hosts.iter().any(|(.., changed)| *changed);
+            let longest = match same.hosts.len() {
+                1 => window / 4,
+                _ if has_changed => window * CHANGED_WINDOWS,
+                _ => window,
+            };
             now.saturating_sub(same.since) > longest
         };
         if let Some(same) = self.same.take_if(|same| is_over(&&*same)) {

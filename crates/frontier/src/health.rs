@@ -182,6 +182,11 @@ impl Path {
         }
     }
 
+    /// Something was answered that a broken resolver answers, too: worth a look at those who are known to be well.
+    pub(crate) fn suspect(&mut self, now: Micros) {
+        self.streak.get_or_insert_with(|| Streak { since: now, ..Streak::default() });
+    }
+
     /// Whether a domain or a network is among those that fail now.
     pub(crate) fn is_failing(&self, domain: DomainId, network: u64) -> bool {
         let is = |witness: &Witness| witness.domain == domain || witness.network == network;

@@ -53,7 +53,7 @@ use captive::Captive;
 use cookies::Jar;
 pub use health::{Cause, Suspension};
 use intake::Ghost;
-use patience::Patience;
+use patience::{Evidence, Patience};
 use politeness::Manners;
 pub use politeness::block_list::{BadLine, BlockList};
 use politeness::domains::Domains;
@@ -176,6 +176,8 @@ pub struct Frontier<R> {
     patience: Patience,
     /// Queues that something speaks against: their evidence, or that of their origins.
     troubled: BTreeSet<QueueId>,
+    /// What speaks against addresses at which nobody has answered since: for all hosts that live there, since they share its pace.
+    failing_addresses: HashMap<AddressId, Evidence>,
     /// Since when nothing but these is left, on the healthy clock, and when the next review is.
     only_failing: Option<Micros>,
     review_at: Micros,
@@ -238,6 +240,7 @@ impl<R: Resolve> Frontier<R> {
             captive: Captive::default(),
             patience: Patience::new(&settings),
             troubled: BTreeSet::new(),
+            failing_addresses: HashMap::new(),
             only_failing: None,
             review_at: 0,
             review_wanted: false,

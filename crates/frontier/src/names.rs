@@ -65,7 +65,7 @@ impl<R: Resolve> Frontier<R> {
     fn name_failed(&mut self, id: QueueId, failure: Failure, expires: Micros, now: Micros) {
         let (transient, well) = (failure.kind.is_transient(), self.health.clock(now));
         let queue = &mut self.queues[id as usize];
-        if transient && self.health.names.suspended().is_some() {
+        if (transient || failure.kind.is_doubtful()) && self.health.names.suspended().is_some() {
             self.names_due.push(Reverse((now.saturating_add(self.patience.url_pause(0)), id)));
             return;
         }

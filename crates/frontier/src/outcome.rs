@@ -141,8 +141,8 @@ impl<R: Resolve> Frontier<R> {
         }
         match &page.response.result {
             Ok(received) => self.follow(lease.queue, page, received.status, links, now),
-            Err(_) => {
-                self.counts.tally.shift(State::Leased, State::Failed, 1);
+            Err(failure) => {
+                self.counts.tally.shift(State::Leased, State::settled(failure), 1);
                 Ok(())
             }
         }
@@ -193,6 +193,7 @@ impl<R: Resolve> Frontier<R> {
         if page.ours {
             return;
         }
+        self.learn_address(address, page);
         let failed = self.learn_trouble(id, page);
         if let Some(sign) = sign(page) {
             let limits = self.host_limits(id);
@@ -206,6 +207,21 @@ impl<R: Resolve> Frontier<R> {
         }
         if let Ok(received) = &page.response.result {
             self.manners.bytes.take(received.bytes(), at);
+        }
+    }
+
+    /// Learns whether anybody answers at an address.
+    fn learn_address(&mut self, address: AddressId, page: &Page) {
+        let (at, well) = (page.response.finished, self.health.clock(page.response.finished));
+        match (word(page), &page.response.result) {
+            (Word::Answered, _) => drop(self.failing_addresses.remove(&address)),
+            (Word::Silent, Err(failure)) if self.patience.span > 0 => {
+                let before = self.failing_addresses.remove(&address);
+                let evidence = Evidence::fail(before, failure.clone(), &self.patience, well, at);
+                self.failing_addresses.insert(address, evidence);
+                self.review_wanted = true;
+            }
+            _ => {}
         }
     }
 

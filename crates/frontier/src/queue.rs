@@ -138,7 +138,9 @@ impl Queue {
 
     /// Whether all that waits belongs to origins whose robots.txt fails.
     pub(crate) fn is_parked(&self) -> bool {
-        let parked = |waiting: &Waiting| matches!(self.robots(waiting.url.origin()), Some(Robots::Parked(_)));
+        let parked = |waiting: &Waiting| {
+            matches!(self.robots(waiting.url.origin()), Some(Robots::Parked(_) | Robots::Asked))
+        };
         (self.backlog.is_empty() || self.later.len() >= LATER)
             && self.front.iter().chain(&self.later).all(parked)
     }

@@ -2,10 +2,13 @@
 
 use lycosa_url::{FailureKind, Micros};
 
-use crate::queue::{Name, Robots};
+use hashbrown::HashMap;
+
+use crate::patience::Evidence;
+use crate::queue::{Name, Queue, Robots};
 use crate::schedule::QueueId;
 use crate::state::State;
-use crate::{Frontier, Resolve};
+use crate::{Frontier, Lease, Resolve};
 
 /// Failing hosts are looked at so often at most, in microseconds, and so long after for each of them: a look costs about a
 /// tenth of that.
@@ -37,13 +40,36 @@ impl<R: Resolve> Frontier<R> {
         self.troubled.retain(|id| {
             let queue = &queues[*id as usize];
             queue.trouble.is_some()
-                || queue.robots.iter().any(|(_, robots)| matches!(robots, Robots::Parked(_)))
+                || queue.robots.iter().any(|(_, robots)| matches!(robots, Robots::Parked(_) | Robots::Asked))
         });
         let well = self.health.clock(now);
         self.only_failing = self.has_only_failing().then(|| self.only_failing.unwrap_or(well));
         let troubled: Vec<QueueId> = self.troubled.iter().copied().collect();
         for id in troubled {
             self.review_host(id, now);
+        }
+        self.review_addresses(now);
+    }
+
+    /// Gives up all hosts of addresses at which nobody answers: each alone would have to wait for its turn at the address's pace.
+    fn review_addresses(&mut self, now: Micros) {
+        let (patience, alone) = (self.patience, self.only_failing);
+        let until = self.health.clock(now).saturating_add(patience.span);
+        let given_up = self.failing_addresses.extract_if(|_, evidence| evidence.is_enough(&patience, alone));
+        let given_up: HashMap<_, _> = given_up.collect();
+        if given_up.is_empty() {
+            return;
+        }
+        for id in 0..self.queues.len() {
+            let queue = &mut self.queues[id];
+            if let Name::Known { clock, .. } = &queue.name
+                && let Some(evidence) = given_up.get(clock)
+                && !queue.is_empty()
+            {
+                queue.trouble = Some(Box::new(Evidence { given_up: Some(until), ..evidence.clone() }));
+                self.troubled.insert(id as QueueId);
+                self.fail_later(id as QueueId);
+            }
         }
     }
 
@@ -61,8 +87,7 @@ impl<R: Resolve> Frontier<R> {
                 is_given_up = true;
             }
         }
-        let enough =
-            |evidence: &&mut Box<_>| crate::patience::Evidence::is_enough(evidence, &patience, alone);
+        let enough = |evidence: &&mut Box<_>| Evidence::is_enough(evidence, &patience, alone);
         if let Some(evidence) =
             queue.trouble.as_mut().filter(|evidence| evidence.given_up.is_none()).filter(enough)
         {
@@ -86,11 +111,27 @@ impl<R: Resolve> Frontier<R> {
             let queue = &self.queues[*id as usize];
             queue.trouble.is_some() || queue.is_parked()
         };
+        // A robots.txt that nothing waits for was asked for to see whether somebody answers.
+        let is_no_work = |lease: &Lease| {
+            let is_probe = lease.waiting.owner.is_some() && self.queues[lease.queue as usize].is_empty();
+            let is_failing =
+                self.troubled.contains(&lease.queue) || self.failing_addresses.contains_key(&lease.address);
+            is_probe || is_failing
+        };
         let failing = self.troubled.iter().filter(|id| is_failing(id));
-        let waiting: usize = failing.map(|id| self.queues[*id as usize].len()).sum();
+        let mut waiting: usize = failing.map(|id| self.queues[*id as usize].len()).sum();
+        if !self.failing_addresses.is_empty() {
+            let lives_there = |queue: &&Queue| match &queue.name {
+                Name::Known { clock, .. } => self.failing_addresses.contains_key(clock),
+                _ => false,
+            };
+            let others =
+                (0..).zip(&self.queues).filter(|(id, _)| !self.troubled.contains(id) || !is_failing(id));
+            waiting += others.map(|(_, queue)| queue).filter(lives_there).map(Queue::len).sum::<usize>();
+        }
         waiting as u64 >= self.counts.tally.count(State::Waiting)
             && self.suspects.is_empty()
-            && self.leases.values().all(|lease| self.troubled.contains(&lease.queue))
+            && self.leases.values().all(is_no_work)
     }
 
     /// Whether nothing but failing hosts is left: the crawl ends when the patience with them has run out.

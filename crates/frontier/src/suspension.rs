@@ -3,6 +3,7 @@
 //!
 //! What is ours is decided in `health.rs`; here are the probes, and the memory of who was well.
 
+use std::cmp::Reverse;
 use std::collections::VecDeque;
 use std::io;
 use std::net::IpAddr;
@@ -11,7 +12,7 @@ use lycosa_url::{CrawlUrl, Failure, FailureKind, Micros, Page, Purpose, Request,
 
 use crate::captive::{Giver, Look};
 use crate::health::{Cause, Channel, Path, Suspension};
-use crate::politeness::domains::DomainId;
+use crate::politeness::domains::{DomainId, Room};
 use crate::politeness::sign::{Word, word};
 use crate::queue::{Name, Robots};
 use crate::schedule::QueueId;
@@ -187,7 +188,17 @@ impl<R: Resolve> Frontier<R> {
 
     /// Looks whether everybody gives the same answer; gives whether this one is held, or a portal's.
     fn is_same_answer(&mut self, page: &mut Page, id: QueueId, network: u64) -> bool {
-        let Some(mark) = self.captive.mark(page) else { return false };
+        let Some(mark) = self.captive.mark(page) else {
+            // An error instead of a robots.txt may be the portal's, too.
+            let is_robots = page.response.request.purpose == Purpose::Robots;
+            let is_unknown = self.captive.is_captive() && is_robots && page.response.result.is_ok();
+            if is_unknown {
+                page.response.result =
+                    Err(Failure::new(FailureKind::CaptivePortal, "asked behind a captive portal"));
+                page.ours = true;
+            }
+            return is_unknown;
+        };
         let queue = &self.queues[id as usize];
         let giver = Giver { domain: queue.domain, network, before: queue.mark };
         let is_page = page.response.request.purpose == Purpose::Page;
@@ -300,12 +311,13 @@ impl<R: Resolve> Frontier<R> {
             self.captive.clear();
             self.forget_what_the_portal_said(ended.since, now);
         }
+        // While the healthy clock stands still, so that only what came since then is forgotten.
+        self.take_back(ended.since, now);
         if self.health.suspensions().next().is_none()
             && let Some(since) = self.health.since.take()
         {
             self.health.stopped = self.health.stopped.saturating_add(now.saturating_sub(since));
         }
-        self.take_back(ended.since, now);
         let seconds = now.saturating_sub(ended.since) / 1_000_000;
         self.health
             .messages
@@ -315,6 +327,7 @@ impl<R: Resolve> Frontier<R> {
     /// Forgets what speaks against hosts since then.
     fn take_back(&mut self, since: Micros, now: Micros) {
         let well = self.health.clock(since);
+        self.failing_addresses.retain(|_, evidence| evidence.since < well);
         let failing: Vec<QueueId> = self.troubled.iter().copied().collect();
         for id in failing {
             let queue = &mut self.queues[id as usize];
@@ -372,8 +385,9 @@ impl<R: Resolve> Frontier<R> {
         {
             return Ok(None);
         }
-        let mut request =
-            if queue.due_at() <= now && !queue.is_empty() { self.grant(id, address, now)? } else { None };
+        let has_turn = queue.due_at() <= now && !queue.is_empty();
+        let has_room = self.page_budget() > 0 && self.schedule.domains.room(queue.domain) == Room::Now;
+        let mut request = if has_turn && has_room { self.grant(id, address, now)? } else { None };
         let known = |(_, robots): &&(Box<str>, Robots)| matches!(robots, Robots::Known { .. });
         if request.is_none()
             && let Some((origin, _)) = self.queues[id as usize].robots.iter().find(known)
@@ -404,6 +418,14 @@ impl<R: Resolve> Frontier<R> {
             {
                 self.health.asked.push(well.queue);
                 names.push(queue.host.clone());
+            }
+        }
+        // Names that wait tell as well as those that were known: nobody may be known.
+        for _ in 0..if is_suspended { PROBES } else { 0 } {
+            let due = self.names_due.pop().map(|Reverse((_, id))| id);
+            let Some(id) = due.or_else(|| self.wanted.pop(0, 0, PROBES, now)) else { break };
+            if matches!(self.queues[id as usize].name, Name::Asked { .. }) {
+                names.push(self.queues[id as usize].host.clone());
             }
         }
         self.health.names.begin_round(self.health.asked.len(), now);
@@ -450,7 +472,8 @@ impl<R: Resolve> Frontier<R> {
                     self.health.names.end_probe();
                 }
             }
-            _ => self.names_answered(now),
+            Err(_) => self.health.names.suspect(now),
+            Ok(_) => self.names_answered(now),
         }
         false
     }

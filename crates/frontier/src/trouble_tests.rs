@@ -346,3 +346,47 @@ fn a_domain_has_so_many_hosts_and_what_is_left_out_is_told() {
         "{messages:?}"
     );
 }
+
+#[test]
+fn many_hosts_whose_robots_txt_cannot_be_had_are_given_up_together() {
+    let (mut frontier, names) = frontier(Settings { robots: true, ..patient() });
+    let mut seeds = world(&names, 30, 3);
+    seeds.push(url("http://good.com/"));
+    frontier.add(&seeds, 0).unwrap();
+    let (ended, messages) = run_for(&mut frontier, 3000, &mut |request, now| match request.url.host() {
+        "good.com" => robots_or("", &[])(request, now),
+        _ => failed(request, now, FailureKind::ConnectRefused),
+    });
+    assert!(ended < 500 * SECOND, "{} s: {:?}", ended / SECOND, frontier.failing(3, ended));
+    assert_eq!(messages, Vec::<String>::new(), "the good one is asked, and answers");
+    assert_eq!(frontier.counts().tally.count(State::Failed), 90);
+}
+
+#[test]
+fn many_failing_hosts_of_one_address_are_given_up_in_time() {
+    let (mut frontier, names) = frontier(Settings { robots: true, ..patient() });
+    let mut seeds = world(&names, 60, 3);
+    for host in 0..60 {
+        names.addresses.borrow_mut().insert(format!("host{host}.com"), "93.7.7.7".parse().unwrap());
+    }
+    seeds.push(url("http://good.com/"));
+    frontier.add(&seeds, 0).unwrap();
+    let mut asked = Vec::new();
+    let (ended, messages) = run_for(&mut frontier, 3000, &mut |request, now| match request.url.host() {
+        "good.com" => robots_or("", &[])(request, now),
+        _ => {
+            asked.push(now / SECOND);
+            failed(request, now, FailureKind::ConnectRefused)
+        }
+    });
+    assert!(
+        ended < 1_500 * SECOND,
+        "{} s: {:?} {asked:?} {:?} {:?}",
+        ended / SECOND,
+        frontier.failing(3, ended),
+        frontier.only_failing,
+        frontier.queues[0]
+    );
+    assert_eq!(messages, Vec::<String>::new(), "the good one is asked, and answers");
+    assert_eq!(frontier.counts().tally.count(State::Failed), 180);
+}

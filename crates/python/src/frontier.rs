@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::io::{self, Read, Write};
 use std::path::PathBuf;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 
 use lycosa_frontier::{Failing, Restore, Settings, SnapshotFiles, State, Suspension};
@@ -16,14 +16,11 @@ use crate::block_list::Watch;
 use crate::errors::{self, lock, setting};
 use crate::job::Job;
 use crate::names::{Names, Resolver};
+use crate::pulse::Pulse;
 
 /// The longest that a caller should wait for outcomes before it asks again, in seconds: outcomes are at
 /// most 50 ms late by contract.
 const LONGEST_WAIT: f64 = 0.05;
-
-/// The loop comes by many times a second. When it did not for longer than this, in microseconds, the process was stopped, the
-/// machine suspended, or the disk full.
-const LONGEST_ABSENCE: u64 = 1_500_000;
 
 /// The same while names are being resolved: their answers wake nobody.
 const WAIT_FOR_NAMES: f64 = 0.005;
@@ -38,8 +35,8 @@ pub(crate) struct Frontier {
     blocked: Option<Mutex<Watch>>,
     /// Whether the last call took all that it might: then only an outcome can change what there is to take.
     full: AtomicBool,
-    /// When `take` was last called.
-    looked: AtomicU64,
+    /// Whether this process runs.
+    pulse: Pulse,
     /// Outcomes that are judged again when more is known. Filled and emptied by `judge`.
     held: Mutex<Vec<Arc<lycosa_url::Page>>>,
 }
@@ -130,7 +127,7 @@ impl Frontier {
             clock: names.clock(),
             blocked: watch.map(Mutex::new),
             full: AtomicBool::new(false),
-            looked: AtomicU64::new(0),
+            pulse: Pulse::start(names.clock()).map_err(|error| errors::system("the pulse", &error))?,
             held: Mutex::default(),
         })
     }
@@ -180,9 +177,8 @@ impl Frontier {
             let wrong = self.look_at_block_list();
             let mut frontier = lock(&self.frontier);
             let now = self.clock.now();
-            let before = self.looked.swap(now, Ordering::Relaxed);
-            if before > 0 && now.saturating_sub(before) > LONGEST_ABSENCE {
-                frontier.was_away(before, now);
+            for (from, to) in self.pulse.absences() {
+                frontier.was_away(from, to);
             }
             let taken = frontier.take(max, now);
             self.full.store(taken.as_ref().is_ok_and(|taken| taken.len() == max), Ordering::Relaxed);

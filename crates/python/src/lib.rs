@@ -19,6 +19,7 @@ mod ledger;
 mod names;
 mod page;
 mod parse;
+mod pulse;
 mod resolutions;
 mod resolve;
 mod robots;

@@ -236,7 +236,7 @@ pub(crate) fn replay(
         }
         count += entries.len() as u64;
         for entry in entries {
-            let outcome = &entry.outcome;
+            let (outcome, end) = (&entry.outcome, entry.end);
             if matches!(entry.kind, Kind::Seed | Kind::Lease) {
                 let Ok(url) = CrawlUrl::parse(&outcome.url) else { continue };
                 match entry.kind {
@@ -257,7 +257,7 @@ pub(crate) fn replay(
                     }
                 }
                 if page.is_reopened() {
-                    takings.take(page.response.request.url.digest(), reader.position());
+                    takings.take(page.response.request.url.digest(), end);
                 }
                 if let Some(failed) = failed {
                     lock(failed).add_again(&page)?;
@@ -297,14 +297,14 @@ impl LogReader {
         followed.until.store(released.min(committed), Ordering::Release);
     }
 
-    /// The rows that were not taken back behind a position.
-    fn without_taken(&self, mut rows: Vec<Row>, position: Position) -> Vec<Row> {
+    /// The rows that were not taken back behind them.
+    fn without_taken(&self, mut rows: Vec<Row>) -> Vec<Row> {
         if let Some(Followed { takings, .. }) =
             self.followed.as_ref().filter(|followed| !followed.takings.is_empty())
         {
             rows.retain(|row| {
                 let url = CrawlUrl::parse(&row.outcome.url);
-                !url.is_ok_and(|url| takings.is_taken(url.digest(), position))
+                !url.is_ok_and(|url| takings.is_taken(url.digest(), row.end))
             });
         }
         rows
@@ -354,7 +354,7 @@ impl LogReader {
             self.follow();
             let mut reader = lock(&self.reader);
             let rows = reader.rows(max_entries, max_bytes, decoders, self.with_body);
-            rows.map(|rows| self.without_taken(rows, reader.position()))
+            rows.map(|rows| self.without_taken(rows))
         });
         let rows = rows.map_err(|error| errors::log(&error))?;
         Ok(Rows { rows: Mutex::new(rows), fields: self.fields.clone() })

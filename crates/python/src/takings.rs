@@ -31,6 +31,18 @@ struct State {
     taken: HashMap<Digest, Position>,
 }
 
+impl State {
+    /// Lets outputs go on to what is old enough.
+    fn release(&mut self, now: Micros) {
+        while let Some((at, end)) = self.ends.front().copied()
+            && now.saturating_sub(at) > self.distance
+        {
+            self.released = end;
+            self.ends.pop_front();
+        }
+    }
+}
+
 impl Takings {
     /// Sets how long outcomes may be taken back from here on: zero lets outputs follow to the end.
     pub(crate) fn keep(&self, distance: Duration, end: Position) {
@@ -62,6 +74,7 @@ impl Takings {
             Some((at, last)) if now.saturating_sub(*at) < STEP => *last = end,
             _ => state.ends.push_back((now, end)),
         }
+        state.release(now);
     }
 
     /// Up to where outputs may follow the log by now; `None` where nothing holds them up.
@@ -70,18 +83,13 @@ impl Takings {
         if state.distance == 0 {
             return None;
         }
-        while let Some((at, end)) = state.ends.front().copied()
-            && now.saturating_sub(at) > state.distance
-        {
-            state.released = end;
-            state.ends.pop_front();
-        }
+        state.release(now);
         Some(state.released)
     }
 
-    /// Whether what was read up to a position was taken back behind it.
+    /// Whether an outcome whose frame ends at a position was taken back behind it.
     pub(crate) fn is_taken(&self, digest: &Digest, position: Position) -> bool {
-        lock(&self.0).taken.get(digest).is_some_and(|taken| *taken >= position)
+        lock(&self.0).taken.get(digest).is_some_and(|taken| *taken > position)
     }
 
     /// Whether nothing was taken back.

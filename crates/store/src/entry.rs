@@ -11,11 +11,12 @@ use lycosa_url::{
 };
 use serde::{Deserialize, Serialize};
 
+use crate::Position;
 use crate::frame::Kind;
 use crate::headers;
 
 /// One frame's content: borrowed when it is written, owned when it is read.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug)]
 pub struct Entry<'a> {
     /// What it is.
     pub kind: Kind,
@@ -23,6 +24,8 @@ pub struct Entry<'a> {
     pub outcome: Outcome<'a>,
     /// The body as received; empty where there is none.
     pub body: Bytes,
+    /// Where it ends in the log, of one that was read; else 0.
+    pub end: Position,
 }
 
 /// The facts of an outcome; of a seed only `url` and `finished`, of a lease `url`, `lease`, `started` and `finished`.
@@ -158,6 +161,8 @@ pub struct Row {
     pub outcome: Outcome<'static>,
     /// The decoded body; nothing where there is none or it does not decode.
     pub body: Option<Bytes>,
+    /// Where its frame ends in the log.
+    pub end: Position,
 }
 
 impl Row {
@@ -168,7 +173,7 @@ impl Row {
             return None;
         }
         let body = (with_body && entry.outcome.status.is_some()).then(|| page.body.clone());
-        Some(Row { outcome: entry.outcome.into_owned(), body })
+        Some(Row { outcome: entry.outcome.into_owned(), body, end: entry.end })
     }
 
     /// The body as text; nothing where there is none, or it is no text.
@@ -188,11 +193,18 @@ pub struct Decoders {
     pub text: for<'a> fn(&'a [u8], &str) -> Cow<'a, str>,
 }
 
+/// Entries are the same where they say the same, wherever they stand.
+impl PartialEq for Entry<'_> {
+    fn eq(&self, other: &Self) -> bool {
+        (self.kind, &self.outcome, &self.body) == (other.kind, &other.outcome, &other.body)
+    }
+}
+
 impl<'a> Entry<'a> {
     /// The frame of a seed.
     pub fn seed(url: &'a str, at: Micros) -> Self {
         let outcome = Outcome { url: url.into(), finished: at, ..Outcome::default() };
-        Entry { kind: Kind::Seed, outcome, body: Bytes::new() }
+        Entry { kind: Kind::Seed, outcome, body: Bytes::new(), end: 0 }
     }
 
     /// The frame of a request that is about to be sent, by a process that began at `process`.
@@ -200,7 +212,7 @@ impl<'a> Entry<'a> {
         let url = request.url.as_str().into();
         let outcome =
             Outcome { url, lease: request.lease, started: process, finished: at, ..Outcome::default() };
-        Entry { kind: Kind::Lease, outcome, body: Bytes::new() }
+        Entry { kind: Kind::Lease, outcome, body: Bytes::new(), end: 0 }
     }
 
     /// The frame of a page or a robots.txt.
@@ -250,7 +262,7 @@ impl<'a> Entry<'a> {
             Purpose::Page => Kind::Page,
             Purpose::Robots => Kind::Robots,
         };
-        Entry { kind, outcome, body }.on_wall(times.wall_offset_us)
+        Entry { kind, outcome, body, end: 0 }.on_wall(times.wall_offset_us)
     }
 }
 
@@ -294,7 +306,7 @@ impl Entry<'static> {
         } else {
             None
         };
-        Some(Row { outcome: self.outcome, body })
+        Some(Row { outcome: self.outcome, body, end: self.end })
     }
 }
 

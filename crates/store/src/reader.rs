@@ -6,6 +6,7 @@
 
 mod damage;
 
+use std::collections::HashMap;
 use std::fs::File;
 use std::io;
 use std::os::unix::fs::FileExt;
@@ -153,24 +154,19 @@ impl Reader {
         decoders: Decoders,
         with_body: bool,
     ) -> Result<Vec<Row>, LogError> {
-        let (mut taken_back, mut made) = (Vec::new(), 0);
+        let mut taken_back = HashMap::new();
         let mut rows = self.gather(max_entries, max_bytes, |entry| {
             if entry.is_reopened() {
-                taken_back.push((made, entry.outcome.url.into_owned()));
+                taken_back.insert(entry.outcome.url.into_owned(), entry.end);
                 return (None, 0);
             }
             let row = entry.into_row(decoders, with_body);
-            made += usize::from(row.is_some());
             let body = |row: &Row| row.body.as_ref().map_or(0, Bytes::len);
             let bytes = row.as_ref().map_or(0, |row| row.outcome.memory() + body(row));
             (row, bytes)
         })?;
-        for (before, url) in taken_back.into_iter().rev() {
-            let mut place = 0;
-            rows.retain(|row| {
-                place += 1;
-                place > before || row.outcome.url != url
-            });
+        if !taken_back.is_empty() {
+            rows.retain(|row| taken_back.get(&*row.outcome.url).is_none_or(|end| *end < row.end));
         }
         Ok(rows)
     }
@@ -203,7 +199,10 @@ impl Reader {
         let Some(frame) = self.next_frame()? else { return Ok(None) };
         let (kind, position, outcome) = (frame.kind, frame.position, frame.outcome());
         match outcome {
-            Some(outcome) => Ok(Some(Entry { kind, outcome, body: frame.body })),
+            Some(outcome) => {
+                let body = frame.body;
+                Ok(Some(Entry { kind, outcome, body, end: self.position }))
+            }
             None => {
                 self.position = position;
                 Err(self.damaged())
