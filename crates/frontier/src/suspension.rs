@@ -143,8 +143,8 @@ impl<R: Resolve> Frontier<R> {
         self.health.suspensions().cloned().collect()
     }
 
-    /// The process was stopped, the machine suspended, or the disk full: nobody could confirm anything, leases last longer, and
-    /// what failed meanwhile was no site's fault.
+    /// The process was stopped or the machine suspended: nobody could confirm anything, leases last longer, and what failed
+    /// meanwhile was no site's fault.
     pub fn was_away(&mut self, from: Micros, to: Micros) {
         let away = to.saturating_sub(from);
         self.health.gap = (from, to);
@@ -188,10 +188,13 @@ impl<R: Resolve> Frontier<R> {
 
     /// Looks whether everybody gives the same answer; gives whether this one is held, or a portal's.
     fn is_same_answer(&mut self, page: &mut Page, id: QueueId, network: u64) -> bool {
+        let is_page = page.response.request.purpose == Purpose::Page;
+        if !is_page && !self.captive.is_captive() {
+            return false;
+        }
         let Some(mark) = self.captive.mark(page) else {
             // An error instead of a robots.txt may be the portal's, too.
-            let is_robots = page.response.request.purpose == Purpose::Robots;
-            let is_unknown = self.captive.is_captive() && is_robots && page.response.result.is_ok();
+            let is_unknown = !is_page && page.response.result.is_ok();
             if is_unknown {
                 page.response.result =
                     Err(Failure::new(FailureKind::CaptivePortal, "asked behind a captive portal"));
@@ -201,10 +204,6 @@ impl<R: Resolve> Frontier<R> {
         };
         let queue = &self.queues[id as usize];
         let giver = Giver { domain: queue.domain, network, before: queue.mark };
-        let is_page = page.response.request.purpose == Purpose::Page;
-        if !is_page && !self.captive.is_captive() {
-            return false;
-        }
         match self.captive.look(page, mark, giver, self.health.connections.window()) {
             Look::Clear => {
                 if is_page {

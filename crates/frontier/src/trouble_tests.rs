@@ -43,6 +43,23 @@ fn run_for(
     (now, messages)
 }
 
+/// Judges outcomes with those that were held before, and confirms what is not held now; gives it.
+fn settle(
+    frontier: &mut Frontier<Names>,
+    mut pages: Vec<Page>,
+    held: &mut Vec<Page>,
+    now: Micros,
+) -> Vec<Page> {
+    if frontier.has_decided(now) {
+        pages.append(held);
+    }
+    frontier.judge(&mut pages);
+    let (kept, more): (Vec<Page>, Vec<Page>) = pages.into_iter().partition(|page| !frontier.is_held(page));
+    held.extend(more);
+    frontier.done(&kept, now).unwrap();
+    kept
+}
+
 #[test]
 fn one_dead_host_is_tried_for_as_long_as_the_patience_lasts_and_then_all_its_pages_fail() {
     let (mut frontier, _) = frontier(patient());
@@ -204,7 +221,7 @@ fn a_portal_that_answers_for_everybody_is_told_and_what_it_said_is_fetched_again
     while now < 2_000 * SECOND && !(frontier.idle() && held.is_empty()) {
         let requests = frontier.take(100, now).unwrap();
         let captive = (3 * SECOND..300 * SECOND).contains(&now);
-        let mut pages: Vec<Page> = requests
+        let pages: Vec<Page> = requests
             .into_iter()
             .map(|request| match captive {
                 true => {
@@ -216,14 +233,7 @@ fn a_portal_that_answers_for_everybody_is_told_and_what_it_said_is_fetched_again
                 }
             })
             .collect();
-        if frontier.has_decided(now) {
-            pages.append(&mut held);
-        }
-        frontier.judge(&mut pages);
-        let (kept, more): (Vec<Page>, Vec<Page>) =
-            pages.into_iter().partition(|page| !frontier.is_held(page));
-        held.extend(more);
-        frontier.done(&kept, now).unwrap();
+        let kept = settle(&mut frontier, pages, &mut held, now);
         for page in kept.iter().filter(|page| !page.retry) {
             let body = String::from_utf8_lossy(&page.body).into_owned();
             if body.starts_with("the page of") && !body.contains("portal.com") {
@@ -257,15 +267,8 @@ fn domains_that_show_one_parking_page_are_no_portal() {
     while now < 900 * SECOND && !frontier.idle() {
         let requests = frontier.take(100, now).unwrap();
         let page = |request| answer(request, now, 200, &[], "this domain is for sale", &[]);
-        let mut pages: Vec<Page> = requests.into_iter().map(page).collect();
-        if frontier.has_decided(now) {
-            pages.append(&mut held);
-        }
-        frontier.judge(&mut pages);
-        let (kept, more): (Vec<Page>, Vec<Page>) =
-            pages.into_iter().partition(|page| !frontier.is_held(page));
-        held.extend(more);
-        frontier.done(&kept, now).unwrap();
+        let pages: Vec<Page> = requests.into_iter().map(page).collect();
+        settle(&mut frontier, pages, &mut held, now);
         assert_eq!(frontier.messages(), Vec::<String>::new());
         now += SECOND / 10;
     }
@@ -288,15 +291,8 @@ fn a_mirror_of_another_site_is_held_up_once() {
             let body = format!("the same page, number {}", request.url.path_and_query());
             answer(request, now, 200, &[], &body, &[])
         };
-        let mut pages: Vec<Page> = requests.into_iter().map(page).collect();
-        if frontier.has_decided(now) {
-            pages.append(&mut held);
-        }
-        frontier.judge(&mut pages);
-        let (kept, more): (Vec<Page>, Vec<Page>) =
-            pages.into_iter().partition(|page| !frontier.is_held(page));
-        held.extend(more);
-        frontier.done(&kept, now).unwrap();
+        let pages: Vec<Page> = requests.into_iter().map(page).collect();
+        settle(&mut frontier, pages, &mut held, now);
         now += SECOND / 10;
     }
     assert_eq!(frontier.counts().tally.count(State::Done), 40);
