@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
@@ -12,7 +12,14 @@ from lycosa import _core
 from lycosa.errors import StorageFull
 from lycosa.words import counted
 
-Reason = Literal["finished", "patience", "limit", "stopped", "storage-full", "error"]
+Reason = Literal["finished", "patience", "limit", "stopped", "suspended", "storage-full", "error"]
+
+#: What a suspended crawl waits for in vain, by the cause.
+SUSPENDED = {
+    "names": "no DNS resolver gave answers",
+    "connections": "no site answered",
+    "captive": "every site gave the same answer, as behind a captive portal,",
+}
 
 #: Kinds of failures shown by name, at most.
 SHOWN = 4
@@ -33,15 +40,17 @@ def end_of(
     *,
     max_pages: int | None,
     stopped: bool,
+    suspended: Sequence[str],
     error: BaseException | None,
     directory: Path | None,
 ) -> End:
     """How a run ended.
 
     frontier: its counts. failures: URLs that failed, by kind. max_pages: the job's. stopped: whether somebody asked
-    for the end. error: what ended the run from outside. directory: the job's; None for a temporary one.
+    for the end. suspended: why the crawl is suspended. error: what ended the run from outside. directory: the job's;
+    None for a temporary one.
     """
-    reason, text, option = _reason(frontier, failures, max_pages, stopped, error)
+    reason, text, option = _reason(frontier, failures, max_pages, stopped, suspended, error)
     command = None if directory is None or option is None else f"lycosa crawl --dir {shlex.quote(str(directory))}"
     return End(reason, text, command and command + (option or ""))
 
@@ -51,6 +60,7 @@ def _reason(
     failures: Mapping[str, int],
     max_pages: int | None,
     stopped: bool,
+    suspended: Sequence[str],
     error: BaseException | None,
 ) -> tuple[Reason, str, str | None]:
     """The reason, its line, and the option that goes on; None where nothing is left."""
@@ -62,6 +72,9 @@ def _reason(
         return "error", f"ended by an error ({error}); {waiting}", ""
     if left and (stopped or error is not None):
         return "stopped", f"stopped; {waiting}", ""
+    if left and suspended:
+        what = " and ".join(SUSPENDED[cause] for cause in suspended)
+        return "suspended", f"ended since {what} for longer than frontier.longest_suspension; {waiting}", ""
     if left:
         return "limit", f"max_pages = {max_pages} is reached; {waiting}", " --max-pages none"
     passing = {kind: count for kind, count in failures.items() if count and is_transient(kind)}

@@ -279,6 +279,12 @@ class Frontier(Room):
         description="a host, a name or a URL has to fail before it is given up, counted while the crawl itself is "
         "well; longer while other work goes on; 0: the retries alone count",
     )
+    longest_suspension: Seconds | None = Field(
+        DAY,
+        ge=60,
+        description="the crawl is suspended before it ends and what waits is left waiting; a twelfth of it where no "
+        "host has ever answered. none: for ever",
+    )
     queue_memory: Bytes = Field(256 * MIB, ge=MIB, description="of waiting URLs in memory; beyond it they go to disk")
     seen_memory: Bytes = Field(
         1024 * MIB, ge=16 * MIB, description="of known URLs in memory; beyond it they go to disk"

@@ -33,6 +33,9 @@ COUNTED = ("pages", "redirects", "retries", "robots", "bytes", "links")
 #: URLs that are opened again at once, at most.
 REOPENED = 1_000
 
+#: Seeds that are given again, looked up at once: each time the log may have to be read.
+SEEDS_AT_ONCE = 100_000
+
 #: Hosts that fail and are tried again that a report names, at most.
 FAILING = 10
 
@@ -161,6 +164,7 @@ class Running:
             self.stages.log.summary()["failures"],
             max_pages=self._plan.job.max_pages,
             stopped=self._control.stopping,
+            suspended=[str(suspension["cause"]) for suspension in self._frontier.suspensions()],
             error=error or next(iter(problems), None),
             directory=None if self._plan.directory is None else self._directory.path,
         )
@@ -227,8 +231,8 @@ class Running:
     def _reopen_seeds(self, seeds: list[str]) -> None:
         """Have seeds that were given again fetched again; those that wait or are new are fetched anyway."""
         opened = 0
-        for begin in range(0, len(seeds), REOPENED):
-            settled = self._frontier.settled_of(seeds[begin : begin + REOPENED])
+        for begin in range(0, len(seeds), SEEDS_AT_ONCE):
+            settled = self._frontier.settled_of(seeds[begin : begin + SEEDS_AT_ONCE])
             opened += self._reopen(self._log.ended(settled)) if settled else 0
         if opened:
             logger.info("opened again: %s", counted(opened, "seed"))

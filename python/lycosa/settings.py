@@ -56,6 +56,7 @@ class FrontierSettings(TypedDict, total=False):
 
     key: Literal["md5", "md5-16", "keyed"]
     patience: float
+    longest_suspension: float | None
     queue_memory: int
     seen_memory: int
     cookie_memory: int

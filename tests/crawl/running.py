@@ -315,6 +315,8 @@ def judge(outcome: Outcome) -> None:
     assert report["repeats"]["after_answer"] <= allowed, f"more than {allowed} repeats: {outcome}"
     pages = sum(row["status"] == 200 for row in outcome.rows)
     assert pages == report["coverage"]["served"], f"pages of the portal: {outcome}"
+    # No host of this world refuses anything.
+    assert not any(row["status"] == 403 for row in outcome.rows), f"refusals of the portal: {outcome}"
 
 
 def judge_others(outcome: Outcome) -> None:

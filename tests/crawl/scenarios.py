@@ -99,6 +99,7 @@ PAIRS: tuple[tuple[Event, Event], ...] = (
         for kind in (
             "resolver-silent",
             "resolver-servfail",
+            "resolver-nxdomain",
             "resolver-refused",
             "uplink-refused",
             "uplink-black-hole",
@@ -106,6 +107,8 @@ PAIRS: tuple[tuple[Event, Event], ...] = (
             "uplink-silent",
             "captive",
             "captive-redirect",
+            "captive-varied",
+            "captive-refusal",
             "loss",
             "robots-unavailable",
         )

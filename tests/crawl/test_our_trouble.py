@@ -39,11 +39,10 @@ SHORT = {"frontier.patience": 60}
 AT_ONCE = 12
 
 
-def passing(kind: Trouble, seconds: float, **settings: float) -> Scenario:
-    """A trouble that begins with the crawl and lasts."""
-    # From the first request on: most names are not known yet.
-    events = ((0.0, trouble(kind)), (seconds, calm()))
-    return Scenario(events, SHORT | settings, until=seconds + 20 * MINUTE)
+def passing(kind: Trouble, seconds: float, begin: float = 0.0, **settings: float) -> Scenario:
+    """A trouble that lasts; by default from the first request on: most names are not known yet."""
+    events = ((begin, trouble(kind)), (begin + seconds, calm()))
+    return Scenario(events, SHORT | settings, until=begin + seconds + 20 * MINUTE)
 
 
 #: All scenarios in which the trouble is ours, by name.
@@ -51,6 +50,8 @@ OURS = {
     "resolver silent for a minute": passing("resolver-silent", MINUTE),
     "resolver silent for ten minutes": passing("resolver-silent", 10 * MINUTE),
     "resolver answers SERVFAIL": passing("resolver-servfail", 3 * MINUTE),
+    # From the moment on when some host is known to be well: until then dead names look the same.
+    "resolver answers NXDOMAIN": passing("resolver-nxdomain", 3 * MINUTE, begin=10.0),
     "resolver refused": passing("resolver-refused", 3 * MINUTE),
     "uplink refused": passing("uplink-refused", 3 * MINUTE),
     "uplink black-holed": passing("uplink-black-hole", 3 * MINUTE),
@@ -58,6 +59,8 @@ OURS = {
     "uplink silent": passing("uplink-silent", 3 * MINUTE),
     "captive": passing("captive", 3 * MINUTE),
     "captive with redirects": passing("captive-redirect", 3 * MINUTE),
+    "captive with a page for each visitor": passing("captive-varied", 3 * MINUTE),
+    "captive, refused by something between": passing("captive-refusal", 3 * MINUTE, begin=10.0),
     "captive, hosts on HTTPS": Scenario(
         ((1, trouble("captive")), (3 * MINUTE, calm())), SHORT, https=1.0, until=23 * MINUTE
     ),

@@ -1,27 +1,23 @@
 //! Whether everybody gives the same answer: a captive portal, or a proxy that answers for all.
 //!
-//! An answer's *mark* is a hash of what it says: the beginning of its body, or where it redirects to. When hosts of unrelated
-//! domains give one mark in a row, their answers are *held*: not recorded yet. It is a portal when hosts that gave other
-//! answers before are among them and nobody gives another one. Parked domains, which all show one page, never gave another one.
+//! When hosts of unrelated domains give answers of one *mark* (`mark.rs`) in a row, these are *held*: not recorded yet. It is a
+//! portal when hosts that gave other answers before are among them and nobody gives another one, not even a robots.txt. Parked
+//! domains, which all show one page, never gave another one. Where the resolver *lies* (it has an address for a name that cannot
+//! exist), all that is answered from that address is the same, whatever it says.
 //!
 //! Guarantees:
 //! 1. Any other answer, asked for after the first of the same ones, shows that the way is clear: what is held is released.
 //! 2. Held answers are bounded in number and in time; beyond it they are released.
 //! 3. What was recorded with the portal's mark before it was known is told, so that it is fetched again.
+//! 4. What is answered again after the way was found clear is the site's own answer: no URL is asked for again and again.
 
 use std::collections::{HashSet, VecDeque};
-use std::hash::{BuildHasher, Hasher};
 
 use hashbrown::DefaultHashBuilder;
 use lycosa_url::{CrawlUrl, Micros, Page, registered_domain};
 
+use crate::mark::{is_markup, mark};
 use crate::politeness::domains::DomainId;
-
-/// Bytes of a body that make its mark, with its length.
-const MARKED_BYTES: usize = 4096;
-
-/// The shortest body that has a mark: shorter ones are alike by chance.
-const SHORTEST: usize = 16;
 
 /// Answers that are remembered, and marks that are known to be many sites' own.
 const RECENT: usize = 512;
@@ -37,8 +33,8 @@ const MIRRORS: usize = 4096;
 const HELD: usize = 256;
 const HELD_BYTES: usize = 8 << 20;
 
-/// Domains that give the same answer where it is a portal, and those of them that gave another one before. Where the resolver gives
-/// their address for a name that cannot exist, two are enough.
+/// Domains that give the same answer where it is a portal, and those of them that gave another one before. Where all are at the
+/// address of the resolver's lie, two are enough.
 const SAME: usize = 3;
 const CHANGED: usize = 2;
 const LIED: usize = 2;
@@ -62,13 +58,30 @@ pub(crate) struct Recent {
 #[derive(Debug)]
 struct Same {
     mark: u64,
+    status: u16,
+    /// Whether one of them is at the address of the resolver's lie.
+    lied: bool,
     /// When the first of them was asked, and when the last other answer came before.
     since: Micros,
     clear_at: Micros,
+    /// Whether hosts that were well have been asked since then.
+    asked: bool,
     /// Domain, network, and whether it gave another answer before.
     hosts: Vec<(DomainId, u64, bool)>,
     /// Bytes of what is held.
     bytes: usize,
+}
+
+/// A portal that was found.
+#[derive(Debug)]
+pub(crate) struct Confirmed {
+    /// When its first answer was asked for, and when the last page before that was.
+    pub(crate) since: Micros,
+    pub(crate) clear_at: Micros,
+    /// Registered domains that it answered for.
+    pub(crate) domains: usize,
+    /// What was recorded of it.
+    pub(crate) recorded: Vec<Recent>,
 }
 
 /// What is to become of an answer.
@@ -91,6 +104,13 @@ pub(crate) struct Giver {
     pub(crate) before: u64,
 }
 
+/// A portal: the mark of its answers, and the network of its address where the resolver gives that for all names.
+#[derive(Clone, Copy, Debug)]
+struct Portal {
+    mark: u64,
+    network: Option<u64>,
+}
+
 /// What is known of answers that are the same.
 #[derive(Debug, Default)]
 pub(crate) struct Captive {
@@ -99,85 +119,79 @@ pub(crate) struct Captive {
     marks: VecDeque<u64>,
     honest: VecDeque<u64>,
     same: Option<Same>,
-    portal: Option<u64>,
+    portal: Option<Portal>,
+    /// The portal that was there last, and when somebody else answered.
+    former: Option<(Portal, Micros)>,
     /// Domains that were waited for in vain: mirrors of each other. Their answers are not held again.
     mirrors: HashSet<DomainId>,
     held: HashSet<u64>,
     /// When the last answer came that is no suspected one.
     clear_at: Micros,
-    /// The network that the resolver gives for names that cannot exist, and when it was asked.
+    /// The network that the resolver gives for names that cannot exist; one that is known as that of the sites that are there.
     lie: Option<u64>,
+    honest_lie: Option<u64>,
+    /// When the resolver was asked, and whether it is to be asked again.
     checked_at: Micros,
+    suspects_lie: bool,
+    /// Whose name was answered last, and with which network.
+    last_name: Option<(DomainId, u64)>,
 }
 
 impl Captive {
-    /// The mark of an answer; `None` where it has none: errors but refusals, and bodies that are alike by chance.
+    /// The mark of an answer.
     pub(crate) fn mark(&self, page: &Page) -> Option<u64> {
-        let is_marked = |status: u16| status < 400 || matches!(status, 401 | 403 | 407 | 451);
-        let received = page.response.result.as_ref().ok().filter(|received| is_marked(received.status))?;
-        let mut hasher = self.hasher.build_hasher();
-        if let Some(target) = &page.redirect {
-            let path = target.path_and_query().split('?').next().unwrap_or_default();
-            // Only hosts of other places are the same for all.
-            (target.host() != page.response.request.url.host()).then_some(())?;
-            hasher.write(target.host().as_bytes());
-            hasher.write(path.as_bytes());
-        } else {
-            (received.body.len() >= SHORTEST).then_some(())?;
-            hasher.write_usize(received.body.len());
-            hasher.write(&received.body[..received.body.len().min(MARKED_BYTES)]);
-        }
-        Some(hasher.finish() | 2)
+        mark(page, &self.hasher)
+    }
+
+    /// Whether an answer came from where the resolver's lie leads.
+    pub(crate) fn is_of_lie(&self, network: u64) -> bool {
+        self.lie() == Some(network)
+    }
+
+    /// The network of the resolver's lie, unless sites are known to live there.
+    fn lie(&self) -> Option<u64> {
+        self.lie.filter(|lie| self.honest_lie != Some(*lie))
     }
 
     /// Looks at an answer with its mark. `window`: how long answers are held at most.
     pub(crate) fn look(&mut self, page: &Page, mark: u64, giver: Giver, window: Micros) -> Look {
         let (lease, at) = (page.response.request.lease, page.response.finished);
         self.held.remove(&lease);
-        if self.portal == Some(mark) {
+        if self.is_portals(mark, giver.network) {
+            return Look::Portal;
+        }
+        if self.is_former_portals(page, mark, giver.network, window) {
             return Look::Portal;
         }
         if self.portal.is_some() || self.honest.contains(&mark) || self.mirrors.contains(&giver.domain) {
             return Look::Clear;
         }
+        let (at_lie, lie) = (self.is_of_lie(giver.network), self.lie());
         let changed = giver.before != 0 && giver.before != mark;
         if let Some(same) = &mut self.same {
-            if same.mark == mark {
+            if same.mark == mark || at_lie {
+                same.lied |= at_lie;
                 same.add(giver, changed);
                 same.bytes += page.memory();
                 let is_over = at.saturating_sub(same.since) > window * CHANGED_WINDOWS
                     || self.held.len() >= HELD
                     || same.bytes > HELD_BYTES;
-                if is_over && !same.is_portal(self.lie) {
-                    self.release(mark);
+                if is_over && !same.is_portal(lie) {
+                    self.release();
                     return Look::Clear;
                 }
                 self.held.insert(lease);
                 return Look::Held;
             }
             if page.response.started >= same.since {
-                let mark = same.mark;
-                self.release(mark);
+                self.release();
             }
         }
         if self.same.is_none()
-            && let Some(first) = self.marks.iter().position(|known| *known == mark)
-            && let Some(first) = self.recent.get(first).filter(|first| first.domain != giver.domain)
+            && let Some(mut same) = self.begin(page, mark, giver, at_lie)
         {
-            let hosts = vec![(first.domain, first.network, first.changed)];
-            let since = page.response.started;
-            let mut same = Same { mark, since, clear_at: self.clear_at.min(first.at), hosts, bytes: 0 };
             same.add(giver, changed);
             self.same = Some(same);
-            self.held.insert(lease);
-            return Look::Held;
-        }
-        // A redirect to somewhere else waits for the next answer of somebody else: its target would belong to the crawl.
-        // Of a crawl of one domain only the first: nobody else will answer.
-        let is_alone = || self.recent.iter().all(|recent| recent.domain == giver.domain);
-        if self.same.is_none() && is_elsewhere(page) && (self.recent.is_empty() || !is_alone()) {
-            let (since, hosts) = (page.response.started, vec![(giver.domain, giver.network, changed)]);
-            self.same = Some(Same { mark, since, clear_at: self.clear_at.min(since), hosts, bytes: 0 });
             self.held.insert(lease);
             return Look::Held;
         }
@@ -185,19 +199,106 @@ impl Captive {
         Look::Clear
     }
 
+    /// Whether an answer is the portal's that is there now.
+    fn is_portals(&self, mark: u64, network: u64) -> bool {
+        self.portal.is_some_and(|portal| portal.mark == mark || portal.network == Some(network))
+    }
+
+    /// Whether an answer is one of the portal that was there last; what is asked for later and answered as before is the
+    /// site's own.
+    fn is_former_portals(&mut self, page: &Page, mark: u64, network: u64, window: Micros) -> bool {
+        let Some((portal, cleared_at)) = self.former else { return false };
+        if portal.mark != mark && portal.network != Some(network) {
+            return false;
+        }
+        let started = page.response.started;
+        // Connections and names from before may lead to the portal still.
+        if started < cleared_at.saturating_add(window / 2) {
+            return true;
+        }
+        if started < cleared_at.saturating_add(window * CHANGED_WINDOWS) {
+            self.trust(mark);
+            self.honest_lie = portal.network.or(self.honest_lie);
+        }
+        self.former = None;
+        false
+    }
+
+    /// The beginning of answers that are the same, with those before this one.
+    fn begin(&self, page: &Page, mark: u64, giver: Giver, at_lie: bool) -> Option<Same> {
+        let (since, status) = (page.response.started, status_of(page));
+        let same = |clear_at, hosts| Same {
+            mark,
+            status,
+            lied: at_lie,
+            since,
+            clear_at,
+            asked: false,
+            hosts,
+            bytes: 0,
+        };
+        if let Some(first) = self.marks.iter().position(|known| *known == mark)
+            && let Some(first) = self.recent.get(first).filter(|first| first.domain != giver.domain)
+        {
+            let hosts = vec![(first.domain, first.network, first.changed)];
+            return Some(same(self.clear_at.min(first.at), hosts));
+        }
+        // A redirect to somewhere else waits for the next answer of somebody else: its target would belong to the crawl.
+        // Of a crawl of one domain only the first: nobody else will answer.
+        let is_alone = || self.recent.iter().all(|recent| recent.domain == giver.domain);
+        let waits = is_elsewhere(page) && (self.recent.is_empty() || !is_alone());
+        (waits || at_lie).then(|| same(self.clear_at.min(since), Vec::new()))
+    }
+
+    /// Looks at an answer for a robots.txt while answers are held: one that no portal gives shows that the way is clear.
+    pub(crate) fn look_at_robots(&mut self, page: &Page, network: u64) {
+        let (Ok(received), Some(same)) = (&page.response.result, &self.same) else { return };
+        let is_other = page.redirect.is_none()
+            && page.response.started >= same.since
+            && !self.is_of_lie(network)
+            && match received.status {
+                200..=299 => !page.body.is_empty() && !is_markup(&page.body),
+                404 | 410 => same.status / 100 != 4,
+                _ => false,
+            };
+        if is_other && self.mark(page) != Some(same.mark) {
+            self.release();
+        }
+    }
+
+    /// Whether hosts that were well are to be asked whether they give other answers.
+    pub(crate) fn wants_others(&mut self) -> bool {
+        let lie = self.lie();
+        self.same.as_mut().is_some_and(|same| {
+            let wants = !same.asked && !same.is_lied(lie) && same.is_portal(lie);
+            same.asked |= wants;
+            wants
+        })
+    }
+
     /// Whether the resolver is to be asked for a name that cannot exist.
     pub(crate) fn wants_check(&mut self, window: Micros, now: Micros) -> bool {
-        let wants = self.same.as_ref().is_some_and(|same| same.hosts.len() > 1)
+        let wants = (self.suspects_lie || self.same.as_ref().is_some_and(|same| same.hosts.len() > 1))
             && (self.checked_at == 0 || now.saturating_sub(self.checked_at) > window);
         if wants {
             self.checked_at = now;
+            self.suspects_lie = false;
         }
         wants
+    }
+
+    /// What the resolver says of a name: of unrelated domains in one network the resolver may tell a lie.
+    pub(crate) fn name_answered(&mut self, domain: DomainId, network: u64) {
+        let last = self.last_name.replace((domain, network));
+        self.suspects_lie |= last.is_some_and(|last| last.0 != domain && last.1 == network);
     }
 
     /// What the resolver says of a name that cannot exist: the network of an address, or nothing.
     pub(crate) fn resolver_says(&mut self, lie: Option<u64>) {
         self.lie = lie;
+        if lie.is_none() {
+            self.honest_lie = None;
+        }
     }
 
     /// Remembers an answer that is being recorded.
@@ -226,19 +327,35 @@ impl Captive {
         self.held.contains(&lease)
     }
 
-    /// Whether the same answers are a portal's: gives since when other answers are missing, of how many domains, and what was
-    /// recorded of it.
-    pub(crate) fn confirm(&mut self, window: Micros, now: Micros) -> Option<(Micros, usize, Vec<Recent>)> {
-        let (lie, held) = (self.lie, self.held.len());
-        let lasted = |same: &Same| now.saturating_sub(same.since) >= window / 4 || held >= HELD / 2;
-        let same = self.same.take_if(|same| same.is_portal(lie) && (lie.is_some() || lasted(same)))?;
-        self.portal = Some(same.mark);
+    /// Whether the same answers are a portal's. `is_asking`: hosts that were well are asked and have not answered yet.
+    pub(crate) fn confirm(&mut self, is_asking: bool, window: Micros, now: Micros) -> Option<Confirmed> {
+        let (lie, held) = (self.lie(), self.held.len());
+        let lasted = |same: &Same| {
+            let lasts = now.saturating_sub(same.since);
+            // Whoever was asked has had time to answer, or nobody could be asked.
+            lasts >= window || (same.asked && !is_asking && (lasts >= window / 4 || held >= HELD / 2))
+        };
+        let same = self.same.take_if(|same| same.is_lied(lie) || (same.is_portal(lie) && lasted(same)))?;
+        let network = lie.filter(|_| same.lied);
+        self.portal = Some(Portal { mark: same.mark, network });
         self.held.clear();
-        let of_portal = |recent: &Recent| recent.mark == same.mark && recent.at >= same.clear_at;
-        let recorded = self.recent.iter().filter(|recent| of_portal(recent)).cloned().collect();
-        self.recent.retain(|recent| recent.mark != same.mark);
-        self.marks.retain(|mark| *mark != same.mark);
-        Some((same.clear_at, same.hosts.len(), recorded))
+        let (mut recorded, mut kept) = (Vec::new(), VecDeque::new());
+        let mut is_tail = true;
+        // From the last one on: answers from the address of the lie, up to the last other one.
+        for recent in std::mem::take(&mut self.recent).into_iter().rev() {
+            is_tail &= Some(recent.network) == network;
+            match is_tail || (recent.mark == same.mark && recent.at >= same.clear_at) {
+                true => recorded.push(recent),
+                false if recent.mark != same.mark => kept.push_front(recent),
+                false => {}
+            }
+        }
+        recorded.reverse();
+        self.marks = kept.iter().map(|recent| recent.mark).collect();
+        self.recent = kept;
+        let since = recorded.iter().map(|recent| recent.at).min().unwrap_or(same.since);
+        let before = self.recent.iter().map(|recent| recent.at).filter(|at| *at < since);
+        Some(Confirmed { since, clear_at: before.max().unwrap_or(0), domains: same.hosts.len(), recorded })
     }
 
     /// Releases what has been held for too long; whether anything that was held may be looked at again.
@@ -258,14 +375,25 @@ impl Captive {
             if self.mirrors.len() < MIRRORS {
                 self.mirrors.extend(same.hosts.iter().map(|(domain, ..)| *domain));
             }
-            self.release(same.mark);
+            self.same = Some(same);
+            self.release();
         }
         self.held.is_empty()
     }
 
-    /// The portal is gone.
-    pub(crate) fn clear(&mut self) {
-        self.portal = None;
+    /// The portal is gone: somebody else has answered.
+    pub(crate) fn clear(&mut self, now: Micros) {
+        self.former = self.portal.take().map(|portal| (portal, now));
+    }
+
+    /// Whether answers are held that may be a portal's.
+    pub(crate) fn is_suspicious(&self) -> bool {
+        self.same.is_some()
+    }
+
+    /// Whether a portal answers at an address of this network.
+    pub(crate) fn is_at_portal(&self, network: u64) -> bool {
+        self.portal.is_some_and(|portal| portal.network == Some(network))
     }
 
     /// Whether a portal answers.
@@ -273,14 +401,23 @@ impl Captive {
         self.portal.is_some()
     }
 
+    /// What is held is many sites' own.
+    fn release(&mut self) {
+        if let Some(same) = self.same.take() {
+            self.trust(same.mark);
+            if same.lied {
+                self.honest_lie = self.lie;
+            }
+        }
+        self.held.clear();
+    }
+
     /// A mark is many sites' own.
-    fn release(&mut self, mark: u64) {
+    fn trust(&mut self, mark: u64) {
         if self.honest.len() >= HONEST {
             self.honest.pop_front();
         }
         self.honest.push_back(mark);
-        self.same = None;
-        self.held.clear();
     }
 }
 
@@ -293,13 +430,22 @@ impl Same {
         }
     }
 
-    /// Whether it is a portal.
+    /// Whether all are at the address of the resolver's lie.
+    fn is_lied(&self, lie: Option<u64>) -> bool {
+        let is_there = || self.hosts.iter().all(|(_, network, _)| Some(*network) == lie);
+        lie.is_some() && self.hosts.len() >= LIED && is_there()
+    }
+
+    /// Whether it is a portal, if nobody gives another answer.
     fn is_portal(&self, lie: Option<u64>) -> bool {
         let changed = self.hosts.iter().filter(|(.., changed)| *changed).count();
-        let is_there = self.hosts.iter().all(|(_, network, _)| Some(*network) == lie);
-        let lied = lie.is_some() && (self.hosts.len() >= SAME || (self.hosts.len() >= LIED && is_there));
-        lied || (self.hosts.len() >= SAME && changed >= CHANGED)
+        self.is_lied(lie) || (self.hosts.len() >= SAME && (changed >= CHANGED || lie.is_some()))
     }
+}
+
+/// The status of an answer.
+fn status_of(page: &Page) -> u16 {
+    page.response.result.as_ref().map_or(0, |received| received.status)
 }
 
 /// Whether an answer redirects to another registered domain.

@@ -125,6 +125,8 @@ pub(crate) struct Path {
     /// No probe round begins before.
     next_round: Micros,
     window: Micros,
+    /// Whether a probe round is to begin now, whatever was seen.
+    wanted: bool,
     /// Whether the resolver's own check had failed when the channel was suspended.
     by_canary: bool,
     /// Whether somebody answered this process, or the one before it.
@@ -187,6 +189,29 @@ impl Path {
         self.streak.get_or_insert_with(|| Streak { since: now, ..Streak::default() });
     }
 
+    /// Whether the channel has been seen to work, or its own check failed.
+    pub(crate) fn has_proof(&self) -> bool {
+        self.answered || self.by_canary
+    }
+
+    /// Whether somebody fails who was well, and it is not decided yet whose trouble that is.
+    pub(crate) fn is_undecided(&self, now: Micros) -> bool {
+        let lasts = |streak: &Streak| now.saturating_sub(streak.since) < self.window * 2;
+        let is_known = |witness: &Witness| witness.known;
+        self.streak.as_ref().is_some_and(|streak| lasts(streak) && streak.witnesses.iter().any(is_known))
+    }
+
+    /// Wants a probe round now.
+    pub(crate) fn ask_now(&mut self, now: Micros) {
+        self.suspect(now);
+        self.wanted = true;
+    }
+
+    /// Whether hosts of a probe round have not answered yet.
+    pub(crate) fn is_asking(&self) -> bool {
+        self.wanted || self.streak.as_ref().is_some_and(|streak| matches!(streak.round, Round::Out(_)))
+    }
+
     /// Whether a domain or a network is among those that fail now.
     pub(crate) fn is_failing(&self, domain: DomainId, network: u64) -> bool {
         let is = |witness: &Witness| witness.domain == domain || witness.network == network;
@@ -197,6 +222,9 @@ impl Path {
     pub(crate) fn wants_round(&self, now: Micros) -> bool {
         if let Some(suspended) = &self.suspended {
             return suspended.probe_at <= now;
+        }
+        if self.wanted {
+            return true;
         }
         let worth = |streak: &Streak| {
             streak.round == Round::None
@@ -220,6 +248,8 @@ impl Path {
 
     /// A probe round has begun: so many were asked.
     pub(crate) fn begin_round(&mut self, asked: usize, now: Micros) {
+        // Whose turn it is not yet is asked a little later.
+        self.wanted &= asked == 0;
         if let Some(suspended) = &mut self.suspended {
             suspended.probe_at = now.saturating_add(self.pause);
             self.pause = (self.pause * 2).min(self.window * LONGEST_PAUSE);

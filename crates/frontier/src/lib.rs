@@ -18,6 +18,7 @@ mod cookies;
 mod grant;
 mod health;
 mod intake;
+mod mark;
 mod names;
 mod outcome;
 mod patience;
@@ -274,8 +275,12 @@ impl<R: Resolve> Frontier<R> {
         std::mem::take(&mut self.settled)
     }
 
-    /// Whether the crawl has ended: nothing waits, nothing is out, nothing is left to record.
+    /// Whether the crawl has ended: nothing waits, nothing is out, nothing is left to record; or it is suspended for longer than
+    /// it may be, and nothing is left to record.
     pub fn idle(&self) -> bool {
+        if self.is_suspended_for_too_long() {
+            return self.settled.is_empty();
+        }
         let waiting = self.counts.tally.count(State::Waiting);
         let nothing_waits = waiting == 0 && self.suspects.is_empty();
         self.leases.is_empty() && self.settled.is_empty() && (nothing_waits || self.page_budget() == 0)
@@ -427,6 +432,8 @@ impl<R> std::fmt::Debug for Frontier<R> {
 
 #[cfg(test)]
 mod model_tests;
+#[cfg(test)]
+mod portal_tests;
 #[cfg(test)]
 mod reopen_tests;
 #[cfg(test)]

@@ -70,8 +70,12 @@ impl<R: Resolve> Frontier<R> {
             return;
         }
         let before = queue.trouble.take().filter(|evidence| evidence.is_of_name()).map(|evidence| *evidence);
-        let second_look =
-            self.patience.second_look().filter(|_| failure.kind.is_doubtful() && before.is_none());
+        // Whether the resolvers are well is decided first.
+        let is_early = self.health.names.is_undecided(now);
+        let second_look = self
+            .patience
+            .second_look()
+            .filter(|_| failure.kind.is_doubtful() && (before.is_none() || is_early));
         let evidence = match second_look {
             Some(pause) => Some(Evidence::doubt(before, failure.clone(), pause, well, now)),
             None if transient => Some(Evidence::fail(before, failure.clone(), &self.patience, well, now)),

@@ -16,9 +16,10 @@ use crate::Settings;
 /// While other work goes on, a host is tried for this many times the patience: it costs no slot, and it may come back.
 const LONG: u64 = 12;
 
-/// The longest interval between two tries of a failing host, in the job's time, and at most half the patience: so a host that comes
-/// back is found soon, and a crawl of which only failing hosts are left soon knows.
-const LONGEST_INTERVAL: Duration = Duration::from_secs(1800);
+/// The longest interval between two tries of a failing host: a part of the patience between these, in the job's time, and at most
+/// half the patience. So a host that comes back is found soon, and a crawl of which only failing hosts are left soon knows.
+const LONGEST_INTERVAL: [Duration; 2] = [Duration::from_secs(600), Duration::from_secs(1800)];
+const LONGEST_PART: u64 = 12;
 
 /// The pause after a first failure is this part of the patience at least: tries without a pause between them are no evidence.
 const SHORTEST_PART: u64 = 300;
@@ -63,7 +64,8 @@ impl Patience {
     pub(crate) fn new(settings: &Settings) -> Self {
         let span = settings.scaled(settings.patience);
         let second_look = settings.scaled(SECOND_LOOK).min(span / 10);
-        let longest = settings.scaled(LONGEST_INTERVAL).min(if span == 0 { Micros::MAX } else { span / 2 });
+        let [short, long] = LONGEST_INTERVAL.map(|interval| settings.scaled(interval));
+        let longest = if span == 0 { long } else { (span / LONGEST_PART).clamp(short, long).min(span / 2) };
         Patience {
             span,
             retries: settings.retries,

@@ -1,5 +1,7 @@
 //! Hosts that fail: when they are given up, and what is told of them.
 
+use std::cmp::Reverse;
+
 use lycosa_url::{FailureKind, Micros};
 
 use hashbrown::HashMap;
@@ -142,7 +144,7 @@ impl<R: Resolve> Frontier<R> {
     /// Hosts that fail and that something waits for, those that are given up last first, at most so many.
     pub fn failing(&self, max: usize, now: Micros) -> Vec<Failing> {
         let well = self.health.clock(now);
-        let mut failing = Vec::new();
+        let mut failing: Vec<(QueueId, &Evidence)> = Vec::with_capacity(self.troubled.len());
         for id in &self.troubled {
             let queue = &self.queues[*id as usize];
             let parked = queue.robots.iter().filter_map(|(_, robots)| match robots {
@@ -150,13 +152,21 @@ impl<R: Resolve> Frontier<R> {
                 _ => None,
             });
             let evidence = queue.trouble.iter().chain(parked).max_by_key(|evidence| evidence.since);
-            let Some(evidence) = evidence.filter(|_| !queue.is_empty()) else { continue };
+            failing.extend(evidence.filter(|_| !queue.is_empty()).map(|evidence| (*id, evidence.as_ref())));
+        }
+        let last = |(_, evidence): &(QueueId, &Evidence)| Reverse(evidence.until(&self.patience));
+        // Only those that are told are sorted: there may be millions, and the loop waits for this.
+        if failing.len() > max {
+            failing.select_nth_unstable_by_key(max, last);
+            failing.truncate(max);
+        }
+        failing.sort_unstable_by_key(last);
+        let told = |(id, evidence): (QueueId, &Evidence)| {
+            let queue = &self.queues[id as usize];
             let left = evidence.until(&self.patience).saturating_sub(well);
             let (host, kind) = (queue.host.to_string(), evidence.failure.kind);
-            failing.push(Failing { host, kind, waiting: queue.len(), until: now.saturating_add(left) });
-        }
-        failing.sort_by_key(|host| std::cmp::Reverse(host.until));
-        failing.truncate(max);
-        failing
+            Failing { host, kind, waiting: queue.len(), until: now.saturating_add(left) }
+        };
+        failing.into_iter().map(told).collect()
     }
 }

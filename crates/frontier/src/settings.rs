@@ -29,6 +29,9 @@ pub struct Settings {
     /// How long a host, a name or a URL has to fail before it is given up, counted in time in which the crawl itself is well.
     /// Zero: the retries alone count, and what is not transient is believed at once.
     pub patience: Duration,
+    /// How long the crawl may be suspended before it ends with what waits left waiting; a twelfth of it where no host has ever
+    /// answered. `None`: for ever.
+    pub longest_suspension: Option<Duration>,
     /// The host's pause after such a failure; doubles with each try.
     pub retry_delay: Duration,
     /// From the end of a request to a host, and from its start, to the next start.
@@ -104,6 +107,7 @@ impl Default for Settings {
             max_redirects: 10,
             retries: 2,
             patience: Duration::ZERO,
+            longest_suspension: None,
             retry_delay: Duration::from_secs(10),
             host_interval: Duration::from_secs(1),
             address_interval: Duration::from_millis(250),

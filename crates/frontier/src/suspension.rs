@@ -10,7 +10,7 @@ use std::net::IpAddr;
 
 use lycosa_url::{CrawlUrl, Failure, FailureKind, Micros, Page, Purpose, Request, Resolved};
 
-use crate::captive::{Giver, Look};
+use crate::captive::{Confirmed, Giver, Look};
 use crate::health::{Cause, Channel, Path, Suspension};
 use crate::politeness::domains::{DomainId, Room};
 use crate::politeness::sign::{Word, word};
@@ -24,6 +24,10 @@ const WELL: usize = 32;
 
 /// Hosts that are asked in one probe round.
 const PROBES: usize = 3;
+
+/// The part of the longest suspension that is waited for where no host has ever answered: hosts that are all dead look the
+/// same as an uplink that fails.
+const WITHOUT_PROOF: u64 = 12;
 
 /// The check of the resolver itself: names below `.invalid` do not exist (RFC 6761 section 6.4), and any answer shows
 /// that somebody answers.
@@ -143,6 +147,18 @@ impl<R: Resolve> Frontier<R> {
         self.health.suspensions().cloned().collect()
     }
 
+    /// Whether the crawl is suspended for longer than it may be.
+    pub(crate) fn is_suspended_for_too_long(&self) -> bool {
+        let Some(longest) = self.settings.longest_suspension else { return false };
+        let longest = self.settings.scaled(longest);
+        let is_over = |path: &Path| {
+            // Where nobody has ever answered nothing says that the trouble is ours.
+            let longest = if path.has_proof() { longest } else { longest / WITHOUT_PROOF };
+            path.suspended().is_some_and(|it| self.health.looked.saturating_sub(it.since) >= longest)
+        };
+        is_over(&self.health.names) || is_over(&self.health.connections)
+    }
+
     /// The process was stopped or the machine suspended: nobody could confirm anything, leases last longer, and what failed
     /// meanwhile was no site's fault.
     pub fn was_away(&mut self, from: Micros, to: Micros) {
@@ -190,11 +206,14 @@ impl<R: Resolve> Frontier<R> {
     fn is_same_answer(&mut self, page: &mut Page, id: QueueId, network: u64) -> bool {
         let is_page = page.response.request.purpose == Purpose::Page;
         if !is_page && !self.captive.is_captive() {
+            if self.captive.is_suspicious() {
+                self.captive.look_at_robots(page, network);
+            }
             return false;
         }
         let Some(mark) = self.captive.mark(page) else {
             // An error instead of a robots.txt may be the portal's, too.
-            let is_unknown = !is_page && page.response.result.is_ok();
+            let is_unknown = page.response.result.is_ok() && (!is_page || self.captive.is_at_portal(network));
             if is_unknown {
                 page.response.result =
                     Err(Failure::new(FailureKind::CaptivePortal, "asked behind a captive portal"));
@@ -235,7 +254,14 @@ impl<R: Resolve> Frontier<R> {
             self.asking += 1;
             self.resolver.refresh(names);
         }
-        if let Some((since, domains, recorded)) = self.captive.confirm(self.health.connections.window(), now)
+        if self.captive.wants_others() {
+            self.health.connections.ask_now(now);
+        }
+        let is_held = |lease: &u64| self.captive.is_held(*lease);
+        let is_asking = self.health.connections.is_asking() && !self.health.probes.iter().all(is_held);
+        let window = self.health.connections.window();
+        if let Some(Confirmed { since, clear_at, domains, recorded }) =
+            self.captive.confirm(is_asking, window, now)
         {
             let example = recorded.first().map_or(String::new(), |recent| recent.url.host().to_owned());
             self.health.connections.suspend_for(Cause::Captive, since, (domains, example), now);
@@ -245,10 +271,11 @@ impl<R: Resolve> Frontier<R> {
                 self.open(&page, now);
                 self.settled.push(page);
             }
-            self.forget_what_the_portal_said(since, now);
+            // Rules may have been learnt before the first page.
+            self.forget_what_the_portal_said(clear_at, now);
             self.suspended(since, now);
         }
-        self.captive.has_decided(self.health.connections.window(), now)
+        self.captive.has_decided(window, now)
     }
 
     /// Names and rules that were learnt since then may be the portal's.
@@ -307,7 +334,7 @@ impl<R: Resolve> Frontier<R> {
     /// Ends a suspension.
     fn resume(&mut self, ended: &Suspension, now: Micros) {
         if ended.cause == Cause::Captive {
-            self.captive.clear();
+            self.captive.clear(now);
             self.forget_what_the_portal_said(ended.since, now);
         }
         // While the healthy clock stands still, so that only what came since then is forgotten.
@@ -384,7 +411,8 @@ impl<R: Resolve> Frontier<R> {
         {
             return Ok(None);
         }
-        let has_turn = queue.due_at() <= now && !queue.is_empty();
+        // Where all give the same answer, a page is no test: a robots.txt is.
+        let has_turn = queue.due_at() <= now && !queue.is_empty() && !self.captive.is_suspicious();
         let has_room = self.page_budget() > 0 && self.schedule.domains.room(queue.domain) == Room::Now;
         let mut request = if has_turn && has_room { self.grant(id, address, now)? } else { None };
         let known = |(_, robots): &&(Box<str>, Robots)| matches!(robots, Robots::Known { .. });
@@ -458,21 +486,30 @@ impl<R: Resolve> Frontier<R> {
             return false;
         }
         let queue = &self.queues[id as usize];
-        let (domain, known) = (queue.domain, queue.lives_at.is_some());
+        let (domain, known) = (queue.domain, queue.lives_at.is_some() || queue.answered);
         let asked = self.health.asked.iter().position(|asked| *asked == id);
-        match &answer.result {
-            Err(failure)
-                if is_of_resolver(failure.kind) || (known && failure.kind == FailureKind::NameNotFound) =>
-            {
-                let text = || format!("{}: {}", queue.host, failure.kind.as_str());
+        let is_permitted = |address: &IpAddr| self.settings.addresses.permits(*address);
+        let failure = match &answer.result {
+            Err(failure) => Some(failure.kind),
+            Ok(addresses) if addresses.iter().any(is_permitted) => None,
+            Ok(_) => Some(FailureKind::AddressRefused),
+        };
+        match failure {
+            Some(kind) if is_of_resolver(kind) || (known && is_denial(kind)) => {
+                let text = || format!("{}: {}", queue.host, kind.as_str());
                 self.health.names.fail(domain, name_network(domain), known, text, now);
                 if let Some(place) = asked {
                     self.health.asked.swap_remove(place);
                     self.health.names.end_probe();
                 }
             }
-            Err(_) => self.health.names.suspect(now),
-            Ok(_) => self.names_answered(now),
+            Some(_) => self.health.names.suspect(now),
+            None => {
+                if let Some(address) = answer.result.iter().flatten().next() {
+                    self.captive.name_answered(domain, network_of(*address));
+                }
+                self.names_answered(now);
+            }
         }
         false
     }
@@ -491,10 +528,16 @@ impl<R: Resolve> Frontier<R> {
             if queue.answered && self.health.well.len() < WELL {
                 let network = name_network(queue.domain);
                 self.health.remember(Well { queue: id as QueueId, domain: queue.domain, network });
-                self.health.connections.answered = true;
+                (self.health.connections.answered, self.health.names.answered) = (true, true);
             }
         }
     }
+}
+
+/// Whether a resolver says that there is no such host: of one that was there it says so when it lies, or has lost the way.
+fn is_denial(kind: FailureKind) -> bool {
+    use FailureKind as K;
+    matches!(kind, K::NameNotFound | K::NameNoData | K::AddressRefused)
 }
 
 /// Whether a failure speaks of the resolvers, and not of the name.

@@ -24,6 +24,9 @@ pub(crate) struct Names {
     pub(crate) addresses: Rc<RefCell<HashMap<String, IpAddr>>>,
     /// What every question is answered with, while the resolver is in trouble.
     pub(crate) everything_fails: Rc<Cell<Option<FailureKind>>>,
+    /// The address of names that cannot exist, while the resolver lies, and of all names while it does so for all.
+    pub(crate) lie: Rc<Cell<Option<IpAddr>>>,
+    pub(crate) lies_for_all: Rc<Cell<bool>>,
 }
 
 impl Resolve for Names {
@@ -33,6 +36,10 @@ impl Resolve for Names {
             let failing = self.failing.borrow().get(&*name).copied();
             let result = match self.everything_fails.get().or(failing) {
                 Some(kind) => Err(Failure::new(kind, "scripted")),
+                None if name.ends_with(".invalid") || self.lies_for_all.get() => {
+                    let none = || Failure::new(FailureKind::NameNotFound, "scripted");
+                    self.lie.get().map(|address| vec![address]).ok_or_else(none)
+                }
                 None => {
                     let number = u32::from_be_bytes([93, 0, 0, 0]) + name.bytes().map(u32::from).sum::<u32>();
                     let address = self.addresses.borrow().get(&*name).copied();

@@ -9,13 +9,13 @@ use crate::tests::{Names, SECOND, answer, crawl, failed, frontier, robots_or, ur
 use crate::{Cause, Frontier, Scope, Settings, State};
 
 /// Any host, five minutes of patience.
-fn patient() -> Settings {
+pub(crate) fn patient() -> Settings {
     let patience = Duration::from_secs(300);
     Settings { scope: Scope::Any, robots: false, patience, address_domains: 1, ..Settings::default() }
 }
 
 /// Hosts of unrelated domains in unrelated networks, with so many pages each.
-fn world(names: &Names, hosts: u32, pages: u32) -> Vec<CrawlUrl> {
+pub(crate) fn world(names: &Names, hosts: u32, pages: u32) -> Vec<CrawlUrl> {
     let address = |host: u32| format!("93.{}.1.1", host + 1).parse().unwrap();
     for host in 0..hosts {
         names.addresses.borrow_mut().insert(format!("host{host}.com"), address(host));
@@ -41,23 +41,6 @@ fn run_for(
         now += SECOND / 10;
     }
     (now, messages)
-}
-
-/// Judges outcomes with those that were held before, and confirms what is not held now; gives it.
-fn settle(
-    frontier: &mut Frontier<Names>,
-    mut pages: Vec<Page>,
-    held: &mut Vec<Page>,
-    now: Micros,
-) -> Vec<Page> {
-    if frontier.has_decided(now) {
-        pages.append(held);
-    }
-    frontier.judge(&mut pages);
-    let (kept, more): (Vec<Page>, Vec<Page>) = pages.into_iter().partition(|page| !frontier.is_held(page));
-    held.extend(more);
-    frontier.done(&kept, now).unwrap();
-    kept
 }
 
 #[test]
@@ -178,6 +161,34 @@ fn when_the_resolver_fails_names_wait_for_it_however_long_it_takes() {
 }
 
 #[test]
+fn a_resolver_that_denies_every_name_or_gives_private_addresses_fails_no_host_that_was_well() {
+    let denials: [(Option<FailureKind>, Option<&str>); 3] = [
+        (Some(FailureKind::NameNotFound), None),
+        (Some(FailureKind::NameNoData), None),
+        (None, Some("192.168.1.1")),
+    ];
+    for (kind, address) in denials {
+        let (mut frontier, names) = frontier(patient());
+        frontier.add(&world(&names, 6, 20), 0).unwrap();
+        let resolver = names.clone();
+        let (_, messages) = run_for(&mut frontier, 9_000, &mut |request, now| {
+            let denies = (3 * SECOND..500 * SECOND).contains(&now);
+            resolver.everything_fails.set(kind.filter(|_| denies));
+            resolver.lie.set(address.filter(|_| denies).map(|address| address.parse().unwrap()));
+            resolver.lies_for_all.set(denies && address.is_some());
+            match now / SECOND {
+                // Nobody is found there: names are asked for again.
+                0..3 | 520.. => answer(request, now, 200, &[], "", &[]),
+                _ => failed(request, now, FailureKind::ConnectRefused),
+            }
+        });
+        let tally = frontier.counts().tally;
+        assert_eq!(tally.count(State::Done), 120, "{kind:?} {address:?}: {messages:?}");
+        assert!(messages[0].contains("suspended"), "{messages:?}");
+    }
+}
+
+#[test]
 fn a_hundred_hosts_of_which_most_are_dead_never_suspend_the_crawl() {
     let (mut frontier, names) = frontier(patient());
     frontier.add(&world(&names, 100, 6), 0).unwrap();
@@ -209,94 +220,6 @@ fn what_failed_while_the_process_was_stopped_counts_as_no_try() {
     frontier.done(&pages, 7_200 * SECOND).unwrap();
     let again = frontier.take(1, 7_300 * SECOND).unwrap().pop().unwrap();
     assert_eq!(again.attempt, 0);
-}
-
-#[test]
-fn a_portal_that_answers_for_everybody_is_told_and_what_it_said_is_fetched_again() {
-    let (mut frontier, names) = frontier(patient());
-    frontier.add(&world(&names, 6, 10), 0).unwrap();
-    let mut fetched = HashSet::new();
-    let mut held: Vec<Page> = Vec::new();
-    let (mut now, mut messages, mut taken_back) = (0, Vec::new(), 0);
-    while now < 2_000 * SECOND && !(frontier.idle() && held.is_empty()) {
-        let requests = frontier.take(100, now).unwrap();
-        let captive = (3 * SECOND..300 * SECOND).contains(&now);
-        let pages: Vec<Page> = requests
-            .into_iter()
-            .map(|request| match captive {
-                true => {
-                    answer(request, now, 200, &[], "please log in to this network", &["http://portal.com/"])
-                }
-                false => {
-                    let body = format!("the page of {}", request.url.as_str());
-                    answer(request, now, 200, &[], &body, &[])
-                }
-            })
-            .collect();
-        let kept = settle(&mut frontier, pages, &mut held, now);
-        for page in kept.iter().filter(|page| !page.retry) {
-            let body = String::from_utf8_lossy(&page.body).into_owned();
-            if body.starts_with("the page of") && !body.contains("portal.com") {
-                fetched.insert(page.response.request.url.as_str().to_owned());
-            }
-        }
-        taken_back += frontier.settled().iter().filter(|page| page.is_reopened()).count();
-        messages.extend(frontier.messages());
-        now += SECOND / 10;
-    }
-    assert_eq!(fetched.len(), 60, "{messages:?}");
-    assert_eq!(messages.len(), 2, "{messages:?}");
-    assert!(messages[0].contains("captive portal"), "{messages:?}");
-    assert_eq!(taken_back, 1, "the first of them was recorded before it was known");
-    let counts = frontier.counts();
-    let done = counts.tally.count(State::Done);
-    assert_eq!((counts.known, done, counts.pages), (61, 61, 61), "with the portal's link");
-}
-
-#[test]
-fn domains_that_show_one_parking_page_are_no_portal() {
-    let (mut frontier, names) = frontier(patient());
-    let hosts = 50;
-    for host in 0..hosts {
-        names.addresses.borrow_mut().insert(format!("parked{host}.com"), "93.7.7.7".parse().unwrap());
-    }
-    let seeds: Vec<CrawlUrl> = (0..hosts).map(|host| url(&format!("http://parked{host}.com/"))).collect();
-    frontier.add(&seeds, 0).unwrap();
-    let mut held: Vec<Page> = Vec::new();
-    let mut now = 0;
-    while now < 900 * SECOND && !frontier.idle() {
-        let requests = frontier.take(100, now).unwrap();
-        let page = |request| answer(request, now, 200, &[], "this domain is for sale", &[]);
-        let pages: Vec<Page> = requests.into_iter().map(page).collect();
-        settle(&mut frontier, pages, &mut held, now);
-        assert_eq!(frontier.messages(), Vec::<String>::new());
-        now += SECOND / 10;
-    }
-    assert_eq!(frontier.counts().tally.count(State::Done), u64::from(hosts as u32));
-}
-
-#[test]
-fn a_mirror_of_another_site_is_held_up_once() {
-    let (mut frontier, names) = frontier(patient());
-    world(&names, 2, 0);
-    let pages = |host: u32| (0..20).map(move |n| url(&format!("http://host{host}.com/{n}")));
-    frontier.add(&pages(0).collect::<Vec<_>>(), 0).unwrap();
-    let (mut now, mut held) = (0, Vec::new());
-    while now <= 60 * SECOND || (now < 300 * SECOND && !frontier.idle()) {
-        if now == 60 * SECOND {
-            frontier.add(&pages(1).collect::<Vec<_>>(), now).unwrap();
-        }
-        let requests = frontier.take(100, now).unwrap();
-        let page = |request: Request| {
-            let body = format!("the same page, number {}", request.url.path_and_query());
-            answer(request, now, 200, &[], &body, &[])
-        };
-        let pages: Vec<Page> = requests.into_iter().map(page).collect();
-        settle(&mut frontier, pages, &mut held, now);
-        now += SECOND / 10;
-    }
-    assert_eq!(frontier.counts().tally.count(State::Done), 40);
-    assert!(now < 100 * SECOND, "ten seconds for the first page, one for each other: {} s", now / SECOND);
 }
 
 #[test]

@@ -96,6 +96,7 @@ struct FrontierSettings {
     snapshot_bytes: u64,
     snapshot_interval: f64,
     patience: f64,
+    longest_suspension: Option<f64>,
     max_hosts: Option<usize>,
 }
 
@@ -160,6 +161,7 @@ impl Job {
             max_redirects: politeness.max_redirects,
             retries: politeness.retries,
             patience: seconds(self.frontier.patience),
+            longest_suspension: self.frontier.longest_suspension.map(seconds),
             domain_hosts: politeness.domain_hosts,
             max_hosts: self.frontier.max_hosts.unwrap_or(usize::MAX),
             retry_delay: seconds(politeness.retry_delay),

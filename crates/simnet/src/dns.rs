@@ -118,6 +118,12 @@ pub(crate) fn fail(message: &[u8], answered: Answered, out: &mut Vec<u8>) -> Opt
     Some(Answered { rcode: rcode::SERVER_FAILURE, ..answered })
 }
 
+/// NXDOMAIN instead of an answer; `None` where there was no question to answer.
+pub(crate) fn deny(message: &[u8], answered: Answered, out: &mut Vec<u8>) -> Option<Answered> {
+    replace(message, rcode::NAME_ERROR, None, out)?;
+    Some(Answered { rcode: rcode::NAME_ERROR, ..answered })
+}
+
 /// One address instead of an answer, whatever the name: a captive portal's. No host's address was given: the ledger says [`NONE`].
 pub(crate) fn capture(
     message: &[u8],
@@ -133,7 +139,7 @@ pub(crate) fn capture(
 fn replace(message: &[u8], code: u8, address: Option<Ipv4Addr>, out: &mut Vec<u8>) -> Option<()> {
     let (header, query): (&[u8; HEADER], _) = (message.first_chunk()?, Query::parse(message)?);
     let address = address.filter(|_| matches!(query.qtype, TYPE_A | TYPE_ANY));
-    let negative = address.is_none() && code == rcode::NO_ERROR;
+    let negative = address.is_none() && matches!(code, rcode::NO_ERROR | rcode::NAME_ERROR);
     out.clear();
     let counts = [1, u16::from(address.is_some()), u16::from(negative), u16::from(query.edns.is_some())];
     write_header(header, code, counts, out);

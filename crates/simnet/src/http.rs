@@ -14,7 +14,7 @@ use crate::path::decimal;
 use crate::ports::Ports;
 use crate::secure::compact;
 use crate::tls::Tls;
-use crate::trouble::{Befallen, PORTAL_NAME, Troubles};
+use crate::trouble::{Befallen, PORTAL_NAME, Portal, Troubles};
 use crate::wire::{Arrival, Break, Door};
 use crate::world::{Slot, World};
 
@@ -325,7 +325,7 @@ fn answer(site: &Site, door: Door, time: u64, head: &Head<'_>, out: &mut Vec<u8>
     let name = lower_name(head.host, &mut lower).unwrap_or_default();
     let host = world.find_host(name);
     match site.troubles.befalls(host.or_else(|| world.find_zone(name))) {
-        Some(Befallen::Portal { redirect }) => return portal(site, host, name, redirect, head, out),
+        Some(Befallen::Portal(kind)) => return portal(site, host, name, kind, time, head, out),
         Some(Befallen::Unavailable) if head.path == "/robots.txt" && host.is_some() => {
             return plain(503, Kind::Robots, host.unwrap_or(NONE), NONE, head, out);
         }
@@ -431,23 +431,29 @@ fn upgrade(site: &Site, host: u32, own: u32, name: &str, head: &Head<'_>, out: &
     moved(301, Kind::Upgrade, own, path, head, &location, out)
 }
 
-/// A captive portal's answer to whatever is asked: its login page, or the way there.
+/// A captive portal's answer to whatever is asked.
 fn portal(
     site: &Site,
     host: Option<u32>,
     name: &str,
-    redirect: bool,
+    kind: Portal,
+    time: u64,
     head: &Head<'_>,
     out: &mut Vec<u8>,
 ) -> Answer {
     let text = site.ledger.intern(head.path);
     let (own, html) = (host.unwrap_or(NONE), "Content-Type: text/html; charset=utf-8\r\n");
-    if redirect && name != PORTAL_NAME {
+    if kind == Portal::Redirect && name != PORTAL_NAME {
         let location = format!("Location: http://{PORTAL_NAME}:{}/login\r\n", site.http_port);
         return moved(302, Kind::Captive, own, text, head, &location, out);
     }
     out.extend_from_slice(LOGIN.as_bytes());
-    finish(200, Kind::Captive, own, text, head, &[html], out)
+    if kind == Portal::Varied {
+        let visit = format!("<p>Visit {time} of http://{name}{}\n", head.path);
+        out.extend_from_slice(visit.as_bytes());
+    }
+    let status = if kind == Portal::Refusal { 403 } else { 200 };
+    finish(status, Kind::Captive, own, text, head, &[html], out)
 }
 
 /// A short page that says where to go.
@@ -529,6 +535,7 @@ fn reason(status: u16) -> &'static str {
         301 => "Moved Permanently",
         302 => "Found",
         400 => "Bad Request",
+        403 => "Forbidden",
         404 => "Not Found",
         414 => "URI Too Long",
         421 => "Misdirected Request",

@@ -186,6 +186,7 @@ fn resolve(site: &Site, message: &[u8], tcp: bool, out: &mut Vec<u8>) -> Option<
             None => {}
             Some(Asked::Nothing) => fate = Some(Fate::Lost),
             Some(Asked::Failure) => answered = dns::fail(message, first, out).or(answered),
+            Some(Asked::NoName) => answered = dns::deny(message, first, out).or(answered),
             Some(Asked::Portal) => {
                 answered = dns::capture(message, first, PORTAL, out).or(answered);
                 fate = Some(Fate::After(Duration::ZERO));

@@ -62,7 +62,7 @@ impl Tls {
         let host = named.filter(|&host| world.serves_at(host, address, age));
         // A captive portal cannot show any host's certificate.
         let shown =
-            host.filter(|&host| !matches!(site.troubles.befalls(Some(host)), Some(Befallen::Portal { .. })));
+            host.filter(|&host| !matches!(site.troubles.befalls(Some(host)), Some(Befallen::Portal(_))));
         let config = shown.and_then(|host| self.config(&name, world.certificate(host)?));
         // Without a certificate the handshake ends with an alert: no such host on HTTPS here.
         let stream = start.into_stream(config.unwrap_or_else(|| self.common.clone())).await.ok()?;

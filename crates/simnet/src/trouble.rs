@@ -36,6 +36,8 @@ pub enum Trouble {
     ResolverSilent,
     /// The resolver answers SERVFAIL.
     ResolverServfail,
+    /// The resolver answers NXDOMAIN.
+    ResolverNxdomain,
     /// The resolver's ports are closed: ICMP port unreachable over UDP, a reset over TCP.
     ResolverRefused,
     /// The kernel refuses connections to hosts; established ones are reset.
@@ -50,6 +52,10 @@ pub enum Trouble {
     Captive,
     /// The same, but every request is redirected (302) to the portal's login page.
     CaptiveRedirect,
+    /// The same, but each page has the URL that was asked for and a number in it.
+    CaptiveVaried,
+    /// Names lead to their hosts, and every request gets the same refusal (403) from something between.
+    CaptiveRefusal,
     /// A share of DNS datagrams and of attempts to connect is lost.
     Loss,
     /// Every robots.txt answers 503.
@@ -58,9 +64,10 @@ pub enum Trouble {
 
 impl Trouble {
     /// All of them.
-    pub const ALL: [Self; 11] = [
+    pub const ALL: [Self; 14] = [
         Self::ResolverSilent,
         Self::ResolverServfail,
+        Self::ResolverNxdomain,
         Self::ResolverRefused,
         Self::UplinkRefused,
         Self::UplinkBlackHole,
@@ -68,6 +75,8 @@ impl Trouble {
         Self::UplinkSilent,
         Self::Captive,
         Self::CaptiveRedirect,
+        Self::CaptiveVaried,
+        Self::CaptiveRefusal,
         Self::Loss,
         Self::RobotsUnavailable,
     ];
@@ -77,6 +86,7 @@ impl Trouble {
         match self {
             Self::ResolverSilent => "resolver-silent",
             Self::ResolverServfail => "resolver-servfail",
+            Self::ResolverNxdomain => "resolver-nxdomain",
             Self::ResolverRefused => "resolver-refused",
             Self::UplinkRefused => "uplink-refused",
             Self::UplinkBlackHole => "uplink-black-hole",
@@ -84,6 +94,8 @@ impl Trouble {
             Self::UplinkSilent => "uplink-silent",
             Self::Captive => "captive",
             Self::CaptiveRedirect => "captive-redirect",
+            Self::CaptiveVaried => "captive-varied",
+            Self::CaptiveRefusal => "captive-refusal",
             Self::Loss => "loss",
             Self::RobotsUnavailable => "robots-unavailable",
         }
@@ -103,6 +115,8 @@ pub(crate) enum Asked {
     Nothing,
     /// SERVFAIL.
     Failure,
+    /// NXDOMAIN.
+    NoName,
     /// The portal's address.
     Portal,
 }
@@ -114,13 +128,23 @@ pub(crate) enum Befallen {
     Broken,
     /// It is never answered.
     Silent,
-    /// The portal answers, with its page or with a redirect to it.
-    Portal {
-        /// Whether it is a redirect.
-        redirect: bool,
-    },
+    /// The portal answers.
+    Portal(Portal),
     /// 503, if it is for robots.txt.
     Unavailable,
+}
+
+/// What a captive portal answers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Portal {
+    /// Its page.
+    Page,
+    /// A redirect to it.
+    Redirect,
+    /// A page that is different each time.
+    Varied,
+    /// A refusal.
+    Refusal,
 }
 
 /// What becomes of an established connection.
@@ -218,8 +242,10 @@ impl State {
         let found = [
             (Trouble::UplinkBroken, Befallen::Broken),
             (Trouble::UplinkSilent, Befallen::Silent),
-            (Trouble::Captive, Befallen::Portal { redirect: false }),
-            (Trouble::CaptiveRedirect, Befallen::Portal { redirect: true }),
+            (Trouble::Captive, Befallen::Portal(Portal::Page)),
+            (Trouble::CaptiveRedirect, Befallen::Portal(Portal::Redirect)),
+            (Trouble::CaptiveVaried, Befallen::Portal(Portal::Varied)),
+            (Trouble::CaptiveRefusal, Befallen::Portal(Portal::Refusal)),
             (Trouble::RobotsUnavailable, Befallen::Unavailable),
         ];
         found.into_iter().find(|&(trouble, _)| self.strikes(trouble, host)).map(|(_, befallen)| befallen)
@@ -359,13 +385,14 @@ impl Troubles {
                 return Some(Asked::Nothing);
             }
         }
-        match () {
-            () if state.strikes(Trouble::ResolverServfail, host) => Some(Asked::Failure),
-            () if state.strikes(Trouble::Captive, host) || state.strikes(Trouble::CaptiveRedirect, host) => {
-                Some(Asked::Portal)
-            }
-            () => None,
-        }
+        let found = [
+            (Trouble::ResolverServfail, Asked::Failure),
+            (Trouble::ResolverNxdomain, Asked::NoName),
+            (Trouble::Captive, Asked::Portal),
+            (Trouble::CaptiveRedirect, Asked::Portal),
+            (Trouble::CaptiveVaried, Asked::Portal),
+        ];
+        found.into_iter().find(|&(trouble, _)| state.strikes(trouble, host)).map(|(_, asked)| asked)
     }
 
     /// What becomes of a request for a host, or for none; `None` is as the world says.

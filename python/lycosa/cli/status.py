@@ -10,7 +10,7 @@ from lycosa import _core
 #: Groups of failures that leave a URL without an answer, where the site has decided nothing.
 UNANSWERED = ("names", "connections", "tls")
 
-FINISHED, FAILED, BAD, PARTIAL, NOTHING = 0, 1, 2, 3, 4
+FINISHED, FAILED, BAD, PARTIAL, NOTHING, SUSPENDED = 0, 1, 2, 3, 4, 5
 
 #: What each means.
 STATUSES = {
@@ -20,6 +20,8 @@ STATUSES = {
     PARTIAL: "finished, or max_pages is reached, but URLs stayed without an answer: their name, their connection or "
     "TLS failed",
     NOTHING: "finished, but nothing at all was fetched",
+    SUSPENDED: "the crawl's own network or DNS failed for longer than frontier.longest_suspension; nothing was given "
+    "up, and the same command with --dir goes on",
     128 + signal.SIGINT: "stopped by Ctrl-C; the same command with --dir goes on",
     128 + signal.SIGTERM: "stopped by SIGTERM; the same command with --dir goes on",
 }
@@ -29,6 +31,8 @@ def status_of(report: dict[str, Any], ended_by: int | None) -> int:
     """The exit status of a crawl that ended with a report; ``ended_by``: the signal that asked for it."""
     if ended_by is not None:
         return 128 + ended_by
+    if report["end"] and report["end"]["reason"] == "suspended":
+        return SUSPENDED
     if report["pages"] + report["redirects"] == 0:
         return NOTHING
     if not report["frontier"]["failed"]:

@@ -30,6 +30,7 @@ USER_AGENT = "lycosa-simnet/0.1 (+http://localhost/)"
 Trouble = Literal[
     "resolver-silent",
     "resolver-servfail",
+    "resolver-nxdomain",
     "resolver-refused",
     "uplink-refused",
     "uplink-black-hole",
@@ -37,6 +38,8 @@ Trouble = Literal[
     "uplink-silent",
     "captive",
     "captive-redirect",
+    "captive-varied",
+    "captive-refusal",
     "loss",
     "robots-unavailable",
 ]
@@ -69,13 +72,16 @@ class SimulatedInternet:
     While it runs, :meth:`trouble` and :meth:`calm` make and end trouble, of several kinds at once, from any thread:
 
     - ``resolver-silent``: no answers, over UDP and TCP; ``resolver-servfail``: nothing but SERVFAIL;
-      ``resolver-refused``: its ports are closed (ICMP port unreachable, a reset over TCP).
+      ``resolver-nxdomain``: nothing but NXDOMAIN; ``resolver-refused``: its ports are closed (ICMP port unreachable,
+      a reset over TCP).
     - ``uplink-refused``: the kernel refuses connections to hosts, established ones are reset; ``uplink-black-hole``:
       attempts to connect get no answer, established connections fall silent; ``uplink-broken``: connections are reset
       when a request has arrived; ``uplink-silent``: requests are never answered.
     - ``captive``: every name leads to one address, every request gets the same login page; ``captive-redirect``:
-      each is redirected (302) there. The ledger has them as kind ``captive``: they cover nothing. TLS
-      handshakes fail, since the portal has no certificate of anybody.
+      each is redirected (302) there; ``captive-varied``: the page has the URL and a number in it;
+      ``captive-refusal``: names lead to their hosts, and something between refuses every request (403). The ledger
+      has them as kind ``captive``: they cover nothing. TLS handshakes fail, since the portal has no certificate of
+      anybody.
     - ``loss``: a share of DNS datagrams and of attempts to connect (each SYN) is lost.
     - ``robots-unavailable``: every robots.txt answers 503.
 

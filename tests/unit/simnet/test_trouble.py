@@ -100,6 +100,7 @@ def test_a_resolver_is_silent_fails_or_is_closed(net: SimulatedInternet, name: s
     answers: dict[Trouble, object] = {
         "resolver-silent": "TimeoutError",
         "resolver-servfail": (2, None),
+        "resolver-nxdomain": (3, None),
         "resolver-refused": "ConnectionRefusedError",
     }
     for trouble, answer in answers.items():
@@ -159,8 +160,15 @@ def test_a_captive_portal_answers_for_everybody(net: SimulatedInternet, name: st
     assert fetch(net, name)[0] == 302
     with socket.create_connection((PORTAL, net.http_port), timeout=PATIENCE) as connection:
         assert request(connection, "portal.simnet", "/login") == (200, body)
+    net.trouble("captive-varied")
+    net.calm("captive-redirect")
+    assert len({fetch(net, host) for host in net.hosts}) == len(net.hosts)
+    net.trouble("captive-refusal")
+    net.calm("captive-varied")
+    assert {fetch(net, host) for host in net.hosts} == {(403, body)}
+    assert ask(net, name) == (0, net.hosts[name]), "names lead to their hosts"
     report = net.report()
-    assert report["totals"]["by_kind"]["captive"] == 40 * 3 + 3
+    assert report["totals"]["by_kind"]["captive"] == 40 * 3 + 3 + 2 * 40
     assert report["coverage"]["served"] == served, "what the portal says covers nothing"
 
 
