@@ -36,6 +36,7 @@ REPORT = {
     "links": "links in pages",
     "statuses": "responses by status code",
     "failures": "URLs that ended without a response, by kind: docs/errors.md",
+    "bounds": "pages of which something was left out (links, title-bytes, …), by bound: `count`, and the `first` URLs",
     "mean_seconds": "means over all responses, by phase: name, connect, tls, first_byte, body",
     "sessions": "how often the crawl was begun or gone on with",
     "seconds": "how long all sessions took",

@@ -1,4 +1,4 @@
-"""A crawl that is suspended for longer than it may be ends, gives up nothing, and goes on when it is started again."""
+"""A crawl that is suspended for longer than it may be ends, gives up nothing, and goes on when started again."""
 
 from __future__ import annotations
 

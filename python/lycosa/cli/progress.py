@@ -139,6 +139,11 @@ def print_summary(report: dict[str, Any], *, to_standard: bool = True) -> None:
             if key in frontier
         ),
         ("log", f"{report['log']} ({report['log_bytes'] / 1e6:,.1f} MB)"),
+        *(
+            (f"bound reached: {bound}", f"{counted(reached['count'], 'page')}, the first: {reached['first'][0]}")
+            for bound, reached in report["bounds"].items()
+            if reached["first"]
+        ),
         *(("output", output) for output in report["outputs"]),
     ]
     if report["sessions"] > 1:

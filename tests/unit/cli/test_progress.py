@@ -62,6 +62,17 @@ def test_a_summary_without_pages_has_no_cost_of_a_page(
     assert "of these in this session" in summary
     assert "finished: nothing is left to fetch" in summary
     print_summary(report)
-    assert "µs a page" in capsys.readouterr().out
+    summary = capsys.readouterr().out
+    assert "µs a page" in summary
+    assert "bound reached" not in summary
     print_summary(report, to_standard=False)
     assert capsys.readouterr().out == ""
+
+
+def test_a_summary_tells_which_bounds_were_reached_and_where(
+    report: dict[str, Any], capsys: pytest.CaptureFixture[str]
+) -> None:
+    print_summary({**report, "bounds": {"links": {"count": 2, "first": ["http://a.com/", "http://b.com/"]}}})
+    summary = " ".join(capsys.readouterr().out.split())
+    assert "bound reached: links" in summary
+    assert "2 pages, the first: http://a.com/" in summary
