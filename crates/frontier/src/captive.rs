@@ -7,7 +7,7 @@
 //!
 //! Guarantees:
 //! 1. Any other answer, asked for after the first of the same ones, shows that the way is clear: what is held is released.
-//! 2. Held answers are bounded in number and in time; beyond it they are released.
+//! 2. Held answers are bounded in number, in bytes and in time; beyond it it is decided what they are.
 //! 3. What was recorded with the portal's mark before it was known is told, so that it is fetched again.
 //! 4. What is answered again after the way was found clear is the site's own answer: no URL is asked for again and again.
 
@@ -235,7 +235,7 @@ impl Captive {
             clear_at,
             asked: false,
             hosts,
-            bytes: 0,
+            bytes: page.memory(),
         };
         if let Some(first) = self.marks.iter().position(|known| *known == mark)
             && let Some(first) = self.recent.get(first).filter(|first| first.domain != giver.domain)
@@ -332,8 +332,9 @@ impl Captive {
         let (lie, held) = (self.lie(), self.held.len());
         let lasted = |same: &Same| {
             let lasts = now.saturating_sub(same.since);
+            let is_full = held >= HELD || same.bytes > HELD_BYTES;
             // Whoever was asked has had time to answer, or nobody could be asked.
-            lasts >= window || (same.asked && !is_asking && (lasts >= window / 4 || held >= HELD / 2))
+            lasts >= window || is_full || (same.asked && !is_asking && lasts >= window / 4)
         };
         let same = self.same.take_if(|same| same.is_lied(lie) || (same.is_portal(lie) && lasted(same)))?;
         let network = lie.filter(|_| same.lied);
