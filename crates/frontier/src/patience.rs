@@ -77,14 +77,10 @@ impl Patience {
 
     /// The pause after so many failures, of which the first was so long ago.
     fn pause(&self, failures: u32, spanned: Micros) -> Micros {
-        let doubled = self.delay.saturating_mul(1 << failures.saturating_sub(1).min(20));
+        let doubled = self.url_pause(failures.saturating_sub(1));
         let left = self.span.saturating_sub(spanned);
         // No try comes much later than the end of the patience, and one comes at that end.
-        if left > 0 && failures > self.retries {
-            doubled.min(left)
-        } else {
-            doubled.min(self.longest.max(self.delay))
-        }
+        if left > 0 && failures > self.retries { doubled.min(left) } else { doubled }
     }
 
     /// Tries of one URL whose failures are its own, after the first: as many as it takes to span the patience.
@@ -189,6 +185,8 @@ mod tests {
         assert_eq!(tries(&patience(0), Some(0)), [0, 10, 30], "without patience the retries count");
         let late = tries(&patience(300), Some(470 * SECOND));
         assert_eq!(late.last(), Some(&600), "tried once more when it is alone: {late:?}");
+        let hours = tries(&patience(7_200), Some(0));
+        assert!(hours.windows(2).all(|two| two[1] - two[0] <= 600), "ten minutes apart at most: {hours:?}");
         let long = tries(&patience(300), None);
         assert!(*long.last().unwrap() >= 3600, "while other work goes on: {long:?}");
     }
