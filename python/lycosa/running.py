@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import logging
+import threading
 import time
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -82,6 +83,7 @@ class Running:
         self._recorded: dict[str, Any] = self._log.summary()
         self._tell(goes_on)
         self._followers: list[Follower] = []
+        turn = threading.Lock()
         for output in plan.outputs:
             sink = make_sink(output, job, directory, self._record.id)
             if plan.fresh or made_before:
@@ -97,6 +99,7 @@ class Running:
                 self._patience,
                 rows_bytes,
                 job.parse.max_decoded_bytes,
+                turn,
             )
             self._followers.append(follower)
         self._log.keep_distance(max(TAKEN_BACK / job.speed, SHORTEST_DISTANCE))
