@@ -279,7 +279,11 @@ class Frontier(Room):
         description="a host, a name or a URL has to fail before it is given up, counted while the crawl itself is "
         "well; longer while other work goes on; 0: the retries alone count",
     )
-    queue_memory: Bytes = Field(256 * MIB, ge=MIB, description="of waiting URLs in memory; beyond it they go to disk")
+    queue_memory: Bytes = Field(
+        256 * MIB,
+        ge=MIB,
+        description="of waiting URLs in memory, and an eighth of it of robots.txt rules; beyond it they go to disk",
+    )
     seen_memory: Bytes = Field(
         1024 * MIB, ge=16 * MIB, description="of known URLs in memory; beyond it they go to disk"
     )

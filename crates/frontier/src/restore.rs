@@ -160,6 +160,7 @@ impl<R: Resolve> Restore<'_, R> {
         }
         let agent = &frontier.settings.robots_agent;
         let Some(rules) = Rules::of_answer(received.status, &page.body, agent) else { return };
+        let rules = frontier.rules.keep(rules);
         let robots = frontier.settings.robots_known(rules, page.response.finished);
         frontier.queues[queue as usize].set_robots(asked.origin(), robots);
     }
