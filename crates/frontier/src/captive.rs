@@ -6,7 +6,7 @@
 //!
 //! Guarantees:
 //! 1. Any other answer, asked for after the first of the same ones, shows that the way is clear: what is held is released.
-//! 2. Held answers are bounded in number and in time; beyond it they are released.
+//! 2. Held answers are bounded in number, in bytes and in time; beyond it it is decided what they are.
 //! 3. What was recorded with the portal's mark before it was known is told, so that it is fetched again.
 
 use std::collections::{HashSet, VecDeque};
@@ -166,7 +166,8 @@ impl Captive {
         {
             let hosts = vec![(first.domain, first.network, first.changed)];
             let since = page.response.started;
-            let mut same = Same { mark, since, clear_at: self.clear_at.min(first.at), hosts, bytes: 0 };
+            let (clear_at, bytes) = (self.clear_at.min(first.at), page.memory());
+            let mut same = Same { mark, since, clear_at, hosts, bytes };
             same.add(giver, changed);
             self.same = Some(same);
             self.held.insert(lease);
@@ -177,7 +178,8 @@ impl Captive {
         let is_alone = || self.recent.iter().all(|recent| recent.domain == giver.domain);
         if self.same.is_none() && is_elsewhere(page) && (self.recent.is_empty() || !is_alone()) {
             let (since, hosts) = (page.response.started, vec![(giver.domain, giver.network, changed)]);
-            self.same = Some(Same { mark, since, clear_at: self.clear_at.min(since), hosts, bytes: 0 });
+            let clear_at = self.clear_at.min(since);
+            self.same = Some(Same { mark, since, clear_at, hosts, bytes: page.memory() });
             self.held.insert(lease);
             return Look::Held;
         }
@@ -230,7 +232,9 @@ impl Captive {
     /// recorded of it.
     pub(crate) fn confirm(&mut self, window: Micros, now: Micros) -> Option<(Micros, usize, Vec<Recent>)> {
         let (lie, held) = (self.lie, self.held.len());
-        let lasted = |same: &Same| now.saturating_sub(same.since) >= window / 4 || held >= HELD / 2;
+        let lasted = |same: &Same| {
+            now.saturating_sub(same.since) >= window / 4 || held >= HELD / 2 || same.bytes > HELD_BYTES
+        };
         let same = self.same.take_if(|same| same.is_portal(lie) && (lie.is_some() || lasted(same)))?;
         self.portal = Some(same.mark);
         self.held.clear();

@@ -254,6 +254,29 @@ fn a_portal_that_answers_for_everybody_is_told_and_what_it_said_is_fetched_again
 }
 
 #[test]
+fn large_answers_that_are_the_same_are_not_held_for_long_whoever_gives_them() {
+    const BYTES: usize = 1 << 20;
+    let (mut frontier, names) = frontier(patient());
+    frontier.add(&world(&names, 16, 12), 0).unwrap();
+    let same = "s".repeat(BYTES);
+    let (mut now, mut most, mut held) = (0, 0, Vec::new());
+    while now < 60 * SECOND {
+        let requests = frontier.take(100, now).unwrap();
+        let page = |request: Request| match request.url.path_and_query() {
+            "/0" => {
+                answer(request.clone(), now, 200, &[], &format!("the page of {}", request.url.host()), &[])
+            }
+            _ => answer(request, now, 200, &[], &same, &[]),
+        };
+        let pages: Vec<Page> = requests.into_iter().map(page).collect();
+        settle(&mut frontier, pages, &mut held, now);
+        most = most.max(held.len() * BYTES);
+        now += SECOND / 10;
+    }
+    assert!((2 << 20..=24 << 20).contains(&most), "eight MiB, and a page of each host: {most}");
+}
+
+#[test]
 fn domains_that_show_one_parking_page_are_no_portal() {
     let (mut frontier, names) = frontier(patient());
     let hosts = 50;
