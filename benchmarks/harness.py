@@ -143,7 +143,7 @@ def measure(
         wall = time.monotonic() - begin
         child.returncode = os.waitstatus_to_exitcode(status)
     if not in_time:
-        raise BenchmarkError(f"{name}: not done after {timeout:g} s and was ended")
+        raise BenchmarkError(f"{name}: not done after {timeout:g} s and was ended; peak {peak >> 20} MiB")
     if child.returncode not in accepted:
         raise BenchmarkError(f"{name}: exit status {child.returncode}: {last_line(log)}")
     return Run(usage.ru_utime + usage.ru_stime, wall, peak)

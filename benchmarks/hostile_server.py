@@ -30,10 +30,10 @@ async def _connection(reader: asyncio.StreamReader, writer: asyncio.StreamWriter
     with contextlib.suppress(OSError, asyncio.IncompleteReadError, asyncio.LimitOverrunError):
         head = (await reader.readuntil(b"\r\n\r\n")).decode("latin-1")
         path = head.split(" ", 2)[1]
-        host = re.search(r"(?im)^host: (.*?)\r$", head)
+        asked = re.search(r"(?im)^host: (.*?)\r$", head)
         address, port = writer.get_extra_info("sockname")
         row = ROWS[int(address.split(".")[1]) - FIRST]
-        answer = _answer(row, path, host[1] if host and host[1].startswith("127.") else f"{address}:{port}")
+        answer = _answer(row, path, asked[1] if asked else "", f"{address}:{port}")
         step = row.drip if re.fullmatch(r"/\d+.*", path) and row.drip else len(answer) or 1
         for begin in range(0, len(answer), step):
             writer.write(answer[begin : begin + step])
@@ -43,16 +43,16 @@ async def _connection(reader: asyncio.StreamReader, writer: asyncio.StreamWriter
     writer.close()
 
 
-def _answer(row: Row, path: str, host: str) -> bytes:
-    """What a site answers."""
+def _answer(row: Row, path: str, asked: str, host: str) -> bytes:
+    """What a site answers. `asked`: the host that the request names; `host`: the address with its port."""
     if path == "/robots.txt":
         return row.robots or response(status=404)
     if number := re.match(r"/(\d+)", path):
         return row.answer(int(number[1]), host)
     if path.startswith("/?"):
         links = [f"/{number}" for number in range(1, int(path[2:]) + 1)]
-        return response((host + "".join(f'<a href="{link}">x</a>' for link in [*links, "/good"])).encode())
-    return good(0, host)
+        return response((asked + "".join(f'<a href="{link}">x</a>' for link in [*links, "/good"])).encode())
+    return good(0, asked)
 
 
 class Names(asyncio.DatagramProtocol):

@@ -62,12 +62,12 @@ def _row(report: Report, row: Row, number: int, port: int, cores: Cores, folder:
     pages = row.quick if quick else row.pages
     origins = [f"http://{host}:{port}" for host in _hosts(row, FIRST + number)]
     seeds = [f"{origin}/?{pages}" for origin in origins]
-    limit = ["--max-pages", str(row.limit or "none")]
     if row.again:
         half = ["--max-pages", str(len(origins) * pages // 2)]
         _crawl(row, [*seeds, *half], port, cores, folder, ("first.jsonl",))
-    outputs = ("pages.jsonl", *row.outputs)
-    made = _crawl(row, [*seeds, *limit], port, cores, folder, outputs)
+        seeds = []  # a seed that is given again is fetched again
+    limit = ["--max-pages", str(row.limit or "none")]
+    made = _crawl(row, [*seeds, *limit], port, cores, folder, ("pages.jsonl", *row.outputs))
     outcomes, found = _outcomes(folder / "pages.jsonl")
     _check(row, folder, outcomes.total())
     peak, cpu = made.peak / (1 << 20), made.cpu / outcomes.total()
@@ -145,7 +145,9 @@ def _outcomes(output: Path) -> tuple[Counter[str], set[str]]:
 
 
 def _check(row: Row, folder: Path, outcomes: int) -> None:
-    """See that each further output has all outcomes."""
+    """See that the crawl went as far as it was to go, and that each further output has all outcomes."""
+    if outcomes < row.limit:
+        raise BenchmarkError(f"{row.name}: {outcomes} of {row.limit} pages")
     for name in row.outputs:
         output = folder / name
         if name.endswith(".jsonl"):
