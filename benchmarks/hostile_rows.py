@@ -52,8 +52,14 @@ def _markup(make: Callable[[], bytes], *fields: str) -> Answer:
 
     Behind the end of what is compressed they count for nothing.
     """
-    made = cache(lambda spaces: response(make() + b" " * spaces, *fields))
+    made = cache(lambda spaces: response(make() + _padding(spaces, fields), *fields))
     return lambda _number, host: made(int(host.rpartition(":")[0].rpartition(".")[2]))
+
+
+def _padding(spaces: int, fields: tuple[str, ...]) -> bytes:
+    """Spaces that count for nothing behind a body; behind zstd as a frame to be skipped (RFC 8878 section 3.1.2)."""
+    skipped = b"\x50\x2a\x4d\x18" + spaces.to_bytes(4, "little") if ZSTD in fields else b""
+    return skipped + b" " * spaces
 
 
 def _links(urls: list[str], head: str = "") -> bytes:
