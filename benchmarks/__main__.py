@@ -19,7 +19,7 @@ BENCHMARKS = {
     "crawl": "a static site: CPU a page of Lycosa, Scrapy and a hand-written loop; simnet's ceiling",
     "links": "50 million links through frontier and log: links a CPU second, memory under the budget",
     "memory": "100,000 simulated pages: the crawler's peak resident memory",
-    "memory_hostile": "forty hostile sites: peak memory under `memory`, CPU a page, whether the crawl goes on",
+    "memory_hostile": "hostile sites: peak memory under `memory`, CPU a page, whether the crawl goes on",
     "names_ahead": "a crawl whose names come ahead of their turn, beside one that knows all and one that asks late",
     "names_bulk": "many names through one server: CPU a name beside aiodns and massdns, names lost",
     "names_cache": "caches of names: hit rates, memory and lookups of four designs and peers; torn and wrong answers",

@@ -12,7 +12,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -114,8 +114,11 @@ def measure(
     timeout: float,
     log: Path,
     env: Mapping[str, str] | None = None,
+    accepted: Collection[int] = (0,),
 ) -> Run:
     """Run a command to its end on `cores`; a failure's error tells the last line of `log`.
+
+    `accepted`: the exit statuses that are no failure.
 
     CPU is what wait4 reports: the child and every descendant that it has waited for.
     """
@@ -140,8 +143,8 @@ def measure(
         wall = time.monotonic() - begin
         child.returncode = os.waitstatus_to_exitcode(status)
     if not in_time:
-        raise BenchmarkError(f"{name}: not done after {timeout:g} s and was ended")
-    if child.returncode != 0:
+        raise BenchmarkError(f"{name}: not done after {timeout:g} s and was ended; peak {peak >> 20} MiB")
+    if child.returncode not in accepted:
         raise BenchmarkError(f"{name}: exit status {child.returncode}: {last_line(log)}")
     return Run(usage.ru_utime + usage.ru_stime, wall, peak)
 

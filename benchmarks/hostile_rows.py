@@ -1,7 +1,7 @@
-"""The sites of `memory_hostile`: forty, each hostile in its own way.
+"""The sites of `memory_hostile`, each hostile in its own way.
 
-A site is two addresses, 127.(10 + number).0.1 and .2. Its first page leads to its pages, /1 to /N, and at last to
-/good, a page like any other.
+A site is two addresses, 127.(10 + number).0.1 and .2, or names of several domains. The first page of each leads to
+its pages, /1 to /N, and at last to /good, a page like any other.
 """
 
 from __future__ import annotations
@@ -27,9 +27,13 @@ class Row:
     pages: int = 64  # of each of its two addresses; with 128 slots all of them are fetched at once
     quick: int = 16
     drip: int = 0  # bytes that are sent at once, every 20 ms; 0: all
-    robots: bytes = b""  # the body of robots.txt; none: 404
-    bodies: bool = False  # whether the output has bodies
-    again: bool = False  # measured is a second run, which reads the log again and adds an output
+    robots: bytes = b""  # the answer for robots.txt; none: 404
+    columns: tuple[str, ...] = ()  # of the outputs, beside URL, status and error
+    outputs: tuple[str, ...] = ()  # files beside the one of JSON lines
+    again: bool = False  # measured is a second run, which reads the log of half of the pages again, with new outputs
+    depth: int = 1  # how far from the first page links are followed
+    limit: int = 0  # pages of the crawl; 0: all there are
+    domains: int = 0  # the site is names of so many domains; 0: two addresses
 
 
 def good(_number: int, host: str) -> bytes:
@@ -48,8 +52,14 @@ def _markup(make: Callable[[], bytes], *fields: str) -> Answer:
 
     Behind the end of what is compressed they count for nothing.
     """
-    made = cache(lambda spaces: response(make() + b" " * spaces, *fields))
+    made = cache(lambda spaces: response(make() + _padding(spaces, fields), *fields))
     return lambda _number, host: made(int(host.rpartition(":")[0].rpartition(".")[2]))
+
+
+def _padding(spaces: int, fields: tuple[str, ...]) -> bytes:
+    """Spaces that count for nothing behind a body; behind zstd as a frame to be skipped (RFC 8878 section 3.1.2)."""
+    skipped = b"\x50\x2a\x4d\x18" + spaces.to_bytes(4, "little") if ZSTD in fields else b""
+    return skipped + b" " * spaces
 
 
 def _links(urls: list[str], head: str = "") -> bytes:
@@ -69,16 +79,22 @@ def _again_nofollow() -> bytes:
     return first.encode() + _links(urls[::-1])
 
 
-def _names(number: int, host: str) -> bytes:
-    """Links to 2,000 names of one domain, new ones on each page."""
-    site, port = host.split(".")[1], host.rpartition(":")[2]
-    return response(_links([f"http://n{number}-{i}.trap{site}.test:{port}/good" for i in range(2_000)]))
+def _names(name: str, count: int = 2_000) -> Answer:
+    """Links to names, new ones on each page; `name`: with places for the site, the page and the link."""
+
+    def answer(number: int, host: str) -> bytes:
+        site, port = host.split(".")[1], host.rpartition(":")[2]
+        hosts = [name.format(site=site, page=number, link=link) for link in range(count)]
+        return response(_links([f"http://{each}:{port}/good" for each in hosts]))
+
+    return answer
 
 
-def _hosts(number: int, host: str) -> bytes:
+def _addresses(number: int, host: str) -> bytes:
     """Links to 2,000 addresses, new ones on each page."""
     site, port = host.split(".")[1], host.rpartition(":")[2]
-    return response(_links([f"http://127.{site}.{number + 1}.{i % 256}:{port}/good?{i}" for i in range(2_000)]))
+    hosts = [divmod(2_000 * number + link, 256) for link in range(2_000)]
+    return response(_links([f"http://127.{site}.{high}.{low}:{port}/good" for high, low in hosts]))
 
 
 def _cookies(number: int, _host: str) -> bytes:
@@ -87,8 +103,35 @@ def _cookies(number: int, _host: str) -> bytes:
     return response(b"<p>cookies", *fields)
 
 
+def _long_links(number: int, host: str) -> bytes:
+    """Links of 1 MB together, new ones on each page."""
+    return response(_links([f"/good?{number}-{link}-{'q' * 4_000}" for link in range(250)]))
+
+
+def _rules(lines: bytes, *fields: str) -> bytes:
+    """A robots.txt for everybody."""
+    return response(b"User-agent: *\n" + lines, "content-type: text/plain", *fields)
+
+
 BASE = f'<base href="/good/{"b" * 8_000}/">'
 BOMB = gzipped(b"<p>bomb ", 4 * MIB - 200_000)  # 32 MB of markup in some 80 KB
+SAME = gzipped(b"<p>same ", 300_000)
+BOMBS = _markup(lambda: BOMB, GZIP)
+#: 30 MB in a character set whose letters are three times as long in UTF-8.
+EUROS = _markup(lambda: gzipped(b"\x80" * 1_000, 30_000), GZIP, "content-type: text/html; charset=windows-1252")
+
+#: Rules that are far more in memory than in the file, since escapes have two readings, and 30 MB of them.
+DENSE = _rules(b"".join(b"Allow:/%%41%x\n" % rule for rule in range(36_000)))
+ROBOTS_BOMB = response(
+    gzipped(b"User-agent: *\n" + b"Allow: /%41\n" * 1_000, 2_500), GZIP, "content-type: text/plain"
+)
+
+#: Names that lead to the site, with places for its number, that of the page and that of the link.
+ONE_DOMAIN = "n{page}-{link}.trap{site}.test"
+LONG = f"{'h' * 63}.{'h' * 63}.{'h' * 63}.{'h' * 30}.{{page}}-{{link}}-trap{{site}}.test"
+
+BODY, TEXT = ("body",), ("body", "text")
+FOUR = ("a.jsonl", "a.parquet", "b.parquet", "c/")
 
 ROWS = (
     Row("brotli, a window of 1 GiB", _markup(lambda: brotli(1_024, large_window=True), BROTLI)),
@@ -117,7 +160,7 @@ ROWS = (
     Row(
         "robots.txt of 500 KB",
         good,
-        robots=b"User-agent: *\n" + b"".join(b"Disallow: /x%d*y$\n" % i for i in range(25_000)),
+        robots=_rules(b"".join(b"Disallow: /x%d*y$\n" % i for i in range(25_000))),
     ),
     Row("a base of 8 KB, 10,000 links", _markup(lambda: _links([str(i) for i in range(10_000)], BASE)), quick=8),
     Row("a title of 30 MB", _markup(lambda: gzipped(b"<title>", 1) + gzipped(b"title ", 5_000_000), GZIP)),
@@ -132,8 +175,37 @@ ROWS = (
     Row("100,000 canonicals", _markup(lambda: b'<link rel=canonical href="/good">' * 100_000)),
     Row("a srcset of 5 MB", _markup(lambda: b'<img srcset="' + b"/i.png 1x, " * 450_000 + b'">')),
     Row("character sets in turn", _markup(lambda: b"<meta charset=shift_jis><meta charset=utf-7>" * 100_000)),
-    Row("2,000 names a page under one domain", _names, quick=8),
-    Row("2,000 hosts a page", _hosts, pages=8, quick=4),
-    Row("an output that lags, 30 MB a row", _markup(lambda: BOMB, GZIP), pages=8, quick=2, bodies=True),
-    Row("bombs read again from the log", _markup(lambda: BOMB, GZIP), pages=8, quick=2, bodies=True, again=True),
+    Row("2,000 names a page under one domain", _names(ONE_DOMAIN), quick=8, depth=2, limit=4_000),
+    Row("2,000 addresses a page", _addresses, pages=16, quick=4, depth=2, limit=4_000),
+    Row("2,000 domains a page, names of 250 bytes", _names(LONG), pages=56, quick=8, depth=2, limit=4_000),
+    Row(
+        "robots.txt of 500 KB on each of 400 hosts", _names(ONE_DOMAIN, 10), pages=40, quick=4, robots=DENSE, depth=2
+    ),
+    Row(
+        "robots.txt of 30 MB on each of 40 hosts",
+        _names(ONE_DOMAIN, 10),
+        pages=4,
+        quick=1,
+        robots=ROBOTS_BOMB,
+        depth=2,
+    ),
+    Row("links of 1 MB a page, all of them waiting", _long_links, quick=8, depth=2, limit=4_000),
+    Row("the same 2.5 MB from 16 domains", lambda _n, _h: response(SAME, GZIP), quick=4, domains=16),
+    Row("an output that lags, 30 MB a row", BOMBS, pages=8, quick=2, columns=BODY),
+    Row("a Parquet output, 30 MB a row", BOMBS, pages=8, quick=2, columns=BODY, outputs=("a.parquet",)),
+    Row("text of 30 MB that grows to 90", EUROS, pages=8, quick=2, columns=TEXT, outputs=("a.parquet",)),
+    Row("four outputs that lag, 30 MB a row", BOMBS, pages=8, quick=2, columns=TEXT, outputs=FOUR),
+    Row("bombs read again from the log", BOMBS, pages=24, quick=2, columns=BODY, again=True),
+    Row("bombs read again, four outputs", BOMBS, pages=8, quick=2, columns=TEXT, outputs=FOUR, again=True),
+    Row("links of 1 MB a page read again", _long_links, quick=8, columns=("links",), outputs=FOUR, again=True),
+    Row("cookies and header fields read again", _cookies, quick=8, columns=("headers",), outputs=FOUR, again=True),
+    Row(
+        "robots.txt of 30 MB read again",
+        _names(ONE_DOMAIN, 10),
+        pages=8,
+        quick=2,
+        robots=ROBOTS_BOMB,
+        depth=2,
+        again=True,
+    ),
 )

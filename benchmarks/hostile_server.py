@@ -30,10 +30,10 @@ async def _connection(reader: asyncio.StreamReader, writer: asyncio.StreamWriter
     with contextlib.suppress(OSError, asyncio.IncompleteReadError, asyncio.LimitOverrunError):
         head = (await reader.readuntil(b"\r\n\r\n")).decode("latin-1")
         path = head.split(" ", 2)[1]
-        host = re.search(r"(?im)^host: (.*?)\r$", head)
+        asked = re.search(r"(?im)^host: (.*?)\r$", head)
         address, port = writer.get_extra_info("sockname")
         row = ROWS[int(address.split(".")[1]) - FIRST]
-        answer = _answer(row, path, host[1] if host and host[1].startswith("127.") else f"{address}:{port}")
+        answer = _answer(row, path, asked[1] if asked else "", f"{address}:{port}")
         step = row.drip if re.fullmatch(r"/\d+.*", path) and row.drip else len(answer) or 1
         for begin in range(0, len(answer), step):
             writer.write(answer[begin : begin + step])
@@ -43,20 +43,20 @@ async def _connection(reader: asyncio.StreamReader, writer: asyncio.StreamWriter
     writer.close()
 
 
-def _answer(row: Row, path: str, host: str) -> bytes:
-    """What a site answers."""
+def _answer(row: Row, path: str, asked: str, host: str) -> bytes:
+    """What a site answers. `asked`: the host that the request names; `host`: the address with its port."""
     if path == "/robots.txt":
-        return response(row.robots, "content-type: text/plain", status=200 if row.robots else 404)
+        return row.robots or response(status=404)
     if number := re.match(r"/(\d+)", path):
         return row.answer(int(number[1]), host)
     if path.startswith("/?"):
         links = [f"/{number}" for number in range(1, int(path[2:]) + 1)]
-        return response((host + "".join(f'<a href="{link}">x</a>' for link in [*links, "/good"])).encode())
-    return good(0, host)
+        return response((asked + "".join(f'<a href="{link}">x</a>' for link in [*links, "/good"])).encode())
+    return good(0, asked)
 
 
 class Names(asyncio.DatagramProtocol):
-    """Answers for every name under `trapN.test` with the first address of site N."""
+    """Answers for names in `…trapN.test`, in any case, with site N's first address; in `…trapN-M.test`: its Mth."""
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         """Take note of the way back."""
@@ -64,10 +64,10 @@ class Names(asyncio.DatagramProtocol):
 
     def datagram_received(self, question: bytes, client: tuple[str, int]) -> None:
         """Answer one question."""
-        site = re.search(rb"trap(\d+)\x04test\x00", question)
+        site = re.search(rb"(?i)trap(\d+)(?:-(\d+))?\x04test\x00", question)
         header = question[:2] + b"\x84\x00\x00\x01" + (b"\x00\x01" if site else b"\x00\x00") + bytes(4)
         end = question.index(b"\x00", 12) + 5
-        address = socket.inet_aton(f"127.{int(site[1])}.0.1") if site else b""
+        address = socket.inet_aton(f"127.{int(site[1])}.0.{int(site[2] or 1)}") if site else b""
         record = b"\xc0\x0c\x00\x01\x00\x01\x00\x00\x0e\x10\x00\x04" + address if site else b""
         self._transport.sendto(header + question[12:end] + record, client)
 

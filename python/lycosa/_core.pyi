@@ -563,6 +563,12 @@ class Frontier:
     def settled_of(self, seeds: list[str]) -> list[str]:
         """Those of some seeds that are known and settled: done, failed or refused."""
 
+    def doubt_last(self) -> None:
+        """Let what an earlier process recorded last wait again if a captive portal may have given it.
+
+        For a process that died.
+        """
+
     def reopen(self, pages: Pages) -> None:
         """Let settled URLs wait again, by outcomes that open them; these are to be recorded before the next ``take``.
 

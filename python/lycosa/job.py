@@ -285,7 +285,11 @@ class Frontier(Room):
         description="the crawl is suspended before it ends and what waits is left waiting; a twelfth of it where no "
         "host has ever answered. none: for ever",
     )
-    queue_memory: Bytes = Field(256 * MIB, ge=MIB, description="of waiting URLs in memory; beyond it they go to disk")
+    queue_memory: Bytes = Field(
+        256 * MIB,
+        ge=MIB,
+        description="of waiting URLs in memory, and an eighth of it of robots.txt rules; beyond it they go to disk",
+    )
     seen_memory: Bytes = Field(
         1024 * MIB, ge=16 * MIB, description="of known URLs in memory; beyond it they go to disk"
     )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import logging
+import threading
 import time
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -76,6 +77,8 @@ class Running:
         self._before = record.totals
         self._record = dataclasses.replace(record, outputs=outputs, last_run=None)
         directory.write(self._record)
+        #: Whether the run before this one died.
+        self._died = goes_on and record.last_run is None
         self._end: End | None = None
         self._patience = Patience(lambda: control.stopping)
         assembled = assemble(job, directory, self._log, self._patience)
@@ -85,6 +88,7 @@ class Running:
         self._recorded: dict[str, Any] = self._log.summary()
         self._tell(goes_on)
         self._followers: list[Follower] = []
+        turn = threading.Lock()
         for output in plan.outputs:
             sink = make_sink(output, job, directory, self._record.id)
             if plan.fresh or made_before:
@@ -100,6 +104,7 @@ class Running:
                 self._patience,
                 rows_bytes,
                 job.parse.max_decoded_bytes,
+                turn,
             )
             self._followers.append(follower)
         self._log.keep_distance(max(TAKEN_BACK / job.speed, SHORTEST_DISTANCE))
@@ -113,6 +118,8 @@ class Running:
         plan, record = self._plan, self._record
         known = set(record.settings.get("seeds", [])) if record.seeded else set()
         settings = {**plan.job.model_dump(mode="json"), "seeds": plan.seeds}
+        if self._died:
+            self._frontier.doubt_last()
         # A seed that was given again is accepted again: what has failed or is done is fetched again.
         accepted = [seed for seed in plan.seeds if seed not in known or seed in plan.again]
         self.stages.log.append_seeds(accepted)

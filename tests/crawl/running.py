@@ -30,8 +30,8 @@ SPEED = 10.0
 #: Requests at once.
 SLOTS = 16
 
-#: Failures that this world's own hosts cause.
-OWN_FAILURES = {"robots-disallowed"}
+#: Failures that this world's own hosts cause: some pages give nothing but errors. What can be reached has to be.
+OWN_FAILURES = {"robots-disallowed", "host-unavailable"}
 
 #: Runs a scenario's crawl. A file makes its log slow: each batch of outcomes takes as many seconds as stand in it.
 CHILD = """
@@ -175,7 +175,9 @@ class Running:
     def set_slow(self, seconds: float) -> None:
         """Let each batch of outcomes take so many seconds of the machine's to be recorded; 0: as long as it takes."""
         if seconds:
-            self.slow.write_text(str(seconds))
+            new = self.slow.with_suffix(".new")
+            new.write_text(str(seconds))
+            new.replace(self.slow)
         else:
             self.slow.unlink(missing_ok=True)
 
@@ -308,7 +310,9 @@ def _outputs(folder: Path) -> tuple[list[dict[str, Any]], list[str]]:
 def judge(outcome: Outcome) -> None:
     """Nothing was lost, nobody was hurt, and nothing was settled by trouble that was ours."""
     report, troubles = outcome.report, sum(event.name.startswith("begin") for _, event in outcome.scenario.events)
-    assert outcome.status == 0, f"the crawl did not end well: {outcome}"
+    # 3: some URLs stayed without an answer, those that give nothing but errors (500).
+    expected = 3 if any(row["error"] == "host-unavailable" for row in outcome.rows) else 0
+    assert outcome.status == expected, f"the crawl did not end well: {outcome}"
     _judge(outcome)
     # Of each process that dies, what is running and what is answered and not recorded yet: a full set of slots each.
     allowed = SLOTS * (2 * outcome.kills + troubles)

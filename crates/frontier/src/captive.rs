@@ -12,6 +12,7 @@
 //! 4. What is answered again after the way was found clear is the site's own answer: no URL is asked for again and again.
 
 use std::collections::{HashSet, VecDeque};
+use std::hash::BuildHasher;
 
 use hashbrown::DefaultHashBuilder;
 use lycosa_url::{CrawlUrl, Micros, Page, registered_domain};
@@ -28,6 +29,9 @@ const CHANGED_WINDOWS: u64 = 6;
 
 /// Domains that are remembered as mirrors, at most.
 const MIRRORS: usize = 4096;
+
+/// Whatever a domain answers.
+const ALL_PAGES: u64 = 0;
 
 /// Answers that are held, and bytes of their bodies, at most.
 const HELD: usize = 256;
@@ -58,6 +62,7 @@ pub(crate) struct Recent {
 #[derive(Debug)]
 struct Same {
     mark: u64,
+    place: u64,
     status: u16,
     /// Whether one of them is at the address of the resolver's lie.
     lied: bool,
@@ -66,6 +71,8 @@ struct Same {
     clear_at: Micros,
     /// Whether hosts that were well have been asked since then.
     asked: bool,
+    /// The host of the first of them.
+    example: Box<str>,
     /// Domain, network, and whether it gave another answer before.
     hosts: Vec<(DomainId, u64, bool)>,
     /// Bytes of what is held.
@@ -78,8 +85,9 @@ pub(crate) struct Confirmed {
     /// When its first answer was asked for, and when the last page before that was.
     pub(crate) since: Micros,
     pub(crate) clear_at: Micros,
-    /// Registered domains that it answered for.
+    /// Registered domains that it answered for, and one host of them.
     pub(crate) domains: usize,
+    pub(crate) example: Box<str>,
     /// What was recorded of it.
     pub(crate) recorded: Vec<Recent>,
 }
@@ -119,11 +127,14 @@ pub(crate) struct Captive {
     marks: VecDeque<u64>,
     honest: VecDeque<u64>,
     same: Option<Same>,
+    /// Who was held in vain last, too few to tell, and for which mark.
+    in_vain: Option<(u64, Vec<(DomainId, u64, bool)>)>,
     portal: Option<Portal>,
     /// The portal that was there last, and when somebody else answered.
     former: Option<(Portal, Micros)>,
-    /// Domains that were waited for in vain: mirrors of each other. Their answers are not held again.
-    mirrors: HashSet<DomainId>,
+    /// Domains whose answers were held in vain, and are not held again: mirrors of each other with [`ALL_PAGES`], those that nobody
+    /// followed with their answer's place.
+    mirrors: HashSet<(DomainId, u64)>,
     held: HashSet<u64>,
     /// When the last answer came that is no suspected one.
     clear_at: Micros,
@@ -163,7 +174,7 @@ impl Captive {
         if self.is_former_portals(page, mark, giver.network, window) {
             return Look::Portal;
         }
-        if self.portal.is_some() || self.honest.contains(&mark) || self.mirrors.contains(&giver.domain) {
+        if self.portal.is_some() || self.honest.contains(&mark) || self.is_mirror(page, mark, giver.domain) {
             return Look::Clear;
         }
         let (at_lie, lie) = (self.is_of_lie(giver.network), self.lie());
@@ -199,6 +210,18 @@ impl Captive {
         Look::Clear
     }
 
+    /// Whether an answer's like were held in vain before.
+    fn is_mirror(&self, page: &Page, mark: u64, domain: DomainId) -> bool {
+        !self.mirrors.is_empty()
+            && (self.mirrors.contains(&(domain, ALL_PAGES))
+                || self.mirrors.contains(&(domain, self.place(page, mark))))
+    }
+
+    /// Where an answer leads: the host that it redirects to, or itself.
+    fn place(&self, page: &Page, mark: u64) -> u64 {
+        page.redirect.as_ref().map_or(mark, |target| self.hasher.hash_one(target.host()) | 2)
+    }
+
     /// Whether an answer is the portal's that is there now.
     fn is_portals(&self, mark: u64, network: u64) -> bool {
         self.portal.is_some_and(|portal| portal.mark == mark || portal.network == Some(network))
@@ -229,18 +252,24 @@ impl Captive {
         let (since, status) = (page.response.started, status_of(page));
         let same = |clear_at, hosts| Same {
             mark,
+            place: self.place(page, mark),
             status,
             lied: at_lie,
             since,
             clear_at,
             asked: false,
+            example: page.response.request.url.host().into(),
             hosts,
             bytes: page.memory(),
         };
         if let Some(first) = self.marks.iter().position(|known| *known == mark)
             && let Some(first) = self.recent.get(first).filter(|first| first.domain != giver.domain)
         {
-            let hosts = vec![(first.domain, first.network, first.changed)];
+            let known = self.in_vain.as_ref().filter(|(held, _)| *held == mark);
+            let hosts = known.map_or_else(
+                || vec![(first.domain, first.network, first.changed)],
+                |(_, hosts)| hosts.clone(),
+            );
             return Some(same(self.clear_at.min(first.at), hosts));
         }
         // A redirect to somewhere else waits for the next answer of somebody else: its target would belong to the crawl.
@@ -250,27 +279,37 @@ impl Captive {
         (waits || at_lie).then(|| same(self.clear_at.min(since), Vec::new()))
     }
 
-    /// Looks at an answer for a robots.txt while answers are held: one that no portal gives shows that the way is clear.
-    pub(crate) fn look_at_robots(&mut self, page: &Page, network: u64) {
-        let (Ok(received), Some(same)) = (&page.response.result, &self.same) else { return };
+    /// Looks at an answer for a robots.txt while answers are held: one that no portal gives shows that the way is clear, and one of
+    /// their mark is another of them. Gives whether it is that, from a host that gave rules before.
+    pub(crate) fn look_at_robots(&mut self, page: &Page, giver: Giver) -> bool {
+        let mark = self.mark(page);
+        let at_lie = self.is_of_lie(giver.network);
+        let (Ok(received), Some(same)) = (&page.response.result, &mut self.same) else { return false };
+        if mark == Some(same.mark) {
+            same.add(giver, giver.before != 0);
+            return giver.before != 0;
+        }
         let is_other = page.redirect.is_none()
             && page.response.started >= same.since
-            && !self.is_of_lie(network)
+            && !at_lie
             && match received.status {
                 200..=299 => !page.body.is_empty() && !is_markup(&page.body),
                 404 | 410 => same.status / 100 != 4,
                 _ => false,
             };
-        if is_other && self.mark(page) != Some(same.mark) {
+        if is_other {
             self.release();
         }
+        false
     }
 
-    /// Whether hosts that were well are to be asked whether they give other answers.
-    pub(crate) fn wants_others(&mut self) -> bool {
+    /// Whether hosts that were well are to be asked whether they give other answers: before it is decided, and where one host's
+    /// answer is not followed by another one's.
+    pub(crate) fn wants_others(&mut self, window: Micros, now: Micros) -> bool {
         let lie = self.lie();
         self.same.as_mut().is_some_and(|same| {
-            let wants = !same.asked && !same.is_lied(lie) && same.is_portal(lie);
+            let is_late = now.saturating_sub(same.since) >= window / 8;
+            let wants = !same.asked && !same.is_lied(lie) && (is_late || same.is_portal(lie));
             same.asked |= wants;
             wants
         })
@@ -322,6 +361,27 @@ impl Captive {
         self.marks.push_back(mark);
     }
 
+    /// Takes in an answer that an earlier process recorded.
+    pub(crate) fn restore(&mut self, page: &Page, giver: Giver) {
+        if let Some(mark) = self.mark(page) {
+            self.remember(page, mark, giver);
+        }
+    }
+
+    /// The last answers that were recorded, if nobody was asked after them and gave another one, and when the last one before
+    /// these was asked; nothing where all are of one domain.
+    pub(crate) fn take_unconfirmed(&mut self) -> Option<(Micros, Vec<Recent>)> {
+        let last = self.recent.back()?;
+        let (mark, domain) = (last.mark, last.domain);
+        if self.recent.iter().all(|recent| recent.domain == domain) {
+            return None;
+        }
+        let kept = self.recent.iter().rposition(|recent| recent.mark != mark).map_or(0, |place| place + 1);
+        let unconfirmed = self.recent.split_off(kept).into();
+        self.marks.truncate(kept);
+        Some((self.recent.iter().map(|recent| recent.at).max().unwrap_or(0), unconfirmed))
+    }
+
     /// Whether an answer is held.
     pub(crate) fn is_held(&self, lease: u64) -> bool {
         self.held.contains(&lease)
@@ -356,7 +416,8 @@ impl Captive {
         self.recent = kept;
         let since = recorded.iter().map(|recent| recent.at).min().unwrap_or(same.since);
         let before = self.recent.iter().map(|recent| recent.at).filter(|at| *at < since);
-        Some(Confirmed { since, clear_at: before.max().unwrap_or(0), domains: same.hosts.len(), recorded })
+        let (clear_at, domains) = (before.max().unwrap_or(0), same.hosts.len());
+        Some(Confirmed { since, clear_at, domains, example: same.example, recorded })
     }
 
     /// Releases what has been held for too long; whether anything that was held may be looked at again.
@@ -366,7 +427,7 @@ impl Captive {
             // Where a host gave another answer before, others are waited for longer.
             let has_changed = same.hosts.iter().any(|(.., changed)| *changed);
             let longest = match same.hosts.len() {
-                1 => window / 4,
+                1 => window / 2,
                 _ if has_changed => window * CHANGED_WINDOWS,
                 _ => window,
             };
@@ -374,10 +435,17 @@ impl Captive {
         };
         if let Some(same) = self.same.take_if(|same| is_over(&&*same)) {
             if self.mirrors.len() < MIRRORS {
-                self.mirrors.extend(same.hosts.iter().map(|(domain, ..)| *domain));
+                let of = if same.hosts.len() > 1 { ALL_PAGES } else { same.place };
+                self.mirrors.extend(same.hosts.iter().map(|(domain, ..)| (*domain, of)));
             }
-            self.same = Some(same);
-            self.release();
+            // What two say may be a third one's, too; what many say is their own.
+            if same.hosts.len() >= SAME {
+                self.same = Some(same);
+                self.release();
+            } else {
+                self.held.clear();
+                self.in_vain = Some((same.mark, same.hosts));
+            }
         }
         self.held.is_empty()
     }

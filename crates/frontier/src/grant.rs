@@ -102,7 +102,7 @@ impl<R: Resolve> Frontier<R> {
         while self.settled.len() < SETTLED_AT_ONCE
             && let Some(waiting) = self.next_waiting(id, now)?
         {
-            match self.verdict(id, &waiting, now) {
+            match self.verdict(id, &waiting, now)? {
                 Permission::Granted => return Ok(Some(self.lease(id, address, waiting, now))),
                 Permission::Refused(failure) => self.settle(waiting, failure, now),
                 Permission::Later(due) => self.queues[id as usize].postpone(Waiting { due, ..waiting }),
@@ -166,12 +166,12 @@ impl<R: Resolve> Frontier<R> {
         self.blocked = list;
     }
 
-    /// What robots.txt says of a URL at the head of its queue.
-    fn verdict(&self, id: QueueId, waiting: &Waiting, now: Micros) -> Permission {
+    /// What robots.txt says of a URL at the head of its queue. Fails where its rules cannot be read back.
+    fn verdict(&mut self, id: QueueId, waiting: &Waiting, now: Micros) -> io::Result<Permission> {
         if !self.settings.robots || waiting.purpose() == Purpose::Robots {
-            return Permission::Granted;
+            return Ok(Permission::Granted);
         }
-        match self.queues[id as usize].robots(waiting.url.origin()) {
+        Ok(match self.queues[id as usize].robots(waiting.url.origin()) {
             None => Permission::Ask,
             Some(Robots::Parked(evidence)) if evidence.retry_at <= now => Permission::Ask,
             Some(Robots::Parked(evidence)) => Permission::Later(evidence.retry_at),
@@ -181,16 +181,16 @@ impl<R: Resolve> Frontier<R> {
             }
             Some(Robots::Known { refresh_at, .. }) if *refresh_at <= now => Permission::Ask,
             Some(Robots::Known { rules, .. }) => {
-                let verdict = rules.verdict(waiting.url.path_and_query());
+                let verdict = self.rules.get(rules)?.verdict(waiting.url.path_and_query());
                 if verdict.allowed {
-                    return Permission::Granted;
+                    return Ok(Permission::Granted);
                 }
                 let (line, rule) = (verdict.line.unwrap_or_default(), verdict.rule().unwrap_or_default());
                 let detail = format!("line {line} of robots.txt: {rule}");
                 Permission::Refused(Failure::new(FailureKind::RobotsDisallowed, detail))
             }
             Some(Robots::Failed { failure, .. }) => Permission::Refused(failure.clone()),
-        }
+        })
     }
 
     /// Puts a URL on lease and starts its host's clock.

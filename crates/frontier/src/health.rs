@@ -181,6 +181,8 @@ impl Path {
         }
         if let Some(suspended) = &mut self.suspended {
             suspended.domains = streak.witnesses.len().max(suspended.domains);
+            // Then an answer for a name that cannot exist is not enough.
+            self.by_canary &= !known;
         }
     }
 

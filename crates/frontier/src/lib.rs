@@ -61,6 +61,7 @@ use politeness::domains::Domains;
 use queue::{Name, Queue};
 pub use restore::Restore;
 pub use review::Failing;
+use robots::RulesStore;
 pub use robots::{MAX_ROBOTS_BYTES, Rules};
 use schedule::{AddressId, QueueId, Schedule};
 pub use seen::{Answer, KeyKind, Seen, SeenSettings};
@@ -71,6 +72,9 @@ pub use state::{State, Tally};
 use suspects::Suspects;
 use suspension::Health;
 use waiting::Waiting;
+
+/// Of the memory of what waits, the part that rules of robots.txt files have beside it: an eighth.
+const RULES: usize = 8;
 
 /// Where names are resolved; asked without waiting.
 pub trait Resolve {
@@ -157,6 +161,8 @@ pub struct Frontier<R> {
     /// Whose tail is written next when memory is short.
     hand: usize,
     spill: Spill,
+    /// What robots.txt files say.
+    rules: RulesStore,
     /// Entries of queues that are out of date, after a restart.
     ghosts: HashMap<Digest, Ghost>,
     /// Keys of the links that are being admitted; kept for its memory.
@@ -224,6 +230,10 @@ impl<R: Resolve> Frontier<R> {
             relieve_at: settings.queue_memory,
             hand: 0,
             spill: Spill::new(settings.queue_directory.clone()),
+            rules: RulesStore::new(
+                settings.queue_memory / RULES,
+                settings.queue_directory.as_ref().map(|directory| directory.join("robots")),
+            ),
             wanted: Wanted::new(settings.ahead),
             asking: 0,
             idle: Idle::default(),

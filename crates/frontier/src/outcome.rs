@@ -290,7 +290,7 @@ impl<R: Resolve> Frontier<R> {
             let failure = Failure::new(FailureKind::RobotsUnreachable, detail);
             return self.robots_failed(&owner, failure, page.ours, now);
         };
-        let robots = self.settings.robots_known(rules, now);
+        let robots = self.settings.robots_known(self.rules.keep(rules), now);
         self.queues[owner.queue as usize].set_robots(&owner.origin, robots);
         // The delay that it asks for holds from the request that brought it.
         self.rest(owner.queue, page.response.finished);

@@ -278,3 +278,26 @@ fn names_that_do_not_exist_and_lead_to_a_search_page_are_no_portal() {
     let most = crawled.asked.values().max();
     assert!(most <= Some(&4), "each is asked for {most:?} times");
 }
+
+#[test]
+fn large_answers_that_are_the_same_are_not_held_for_long_whoever_gives_them() {
+    const BYTES: usize = 1 << 20;
+    let (mut frontier, names) = frontier(patient());
+    frontier.add(&world(&names, 16, 12), 0).unwrap();
+    let same = "s".repeat(BYTES);
+    let (mut now, mut most, mut held) = (0, 0, Vec::new());
+    while now < 60 * SECOND {
+        let requests = frontier.take(100, now).unwrap();
+        let page = |request: Request| match request.url.path_and_query() {
+            "/0" => {
+                answer(request.clone(), now, 200, &[], &format!("the page of {}", request.url.host()), &[])
+            }
+            _ => answer(request, now, 200, &[], &same, &[]),
+        };
+        let pages: Vec<Page> = requests.into_iter().map(page).collect();
+        settle(&mut frontier, pages, &mut held, now);
+        most = most.max(held.len() * BYTES);
+        now += SECOND / 10;
+    }
+    assert!((2 << 20..=24 << 20).contains(&most), "eight MiB, and a page of each host: {most}");
+}

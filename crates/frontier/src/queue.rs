@@ -9,7 +9,7 @@ use crate::backlog::Backlog;
 use crate::patience::Evidence;
 use crate::politeness::domains::DomainId;
 use crate::politeness::pace::Pace;
-use crate::robots::Rules;
+use crate::robots::KeptRules;
 use crate::schedule::AddressId;
 use crate::spill::Spill;
 use crate::waiting::Waiting;
@@ -50,14 +50,14 @@ impl Name {
 }
 
 /// What is known of an origin's robots.txt.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub(crate) enum Robots {
     /// Asked for; the queue waits.
     Asked,
     /// It fails: asked for again when the evidence says so. Its origin's URLs wait.
     Parked(Box<Evidence>),
     /// The rules, and when they are asked for anew, ahead of their end: they count meanwhile, and when that fails.
-    Known { rules: Rules, expires: Micros, refresh_at: Micros },
+    Known { rules: KeptRules, expires: Micros, refresh_at: Micros },
     /// Could not be had, and nothing more is tried for now: its origin's URLs fail.
     Failed { failure: Failure, expires: Micros },
 }

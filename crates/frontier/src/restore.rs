@@ -10,12 +10,13 @@ use std::time::Duration;
 
 use lycosa_url::{CrawlUrl, Digest, Micros, Page, Purpose};
 
-use crate::captive::SOME_PAGE;
+use crate::captive::{Giver, SOME_PAGE};
 use crate::intake::Ghost;
 use crate::outcome::tries;
 use crate::robots::Rules;
 use crate::schedule::QueueId;
 use crate::state::State;
+use crate::suspension::network_of;
 use crate::waiting::Waiting;
 use crate::{Frontier, Resolve};
 
@@ -128,7 +129,10 @@ impl<R: Resolve> Restore<'_, R> {
             frontier.ghosts.insert(*digest, Ghost::Settled);
         }
         frontier.counts.tally.shift(State::Waiting, State::Leased, 1);
-        frontier.queues[id as usize].mark = SOME_PAGE;
+        let queue = &mut frontier.queues[id as usize];
+        let network = page.response.address.map_or(0, network_of);
+        frontier.captive.restore(page, Giver { domain: queue.domain, network, before: queue.mark });
+        queue.mark = SOME_PAGE;
         let received = match &page.response.result {
             Ok(received) => received,
             Err(failure) => {
@@ -160,8 +164,11 @@ impl<R: Resolve> Restore<'_, R> {
         }
         let agent = &frontier.settings.robots_agent;
         let Some(rules) = Rules::of_answer(received.status, &page.body, agent) else { return };
+        let rules = frontier.rules.keep(rules);
         let robots = frontier.settings.robots_known(rules, page.response.finished);
-        frontier.queues[queue as usize].set_robots(asked.origin(), robots);
+        let queue = &mut frontier.queues[queue as usize];
+        queue.set_robots(asked.origin(), robots);
+        queue.mark = queue.mark.max(SOME_PAGE);
     }
 }
 

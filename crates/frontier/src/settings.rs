@@ -7,7 +7,7 @@ use lycosa_url::{AddressPolicy, Micros};
 
 use crate::admission::Scope;
 use crate::queue::Robots;
-use crate::robots::Rules;
+use crate::robots::KeptRules;
 use crate::{Ahead, KeyKind, SeenSettings};
 
 /// Settings of the frontier.
@@ -156,7 +156,7 @@ impl Settings {
     }
 
     /// Rules that a robots.txt has just given.
-    pub(crate) fn robots_known(&self, rules: Rules, now: Micros) -> Robots {
+    pub(crate) fn robots_known(&self, rules: KeptRules, now: Micros) -> Robots {
         let expires = now.saturating_add(self.scaled(self.robots_ttl));
         Robots::Known { rules, expires, refresh_at: expires.saturating_sub(self.robots_ahead()) }
     }

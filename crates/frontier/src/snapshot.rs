@@ -20,7 +20,7 @@ use crate::codec::{self, damaged, put_bytes, put_number, read_record, write_reco
 use crate::intake::Ghost;
 use crate::politeness::pace::Pace;
 use crate::queue::{Queue, Robots};
-use crate::robots::Rules;
+use crate::robots::{Rules, RulesStore};
 use crate::schedule::QueueId;
 use crate::state::State;
 use crate::waiting::Waiting;
@@ -87,7 +87,11 @@ impl<R: Resolve> Frontier<R> {
         let first = self.unsettled();
         for (id, queue) in self.queues.iter().enumerate() {
             let first = first.get(&(id as QueueId)).map(Vec::as_slice).unwrap_or_default();
-            write_record(into, &mut record, |record| pack_queue(queue, first, record))?;
+            let mut packed = Ok(());
+            write_record(into, &mut record, |record| {
+                packed = pack_queue(queue, first, &self.rules, record);
+            })?;
+            packed?;
         }
         write_record(into, &mut record, |record| {
             put_number(record, self.ghosts.len() as u64);
@@ -124,7 +128,7 @@ impl<R: Resolve> Frontier<R> {
             read_record(from, &mut record)?;
             let mut from = &record[..];
             let ahead = frontier.settings.robots_ahead();
-            let mut queue = unpack_host(&mut from, agent, ahead).ok_or_else(damaged)?;
+            let mut queue = unpack_host(&mut from, agent, ahead, &mut frontier.rules).ok_or_else(damaged)?;
             queue.backlog = Backlog::unpack(&mut from, &mut frontier.spill, &mut frontier.held)?;
             queued += queue.backlog.len() as u64;
             if frontier.known_queue(&queue.host).is_some() {
@@ -152,6 +156,7 @@ impl<R: Resolve> Frontier<R> {
     pub fn remove_files(&mut self, kept: &[SnapshotFiles]) -> io::Result<()> {
         let queues = kept.iter().flat_map(|files| &files.queues).copied().collect();
         self.seen.remove_files_except(&kept.iter().flat_map(|files| &files.seen).copied().collect())?;
+        self.rules.remove_files()?;
         self.spill.remove_files(&queues)
     }
 
@@ -301,7 +306,7 @@ impl<R: Resolve> Frontier<R> {
 }
 
 /// Appends the record of a queue, with what comes before its backlog.
-fn pack_queue(queue: &Queue, first: &[Waiting], record: &mut Vec<u8>) {
+fn pack_queue(queue: &Queue, first: &[Waiting], store: &RulesStore, record: &mut Vec<u8>) -> io::Result<()> {
     put_bytes(record, queue.host.as_bytes());
     queue.pace.pack(record);
     let known = queue.robots.iter().filter_map(|(origin, robots)| match robots {
@@ -313,7 +318,7 @@ fn pack_queue(queue: &Queue, first: &[Waiting], record: &mut Vec<u8>) {
     for (origin, rules, expires) in known {
         put_bytes(record, origin.as_bytes());
         put_number(record, expires);
-        put_bytes(record, rules.pack());
+        put_bytes(record, &store.packed(rules)?);
     }
     let front = queue.front.iter().rev().chain(&queue.later).filter(|waiting| waiting.owner.is_none());
     let (mut packed, mut count) = (Vec::new(), 0);
@@ -322,10 +327,11 @@ fn pack_queue(queue: &Queue, first: &[Waiting], record: &mut Vec<u8>) {
         count += 1;
     }
     queue.backlog.pack(&packed, count, record);
+    Ok(())
 }
 
 /// Reads a queue without its backlog.
-fn unpack_host(from: &mut &[u8], agent: bool, ahead: Micros) -> Option<Queue> {
+fn unpack_host(from: &mut &[u8], agent: bool, ahead: Micros, store: &mut RulesStore) -> Option<Queue> {
     let mut queue = Queue::new(codec::text(from)?);
     queue.pace = Pace::unpack(from)?;
     for _ in 0..codec::number(from)? {
@@ -333,6 +339,7 @@ fn unpack_host(from: &mut &[u8], agent: bool, ahead: Micros) -> Option<Queue> {
         let expires = codec::number(from)?;
         let rules = Rules::unpack(codec::bytes(from)?)?;
         if agent {
+            let rules = store.keep(rules);
             queue.set_robots(
                 origin,
                 Robots::Known { rules, expires, refresh_at: expires.saturating_sub(ahead) },

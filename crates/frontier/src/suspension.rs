@@ -10,7 +10,7 @@ use std::net::IpAddr;
 
 use lycosa_url::{CrawlUrl, Failure, FailureKind, Micros, Page, Purpose, Request, Resolved};
 
-use crate::captive::{Confirmed, Giver, Look};
+use crate::captive::{Confirmed, Giver, Look, Recent, SOME_PAGE};
 use crate::health::{Cause, Channel, Path, Suspension};
 use crate::politeness::domains::{DomainId, Room};
 use crate::politeness::sign::{Word, word};
@@ -116,10 +116,17 @@ impl Health {
         }
         match self.well.iter().position(|known| known.domain == well.domain) {
             Some(place) => drop(self.well.remove(place)),
-            None if self.well.len() >= WELL => drop(self.well.pop_front()),
+            None if self.well.len() >= WELL => self.forget_one(well.network),
             None => {}
         }
         self.well.push_back(well);
+    }
+
+    /// Forgets the host that answered longest ago: of the same network if there are many of it, so that all are not of one.
+    fn forget_one(&mut self, network: u64) {
+        let alike = || (0..self.well.len()).filter(|place| self.well[*place].network == network);
+        let place = if alike().count() >= WELL / 4 { alike().next().unwrap_or(0) } else { 0 };
+        self.well.remove(place);
     }
 
     /// Has something said, once.
@@ -206,10 +213,7 @@ impl<R: Resolve> Frontier<R> {
     fn is_same_answer(&mut self, page: &mut Page, id: QueueId, network: u64) -> bool {
         let is_page = page.response.request.purpose == Purpose::Page;
         if !is_page && !self.captive.is_captive() {
-            if self.captive.is_suspicious() {
-                self.captive.look_at_robots(page, network);
-            }
-            return false;
+            return self.is_same_robots(page, id, network);
         }
         let Some(mark) = self.captive.mark(page) else {
             // An error instead of a robots.txt may be the portal's, too.
@@ -242,6 +246,27 @@ impl<R: Resolve> Frontier<R> {
         }
     }
 
+    /// The same of a robots.txt: whether it is what others give instead of theirs.
+    fn is_same_robots(&mut self, page: &mut Page, id: QueueId, network: u64) -> bool {
+        let queue = &mut self.queues[id as usize];
+        if self.captive.is_suspicious() {
+            let origin = page.response.request.url.origin();
+            let is_known = matches!(queue.robots(origin), Some(Robots::Known { .. }));
+            let before = if is_known { SOME_PAGE } else { 0 };
+            if self.captive.look_at_robots(page, Giver { domain: queue.domain, network, before }) {
+                let text = "the answer that other sites give for their pages";
+                page.response.result = Err(Failure::new(FailureKind::CaptivePortal, text));
+                (page.redirect, page.ours) = (None, true);
+                return true;
+            }
+        }
+        // The first page that a host gives is compared with its robots.txt.
+        if queue.mark == 0 && page.response.result.is_ok() {
+            queue.mark = self.captive.mark(page).unwrap_or(SOME_PAGE);
+        }
+        false
+    }
+
     /// Whether an outcome that was judged waits until more is known: it is to be judged again when [`Frontier::has_decided`].
     pub fn is_held(&self, page: &Page) -> bool {
         self.captive.is_held(page.response.request.lease)
@@ -254,23 +279,18 @@ impl<R: Resolve> Frontier<R> {
             self.asking += 1;
             self.resolver.refresh(names);
         }
-        if self.captive.wants_others() {
+        let window = self.health.connections.window();
+        if self.captive.wants_others(window, now) {
             self.health.connections.ask_now(now);
         }
         let is_held = |lease: &u64| self.captive.is_held(*lease);
         let is_asking = self.health.connections.is_asking() && !self.health.probes.iter().all(is_held);
-        let window = self.health.connections.window();
-        if let Some(Confirmed { since, clear_at, domains, recorded }) =
+        if let Some(Confirmed { since, clear_at, domains, example, recorded }) =
             self.captive.confirm(is_asking, window, now)
         {
-            let example = recorded.first().map_or(String::new(), |recent| recent.url.host().to_owned());
+            let example = example.into_string();
             self.health.connections.suspend_for(Cause::Captive, since, (domains, example), now);
-            for recent in recorded {
-                let mut page = Page::reopened(recent.url, recent.depth, now, Ok(recent.status));
-                page.redirect = recent.redirect;
-                self.open(&page, now);
-                self.settled.push(page);
-            }
+            self.ask_again(recorded, now);
             // Rules may have been learnt before the first page.
             self.forget_what_the_portal_said(clear_at, now);
             self.suspended(since, now);
@@ -278,15 +298,41 @@ impl<R: Resolve> Frontier<R> {
         self.captive.has_decided(window, now)
     }
 
+    /// Lets what an earlier process recorded last wait again, with the rules that it learnt then: it died before anybody gave another
+    /// answer, so that a captive portal may have given these.
+    pub fn doubt_last(&mut self, now: Micros) {
+        if let Some((clear_at, unconfirmed)) = self.captive.take_unconfirmed() {
+            self.ask_again(unconfirmed, now);
+            self.forget_rules(clear_at, now);
+        }
+    }
+
+    /// Lets what was recorded wait again.
+    fn ask_again(&mut self, recorded: Vec<Recent>, now: Micros) {
+        for recent in recorded {
+            let mut page = Page::reopened(recent.url, recent.depth, now, Ok(recent.status));
+            page.redirect = recent.redirect;
+            self.open(&page, now);
+            self.settled.push(page);
+        }
+    }
+
     /// Names and rules that were learnt since then may be the portal's.
     fn forget_what_the_portal_said(&mut self, since: Micros, now: Micros) {
-        let ttl = self.settings.scaled(self.settings.robots_ttl);
-        let mut forgotten = Vec::new();
         for queue in &mut self.queues {
             queue.doubted = true;
             if let Name::Known { expires, .. } = &mut queue.name {
                 *expires = 0;
             }
+        }
+        self.forget_rules(since, now);
+    }
+
+    /// Rules that were learnt since then may be a portal's.
+    fn forget_rules(&mut self, since: Micros, now: Micros) {
+        let ttl = self.settings.scaled(self.settings.robots_ttl);
+        let mut forgotten = Vec::new();
+        for queue in &mut self.queues {
             queue.robots.retain(|(origin, robots)| {
                 let is_new =
                     matches!(robots, Robots::Known { expires, .. } if expires.saturating_sub(ttl) >= since);
@@ -546,7 +592,7 @@ fn is_of_resolver(kind: FailureKind) -> bool {
 }
 
 /// The part of an address that unrelated hosts do not share: /24, or /48 (RFC 6177).
-fn network_of(address: IpAddr) -> u64 {
+pub(crate) fn network_of(address: IpAddr) -> u64 {
     match address.to_canonical() {
         IpAddr::V4(v4) => u64::from(u32::from(v4) >> 8),
         IpAddr::V6(v6) => (u128::from(v6) >> 80) as u64 | 1 << 63,

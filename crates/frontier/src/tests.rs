@@ -508,6 +508,39 @@ fn cookies_outlive_the_process_by_log_or_by_snapshot() {
 }
 
 #[test]
+fn rules_of_many_hosts_are_on_disk_and_count_there_and_after_a_snapshot() {
+    let directory = tempfile::tempdir().unwrap();
+    let queue_directory = Some(directory.path().to_owned());
+    let settings = Settings { queue_memory: 1 << 16, queue_directory, ..Settings::default() };
+    let lines: String = (0..200).map(|line| format!("disallow: /hidden/{line}\n")).collect();
+    let rules = format!("user-agent: *\n{lines}");
+    let page = |host: u32, path: &str| format!("http://host{host}.com/{path}");
+    let mut site = |request: Request, now| match request.purpose {
+        Purpose::Robots => answer(request, now, 200, &[], &rules, &[]),
+        Purpose::Page => {
+            let links = ["hidden/7", "open"].map(|path| format!("http://{}/{path}", request.url.host()));
+            answer(request, now, 200, &[], "", &links.each_ref().map(String::as_str))
+        }
+    };
+    let (mut first, _) = self::frontier(settings.clone());
+    let seeds: Vec<CrawlUrl> = (0..40).map(|host| url(&page(host, ""))).collect();
+    first.add(&seeds, 0).unwrap();
+    let log = run(&mut first, &mut site);
+    assert_eq!(log.len(), 40 * 3, "robots.txt, the seed, the open page");
+    assert_eq!(first.counts().tally.count(State::Refused), 40);
+    assert!(directory.path().join("robots").read_dir().unwrap().count() > 0, "40 hosts ask for more memory");
+    let later: Vec<CrawlUrl> = (0..40).map(|host| url(&page(host, "hidden/9"))).collect();
+    first.add(&later, log.last().unwrap().0).unwrap();
+    let mut snapshot = Vec::new();
+    first.save(&mut snapshot).unwrap();
+    drop(first);
+    let (mut second, _) = Frontier::load(settings, Names::default(), &mut &snapshot[..]).unwrap();
+    second.restore().finish(log.last().unwrap().0);
+    assert_eq!(run(&mut second, &mut site), [], "no robots.txt is asked for again");
+    assert_eq!(second.counts().tally.count(State::Refused), 80);
+}
+
+#[test]
 fn robots_is_refreshed_ahead_and_counts_on_when_that_fails() {
     const HOUR: Micros = 3_600 * SECOND;
     let settings = Settings { host_interval: Duration::from_secs(600), retries: 0, ..Settings::default() };

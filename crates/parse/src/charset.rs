@@ -5,13 +5,16 @@
 use std::borrow::Cow;
 
 use chardetng::{EncodingDetector, Iso2022JpDetection, Utf8Detection};
-use encoding_rs::{Encoding, UTF_8, UTF_16BE, UTF_16LE, WINDOWS_1252, X_USER_DEFINED};
+use encoding_rs::{CoderResult, Encoding, UTF_8, UTF_16BE, UTF_16LE, WINDOWS_1252, X_USER_DEFINED};
 
 /// How far the standard looks for `<meta charset>`, in bytes.
 const PRESCAN_BYTES: usize = 1024;
 
 /// How much text the guess is made from, in bytes: more changes it rarely and costs time.
 const GUESS_BYTES: usize = 16 * 1024;
+
+/// Bytes of room beyond the text that a decoder wants to be sure that its next letter fits.
+const SPARE: usize = 64;
 
 /// The encoding of a body.
 pub fn detect(content_type: Option<&str>, body: &[u8]) -> &'static Encoding {
@@ -24,6 +27,20 @@ pub fn detect(content_type: Option<&str>, body: &[u8]) -> &'static Encoding {
 /// The body as text; bytes that are not valid become U+FFFD.
 pub fn decode_text<'a>(body: &'a [u8], charset: &str) -> Cow<'a, str> {
     Encoding::for_label(charset.as_bytes()).unwrap_or(UTF_8).decode(body).0
+}
+
+/// The same, if the text has no more than `largest` bytes in UTF-8, where letters of one byte may have three. A longer one is not
+/// made.
+pub fn decode_text_within<'a>(body: &'a [u8], charset: &str, largest: usize) -> Option<Cow<'a, str>> {
+    if body.len() <= largest / 3 || std::str::from_utf8(body).is_ok() {
+        return Some(decode_text(body, charset)).filter(|text| text.len() <= largest);
+    }
+    let mut decoder = Encoding::for_label(charset.as_bytes()).unwrap_or(UTF_8).new_decoder();
+    let longest = decoder.max_utf8_buffer_length(body.len())?;
+    // Room that is not written to takes no memory.
+    let mut text = String::with_capacity(longest.min(largest.saturating_add(SPARE)));
+    let (ended, _, _) = decoder.decode_to_string(body, &mut text, true);
+    (ended == CoderResult::InputEmpty && text.len() <= largest).then_some(Cow::Owned(text))
 }
 
 /// The `charset` parameter of a Content-Type.
@@ -96,5 +113,14 @@ mod tests {
     fn text_is_decoded_leniently() {
         assert_eq!(decode_text(b"caf\xe9", "windows-1252"), "café");
         assert_eq!(decode_text(b"caf\xe9", "UTF-8"), "caf\u{fffd}");
+        for (body, charset, bytes) in [
+            (b"\x80".repeat(1_000), "windows-1252", 3_000),
+            (b"\xff".repeat(1_000), "UTF-8", 3_000),
+            ("\u{20ac}".repeat(1_000).into_bytes(), "UTF-8", 3_000),
+            (b"a\0".repeat(1_000), "UTF-16LE", 1_000),
+        ] {
+            assert_eq!(decode_text_within(&body, charset, bytes), Some(decode_text(&body, charset)));
+            assert_eq!(decode_text_within(&body, charset, bytes - 1), None, "{charset}");
+        }
     }
 }

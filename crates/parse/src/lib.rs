@@ -13,7 +13,7 @@ use bytes::Bytes;
 use lycosa_url::{Base, CrawlUrl, Failure, FailureKind, Page, Purpose, Received, Response};
 
 pub use barrier::guard;
-pub use charset::{decode_text, detect};
+pub use charset::{decode_text, decode_text_within, detect};
 pub use settings::Settings;
 
 /// Parses one response. `decoded` is its body without content coding, or why there is none.

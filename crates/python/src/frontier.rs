@@ -152,6 +152,12 @@ impl Frontier {
         settled.map_err(|error| errors::queues(&error))
     }
 
+    /// Lets what an earlier process recorded last wait again if a captive portal may have given it: for one that did not end by
+    /// itself.
+    fn doubt_last(&self, py: Python<'_>) {
+        py.detach(|| lock(&self.frontier).doubt_last(self.clock.now()));
+    }
+
     /// Lets settled URLs wait again, by outcomes that open them; they are to be recorded then, before the next `take`. URLs that
     /// are not known are dropped from the batch.
     fn reopen(&self, py: Python<'_>, pages: &Pages) -> PyResult<()> {

@@ -32,7 +32,7 @@ use crate::takings::Takings;
 pub(crate) const DECODERS: Decoders = Decoders {
     content: |body, coding, largest| lycosa_fetch::decode(body, coding, largest).ok(),
     largest: 32 << 20,
-    text: lycosa_parse::decode_text,
+    text: lycosa_parse::decode_text_within,
 };
 
 /// Adds the names of the columns.
@@ -357,7 +357,7 @@ impl LogReader {
             rows.map(|rows| self.without_taken(rows))
         });
         let rows = rows.map_err(|error| errors::log(&error))?;
-        Ok(Rows { rows: Mutex::new(rows), fields: self.fields.clone() })
+        Ok(Rows { rows: Mutex::new(rows), fields: self.fields.clone(), decoders })
     }
 
     /// The position of the next frame.
@@ -396,7 +396,7 @@ fn columns(py: Python<'_>) -> PyResult<Bound<'_, PyDict>> {
 /// No rows of the chosen columns: their schema.
 #[pyfunction]
 fn empty_rows(fields: Vec<String>) -> PyResult<Rows> {
-    Ok(Rows { rows: Mutex::default(), fields: parse_fields(&fields)? })
+    Ok(Rows { rows: Mutex::default(), fields: parse_fields(&fields)?, decoders: DECODERS })
 }
 
 /// Rows of the chosen columns. Whoever writes them takes them: they are empty afterwards, so that a sink
@@ -405,6 +405,7 @@ fn empty_rows(fields: Vec<String>) -> PyResult<Rows> {
 pub(crate) struct Rows {
     rows: Mutex<Vec<Row>>,
     fields: Vec<Field>,
+    decoders: Decoders,
 }
 
 impl Rows {
@@ -413,7 +414,9 @@ impl Rows {
         let fields = parse_fields(fields)?;
         let with_body = needs_body(&fields);
         let rows = pages.iter().filter_map(|page| Row::of_page(page, with_body)).collect();
-        Ok(Rows { rows: Mutex::new(rows), fields })
+        // In memory already, and bounded by the job that made them.
+        let decoders = Decoders { largest: usize::MAX, ..DECODERS };
+        Ok(Rows { rows: Mutex::new(rows), fields, decoders })
     }
 
     /// All columns.
@@ -437,7 +440,7 @@ impl Rows {
     fn lines<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
         let lines = py.detach(|| {
             let mut lines = Vec::new();
-            lycosa_store::write_lines(&self.take(), &self.fields, DECODERS, &mut lines).map(|()| lines)
+            lycosa_store::write_lines(&self.take(), &self.fields, self.decoders, &mut lines).map(|()| lines)
         });
         lines.map(|lines| PyBytes::new(py, &lines)).map_err(|error| PyValueError::new_err(error.to_string()))
     }
@@ -449,7 +452,7 @@ impl Rows {
             let mut file = File::options().write(true).open(path)?;
             file.seek(SeekFrom::Start(offset))?;
             let mut buffered = BufWriter::with_capacity(WRITE_BYTES, file);
-            lycosa_store::write_lines(&self.take(), &self.fields, DECODERS, &mut buffered)?;
+            lycosa_store::write_lines(&self.take(), &self.fields, self.decoders, &mut buffered)?;
             buffered.flush()?;
             io::Result::Ok(buffered.stream_position()? - offset)
         });
@@ -464,6 +467,6 @@ impl Rows {
         requested_schema: Option<Bound<'py, PyAny>>,
     ) -> PyResult<Bound<'py, PyCapsule>> {
         drop(requested_schema);
-        arrow::stream(py, || lycosa_store::record_batch(&self.take(), &self.fields, DECODERS))
+        arrow::stream(py, || lycosa_store::record_batch(&self.take(), &self.fields, self.decoders))
     }
 }

@@ -176,9 +176,9 @@ impl Row {
         Some(Row { outcome: entry.outcome.into_owned(), body, end: entry.end })
     }
 
-    /// The body as text; nothing where there is none, or it is no text.
+    /// The body as text; nothing where there is none, or it is no text, or is larger as text than a body may be.
     pub(crate) fn text(&self, decoders: Decoders) -> Option<Cow<'_, str>> {
-        Some((decoders.text)(self.body.as_ref()?, self.outcome.charset.as_deref()?))
+        (decoders.text)(self.body.as_ref()?, self.outcome.charset.as_deref()?, decoders.largest)
     }
 }
 
@@ -187,10 +187,10 @@ impl Row {
 pub struct Decoders {
     /// Undoes a content coding; nothing where that is not possible within so many bytes.
     pub content: fn(&Bytes, Option<&str>, usize) -> Option<Bytes>,
-    /// Bytes of a decoded body, at most: a log may be of a job that allowed more.
+    /// Bytes of a decoded body, and of its text, at most: a log may be of a job that allowed more.
     pub largest: usize,
-    /// Turns bytes of a character encoding into text.
-    pub text: for<'a> fn(&'a [u8], &str) -> Cow<'a, str>,
+    /// Turns bytes of a character encoding into text; nothing where that has more than so many bytes.
+    pub text: for<'a> fn(&'a [u8], &str, usize) -> Option<Cow<'a, str>>,
 }
 
 /// Entries are the same where they say the same, wherever they stand.
@@ -450,7 +450,7 @@ pub enum Field {
     Links,
     /// The body without content coding, as bytes. In JSON lines: the text under body, or other bytes under body_base64; the other key is null.
     Body,
-    /// The body as text, by its charset; null for what is no text. Not written unless store.fields names it.
+    /// The body as text, by its charset; null for what is no text, or has more than parse.max_decoded_bytes in UTF-8. Not written unless store.fields names it.
     Text,
 }
 }

@@ -34,16 +34,19 @@ struct Line<'a> {
 impl Serialize for Line<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let mut map = serializer.serialize_map(None)?;
+        // Once for both columns that are made of it.
+        let wanted = self.fields.iter().any(|field| matches!(field, Field::Body | Field::Text));
+        let text = if wanted { self.row.text(self.decoders) } else { None };
         for field in self.fields {
-            self.entry(*field, &mut map)?;
+            self.entry(*field, text.as_deref(), &mut map)?;
         }
         map.end()
     }
 }
 
 impl Line<'_> {
-    /// Writes one column.
-    fn entry<M: SerializeMap>(&self, field: Field, map: &mut M) -> Result<(), M::Error> {
+    /// Writes one column. `text`: the body's.
+    fn entry<M: SerializeMap>(&self, field: Field, text: Option<&str>, map: &mut M) -> Result<(), M::Error> {
         use Field as F;
         let (outcome, name) = (&self.row.outcome, field.name());
         match field {
@@ -73,14 +76,13 @@ impl Line<'_> {
             F::Nofollow => map.serialize_entry(name, &outcome.nofollow),
             F::LinkCount => map.serialize_entry(name, &outcome.links.len()),
             F::Links => map.serialize_entry(name, &Urls(&outcome.links)),
-            F::Body => self.body(map),
-            F::Text => map.serialize_entry(name, &self.row.text(self.decoders)),
+            F::Body => self.body(text, map),
+            F::Text => map.serialize_entry(name, &text),
         }
     }
 
     /// Text as text under `body`, other bytes as base64 under `body_base64`; both keys are in every line.
-    fn body<M: SerializeMap>(&self, map: &mut M) -> Result<(), M::Error> {
-        let text = self.row.text(self.decoders);
+    fn body<M: SerializeMap>(&self, text: Option<&str>, map: &mut M) -> Result<(), M::Error> {
         let other = self.row.body.as_ref().filter(|_| text.is_none());
         map.serialize_entry("body", &text)?;
         map.serialize_entry("body_base64", &other.map(|body| STANDARD.encode(body)))
@@ -135,7 +137,7 @@ mod tests {
     const DECODERS: Decoders = Decoders {
         content: |body, _, _| Some(body.clone()),
         largest: usize::MAX,
-        text: |body, _| String::from_utf8_lossy(body),
+        text: |body, _, largest| Some(String::from_utf8_lossy(body)).filter(|text| text.len() <= largest),
     };
 
     #[test]
@@ -183,6 +185,10 @@ mod tests {
             "\n"
         );
         assert_eq!(String::from_utf8(lines).unwrap(), expected);
+        let mut short = Vec::new();
+        write_lines(&rows, &fields[8..], Decoders { largest: 2, ..DECODERS }, &mut short).unwrap();
+        let expected = concat!(r#"{"body":null,"body_base64":"w6kK","text":null}"#, "\n");
+        assert_eq!(String::from_utf8(short).unwrap(), expected, "larger as text than it may be");
         let all: Vec<Field> = Field::ALL.iter().map(|(field, _)| *field).collect();
         let batch = crate::record_batch(&rows, &all, DECODERS).unwrap();
         assert_eq!((batch.num_rows(), batch.num_columns()), (1, 27));

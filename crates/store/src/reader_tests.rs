@@ -90,7 +90,7 @@ fn rows_are_made_until_their_decoded_bodies_reach_the_bound() {
             (body.len() * 10_000 <= largest).then(|| vec![b'x'; body.len() * 10_000].into())
         },
         largest: 140_000,
-        text: |body, _| String::from_utf8_lossy(body),
+        text: |body, _, _| Some(String::from_utf8_lossy(body)),
     };
     let mut reader = Reader::open(directory.path(), Bodies::All).unwrap();
     let mut bodies = |max_entries| -> Vec<Option<usize>> {

@@ -30,15 +30,18 @@ class Follower:
         patience: Patience,
         rows_bytes: int,
         max_body_bytes: int,
+        turn: threading.Lock,
     ) -> None:
         """Open the sink; raises StorageError or SettingError where that is not possible.
 
         rows_bytes: bytes of rows read at once, beside what the sink itself bounds.
         max_body_bytes: bodies that have more when they are decoded are left out.
+        turn: of all outputs of a crawl; whoever has it has rows in memory. One row alone may exceed any share: as
+        text, as a column and compressed again it takes several times the largest body.
         """
         self._log, self._log_directory, self._fields = log, log_directory, fields
         self._bytes, self._max_body_bytes = min(sink.bytes, rows_bytes), max_body_bytes
-        self._output, self._sink, self._patience = output, sink, patience
+        self._output, self._sink, self._patience, self._turn = output, sink, patience, turn
         self._ending = threading.Event()
         self._error: Exception | None = None
         self._reader = self._patiently_open()
@@ -81,7 +84,8 @@ class Follower:
         while True:
             try:
                 first = self._log.first()
-                position = self._sink.open(first, self._log.committed())
+                with self._turn:
+                    position = self._sink.open(first, self._log.committed())
             except OSError as error:
                 try:
                     self._wait_for_room(error)
@@ -99,9 +103,10 @@ class Follower:
             # Asked before reading: what was written before the end was told is still taken.
             ending = self._ending.is_set()
             before = self._reader.position()
-            rows = self._reader.read(sink.rows, self._bytes)
-            after = self._reader.position()
-            pending += sink.write(rows, after)
+            with self._turn:
+                rows = self._reader.read(sink.rows, self._bytes)
+                after = self._reader.position()
+                pending += sink.write(rows, after)
             now = time.monotonic()
             if pending >= sink.commit_bytes or now - since >= sink.commit_seconds:
                 sink.commit()
@@ -111,7 +116,8 @@ class Follower:
                 if ending:
                     break
                 self._ending.wait(PAUSE)
-        sink.close()
+        with self._turn:
+            sink.close()
         self._patience.written(self._output)
 
     def _wait_for_room(self, error: OSError) -> None:

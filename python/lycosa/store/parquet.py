@@ -74,7 +74,10 @@ class ParquetSink:
         if batches:
             self._part().write(batches, position)
         self._position = position
-        return sum(batch.nbytes for batch in batches)
+        written: int = sum(batch.nbytes for batch in batches)
+        if written >= parts.LARGE_BYTES:
+            self.commit()
+        return written
 
     def commit(self) -> None:
         """Complete the part in progress."""

@@ -31,6 +31,12 @@ KEY = b"lycosa.log"
 #: Rows, and bytes in memory, of one row group: what a reader holds at once.
 GROUP_ROWS, GROUP_BYTES = 10_000, 8 << 20
 
+#: Bytes of rows from which on their part is completed: until its next ones a writer keeps the last column, twice.
+LARGE_BYTES = 2 * GROUP_BYTES
+
+#: Columns without a smallest and a largest value: Arrow copies both, and nobody looks for bodies in a range.
+UNMEASURED = ("body", "text")
+
 #: Seconds between two lines about a long merge.
 TELL = 2.0
 
@@ -80,6 +86,7 @@ class PartWriter:
             compression="zstd",
             compression_level=1,
             use_dictionary=_dictionary(schema.names),
+            write_statistics=[name for name in schema.names if name not in UNMEASURED],
         )
         self._batches: list[pyarrow.RecordBatch] = []
         self._bytes = self._rows = 0
@@ -106,6 +113,7 @@ class PartWriter:
         self._file.flush()
         os.fsync(self._file.fileno())
         self._file.close()
+        _release()
         target = path or self.path.with_name(f"{start:020}-{position:020}.parquet")
         self.path.replace(target)
         sync_directory(target.absolute().parent)
@@ -131,6 +139,7 @@ class PartWriter:
             self._writer.write_table(table, row_group_size=max(table.num_rows, 1))
             self._positions.append(position)
         self._batches, self._bytes, self._rows = [], 0, 0
+        _release()
 
 
 def parts_in(folder: Path) -> list[Part]:
@@ -216,6 +225,13 @@ def _groups(part: Part) -> Iterator[tuple[list[pyarrow.RecordBatch], int]]:
 def _schema(file: pyarrow.parquet.ParquetFile) -> pyarrow.Schema:
     """A file's columns, without what it says of itself."""
     return file.schema_arrow.remove_metadata()
+
+
+def _release() -> None:
+    """Give memory back that Arrow keeps for itself: else what the largest row took, for each thread that writes."""
+    import pyarrow
+
+    pyarrow.default_memory_pool().release_unused()
 
 
 def _dictionary(fields: list[str]) -> list[str]:

@@ -96,6 +96,11 @@ impl Index {
         Index { texts: texts.into(), plain: plain.into(), wild: wild.into() }
     }
 
+    /// Bytes of memory that it holds beyond its own size.
+    pub(super) fn memory(&self) -> usize {
+        self.texts.len() + size_of_val(&*self.plain) + size_of_val(&*self.wild)
+    }
+
     /// Whether there are no patterns.
     pub(super) fn is_empty(&self) -> bool {
         self.plain.is_empty() && self.wild.is_empty()

@@ -8,6 +8,7 @@
 mod index;
 mod lines;
 mod pattern;
+mod store;
 #[cfg(test)]
 mod tests;
 
@@ -18,6 +19,7 @@ use crate::codec;
 use index::{Index, MatchedRule};
 use lines::{Key, Lines};
 use pattern::{Escapes, Pattern};
+pub(crate) use store::{KeptRules, RulesStore};
 
 /// How much of a robots.txt is read, in bytes (RFC 9309 section 2.5 asks for at least 500 KiB).
 pub const MAX_ROBOTS_BYTES: usize = 500 * 1024;
@@ -131,6 +133,12 @@ impl Rules {
             Some(rule) => Verdict { allowed: rule.allow, line: Some(rule.line), rule: Some(rule) },
             None => Verdict::ALLOWED,
         }
+    }
+
+    /// Bytes of memory that they hold beyond their own size.
+    pub(crate) fn memory(&self) -> usize {
+        let kept = self.kept.as_ref().map_or(0, |index| size_of::<Index>() + index.memory());
+        self.undone.memory() + kept + self.packed.len()
     }
 
     /// The rules as bytes, for a snapshot; none for those of an answer without rules.
