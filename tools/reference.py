@@ -30,6 +30,7 @@ ADVICE = {
 REPORT = {
     "pages": "responses that are no redirects",
     "redirects": "redirects",
+    "reopened": "URLs that were opened again, since somebody asked for it or a captive portal had answered for them",
     "retries": "outcomes that led to a further try",
     "robots": "answers for robots.txt",
     "bytes": "bytes of bodies as received",
@@ -46,7 +47,8 @@ REPORT = {
     "end": "why it ended: `reason`, `text`, and `resume`, the command that goes on; null while it runs",
     "in_flight": "requests under way",
     "frontier": "URLs by state: `waiting`, `leased` (under way), `done`, `failed`, `refused`; `hosts`; `unresolved`: names "
-    "being resolved; `known`: URLs that were admitted or spoken for by a canonical link",
+    "being resolved; `known`: URLs that were admitted or spoken for by a canonical link; links that were left out: "
+    "`links_known`, `links_out_of_scope`, `links_too_deep`, `links_nofollow`, `links_port_blocked`, `links_hosts_full`",
     "suspensions": "why nothing is counted against sites now, where the trouble is ours: `cause`, `since`, `probe_at`, …",
     "failing": "hosts that fail and are tried again, at most ten: `host`, `kind`, `waiting` URLs, `until` when at least",
     "log": "the log's directory",
@@ -61,6 +63,7 @@ REASONS = {
     "patience": "the same, but URLs failed for reasons that may pass: `--retry-failed`",
     "limit": "`max_pages` is reached and URLs wait: `--max-pages none`, or a larger number",
     "stopped": "somebody stopped it and URLs wait",
+    "suspended": "the crawl's own network or DNS failed for longer than `frontier.longest_suspension`; URLs wait",
     "storage-full": "no space was left on the disk when it was stopped",
     "error": "something else went wrong; the text says what",
 }

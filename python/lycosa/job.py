@@ -400,6 +400,11 @@ class Job(Room):
                 '"mybot/1.0 (+https://example.org/bot)" or "mybot/1.0 (me@example.org)": who runs a site must be '
                 "able to reach you before they block you; docs/courtesy.md says what to put on the page"
             )
+            if self.user_agent == type(self).model_fields["user_agent"].default:
+                line = (
+                    f"user_agent: is missing (--user-agent), and {self.user_agent} is not enough; allowed: {allowed}"
+                )
+                raise SettingError("user_agent", self.user_agent, allowed, line)
             raise SettingError("user_agent", self.user_agent, allowed)
 
     def checked_seeds(self) -> list[str]:

@@ -9,12 +9,16 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
+from lycosa.errors import SettingError
 from lycosa.job import Frontier, Job
 
 MIB = 1 << 20
 
 #: A host with its queue, its address and its domain: measured with 300,000 of them, less than this.
 HOST_BYTES = 640
+
+#: The part of the memory that one body may have.
+BODY = 8
 
 #: A name in the cache, with what its index needs.
 NAME_BYTES = 31
@@ -69,15 +73,29 @@ def shares(job: Job) -> Shares:
     )
 
 
+def check_bodies(job: Job) -> None:
+    """Raise SettingError where one body would not fit: in all its forms it takes several times its size."""
+    most = shares(job).total // BODY
+    for room, name in ((job.fetch, "max_body_bytes"), (job.parse, "max_decoded_bytes")):
+        given, default = getattr(room, name), type(room).model_fields[name].default
+        if given > max(most, default):
+            allowed = f"at most {most:,}, an eighth of memory; or a larger memory"
+            raise SettingError(f"{type(room).__name__.lower()}.{name}", given, allowed)
+
+
 def divided(job: Job, of: Shares) -> Job:
-    """The job with the shares of its frontier."""
+    """The job with the shares of its frontier, and with bodies that fit."""
+    most = of.total // BODY
+    fetch = {"max_body_bytes": min(job.fetch.max_body_bytes, most)}
+    parse = {"max_decoded_bytes": min(job.parse.max_decoded_bytes, most)}
     frontier = {
         "seen_memory": of.seen,
         "queue_memory": of.queues,
         "cookie_memory": of.cookies,
         "max_hosts": of.hosts,
     }
-    return job.model_copy(update={"frontier": job.frontier.model_copy(update=frontier)})
+    rooms = {"frontier": (job.frontier, frontier), "fetch": (job.fetch, fetch), "parse": (job.parse, parse)}
+    return job.model_copy(update={name: room.model_copy(update=new) for name, (room, new) in rooms.items()})
 
 
 def told(job: Job) -> str:

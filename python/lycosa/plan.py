@@ -13,6 +13,7 @@ from lycosa.assemble import check_output, make_sink
 from lycosa.errors import SettingError
 from lycosa.job import Job, make_job, merge
 from lycosa.kinds import retried
+from lycosa.memory import check_bodies
 from lycosa.resume import differences
 from lycosa.store.directory import JobDirectory, Record
 
@@ -60,7 +61,13 @@ def make_plan(
     record = None if place is None or over else place.read()
     kinds = retried(retry_failed)
     if kinds and (record is None or fresh):
-        raise SettingError("retry_failed", directory or "", "with the directory of a crawl that is gone on with")
+        raise SettingError(
+            "directory", directory or "", "with retry_failed: the directory of a crawl that is gone on with"
+        )
+    if directory is not None and record is None and not seeds and "seeds" not in settings:
+        raise SettingError(
+            "directory", directory, "the directory of a crawl to go on with, or one with seeds or a job"
+        )
     lines: list[str] = []
     before: list[str] = []
     if place is not None and record is not None:
@@ -83,6 +90,7 @@ def make_plan(
     if job.politeness.block_list is not None:
         _core.check_block_list(job.politeness.block_list)
     job.check_contact()
+    check_bodies(job)
     return plan
 
 

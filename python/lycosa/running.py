@@ -77,8 +77,6 @@ class Running:
         self._before = record.totals
         self._record = dataclasses.replace(record, outputs=outputs, last_run=None)
         directory.write(self._record)
-        #: Whether the run before this one died.
-        self._died = goes_on and record.last_run is None
         self._end: End | None = None
         self._patience = Patience(lambda: control.stopping)
         assembled = assemble(job, directory, self._log, self._patience)
@@ -86,6 +84,9 @@ class Running:
         self._frontier, self._snapshots = assembled.frontier, assembled.snapshots
         #: What was recorded before this session.
         self._recorded: dict[str, Any] = self._log.summary()
+        if goes_on and record.last_run is None:
+            # The run before this one died. Before outputs go on: they leave out what is taken back.
+            self._log.append(self._frontier.doubt_last())
         self._tell(goes_on)
         self._followers: list[Follower] = []
         turn = threading.Lock()
@@ -118,8 +119,6 @@ class Running:
         plan, record = self._plan, self._record
         known = set(record.settings.get("seeds", [])) if record.seeded else set()
         settings = {**plan.job.model_dump(mode="json"), "seeds": plan.seeds}
-        if self._died:
-            self._frontier.doubt_last()
         # A seed that was given again is accepted again: what has failed or is done is fetched again.
         accepted = [seed for seed in plan.seeds if seed not in known or seed in plan.again]
         self.stages.log.append_seeds(accepted)
@@ -171,7 +170,7 @@ class Running:
             self.stages.log.summary()["failures"],
             max_pages=self._plan.job.max_pages,
             stopped=self._control.stopping,
-            suspended=[str(suspension["cause"]) for suspension in self._frontier.suspensions()],
+            suspended=[str(told["cause"]) for told in self._frontier.suspensions() if told["over"]],
             error=error or next(iter(problems), None),
             directory=None if self._plan.directory is None else self._directory.path,
         )

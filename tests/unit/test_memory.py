@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from lycosa.errors import SettingError
 from lycosa.job import Job, make_job
-from lycosa.memory import MIB, divided, machine, shares, told
+from lycosa.memory import MIB, check_bodies, divided, machine, shares, told
 
 
 @pytest.mark.parametrize(
@@ -30,6 +30,15 @@ def test_memory_is_a_number_or_text_with_a_unit(given: Any, bytes_: int) -> None
 def test_a_memory_that_cannot_be_is_refused_by_its_name(given: Any) -> None:
     with pytest.raises(SettingError, match="memory"):
         make_job({"memory": given})
+
+
+def test_a_body_that_would_not_fit_is_refused_and_the_defaults_shrink() -> None:
+    with pytest.raises(SettingError, match=r"fetch\.max_body_bytes: .1000000000. .* at most 16,777,216"):
+        check_bodies(Job(memory=128 * MIB, fetch={"max_body_bytes": 10**9}))
+    small = Job(memory=128 * MIB)
+    check_bodies(small)
+    assert divided(small, shares(small)).parse.max_decoded_bytes == 16 * MIB
+    check_bodies(Job(memory=16384 * MIB, parse={"max_decoded_bytes": 10**9}))
 
 
 @pytest.mark.parametrize("total", [128 * MIB, 512 * MIB, 4096 * MIB, 1 << 40])

@@ -58,6 +58,9 @@ pub(crate) struct Recent {
     pub(crate) redirect: Option<CrawlUrl>,
 }
 
+/// Domain, network, and whether it gave another answer before.
+type Hosts = Vec<(DomainId, u64, bool)>;
+
 /// Hosts that give the same answer.
 #[derive(Debug)]
 struct Same {
@@ -73,8 +76,7 @@ struct Same {
     asked: bool,
     /// The host of the first of them.
     example: Box<str>,
-    /// Domain, network, and whether it gave another answer before.
-    hosts: Vec<(DomainId, u64, bool)>,
+    hosts: Hosts,
     /// Bytes of what is held.
     bytes: usize,
 }
@@ -128,7 +130,7 @@ pub(crate) struct Captive {
     honest: VecDeque<u64>,
     same: Option<Same>,
     /// Who was held in vain last, too few to tell, and for which mark.
-    in_vain: Option<(u64, Vec<(DomainId, u64, bool)>)>,
+    in_vain: Option<(u64, Hosts)>,
     portal: Option<Portal>,
     /// The portal that was there last, and when somebody else answered.
     former: Option<(Portal, Micros)>,
@@ -164,8 +166,15 @@ impl Captive {
         self.lie.filter(|lie| self.honest_lie != Some(*lie))
     }
 
-    /// Looks at an answer with its mark. `window`: how long answers are held at most.
-    pub(crate) fn look(&mut self, page: &Page, mark: u64, giver: Giver, window: Micros) -> Look {
+    /// Looks at an answer with its mark. `is_troubled`: the resolvers are not well, and each answer waits for another one. `window`:
+    /// how long answers are held at most.
+    pub(crate) fn look(
+        &mut self,
+        page: &Page,
+        mark: u64,
+        giver: Giver,
+        (is_troubled, window): (bool, Micros),
+    ) -> Look {
         let (lease, at) = (page.response.request.lease, page.response.finished);
         self.held.remove(&lease);
         if self.is_portals(mark, giver.network) {
@@ -199,7 +208,7 @@ impl Captive {
             }
         }
         if self.same.is_none()
-            && let Some(mut same) = self.begin(page, mark, giver, at_lie)
+            && let Some(mut same) = self.begin(page, mark, giver, (at_lie, is_troubled))
         {
             same.add(giver, changed);
             self.same = Some(same);
@@ -248,7 +257,13 @@ impl Captive {
     }
 
     /// The beginning of answers that are the same, with those before this one.
-    fn begin(&self, page: &Page, mark: u64, giver: Giver, at_lie: bool) -> Option<Same> {
+    fn begin(
+        &self,
+        page: &Page,
+        mark: u64,
+        giver: Giver,
+        (at_lie, is_troubled): (bool, bool),
+    ) -> Option<Same> {
         let (since, status) = (page.response.started, status_of(page));
         let same = |clear_at, hosts| Same {
             mark,
@@ -275,7 +290,7 @@ impl Captive {
         // A redirect to somewhere else waits for the next answer of somebody else: its target would belong to the crawl.
         // Of a crawl of one domain only the first: nobody else will answer.
         let is_alone = || self.recent.iter().all(|recent| recent.domain == giver.domain);
-        let waits = is_elsewhere(page) && (self.recent.is_empty() || !is_alone());
+        let waits = (is_elsewhere(page) || is_troubled) && (self.recent.is_empty() || !is_alone());
         (waits || at_lie).then(|| same(self.clear_at.min(since), Vec::new()))
     }
 
@@ -369,16 +384,18 @@ impl Captive {
     }
 
     /// The last answers that were recorded, if nobody was asked after them and gave another one, and when the last one before
-    /// these was asked; nothing where all are of one domain.
-    pub(crate) fn take_unconfirmed(&mut self) -> Option<(Micros, Vec<Recent>)> {
+    /// these was asked; nothing where all are of one domain. Only those that were asked since then.
+    pub(crate) fn take_unconfirmed(&mut self, since: Micros) -> Option<(Micros, Vec<Recent>)> {
         let last = self.recent.back()?;
         let (mark, domain) = (last.mark, last.domain);
         if self.recent.iter().all(|recent| recent.domain == domain) {
             return None;
         }
         let kept = self.recent.iter().rposition(|recent| recent.mark != mark).map_or(0, |place| place + 1);
-        let unconfirmed = self.recent.split_off(kept).into();
+        let mut unconfirmed: Vec<Recent> = self.recent.split_off(kept).into();
         self.marks.truncate(kept);
+        // What is older is in outputs.
+        unconfirmed.retain(|recent| recent.at >= since);
         Some((self.recent.iter().map(|recent| recent.at).max().unwrap_or(0), unconfirmed))
     }
 
@@ -421,12 +438,13 @@ impl Captive {
     }
 
     /// Releases what has been held for too long; whether anything that was held may be looked at again.
-    pub(crate) fn has_decided(&mut self, window: Micros, now: Micros) -> bool {
+    pub(crate) fn has_decided(&mut self, is_troubled: bool, window: Micros, now: Micros) -> bool {
         let is_over = |same: &&Same| {
             // One host alone, as at the beginning of a crawl, is not waited for as long.
             // Where a host gave another answer before, others are waited for longer.
             let has_changed = same.hosts.iter().any(|(.., changed)| *changed);
             let longest = match same.hosts.len() {
+                _ if is_troubled => window * CHANGED_WINDOWS,
                 1 => window / 2,
                 _ if has_changed => window * CHANGED_WINDOWS,
                 _ => window,

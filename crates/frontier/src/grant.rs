@@ -236,7 +236,7 @@ impl<R: Resolve> Frontier<R> {
             deadline: now.saturating_add(self.lease_time()),
         };
         self.expiring.push_back((now.saturating_add(self.lease_time()), number));
-        self.leases.insert(number, Lease { waiting, queue: id, address, granted: now });
+        self.leases.insert(number, Lease { waiting, queue: id, address, granted: now, is_free: false });
         request
     }
 
@@ -263,6 +263,11 @@ impl<R: Resolve> Frontier<R> {
         self.queues[id as usize].pace.rest(&limits, from);
     }
 
+    /// Lets leases last longer by a time in which nobody came by: a slow consumer, or a slow disk. Outcomes may have waited.
+    pub fn was_slow(&mut self, away: Micros) {
+        self.expiring.iter_mut().for_each(|(due, _)| *due = due.saturating_add(away));
+    }
+
     /// Takes back leases that have run out.
     fn recall_leases(&mut self, now: Micros) {
         while let Some(&(due, number)) = self.expiring.front() {
@@ -283,19 +288,27 @@ impl<R: Resolve> Frontier<R> {
 
     /// Ends a lease and moves the clocks of its host and address.
     pub(crate) fn end_lease(&mut self, number: u64, at: Micros) -> Option<Lease> {
+        self.free_lease(number, at);
         let lease = self.leases.remove(&number)?;
-        let limits = self.host_limits(lease.queue);
-        let queue = &mut self.queues[lease.queue as usize];
-        let (domain, is_page) = (queue.domain, lease.waiting.purpose() == Purpose::Page);
-        queue.pace.end(&limits, at);
+        let domain = self.queues[lease.queue as usize].domain;
+        let is_page = lease.waiting.purpose() == Purpose::Page;
         self.health.end_probe(number);
-        self.schedule.end(lease.address, at);
         self.schedule.domains.end(domain, is_page);
         if is_page {
             self.leased_pages -= 1;
         }
         self.unpark(domain, at);
         Some(lease)
+    }
+
+    /// Moves the clocks of a lease's host and address, which may be asked again then; the lease itself lasts on. Once for each.
+    pub(crate) fn free_lease(&mut self, number: u64, at: Micros) {
+        let Some(lease) = self.leases.get_mut(&number).filter(|lease| !lease.is_free) else { return };
+        lease.is_free = true;
+        let (id, address) = (lease.queue, lease.address);
+        let limits = self.host_limits(id);
+        self.queues[id as usize].pace.end(&limits, at);
+        self.schedule.end(address, at);
     }
 
     /// Puts a URL that was on lease at the end of its queue; a robots.txt at its head.

@@ -196,6 +196,11 @@ impl Path {
         self.answered || self.by_canary
     }
 
+    /// Whether there is time left to ask others.
+    pub(crate) fn may_wait(&self, now: Micros) -> bool {
+        self.streak.as_ref().is_some_and(|streak| now.saturating_sub(streak.since) < self.window * 2)
+    }
+
     /// Whether somebody fails who was well, and it is not decided yet whose trouble that is.
     pub(crate) fn is_undecided(&self, now: Micros) -> bool {
         let lasts = |streak: &Streak| now.saturating_sub(streak.since) < self.window * 2;
@@ -301,7 +306,7 @@ impl Path {
         };
         let (since, example) = (streak.since, streak.example.clone());
         let cause = if channel == Channel::Names { Cause::Names } else { Cause::Connections };
-        let (domains, by_canary) = (witnesses, streak.canary_failed);
+        let (domains, by_canary) = (witnesses, streak.canary_failed && well == 0);
         is_ours.then(|| self.suspend_for(cause, since, (domains, example), now))?;
         self.by_canary = by_canary;
         Some(since)

@@ -137,6 +137,8 @@ struct Lease {
     queue: QueueId,
     address: AddressId,
     granted: Micros,
+    /// Whether its host and address may be asked again already.
+    is_free: bool,
 }
 
 /// The frontier of one crawl.
@@ -185,6 +187,8 @@ pub struct Frontier<R> {
     troubled: BTreeSet<QueueId>,
     /// What speaks against addresses at which nobody has answered since: for all hosts that live there, since they share its pace.
     failing_addresses: HashMap<AddressId, Evidence>,
+    /// The last that the log tells of an earlier process.
+    died_at: Micros,
     /// Since when nothing but these is left, on the healthy clock, and when the next review is.
     only_failing: Option<Micros>,
     review_at: Micros,
@@ -252,6 +256,7 @@ impl<R: Resolve> Frontier<R> {
             patience: Patience::new(&settings),
             troubled: BTreeSet::new(),
             failing_addresses: HashMap::new(),
+            died_at: 0,
             only_failing: None,
             review_at: 0,
             review_wanted: false,

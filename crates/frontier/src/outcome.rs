@@ -4,7 +4,7 @@ use std::io;
 
 use lycosa_url::{CrawlUrl, Failure, FailureKind, Micros, Page, Purpose};
 
-use crate::patience::Evidence;
+use crate::patience::{Evidence, LastWord};
 use crate::politeness::sign::{Word, may_pass, sign, wished_pause, word};
 use crate::queue::Robots;
 use crate::robots::Rules;
@@ -70,7 +70,8 @@ impl<R: Resolve> Frontier<R> {
             return false;
         }
         let lease = self.leases.get(&page.response.request.lease);
-        let trouble = lease.and_then(|lease| self.queues[lease.queue as usize].trouble.as_deref());
+        let queue = lease.map(|lease| &self.queues[lease.queue as usize]);
+        let trouble = queue.filter(|queue| !queue.is_there).and_then(|queue| queue.trouble.as_deref());
         match (trouble, failure) {
             // Nobody has answered at this host since: it is the host that fails, not the URL.
             (Some(trouble), Some(failure)) => {
@@ -238,7 +239,9 @@ impl<R: Resolve> Frontier<R> {
             Ok(_) if may_pass(page) => return self.patience.url_pause(0),
             _ => {
                 if word(page) == Word::Answered {
-                    queue.trouble = None;
+                    // It was asked whether it is there: from now on each URL has its own tries.
+                    queue.is_there |=
+                        queue.trouble.take().is_some_and(|evidence| evidence.last_word == LastWord::Asked);
                 }
                 return 0;
             }
@@ -322,6 +325,10 @@ impl<R: Resolve> Frontier<R> {
         let doubtful = failure.kind.is_doubtful() && before.is_none();
         let expires = now.saturating_add(self.settings.scaled(self.settings.robots_ttl));
         let queue = &mut self.queues[owner.queue as usize];
+        if let Some(trouble) = queue.trouble.as_mut().filter(|trouble| trouble.last_word == LastWord::Asked) {
+            trouble.last_word = if ours { LastWord::Unasked } else { LastWord::None };
+            self.review_wanted = true;
+        }
         let evidence = match patience.second_look() {
             Some(pause) if doubtful => Some(Evidence::doubt(before, failure.clone(), pause, well, now)),
             _ if may_pass => Some(Evidence::fail(before, failure.clone(), &patience, well, now))

@@ -44,6 +44,20 @@ pub(crate) struct Evidence {
     pub(crate) retry_at: Micros,
     /// Whether nothing more is tried, until then on the healthy clock.
     pub(crate) given_up: Option<Micros>,
+    /// What the host said when it was asked whether it is there at all.
+    pub(crate) last_word: LastWord,
+}
+
+/// A host that answered before is asked for its robots.txt before it is given up: some of its pages may fail, and not the host.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum LastWord {
+    /// It was not asked.
+    #[default]
+    Unasked,
+    /// It is being asked.
+    Asked,
+    /// It did not answer.
+    None,
 }
 
 /// How long a host has to fail before it is given up, on the machine's clock.
@@ -114,10 +128,11 @@ impl Evidence {
         well: Micros,
         now: Micros,
     ) -> Self {
+        let last_word = before.as_ref().map_or(LastWord::Unasked, |before| before.last_word);
         let (since, tries) = before.map_or((well, 0), |before| (before.since, before.tries));
         let tries = tries.saturating_add(1);
         let retry_at = now.saturating_add(patience.pause(tries, well.saturating_sub(since)));
-        Evidence { since, last: well, tries, failure, retry_at, given_up: None }
+        Evidence { since, last: well, tries, failure, retry_at, given_up: None, last_word }
     }
 
     /// The same for a failure that is believed when it comes a second time.
@@ -130,7 +145,16 @@ impl Evidence {
     ) -> Self {
         let (since, tries) = before.map_or((well, 0), |before| (before.since, before.tries));
         let retry_at = now.saturating_add(pause);
-        Evidence { since, last: well, tries: tries.saturating_add(1), failure, retry_at, given_up: None }
+        let last_word = LastWord::Unasked;
+        Evidence {
+            since,
+            last: well,
+            tries: tries.saturating_add(1),
+            failure,
+            retry_at,
+            given_up: None,
+            last_word,
+        }
     }
 
     /// Whether it is the host's name that fails.

@@ -102,13 +102,14 @@ fn a_portal_that_answers_for_everybody_is_told_and_what_it_said_is_fetched_again
             })
             .collect();
         let kept = settle(&mut frontier, pages, &mut held, now);
-        for page in kept.iter().filter(|page| !page.retry) {
+        for page in kept.iter().filter(|page| !page.retry && page.response.request.purpose == Purpose::Page) {
             let body = String::from_utf8_lossy(&page.body).into_owned();
             if body.starts_with("the page of") && !body.contains("portal.com") {
                 fetched.insert(page.response.request.url.as_str().to_owned());
             }
         }
-        taken_back += frontier.settled().iter().filter(|page| page.is_reopened()).count();
+        let is_page = |page: &&Page| page.is_reopened() && page.response.request.purpose == Purpose::Page;
+        taken_back += frontier.settled().iter().filter(is_page).count();
         messages.extend(frontier.messages());
         now += SECOND / 10;
     }

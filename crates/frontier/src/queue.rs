@@ -83,6 +83,8 @@ pub(crate) struct Queue {
     pub(crate) answered: bool,
     /// The mark of the page that it gave last (`captive.rs`); 0: none.
     pub(crate) mark: u64,
+    /// Whether it answered when it was to be given up: its URLs fail each on its own.
+    pub(crate) is_there: bool,
     /// Whether its name was learnt behind a captive portal: it is asked for past the cache.
     pub(crate) doubted: bool,
     /// How often the host may be asked.
@@ -110,6 +112,7 @@ impl Queue {
             trouble: None,
             answered: false,
             mark: 0,
+            is_there: false,
             doubted: false,
             pace: Pace::default(),
             domain: 0,

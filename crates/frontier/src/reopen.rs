@@ -70,6 +70,8 @@ impl<R: Resolve> Frontier<R> {
         };
         if from == State::Done && page.redirect.is_none() {
             self.counts.pages = self.counts.pages.saturating_sub(1);
+            let domain = self.schedule.domains.of(request.url.host());
+            self.schedule.domains.uncount_page(domain);
         }
         self.counts.tally.shift(from, State::Waiting, 1);
         let id = self.queue_of(request.url.host());
@@ -94,7 +96,9 @@ impl<R: Resolve> Frontier<R> {
     fn forgive_host(&mut self, id: QueueId) {
         let queue = &mut self.queues[id as usize];
         queue.trouble = None;
-        queue.robots.retain(|(_, robots)| !matches!(robots, Robots::Failed { .. }));
+        queue.robots.retain(|(_, robots)| !matches!(robots, Robots::Failed { .. } | Robots::Parked(_)));
+        // Which of them is this host's may not be known yet; the others' comes again.
+        self.failing_addresses.clear();
         if matches!(queue.name, Name::Failed { .. }) {
             queue.name = Name::Unknown;
             queue.doubted = true;

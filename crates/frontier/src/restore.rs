@@ -27,13 +27,16 @@ const UNHEARD: Duration = Duration::from_secs(60);
 /// A frontier that is being restored; fed in the order of the log.
 pub struct Restore<'a, R> {
     frontier: &'a mut Frontier<R>,
+    /// When the process began that is told of, and its last outcome.
+    process: Micros,
+    last: Micros,
 }
 
 impl<R: Resolve> Frontier<R> {
     /// Begins to restore a frontier that is empty or was loaded from a snapshot.
     pub fn restore(&mut self) -> Restore<'_, R> {
         self.restoring = true;
-        Restore { frontier: self }
+        Restore { frontier: self, process: 0, last: 0 }
     }
 }
 
@@ -45,6 +48,8 @@ impl<R: Resolve> Restore<'_, R> {
 
     /// A request that was about to be sent, by a process that began at `process`.
     pub fn lease(&mut self, url: &CrawlUrl, number: u64, process: Micros, granted: Micros) {
+        self.begin(process);
+        self.last = self.last.max(granted);
         let frontier = &mut *self.frontier;
         frontier.next_lease = frontier.next_lease.max(number.saturating_add(1));
         frontier.leave_alone(process, process);
@@ -52,9 +57,18 @@ impl<R: Resolve> Restore<'_, R> {
         frontier.unanswered.insert(number, (queue, granted));
     }
 
+    /// A process began then: before that none ran.
+    fn begin(&mut self, process: Micros) {
+        if std::mem::replace(&mut self.process, process) != process && self.last > 0 {
+            self.frontier.was_down(process.saturating_sub(self.last));
+        }
+        self.last = self.last.max(process);
+    }
+
     /// An outcome that was recorded.
     pub fn outcome(&mut self, page: &Page) -> io::Result<()> {
         let request = &page.response.request;
+        self.last = self.last.max(page.response.finished);
         if page.is_reopened() {
             return match request.purpose {
                 Purpose::Page => self.frontier.restore_reopened(page),
@@ -81,7 +95,10 @@ impl<R: Resolve> Restore<'_, R> {
 
     /// Starts all clocks, and lets every queue go where it waits next.
     pub fn finish(self, now: Micros) {
-        let frontier = self.frontier;
+        let mut this = self;
+        this.frontier.died_at = this.last;
+        this.begin(now);
+        let frontier = this.frontier;
         frontier.restoring = false;
         frontier.leave_alone(Micros::MAX, now);
         let pause = frontier.settings.scaled(frontier.settings.address_interval);

@@ -6,10 +6,11 @@ use lycosa_url::{FailureKind, Micros};
 
 use hashbrown::HashMap;
 
-use crate::patience::Evidence;
+use crate::patience::{Evidence, LastWord};
 use crate::queue::{Name, Queue, Robots};
 use crate::schedule::QueueId;
 use crate::state::State;
+use crate::suspension::robots_of;
 use crate::{Frontier, Lease, Resolve};
 
 /// Failing hosts are looked at so often at most, in microseconds, and so long after for each of them: a look costs about a
@@ -67,6 +68,9 @@ impl<R: Resolve> Frontier<R> {
             if let Name::Known { clock, .. } = &queue.name
                 && let Some(evidence) = given_up.get(clock)
                 && !queue.is_empty()
+                // One that answered before is asked itself: it may be resting only.
+                && (!queue.answered
+                    || queue.trouble.as_ref().is_some_and(|trouble| trouble.last_word == LastWord::None))
             {
                 queue.trouble = Some(Box::new(Evidence { given_up: Some(until), ..evidence.clone() }));
                 self.troubled.insert(id as QueueId);
@@ -89,6 +93,10 @@ impl<R: Resolve> Frontier<R> {
                 is_given_up = true;
             }
         }
+        if self.asks_for_last_word(id, now) {
+            return;
+        }
+        let queue = &mut self.queues[id as usize];
         let enough = |evidence: &&mut Box<_>| Evidence::is_enough(evidence, &patience, alone);
         if let Some(evidence) =
             queue.trouble.as_mut().filter(|evidence| evidence.given_up.is_none()).filter(enough)
@@ -104,6 +112,32 @@ impl<R: Resolve> Frontier<R> {
             }
         } else if is_given_up {
             self.fail_later(id);
+        }
+    }
+
+    /// Asks a host that is to be given up whether it is there at all, if it was before; gives whether its answer is waited for.
+    fn asks_for_last_word(&mut self, id: QueueId, now: Micros) -> bool {
+        let (patience, alone) = (self.patience, self.only_failing);
+        let queue = &mut self.queues[id as usize];
+        let first = queue.robots.first().map(|(origin, _)| origin.clone());
+        let Some(evidence) = queue.trouble.as_mut().filter(|evidence| {
+            queue.answered
+                && evidence.given_up.is_none()
+                && !evidence.is_of_name()
+                && evidence.is_enough(&patience, alone)
+        }) else {
+            return false;
+        };
+        let robots = first.and_then(|origin| robots_of(id, &origin));
+        match (evidence.last_word, robots) {
+            (LastWord::Asked, _) => true,
+            (LastWord::Unasked, Some(robots)) => {
+                evidence.last_word = LastWord::Asked;
+                queue.front.push(robots);
+                self.place(id, now);
+                true
+            }
+            _ => false,
         }
     }
 

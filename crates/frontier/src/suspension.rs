@@ -12,6 +12,7 @@ use lycosa_url::{CrawlUrl, Failure, FailureKind, Micros, Page, Purpose, Request,
 
 use crate::captive::{Confirmed, Giver, Look, Recent, SOME_PAGE};
 use crate::health::{Cause, Channel, Path, Suspension};
+use crate::patience::Evidence;
 use crate::politeness::domains::{DomainId, Room};
 use crate::politeness::sign::{Word, word};
 use crate::queue::{Name, Robots};
@@ -34,11 +35,13 @@ const WITHOUT_PROOF: u64 = 12;
 const CANARY: &str = ".invalid";
 
 /// A host that was well when it was last asked.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 struct Well {
     queue: QueueId,
     domain: DomainId,
     network: u64,
+    /// Scheme, host and port.
+    origin: Box<str>,
 }
 
 /// Whether the crawl itself is well.
@@ -59,6 +62,8 @@ pub(crate) struct Health {
     /// When the loop last came by, and the last time that it did not for long.
     pub(crate) looked: Micros,
     gap: (Micros, Micros),
+    /// How long the process was stopped during the suspension that lasts.
+    absent: Micros,
     messages: Vec<String>,
 }
 
@@ -77,6 +82,7 @@ impl Health {
             since: None,
             looked: 0,
             gap: (0, 0),
+            absent: 0,
             messages: Vec::new(),
         }
     }
@@ -155,13 +161,14 @@ impl<R: Resolve> Frontier<R> {
     }
 
     /// Whether the crawl is suspended for longer than it may be.
-    pub(crate) fn is_suspended_for_too_long(&self) -> bool {
+    pub fn is_suspended_for_too_long(&self) -> bool {
         let Some(longest) = self.settings.longest_suspension else { return false };
         let longest = self.settings.scaled(longest);
         let is_over = |path: &Path| {
             // Where nobody has ever answered nothing says that the trouble is ours.
             let longest = if path.has_proof() { longest } else { longest / WITHOUT_PROOF };
-            path.suspended().is_some_and(|it| self.health.looked.saturating_sub(it.since) >= longest)
+            let now = self.health.looked.saturating_sub(self.health.absent);
+            path.suspended().is_some_and(|it| now.saturating_sub(it.since) >= longest)
         };
         is_over(&self.health.names) || is_over(&self.health.connections)
     }
@@ -171,8 +178,9 @@ impl<R: Resolve> Frontier<R> {
     pub fn was_away(&mut self, from: Micros, to: Micros) {
         let away = to.saturating_sub(from);
         self.health.gap = (from, to);
-        if self.health.since.is_none() {
-            self.health.stopped = self.health.stopped.saturating_add(away);
+        match self.health.since {
+            None => self.health.stopped = self.health.stopped.saturating_add(away),
+            Some(_) => self.health.absent = self.health.absent.saturating_add(away),
         }
         self.expiring.iter_mut().for_each(|(due, _)| *due = due.saturating_add(away));
     }
@@ -191,7 +199,8 @@ impl<R: Resolve> Frontier<R> {
         match word(page) {
             Word::Answered => {
                 self.queues[id as usize].answered = true;
-                self.health.remember(Well { queue: id, domain, network });
+                let origin = page.response.request.url.origin().into();
+                self.health.remember(Well { queue: id, domain, network, origin });
                 if let Some(ended) = self.health.connections.answer(at) {
                     self.resume(&ended, at);
                 }
@@ -225,9 +234,10 @@ impl<R: Resolve> Frontier<R> {
             }
             return is_unknown;
         };
+        let is_troubled = self.health.names.suspended().is_some();
         let queue = &self.queues[id as usize];
         let giver = Giver { domain: queue.domain, network, before: queue.mark };
-        match self.captive.look(page, mark, giver, self.health.connections.window()) {
+        match self.captive.look(page, mark, giver, (is_troubled, self.health.connections.window())) {
             Look::Clear => {
                 if is_page {
                     self.captive.remember(page, mark, giver);
@@ -235,7 +245,12 @@ impl<R: Resolve> Frontier<R> {
                 }
                 false
             }
-            Look::Held => true,
+            Look::Held => {
+                // Others at its address have to be asked, to know more.
+                self.free_lease(page.response.request.lease, page.response.finished);
+                self.place(id, page.response.finished);
+                true
+            }
             Look::Portal => {
                 let text = "the answer that every site gives now";
                 page.response.result = Err(Failure::new(FailureKind::CaptivePortal, text));
@@ -295,13 +310,14 @@ impl<R: Resolve> Frontier<R> {
             self.forget_what_the_portal_said(clear_at, now);
             self.suspended(since, now);
         }
-        self.captive.has_decided(window, now)
+        self.captive.has_decided(self.health.names.suspended().is_some(), window, now)
     }
 
     /// Lets what an earlier process recorded last wait again, with the rules that it learnt then: it died before anybody gave another
     /// answer, so that a captive portal may have given these.
     pub fn doubt_last(&mut self, now: Micros) {
-        if let Some((clear_at, unconfirmed)) = self.captive.take_unconfirmed() {
+        let since = self.died_at.saturating_sub(self.health.connections.window());
+        if let Some((clear_at, unconfirmed)) = self.captive.take_unconfirmed(since) {
             self.ask_again(unconfirmed, now);
             self.forget_rules(clear_at, now);
         }
@@ -373,7 +389,7 @@ impl<R: Resolve> Frontier<R> {
     fn suspended(&mut self, since: Micros, now: Micros) {
         self.health.since.get_or_insert(since);
         self.take_back(since, now);
-        let text = self.health.suspensions().map(describe).collect::<Vec<_>>().join("; ");
+        let text = self.health.suspensions().map(|it| describe(it, now)).collect::<Vec<_>>().join("; ");
         self.health.messages.push(format!("suspended: {text}; nothing is given up meanwhile, probes go on"));
     }
 
@@ -388,12 +404,31 @@ impl<R: Resolve> Frontier<R> {
         if self.health.suspensions().next().is_none()
             && let Some(since) = self.health.since.take()
         {
+            self.health.absent = 0;
             self.health.stopped = self.health.stopped.saturating_add(now.saturating_sub(since));
         }
         let seconds = now.saturating_sub(ended.since) / 1_000_000;
         self.health
             .messages
             .push(format!("the crawl goes on after {seconds} s: {} answer again", who(ended.cause)));
+    }
+
+    /// Moves what speaks against hosts by the time in which no process ran: it counts as no patience.
+    pub(crate) fn was_down(&mut self, away: Micros) {
+        let mut shift = |evidence: &mut Evidence| {
+            evidence.since = evidence.since.saturating_add(away);
+            evidence.last = evidence.last.saturating_add(away);
+        };
+        self.failing_addresses.values_mut().for_each(&mut shift);
+        for id in &self.troubled {
+            let queue = &mut self.queues[*id as usize];
+            queue.trouble.as_deref_mut().map(&mut shift);
+            for (_, robots) in &mut queue.robots {
+                if let Robots::Parked(evidence) = robots {
+                    shift(evidence);
+                }
+            }
+        }
     }
 
     /// Forgets what speaks against hosts since then.
@@ -423,12 +458,17 @@ impl<R: Resolve> Frontier<R> {
     pub(crate) fn probe(&mut self, max: usize, now: Micros) -> io::Result<Vec<Request>> {
         let is_suspended = self.health.is_suspended();
         let mut requests = Vec::new();
-        let known: Vec<Well> = self.health.well.iter().rev().copied().collect();
-        for well in known {
+        let known: Vec<Well> = self.health.well.iter().rev().cloned().collect();
+        for well in &known {
             let is_failing = self.health.connections.is_failing(well.domain, well.network);
             if requests.len() < max.min(PROBES) && (is_suspended || !is_failing) {
-                requests.extend(self.probe_host(well.queue, now)?);
+                requests.extend(self.probe_host(well, now)?);
             }
+        }
+        // Nobody's turn has come: those who were well are asked a little later.
+        let may_wait = !is_suspended && !known.is_empty() && self.health.connections.may_wait(now);
+        if requests.is_empty() && may_wait {
+            return Ok(requests);
         }
         // The next round begins with others.
         let asked = requests.len().min(self.health.well.len());
@@ -445,7 +485,8 @@ impl<R: Resolve> Frontier<R> {
     }
 
     /// A request to a host whatever its turn, if its paces allow one: what waits for it, or its robots.txt.
-    fn probe_host(&mut self, id: QueueId, now: Micros) -> io::Result<Option<Request>> {
+    fn probe_host(&mut self, well: &Well, now: Micros) -> io::Result<Option<Request>> {
+        let id = well.queue;
         let limits = self.host_limits(id);
         let queue = &self.queues[id as usize];
         let Name::Known { clock, .. } = &queue.name else { return Ok(None) };
@@ -461,13 +502,9 @@ impl<R: Resolve> Frontier<R> {
         let has_turn = queue.due_at() <= now && !queue.is_empty() && !self.captive.is_suspicious();
         let has_room = self.page_budget() > 0 && self.schedule.domains.room(queue.domain) == Room::Now;
         let mut request = if has_turn && has_room { self.grant(id, address, now)? } else { None };
-        let known = |(_, robots): &&(Box<str>, Robots)| matches!(robots, Robots::Known { .. });
         if request.is_none()
-            && let Some((origin, _)) = self.queues[id as usize].robots.iter().find(known)
-            && let Ok(url) = CrawlUrl::parse(&format!("{origin}/robots.txt"))
+            && let Some(robots) = robots_of(id, &well.origin)
         {
-            let owner = Some(Box::new(RobotsOwner { queue: id, origin: origin.clone(), before: None }));
-            let robots = Waiting { url, depth: 0, attempt: 0, due: 0, chain: Vec::new(), owner };
             request = Some(self.lease(id, address, robots, now));
         }
         if request.is_some() {
@@ -570,14 +607,23 @@ impl<R: Resolve> Frontier<R> {
     /// Remembers hosts that were well in an earlier process: those whose rules are known.
     pub(crate) fn remember_well(&mut self) {
         for (id, queue) in self.queues.iter_mut().enumerate() {
-            queue.answered |= queue.robots.iter().any(|(_, robots)| matches!(robots, Robots::Known { .. }));
-            if queue.answered && self.health.well.len() < WELL {
-                let network = name_network(queue.domain);
-                self.health.remember(Well { queue: id as QueueId, domain: queue.domain, network });
+            let is_known = |(_, robots): &&(Box<str>, Robots)| matches!(robots, Robots::Known { .. });
+            let Some((origin, _)) = queue.robots.iter().find(is_known) else { continue };
+            queue.answered = true;
+            if self.health.well.len() < WELL {
+                let (network, origin) = (name_network(queue.domain), origin.clone());
+                self.health.remember(Well { queue: id as QueueId, domain: queue.domain, network, origin });
                 (self.health.connections.answered, self.health.names.answered) = (true, true);
             }
         }
     }
+}
+
+/// What asks for an origin's robots.txt.
+pub(crate) fn robots_of(queue: QueueId, origin: &str) -> Option<Waiting> {
+    let url = CrawlUrl::parse(&format!("{origin}/robots.txt")).ok()?;
+    let owner = Some(Box::new(RobotsOwner { queue, origin: origin.into(), before: None }));
+    Some(Waiting { url, depth: 0, attempt: 0, due: 0, chain: Vec::new(), owner })
 }
 
 /// Whether a resolver says that there is no such host: of one that was there it says so when it lies, or has lost the way.
@@ -605,14 +651,16 @@ fn name_network(domain: DomainId) -> u64 {
 }
 
 /// A suspension in words.
-fn describe(suspension: &Suspension) -> String {
-    let Suspension { cause, domains, example, .. } = suspension;
+fn describe(suspension: &Suspension, now: Micros) -> String {
+    let Suspension { cause, since, domains, example, .. } = suspension;
+    let seconds = now.saturating_sub(*since) / 1_000_000;
+    let domains = format!("{domains} registered domain{}", if *domains == 1 { "" } else { "s" });
     let what = match cause {
         Cause::Names => "no DNS resolver gives answers",
         Cause::Connections => "no site answers, not even those that answered before",
         Cause::Captive => "every site gives the same answer, as behind a captive portal",
     };
-    format!("{what} ({domains} registered domains, the first: {example})")
+    format!("{what} for {seconds} s by now ({domains}, the first: {example})")
 }
 
 /// Who answers again.

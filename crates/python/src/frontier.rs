@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::io::{self, Read, Write};
 use std::path::PathBuf;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 
 use lycosa_frontier::{Failing, Restore, Settings, SnapshotFiles, State, Suspension};
@@ -25,6 +25,9 @@ const LONGEST_WAIT: f64 = 0.05;
 /// The same while names are being resolved: their answers wake nobody.
 const WAIT_FOR_NAMES: f64 = 0.005;
 
+/// A loop that has not come by for so long is slow, in microseconds.
+const SLOW_LOOP: u64 = 1_000_000;
+
 /// Which URL next.
 #[pyclass(frozen, module = "lycosa._core")]
 pub(crate) struct Frontier {
@@ -35,6 +38,8 @@ pub(crate) struct Frontier {
     blocked: Option<Mutex<Watch>>,
     /// Whether the last call took all that it might: then only an outcome can change what there is to take.
     full: AtomicBool,
+    /// When the last call was.
+    taken_at: AtomicU64,
     /// Whether this process runs.
     pulse: Pulse,
     /// Outcomes that are judged again when more is known. Filled and emptied by `judge`.
@@ -127,6 +132,7 @@ impl Frontier {
             clock: names.clock(),
             blocked: watch.map(Mutex::new),
             full: AtomicBool::new(false),
+            taken_at: AtomicU64::new(0),
             pulse: Pulse::start(names.clock()).map_err(|error| errors::system("the pulse", &error))?,
             held: Mutex::default(),
         })
@@ -152,10 +158,15 @@ impl Frontier {
         settled.map_err(|error| errors::queues(&error))
     }
 
-    /// Lets what an earlier process recorded last wait again if a captive portal may have given it: for one that did not end by
-    /// itself.
-    fn doubt_last(&self, py: Python<'_>) {
-        py.detach(|| lock(&self.frontier).doubt_last(self.clock.now()));
+    /// Lets what an earlier process recorded last wait again if a captive portal may have given it, for one that did not end by
+    /// itself. Gives the outcomes that open it, which are to be recorded before outputs go on.
+    fn doubt_last(&self, py: Python<'_>) -> Pages {
+        let pages = py.detach(|| {
+            let (mut frontier, now) = (lock(&self.frontier), self.clock.now());
+            frontier.doubt_last(now);
+            frontier.settled()
+        });
+        Pages::new(pages)
     }
 
     /// Lets settled URLs wait again, by outcomes that open them; they are to be recorded then, before the next `take`. URLs that
@@ -186,6 +197,10 @@ impl Frontier {
             for (from, to) in self.pulse.absences() {
                 frontier.was_away(from, to);
             }
+            let away = now.saturating_sub(self.taken_at.swap(now, Ordering::Relaxed).max(1));
+            if (SLOW_LOOP..now).contains(&away) {
+                frontier.was_slow(away);
+            }
             let taken = frontier.take(max, now);
             self.full.store(taken.as_ref().is_ok_and(|taken| taken.len() == max), Ordering::Relaxed);
             (taken, wrong, frontier.messages())
@@ -203,6 +218,10 @@ impl Frontier {
         py.detach(|| {
             pages.with(|pages| {
                 let mut frontier = lock(&self.frontier);
+                // Before anything is counted against a host.
+                for (from, to) in self.pulse.absences() {
+                    frontier.was_away(from, to);
+                }
                 let mut held = lock(&self.held);
                 if frontier.has_decided(self.clock.now()) {
                     pages.append(&mut held);
@@ -234,8 +253,12 @@ impl Frontier {
     }
 
     /// Why the crawl is suspended, if it is: `cause` (names, connections, captive), `since` and `probe_at` in seconds since
-    /// the epoch, `domains` that failed, `example`.
+    /// the epoch, `domains` that failed, `example`, and whether that is `over`: it has lasted longer than it may.
     fn suspensions<'py>(&self, py: Python<'py>) -> PyResult<Vec<Bound<'py, PyDict>>> {
+        let (suspensions, over) = py.detach(|| {
+            let frontier = lock(&self.frontier);
+            (frontier.suspensions(), frontier.is_suspended_for_too_long())
+        });
         let dict = |suspension: Suspension| {
             let dict = PyDict::new(py);
             dict.set_item("cause", suspension.cause.as_str())?;
@@ -243,9 +266,10 @@ impl Frontier {
             dict.set_item("probe_at", suspension.probe_at as f64 / 1e6)?;
             dict.set_item("domains", suspension.domains)?;
             dict.set_item("example", suspension.example)?;
+            dict.set_item("over", over)?;
             Ok(dict)
         };
-        py.detach(|| lock(&self.frontier).suspensions()).into_iter().map(dict).collect()
+        suspensions.into_iter().map(dict).collect()
     }
 
     /// Hosts that fail and that something waits for, at most `max`: host, kind of failure, URLs that wait, and until when, in

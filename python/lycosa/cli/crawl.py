@@ -118,8 +118,9 @@ def run(args: argparse.Namespace) -> int:
         with _progress(crawl, args.quiet):
             try:
                 for batch in crawl.batches():
-                    if streams:
-                        _stream(batch, crawl)
+                    if streams and not _stream(batch, crawl):
+                        signals.append(signal.SIGPIPE)
+                        streams = False
             except StorageFull as error:
                 full = error
         report = crawl.report()
@@ -134,14 +135,16 @@ def run(args: argparse.Namespace) -> int:
     return status_of(report, signals[0] if signals else None)
 
 
-def _stream(batch: Pages, crawl: Crawl) -> None:
-    """Write outcomes to standard output; end the crawl when nobody reads them any more."""
+def _stream(batch: Pages, crawl: Crawl) -> bool:
+    """Write outcomes to standard output; end the crawl when nobody reads them any more, and give False then."""
     try:
         sys.stdout.buffer.write(batch.rows(list(crawl.plan.job.store.fields)).lines())
         sys.stdout.buffer.flush()
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         crawl.abort()
+        return False
+    return True
 
 
 def _prepare(args: argparse.Namespace) -> Crawl:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import time
 from collections import deque
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
@@ -81,7 +82,8 @@ class Progress:
         while len(recent) > 2 and recent[0][0] < seconds - WINDOW:
             recent.popleft()
         (start, before), (now, pages) = recent[0], recent[-1]
-        return (pages - before) / max(now - start, 1e-3)
+        # A portal's pages are taken back.
+        return max(pages - before, 0) / max(now - start, 1e-3)
 
     def _line(self, report: dict[str, Any]) -> str:
         """The crawl in one line."""
@@ -101,11 +103,14 @@ def _why_idle(report: dict[str, Any]) -> str:
     if report["in_flight"] or not frontier["waiting"] or report["full_disks"]:
         return ""
     if report["suspensions"]:
-        return f" (suspended: {', '.join(each['cause'] for each in report['suspensions'])})"
+        since = time.time() - min(each["since"] for each in report["suspensions"])
+        return f" (suspended for {since:,.0f} s: {', '.join(each['cause'] for each in report['suspensions'])})"
     if frontier["unresolved"]:
         return " (resolving names)"
     if sum(host["waiting"] for host in report["failing"]) == frontier["waiting"]:
-        return f" ({counted(len(report['failing']), 'host')} failing, tried again)"
+        last = report["failing"][0]
+        until = time.strftime("%H:%M:%S", time.localtime(last["until"]))
+        return f" ({counted(len(report['failing']), 'host')} failing, the last tried until {until}: {last['host']})"
     return f" (next turn in {frontier['next_turn_us'] / 1e6:.1f} s: politeness)"
 
 

@@ -21,9 +21,10 @@ STATUSES = {
     "TLS failed",
     NOTHING: "finished, but nothing at all was fetched",
     SUSPENDED: "the crawl's own network or DNS failed for longer than frontier.longest_suspension; nothing was given "
-    "up, and the same command with --dir goes on",
-    128 + signal.SIGINT: "stopped by Ctrl-C; the same command with --dir goes on",
-    128 + signal.SIGTERM: "stopped by SIGTERM; the same command with --dir goes on",
+    "up, and lycosa crawl --dir DIR goes on",
+    128 + signal.SIGINT: "stopped by Ctrl-C; lycosa crawl --dir DIR goes on",
+    128 + signal.SIGPIPE: "nobody reads standard output any more (-o -); lycosa crawl --dir DIR goes on",
+    128 + signal.SIGTERM: "stopped by SIGTERM; lycosa crawl --dir DIR goes on",
 }
 
 

@@ -33,6 +33,9 @@ def lycosa(*arguments: str, cwd: Path) -> subprocess.CompletedProcess[str]:
         (["http://example.com/", "--set", "politness.retries=1"], ["politness", "did you mean politeness?"]),
         (["http://example.com/", "--set", "politeness"], ["--set", "KEY=VALUE"]),
         (["http://example.com/", "-o", "pages.csv"], ["pages.csv", ".parquet"]),
+        (["--dir", "nodir"], ["directory", "nodir", "a crawl to go on with"]),
+        (["--dir", "nodir", "--retry-failed"], ["directory", "nodir", "gone on with"]),
+        (["http://example.com/"], ["user_agent: is missing", "--user-agent"]),
         (["http://example.com/", "-o", "missing/pages.jsonl"], ["missing/pages.jsonl", "directory that exists"]),
         (["http://example.com/", "--job", "missing.toml"], ["missing.toml"]),
         (["http://example.com/", "--report", "missing/report.json"], ["missing/report.json"]),
@@ -171,3 +174,13 @@ def test_a_seed_is_added_to_a_crawl_and_the_recorded_ones_begin_anew(tmp_path: P
         assert {first, second} <= {
             json.loads(line)["url"] for line in (tmp_path / "pages.jsonl").read_text().splitlines()
         }
+
+
+def test_a_crawl_whose_pages_nobody_reads_says_so_by_its_status(tmp_path: Path) -> None:
+    with SimulatedInternet(hosts=10, pages=10, speed=100) as net:
+        command = [sys.executable, "-m", "lycosa", "crawl", "--job", str(net.job_file()), "--dir", "d", "-o", "-"]
+        crawl = subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
+        assert crawl.stdout is not None
+        assert crawl.stdout.readline()
+        crawl.stdout.close()
+        assert crawl.wait(60) == 128 + signal.SIGPIPE

@@ -36,8 +36,11 @@ def told(report: dict[str, Any], **changed: Any) -> str:
         ({"waiting": 501, "unresolved": 0, "next_turn_us": 0}, "501 waiting (next turn in 0.0 s: politeness)"),
         ({"waiting": 501, "unresolved": 7}, "501 waiting (resolving names), 0 in flight"),
         ({"waiting": 5, "in_flight": 1}, "5 waiting, 1 in flight"),
-        ({"waiting": 5, "suspensions": [{"cause": "names"}]}, "5 waiting (suspended: names)"),
-        ({"waiting": 5, "unresolved": 0, "failing": [{"waiting": 5}]}, "5 waiting (1 host failing, tried again)"),
+        ({"waiting": 5, "suspensions": [{"cause": "names", "since": 0}]}, " s: names), 0 in flight"),
+        (
+            {"waiting": 5, "unresolved": 0, "failing": [{"host": "a.com", "waiting": 5, "until": 0}]},
+            "5 waiting (1 host failing, the last tried until ",
+        ),
         ({"pages": 1, "hosts": 1, "unresolved": 1}, "1 page, "),
         ({"hosts": 1, "unresolved": 1}, "1 host, 1 name resolving"),
         ({"full_disks": ["/x"], "waiting": 5}, "5 waiting, 0 in flight"),

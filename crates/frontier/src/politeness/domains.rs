@@ -163,6 +163,11 @@ impl Domains {
         self.all[id as usize].pages += 1;
     }
 
+    /// A page that was recorded is to be fetched again.
+    pub(crate) fn uncount_page(&mut self, id: DomainId) {
+        self.all[id as usize].pages = self.all[id as usize].pages.saturating_sub(1);
+    }
+
     /// Pages by domain, in the order of their numbers.
     pub(crate) fn pages(&self) -> impl ExactSizeIterator<Item = u64> {
         self.all.iter().map(|domain| domain.pages)
