@@ -45,6 +45,16 @@ def passing(kind: Trouble, seconds: float, begin: float = 0.0, **settings: float
     return Scenario(events, SHORT | settings, until=begin + seconds + 20 * MINUTE)
 
 
+def before(kind: Trouble) -> Scenario:
+    """A trouble that is there when the crawl begins."""
+
+    def prepare(net: SimulatedInternet) -> tuple[list[str], set[str]]:
+        net.trouble(kind)
+        return list(net.seeds), set()
+
+    return Scenario(((3 * MINUTE, calm()),), SHORT, prepare=prepare, until=23 * MINUTE)
+
+
 #: All scenarios in which the trouble is ours, by name.
 OURS = {
     "resolver silent for a minute": passing("resolver-silent", MINUTE),
@@ -64,6 +74,8 @@ OURS = {
     "captive, hosts on HTTPS": Scenario(
         ((1, trouble("captive")), (3 * MINUTE, calm())), SHORT, https=1.0, until=23 * MINUTE
     ),
+    "captive from before the crawl": before("captive"),
+    "captive with redirects from before the crawl": before("captive-redirect"),
     "half the packets lost": passing("loss", 3 * MINUTE, **{"frontier.patience": 300}),
     "robots.txt 503": passing("robots-unavailable", 2 * MINUTE, **{"frontier.patience": 300}),
     "SIGSTOP for five minutes": Scenario(((10, STOP), (10 + 5 * MINUTE, CONTINUE)), SHORT),

@@ -178,6 +178,9 @@ impl Path {
             witness.known |= known && witness.domain == domain;
         } else if streak.witnesses.len() < KEPT {
             streak.witnesses.push(Witness { domain, network, known });
+        } else if let Some(stranger) = streak.witnesses.iter_mut().find(|witness| known && !witness.known) {
+            // Who was well says more.
+            *stranger = Witness { domain, network, known };
         }
         if let Some(suspended) = &mut self.suspended {
             suspended.domains = streak.witnesses.len().max(suspended.domains);

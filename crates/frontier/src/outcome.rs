@@ -255,7 +255,9 @@ impl<R: Resolve> Frontier<R> {
         }
         let before = queue.trouble.take().filter(|evidence| !evidence.is_of_name()).map(|evidence| *evidence);
         let evidence = Evidence::fail(before, failure, &self.patience, well, at);
-        let pause = evidence.retry_at.saturating_sub(at);
+        // Of a host that is there only some pages fail: the others need not wait.
+        let pause =
+            if queue.is_there { self.patience.url_pause(0) } else { evidence.retry_at.saturating_sub(at) };
         queue.trouble = Some(Box::new(evidence));
         self.troubled.insert(id);
         self.review_wanted = true;

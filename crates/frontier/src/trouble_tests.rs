@@ -189,6 +189,51 @@ fn a_resolver_that_denies_every_name_or_gives_private_addresses_fails_no_host_th
 }
 
 #[test]
+fn a_site_of_which_a_part_fails_is_there_and_its_other_pages_are_fetched() {
+    for hangs in [false, true] {
+        let (mut frontier, _) = frontier(Settings { robots: true, ..patient() });
+        let seeds: Vec<CrawlUrl> = (0..28).map(|n| url(&format!("http://a.com/{n}"))).collect();
+        frontier.add(&seeds, 0).unwrap();
+        let mut asked = 0;
+        let (ended, _) = run_for(&mut frontier, 9_000, &mut |request, now| {
+            asked += 1;
+            match request.url.path_and_query()[1..].parse::<u32>() {
+                Ok(0..8) if hangs => failed(request, now, FailureKind::ReadTimeout),
+                Ok(0..8) => answer(request, now, 500, &[], "", &[]),
+                _ => answer(request, now, 200, &[], "", &[]),
+            }
+        });
+        let tally = frontier.counts().tally;
+        let failed = tally.count(State::Failed);
+        assert_eq!(tally.count(State::Done) + failed, 28, "{} s", ended / SECOND);
+        assert!(
+            failed <= 8 && asked < 100 && ended < 4_500 * SECOND,
+            "{failed}, {asked}, {} s",
+            ended / SECOND
+        );
+    }
+}
+
+#[test]
+fn an_uplink_that_fails_in_the_middle_of_a_list_of_urls_without_rules_is_ours() {
+    let (mut frontier, names) = frontier(patient());
+    frontier.add(&world(&names, 120, 1), 0).unwrap();
+    let mut asked = 0;
+    let mut down_at = 0;
+    let (_, messages) = run_for(&mut frontier, 3_000, &mut |request, now| {
+        asked += 1;
+        if asked == 50 {
+            down_at = now;
+        }
+        match asked > 50 && now < down_at + 600 * SECOND {
+            true => failed(request, now, FailureKind::ConnectRefused),
+            false => answer(request, now, 200, &[], "", &[]),
+        }
+    });
+    assert_eq!(frontier.counts().tally.count(State::Done), 120, "{messages:?}");
+}
+
+#[test]
 fn a_hundred_hosts_of_which_most_are_dead_never_suspend_the_crawl() {
     let (mut frontier, names) = frontier(patient());
     frontier.add(&world(&names, 100, 6), 0).unwrap();
