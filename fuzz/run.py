@@ -84,7 +84,7 @@ def build() -> Path:
     # With a target named, the flags do not reach build scripts and macros.
     build = ["cargo", "build", "-q", "--locked", "-p", "lycosa-fuzz", "--profile", "fuzz", "--bins"]
     build += ["--features", "libfuzzer", "--target", host[1]]
-    flags = {"RUSTFLAGS": RUSTFLAGS, "RUSTC_WORKSPACE_WRAPPER": str(FUZZ / "rustc.sh")}
+    flags = {"RUSTFLAGS": RUSTFLAGS, "RUSTC_WRAPPER": str(FUZZ / "rustc.sh")}
     subprocess.run(build, cwd=ROOT, env=os.environ | flags, check=True)
     seeds = ["cargo", "run", "-q", "--locked", "-p", "lycosa-fuzz", "--example", "seeds", "--", str(WORK / "seeds")]
     subprocess.run(seeds, cwd=ROOT, check=True)

@@ -119,6 +119,9 @@ fn write_out(entries: Vec<Entry<'static>>) {
         }
     }
     let rows: Vec<_> = entries.into_iter().filter_map(|entry| entry.into_row(decoders, true)).collect();
+    if rows.is_empty() {
+        return; // what is written of nothing is the same for every input
+    }
     let fields = Field::ALL.map(|(field, _)| field);
     let mut lines = Vec::new();
     write_lines(&rows, &fields, decoders, &mut lines).expect("JSON of every row");
