@@ -1,7 +1,8 @@
 //! How much work an input may cost, processor time of this thread and memory from Rust's allocator; where its files lie.
 
+use std::fs;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use nix::time::{ClockId, clock_gettime};
@@ -32,9 +33,19 @@ fn processor_time() -> Duration {
     clock_gettime(ClockId::CLOCK_THREAD_CPUTIME_ID).expect("a clock that every Linux has").into()
 }
 
-/// A directory in memory, where there is one: what is tested is what files hold, not disks.
-pub(crate) fn directory() -> TempDir {
-    let memory = Path::new("/dev/shm");
-    let made = if memory.is_dir() { tempfile::tempdir_in(memory) } else { tempfile::tempdir() };
-    made.expect("a directory")
+/// An empty directory in memory, where there is one: what is tested is what files hold, not disks. It is this thread's until it
+/// asks again: one for each input would take longer than most inputs.
+pub(crate) fn directory() -> PathBuf {
+    thread_local! {
+        static DIRECTORY: TempDir = {
+            let memory = Path::new("/dev/shm");
+            let made = if memory.is_dir() { tempfile::tempdir_in(memory) } else { tempfile::tempdir() };
+            made.expect("a directory")
+        };
+    }
+    let directory = DIRECTORY.with(|directory| directory.path().to_owned());
+    for left in fs::read_dir(&directory).expect("our directory").flatten() {
+        fs::remove_file(left.path()).expect("a file of ours");
+    }
+    directory
 }

@@ -1,5 +1,6 @@
 //! Files of the cache of names: damaged ones, and ones that somebody made to harm.
 
+use std::fs::{self, File};
 use std::hash::Hasher as _;
 use std::net::{Ipv4Addr, Ipv6Addr};
 use std::path::Path;
@@ -29,9 +30,8 @@ pub fn names_cache(data: &[u8]) {
     if let [low, high, _] = *data.chunks_exact(5).remainder() {
         damaged.truncate(usize::from(u16::from_le_bytes([low, high])));
     }
-    let place = directory();
-    let file = place.path().join("names");
-    std::fs::write(&file, &damaged).expect("a file");
+    let file = directory().join("names");
+    fs::write(&file, &damaged).expect("a file");
     within(damaged.len(), FIXED_BYTES, || {
         if let Ok(cache) = CompactCache::open(&file, settings(), NOW) {
             use_all(&cache);
@@ -69,17 +69,18 @@ pub fn cache_file(data: &[u8]) {
     let mut bytes: Vec<u8> = words.iter().flat_map(|word| word.to_ne_bytes()).collect();
     bytes.resize(8_192, 0);
     bytes.extend(content);
-    let length = if first & 4 == 0 { words[15].min(1 << 20) } else { bytes.len() as u64 };
-    bytes.resize(length as usize, 0);
-    let place = directory();
-    let file = place.path().join("names");
-    std::fs::write(&file, &bytes).expect("a file");
-    within(bytes.len(), FIXED_BYTES, || {
+    let length = if first & 4 == 0 { words[15].min(1 << 18) } else { bytes.len() as u64 };
+    bytes.truncate(length as usize);
+    let file = directory().join("names");
+    fs::write(&file, &bytes).expect("a file");
+    // The zeros that follow are not written: most files have none but these.
+    File::options().write(true).open(&file).and_then(|file| file.set_len(length)).expect("a longer file");
+    within(length as usize, FIXED_BYTES, || {
         if let Ok(cache) = CompactCache::open_as_made(&file, NOW) {
             use_all(&cache);
         }
         // Where the file is empty, it is made as it is asked for: of a size that a test may have.
-        let asked = CompactSettings { capacity: capacity.min(100_000), ..settings() };
+        let asked = CompactSettings { capacity: capacity.min(10_000), ..settings() };
         if let Ok(cache) = CompactCache::share(&file, asked, NOW) {
             use_all(&cache);
         }
@@ -98,15 +99,13 @@ fn settings() -> CompactSettings {
     }
 }
 
-/// The names.
-fn names() -> &'static [String] {
-    static TEXTS: OnceLock<Vec<String>> = OnceLock::new();
-    TEXTS.get_or_init(|| (0..NAMES).map(|number| format!("n{number}.example{}.com", number % 4)).collect())
-}
-
 /// One of the names.
 fn name(number: usize) -> HostName<'static> {
-    HostName::new(&names()[number]).expect("a name")
+    static TEXTS: OnceLock<Vec<String>> = OnceLock::new();
+    static READ: OnceLock<Vec<HostName<'static>>> = OnceLock::new();
+    let texts = || (0..NAMES).map(|number| format!("n{number}.example{}.com", number % 4)).collect();
+    let read = || TEXTS.get_or_init(texts).iter().map(|text| HostName::new(text).expect("a name")).collect();
+    READ.get_or_init(read)[number]
 }
 
 /// Tells a cache an answer; gives it where it was taken.
@@ -126,13 +125,12 @@ fn put(cache: &CompactCache, number: usize) -> Option<Answer> {
 fn whole() -> &'static [u8] {
     static WHOLE: OnceLock<Vec<u8>> = OnceLock::new();
     WHOLE.get_or_init(|| {
-        let place = directory();
-        let path: &Path = &place.path().join("names");
+        let path: &Path = &directory().join("names");
         let cache = CompactCache::open(path, settings(), NOW).expect("a new file");
         (0..NAMES).for_each(|number| drop(put(&cache, number)));
         cache.put_cut(name(9), 900, NOW);
         drop(cache);
-        std::fs::read(path).expect("the new file")
+        fs::read(path).expect("the new file")
     })
 }
 

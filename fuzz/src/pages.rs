@@ -72,14 +72,13 @@ pub fn charset(data: &[u8]) {
         (encoding, decode_text(body, encoding.name()))
     });
     assert!(text.len() <= 3 * body.len() + 3, "{} bytes from {}", text.len(), body.len());
-    assert_eq!(detect(label, body), encoding);
     // A byte order mark outweighs what is said elsewhere.
     let marked = [b"\xef\xbb\xbf", body].concat();
     assert_eq!(detect(label, &marked).name(), "UTF-8");
     // A second mark is text.
     let again = [b"\xef\xbb\xbf", text.as_bytes()].concat();
     assert_eq!(decode_text(&again, "UTF-8"), text);
-    // Labels have no case.
+    // The same again, since labels have no case.
     let upper = label.map(str::to_ascii_uppercase);
     assert_eq!(detect(upper.as_deref(), body), encoding);
 }

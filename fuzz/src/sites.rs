@@ -98,7 +98,9 @@ pub fn retry_after(data: &[u8]) {
     let mut fields = fields(rest);
     fields.retain(|(name, _)| matches!(&**name, "retry-after" | "date"));
     let longest = settings().max_retry_after.as_micros() as Micros;
-    let seconds = |value: &[u8]| std::str::from_utf8(value).ok()?.parse::<u32>().ok().map(u64::from);
+    // Digits only (RFC 9110 section 10.2.3): Rust would take a sign.
+    let digits = |text: &&str| text.bytes().all(|byte| byte.is_ascii_digit());
+    let seconds = |value| str::from_utf8(value).ok().filter(digits)?.parse::<u32>().ok().map(u64::from);
     let asked = fields.iter().filter(|(name, _)| &**name == "retry-after" && status != 200);
     let asked = asked.filter_map(|(_, value)| seconds(value)).max().unwrap_or(0);
     let url = CrawlUrl::parse("http://example.com/").expect("a URL");

@@ -105,13 +105,13 @@ pub fn snapshot_file(data: &[u8]) {
         file.extend(crc32fast::hash(&file).to_le_bytes());
     }
     let place = directory();
-    fs::write(place.path().join(format!("{POSITION:020}.snapshot")), &file).expect("a disk with room");
-    let snapshots = Snapshots::open(place.path(), POSITION).expect("a directory");
+    fs::write(place.join(format!("{POSITION:020}.snapshot")), &file).expect("a disk with room");
+    let snapshots = Snapshots::open(&place, POSITION).expect("a directory");
     let read = || -> Result<Vec<u8>, LogError> {
         let mut reader = snapshots.newest(POSITION)?.next().expect("one file")?;
         assert_eq!(reader.position(), POSITION);
         let mut read = Vec::new();
-        reader.read_to_end(&mut read).map_err(|error| LogError::of(place.path(), error))?;
+        reader.read_to_end(&mut read).map_err(|error| LogError::of(&place, error))?;
         reader.finish().map(|()| read)
     };
     let whole = file.split_last_chunk::<4>().filter(|(before, checksum)| {

@@ -153,7 +153,7 @@ impl Made {
         let outdated = Outdated {
             version: fixed[1] != VERSION,
             suffixes: psl != suffix_digest(),
-            tops: tlds != key::table_digest(),
+            tops: tlds != *key::TABLE_DIGEST,
         };
         match () {
             () if !layout.is_possible() || negative_ttl == 0 || layout.bytes() != should => {
@@ -193,7 +193,7 @@ impl Made {
         let Layout { buckets, small, large, generations, filter_words, hashes } = self.layout;
         let verify = u64::from(self.verify == Verify::Published);
         let [first, second] = self.secret;
-        let (psl, tlds, bytes) = (suffix_digest(), key::table_digest(), self.layout.bytes());
+        let (psl, tlds, bytes) = (suffix_digest(), *key::TABLE_DIGEST, self.layout.bytes());
         [
             MAGIC,
             VERSION,

@@ -11,19 +11,16 @@ use siphasher::sip128::{Hasher128, SipHasher13 as SipHasher128};
 use super::settings::Verify;
 use super::slot::Slot;
 
-/// Top-level domains, one a line; the number of the line is the code.
-const TOP_LEVEL: &str = include_str!("tlds.txt");
+/// The top-level domains, the one with code 1 first.
+pub(super) static TOP_LEVEL: LazyLock<Vec<&'static str>> =
+    LazyLock::new(|| include_str!("tlds.txt").lines().filter(|line| !line.starts_with('#')).collect());
 
 /// The code of a top-level domain that is not in the list.
 pub(super) const UNKNOWN: u16 = 0;
 
 /// Codes by top-level domain.
-static CODES: LazyLock<HashMap<&'static str, u16>> = LazyLock::new(|| top_level_domains().zip(1..).collect());
-
-/// The top-level domains, the one with code 1 first.
-pub(super) fn top_level_domains() -> impl Iterator<Item = &'static str> {
-    TOP_LEVEL.lines().filter(|line| !line.starts_with('#'))
-}
+static CODES: LazyLock<HashMap<&'static str, u16>> =
+    LazyLock::new(|| TOP_LEVEL.iter().copied().zip(1..).collect());
 
 /// The code of a top-level domain.
 pub(super) fn code(top: &str) -> u16 {
@@ -31,12 +28,12 @@ pub(super) fn code(top: &str) -> u16 {
 }
 
 /// A digest of the table, kept in files: codes are of use only with the table they were taken from.
-pub(super) fn table_digest() -> u64 {
+pub(super) static TABLE_DIGEST: LazyLock<u64> = LazyLock::new(|| {
     let mut hasher = SipHasher13::new();
-    top_level_domains().for_each(|top| hasher.write(top.as_bytes()));
-    hasher.write_usize(top_level_domains().count());
+    TOP_LEVEL.iter().for_each(|top| hasher.write(top.as_bytes()));
+    hasher.write_usize(TOP_LEVEL.len());
     hasher.finish()
-}
+});
 
 /// By what a name is found: one part picks its buckets, the other is compared.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -167,7 +164,7 @@ mod tests {
 
     #[test]
     fn top_level_domains_are_numbered_in_order() {
-        let all: Vec<_> = top_level_domains().collect();
+        let all = &*TOP_LEVEL;
         assert!(all.is_sorted() && all.len() > 1_400 && all.len() < 4_096);
         for top in ["com", "uk", "xn--p1ai"] {
             assert_eq!(all[usize::from(code(top)) - 1], top);

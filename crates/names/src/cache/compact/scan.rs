@@ -143,7 +143,7 @@ impl CompactCache {
     pub fn count_by_tld(&self, now: Seconds) -> Vec<(Option<&'static str>, u64)> {
         let mut counts = vec![0_u64; 4_096];
         self.pass(now, |slot| counts[usize::from(slot.meta.tld())] += 1);
-        let names = std::iter::once(None).chain(key::top_level_domains().map(Some));
+        let names = std::iter::once(None).chain(key::TOP_LEVEL.iter().copied().map(Some));
         let mut named: Vec<_> = names.zip(counts).filter(|(_, count)| *count > 0).collect();
         named.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
         named
@@ -152,7 +152,7 @@ impl CompactCache {
     /// Tells all that holds now in a range, in no order.
     pub fn scan(&self, range: &KeyRange, now: Seconds, mut tell: impl FnMut(Entry)) {
         self.maintain(now);
-        let (table, tops) = (self.table(), key::top_level_domains().collect::<Vec<_>>());
+        let table = self.table();
         for home in 0..table.len() {
             let bucket = table.bucket(home);
             if super::bucket::used(bucket.control()) == 0 {
@@ -172,7 +172,7 @@ impl CompactCache {
                         .meta
                         .tld()
                         .checked_sub(1)
-                        .and_then(|place| tops.get(usize::from(place)).copied());
+                        .and_then(|place| key::TOP_LEVEL.get(usize::from(place)).copied());
                     tell(Entry { top, label: slot.label, hash: slot.verify, record });
                 }
             }
