@@ -383,6 +383,14 @@ impl Captive {
         }
     }
 
+    /// Forgets what was recorded of a URL: it was opened again.
+    pub(crate) fn forget(&mut self, url: &CrawlUrl) {
+        if let Some(place) = self.recent.iter().rposition(|recent| recent.url == *url) {
+            self.recent.remove(place);
+            self.marks.remove(place);
+        }
+    }
+
     /// The last answers that were recorded, if nobody was asked after them and gave another one, and when the last one before
     /// these was asked; nothing where all are of one domain. Only those that were asked since then.
     pub(crate) fn take_unconfirmed(&mut self, since: Micros) -> Option<(Micros, Vec<Recent>)> {

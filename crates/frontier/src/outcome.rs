@@ -285,7 +285,11 @@ impl<R: Resolve> Frontier<R> {
         let attempt = lease.waiting.attempt;
         let received = match &page.response.result {
             Ok(received) => received,
-            Err(failure) => return self.robots_failed(&owner, failure.clone(), page.ours, now),
+            Err(failure) => {
+                // What was not asked has not failed.
+                let ours = page.ours || failure.kind == FailureKind::Cancelled;
+                return self.robots_failed(&owner, failure.clone(), ours, now);
+            }
         };
         if page.redirect.is_some() && lease.waiting.chain.len() < ROBOTS_REDIRECTS {
             return self.robots_redirected(lease.waiting.chain, owner, attempt, page, now);

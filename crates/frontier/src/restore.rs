@@ -71,7 +71,10 @@ impl<R: Resolve> Restore<'_, R> {
         self.last = self.last.max(page.response.finished);
         if page.is_reopened() {
             return match request.purpose {
-                Purpose::Page => self.frontier.restore_reopened(page),
+                Purpose::Page => {
+                    self.frontier.captive.forget(&request.url);
+                    self.frontier.restore_reopened(page)
+                }
                 Purpose::Robots => {
                     self.forget_robots(&request.url);
                     Ok(())

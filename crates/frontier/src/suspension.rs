@@ -610,6 +610,7 @@ impl<R: Resolve> Frontier<R> {
             let is_known = |(_, robots): &&(Box<str>, Robots)| matches!(robots, Robots::Known { .. });
             let Some((origin, _)) = queue.robots.iter().find(is_known) else { continue };
             queue.answered = true;
+            queue.mark = queue.mark.max(SOME_PAGE);
             if self.health.well.len() < WELL {
                 let (network, origin) = (name_network(queue.domain), origin.clone());
                 self.health.remember(Well { queue: id as QueueId, domain: queue.domain, network, origin });

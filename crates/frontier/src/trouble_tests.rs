@@ -234,6 +234,21 @@ fn an_uplink_that_fails_in_the_middle_of_a_list_of_urls_without_rules_is_ours() 
 }
 
 #[test]
+fn a_robots_txt_that_was_not_asked_for_after_all_is_asked_for_again() {
+    let (mut frontier, _) = frontier(Settings { robots: true, ..patient() });
+    frontier.add(&[url("http://a.com/1"), url("http://a.com/2")], 0).unwrap();
+    let mut robots = 0;
+    run_for(&mut frontier, 60, &mut |request, now| match request.purpose {
+        Purpose::Robots if robots == 0 => {
+            robots += 1;
+            failed(request, now, FailureKind::Cancelled)
+        }
+        _ => robots_or("", &[])(request, now),
+    });
+    assert_eq!(frontier.counts().tally.count(State::Done), 2);
+}
+
+#[test]
 fn a_hundred_hosts_of_which_most_are_dead_never_suspend_the_crawl() {
     let (mut frontier, names) = frontier(patient());
     frontier.add(&world(&names, 100, 6), 0).unwrap();
