@@ -6,7 +6,8 @@
 //! exist), all that is answered from that address is the same, whatever it says.
 //!
 //! Guarantees:
-//! 1. Any other answer, asked for after the first of the same ones, shows that the way is clear: what is held is released.
+//! 1. Any other answer, asked for after the first of the same ones, shows that the way is clear: what is held is released, or,
+//!    where it looked like a portal's, asked for once more.
 //! 2. Held answers are bounded in number, in bytes and in time; beyond it it is decided what they are.
 //! 3. What was recorded with the portal's mark before it was known is told, so that it is fetched again.
 //! 4. What is answered again after the way was found clear is the site's own answer: no URL is asked for again and again.
@@ -132,6 +133,8 @@ pub(crate) struct Captive {
     /// Who was held in vain last, too few to tell, and for which mark.
     in_vain: Option<(u64, Hosts)>,
     portal: Option<Portal>,
+    /// What is to be taken back of a portal that was gone before it was certain.
+    ended: Option<Confirmed>,
     /// The portal that was there last, and when somebody else answered.
     former: Option<(Portal, Micros)>,
     /// Domains whose answers were held in vain, and are not held again: mirrors of each other with [`ALL_PAGES`], those that nobody
@@ -204,7 +207,7 @@ impl Captive {
                 return Look::Held;
             }
             if page.response.started >= same.since {
-                self.release();
+                self.other_answered(at);
             }
         }
         if self.same.is_none()
@@ -313,7 +316,7 @@ impl Captive {
                 _ => false,
             };
         if is_other {
-            self.release();
+            self.other_answered(page.response.finished);
         }
         false
     }
@@ -422,8 +425,27 @@ impl Captive {
             lasts >= window || is_full || (same.asked && !is_asking && lasts >= window / 4)
         };
         let same = self.same.take_if(|same| same.is_lied(lie) || (same.is_portal(lie) && lasted(same)))?;
-        let network = lie.filter(|_| same.lied);
-        self.portal = Some(Portal { mark: same.mark, network });
+        self.portal = Some(Portal { mark: same.mark, network: lie.filter(|_| same.lied) });
+        Some(self.collect(same))
+    }
+
+    /// Somebody gave another answer than those that are held. What looked like a portal until now may have been one that is gone
+    /// again: it is asked for once more, and believed then.
+    fn other_answered(&mut self, at: Micros) {
+        let lie = self.lie();
+        let Some(same) = self.same.take_if(|same| same.is_portal(lie)) else { return self.release() };
+        self.former = Some((Portal { mark: same.mark, network: lie.filter(|_| same.lied) }, at));
+        self.ended = Some(self.collect(same));
+    }
+
+    /// A portal that was gone before it was certain.
+    pub(crate) fn take_ended(&mut self) -> Option<Confirmed> {
+        self.ended.take()
+    }
+
+    /// What is known of a portal; forgets what was recorded of it.
+    fn collect(&mut self, same: Same) -> Confirmed {
+        let network = self.lie().filter(|_| same.lied);
         self.held.clear();
         let (mut recorded, mut kept) = (Vec::new(), VecDeque::new());
         let mut is_tail = true;
@@ -442,7 +464,7 @@ impl Captive {
         let since = recorded.iter().map(|recent| recent.at).min().unwrap_or(same.since);
         let before = self.recent.iter().map(|recent| recent.at).filter(|at| *at < since);
         let (clear_at, domains) = (before.max().unwrap_or(0), same.hosts.len());
-        Some(Confirmed { since, clear_at, domains, example: same.example, recorded })
+        Confirmed { since, clear_at, domains, example: same.example, recorded }
     }
 
     /// Releases what has been held for too long; whether anything that was held may be looked at again.

@@ -4,6 +4,7 @@ use std::io;
 
 use lycosa_url::{CrawlUrl, Failure, FailureKind, Micros, Page, Purpose};
 
+use crate::mark::is_markup;
 use crate::patience::{Evidence, LastWord};
 use crate::politeness::sign::{Word, may_pass, sign, wished_pause, word};
 use crate::queue::Robots;
@@ -300,6 +301,9 @@ impl<R: Resolve> Frontier<R> {
             return self.robots_failed(&owner, failure, page.ours, now);
         };
         let robots = self.settings.robots_known(self.rules.keep(rules), now);
+        if received.status < 300 && !is_markup(&page.body) {
+            self.queues[owner.queue as usize].last_delay = None;
+        }
         self.queues[owner.queue as usize].set_robots(&owner.origin, robots);
         // The delay that it asks for holds from the request that brought it.
         self.rest(owner.queue, page.response.finished);
@@ -344,6 +348,8 @@ impl<R: Resolve> Frontier<R> {
         if ours {
             match &owner.before {
                 Some(before) => queue.set_robots(&owner.origin, Robots::Parked(before.clone())),
+                // Rules that were asked for only to see whether somebody answers stay.
+                None if matches!(queue.robots(&owner.origin), Some(Robots::Known { .. })) => {}
                 None => queue.forget_robots(&owner.origin),
             }
         } else if !queue.keeps_robots(&owner.origin, patience.url_pause(0), now) {

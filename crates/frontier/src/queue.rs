@@ -85,6 +85,8 @@ pub(crate) struct Queue {
     pub(crate) mark: u64,
     /// Whether it answered when it was to be given up: its URLs fail each on its own.
     pub(crate) is_there: bool,
+    /// The Crawl-delay of rules that were forgotten, since a captive portal may have given them, or answered since.
+    pub(crate) last_delay: Option<std::time::Duration>,
     /// Whether its name was learnt behind a captive portal: it is asked for past the cache.
     pub(crate) doubted: bool,
     /// How often the host may be asked.
@@ -113,6 +115,7 @@ impl Queue {
             answered: false,
             mark: 0,
             is_there: false,
+            last_delay: None,
             doubted: false,
             pace: Pace::default(),
             domain: 0,
@@ -246,12 +249,12 @@ impl Queue {
         }
     }
 
-    /// The longest Crawl-delay of the host's origins.
+    /// The longest Crawl-delay of the host's origins; of rules that were forgotten too, until it gives new ones.
     pub(crate) fn crawl_delay(&self) -> Option<std::time::Duration> {
         let delays = self.robots.iter().filter_map(|(_, robots)| match robots {
             Robots::Known { rules, .. } => rules.crawl_delay(),
             _ => None,
         });
-        delays.max()
+        delays.max().max(self.last_delay)
     }
 }

@@ -310,6 +310,10 @@ impl<R: Resolve> Frontier<R> {
             self.forget_what_the_portal_said(clear_at, now);
             self.suspended(since, now);
         }
+        if let Some(Confirmed { clear_at, recorded, .. }) = self.captive.take_ended() {
+            self.ask_again(recorded, now);
+            self.forget_what_the_portal_said(clear_at, now);
+        }
         self.captive.has_decided(self.health.names.suspended().is_some(), window, now)
     }
 
@@ -349,6 +353,8 @@ impl<R: Resolve> Frontier<R> {
         let ttl = self.settings.scaled(self.settings.robots_ttl);
         let mut forgotten = Vec::new();
         for queue in &mut self.queues {
+            let delay = queue.crawl_delay();
+            let known = queue.robots.len();
             queue.robots.retain(|(origin, robots)| {
                 let is_new =
                     matches!(robots, Robots::Known { expires, .. } if expires.saturating_sub(ttl) >= since);
@@ -357,6 +363,10 @@ impl<R: Resolve> Frontier<R> {
                 }
                 !is_new
             });
+            // The host's own wish holds until it gives rules again.
+            if queue.robots.len() < known {
+                queue.last_delay = delay;
+            }
         }
         for text in forgotten {
             let Ok(url) = CrawlUrl::parse(&text) else { continue };
