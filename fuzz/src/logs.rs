@@ -111,7 +111,7 @@ fn write_out(entries: Vec<Entry<'static>>) {
     let decoders = Decoders {
         content: |body, coding, most| lycosa_fetch::decode(body, coding, most).ok(),
         largest: 10_000,
-        text: lycosa_parse::decode_text,
+        text: lycosa_parse::decode_text_within,
     };
     for entry in &entries {
         if let Some(page) = entry.clone().into_page() {
