@@ -43,8 +43,8 @@ def test_nothing_is_lost_under_kill(kills: int, tmp_path: Path) -> None:
             # From the interpreter's start into the crawl.
             if crawl(job, tmp_path, moments.uniform(0.1, 0.9)) == -signal.SIGKILL:
                 killed += 1
-        # 3: it finished, and some of this world's hosts are dead.
-        assert crawl(job, tmp_path, None) == 3
+        # Pages that give nothing but errors (500) have an answer, too.
+        assert crawl(job, tmp_path, None) == 0
         ledger = net.report()
     assert killed > kills / 2, "the crawl is long enough to be killed in"
     assert len(list((tmp_path / "job" / "snapshots").glob("*.snapshot"))) == 2

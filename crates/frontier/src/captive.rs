@@ -149,8 +149,8 @@ pub(crate) struct Captive {
     /// When the resolver was asked, and whether it is to be asked again.
     checked_at: Micros,
     suspects_lie: bool,
-    /// Whose name was answered last, and with which network.
-    last_name: Option<(DomainId, u64)>,
+    /// Whose name was answered last, with which network, and how many names in a row were.
+    last_name: Option<(DomainId, u64, usize)>,
 }
 
 impl Captive {
@@ -335,7 +335,7 @@ impl Captive {
 
     /// Whether the resolver is to be asked for a name that cannot exist.
     pub(crate) fn wants_check(&mut self, window: Micros, now: Micros) -> bool {
-        let wants = (self.suspects_lie || self.same.as_ref().is_some_and(|same| same.hosts.len() > 1))
+        let wants = (self.suspects_lie || self.same.as_ref().is_some_and(|same| same.hosts.len() >= SAME))
             && (self.checked_at == 0 || now.saturating_sub(self.checked_at) > window);
         if wants {
             self.checked_at = now;
@@ -346,8 +346,12 @@ impl Captive {
 
     /// What the resolver says of a name: of unrelated domains in one network the resolver may tell a lie.
     pub(crate) fn name_answered(&mut self, domain: DomainId, network: u64) {
-        let last = self.last_name.replace((domain, network));
-        self.suspects_lie |= last.is_some_and(|last| last.0 != domain && last.1 == network);
+        let alike = match self.last_name {
+            Some((last, at, alike)) if at == network => alike + usize::from(last != domain),
+            _ => 1,
+        };
+        self.last_name = Some((domain, network, alike));
+        self.suspects_lie |= alike >= SAME;
     }
 
     /// What the resolver says of a name that cannot exist: the network of an address, or nothing.
