@@ -23,6 +23,8 @@ mod names;
 mod outcome;
 mod patience;
 mod politeness;
+mod portal;
+mod probe;
 mod queue;
 mod reopen;
 mod restore;

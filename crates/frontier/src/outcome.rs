@@ -336,7 +336,7 @@ impl<R: Resolve> Frontier<R> {
         let expires = now.saturating_add(self.settings.scaled(self.settings.robots_ttl));
         let queue = &mut self.queues[owner.queue as usize];
         if let Some(trouble) = queue.trouble.as_mut().filter(|trouble| trouble.last_word == LastWord::Asked) {
-            trouble.last_word = if ours { LastWord::Unasked } else { LastWord::None };
+            trouble.last_word = if ours { LastWord::Unasked } else { LastWord::Silent };
             self.review_wanted = true;
         }
         let evidence = match patience.second_look() {

@@ -57,7 +57,7 @@ pub(crate) enum LastWord {
     /// It is being asked.
     Asked,
     /// It did not answer.
-    None,
+    Silent,
 }
 
 /// How long a host has to fail before it is given up, on the machine's clock.

@@ -13,10 +13,10 @@ use lycosa_url::{CrawlUrl, Digest, Micros, Page, Purpose};
 use crate::captive::{Giver, SOME_PAGE};
 use crate::intake::Ghost;
 use crate::outcome::tries;
+use crate::probe::network_of;
 use crate::robots::Rules;
 use crate::schedule::QueueId;
 use crate::state::State;
-use crate::suspension::network_of;
 use crate::waiting::Waiting;
 use crate::{Frontier, Resolve};
 

@@ -7,10 +7,10 @@ use lycosa_url::{FailureKind, Micros};
 use hashbrown::HashMap;
 
 use crate::patience::{Evidence, LastWord};
+use crate::probe::robots_of;
 use crate::queue::{Name, Queue, Robots};
 use crate::schedule::QueueId;
 use crate::state::State;
-use crate::suspension::robots_of;
 use crate::{Frontier, Lease, Resolve};
 
 /// Failing hosts are looked at so often at most, in microseconds, and so long after for each of them: a look costs about a
@@ -70,7 +70,7 @@ impl<R: Resolve> Frontier<R> {
                 && !queue.is_empty()
                 // One that answered before is asked itself: it may be resting only.
                 && (!queue.answered
-                    || queue.trouble.as_ref().is_some_and(|trouble| trouble.last_word == LastWord::None))
+                    || queue.trouble.as_ref().is_some_and(|trouble| trouble.last_word == LastWord::Silent))
             {
                 queue.trouble = Some(Box::new(Evidence { given_up: Some(until), ..evidence.clone() }));
                 self.troubled.insert(id as QueueId);

@@ -64,6 +64,13 @@ impl Frontier {
         Ok(())
     }
 
+    /// Tells when this process did not run.
+    fn tell_absences(&self, frontier: &mut lycosa_frontier::Frontier<Resolver>) {
+        for (from, to) in self.pulse.absences() {
+            frontier.was_away(from, to);
+        }
+    }
+
     /// Becomes empty.
     pub(crate) fn clear(&self) -> io::Result<()> {
         self.become_that(lycosa_frontier::Frontier::new(self.settings.clone(), self.resolver.clone())?);
@@ -194,9 +201,7 @@ impl Frontier {
             let wrong = self.look_at_block_list();
             let mut frontier = lock(&self.frontier);
             let now = self.clock.now();
-            for (from, to) in self.pulse.absences() {
-                frontier.was_away(from, to);
-            }
+            self.tell_absences(&mut frontier);
             let away = now.saturating_sub(self.taken_at.swap(now, Ordering::Relaxed).max(1));
             if (SLOW_LOOP..now).contains(&away) {
                 frontier.was_slow(away);
@@ -219,9 +224,7 @@ impl Frontier {
             pages.with(|pages| {
                 let mut frontier = lock(&self.frontier);
                 // Before anything is counted against a host.
-                for (from, to) in self.pulse.absences() {
-                    frontier.was_away(from, to);
-                }
+                self.tell_absences(&mut frontier);
                 let mut held = lock(&self.held);
                 if frontier.has_decided(self.clock.now()) {
                     pages.append(&mut held);

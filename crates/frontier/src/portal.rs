@@ -1,0 +1,173 @@
+//! What becomes of answers that are the same everywhere, as behind a captive portal: they are held, taken back and asked for again.
+//!
+//! What is a portal is decided in `captive.rs`.
+
+use lycosa_url::{CrawlUrl, Failure, FailureKind, Micros, Page, Purpose};
+
+use crate::captive::{Confirmed, Giver, Look, Recent, SOME_PAGE};
+use crate::health::Cause;
+use crate::queue::{Name, Robots};
+use crate::schedule::QueueId;
+use crate::{Frontier, Resolve};
+
+impl<R: Resolve> Frontier<R> {
+    /// Looks whether everybody gives the same answer; gives whether this one is held, or a portal's.
+    pub(crate) fn is_same_answer(&mut self, page: &mut Page, id: QueueId, network: u64) -> bool {
+        let is_page = page.response.request.purpose == Purpose::Page;
+        if !is_page && !self.captive.is_captive() {
+            return self.is_same_robots(page, id, network);
+        }
+        let Some(mark) = self.captive.mark(page) else {
+            // An error instead of a robots.txt may be the portal's, too.
+            let is_unknown = page.response.result.is_ok() && (!is_page || self.captive.is_at_portal(network));
+            if is_unknown {
+                page.response.result =
+                    Err(Failure::new(FailureKind::CaptivePortal, "asked behind a captive portal"));
+                page.ours = true;
+            }
+            return is_unknown;
+        };
+        let is_troubled = self.health.names.suspended().is_some();
+        let queue = &self.queues[id as usize];
+        let giver = Giver { domain: queue.domain, network, before: queue.mark };
+        match self.captive.look(page, mark, giver, (is_troubled, self.health.connections.window())) {
+            Look::Clear => {
+                if is_page {
+                    self.captive.remember(page, mark, giver);
+                    self.queues[id as usize].mark = mark;
+                }
+                false
+            }
+            Look::Held => {
+                // Others at its address have to be asked, to know more.
+                self.free_lease(page.response.request.lease, page.response.finished);
+                self.place(id, page.response.finished);
+                true
+            }
+            Look::Portal => {
+                let text = "the answer that every site gives now";
+                page.response.result = Err(Failure::new(FailureKind::CaptivePortal, text));
+                (page.redirect, page.ours) = (None, true);
+                page.links.clear();
+                true
+            }
+        }
+    }
+
+    /// The same of a robots.txt: whether it is what others give instead of theirs.
+    fn is_same_robots(&mut self, page: &mut Page, id: QueueId, network: u64) -> bool {
+        let queue = &mut self.queues[id as usize];
+        if self.captive.is_suspicious() {
+            let origin = page.response.request.url.origin();
+            let is_known = matches!(queue.robots(origin), Some(Robots::Known { .. }));
+            let before = if is_known { SOME_PAGE } else { 0 };
+            if self.captive.look_at_robots(page, Giver { domain: queue.domain, network, before }) {
+                let text = "the answer that other sites give for their pages";
+                page.response.result = Err(Failure::new(FailureKind::CaptivePortal, text));
+                (page.redirect, page.ours) = (None, true);
+                return true;
+            }
+        }
+        // The first page that a host gives is compared with its robots.txt.
+        if queue.mark == 0 && page.response.result.is_ok() {
+            queue.mark = self.captive.mark(page).unwrap_or(SOME_PAGE);
+        }
+        false
+    }
+
+    /// Whether an outcome that was judged waits until more is known: it is to be judged again when [`Frontier::has_decided`].
+    pub fn is_held(&self, page: &Page) -> bool {
+        self.captive.is_held(page.response.request.lease)
+    }
+
+    /// Whether outcomes that were held may be judged again.
+    pub fn has_decided(&mut self, now: Micros) -> bool {
+        if self.captive.wants_check(self.health.connections.window(), now) {
+            let names = vec![self.next_canary()];
+            self.asking += 1;
+            self.resolver.refresh(names);
+        }
+        let window = self.health.connections.window();
+        if self.captive.wants_others(window, now) {
+            self.health.connections.ask_now(now);
+        }
+        let is_held = |lease: &u64| self.captive.is_held(*lease);
+        let is_asking = self.health.connections.is_asking() && !self.health.probes.iter().all(is_held);
+        if let Some(Confirmed { since, clear_at, domains, example, recorded }) =
+            self.captive.confirm(is_asking, window, now)
+        {
+            let example = example.into_string();
+            self.health.connections.suspend_for(Cause::Captive, since, (domains, example), now);
+            self.ask_again(recorded, now);
+            // Rules may have been learnt before the first page.
+            self.forget_what_the_portal_said(clear_at, now);
+            self.suspended(since, now);
+        }
+        if let Some(Confirmed { clear_at, recorded, .. }) = self.captive.take_ended() {
+            self.ask_again(recorded, now);
+            self.forget_what_the_portal_said(clear_at, now);
+        }
+        self.captive.has_decided(self.health.names.suspended().is_some(), window, now)
+    }
+
+    /// Lets what an earlier process recorded last wait again, with the rules that it learnt then: it died before anybody gave another
+    /// answer, so that a captive portal may have given these.
+    pub fn doubt_last(&mut self, now: Micros) {
+        let since = self.died_at.saturating_sub(self.health.connections.window());
+        if let Some((clear_at, unconfirmed)) = self.captive.take_unconfirmed(since) {
+            self.ask_again(unconfirmed, now);
+            self.forget_rules(clear_at, now);
+        }
+    }
+
+    /// Lets what was recorded wait again.
+    fn ask_again(&mut self, recorded: Vec<Recent>, now: Micros) {
+        for recent in recorded {
+            let mut page = Page::reopened(recent.url, recent.depth, now, Ok(recent.status));
+            page.redirect = recent.redirect;
+            self.open(&page, now);
+            self.settled.push(page);
+        }
+    }
+
+    /// Names and rules that were learnt since then may be the portal's.
+    pub(crate) fn forget_what_the_portal_said(&mut self, since: Micros, now: Micros) {
+        for queue in &mut self.queues {
+            queue.doubted = true;
+            if let Name::Known { expires, .. } = &mut queue.name {
+                *expires = 0;
+            }
+        }
+        self.forget_rules(since, now);
+    }
+
+    /// Rules that were learnt since then may be a portal's.
+    fn forget_rules(&mut self, since: Micros, now: Micros) {
+        let ttl = self.settings.scaled(self.settings.robots_ttl);
+        let mut forgotten = Vec::new();
+        for queue in &mut self.queues {
+            let delay = queue.crawl_delay();
+            let known = queue.robots.len();
+            queue.robots.retain(|(origin, robots)| {
+                let is_new =
+                    matches!(robots, Robots::Known { expires, .. } if expires.saturating_sub(ttl) >= since);
+                if is_new {
+                    forgotten.push(format!("{origin}/robots.txt"));
+                }
+                !is_new
+            });
+            // The host's own wish holds until it gives rules again.
+            if queue.robots.len() < known {
+                queue.last_delay = delay;
+            }
+        }
+        for text in forgotten {
+            let Ok(url) = CrawlUrl::parse(&text) else { continue };
+            let failure =
+                Failure::new(FailureKind::CaptivePortal, "its rules were learnt behind a captive portal");
+            let mut page = Page::reopened(url, 0, now, Err(failure));
+            page.response.request.purpose = Purpose::Robots;
+            self.settled.push(page);
+        }
+    }
+}
