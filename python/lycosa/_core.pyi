@@ -665,8 +665,11 @@ class Log:
     def append_seeds(self, seeds: list[str]) -> None: ...
     def append_leases(self, requests: Requests) -> None: ...
     def append(self, pages: Pages) -> None: ...
-    def keep_distance(self, distance: float) -> None:
-        """Set for how many seconds of the machine outputs stay behind the log; 0: not at all."""
+    def keep_distance(self, distance: float, frontier: Frontier | None = None) -> None:
+        """Set for how many seconds of the machine outputs stay behind the log; 0: not at all.
+
+        Four times as long behind answers that the frontier cannot tell from a captive portal's.
+        """
 
     def failed(self, kinds: list[str]) -> FailedUrls:
         """The URLs that failed last with one of these kinds, however long ago; unknown kinds are passed over."""

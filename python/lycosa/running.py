@@ -108,7 +108,7 @@ class Running:
                 turn,
             )
             self._followers.append(follower)
-        self._log.keep_distance(max(TAKEN_BACK / job.speed, SHORTEST_DISTANCE))
+        self._log.keep_distance(max(TAKEN_BACK / job.speed, SHORTEST_DISTANCE), self._frontier)
         # All outputs are open before the first of their threads starts.
         for follower in self._followers:
             follower.start()

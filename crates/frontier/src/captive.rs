@@ -13,20 +13,20 @@
 //! 4. What is answered again after the way was found clear is the site's own answer: no URL is asked for again and again.
 
 use std::collections::{HashSet, VecDeque};
-use std::hash::BuildHasher;
+use std::hash::{BuildHasher, BuildHasherDefault, DefaultHasher};
 
-use hashbrown::DefaultHashBuilder;
 use lycosa_url::{CrawlUrl, Micros, Page, registered_domain};
 
-use crate::mark::{is_markup, mark};
+use crate::mark::{is_markup, mark, recorded_mark};
 use crate::politeness::domains::DomainId;
+use crate::recent::{Recent, unconfirmed};
 
 /// Answers that are remembered, and marks that are known to be many sites' own.
-const RECENT: usize = 512;
+pub(crate) const RECENT: usize = 512;
 const HONEST: usize = 64;
 
 /// Windows in which others are waited for where a host gave another answer before.
-const CHANGED_WINDOWS: u64 = 6;
+pub(crate) const CHANGED_WINDOWS: u64 = 6;
 
 /// Domains that are remembered as mirrors, at most.
 const MIRRORS: usize = 4096;
@@ -44,21 +44,6 @@ const SAME: usize = 3;
 const CHANGED: usize = 2;
 const LIED: usize = 2;
 
-/// An answer that was recorded.
-#[derive(Clone, Debug)]
-pub(crate) struct Recent {
-    mark: u64,
-    domain: DomainId,
-    network: u64,
-    changed: bool,
-    at: Micros,
-    /// The URL, its depth, its status and where it redirected to.
-    pub(crate) url: CrawlUrl,
-    pub(crate) depth: u32,
-    pub(crate) status: u16,
-    pub(crate) redirect: Option<CrawlUrl>,
-}
-
 /// Domain, network, and whether it gave another answer before.
 type Hosts = Vec<(DomainId, u64, bool)>;
 
@@ -70,8 +55,9 @@ struct Same {
     status: u16,
     /// Whether one of them is at the address of the resolver's lie.
     lied: bool,
-    /// When the first of them was asked, and when the last other answer came before.
+    /// When the first of them was asked, from when on other answers count, and when the last of these came before.
     since: Micros,
+    seen_at: Micros,
     clear_at: Micros,
     /// Whether hosts that were well have been asked since then.
     asked: bool,
@@ -115,18 +101,21 @@ pub(crate) struct Giver {
     pub(crate) before: u64,
 }
 
-/// A portal: the mark of its answers, and the network of its address where the resolver gives that for all names.
+/// A portal: the mark of its answers, the network of its address where the resolver gives that for all names, and since when it
+/// is certain.
 #[derive(Clone, Copy, Debug)]
 struct Portal {
     mark: u64,
     network: Option<u64>,
+    certain_at: Micros,
 }
 
 /// What is known of answers that are the same.
 #[derive(Debug, Default)]
 pub(crate) struct Captive {
-    hasher: DefaultHashBuilder,
-    recent: VecDeque<Recent>,
+    /// The same in each process: snapshots keep marks.
+    hasher: BuildHasherDefault<DefaultHasher>,
+    pub(crate) recent: VecDeque<Recent>,
     marks: VecDeque<u64>,
     honest: VecDeque<u64>,
     same: Option<Same>,
@@ -206,7 +195,7 @@ impl Captive {
                 self.held.insert(lease);
                 return Look::Held;
             }
-            if page.response.started >= same.since {
+            if page.response.started >= same.seen_at {
                 self.other_answered(at);
             }
         }
@@ -267,13 +256,14 @@ impl Captive {
         giver: Giver,
         (at_lie, is_troubled): (bool, bool),
     ) -> Option<Same> {
-        let (since, status) = (page.response.started, status_of(page));
+        let (since, seen_at, status) = (page.response.started, page.response.finished, status_of(page));
         let same = |clear_at, hosts| Same {
             mark,
             place: self.place(page, mark),
             status,
             lied: at_lie,
             since,
+            seen_at,
             clear_at,
             asked: false,
             example: page.response.request.url.host().into(),
@@ -308,7 +298,7 @@ impl Captive {
             return giver.before != 0;
         }
         let is_other = page.redirect.is_none()
-            && page.response.started >= same.since
+            && page.response.started >= same.seen_at
             && !at_lie
             && match received.status {
                 200..=299 => !page.body.is_empty() && !is_markup(&page.body),
@@ -375,6 +365,7 @@ impl Captive {
             network: giver.network,
             changed: giver.before != 0 && giver.before != mark,
             at: page.response.started,
+            finished: page.response.finished,
             url: request.url.clone(),
             depth: request.depth,
             status: page.response.result.as_ref().map_or(0, |received| received.status),
@@ -385,9 +376,21 @@ impl Captive {
 
     /// Takes in an answer that an earlier process recorded.
     pub(crate) fn restore(&mut self, page: &Page, giver: Giver) {
-        if let Some(mark) = self.mark(page) {
-            self.remember(page, mark, giver);
+        if page.response.result.is_ok() {
+            self.remember(page, recorded_mark(page, &self.hasher), giver);
         }
+    }
+
+    /// Forgets what was recorded.
+    pub(crate) fn forget_all(&mut self) {
+        self.recent.clear();
+        self.marks.clear();
+    }
+
+    /// Takes in what a snapshot remembers.
+    pub(crate) fn load(&mut self, recent: Recent) {
+        self.marks.push_back(recent.mark);
+        self.recent.push_back(recent);
     }
 
     /// Forgets what was recorded of a URL: it was opened again.
@@ -398,20 +401,19 @@ impl Captive {
         }
     }
 
-    /// The last answers that were recorded, if nobody was asked after them and gave another one, and when the last one before
-    /// these was asked; nothing where all are of one domain. Only those that were asked since then.
-    pub(crate) fn take_unconfirmed(&mut self, since: Micros) -> Option<(Micros, Vec<Recent>)> {
-        let last = self.recent.back()?;
-        let (mark, domain) = (last.mark, last.domain);
-        if self.recent.iter().all(|recent| recent.domain == domain) {
-            return None;
-        }
-        let kept = self.recent.iter().rposition(|recent| recent.mark != mark).map_or(0, |place| place + 1);
-        let mut unconfirmed: Vec<Recent> = self.recent.split_off(kept).into();
-        self.marks.truncate(kept);
+    /// When the first answer came that was recorded and may be a portal's.
+    pub(crate) fn unconfirmed_since(&self) -> Option<Micros> {
+        let doubted = unconfirmed(&self.recent).filter(|recent| !self.honest.contains(&recent.mark));
+        doubted.map(|recent| recent.finished).min()
+    }
+
+    /// Takes what was recorded last and may be a portal's, if it was asked for since then.
+    pub(crate) fn take_unconfirmed(&mut self, since: Micros) -> Vec<Recent> {
         // What is older is in outputs.
-        unconfirmed.retain(|recent| recent.at >= since);
-        Some((self.recent.iter().map(|recent| recent.at).max().unwrap_or(0), unconfirmed))
+        let unconfirmed: Vec<Recent> =
+            unconfirmed(&self.recent).filter(|recent| recent.at >= since).cloned().collect();
+        unconfirmed.iter().for_each(|recent| self.forget(&recent.url));
+        unconfirmed
     }
 
     /// Whether an answer is held.
@@ -429,7 +431,7 @@ impl Captive {
             lasts >= window || is_full || (same.asked && !is_asking && lasts >= window / 4)
         };
         let same = self.same.take_if(|same| same.is_lied(lie) || (same.is_portal(lie) && lasted(same)))?;
-        self.portal = Some(Portal { mark: same.mark, network: lie.filter(|_| same.lied) });
+        self.portal = Some(Portal { mark: same.mark, network: lie.filter(|_| same.lied), certain_at: now });
         Some(self.collect(same))
     }
 
@@ -438,7 +440,8 @@ impl Captive {
     fn other_answered(&mut self, at: Micros) {
         let lie = self.lie();
         let Some(same) = self.same.take_if(|same| same.is_portal(lie)) else { return self.release() };
-        self.former = Some((Portal { mark: same.mark, network: lie.filter(|_| same.lied) }, at));
+        let portal = Portal { mark: same.mark, network: lie.filter(|_| same.lied), certain_at: at };
+        self.former = Some((portal, at));
         self.ended = Some(self.collect(same));
     }
 
@@ -510,6 +513,11 @@ impl Captive {
     /// Whether answers are held that may be a portal's.
     pub(crate) fn is_suspicious(&self) -> bool {
         self.same.is_some()
+    }
+
+    /// Whether an answer that was asked for then shows that the portal is gone: not one that was under way when it came.
+    pub(crate) fn ends(&self, started: Micros) -> bool {
+        self.portal.is_none_or(|portal| started >= portal.certain_at)
     }
 
     /// Whether a portal answers at an address of this network.

@@ -217,6 +217,11 @@ impl Path {
         self.wanted = true;
     }
 
+    /// Wants a probe round as soon as anything speaks for one, and not only after the pause since the last one.
+    pub(crate) fn ask_soon(&mut self, now: Micros) {
+        self.next_round = self.next_round.min(now);
+    }
+
     /// Whether hosts of a probe round have not answered yet.
     pub(crate) fn is_asking(&self) -> bool {
         self.wanted || self.streak.as_ref().is_some_and(|streak| matches!(streak.round, Round::Out(_)))

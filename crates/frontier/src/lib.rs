@@ -26,6 +26,7 @@ mod politeness;
 mod portal;
 mod probe;
 mod queue;
+mod recent;
 mod reopen;
 mod restore;
 mod review;
@@ -447,6 +448,8 @@ impl<R> std::fmt::Debug for Frontier<R> {
     }
 }
 
+#[cfg(test)]
+mod doubt_tests;
 #[cfg(test)]
 mod model_tests;
 #[cfg(test)]

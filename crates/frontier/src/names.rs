@@ -10,6 +10,7 @@ use lycosa_url::{Failure, FailureKind, Micros, NameClass, Resolved};
 use crate::grant::SETTLED_AT_ONCE;
 use crate::patience::Evidence;
 use crate::politeness::domains::Room;
+use crate::probe::is_denial;
 use crate::queue::{Name, Robots};
 use crate::schedule::QueueId;
 use crate::waiting::Waiting;
@@ -64,14 +65,16 @@ impl<R: Resolve> Frontier<R> {
     /// Takes in a failure of a queue's name: it is asked again, or all that waits fails.
     fn name_failed(&mut self, id: QueueId, failure: Failure, expires: Micros, now: Micros) {
         let (transient, well) = (failure.kind.is_transient(), self.health.clock(now));
-        let queue = &mut self.queues[id as usize];
         if (transient || failure.kind.is_doubtful()) && self.health.names.suspended().is_some() {
             self.names_due.push(Reverse((now.saturating_add(self.patience.url_pause(0)), id)));
             return;
         }
-        let before = queue.trouble.take().filter(|evidence| evidence.is_of_name()).map(|evidence| *evidence);
+        let before = self.queues[id as usize].trouble.take();
+        let before = before.filter(|evidence| evidence.is_of_name()).map(|evidence| *evidence);
         // Whether the resolvers are well is decided first.
-        let is_early = self.health.names.is_undecided(now);
+        let is_early = self.health.names.is_undecided(now)
+            || (is_denial(failure.kind) && !self.is_proven(before.as_ref().map_or(well, |it| it.since), now));
+        let queue = &mut self.queues[id as usize];
         let second_look = self
             .patience
             .second_look()
@@ -92,6 +95,17 @@ impl<R: Resolve> Frontier<R> {
             }
             None => self.give_up_name(id, failure, expires.max(now.saturating_add(1))),
         }
+    }
+
+    /// Whether resolvers gave an address since then, on the healthy clock: they do not deny all names. Nobody waits for that where no
+    /// name is known to have one, and longer than the patience.
+    fn is_proven(&mut self, since: Micros, now: Micros) -> bool {
+        let is_over = self.health.clock(now).saturating_sub(since) >= self.patience.span;
+        let is_proven = self.health.address_at >= since || is_over || !self.can_probe_names();
+        if !is_proven {
+            self.health.names.ask_soon(now);
+        }
+        is_proven
     }
 
     /// A name that does not resolve, until then: all that waits in its queue fails.

@@ -4,7 +4,7 @@ use std::io;
 
 use lycosa_url::{CrawlUrl, Failure, FailureKind, Micros, Page, Purpose};
 
-use crate::mark::is_markup;
+use crate::mark::is_own_rules;
 use crate::patience::{Evidence, LastWord};
 use crate::politeness::sign::{Word, may_pass, sign, wished_pause, word};
 use crate::queue::Robots;
@@ -301,10 +301,8 @@ impl<R: Resolve> Frontier<R> {
             return self.robots_failed(&owner, failure, page.ours, now);
         };
         let robots = self.settings.robots_known(self.rules.keep(rules), now);
-        if received.status < 300 && !is_markup(&page.body) {
-            self.queues[owner.queue as usize].last_delay = None;
-        }
-        self.queues[owner.queue as usize].set_robots(&owner.origin, robots);
+        let is_own = is_own_rules(received.status, &page.body);
+        self.queues[owner.queue as usize].learn_robots(&owner.origin, robots, is_own);
         // The delay that it asks for holds from the request that brought it.
         self.rest(owner.queue, page.response.finished);
         self.place(owner.queue, now);

@@ -4,9 +4,10 @@
 
 use lycosa_url::{CrawlUrl, Failure, FailureKind, Micros, Page, Purpose};
 
-use crate::captive::{Confirmed, Giver, Look, Recent, SOME_PAGE};
+use crate::captive::{CHANGED_WINDOWS, Confirmed, Giver, Look, SOME_PAGE};
 use crate::health::Cause;
 use crate::queue::{Name, Robots};
+use crate::recent::Recent;
 use crate::schedule::QueueId;
 use crate::{Frontier, Resolve};
 
@@ -110,14 +111,29 @@ impl<R: Resolve> Frontier<R> {
         self.captive.has_decided(self.health.names.suspended().is_some(), window, now)
     }
 
-    /// Lets what an earlier process recorded last wait again, with the rules that it learnt then: it died before anybody gave another
-    /// answer, so that a captive portal may have given these.
+    /// Lets what an earlier process recorded last wait again, with the rules that it learnt then: it died before anybody who was asked
+    /// later gave another answer, so that a captive portal may have given these.
     pub fn doubt_last(&mut self, now: Micros) {
-        let since = self.died_at.saturating_sub(self.health.connections.window());
-        if let Some((clear_at, unconfirmed)) = self.captive.take_unconfirmed(since) {
+        // Longer than that a portal is not there without being found.
+        let since = self.died_at.saturating_sub(self.health.connections.window() * CHANGED_WINDOWS);
+        if self.has_others() {
+            let unconfirmed = self.captive.take_unconfirmed(since);
             self.ask_again(unconfirmed, now);
-            self.forget_rules(clear_at, now);
         }
+        // Nobody compares rules: all are asked for again.
+        if self.died_at > 0 {
+            self.forget_rules(since, now);
+        }
+    }
+
+    /// When the first answer came that was recorded and may be a captive portal's: nobody who was asked later gave another one.
+    pub fn unconfirmed_since(&self) -> Option<Micros> {
+        self.captive.unconfirmed_since().filter(|_| self.has_others())
+    }
+
+    /// Whether the crawl is of more than one domain: nobody else can confirm what a single one answers.
+    fn has_others(&self) -> bool {
+        self.schedule.domains.len() > 1
     }
 
     /// Lets what was recorded wait again.
@@ -146,20 +162,13 @@ impl<R: Resolve> Frontier<R> {
         let ttl = self.settings.scaled(self.settings.robots_ttl);
         let mut forgotten = Vec::new();
         for queue in &mut self.queues {
-            let delay = queue.crawl_delay();
-            let known = queue.robots.len();
-            queue.robots.retain(|(origin, robots)| {
-                let is_new =
-                    matches!(robots, Robots::Known { expires, .. } if expires.saturating_sub(ttl) >= since);
+            queue.doubt_robots(|origin, expires| {
+                let is_new = expires.saturating_sub(ttl) >= since;
                 if is_new {
                     forgotten.push(format!("{origin}/robots.txt"));
                 }
-                !is_new
+                is_new
             });
-            // The host's own wish holds until it gives rules again.
-            if queue.robots.len() < known {
-                queue.last_delay = delay;
-            }
         }
         for text in forgotten {
             let Ok(url) = CrawlUrl::parse(&text) else { continue };

@@ -57,13 +57,13 @@ fn run(
 }
 
 /// A page of a site's own.
-fn own(request: Request, now: Micros) -> Page {
+pub(crate) fn own(request: Request, now: Micros) -> Page {
     let body = format!("<title>The page of {}</title>", request.url.as_str());
     answer(request, now, 200, &[], &body, &[])
 }
 
 /// Judges outcomes with those that were held before, and confirms what is not held now; gives it.
-fn settle(
+pub(crate) fn settle(
     frontier: &mut Frontier<Names>,
     mut pages: Vec<Page>,
     held: &mut Vec<Page>,

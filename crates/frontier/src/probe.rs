@@ -93,7 +93,7 @@ impl<R: Resolve> Frontier<R> {
             let network = name_network(well.domain);
             if self.health.asked.len() < PROBES
                 && (is_suspended || !self.health.names.is_failing(well.domain, network))
-                && queue.host.ends_with(|last: char| last.is_ascii_alphabetic())
+                && is_name(&queue.host)
             {
                 self.health.asked.push(well.queue);
                 names.push(queue.host.clone());
@@ -160,10 +160,16 @@ impl<R: Resolve> Frontier<R> {
                 if let Some(address) = answer.result.iter().flatten().next() {
                     self.captive.name_answered(domain, network_of(*address));
                 }
+                self.health.address_at = self.health.clock(now);
                 self.names_answered(now);
             }
         }
         false
+    }
+
+    /// Whether names of hosts that were well can be asked for.
+    pub(crate) fn can_probe_names(&self) -> bool {
+        self.health.well.iter().any(|well| is_name(&self.queues[well.queue as usize].host))
     }
 
     /// A resolver answered for a name.
@@ -197,7 +203,7 @@ pub(crate) fn robots_of(queue: QueueId, origin: &str) -> Option<Waiting> {
 }
 
 /// Whether a resolver says that there is no such host: of one that was there it says so when it lies, or has lost the way.
-fn is_denial(kind: FailureKind) -> bool {
+pub(crate) fn is_denial(kind: FailureKind) -> bool {
     use FailureKind as K;
     matches!(kind, K::NameNotFound | K::NameNoData | K::AddressRefused)
 }
@@ -205,6 +211,11 @@ fn is_denial(kind: FailureKind) -> bool {
 /// Whether a failure speaks of the resolvers, and not of the name.
 fn is_of_resolver(kind: FailureKind) -> bool {
     matches!(kind, FailureKind::NameTimeout | FailureKind::NameServerFailure)
+}
+
+/// Whether a host is a name, and no address.
+fn is_name(host: &str) -> bool {
+    host.ends_with(|last: char| last.is_ascii_alphabetic())
 }
 
 /// The part of an address that unrelated hosts do not share: /24, or /48 (RFC 6177).

@@ -249,6 +249,27 @@ impl Queue {
         }
     }
 
+    /// The same of rules that were given. What may be somebody else's leaves the Crawl-delay of those before.
+    pub(crate) fn learn_robots(&mut self, origin: &str, robots: Robots, is_own: bool) {
+        let delay = self.crawl_delay();
+        self.set_robots(origin, robots);
+        self.last_delay = if is_own { None } else { delay };
+    }
+
+    /// Lets rules expire: they are asked for again before the next page. Their Crawl-delay holds until the host gives rules again.
+    pub(crate) fn doubt_robots(&mut self, mut is_doubted: impl FnMut(&str, Micros) -> bool) {
+        let delay = self.crawl_delay();
+        for (origin, robots) in &mut self.robots {
+            if let Robots::Known { expires, .. } = robots
+                && *expires > 0
+                && is_doubted(origin, *expires)
+            {
+                *expires = 0;
+                self.last_delay = delay;
+            }
+        }
+    }
+
     /// The longest Crawl-delay of the host's origins; of rules that were forgotten too, until it gives new ones.
     pub(crate) fn crawl_delay(&self) -> Option<std::time::Duration> {
         let delays = self.robots.iter().filter_map(|(_, robots)| match robots {

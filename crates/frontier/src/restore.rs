@@ -12,6 +12,7 @@ use lycosa_url::{CrawlUrl, Digest, Micros, Page, Purpose};
 
 use crate::captive::{Giver, SOME_PAGE};
 use crate::intake::Ghost;
+use crate::mark::is_own_rules;
 use crate::outcome::tries;
 use crate::probe::network_of;
 use crate::robots::Rules;
@@ -36,7 +37,8 @@ impl<R: Resolve> Frontier<R> {
     /// Begins to restore a frontier that is empty or was loaded from a snapshot.
     pub fn restore(&mut self) -> Restore<'_, R> {
         self.restoring = true;
-        Restore { frontier: self, process: 0, last: 0 }
+        let last = self.died_at;
+        Restore { frontier: self, process: 0, last }
     }
 }
 
@@ -59,10 +61,19 @@ impl<R: Resolve> Restore<'_, R> {
 
     /// A process began then: before that none ran.
     fn begin(&mut self, process: Micros) {
-        if std::mem::replace(&mut self.process, process) != process && self.last > 0 {
-            self.frontier.was_down(process.saturating_sub(self.last));
+        if std::mem::replace(&mut self.process, process) != process && process > self.last {
+            self.was_down(process);
+            // What the process before it left in doubt has been opened again.
+            self.frontier.captive.forget_all();
         }
         self.last = self.last.max(process);
+    }
+
+    /// No process ran between the last that is told and then.
+    fn was_down(&mut self, until: Micros) {
+        if self.last > 0 {
+            self.frontier.was_down(until.saturating_sub(self.last));
+        }
     }
 
     /// An outcome that was recorded.
@@ -70,11 +81,10 @@ impl<R: Resolve> Restore<'_, R> {
         let request = &page.response.request;
         self.last = self.last.max(page.response.finished);
         if page.is_reopened() {
+            // What was in doubt by then has been opened again.
+            self.frontier.captive.forget_all();
             return match request.purpose {
-                Purpose::Page => {
-                    self.frontier.captive.forget(&request.url);
-                    self.frontier.restore_reopened(page)
-                }
+                Purpose::Page => self.frontier.restore_reopened(page),
                 Purpose::Robots => {
                     self.forget_robots(&request.url);
                     Ok(())
@@ -100,7 +110,7 @@ impl<R: Resolve> Restore<'_, R> {
     pub fn finish(self, now: Micros) {
         let mut this = self;
         this.frontier.died_at = this.last;
-        this.begin(now);
+        this.was_down(now);
         let frontier = this.frontier;
         frontier.restoring = false;
         frontier.leave_alone(Micros::MAX, now);
@@ -168,7 +178,7 @@ impl<R: Resolve> Restore<'_, R> {
     /// Rules that were a captive portal's.
     fn forget_robots(&mut self, url: &CrawlUrl) {
         if let Some(id) = self.frontier.known_queue(url.host()) {
-            self.frontier.queues[id as usize].robots.retain(|(known, _)| &**known != url.origin());
+            self.frontier.queues[id as usize].doubt_robots(|origin, _| origin == url.origin());
         }
     }
 
@@ -187,7 +197,7 @@ impl<R: Resolve> Restore<'_, R> {
         let rules = frontier.rules.keep(rules);
         let robots = frontier.settings.robots_known(rules, page.response.finished);
         let queue = &mut frontier.queues[queue as usize];
-        queue.set_robots(asked.origin(), robots);
+        queue.learn_robots(asked.origin(), robots, is_own_rules(received.status, &page.body));
         queue.mark = queue.mark.max(SOME_PAGE);
     }
 }

@@ -13,13 +13,16 @@ use std::io::{self, Read, Write};
 use std::net::{IpAddr, Ipv6Addr};
 
 use hashbrown::HashMap;
-use lycosa_url::{Digest, Micros};
+use lycosa_url::{CrawlUrl, Digest, Micros};
 
 use crate::backlog::Backlog;
+use crate::captive::RECENT;
 use crate::codec::{self, damaged, put_bytes, put_number, read_record, write_record};
 use crate::intake::Ghost;
+use crate::politeness::domains::DomainId;
 use crate::politeness::pace::Pace;
 use crate::queue::{Queue, Robots};
+use crate::recent::{Recent, unconfirmed};
 use crate::robots::{Rules, RulesStore};
 use crate::schedule::QueueId;
 use crate::state::State;
@@ -196,7 +199,8 @@ impl<R: Resolve> Frontier<R> {
         Some(())
     }
 
-    /// Appends the record of the requests that are out: what their hosts answer may never be heard.
+    /// Appends the record of the requests that are out, since what their hosts answer may never be heard; of when this was, and of the
+    /// answers that may be taken back.
     fn pack_leases(&self, record: &mut Vec<u8>) {
         put_number(record, self.leases.len() as u64);
         for (number, lease) in &self.leases {
@@ -204,6 +208,11 @@ impl<R: Resolve> Frontier<R> {
                 .into_iter()
                 .for_each(|part| put_number(record, part));
         }
+        // Not in the version before.
+        put_number(record, self.health.looked);
+        let unconfirmed: Vec<_> = unconfirmed(&self.captive.recent).collect();
+        put_number(record, unconfirmed.len() as u64);
+        unconfirmed.iter().for_each(|recent| recent.pack(record));
     }
 
     /// Reads that record; the queues are there.
@@ -213,6 +222,17 @@ impl<R: Resolve> Frontier<R> {
             let (number, queue, granted) = (codec::number(from)?, codec::small(from)?, codec::number(from)?);
             self.queues.get(queue as usize)?;
             self.unanswered.insert(number, (queue, granted));
+        }
+        if from.is_empty() {
+            return Some(());
+        }
+        self.died_at = codec::number(from)?;
+        for _ in 0..codec::number(from)?.min(RECENT as u64) {
+            let queue = |url: &CrawlUrl| self.known_queue(url.host());
+            let domain =
+                |url: &CrawlUrl| queue(url).map_or(DomainId::MAX, |id| self.queues[id as usize].domain);
+            let recent = Recent::unpack(from, domain)?;
+            self.captive.load(recent);
         }
         Some(())
     }

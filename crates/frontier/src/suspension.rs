@@ -45,6 +45,8 @@ pub(crate) struct Health {
     pub(crate) asked: Vec<QueueId>,
     pub(crate) canary: Option<Box<str>>,
     pub(crate) canaries: u64,
+    /// When resolvers last gave an address, on the healthy clock.
+    pub(crate) address_at: Micros,
     /// How long the crawl was suspended or stopped, and since when it is.
     stopped: Micros,
     since: Option<Micros>,
@@ -67,6 +69,7 @@ impl Health {
             asked: Vec::new(),
             canary: None,
             canaries: 0,
+            address_at: 0,
             stopped: 0,
             since: None,
             looked: 0,
@@ -194,7 +197,9 @@ impl<R: Resolve> Frontier<R> {
             Word::Answered => {
                 self.queues[id as usize].answered = true;
                 self.health.remember(id, domain, network, page.response.request.url.origin());
-                if let Some(ended) = self.health.connections.answer(at) {
+                if self.captive.ends(page.response.started)
+                    && let Some(ended) = self.health.connections.answer(at)
+                {
                     self.resume(&ended, at);
                 }
             }

@@ -189,6 +189,40 @@ fn a_resolver_that_denies_every_name_or_gives_private_addresses_fails_no_host_th
 }
 
 #[test]
+fn a_name_is_not_believed_to_be_gone_before_the_resolver_has_given_an_address_for_another() {
+    let (mut frontier, names) = frontier(patient());
+    frontier.add(&world(&names, 2, 60), 0).unwrap();
+    let resolver = names.clone();
+    let mut denied = false;
+    run_for(&mut frontier, 20, &mut |request, now| answer(request, now, 200, &[], "", &[]));
+    // The resolver denies what it does not know, and is silent for what it knew: two hosts are too few to suspend the crawl.
+    let deny = |host: &str, kind| {
+        resolver.failing.borrow_mut().insert(host.to_owned(), kind);
+    };
+    ["host0.com", "host1.com"].iter().for_each(|host| deny(host, FailureKind::NameTimeout));
+    let strangers: Vec<CrawlUrl> = (2..9).map(|host| url(&format!("http://host{host}.com/"))).collect();
+    strangers.iter().for_each(|url| deny(url.host(), FailureKind::NameNotFound));
+    let mut now = 20 * SECOND;
+    frontier.add(&strangers, now).unwrap();
+    while now < 400 * SECOND && !frontier.idle() {
+        if now == 150 * SECOND {
+            denied = names.asked.borrow().iter().filter(|name| &***name == "host2.com").count() > 1;
+            names.failing.borrow_mut().clear();
+        }
+        let requests = frontier.take(100, now).unwrap();
+        let mut pages: Vec<Page> =
+            requests.into_iter().map(|request| answer(request, now, 200, &[], "", &[])).collect();
+        frontier.judge(&mut pages);
+        frontier.done(&pages, now).unwrap();
+        frontier.settled();
+        now += SECOND / 10;
+    }
+    assert!(denied, "it was asked for again and again");
+    let tally = frontier.counts().tally;
+    assert_eq!((tally.count(State::Done), tally.count(State::Failed)), (127, 0));
+}
+
+#[test]
 fn a_site_of_which_a_part_fails_is_there_and_its_other_pages_are_fetched() {
     for hangs in [false, true] {
         let (mut frontier, _) = frontier(Settings { robots: true, ..patient() });

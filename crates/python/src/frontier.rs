@@ -44,6 +44,8 @@ pub(crate) struct Frontier {
     pulse: Pulse,
     /// Outcomes that are judged again when more is known. Filled and emptied by `judge`.
     held: Mutex<Vec<Arc<lycosa_url::Page>>>,
+    /// When the first answer came that no other one has confirmed yet: outputs wait for it.
+    pub(crate) unconfirmed: Arc<AtomicU64>,
 }
 
 impl Frontier {
@@ -142,6 +144,7 @@ impl Frontier {
             taken_at: AtomicU64::new(0),
             pulse: Pulse::start(names.clock()).map_err(|error| errors::system("the pulse", &error))?,
             held: Mutex::default(),
+            unconfirmed: Arc::new(AtomicU64::new(u64::MAX)),
         })
     }
 
@@ -245,7 +248,12 @@ impl Frontier {
     /// Confirms judged outcomes: leases end, links are admitted.
     fn done(&self, py: Python<'_>, pages: &Pages) -> PyResult<()> {
         let done = py.detach(|| {
-            pages.with(|pages| lock(&self.frontier).done(pages.iter().map(AsRef::as_ref), self.clock.now()))
+            pages.with(|pages| {
+                let mut frontier = lock(&self.frontier);
+                let done = frontier.done(pages.iter().map(AsRef::as_ref), self.clock.now());
+                self.unconfirmed.store(frontier.unconfirmed_since().unwrap_or(u64::MAX), Ordering::Relaxed);
+                done
+            })
         });
         done.map_err(|error| errors::queues(&error))
     }

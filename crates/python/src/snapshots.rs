@@ -147,6 +147,7 @@ impl State {
                 failed.complete(directory, self.last)?;
             }
         }
+        log.takings.is_known_since(self.last);
         let count = frontier
             .restore(|restore| replay(&mut reader, restore, summary, failed, largest, &log.takings))?;
         for (position, _) in unreadable {

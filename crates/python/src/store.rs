@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::{self, BufWriter, Seek, SeekFrom, Write};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -23,6 +23,7 @@ use crate::batch::{Pages, Requests};
 use crate::clock::{Clock, KeptClock};
 use crate::errors::{self, lock, setting};
 use crate::failed::FailedUrls;
+use crate::frontier::Frontier;
 use crate::job::seconds;
 use crate::names::Resolver;
 use crate::takings::Takings;
@@ -131,9 +132,12 @@ impl Log {
         appended.map_err(|error| errors::log(&error))
     }
 
-    /// Sets for how many seconds of the machine outputs stay behind the log, since outcomes may be taken back; 0: not at all.
-    fn keep_distance(&self, py: Python<'_>, distance: f64) {
-        py.detach(|| self.takings.keep(seconds(distance), lock(&self.inner).0.end()));
+    /// Sets for how many seconds of the machine outputs stay behind the log, since outcomes may be taken back, and four times as
+    /// long behind answers that the frontier cannot tell from a portal's; 0: not at all.
+    #[pyo3(signature = (distance, frontier = None))]
+    fn keep_distance(&self, py: Python<'_>, distance: f64, frontier: Option<&Frontier>) {
+        let unconfirmed = frontier.map(|frontier| Arc::clone(&frontier.unconfirmed));
+        py.detach(|| self.takings.keep(seconds(distance), unconfirmed, lock(&self.inner).0.end()));
     }
 
     /// The URLs that failed last with one of these kinds, however long ago.
@@ -269,6 +273,30 @@ pub(crate) fn replay(
     }
 }
 
+/// Learns what was taken back between a position and where the log was read again: an output that stands there has not gone on since.
+fn learn_takings(takings: &Takings, directory: &Path, position: Position) -> Result<(), LogError> {
+    let known = takings.known_since();
+    if position >= known {
+        return Ok(());
+    }
+    let mut reader = Reader::open_at(directory, position, Bodies::None)?;
+    while reader.position() < known {
+        // What is damaged is told by whoever reads the rows.
+        let entries = reader.read(1_000, REPLAY_BYTES).unwrap_or_default();
+        if entries.is_empty() {
+            break;
+        }
+        for entry in entries.into_iter().filter(|entry| entry.kind == Kind::Page) {
+            let end = entry.end;
+            if let Some(page) = entry.into_page().filter(lycosa_url::Page::is_reopened) {
+                takings.take(page.response.request.url.digest(), end);
+            }
+        }
+    }
+    takings.is_known_since(position);
+    Ok(())
+}
+
 /// Follows a log and makes rows for a sink.
 #[pyclass(frozen, module = "lycosa._core")]
 pub(crate) struct LogReader {
@@ -333,6 +361,9 @@ impl LogReader {
             until: Arc::default(),
         });
         let reader = py.detach(|| {
+            if let (Some(position), Some(followed)) = (position, &followed) {
+                learn_takings(&followed.takings, &directory, position)?;
+            }
             let reader = match position {
                 None => Reader::open(&directory, bodies)?,
                 Some(position) => Reader::open_at(&directory, position, bodies)?,

@@ -1,10 +1,11 @@
 //! What outputs wait for: outcomes that may still be taken back, since a captive portal may have answered for the site.
 //!
-//! Guarantees: outputs follow the log at a distance of some seconds while the crawl runs, and to its end when it ends; a row
-//! that was taken back meanwhile is in none of them.
+//! Guarantees: outputs follow the log at a distance of some seconds while the crawl runs, at a longer one behind an answer that may be
+//! a portal's first, and to its end when it ends; a row that was taken back meanwhile is in none of them.
 
 use std::collections::{HashMap, VecDeque};
-use std::sync::Mutex;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use lycosa_store::Position;
@@ -15,27 +16,34 @@ use crate::errors::lock;
 /// Positions that are remembered: one for each step of time.
 const STEP: Micros = 100_000;
 
+/// How much longer outputs wait behind an answer that no other one has confirmed.
+const LONGER: u64 = 4;
+
 /// Where the log was when, and what was taken back.
 #[derive(Default)]
 pub(crate) struct Takings(Mutex<State>);
 
 #[derive(Default)]
 struct State {
-    /// How long outcomes may be taken back.
+    /// How long outcomes may be taken back, and [`LONGER`] times as long those since then.
     distance: Micros,
+    unconfirmed: Option<Arc<AtomicU64>>,
     /// When the log ended where, the oldest first.
     ends: VecDeque<(Micros, Position)>,
     /// The newest position that is old enough.
     released: Position,
-    /// URLs that were taken back, and where the log said so.
+    /// URLs that were taken back, and where the log said so; from this position of the log on.
     taken: HashMap<Digest, Position>,
+    known_since: Position,
 }
 
 impl State {
     /// Lets outputs go on to what is old enough.
     fn release(&mut self, now: Micros) {
+        let unconfirmed = self.unconfirmed.as_ref().map_or(u64::MAX, |since| since.load(Ordering::Relaxed));
         while let Some((at, end)) = self.ends.front().copied()
-            && now.saturating_sub(at) > self.distance
+            && now.saturating_sub(at)
+                > if at.saturating_add(STEP) < unconfirmed { self.distance } else { self.distance * LONGER }
         {
             self.released = end;
             self.ends.pop_front();
@@ -45,15 +53,28 @@ impl State {
 
 impl Takings {
     /// Sets how long outcomes may be taken back from here on: zero lets outputs follow to the end.
-    pub(crate) fn keep(&self, distance: Duration, end: Position) {
+    pub(crate) fn keep(&self, distance: Duration, unconfirmed: Option<Arc<AtomicU64>>, end: Position) {
         let state = &mut *lock(&self.0);
         state.distance = u64::try_from(distance.as_micros()).unwrap_or(u64::MAX);
+        state.unconfirmed = unconfirmed;
         state.released = state.released.max(end);
     }
 
     /// An earlier process took a URL back.
     pub(crate) fn take(&self, digest: &Digest, position: Position) {
-        lock(&self.0).taken.insert(*digest, position);
+        let state = &mut *lock(&self.0);
+        let taken = state.taken.entry(*digest).or_default();
+        *taken = position.max(*taken);
+    }
+
+    /// From where on the log was read for what was taken back.
+    pub(crate) fn known_since(&self) -> Position {
+        lock(&self.0).known_since
+    }
+
+    /// The log was read from there on.
+    pub(crate) fn is_known_since(&self, position: Position) {
+        lock(&self.0).known_since = position;
     }
 
     /// The log goes on behind these outcomes.

@@ -311,7 +311,7 @@ impl Entry<'static> {
 }
 
 impl Entry<'static> {
-    /// The outcome that was written, as far as the frontier needs it to go on: without title and charset.
+    /// The outcome that was written, as far as the frontier needs it to go on: without charset.
     /// Nothing where its URL no longer parses (a stricter version reads an older log).
     pub fn into_page(self) -> Option<Page> {
         let outcome = self.outcome;
@@ -353,6 +353,7 @@ impl Entry<'static> {
         };
         let response = Response { request, address: outcome.address, started, finished, times, result };
         let mut page = Page::new(response, Bytes::new());
+        page.title = outcome.title.map(Into::into);
         page.redirect = outcome.redirect.as_deref().and_then(url);
         page.nofollow = outcome.nofollow;
         page.retry = outcome.retry;

@@ -1,0 +1,204 @@
+//! A crawl that dies behind a portal: what the log tells of its last answers is doubted, and nothing else is.
+
+use std::collections::HashMap;
+
+use bytes::Bytes;
+use lycosa_url::{CrawlUrl, Micros, Page, Purpose, Request};
+
+use crate::portal_tests::{own, settle};
+use crate::tests::{Names, SECOND, answer, url};
+use crate::trouble_tests::{patient, world};
+use crate::{Frontier, Settings};
+
+/// What a killed crawl leaves.
+#[derive(Default)]
+struct Left {
+    seeds: Vec<CrawlUrl>,
+    /// Its snapshot.
+    snapshot: Vec<u8>,
+    /// What was recorded since: requests with the begin of their process, then outcomes, without bodies of pages as they are read again.
+    leases: Vec<(Request, Micros)>,
+    log: Vec<Page>,
+    /// URLs that a portal answered for, as recorded.
+    portal: Vec<String>,
+}
+
+/// What a portal says.
+const LOGIN: &str = "<title>Log in</title><form>to this network</form>";
+
+/// Answers as a portal does.
+fn portal(request: Request, now: Micros) -> Page {
+    answer(request, now, 200, &[], LOGIN, &[])
+}
+
+/// Lets a process run from one time to another, ten times a second, and be killed then.
+fn run_until(
+    frontier: &mut Frontier<Names>,
+    left: &mut Left,
+    (from, until): (Micros, Micros),
+    site: &mut dyn FnMut(Request, Micros) -> Page,
+) {
+    let (mut now, mut held) = (from, Vec::new());
+    while now < until {
+        let requests = frontier.take(100, now).unwrap();
+        left.leases.extend(requests.iter().map(|request| (request.clone(), from)));
+        let pages = requests.into_iter().map(|request| site(request, now)).collect();
+        let mut kept = settle(frontier, pages, &mut held, now);
+        kept.extend(frontier.settled());
+        left.record(kept);
+        now += SECOND / 10;
+    }
+}
+
+impl Left {
+    /// Records outcomes.
+    fn record(&mut self, pages: Vec<Page>) {
+        for mut page in pages {
+            let is_page = page.response.request.purpose == Purpose::Page;
+            if is_page
+                && page.response.result.is_ok()
+                && !page.is_reopened()
+                && *page.body == *LOGIN.as_bytes()
+            {
+                self.portal.push(page.response.request.url.as_str().to_owned());
+            }
+            if is_page {
+                // As a parser would.
+                page.title = Some(String::from_utf8_lossy(&page.body).into());
+                page.body = Bytes::new();
+                page.response.result.iter_mut().for_each(|received| received.body = Bytes::new());
+            }
+            self.log.push(page);
+        }
+    }
+
+    /// Takes a snapshot: what was recorded before is in it.
+    fn save(&mut self, frontier: &mut Frontier<Names>) {
+        self.snapshot.clear();
+        frontier.save(&mut self.snapshot).unwrap();
+        self.leases.clear();
+        self.log.clear();
+    }
+
+    /// The next process; gives what it opens again: pages, and origins' rules.
+    fn begin(&mut self, settings: &Settings, names: &Names, now: Micros) -> (Frontier<Names>, Vec<String>) {
+        let mut frontier = match &self.snapshot[..] {
+            [] => Frontier::new(settings.clone(), names.clone()).unwrap(),
+            mut bytes => Frontier::load(settings.clone(), names.clone(), &mut bytes).unwrap().0,
+        };
+        let mut restore = frontier.restore();
+        self.seeds.iter().for_each(|seed| restore.seed(seed).unwrap());
+        for (request, process) in &self.leases {
+            restore.lease(&request.url, request.lease, *process, *process);
+        }
+        self.log.iter().for_each(|page| restore.outcome(page).unwrap());
+        restore.finish(now);
+        frontier.doubt_last(now);
+        let opened: Vec<Page> = frontier.settled().into_iter().filter(Page::is_reopened).collect();
+        let urls = opened.iter().map(|page| page.response.request.url.as_str().to_owned()).collect();
+        self.record(opened);
+        (frontier, urls)
+    }
+}
+
+/// A crawl whose portal is there from the third second on.
+fn killed_behind_a_portal(settings: &Settings) -> (Frontier<Names>, Names, Left) {
+    let names = Names::default();
+    let mut frontier = Frontier::new(settings.clone(), names.clone()).unwrap();
+    let mut left = Left { seeds: world(&names, 6, 10), ..Left::default() };
+    frontier.add(&left.seeds, 0).unwrap();
+    run_until(&mut frontier, &mut left, (0, 33 * SECOND / 10), &mut |request, now| match now / SECOND {
+        0..3 => own(request, now),
+        _ => portal(request, now),
+    });
+    assert_eq!(left.portal.len(), 1, "its first answer is recorded, the others are held");
+    (frontier, names, left)
+}
+
+#[test]
+fn the_first_answer_of_a_portal_is_asked_for_again_by_the_process_after_the_one_that_was_killed() {
+    let (_, names, mut left) = killed_behind_a_portal(&patient());
+    let (_, opened) = left.begin(&patient(), &names, 5 * SECOND);
+    assert_eq!(opened, left.portal);
+}
+
+#[test]
+fn a_snapshot_keeps_what_is_in_doubt() {
+    let (mut frontier, names, mut left) = killed_behind_a_portal(&patient());
+    left.save(&mut frontier);
+    let (_, opened) = left.begin(&patient(), &names, 5 * SECOND);
+    assert_eq!(opened, left.portal);
+}
+
+#[test]
+fn each_process_answers_for_its_own_last_answers() {
+    let (_, names, mut left) = killed_behind_a_portal(&patient());
+    let (mut second, opened) = left.begin(&patient(), &names, 5 * SECOND);
+    left.portal.clear();
+    run_until(&mut second, &mut left, (5 * SECOND, 7 * SECOND), &mut own);
+    let (mut third, again) = left.begin(&patient(), &names, 8 * SECOND);
+    assert_eq!(opened.len(), 1);
+    assert!(!again.contains(&opened[0]), "it has been answered since, and others later: {again:?}");
+    run_until(&mut third, &mut left, (8 * SECOND, 200 * SECOND), &mut own);
+    assert!(third.idle());
+    assert_eq!(left.portal, Vec::<String>::new());
+}
+
+#[test]
+fn rules_that_were_learnt_last_are_asked_for_again_and_the_crawl_delay_holds_meanwhile() {
+    const RULES: &str = "User-agent: *\nCrawl-delay: 7\n";
+    let settings = Settings { robots: true, ..patient() };
+    let names = Names::default();
+    let mut first = Frontier::new(settings.clone(), names.clone()).unwrap();
+    let mut left = Left { seeds: world(&names, 3, 10), ..Left::default() };
+    first.add(&left.seeds, 0).unwrap();
+    let mut site = |request: Request, now| match request.purpose {
+        Purpose::Robots => answer(request, now, 200, &[], RULES, &[]),
+        Purpose::Page => own(request, now),
+    };
+    run_until(&mut first, &mut left, (0, 20 * SECOND), &mut site);
+    let (mut second, opened) = left.begin(&settings, &names, 21 * SECOND);
+    let rules = (0..3).map(|host| format!("http://host{host}.com/robots.txt"));
+    assert!(rules.into_iter().all(|robots| opened.contains(&robots)), "{opened:?}");
+    let mut asked: HashMap<String, Vec<Micros>> = HashMap::new();
+    run_until(&mut second, &mut left, (21 * SECOND, 90 * SECOND), &mut |request, now| {
+        asked.entry(request.url.host().to_owned()).or_default().push(now);
+        portal(request, now)
+    });
+    assert!(asked.values().any(|times| times.len() > 1), "{asked:?}");
+    for times in asked.values() {
+        assert!(times.windows(2).all(|two| two[1] - two[0] >= 7 * SECOND), "{asked:?}");
+    }
+}
+
+#[test]
+fn an_answer_that_was_under_way_when_the_portal_came_does_not_end_it() {
+    let names = Names::default();
+    let mut frontier = Frontier::new(patient(), names.clone()).unwrap();
+    frontier.add(&world(&names, 6, 10), 0).unwrap();
+    let slow = url("http://host0.com/2");
+    let (mut under_way, mut held, mut now, mut messages) = (None, Vec::new(), 0, Vec::new());
+    while now < 120 * SECOND {
+        let requests = frontier.take(100, now).unwrap();
+        let mut pages = Vec::new();
+        for request in requests {
+            match now / SECOND {
+                _ if request.url == slow && under_way.is_none() => under_way = Some((request, now)),
+                0..3 => pages.push(own(request, now)),
+                _ => pages.push(portal(request, now)),
+            }
+        }
+        if now == 40 * SECOND {
+            assert!(messages.len() == 1 && under_way.is_some(), "{messages:?}");
+            let (request, started) = under_way.clone().unwrap();
+            let mut page = own(request, now);
+            page.response.started = started;
+            pages.push(page);
+        }
+        settle(&mut frontier, pages, &mut held, now);
+        frontier.settled();
+        messages.extend(frontier.messages());
+        now += SECOND / 10;
+    }
+    assert_eq!(messages.len(), 1, "it is suspended still: {messages:?}");
+}

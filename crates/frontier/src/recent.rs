@@ -1,0 +1,70 @@
+//! Answers that were recorded lately: which of them nobody's other answer has confirmed, also across a snapshot.
+
+use std::collections::VecDeque;
+
+use lycosa_url::{CrawlUrl, Micros};
+
+use crate::codec::{self, put_bytes, put_number};
+use crate::politeness::domains::DomainId;
+
+/// An answer that was recorded.
+#[derive(Clone, Debug)]
+pub(crate) struct Recent {
+    /// What it says, as one number: `mark.rs`.
+    pub(crate) mark: u64,
+    pub(crate) domain: DomainId,
+    pub(crate) network: u64,
+    /// Whether its host gave another answer before.
+    pub(crate) changed: bool,
+    /// When it was asked for, and answered.
+    pub(crate) at: Micros,
+    pub(crate) finished: Micros,
+    /// The URL, its depth, its status and where it redirected to.
+    pub(crate) url: CrawlUrl,
+    pub(crate) depth: u32,
+    pub(crate) status: u16,
+    pub(crate) redirect: Option<CrawlUrl>,
+}
+
+/// Those that may be a captive portal's: nobody was asked after them who gave another answer.
+pub(crate) fn unconfirmed(recent: &VecDeque<Recent>) -> impl Iterator<Item = &Recent> {
+    let last = recent.iter().max_by_key(|one| one.at);
+    let is_last = move |one: &Recent| last.is_some_and(|last| last.mark == one.mark);
+    let other = recent.iter().filter(move |one| !is_last(one)).max_by_key(|one| one.at);
+    recent.iter().filter(move |one| {
+        let later = if is_last(one) { other } else { last };
+        later.is_none_or(|later| later.at < one.finished)
+    })
+}
+
+impl Recent {
+    /// Appends it to a record of a snapshot.
+    pub(crate) fn pack(&self, record: &mut Vec<u8>) {
+        put_bytes(record, self.url.as_str().as_bytes());
+        put_bytes(record, self.redirect.as_ref().map_or("", CrawlUrl::as_str).as_bytes());
+        let numbers = [self.mark, self.network, self.changed.into(), self.at, self.finished];
+        let small = [self.depth.into(), self.status.into()];
+        numbers.into_iter().chain(small).for_each(|number| put_number(record, number));
+    }
+
+    /// Reads it; `domain` gives that of a URL's host.
+    pub(crate) fn unpack(from: &mut &[u8], domain: impl FnOnce(&CrawlUrl) -> DomainId) -> Option<Self> {
+        let url = CrawlUrl::parse(codec::text(from)?).ok()?;
+        let redirect = match codec::text(from)? {
+            "" => None,
+            text => Some(CrawlUrl::parse(text).ok()?),
+        };
+        Some(Recent {
+            mark: codec::number(from)?,
+            domain: domain(&url),
+            network: codec::number(from)?,
+            changed: codec::number(from)? != 0,
+            at: codec::number(from)?,
+            finished: codec::number(from)?,
+            url,
+            depth: codec::small(from)?,
+            status: codec::small(from)?.try_into().ok()?,
+            redirect,
+        })
+    }
+}
