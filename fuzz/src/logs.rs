@@ -94,15 +94,15 @@ pub fn log_repair(data: &[u8]) {
     assert_eq!(read, [Entry::seed("http://example.com/", 1)]);
 }
 
-/// Readers without bodies give the same facts. Damage in a body, which they do not look at, ends the comparison.
+/// Readers without bodies give the same facts of each record. They pass over no record whose body is damaged.
 fn without_bodies(directory: &Path, entries: &[Entry<'static>]) {
     let mut reader = Reader::open(directory, Bodies::None).expect("a segment");
     let Ok(read) = reader.read(entries.len(), usize::MAX) else { return };
-    for (bare, entry) in read.iter().zip(entries) {
-        if bare.outcome != entry.outcome {
-            return;
+    for bare in &read {
+        assert!(bare.body.is_empty());
+        if let Some(entry) = entries.iter().find(|entry| entry.end == bare.end) {
+            assert!(bare.outcome == entry.outcome && bare.kind == entry.kind);
         }
-        assert!(bare.body.is_empty() && bare.kind == entry.kind);
     }
 }
 

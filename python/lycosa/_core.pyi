@@ -563,10 +563,10 @@ class Frontier:
     def settled_of(self, seeds: list[str]) -> list[str]:
         """Those of some seeds that are known and settled: done, failed or refused."""
 
-    def doubt_last(self) -> Pages:
+    def doubt_last(self, written: int) -> Pages:
         """Let what an earlier process recorded last wait again if a captive portal may have given it.
 
-        For a process that died. Gives the outcomes that open it, which are to be recorded before outputs go on.
+        For a process that died; not what stands in the log before ``written``. Gives the outcomes that open it, which are to be recorded before outputs go on.
         """
 
     def reopen(self, pages: Pages) -> None:

@@ -84,9 +84,6 @@ class Running:
         self._frontier, self._snapshots = assembled.frontier, assembled.snapshots
         #: What was recorded before this session.
         self._recorded: dict[str, Any] = self._log.summary()
-        if goes_on and record.last_run is None:
-            # The run before this one died. Before outputs go on: they leave out what is taken back.
-            self._log.append(self._frontier.doubt_last())
         self._tell(goes_on)
         self._followers: list[Follower] = []
         turn = threading.Lock()
@@ -108,6 +105,10 @@ class Running:
                 turn,
             )
             self._followers.append(follower)
+        if goes_on and record.last_run is None:
+            # The run before this one died. Before outputs go on: they leave out what is taken back.
+            written = max((follower.position() for follower in self._followers), default=0)
+            self.stages.log.append(self._frontier.doubt_last(written))
         self._log.keep_distance(max(TAKEN_BACK / job.speed, SHORTEST_DISTANCE), self._frontier)
         # All outputs are open before the first of their threads starts.
         for follower in self._followers:

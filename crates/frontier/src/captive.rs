@@ -15,7 +15,7 @@
 use std::collections::{HashSet, VecDeque};
 use std::hash::{BuildHasher, BuildHasherDefault, DefaultHasher};
 
-use lycosa_url::{CrawlUrl, Micros, Page, registered_domain};
+use lycosa_url::{CrawlUrl, Micros, Page, Purpose, registered_domain};
 
 use crate::mark::{is_markup, mark, recorded_mark};
 use crate::politeness::domains::DomainId;
@@ -352,8 +352,8 @@ impl Captive {
         }
     }
 
-    /// Remembers an answer that is being recorded.
-    pub(crate) fn remember(&mut self, page: &Page, mark: u64, giver: Giver) {
+    /// Remembers an answer that is being recorded; `position`: where its record ends, of what an earlier process recorded.
+    pub(crate) fn remember(&mut self, page: &Page, mark: u64, giver: Giver, position: u64) {
         if self.recent.len() >= RECENT {
             self.recent.pop_front();
             self.marks.pop_front();
@@ -366,6 +366,8 @@ impl Captive {
             changed: giver.before != 0 && giver.before != mark,
             at: page.response.started,
             finished: page.response.finished,
+            position,
+            is_page: request.purpose == Purpose::Page,
             url: request.url.clone(),
             depth: request.depth,
             status: page.response.result.as_ref().map_or(0, |received| received.status),
@@ -375,9 +377,9 @@ impl Captive {
     }
 
     /// Takes in an answer that an earlier process recorded.
-    pub(crate) fn restore(&mut self, page: &Page, giver: Giver) {
+    pub(crate) fn restore(&mut self, page: &Page, giver: Giver, position: u64) {
         if page.response.result.is_ok() {
-            self.remember(page, recorded_mark(page, &self.hasher), giver);
+            self.remember(page, recorded_mark(page, &self.hasher), giver, position);
         }
     }
 
@@ -407,13 +409,18 @@ impl Captive {
         doubted.map(|recent| recent.finished).min()
     }
 
-    /// Takes what was recorded last and may be a portal's, if it was asked for since then.
-    pub(crate) fn take_unconfirmed(&mut self, since: Micros) -> Vec<Recent> {
-        // What is older is in outputs.
-        let unconfirmed: Vec<Recent> =
-            unconfirmed(&self.recent).filter(|recent| recent.at >= since).cloned().collect();
+    /// Takes what was recorded last and may be a portal's, if it was asked for since then and recorded after a position of the log.
+    pub(crate) fn take_unconfirmed(&mut self, since: Micros, written: u64) -> Vec<Recent> {
+        let is_wanted = |recent: &&Recent| recent.at >= since && recent.position > written;
+        let unconfirmed: Vec<Recent> = unconfirmed(&self.recent).filter(is_wanted).cloned().collect();
         unconfirmed.iter().for_each(|recent| self.forget(&recent.url));
+        self.recent.iter_mut().for_each(|recent| recent.finished = 0);
         unconfirmed
+    }
+
+    /// What a snapshot remembers was recorded before that position.
+    pub(crate) fn is_before(&mut self, position: u64) {
+        self.recent.iter_mut().for_each(|recent| recent.position = position);
     }
 
     /// Whether an answer is held.
@@ -466,6 +473,8 @@ impl Captive {
             }
         }
         recorded.reverse();
+        // Nothing else is doubted: it came before.
+        kept.iter_mut().for_each(|recent| recent.finished = 0);
         self.marks = kept.iter().map(|recent| recent.mark).collect();
         self.recent = kept;
         let since = recorded.iter().map(|recent| recent.at).min().unwrap_or(same.since);

@@ -21,7 +21,12 @@ struct Left {
     log: Vec<Page>,
     /// URLs that a portal answered for, as recorded.
     portal: Vec<String>,
+    /// Up to which record outputs have it.
+    written: u64,
 }
+
+/// The position of a snapshot; that of a record is its number after it.
+const SAVED: u64 = 1_000;
 
 /// What a portal says.
 const LOGIN: &str = "<title>Log in</title><form>to this network</form>";
@@ -91,9 +96,14 @@ impl Left {
         for (request, process) in &self.leases {
             restore.lease(&request.url, request.lease, *process, *process);
         }
-        self.log.iter().for_each(|page| restore.outcome(page).unwrap());
+        let saved = if self.snapshot.is_empty() { 0 } else { SAVED };
+        restore.at(saved);
+        for (number, page) in self.log.iter().enumerate() {
+            restore.at(saved + 1 + number as u64);
+            restore.outcome(page).unwrap();
+        }
         restore.finish(now);
-        frontier.doubt_last(now);
+        frontier.doubt_last(self.written, now);
         let opened: Vec<Page> = frontier.settled().into_iter().filter(Page::is_reopened).collect();
         let urls = opened.iter().map(|page| page.response.request.url.as_str().to_owned()).collect();
         self.record(opened);
@@ -128,6 +138,17 @@ fn a_snapshot_keeps_what_is_in_doubt() {
     left.save(&mut frontier);
     let (_, opened) = left.begin(&patient(), &names, 5 * SECOND);
     assert_eq!(opened, left.portal);
+}
+
+#[test]
+fn what_an_output_has_already_is_not_asked_for_again() {
+    let (mut frontier, names, mut left) = killed_behind_a_portal(&patient());
+    let all = left.log.len() as u64;
+    left.written = all;
+    assert_eq!(left.begin(&patient(), &names, 5 * SECOND).1, Vec::<String>::new());
+    left.written = SAVED;
+    left.save(&mut frontier);
+    assert_eq!(left.begin(&patient(), &names, 5 * SECOND).1, Vec::<String>::new());
 }
 
 #[test]
@@ -201,4 +222,35 @@ fn an_answer_that_was_under_way_when_the_portal_came_does_not_end_it() {
         now += SECOND / 10;
     }
     assert_eq!(messages.len(), 1, "it is suspended still: {messages:?}");
+}
+
+#[test]
+fn a_portal_that_answers_for_robots_txt_alone_gives_no_rules() {
+    const RULES: &str = "User-agent: *\nDisallow: /9\n";
+    let settings = Settings { robots: true, ..patient() };
+    let names = Names::default();
+    let mut first = Frontier::new(settings.clone(), names.clone()).unwrap();
+    let mut left = Left { seeds: world(&names, 6, 10), ..Left::default() };
+    first.add(&left.seeds, 0).unwrap();
+    let mut asked = Vec::new();
+    let mut site = |request: Request, now: Micros| match request.purpose {
+        _ if (5..66).contains(&(now / SECOND)) => portal(request, now),
+        Purpose::Robots => answer(request, now, 200, &[], RULES, &[]),
+        Purpose::Page => {
+            asked.push(request.url.path_and_query().to_owned());
+            own(request, now)
+        }
+    };
+    run_until(&mut first, &mut left, (0, 3 * SECOND), &mut site);
+    // It dies while it asks each host: these rest for a minute. The portal is gone after their robots.txt.
+    let unanswered = first.take(100, 4 * SECOND).unwrap();
+    assert_eq!(unanswered.len(), 6);
+    left.leases.extend(unanswered.into_iter().map(|request| (request, 0)));
+    let (mut second, _) = left.begin(&settings, &names, 5 * SECOND);
+    run_until(&mut second, &mut left, (5 * SECOND, 200 * SECOND), &mut site);
+    assert!(second.idle());
+    assert_eq!(
+        (asked.iter().filter(|path| *path == "/8").count(), asked.contains(&"/9".to_owned())),
+        (6, false)
+    );
 }

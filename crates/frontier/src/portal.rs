@@ -2,10 +2,11 @@
 //!
 //! What is a portal is decided in `captive.rs`.
 
-use lycosa_url::{CrawlUrl, Failure, FailureKind, Micros, Page, Purpose};
+use lycosa_url::{CrawlUrl, Failure, FailureKind, Micros, Page, Purpose, Received};
 
 use crate::captive::{CHANGED_WINDOWS, Confirmed, Giver, Look, SOME_PAGE};
 use crate::health::Cause;
+use crate::mark::is_own_rules;
 use crate::queue::{Name, Robots};
 use crate::recent::Recent;
 use crate::schedule::QueueId;
@@ -15,10 +16,12 @@ impl<R: Resolve> Frontier<R> {
     /// Looks whether everybody gives the same answer; gives whether this one is held, or a portal's.
     pub(crate) fn is_same_answer(&mut self, page: &mut Page, id: QueueId, network: u64) -> bool {
         let is_page = page.response.request.purpose == Purpose::Page;
-        if !is_page && !self.captive.is_captive() {
+        let mark = self.captive.mark(page);
+        // Rules that no portal gives show that the way is clear; anything else is compared as pages are.
+        if !is_page && !self.captive.is_captive() && (mark.is_none() || gives_rules(page)) {
             return self.is_same_robots(page, id, network);
         }
-        let Some(mark) = self.captive.mark(page) else {
+        let Some(mark) = mark else {
             // An error instead of a robots.txt may be the portal's, too.
             let is_unknown = page.response.result.is_ok() && (!is_page || self.captive.is_at_portal(network));
             if is_unknown {
@@ -33,9 +36,11 @@ impl<R: Resolve> Frontier<R> {
         let giver = Giver { domain: queue.domain, network, before: queue.mark };
         match self.captive.look(page, mark, giver, (is_troubled, self.health.connections.window())) {
             Look::Clear => {
-                if is_page {
-                    self.captive.remember(page, mark, giver);
-                    self.queues[id as usize].mark = mark;
+                self.captive.remember(page, mark, giver, 0);
+                let last = &mut self.queues[id as usize].mark;
+                // The first page that a host gives is compared with its robots.txt.
+                if is_page || *last == 0 {
+                    *last = mark;
                 }
                 false
             }
@@ -112,12 +117,12 @@ impl<R: Resolve> Frontier<R> {
     }
 
     /// Lets what an earlier process recorded last wait again, with the rules that it learnt then: it died before anybody who was asked
-    /// later gave another answer, so that a captive portal may have given these.
-    pub fn doubt_last(&mut self, now: Micros) {
+    /// later gave another answer, so that a captive portal may have given these. `written`: up to where outputs have the log already.
+    pub fn doubt_last(&mut self, written: u64, now: Micros) {
         // Longer than that a portal is not there without being found.
         let since = self.died_at.saturating_sub(self.health.connections.window() * CHANGED_WINDOWS);
         if self.has_others() {
-            let unconfirmed = self.captive.take_unconfirmed(since);
+            let unconfirmed = self.captive.take_unconfirmed(since, written);
             self.ask_again(unconfirmed, now);
         }
         // Nobody compares rules: all are asked for again.
@@ -138,7 +143,8 @@ impl<R: Resolve> Frontier<R> {
 
     /// Lets what was recorded wait again.
     fn ask_again(&mut self, recorded: Vec<Recent>, now: Micros) {
-        for recent in recorded {
+        // Of a robots.txt only the rules are forgotten.
+        for recent in recorded.into_iter().filter(|recent| recent.is_page) {
             let mut page = Page::reopened(recent.url, recent.depth, now, Ok(recent.status));
             page.redirect = recent.redirect;
             self.open(&page, now);
@@ -179,4 +185,10 @@ impl<R: Resolve> Frontier<R> {
             self.settled.push(page);
         }
     }
+}
+
+/// Whether an answer for a robots.txt is the host's own: rules, or that there are none.
+fn gives_rules(page: &Page) -> bool {
+    let own = |received: &Received| is_own_rules(received.status, &page.body);
+    page.redirect.is_none() && page.response.result.as_ref().is_ok_and(own)
 }

@@ -16,9 +16,13 @@ pub(crate) struct Recent {
     pub(crate) network: u64,
     /// Whether its host gave another answer before.
     pub(crate) changed: bool,
-    /// When it was asked for, and answered.
+    /// When it was asked for, and answered; 0: it has been decided what it is.
     pub(crate) at: Micros,
     pub(crate) finished: Micros,
+    /// Where the log's record ends, of what an earlier process recorded.
+    pub(crate) position: u64,
+    /// Whether it is a page; a robots.txt otherwise.
+    pub(crate) is_page: bool,
     /// The URL, its depth, its status and where it redirected to.
     pub(crate) url: CrawlUrl,
     pub(crate) depth: u32,
@@ -33,7 +37,7 @@ pub(crate) fn unconfirmed(recent: &VecDeque<Recent>) -> impl Iterator<Item = &Re
     let other = recent.iter().filter(move |one| !is_last(one)).max_by_key(|one| one.at);
     recent.iter().filter(move |one| {
         let later = if is_last(one) { other } else { last };
-        later.is_none_or(|later| later.at < one.finished)
+        one.finished > later.map_or(0, |later| later.at)
     })
 }
 
@@ -61,6 +65,8 @@ impl Recent {
             changed: codec::number(from)? != 0,
             at: codec::number(from)?,
             finished: codec::number(from)?,
+            position: 0,
+            is_page: true,
             url,
             depth: codec::small(from)?,
             status: codec::small(from)?.try_into().ok()?,

@@ -31,6 +31,8 @@ pub struct Restore<'a, R> {
     /// When the process began that is told of, and its last outcome.
     process: Micros,
     last: Micros,
+    /// Where the record ends that is told now.
+    position: u64,
 }
 
 impl<R: Resolve> Frontier<R> {
@@ -38,11 +40,18 @@ impl<R: Resolve> Frontier<R> {
     pub fn restore(&mut self) -> Restore<'_, R> {
         self.restoring = true;
         let last = self.died_at;
-        Restore { frontier: self, process: 0, last }
+        Restore { frontier: self, process: 0, last, position: 0 }
     }
 }
 
 impl<R: Resolve> Restore<'_, R> {
+    /// The position in the log of what is told next: where its record ends. First that of the snapshot, if there was one.
+    pub fn at(&mut self, position: u64) {
+        if std::mem::replace(&mut self.position, position) == 0 {
+            self.frontier.captive.is_before(position);
+        }
+    }
+
     /// A seed that was accepted.
     pub fn seed(&mut self, url: &CrawlUrl) -> io::Result<()> {
         self.frontier.add(std::slice::from_ref(url), 0).map(|_| ())
@@ -161,7 +170,8 @@ impl<R: Resolve> Restore<'_, R> {
         frontier.counts.tally.shift(State::Waiting, State::Leased, 1);
         let queue = &mut frontier.queues[id as usize];
         let network = page.response.address.map_or(0, network_of);
-        frontier.captive.restore(page, Giver { domain: queue.domain, network, before: queue.mark });
+        let giver = Giver { domain: queue.domain, network, before: queue.mark };
+        frontier.captive.restore(page, giver, self.position);
         queue.mark = SOME_PAGE;
         let received = match &page.response.result {
             Ok(received) => received,

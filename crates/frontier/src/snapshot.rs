@@ -210,7 +210,7 @@ impl<R: Resolve> Frontier<R> {
         }
         // Not in the version before.
         put_number(record, self.health.looked);
-        let unconfirmed: Vec<_> = unconfirmed(&self.captive.recent).collect();
+        let unconfirmed: Vec<_> = unconfirmed(&self.captive.recent).filter(|recent| recent.is_page).collect();
         put_number(record, unconfirmed.len() as u64);
         unconfirmed.iter().for_each(|recent| recent.pack(record));
     }

@@ -169,11 +169,12 @@ impl Frontier {
     }
 
     /// Lets what an earlier process recorded last wait again if a captive portal may have given it, for one that did not end by
-    /// itself. Gives the outcomes that open it, which are to be recorded before outputs go on.
-    fn doubt_last(&self, py: Python<'_>) -> Pages {
+    /// itself. `written`: up to which position of the log outputs have it. Gives the outcomes that open it, which are to be recorded
+    /// before outputs go on.
+    fn doubt_last(&self, py: Python<'_>, written: u64) -> Pages {
         let pages = py.detach(|| {
             let (mut frontier, now) = (lock(&self.frontier), self.clock.now());
-            frontier.doubt_last(now);
+            frontier.doubt_last(written, now);
             frontier.settled()
         });
         Pages::new(pages)

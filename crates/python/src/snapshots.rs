@@ -148,8 +148,10 @@ impl State {
             }
         }
         log.takings.is_known_since(self.last);
-        let count = frontier
-            .restore(|restore| replay(&mut reader, restore, summary, failed, largest, &log.takings))?;
+        let count = frontier.restore(|restore| {
+            restore.at(self.last);
+            replay(&mut reader, restore, summary, failed, largest, &log.takings)
+        })?;
         for (position, _) in unreadable {
             self.snapshots.remove(position)?;
         }

@@ -241,6 +241,7 @@ pub(crate) fn replay(
         count += entries.len() as u64;
         for entry in entries {
             let (outcome, end) = (&entry.outcome, entry.end);
+            restore.at(end);
             if matches!(entry.kind, Kind::Seed | Kind::Lease) {
                 let Ok(url) = CrawlUrl::parse(&outcome.url) else { continue };
                 match entry.kind {

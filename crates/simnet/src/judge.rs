@@ -3,7 +3,7 @@
 //! Coverage counts the pages that `world.rs` says count. robots.txt is judged by the version that the crawler fetched last, where it changes, and
 //! forbids everything where it answers 5xx (RFC 9309, 2.3.1.4). Names in wildcard zones are hosts of their own, with their zone's robots.txt.
 //! A robots.txt that trouble kept away was not had: without an earlier one its host's pages are disallowed. What a captive portal answers counts as
-//! a request, and as nothing else. After a 429 or 503 with Retry-After, any request but for robots.txt that comes before the pause is over, in scaled time, is a violation.
+//! a request, and as nothing else; while only a portal has answered for a host, nobody knows its Crawl-delay. After a 429 or 503 with Retry-After, any request but for robots.txt that comes before the pause is over, in scaled time, is a violation.
 
 use std::collections::{HashMap, HashSet};
 use std::ops::Range;

@@ -171,6 +171,20 @@ fn a_crawl_delay_is_not_known_before_the_last_of_a_robots_txts_redirects() {
 }
 
 #[test]
+fn a_crawl_delay_is_not_known_while_only_a_portal_has_answered_for_a_host() {
+    let mut case = Case::new(1.0);
+    let host = case.host(|w, h| w.robots(h).crawl_delay == Some(3) && alone(w, h));
+    case.add(0, host, NONE, Kind::Captive);
+    case.add(1_000, host, NONE, Kind::Captive);
+    case.add(2_000, host, NONE, Kind::Robots);
+    assert_eq!(case.judge().rates.host.count, 0);
+    case.add(2_900, host, NONE, Kind::Captive);
+    assert_eq!(case.judge().rates.host.count, 1, "now it is");
+    case.add(5_000, host, 0, Kind::Page);
+    assert_eq!(case.judge().rates.host.count, 2, "and stays so whoever answers");
+}
+
+#[test]
 fn names_on_one_address_share_its_interval() {
     let mut case = Case::new(1.0);
     let one = case.host(|w, h| !alone(w, h));

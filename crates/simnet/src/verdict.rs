@@ -69,6 +69,8 @@ struct Host {
     allowed_s: f64,
     /// Whether the last request was sent elsewhere for robots.txt: nobody knows the Crawl-delay that stands there.
     redirected: bool,
+    /// Whether a captive portal answered the last request.
+    captive: bool,
     /// When robots.txt was asked for last.
     robots: Option<u64>,
     /// Whether the last robots.txt that was asked for was kept away by trouble: what the host forbids is unknown.
@@ -84,6 +86,7 @@ impl Host {
             last: None,
             allowed_s: judge.interval(host),
             redirected: false,
+            captive: false,
             robots: None,
             unknown: false,
             plea: None,
@@ -125,11 +128,13 @@ impl<'a> Verdicts<'a> {
         verdict.careless = trust::accepted(judge, request).is_some();
         let host = self.hosts.entry(request.host).or_insert_with(|| Host::new(judge, request.host));
         let is_robots = request.kind == Kind::Robots;
-        let on_the_way = host.redirected && is_robots;
+        // Nor does anybody know the one of a host for which only a portal has answered.
+        let is_captive = std::mem::replace(&mut host.captive, request.kind == Kind::Captive);
+        let is_unknown = (host.redirected && is_robots) || (is_captive && host.robots.is_none());
         host.redirected = is_robots && (300..=399).contains(&request.status);
         if let Some(last) = host.last.replace(request.time) {
             let unknown = judge.scaled(judge.params.host_interval);
-            let allowed_s = if on_the_way { host.allowed_s.min(unknown) } else { host.allowed_s };
+            let allowed_s = if is_unknown { host.allowed_s.min(unknown) } else { host.allowed_s };
             verdict.host = Some(Gap { gap_s: seconds(request.time.saturating_sub(last)), allowed_s });
         }
         // What was under way when the plea was answered is innocent.
