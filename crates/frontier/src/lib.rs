@@ -449,7 +449,7 @@ impl<R> std::fmt::Debug for Frontier<R> {
 }
 
 #[cfg(test)]
-mod doubt_tests;
+mod crash_tests;
 #[cfg(test)]
 mod model_tests;
 #[cfg(test)]

@@ -403,3 +403,49 @@ fn many_failing_hosts_of_one_address_are_given_up_in_time() {
     assert_eq!(messages, Vec::<String>::new(), "the good one is asked, and answers");
     assert_eq!(frontier.counts().tally.count(State::Failed), 180);
 }
+
+#[test]
+fn the_time_in_which_the_machine_slept_counts_in_no_suspension() {
+    let longest_suspension = Some(Duration::from_secs(3_600));
+    let (mut frontier, names) = frontier(Settings { longest_suspension, ..patient() });
+    frontier.add(&world(&names, 12, 40), 0).unwrap();
+    let (mut now, mut over_at) = (0, None);
+    while over_at.is_none() && now < 200_000 * SECOND {
+        let requests = frontier.take(100, now).unwrap();
+        let answered = |request: Request| match now / SECOND {
+            0..20 => answer(request, now, 200, &[], "", &[]),
+            _ => failed(request, now, FailureKind::ConnectRefused),
+        };
+        let mut pages: Vec<Page> = requests.into_iter().map(answered).collect();
+        frontier.judge(&mut pages);
+        frontier.done(&pages, now).unwrap();
+        frontier.settled();
+        over_at = frontier.is_suspended_for_too_long().then_some(now / SECOND);
+        now += SECOND;
+        if now == 600 * SECOND {
+            assert_eq!(frontier.suspensions().len(), 1);
+            frontier.was_away(now, now + 36_000 * SECOND);
+            now += 36_000 * SECOND;
+        }
+    }
+    // Since the twentieth second, less the ten hours.
+    let over_at = over_at.unwrap();
+    assert!((39_610..39_640).contains(&over_at), "over after {over_at} s");
+}
+
+#[test]
+fn outcomes_that_wait_for_a_slow_consumer_are_not_asked_for_again() {
+    let (mut frontier, names) = frontier(patient());
+    frontier.add(&world(&names, 3, 1), 0).unwrap();
+    let out = frontier.take(100, 0).unwrap();
+    assert_eq!(out.len(), 3);
+    // Nobody came by for two hours; a lease is ten minutes long.
+    let later = 7_200 * SECOND;
+    frontier.was_slow(later);
+    assert_eq!(frontier.take(100, later).unwrap().len(), 0);
+    let pages: Vec<Page> =
+        out.into_iter().map(|request| answer(request, SECOND, 200, &[], "", &[])).collect();
+    assert!(pages.iter().all(|page| frontier.expects(page)));
+    frontier.done(&pages, later).unwrap();
+    assert_eq!((frontier.counts().tally.count(State::Done), frontier.idle()), (3, true));
+}

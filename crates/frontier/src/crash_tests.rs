@@ -1,14 +1,14 @@
-//! A crawl that dies behind a portal: what the log tells of its last answers is doubted, and nothing else is.
+//! A crawl that dies and goes on: what a portal may have answered is doubted, and nothing else is; downtime is no patience.
 
 use std::collections::HashMap;
 
 use bytes::Bytes;
-use lycosa_url::{CrawlUrl, Micros, Page, Purpose, Request};
+use lycosa_url::{CrawlUrl, FailureKind, Micros, Page, Purpose, Request};
 
 use crate::portal_tests::{own, settle};
-use crate::tests::{Names, SECOND, answer, url};
+use crate::tests::{Names, SECOND, answer, failed, url};
 use crate::trouble_tests::{patient, world};
-use crate::{Frontier, Settings};
+use crate::{Frontier, Settings, State};
 
 /// What a killed crawl leaves.
 #[derive(Default)]
@@ -253,4 +253,22 @@ fn a_portal_that_answers_for_robots_txt_alone_gives_no_rules() {
         (asked.iter().filter(|path| *path == "/8").count(), asked.contains(&"/9".to_owned())),
         (6, false)
     );
+}
+
+#[test]
+fn the_time_in_which_no_process_ran_is_no_patience_with_a_host() {
+    let names = Names::default();
+    let mut first = Frontier::new(patient(), names.clone()).unwrap();
+    let mut left =
+        Left { seeds: vec![url("http://dead.com/1"), url("http://dead.com/2")], ..Left::default() };
+    first.add(&left.seeds, 0).unwrap();
+    let mut site = |request, now| failed(request, now, FailureKind::ConnectRefused);
+    run_until(&mut first, &mut left, (0, 60 * SECOND), &mut site);
+    let hours = 10_000 * SECOND;
+    let (mut second, _) = left.begin(&patient(), &names, hours);
+    // Five minutes of patience, of which one is over.
+    run_until(&mut second, &mut left, (hours, hours + 200 * SECOND), &mut site);
+    assert_eq!(second.counts().tally.count(State::Failed), 0);
+    run_until(&mut second, &mut left, (hours + 200 * SECOND, hours + 400 * SECOND), &mut site);
+    assert_eq!(second.counts().tally.count(State::Failed), 2);
 }
