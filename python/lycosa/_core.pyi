@@ -566,7 +566,8 @@ class Frontier:
     def doubt_last(self, written: int) -> Pages:
         """Let what an earlier process recorded last wait again if a captive portal may have given it.
 
-        For a process that died; not what stands in the log before ``written``. Gives the outcomes that open it, which are to be recorded before outputs go on.
+        For a process that died; not what stands in the log before ``written``. Gives the outcomes that open it, which
+        are to be recorded before outputs go on.
         """
 
     def reopen(self, pages: Pages) -> None:

@@ -37,7 +37,7 @@ pub(crate) fn unconfirmed(recent: &VecDeque<Recent>) -> impl Iterator<Item = &Re
     let other = recent.iter().filter(move |one| !is_last(one)).max_by_key(|one| one.at);
     recent.iter().filter(move |one| {
         let later = if is_last(one) { other } else { last };
-        one.finished > later.map_or(0, |later| later.at)
+        one.finished > 0 && later.is_none_or(|later| later.at <= one.finished)
     })
 }
 

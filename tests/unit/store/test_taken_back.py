@@ -1,0 +1,89 @@
+"""Outcomes that are taken back: what outputs are shown of them, and how long they wait for what may be."""
+
+from __future__ import annotations
+
+import json
+import random
+import time
+from pathlib import Path
+
+from lycosa import _core
+from lycosa.crawl import Control, run
+from lycosa.fetch import ScriptedFetch
+from lycosa.fetch.scripted import Answer
+from lycosa.job import Job, make_job
+from lycosa.stages import Stages
+from lycosa.store.directory import JobDirectory
+
+SITES = [f"http://93.{site}.1.1" for site in range(1, 4)]
+PAGES = [f"{site}/{page}" for page in range(8) for site in SITES]
+
+
+def answer(url: str) -> Answer:
+    """A page that cannot be compressed."""
+    if url.endswith("/robots.txt"):
+        return (404, [], b"")
+    return (200, [("Content-Type", "text/html")], random.Random(url).randbytes(60_000))  # noqa: S311
+
+
+def open_job(directory: JobDirectory) -> tuple[Job, _core.Log, _core.Frontier, _core.Snapshots]:
+    """What a process opens."""
+    politeness = {"host_interval": 0, "address_interval": 0}
+    frontier = {"snapshot_bytes": 1 << 20, "snapshot_interval": 0}
+    job = make_job({"seeds": PAGES, "politeness": politeness, "frontier": frontier})
+    log = _core.Log(directory.log, 1 << 30)
+    return job, log, _core.Frontier(job, _core.Names(job)), _core.Snapshots(directory.snapshots, log, job)
+
+
+def rows(reader: _core.LogReader) -> list[str]:
+    """The URLs that an output is given."""
+    found = []
+    while len(read := reader.read(1_000, 1 << 20)) > 0:
+        found += [json.loads(line)["url"] for line in read.lines().splitlines()]
+    return found
+
+
+def crawl(log: _core.Log, job: Job, frontier: _core.Frontier) -> None:
+    """Bring all pages into the log."""
+    log.append_seeds(PAGES)
+    frontier.add(PAGES)
+    for _ in run(Stages(frontier, ScriptedFetch(answer), _core.Parser(job), log), Control()):
+        pass
+    log.sync()
+
+
+def test_a_row_that_was_taken_back_is_in_no_output_whatever_snapshots_came_between(tmp_path: Path) -> None:
+    directory = JobDirectory(tmp_path / "job")
+    job, log, frontier, snapshots = open_job(directory)
+    crawl(log, job, frontier)
+    reopened = log.ended(PAGES[:3])
+    frontier.reopen(reopened)
+    log.append(reopened)
+    log.sync()
+    assert snapshots.save_if_due(log, frontier)
+    (saved,) = snapshots.positions()
+    assert saved == log.end(), "the next process reads nothing of the log"
+    del log, frontier, snapshots, reopened
+    _, log, frontier, snapshots = open_job(directory)
+    assert snapshots.restore(log, frontier) == 0
+    log.sync()
+    assert sorted(rows(_core.LogReader(directory.log, ["url"], 0, log))) == sorted(PAGES[3:])
+
+
+def test_outputs_wait_longer_behind_an_answer_that_no_other_one_has_confirmed(tmp_path: Path) -> None:
+    directory = JobDirectory(tmp_path / "job")
+    job, log, frontier, _ = open_job(directory)
+    log.keep_distance(0.2, frontier)
+    crawl(log, job, frontier)
+    ended = time.monotonic()
+    reader = _core.LogReader(directory.log, ["url"], log=log)
+    shown = rows(reader)
+    while time.monotonic() < ended + 0.6:
+        time.sleep(0.05)
+        shown += rows(reader)
+    assert len(shown) < len(PAGES), "nobody was asked after the last one: a portal may have answered for it"
+    while len(shown) < len(PAGES):
+        assert time.monotonic() < ended + 10
+        time.sleep(0.05)
+        shown += rows(reader)
+    assert sorted(shown) == sorted(PAGES)
