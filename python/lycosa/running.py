@@ -76,9 +76,9 @@ class Running:
         record = plan.record or Record.make(job.model_dump(mode="json"), outputs)
         self._before = record.totals
         self._record = dataclasses.replace(record, outputs=outputs, last_run=None)
-        directory.write(self._record)
-        self._end: End | None = None
         self._patience = Patience(lambda: control.stopping)
+        self._write_record()
+        self._end: End | None = None
         assembled = assemble(job, directory, self._log, self._patience)
         self.stages, self._names = assembled.stages, assembled.names
         self._frontier, self._snapshots = assembled.frontier, assembled.snapshots
@@ -129,7 +129,7 @@ class Running:
         self.stages.log.sync()
         # Only now: a crash before this accepts them again, which changes nothing.
         self._record = dataclasses.replace(record, settings=settings, seeded=True)
-        self._directory.write(self._record)
+        self._write_record()
         if plan.retry_failed:
             self._reopen_failed(plan.retry_failed)
 
@@ -275,6 +275,10 @@ class Running:
             before.cpu_seconds + time.process_time() - self._cpu,
             {name: before.names.get(name, 0) + count for name, count in names.items()},
         )
+
+    def _write_record(self) -> None:
+        """Keep the job's record; a full disk is waited for."""
+        self._patience.insist(self._directory.path, lambda: self._directory.write(self._record))
 
     def _keep_totals(self) -> None:
         """Record what the session has cost until now, so that little of it is lost with the process."""

@@ -274,13 +274,21 @@ pub(crate) fn replay(
     }
 }
 
+/// Opens a log at a position, or at its beginning.
+fn open_at(directory: &Path, position: Option<Position>, bodies: Bodies) -> Result<Reader, LogError> {
+    match position {
+        None => Reader::open(directory, bodies),
+        Some(position) => Reader::open_at(directory, position, bodies),
+    }
+}
+
 /// Learns what was taken back between a position and where the log was read again: an output that stands there has not gone on since.
-fn learn_takings(takings: &Takings, directory: &Path, position: Position) -> Result<(), LogError> {
+fn learn_takings(takings: &Takings, directory: &Path, position: Option<Position>) -> Result<(), LogError> {
     let known = takings.known_since();
-    if position >= known {
+    if position.unwrap_or(0) >= known {
         return Ok(());
     }
-    let mut reader = Reader::open_at(directory, position, Bodies::None)?;
+    let mut reader = open_at(directory, position, Bodies::None)?;
     while reader.position() < known {
         // What is damaged is told by whoever reads the rows.
         let entries = reader.read(1_000, REPLAY_BYTES).unwrap_or_default();
@@ -294,7 +302,7 @@ fn learn_takings(takings: &Takings, directory: &Path, position: Position) -> Res
             }
         }
     }
-    takings.is_known_since(position);
+    takings.is_known_since(position.unwrap_or(0));
     Ok(())
 }
 
@@ -362,13 +370,10 @@ impl LogReader {
             until: Arc::default(),
         });
         let reader = py.detach(|| {
-            if let (Some(position), Some(followed)) = (position, &followed) {
+            if let Some(followed) = &followed {
                 learn_takings(&followed.takings, &directory, position)?;
             }
-            let reader = match position {
-                None => Reader::open(&directory, bodies)?,
-                Some(position) => Reader::open_at(&directory, position, bodies)?,
-            };
+            let reader = open_at(&directory, position, bodies)?;
             Ok(match &followed {
                 None => reader,
                 Some(followed) => reader.until(Arc::clone(&followed.until)),

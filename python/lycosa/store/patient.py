@@ -12,6 +12,7 @@ from typing import Any
 from lycosa.errors import StorageFull
 from lycosa.records import Pages, Requests
 from lycosa.stages import Log
+from lycosa.store.replace import is_full
 
 logger = logging.getLogger("lycosa")
 
@@ -41,6 +42,23 @@ class Patience:
                 return True
             time.sleep(LOOK)
         return False
+
+    def insist(self, place: Path, write: Callable[[], None], lost: str = "nothing is lost") -> None:
+        """Write as soon as there is room, again and again until then: what failed has changed nothing.
+
+        place: as it is told. lost: what becomes of it when the crawl is to end meanwhile; StorageFull says so.
+        """
+        while True:
+            try:
+                write()
+            except (OSError, StorageFull) as error:
+                if not isinstance(error, StorageFull) and not is_full(error):
+                    raise
+                if not self.wait(place):
+                    raise StorageFull(f"the disk of {place} is full; {lost}") from None
+            else:
+                self.written(place)
+                return
 
     def written(self, place: Path) -> None:
         """Tell that there is room again."""
@@ -93,14 +111,4 @@ class PatientLog:
 
     def _try(self, write: Callable[[], None]) -> None:
         """Write as soon as there is room. A log that was full is unchanged, so that the same may be written again."""
-        while True:
-            try:
-                write()
-            except StorageFull:
-                if not self._patience.wait(self._place):
-                    raise StorageFull(
-                        f"the disk of {self._place} is full; what was not recorded is fetched again next time"
-                    ) from None
-            else:
-                self._patience.written(self._place)
-                return
+        self._patience.insist(self._place, write, "what was not recorded is fetched again next time")

@@ -67,7 +67,9 @@ def test_a_row_that_was_taken_back_is_in_no_output_whatever_snapshots_came_betwe
     _, log, frontier, snapshots = open_job(directory)
     assert snapshots.restore(log, frontier) == 0
     log.sync()
-    assert sorted(rows(_core.LogReader(directory.log, ["url"], 0, log))) == sorted(PAGES[3:])
+    for position in (None, 0):
+        reader = _core.LogReader(directory.log, ["url"], position, log)
+        assert sorted(rows(reader)) == sorted(PAGES[3:])
 
 
 def test_outputs_wait_longer_behind_an_answer_that_no_other_one_has_confirmed(tmp_path: Path) -> None:
