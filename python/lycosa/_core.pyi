@@ -563,11 +563,18 @@ class Frontier:
     def settled_of(self, seeds: list[str]) -> list[str]:
         """Those of some seeds that are known and settled: done, failed or refused."""
 
-    def doubt_last(self, written: int) -> Pages:
+    def doubt_last(self, written: int | None = None) -> Pages:
         """Let what an earlier process recorded last wait again if a captive portal may have given it.
 
-        For a process that died; not what stands in the log before ``written``. Gives the outcomes that open it, which
-        are to be recorded before outputs go on.
+        For a process that died; not what stands in the log before ``written``. Without it, for one that ended by
+        itself, only rules of robots.txt files. Gives the outcomes that open it, which are to be recorded before
+        outputs go on.
+        """
+
+    def doubt_held(self) -> Pages:
+        """Take back what a captive portal may have answered, since the process ends before that is decided.
+
+        Gives the outcomes that open it, which are to be recorded before outputs go on to the end.
         """
 
     def reopen(self, pages: Pages) -> None:

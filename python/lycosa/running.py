@@ -105,10 +105,10 @@ class Running:
                 turn,
             )
             self._followers.append(follower)
-        if goes_on and record.last_run is None:
-            # The run before this one died. Before outputs go on: they leave out what is taken back.
+        if goes_on and not (record.last_run and record.last_run.idle):
+            # Before outputs go on: they leave out what is taken back. All of it where the run before this one died.
             written = max((follower.position() for follower in self._followers), default=0)
-            self.stages.log.append(self._frontier.doubt_last(written))
+            self.stages.log.append(self._frontier.doubt_last(None if record.last_run else written))
         self._log.keep_distance(max(TAKEN_BACK / job.speed, SHORTEST_DISTANCE), self._frontier)
         # All outputs are open before the first of their threads starts.
         for follower in self._followers:
@@ -154,6 +154,8 @@ class Running:
         problems: list[LycosaError] = []
         self.stages.fetch.cancel()
         try:
+            # What is held has no outcome: it waits. What was recorded before it may be a portal's, too.
+            self.stages.log.append(self._frontier.doubt_held())
             self.stages.log.sync()
         except LycosaError as problem:
             problems.append(problem)

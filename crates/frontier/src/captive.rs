@@ -17,7 +17,7 @@ use std::hash::{BuildHasher, BuildHasherDefault, DefaultHasher};
 
 use lycosa_url::{CrawlUrl, Micros, Page, Purpose, registered_domain};
 
-use crate::mark::{is_markup, mark, recorded_mark};
+use crate::mark::{is_markup, mark};
 use crate::politeness::domains::DomainId;
 use crate::recent::{Recent, unconfirmed};
 
@@ -30,6 +30,9 @@ pub(crate) const CHANGED_WINDOWS: u64 = 6;
 
 /// Domains that are remembered as mirrors, at most.
 const MIRRORS: usize = 4096;
+
+/// Answers in a row of one domain that are the same.
+const RUN: usize = 3;
 
 /// Whatever a domain answers.
 const ALL_PAGES: u64 = 0;
@@ -115,7 +118,7 @@ struct Portal {
 pub(crate) struct Captive {
     /// The same in each process: snapshots keep marks.
     hasher: BuildHasherDefault<DefaultHasher>,
-    pub(crate) recent: VecDeque<Recent>,
+    recent: VecDeque<Recent>,
     marks: VecDeque<u64>,
     honest: VecDeque<u64>,
     same: Option<Same>,
@@ -130,8 +133,6 @@ pub(crate) struct Captive {
     /// followed with their answer's place.
     mirrors: HashSet<(DomainId, u64)>,
     held: HashSet<u64>,
-    /// When the last answer came that is no suspected one.
-    clear_at: Micros,
     /// The network that the resolver gives for names that cannot exist; one that is known as that of the sites that are there.
     lie: Option<u64>,
     honest_lie: Option<u64>,
@@ -207,7 +208,6 @@ impl Captive {
             self.held.insert(lease);
             return Look::Held;
         }
-        self.clear_at = at;
         Look::Clear
     }
 
@@ -270,6 +270,9 @@ impl Captive {
             hosts,
             bytes: page.memory(),
         };
+        if self.is_run(mark, giver) {
+            return Some(same(self.other_before(mark), Vec::new()));
+        }
         if let Some(first) = self.marks.iter().position(|known| *known == mark)
             && let Some(first) = self.recent.get(first).filter(|first| first.domain != giver.domain)
         {
@@ -278,13 +281,29 @@ impl Captive {
                 || vec![(first.domain, first.network, first.changed)],
                 |(_, hosts)| hosts.clone(),
             );
-            return Some(same(self.clear_at.min(first.at), hosts));
+            return Some(same(self.other_before(mark), hosts));
         }
         // A redirect to somewhere else waits for the next answer of somebody else: its target would belong to the crawl.
         // Of a crawl of one domain only the first: nobody else will answer.
         let is_alone = || self.recent.iter().all(|recent| recent.domain == giver.domain);
         let waits = (is_elsewhere(page) || is_troubled) && (self.recent.is_empty() || !is_alone());
-        (waits || at_lie).then(|| same(self.clear_at.min(since), Vec::new()))
+        (waits || at_lie).then(|| same(self.other_before(mark), Vec::new()))
+    }
+
+    /// Whether the last answers were all of one domain, which gave others before and gives the same one again and again: others are
+    /// asked whether they give it, too.
+    fn is_run(&self, mark: u64, giver: Giver) -> bool {
+        let is_same = |recent: &Recent| recent.mark == mark && recent.domain == giver.domain;
+        let mut last = self.recent.iter().rev().take(RUN - 1);
+        self.recent.len() >= RUN
+            && last.clone().all(is_same)
+            && last.any(|recent| recent.changed)
+            && self.recent.iter().any(|recent| recent.domain != giver.domain)
+    }
+
+    /// When the last answer was asked for that was another one.
+    fn other_before(&self, mark: u64) -> Micros {
+        self.recent.iter().filter(|recent| recent.mark != mark).map(|recent| recent.at).max().unwrap_or(0)
     }
 
     /// Looks at an answer for a robots.txt while answers are held: one that no portal gives shows that the way is clear, and one of
@@ -378,9 +397,7 @@ impl Captive {
 
     /// Takes in an answer that an earlier process recorded.
     pub(crate) fn restore(&mut self, page: &Page, giver: Giver, position: u64) {
-        if page.response.result.is_ok() {
-            self.remember(page, recorded_mark(page, &self.hasher), giver, position);
-        }
+        self.remember(page, page.mark, giver, position);
     }
 
     /// Forgets what was recorded.
@@ -403,16 +420,15 @@ impl Captive {
         }
     }
 
-    /// When the first answer came that was recorded and may be a portal's.
-    pub(crate) fn unconfirmed_since(&self) -> Option<Micros> {
-        let doubted = unconfirmed(&self.recent).filter(|recent| !self.honest.contains(&recent.mark));
-        doubted.map(|recent| recent.finished).min()
+    /// Pages that were recorded and may be a portal's.
+    pub(crate) fn doubted(&self) -> impl Iterator<Item = &Recent> {
+        unconfirmed(&self.recent).filter(|recent| recent.is_page && !self.honest.contains(&recent.mark))
     }
 
     /// Takes what was recorded last and may be a portal's, if it was asked for since then and recorded after a position of the log.
     pub(crate) fn take_unconfirmed(&mut self, since: Micros, written: u64) -> Vec<Recent> {
         let is_wanted = |recent: &&Recent| recent.at >= since && recent.position > written;
-        let unconfirmed: Vec<Recent> = unconfirmed(&self.recent).filter(is_wanted).cloned().collect();
+        let unconfirmed: Vec<Recent> = self.doubted().filter(is_wanted).cloned().collect();
         unconfirmed.iter().for_each(|recent| self.forget(&recent.url));
         self.recent.iter_mut().for_each(|recent| recent.finished = 0);
         unconfirmed
@@ -452,6 +468,12 @@ impl Captive {
         self.ended = Some(self.collect(same));
     }
 
+    /// What was recorded of answers that are held: nothing will be known of them in time.
+    pub(crate) fn take_suspected(&mut self) -> Option<Confirmed> {
+        let same = self.same.take()?;
+        Some(self.collect(same))
+    }
+
     /// A portal that was gone before it was certain.
     pub(crate) fn take_ended(&mut self) -> Option<Confirmed> {
         self.ended.take()
@@ -466,7 +488,7 @@ impl Captive {
         // From the last one on: answers from the address of the lie, up to the last other one.
         for recent in std::mem::take(&mut self.recent).into_iter().rev() {
             is_tail &= Some(recent.network) == network;
-            match is_tail || (recent.mark == same.mark && recent.at >= same.clear_at) {
+            match is_tail || (recent.mark == same.mark && recent.at.max(recent.finished) >= same.clear_at) {
                 true => recorded.push(recent),
                 false if recent.mark != same.mark => kept.push_front(recent),
                 false => {}
@@ -543,6 +565,12 @@ impl Captive {
     fn release(&mut self) {
         if let Some(same) = self.same.take() {
             self.trust(same.mark);
+            // A site with many pages that are alike is held up once.
+            if let [(domain, ..)] = same.hosts[..]
+                && self.mirrors.len() < MIRRORS
+            {
+                self.mirrors.insert((domain, ALL_PAGES));
+            }
             if same.lied {
                 self.honest_lie = self.lie;
             }

@@ -68,8 +68,6 @@ impl Left {
                 self.portal.push(page.response.request.url.as_str().to_owned());
             }
             if is_page {
-                // As a parser would.
-                page.title = Some(String::from_utf8_lossy(&page.body).into());
                 page.body = Bytes::new();
                 page.response.result.iter_mut().for_each(|received| received.body = Bytes::new());
             }

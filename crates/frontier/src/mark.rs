@@ -6,7 +6,7 @@
 
 use std::hash::{BuildHasher, Hasher};
 
-use lycosa_url::{CrawlUrl, Page};
+use lycosa_url::Page;
 
 /// Bytes of a body that make its mark.
 const MARKED_BYTES: usize = 4096;
@@ -53,20 +53,6 @@ pub(crate) fn mark(page: &Page, hasher: &impl BuildHasher) -> Option<u64> {
         }
     }
     Some(hasher.finish() | 2)
-}
-
-/// The mark of an answer that the log told, without its body: by what else there is of it. It is compared with others of its kind.
-pub(crate) fn recorded_mark(page: &Page, hasher: &impl BuildHasher) -> u64 {
-    let mut hasher = hasher.build_hasher();
-    if let Ok(received) = &page.response.result {
-        hasher.write_u16(received.status);
-        let fields = ["content-length", "etag"].map(|name| received.headers.get(name).unwrap_or_default());
-        fields.iter().for_each(|value| hasher.write(value.as_bytes()));
-    }
-    hasher.write(page.redirect.as_ref().map_or("", CrawlUrl::host).as_bytes());
-    hasher.write(page.title.as_deref().unwrap_or_default().as_bytes());
-    hasher.write_usize(page.links.len());
-    hasher.finish() | 2
 }
 
 /// Whether a body begins as HTML does.

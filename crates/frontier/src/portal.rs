@@ -36,6 +36,7 @@ impl<R: Resolve> Frontier<R> {
         let giver = Giver { domain: queue.domain, network, before: queue.mark };
         match self.captive.look(page, mark, giver, (is_troubled, self.health.connections.window())) {
             Look::Clear => {
+                page.mark = mark;
                 self.captive.remember(page, mark, giver, 0);
                 let last = &mut self.queues[id as usize].mark;
                 // The first page that a host gives is compared with its robots.txt.
@@ -125,15 +126,28 @@ impl<R: Resolve> Frontier<R> {
             let unconfirmed = self.captive.take_unconfirmed(since, written);
             self.ask_again(unconfirmed, now);
         }
-        // Nobody compares rules: all are asked for again.
+        self.doubt_rules(now);
+    }
+
+    /// Lets the rules be asked for again that an earlier process learnt last: nobody compares rules.
+    pub fn doubt_rules(&mut self, now: Micros) {
         if self.died_at > 0 {
-            self.forget_rules(since, now);
+            let longest = self.health.connections.window() * CHANGED_WINDOWS;
+            self.forget_rules(self.died_at.saturating_sub(longest), now);
+        }
+    }
+
+    /// Takes back what may be a portal's, since the process ends before that is decided.
+    pub fn doubt_held(&mut self, now: Micros) {
+        if let Some(Confirmed { clear_at, recorded, .. }) = self.captive.take_suspected() {
+            self.ask_again(recorded, now);
+            self.forget_rules(clear_at, now);
         }
     }
 
     /// When the first answer came that was recorded and may be a captive portal's: nobody who was asked later gave another one.
     pub fn unconfirmed_since(&self) -> Option<Micros> {
-        self.captive.unconfirmed_since().filter(|_| self.has_others())
+        self.captive.doubted().map(|recent| recent.finished).min().filter(|_| self.has_others())
     }
 
     /// Whether the crawl is of more than one domain: nobody else can confirm what a single one answers.

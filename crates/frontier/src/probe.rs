@@ -7,7 +7,6 @@ use std::net::IpAddr;
 
 use lycosa_url::{CrawlUrl, FailureKind, Micros, Request, Resolved};
 
-use crate::captive::SOME_PAGE;
 use crate::politeness::domains::{DomainId, Room};
 use crate::queue::{Name, Robots};
 use crate::schedule::QueueId;
@@ -185,7 +184,6 @@ impl<R: Resolve> Frontier<R> {
             let is_known = |(_, robots): &&(Box<str>, Robots)| matches!(robots, Robots::Known { .. });
             let Some((origin, _)) = queue.robots.iter().find(is_known) else { continue };
             queue.answered = true;
-            queue.mark = queue.mark.max(SOME_PAGE);
             if self.health.well.len() < WELL {
                 let network = name_network(queue.domain);
                 self.health.remember(id as QueueId, queue.domain, network, origin);

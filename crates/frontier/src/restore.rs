@@ -170,9 +170,12 @@ impl<R: Resolve> Restore<'_, R> {
         frontier.counts.tally.shift(State::Waiting, State::Leased, 1);
         let queue = &mut frontier.queues[id as usize];
         let network = page.response.address.map_or(0, network_of);
-        let giver = Giver { domain: queue.domain, network, before: queue.mark };
-        frontier.captive.restore(page, giver, self.position);
-        queue.mark = SOME_PAGE;
+        // A log of an earlier version has no marks.
+        if page.mark != 0 {
+            let giver = Giver { domain: queue.domain, network, before: queue.mark };
+            frontier.captive.restore(page, giver, self.position);
+            queue.mark = page.mark;
+        }
         let received = match &page.response.result {
             Ok(received) => received,
             Err(failure) => {
@@ -208,7 +211,9 @@ impl<R: Resolve> Restore<'_, R> {
         let robots = frontier.settings.robots_known(rules, page.response.finished);
         let queue = &mut frontier.queues[queue as usize];
         queue.learn_robots(asked.origin(), robots, is_own_rules(received.status, &page.body));
-        queue.mark = queue.mark.max(SOME_PAGE);
+        if queue.mark == 0 {
+            queue.mark = frontier.captive.mark(page).unwrap_or(SOME_PAGE);
+        }
     }
 }
 

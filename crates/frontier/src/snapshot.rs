@@ -16,13 +16,13 @@ use hashbrown::HashMap;
 use lycosa_url::{CrawlUrl, Digest, Micros};
 
 use crate::backlog::Backlog;
-use crate::captive::RECENT;
+use crate::captive::{CHANGED_WINDOWS, RECENT};
 use crate::codec::{self, damaged, put_bytes, put_number, read_record, write_record};
 use crate::intake::Ghost;
 use crate::politeness::domains::DomainId;
 use crate::politeness::pace::Pace;
 use crate::queue::{Queue, Robots};
-use crate::recent::{Recent, unconfirmed};
+use crate::recent::Recent;
 use crate::robots::{Rules, RulesStore};
 use crate::schedule::QueueId;
 use crate::state::State;
@@ -133,6 +133,7 @@ impl<R: Resolve> Frontier<R> {
             let ahead = frontier.settings.robots_ahead();
             let mut queue = unpack_host(&mut from, agent, ahead, &mut frontier.rules).ok_or_else(damaged)?;
             queue.backlog = Backlog::unpack(&mut from, &mut frontier.spill, &mut frontier.held)?;
+            queue.mark = if from.is_empty() { 0 } else { codec::number(&mut from).ok_or_else(damaged)? };
             queued += queue.backlog.len() as u64;
             if frontier.known_queue(&queue.host).is_some() {
                 return Err(damaged()); // only one of two would ever be asked
@@ -210,7 +211,9 @@ impl<R: Resolve> Frontier<R> {
         }
         // Not in the version before.
         put_number(record, self.health.looked);
-        let unconfirmed: Vec<_> = unconfirmed(&self.captive.recent).filter(|recent| recent.is_page).collect();
+        let longest = self.health.connections.window() * CHANGED_WINDOWS;
+        let since = self.health.looked.saturating_sub(longest);
+        let unconfirmed: Vec<_> = self.captive.doubted().filter(|recent| recent.finished >= since).collect();
         put_number(record, unconfirmed.len() as u64);
         unconfirmed.iter().for_each(|recent| recent.pack(record));
     }
@@ -347,6 +350,8 @@ fn pack_queue(queue: &Queue, first: &[Waiting], store: &RulesStore, record: &mut
         count += 1;
     }
     queue.backlog.pack(&packed, count, record);
+    // Not in the version before.
+    put_number(record, queue.mark);
     Ok(())
 }
 

@@ -169,12 +169,28 @@ impl Frontier {
     }
 
     /// Lets what an earlier process recorded last wait again if a captive portal may have given it, for one that did not end by
-    /// itself. `written`: up to which position of the log outputs have it. Gives the outcomes that open it, which are to be recorded
+    /// itself. `written`: up to which position of the log outputs have it; without it, of a process that ended by itself, only rules
+    /// are asked for again. Gives the outcomes that open it, which are to be recorded
     /// before outputs go on.
-    fn doubt_last(&self, py: Python<'_>, written: u64) -> Pages {
+    #[pyo3(signature = (written = None))]
+    fn doubt_last(&self, py: Python<'_>, written: Option<u64>) -> Pages {
         let pages = py.detach(|| {
             let (mut frontier, now) = (lock(&self.frontier), self.clock.now());
-            frontier.doubt_last(written, now);
+            match written {
+                Some(written) => frontier.doubt_last(written, now),
+                None => frontier.doubt_rules(now),
+            }
+            frontier.settled()
+        });
+        Pages::new(pages)
+    }
+
+    /// Takes back what a captive portal may have answered, since the process ends before that is decided. Gives the outcomes that
+    /// open it, which are to be recorded before outputs go on to the end.
+    fn doubt_held(&self, py: Python<'_>) -> Pages {
+        let pages = py.detach(|| {
+            let (mut frontier, now) = (lock(&self.frontier), self.clock.now());
+            frontier.doubt_held(now);
             frontier.settled()
         });
         Pages::new(pages)
@@ -230,9 +246,9 @@ impl Frontier {
                 // Before anything is counted against a host.
                 self.tell_absences(&mut frontier);
                 let mut held = lock(&self.held);
-                if frontier.has_decided(self.clock.now()) {
-                    pages.append(&mut held);
-                }
+                let decided = frontier.has_decided(self.clock.now());
+                // In the midst of trouble there is always one that is held; the others go on.
+                pages.extend(held.extract_if(.., |page| decided || !frontier.is_held(page)));
                 pages.retain(|page| frontier.expects(page));
                 // A page that somebody holds is copied: its judgement must not be lost.
                 frontier.judge(pages.iter_mut().map(Arc::make_mut));

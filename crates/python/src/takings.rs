@@ -16,6 +16,9 @@ use crate::errors::lock;
 /// Positions that are remembered: one for each step of time.
 const STEP: Micros = 100_000;
 
+/// Followers come by five times a second; after a longer pause the process had been stopped, or the machine.
+const LONGEST_GAP: Micros = 1_000_000;
+
 /// How much longer outputs wait behind an answer that no other one has confirmed.
 const LONGER: u64 = 4;
 
@@ -35,12 +38,25 @@ struct State {
     /// URLs that were taken back, and where the log said so; from this position of the log on.
     taken: HashMap<Digest, Position>,
     known_since: Position,
+    /// When this was last looked at, and how long the process was stopped meanwhile: nothing was decided then.
+    looked: Micros,
+    stopped: Micros,
 }
 
 impl State {
+    /// The time, without that in which nobody came by.
+    fn healthy(&mut self, now: Micros) -> Micros {
+        let gap = now.saturating_sub(std::mem::replace(&mut self.looked, now));
+        if self.looked > gap && gap > LONGEST_GAP {
+            self.stopped = self.stopped.saturating_add(gap);
+        }
+        now.saturating_sub(self.stopped)
+    }
+
     /// Lets outputs go on to what is old enough.
     fn release(&mut self, now: Micros) {
         let unconfirmed = self.unconfirmed.as_ref().map_or(u64::MAX, |since| since.load(Ordering::Relaxed));
+        let unconfirmed = unconfirmed.saturating_sub(self.stopped);
         while let Some((at, end)) = self.ends.front().copied()
             && now.saturating_sub(at)
                 > if at.saturating_add(STEP) < unconfirmed { self.distance } else { self.distance * LONGER }
@@ -91,6 +107,7 @@ impl Takings {
                 state.taken.insert(*page.response.request.url.digest(), end);
             }
         }
+        let now = state.healthy(now);
         match state.ends.back_mut() {
             Some((at, last)) if now.saturating_sub(*at) < STEP => *last = end,
             _ => state.ends.push_back((now, end)),
@@ -104,6 +121,7 @@ impl Takings {
         if state.distance == 0 {
             return None;
         }
+        let now = state.healthy(now);
         state.release(now);
         Some(state.released)
     }

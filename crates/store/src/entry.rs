@@ -52,6 +52,9 @@ pub struct Outcome<'a> {
     /// Whether the failure was the crawler's own trouble, so that it counts as no try.
     #[serde(skip_serializing_if = "is_default")]
     pub ours: bool,
+    /// What it says, as one number, by which answers of unrelated hosts are compared.
+    #[serde(skip_serializing_if = "is_default")]
+    pub mark: u64,
     /// Status code.
     #[serde(skip_serializing_if = "is_default")]
     pub status: Option<u16>,
@@ -227,6 +230,7 @@ impl<'a> Entry<'a> {
             attempt: request.attempt,
             retry: page.retry,
             ours: page.ours,
+            mark: page.mark,
             address: response.address,
             started: response.started,
             finished: response.finished,
@@ -311,7 +315,7 @@ impl Entry<'static> {
 }
 
 impl Entry<'static> {
-    /// The outcome that was written, as far as the frontier needs it to go on: without charset.
+    /// The outcome that was written, as far as the frontier needs it to go on: without title and charset.
     /// Nothing where its URL no longer parses (a stricter version reads an older log).
     pub fn into_page(self) -> Option<Page> {
         let outcome = self.outcome;
@@ -353,11 +357,10 @@ impl Entry<'static> {
         };
         let response = Response { request, address: outcome.address, started, finished, times, result };
         let mut page = Page::new(response, Bytes::new());
-        page.title = outcome.title.map(Into::into);
         page.redirect = outcome.redirect.as_deref().and_then(url);
         page.nofollow = outcome.nofollow;
         page.retry = outcome.retry;
-        page.ours = outcome.ours;
+        (page.ours, page.mark) = (outcome.ours, outcome.mark);
         let link =
             |(text, nofollow): &(Cow<'_, str>, bool)| Some(Link { url: url(text)?, nofollow: *nofollow });
         page.links = outcome.links.iter().filter_map(link).collect();

@@ -222,6 +222,8 @@ pub struct Page {
     /// Whether the failure was the crawler's own trouble (resolver, uplink, this machine): it counts as no try. Filled by the
     /// frontier's judgement.
     pub ours: bool,
+    /// What the answer says, as one number, by which answers of unrelated hosts are compared; 0: nothing. Decided by the frontier.
+    pub mark: u64,
 }
 
 impl Page {
@@ -241,6 +243,7 @@ impl Page {
             bounds: Bounds::default(),
             retry: false,
             ours: false,
+            mark: 0,
         }
     }
 
