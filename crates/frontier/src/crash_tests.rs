@@ -270,3 +270,36 @@ fn the_time_in_which_no_process_ran_is_no_patience_with_a_host() {
     run_until(&mut second, &mut left, (hours + 200 * SECOND, hours + 400 * SECOND), &mut site);
     assert_eq!(second.counts().tally.count(State::Failed), 2);
 }
+
+#[test]
+fn domains_that_show_one_parking_page_are_no_portal_after_a_restart_either() {
+    for with_snapshot in [false, true] {
+        let names = Names::default();
+        let mut first = Frontier::new(patient(), names.clone()).unwrap();
+        let mut left = Left { seeds: world(&names, 30, 6), ..Left::default() };
+        first.add(&left.seeds, 0).unwrap();
+        let mut site = |request: Request, now| match request.url.host() {
+            "host0.com" | "host1.com" => own(request, now),
+            _ => portal(request, now),
+        };
+        run_until(&mut first, &mut left, (0, 20 * SECOND), &mut site);
+        if with_snapshot {
+            left.save(&mut first);
+        }
+        left.seeds.retain(|url| url.host() != "host0.com");
+        let (mut second, _) = left.begin(&patient(), &names, 25 * SECOND);
+        run_until(&mut second, &mut left, (25 * SECOND, 200 * SECOND), &mut site);
+        assert_eq!(second.messages(), Vec::<String>::new());
+        assert!(second.idle(), "with a snapshot: {with_snapshot}");
+    }
+}
+
+#[test]
+fn what_is_held_when_a_process_ends_takes_the_portals_first_answer_with_it() {
+    let (mut frontier, _, mut left) = killed_behind_a_portal(&patient());
+    frontier.doubt_held(4 * SECOND);
+    let opened: Vec<String> =
+        frontier.settled().iter().map(|page| page.response.request.url.as_str().into()).collect();
+    assert_eq!(opened, left.portal);
+    left.portal.clear();
+}

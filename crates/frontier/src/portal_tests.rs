@@ -3,7 +3,7 @@
 use std::collections::{HashMap, HashSet};
 use std::time::Duration;
 
-use lycosa_url::{CrawlUrl, Micros, Page, Purpose, Request};
+use lycosa_url::{CrawlUrl, FailureKind, Micros, Page, Purpose, Request};
 
 use crate::tests::{Names, SECOND, answer, frontier, robots_or, url};
 use crate::trouble_tests::{patient, world};
@@ -300,4 +300,59 @@ fn large_answers_that_are_the_same_are_not_held_for_long_whoever_gives_them() {
         now += SECOND / 10;
     }
     assert!((2 << 20..=24 << 20).contains(&most), "eight MiB, and a page of each host: {most}");
+}
+
+#[test]
+fn while_resolvers_are_in_trouble_answers_do_not_pile_up() {
+    let (mut frontier, names) = frontier(patient());
+    let (known, strangers): (Vec<_>, Vec<_>) =
+        world(&names, 12, 60).into_iter().partition(|url| ["host0.com", "host1.com"].contains(&url.host()));
+    frontier.add(&known, 0).unwrap();
+    let (mut now, mut held, mut most) = (0, Vec::new(), 0);
+    while now < 50 * SECOND {
+        if now == 5 * SECOND {
+            names.everything_fails.set(Some(FailureKind::NameTimeout));
+            frontier.add(&strangers, now).unwrap();
+        }
+        let requests = frontier.take(100, now).unwrap();
+        let pages = requests.into_iter().map(|request| own(request, now)).collect();
+        settle(&mut frontier, pages, &mut held, now);
+        most = most.max(held.len());
+        now += SECOND / 10;
+    }
+    assert_eq!(frontier.suspensions().len(), 1, "names");
+    assert!(frontier.counts().tally.count(State::Done) > 80 && most <= 2, "{most} answers are held");
+}
+
+#[test]
+fn a_portal_is_told_when_one_host_alone_has_anything_left() {
+    let (mut frontier, names) = frontier(patient());
+    let mut seeds = world(&names, 6, 2);
+    seeds.extend((10..60).map(|page| url(&format!("http://host0.com/{page}"))));
+    frontier.add(&seeds, 0).unwrap();
+    let crawled = run(&mut frontier, 2_000, &mut |request, now| match now {
+        20_000_000..60_000_000 => varied(request, now),
+        _ => own(request, now),
+    });
+    assert!(crawled.messages[0].contains("captive portal"), "{:?}", crawled.messages);
+    assert_eq!((crawled.with("The page of"), crawled.with("Log in")), (62, 0), "{:?}", crawled.messages);
+}
+
+#[test]
+fn a_site_of_many_pages_that_are_alike_is_held_up_once() {
+    let (mut frontier, names) = frontier(Settings { robots: true, ..patient() });
+    let mut seeds = world(&names, 6, 2);
+    seeds.extend((10..110).map(|page| url(&format!("http://host0.com/{page}"))));
+    frontier.add(&seeds, 0).unwrap();
+    let crawled = run(&mut frontier, 2_000, &mut |request, now| match request.purpose {
+        Purpose::Robots => answer(request, now, 200, &[], "User-agent: *\nAllow: /", &[]),
+        Purpose::Page if now < 6 * SECOND => own(request, now),
+        Purpose::Page => {
+            let kind = request.url.path_and_query().len() * 10 + (now / SECOND / 5) as usize;
+            answer(request, now, 200, &[], &format!("<title>Results of kind {kind}</title><p>"), &[])
+        }
+    });
+    assert_eq!(crawled.messages, Vec::<String>::new());
+    assert_eq!(frontier.counts().tally.count(State::Done), 112);
+    assert!(crawled.ended < 140 * SECOND, "a second for each page: {} s", crawled.ended / SECOND);
 }
