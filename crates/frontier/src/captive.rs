@@ -400,6 +400,17 @@ impl Captive {
         self.remember(page, page.mark, giver, position);
     }
 
+    /// Forgets what was recorded of a URL: an earlier process opened it again. What it did not doubt then stays so, without what has
+    /// confirmed it; it may have died before it recorded the others.
+    pub(crate) fn forget_reopened(&mut self, url: &CrawlUrl) {
+        let doubted: HashSet<CrawlUrl> = unconfirmed(&self.recent).map(|recent| recent.url.clone()).collect();
+        self.recent
+            .iter_mut()
+            .filter(|recent| !doubted.contains(&recent.url))
+            .for_each(|recent| recent.finished = 0);
+        self.forget(url);
+    }
+
     /// Forgets what was recorded.
     pub(crate) fn forget_all(&mut self) {
         self.recent.clear();

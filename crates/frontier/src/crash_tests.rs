@@ -303,3 +303,18 @@ fn what_is_held_when_a_process_ends_takes_the_portals_first_answer_with_it() {
     assert_eq!(opened, left.portal);
     left.portal.clear();
 }
+
+#[test]
+fn a_process_that_dies_while_it_opens_urls_again_leaves_the_others_to_the_next() {
+    let names = Names::default();
+    let mut first = Frontier::new(patient(), names.clone()).unwrap();
+    let mut left = Left { seeds: world(&names, 6, 10), ..Left::default() };
+    first.add(&left.seeds, 0).unwrap();
+    run_until(&mut first, &mut left, (0, 21 * SECOND / 10), &mut own);
+    let recorded = left.log.len();
+    let (_, opened) = left.begin(&patient(), &names, 5 * SECOND);
+    assert_eq!(opened.len(), 6, "nobody was asked after the last of each host: {opened:?}");
+    left.log.truncate(recorded + 2);
+    let (_, others) = left.begin(&patient(), &names, 6 * SECOND);
+    assert_eq!(others, opened[2..]);
+}

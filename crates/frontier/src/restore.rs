@@ -90,8 +90,7 @@ impl<R: Resolve> Restore<'_, R> {
         let request = &page.response.request;
         self.last = self.last.max(page.response.finished);
         if page.is_reopened() {
-            // What was in doubt by then has been opened again.
-            self.frontier.captive.forget_all();
+            self.frontier.captive.forget_reopened(&request.url);
             return match request.purpose {
                 Purpose::Page => self.frontier.restore_reopened(page),
                 Purpose::Robots => {
