@@ -221,6 +221,7 @@ impl Segments {
             kind,
             outcome: rmp_serde::from_slice(meta).ok()?,
             body: Bytes::copy_from_slice(body),
+            skipped: 0,
             end: 0,
         })
     }

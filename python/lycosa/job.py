@@ -354,8 +354,8 @@ class Job(Room):
     memory: Annotated[int | None, Unit("bytes"), BeforeValidator(_bytes)] = Field(
         None,
         ge=128 * MIB,
-        description="below which the process stays, whatever the web sends; also as text such as 512 MiB. none: half "
-        "of the machine's",
+        description="below which the crawl stays, whatever the web sends; the interpreter and its libraries take "
+        "some 100 MiB more. Also as text such as 512 MiB. none: half of the machine's",
     )
     speed: float = Field(1.0, gt=0, le=1_000_000, description="divides every delay; for simulated Internets only")
     user_agent: Annotated[str, AfterValidator(_agent)] = Field(

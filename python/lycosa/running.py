@@ -106,9 +106,11 @@ class Running:
             )
             self._followers.append(follower)
         if goes_on and not (record.last_run and record.last_run.idle):
-            # Before outputs go on: they leave out what is taken back. All of it where the run before this one died.
+            # Before outputs go on: they leave out what is taken back. All of it where the run before this one died;
+            # a log that was imported has had none.
+            died = record.last_run is None and record.totals.sessions > 0
             written = max((follower.position() for follower in self._followers), default=0)
-            self.stages.log.append(self._frontier.doubt_last(None if record.last_run else written))
+            self.stages.log.append(self._frontier.doubt_last(written if died else None))
         self._log.keep_distance(max(TAKEN_BACK / job.speed, SHORTEST_DISTANCE), self._frontier)
         # All outputs are open before the first of their threads starts.
         for follower in self._followers:
@@ -128,7 +130,8 @@ class Running:
         self._reopen_seeds(plan.again if record.seeded else [])
         self.stages.log.sync()
         # Only now: a crash before this accepts them again, which changes nothing.
-        self._record = dataclasses.replace(record, settings=settings, seeded=True)
+        # With this session: one that is killed counts, too.
+        self._record = dataclasses.replace(record, settings=settings, seeded=True, totals=self._totals())
         self._write_record()
         if plan.retry_failed:
             self._reopen_failed(plan.retry_failed)

@@ -236,8 +236,7 @@ impl Captive {
             return false;
         }
         let started = page.response.started;
-        // Connections and names from before may lead to the portal still.
-        if started < cleared_at.saturating_add(window / 2) {
+        if started < gone_at(cleared_at, window) {
             return true;
         }
         if started < cleared_at.saturating_add(window * CHANGED_WINDOWS) {
@@ -552,6 +551,11 @@ impl Captive {
         self.former = self.portal.take().map(|portal| (portal, now));
     }
 
+    /// Until when the portal that was there last may answer still.
+    pub(crate) fn lasts_until(&self, window: Micros) -> Option<Micros> {
+        self.former.filter(|_| self.portal.is_none()).map(|(_, cleared_at)| gone_at(cleared_at, window))
+    }
+
     /// Whether answers are held that may be a portal's.
     pub(crate) fn is_suspicious(&self) -> bool {
         self.same.is_some()
@@ -618,6 +622,11 @@ impl Same {
         let changed = self.hosts.iter().filter(|(.., changed)| *changed).count();
         self.is_lied(lie) || (self.hosts.len() >= SAME && (changed >= CHANGED || lie.is_some()))
     }
+}
+
+/// When no connection and no name of before leads to a portal any more.
+fn gone_at(cleared_at: Micros, window: Micros) -> Micros {
+    cleared_at.saturating_add(window / 2)
 }
 
 /// The status of an answer.

@@ -56,6 +56,10 @@ impl<R: Resolve> Frontier<R> {
                 page.response.result = Err(Failure::new(FailureKind::CaptivePortal, text));
                 (page.redirect, page.ours) = (None, true);
                 page.links.clear();
+                // Asked sooner, it would say the same.
+                if let Some(until) = self.captive.lasts_until(self.health.connections.window()) {
+                    self.queues[id as usize].pace.hold(until);
+                }
                 true
             }
         }

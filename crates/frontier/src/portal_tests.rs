@@ -356,3 +356,20 @@ fn a_site_of_many_pages_that_are_alike_is_held_up_once() {
     assert_eq!(frontier.counts().tally.count(State::Done), 112);
     assert!(crawled.ended < 140 * SECOND, "a second for each page: {} s", crawled.ended / SECOND);
 }
+
+#[test]
+fn what_looked_like_a_portal_is_asked_for_once_more_and_not_again_and_again() {
+    let settings = Settings { host_interval: Duration::from_millis(10), ..patient() };
+    let (mut frontier, names) = frontier(settings);
+    frontier.add(&world(&names, 12, 4), 0).unwrap();
+    let crawled = run(&mut frontier, 600, &mut |request, now| match request.url.path_and_query() {
+        // The last of each host but one is missing.
+        "/3" if request.url.host() != "host7.com" => {
+            answer(request, now, 404, &[], "<title>Not here</title>", &[])
+        }
+        _ => own(request, now),
+    });
+    assert_eq!((crawled.with("The page of"), crawled.with("Not here")), (37, 11), "{:?}", crawled.messages);
+    let most = crawled.asked.values().max();
+    assert!(most <= Some(&3), "each is asked for {most:?} times");
+}

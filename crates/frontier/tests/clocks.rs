@@ -131,7 +131,8 @@ impl Process {
                 let [process, granted] = outcome.crawl_times();
                 restore.lease(&url(&outcome.url), outcome.lease, process, granted);
             } else {
-                let entry = Entry { kind: lycosa_store::Kind::Page, outcome, body: Bytes::new(), end: 0 };
+                let entry =
+                    Entry { kind: lycosa_store::Kind::Page, outcome, body: Bytes::new(), skipped: 0, end: 0 };
                 restore.outcome(&entry.into_page().unwrap()).unwrap();
             }
         }

@@ -240,7 +240,7 @@ pub(crate) fn replay(
         }
         count += entries.len() as u64;
         for entry in entries {
-            let (outcome, end) = (&entry.outcome, entry.end);
+            let (outcome, skipped, end) = (&entry.outcome, entry.skipped, entry.end);
             restore.at(end);
             if matches!(entry.kind, Kind::Seed | Kind::Lease) {
                 let Ok(url) = CrawlUrl::parse(&outcome.url) else { continue };
@@ -268,6 +268,7 @@ pub(crate) fn replay(
                     lock(failed).add_again(&page)?;
                 }
                 summary.add(&page);
+                summary.bytes += u64::from(skipped);
                 restore.outcome(&page).map_err(queues)?;
             }
         }

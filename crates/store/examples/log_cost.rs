@@ -135,7 +135,7 @@ fn page(number: usize, body: usize) -> Entry<'static> {
         links: (0..60).map(link).collect(),
         ..Outcome::default()
     };
-    Entry { kind: Kind::Page, outcome, body: vec![b'x'; body].into(), end: 0 }
+    Entry { kind: Kind::Page, outcome, body: vec![b'x'; body].into(), skipped: 0, end: 0 }
 }
 
 /// Runs work and tells what a piece of it costs: CPU time in the program and in the system, and wall time.

@@ -24,6 +24,8 @@ pub struct Entry<'a> {
     pub outcome: Outcome<'a>,
     /// The body as received; empty where there is none.
     pub body: Bytes,
+    /// Bytes of a body that was not read.
+    pub skipped: u32,
     /// Where it ends in the log, of one that was read; else 0.
     pub end: Position,
 }
@@ -207,7 +209,7 @@ impl<'a> Entry<'a> {
     /// The frame of a seed.
     pub fn seed(url: &'a str, at: Micros) -> Self {
         let outcome = Outcome { url: url.into(), finished: at, ..Outcome::default() };
-        Entry { kind: Kind::Seed, outcome, body: Bytes::new(), end: 0 }
+        Entry { kind: Kind::Seed, outcome, body: Bytes::new(), skipped: 0, end: 0 }
     }
 
     /// The frame of a request that is about to be sent, by a process that began at `process`.
@@ -215,7 +217,7 @@ impl<'a> Entry<'a> {
         let url = request.url.as_str().into();
         let outcome =
             Outcome { url, lease: request.lease, started: process, finished: at, ..Outcome::default() };
-        Entry { kind: Kind::Lease, outcome, body: Bytes::new(), end: 0 }
+        Entry { kind: Kind::Lease, outcome, body: Bytes::new(), skipped: 0, end: 0 }
     }
 
     /// The frame of a page or a robots.txt.
@@ -266,7 +268,7 @@ impl<'a> Entry<'a> {
             Purpose::Page => Kind::Page,
             Purpose::Robots => Kind::Robots,
         };
-        Entry { kind, outcome, body, end: 0 }.on_wall(times.wall_offset_us)
+        Entry { kind, outcome, body, skipped: 0, end: 0 }.on_wall(times.wall_offset_us)
     }
 }
 

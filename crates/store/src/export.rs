@@ -208,7 +208,7 @@ fn into_entry(line: Line) -> Result<Entry<'static>, String> {
         return Err("url is missing".into());
     }
     let body = STANDARD.decode(line.body_base64).map_err(|error| format!("body_base64: {error}"))?;
-    Ok(Entry { kind, outcome: line.outcome, body: Bytes::from(body), end: 0 })
+    Ok(Entry { kind, outcome: line.outcome, body: Bytes::from(body), skipped: 0, end: 0 })
 }
 
 /// What JSON's error says, without a line number of its own: each line is parsed alone.

@@ -291,7 +291,7 @@ impl Found {
 
 /// The page that opens a URL again, by how it had ended; nothing where its URL no longer parses.
 pub fn reopened(outcome: Outcome<'static>, now: Micros) -> Option<Page> {
-    let ended = Entry { kind: Kind::Page, outcome, body: Bytes::new(), end: 0 }.into_page()?;
+    let ended = Entry { kind: Kind::Page, outcome, body: Bytes::new(), skipped: 0, end: 0 }.into_page()?;
     let request = ended.response.request;
     let result = ended.response.result.map(|received| received.status);
     let mut page = Page::reopened(request.url, request.depth, now, result);

@@ -159,7 +159,7 @@ mod tests {
             links: vec![("http://a.com/x".into(), false)],
             ..Outcome::default()
         };
-        let entry = Entry { kind: Kind::Page, outcome, body: "é\n".into(), end: 0 };
+        let entry = Entry { kind: Kind::Page, outcome, body: "é\n".into(), skipped: 0, end: 0 };
         let retried = Entry { outcome: Outcome { retry: true, ..entry.outcome.clone() }, ..entry.clone() };
         assert!(retried.into_row(DECODERS, true).is_none());
         let rows: Vec<Row> = entry.into_row(DECODERS, true).into_iter().collect();

@@ -72,8 +72,9 @@ pub(crate) struct Frame<'a> {
     pub(crate) kind: Kind,
     /// Its facts.
     pub(crate) meta: &'a [u8],
-    /// Its body, if it was wanted.
+    /// Its body, if it was wanted, and its bytes, if it was not.
     pub(crate) body: Bytes,
+    pub(crate) skipped: u32,
 }
 
 impl Frame<'_> {
@@ -201,7 +202,7 @@ impl Reader {
         match outcome {
             Some(outcome) => {
                 let body = frame.body;
-                Ok(Some(Entry { kind, outcome, body, end: self.position }))
+                Ok(Some(Entry { kind, outcome, body, skipped: frame.skipped, end: self.position }))
             }
             None => {
                 self.position = position;
@@ -235,12 +236,15 @@ impl Reader {
         if !header.fits_meta(self.bytes(before_body)?) {
             return Err(self.damaged());
         }
-        let body = if self.bodies.include(header.kind) { self.body(&header)? } else { Bytes::new() };
+        let (body, skipped) = match self.bodies.include(header.kind) {
+            true => (self.body(&header)?, 0),
+            false => (Bytes::new(), header.body),
+        };
         let position = self.position;
         self.position += header.frame_bytes();
         let from = to_usize(position - self.filled.start);
         let meta = &self.buffer[from + FRAME_HEADER_BYTES..from + before_body];
-        Ok(Some(Frame { position, kind: header.kind, meta, body }))
+        Ok(Some(Frame { position, kind: header.kind, meta, body, skipped }))
     }
 
     /// A frame's body; its header and meta stand in the buffer, and stay there.

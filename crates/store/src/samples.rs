@@ -21,7 +21,7 @@ pub(crate) fn page(number: usize, body: usize) -> Entry<'static> {
         address: "127.0.0.1".parse().ok(),
         ..Outcome::default()
     };
-    Entry { kind: Kind::Page, outcome, body: vec![b'x'; body].into(), end: 0 }
+    Entry { kind: Kind::Page, outcome, body: vec![b'x'; body].into(), skipped: 0, end: 0 }
 }
 
 /// Small segments, and commits only when they are asked for.
@@ -107,7 +107,7 @@ pub(crate) fn any_entry() -> impl Strategy<Value = Entry<'static>> {
                 links,
                 ..Outcome::default()
             };
-            Entry { kind, outcome, body: body.into(), end: 0 }
+            Entry { kind, outcome, body: body.into(), skipped: 0, end: 0 }
         },
     )
 }

@@ -179,8 +179,11 @@ mod tests {
             // As a log tells it that is read again.
             let outcome = rmp_serde::to_vec_named(&Entry::page(&page).outcome).unwrap();
             let outcome = rmp_serde::from_slice(&outcome).unwrap();
-            summary
-                .add(&Entry { kind: Kind::Page, outcome, body: Bytes::new(), end: 0 }.into_page().unwrap());
+            summary.add(
+                &Entry { kind: Kind::Page, outcome, body: Bytes::new(), skipped: 0, end: 0 }
+                    .into_page()
+                    .unwrap(),
+            );
         }
         let told = |name: &str| (summary.bounds[name].count, summary.bounds[name].first.join(" "));
         let three = "http://example.com/0 http://example.com/1 http://example.com/2";

@@ -208,3 +208,12 @@ def test_who_asks_a_busy_log_keeps_nobody_else_waiting(tmp_path: Path) -> None:
         thread.join()
     assert last - begin > 0.02, "it was busy for as long as that can be told"
     assert longest < (last - begin) / 2, "this thread ran meanwhile"
+
+
+def test_a_log_that_is_read_again_has_the_same_numbers(log: Path, tmp_path: Path) -> None:
+    job = make_job({"seeds": [f"{SITE}/"]})
+    before = _core.Log(log, MIB)
+    assert _core.Snapshots(tmp_path / "none", before, job).restore(before, _core.Frontier(job, _core.Names(job))) > 0
+    summary = before.summary()
+    bodies = sum(len(body) for _, _, body in PAGES.values())
+    assert (summary["pages"], summary["redirects"], summary["bytes"]) == (len(PAGES) - 1, 1, bodies)
