@@ -258,7 +258,9 @@ fn a_server_that_breaks_connections_is_given_up_in_bounded_time() {
     let client = start(world.settings(&[format!("tls://{address}#dns.example")]));
     for answer in resolve(&client, names(20)) {
         let detail = detail(&answer, FailureKind::NameServerFailure);
-        assert!(detail.ends_with("TLS: the server closed the connection"), "{detail}");
+        // A connection that is closed while something stands unread is reset, by whichever comes first.
+        let (_, how) = detail.split_once("TLS: ").unwrap();
+        assert!(how == "the server closed the connection" || how.starts_with("Connection reset"), "{detail}");
     }
     assert!(server.kinds().len() <= 4 * 20, "a connection a try at most: {}", server.kinds().len());
 }
