@@ -37,8 +37,8 @@ class Row:
 
 
 def good(_number: int, host: str) -> bytes:
-    """A page like any other."""
-    return response(b"<title>good</title><p>" + b"good " * 200 + host.encode())
+    """A page like any other. Its title names the host: thousands of domains with one page would pass for a portal."""
+    return response(f"<title>good at {host}</title><p>{'good ' * 200}".encode())
 
 
 def _chunks(make: Callable[[], list[bytes]], extension: bytes = b"") -> Answer:

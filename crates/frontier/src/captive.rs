@@ -17,7 +17,7 @@ use std::hash::{BuildHasher, BuildHasherDefault, DefaultHasher};
 
 use lycosa_url::{CrawlUrl, Micros, Page, Purpose, registered_domain};
 
-use crate::mark::{is_markup, mark};
+use crate::mark::{is_other_rules, mark};
 use crate::politeness::domains::DomainId;
 use crate::recent::{Recent, unconfirmed};
 
@@ -62,8 +62,8 @@ struct Same {
     since: Micros,
     seen_at: Micros,
     clear_at: Micros,
-    /// Whether hosts that were well have been asked since then.
-    asked: bool,
+    /// When hosts that were well were first asked; 0: not yet.
+    asked_at: Micros,
     /// The host of the first of them.
     example: Box<str>,
     hosts: Hosts,
@@ -104,11 +104,12 @@ pub(crate) struct Giver {
     pub(crate) before: u64,
 }
 
-/// A portal: the mark of its answers, the network of its address where the resolver gives that for all names, and since when it
-/// is certain.
+/// A portal: mark and status of its answers, the network of its address where the resolver gives that for all names, and since
+/// when it is certain.
 #[derive(Clone, Copy, Debug)]
 struct Portal {
     mark: u64,
+    status: u16,
     network: Option<u64>,
     certain_at: Micros,
 }
@@ -264,7 +265,7 @@ impl Captive {
             since,
             seen_at,
             clear_at,
-            asked: false,
+            asked_at: 0,
             example: page.response.request.url.host().into(),
             hosts,
             bytes: page.memory(),
@@ -310,23 +311,21 @@ impl Captive {
     pub(crate) fn look_at_robots(&mut self, page: &Page, giver: Giver) -> bool {
         let mark = self.mark(page);
         let at_lie = self.is_of_lie(giver.network);
-        let (Ok(received), Some(same)) = (&page.response.result, &mut self.same) else { return false };
+        let Some(same) = &mut self.same else { return false };
         if mark == Some(same.mark) {
             same.add(giver, giver.before != 0);
             return giver.before != 0;
         }
-        let is_other = page.redirect.is_none()
-            && page.response.started >= same.seen_at
-            && !at_lie
-            && match received.status {
-                200..=299 => !page.body.is_empty() && !is_markup(&page.body),
-                404 | 410 => same.status / 100 != 4,
-                _ => false,
-            };
-        if is_other {
+        if page.response.started >= same.seen_at && !at_lie && is_other_rules(page, same.status) {
             self.other_answered(page.response.finished);
         }
         false
+    }
+
+    /// Whether an answer for a robots.txt is the host's own while a portal answers for pages.
+    pub(crate) fn is_past_portal(&self, page: &Page, network: u64) -> bool {
+        self.portal
+            .is_some_and(|portal| portal.network != Some(network) && is_other_rules(page, portal.status))
     }
 
     /// Whether hosts that were well are to be asked whether they give other answers: before it is decided, and where one host's
@@ -335,8 +334,10 @@ impl Captive {
         let lie = self.lie();
         self.same.as_mut().is_some_and(|same| {
             let is_late = now.saturating_sub(same.since) >= window / 8;
-            let wants = !same.asked && !same.is_lied(lie) && (is_late || same.is_portal(lie));
-            same.asked |= wants;
+            let wants = same.asked_at == 0 && !same.is_lied(lie) && (is_late || same.is_portal(lie));
+            if wants {
+                same.asked_at = now;
+            }
             wants
         })
     }
@@ -458,13 +459,13 @@ impl Captive {
     pub(crate) fn confirm(&mut self, is_asking: bool, window: Micros, now: Micros) -> Option<Confirmed> {
         let (lie, held) = (self.lie(), self.held.len());
         let lasted = |same: &Same| {
-            let lasts = now.saturating_sub(same.since);
             let is_full = held >= HELD || same.bytes > HELD_BYTES;
-            // Whoever was asked has had time to answer, or nobody could be asked.
-            lasts >= window || is_full || (same.asked && !is_asking && lasts >= window / 4)
+            // Answers may be looked at long after they came: whoever is asked then has time to answer, unless nobody could be asked.
+            let asked_for = now.saturating_sub(same.asked_at);
+            is_full || (same.asked_at > 0 && (asked_for >= window || (!is_asking && asked_for >= window / 4)))
         };
         let same = self.same.take_if(|same| same.is_lied(lie) || (same.is_portal(lie) && lasted(same)))?;
-        self.portal = Some(Portal { mark: same.mark, network: lie.filter(|_| same.lied), certain_at: now });
+        self.portal = Some(same.portal(lie, now));
         Some(self.collect(same))
     }
 
@@ -473,8 +474,7 @@ impl Captive {
     fn other_answered(&mut self, at: Micros) {
         let lie = self.lie();
         let Some(same) = self.same.take_if(|same| same.is_portal(lie)) else { return self.release() };
-        let portal = Portal { mark: same.mark, network: lie.filter(|_| same.lied), certain_at: at };
-        self.former = Some((portal, at));
+        self.former = Some((same.portal(lie, at), at));
         self.ended = Some(self.collect(same));
     }
 
@@ -609,6 +609,11 @@ impl Same {
             Some((.., known)) => *known |= changed,
             None => self.hosts.push((giver.domain, giver.network, changed)),
         }
+    }
+
+    /// The portal that they are.
+    fn portal(&self, lie: Option<u64>, certain_at: Micros) -> Portal {
+        Portal { mark: self.mark, status: self.status, network: lie.filter(|_| self.lied), certain_at }
     }
 
     /// Whether all are at the address of the resolver's lie.

@@ -65,6 +65,16 @@ pub(crate) fn is_own_rules(status: u16, body: &[u8]) -> bool {
     matches!(status, 404 | 410) || (status < 300 && !is_markup(body))
 }
 
+/// Whether an answer for a robots.txt is another one than those for pages that are all the same and have this status.
+pub(crate) fn is_other_rules(page: &Page, status: u16) -> bool {
+    let Ok(received) = &page.response.result else { return false };
+    let differs = match received.status {
+        400..=499 => status / 100 != 4,
+        _ => !page.body.is_empty(),
+    };
+    page.redirect.is_none() && differs && is_own_rules(received.status, &page.body)
+}
+
 /// The title of a page, if it has one.
 fn title(head: &[u8]) -> Option<&[u8]> {
     if !is_markup(head) {

@@ -23,7 +23,12 @@ impl<R: Resolve> Frontier<R> {
         }
         let Some(mark) = mark else {
             // An error instead of a robots.txt may be the portal's, too.
-            let is_unknown = page.response.result.is_ok() && (!is_page || self.captive.is_at_portal(network));
+            let is_unknown = page.response.result.is_ok()
+                && if is_page {
+                    self.captive.is_at_portal(network)
+                } else {
+                    !self.captive.is_past_portal(page, network)
+                };
             if is_unknown {
                 page.response.result =
                     Err(Failure::new(FailureKind::CaptivePortal, "asked behind a captive portal"));

@@ -30,7 +30,8 @@ impl<R: Resolve> Frontier<R> {
         for well in &known {
             let is_failing = self.health.connections.is_failing(well.domain, well.network);
             if requests.len() < max.min(PROBES) && (is_suspended || !is_failing) {
-                requests.extend(self.probe_host(well, now)?);
+                let request = self.probe_host(well, requests.is_empty(), now)?;
+                requests.extend(request);
             }
         }
         // Nobody's turn has come: those who were well are asked a little later.
@@ -52,8 +53,8 @@ impl<R: Resolve> Frontier<R> {
         Ok(requests)
     }
 
-    /// A request to a host whatever its turn, if its paces allow one: what waits for it, or its robots.txt.
-    fn probe_host(&mut self, well: &Well, now: Micros) -> io::Result<Option<Request>> {
+    /// A request to a host whatever its turn, if its paces allow one: what waits for it, or its robots.txt. `is_first`: of its round.
+    fn probe_host(&mut self, well: &Well, is_first: bool, now: Micros) -> io::Result<Option<Request>> {
         let id = well.queue;
         let limits = self.host_limits(id);
         let queue = &self.queues[id as usize];
@@ -66,8 +67,10 @@ impl<R: Resolve> Frontier<R> {
         {
             return Ok(None);
         }
-        // Where all give the same answer, a page is no test: a robots.txt is.
-        let has_turn = queue.due_at() <= now && !queue.is_empty() && !self.captive.is_suspicious();
+        // Where all give the same answer, a page is no test: a robots.txt is. Of a portal that was found not every host can tell
+        // by its robots.txt that it is gone.
+        let is_test = !self.captive.is_suspicious() && !(self.captive.is_captive() && is_first);
+        let has_turn = is_test && queue.due_at() <= now && !queue.is_empty();
         let has_room = self.page_budget() > 0 && self.schedule.domains.room(queue.domain) == Room::Now;
         let mut request = if has_turn && has_room { self.grant(id, address, now)? } else { None };
         if request.is_none()
