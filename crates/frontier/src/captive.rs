@@ -395,11 +395,6 @@ impl Captive {
         self.marks.push_back(mark);
     }
 
-    /// Takes in an answer that an earlier process recorded.
-    pub(crate) fn restore(&mut self, page: &Page, giver: Giver, position: u64) {
-        self.remember(page, page.mark, giver, position);
-    }
-
     /// Forgets what was recorded of a URL: an earlier process opened it again. What it did not doubt then stays so, without what has
     /// confirmed it; it may have died before it recorded the others.
     pub(crate) fn forget_reopened(&mut self, url: &CrawlUrl) {

@@ -129,8 +129,7 @@ impl<R: Resolve> Frontier<R> {
     /// Lets what an earlier process recorded last wait again, with the rules that it learnt then: it died before anybody who was asked
     /// later gave another answer, so that a captive portal may have given these. `written`: up to where outputs have the log already.
     pub fn doubt_last(&mut self, written: u64, now: Micros) {
-        // Longer than that a portal is not there without being found.
-        let since = self.died_at.saturating_sub(self.health.connections.window() * CHANGED_WINDOWS);
+        let since = self.died_at.saturating_sub(self.longest_doubt());
         if self.has_others() {
             let unconfirmed = self.captive.take_unconfirmed(since, written);
             self.ask_again(unconfirmed, now);
@@ -141,9 +140,13 @@ impl<R: Resolve> Frontier<R> {
     /// Lets the rules be asked for again that an earlier process learnt last: nobody compares rules.
     pub fn doubt_rules(&mut self, now: Micros) {
         if self.died_at > 0 {
-            let longest = self.health.connections.window() * CHANGED_WINDOWS;
-            self.forget_rules(self.died_at.saturating_sub(longest), now);
+            self.forget_rules(self.died_at.saturating_sub(self.longest_doubt()), now);
         }
+    }
+
+    /// How long a portal is there without being found, at most.
+    pub(crate) fn longest_doubt(&self) -> Micros {
+        self.health.connections.window() * CHANGED_WINDOWS
     }
 
     /// Takes back what may be a portal's, since the process ends before that is decided.

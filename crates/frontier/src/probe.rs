@@ -69,7 +69,7 @@ impl<R: Resolve> Frontier<R> {
         }
         // Where all give the same answer, a page is no test: a robots.txt is. Of a portal that was found not every host can tell
         // by its robots.txt that it is gone.
-        let is_test = !self.captive.is_suspicious() && !(self.captive.is_captive() && is_first);
+        let is_test = !(self.captive.is_suspicious() || self.captive.is_captive() && is_first);
         let has_turn = is_test && queue.due_at() <= now && !queue.is_empty();
         let has_room = self.page_budget() > 0 && self.schedule.domains.room(queue.domain) == Room::Now;
         let mut request = if has_turn && has_room { self.grant(id, address, now)? } else { None };

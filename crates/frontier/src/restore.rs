@@ -172,7 +172,7 @@ impl<R: Resolve> Restore<'_, R> {
         // A log of an earlier version has no marks.
         if page.mark != 0 {
             let giver = Giver { domain: queue.domain, network, before: queue.mark };
-            frontier.captive.restore(page, giver, self.position);
+            frontier.captive.remember(page, page.mark, giver, self.position);
             queue.mark = page.mark;
         }
         let received = match &page.response.result {

@@ -16,7 +16,7 @@ use hashbrown::HashMap;
 use lycosa_url::{CrawlUrl, Digest, Micros};
 
 use crate::backlog::Backlog;
-use crate::captive::{CHANGED_WINDOWS, RECENT};
+use crate::captive::RECENT;
 use crate::codec::{self, damaged, put_bytes, put_number, read_record, write_record};
 use crate::intake::Ghost;
 use crate::politeness::domains::DomainId;
@@ -211,8 +211,7 @@ impl<R: Resolve> Frontier<R> {
         }
         // Not in the version before.
         put_number(record, self.health.looked);
-        let longest = self.health.connections.window() * CHANGED_WINDOWS;
-        let since = self.health.looked.saturating_sub(longest);
+        let since = self.health.looked.saturating_sub(self.longest_doubt());
         let unconfirmed: Vec<_> = self.captive.doubted().filter(|recent| recent.finished >= since).collect();
         put_number(record, unconfirmed.len() as u64);
         unconfirmed.iter().for_each(|recent| recent.pack(record));
