@@ -1,88 +1,41 @@
 //! Whether everybody gives the same answer: a captive portal, or a proxy that answers for all.
 //!
-//! When hosts of unrelated domains give answers of one *mark* (`mark.rs`) in a row, these are *held*: not recorded yet. It is a
-//! portal when hosts that gave other answers before are among them and nobody gives another one, not even a robots.txt. Parked
-//! domains, which all show one page, never gave another one. Where the resolver *lies* (it has an address for a name that cannot
-//! exist), all that is answered from that address is the same, whatever it says.
+//! When hosts of unrelated domains give answers of one *mark* (`mark.rs`) in a row, these are *held*: not recorded yet. That hosts
+//! which gave other answers before are among them makes a portal likely; a robots.txt decides: where a host that was well gives the
+//! same for it, it is a portal, and where it gives its own, it is none. Parked domains, which all show one page, never gave another
+//! one. Where the resolver *lies* (it has an address for a name that cannot exist), all that is answered from that address is the
+//! same, whatever it says.
 //!
 //! Guarantees:
 //! 1. Any other answer, asked for after the first of the same ones, shows that the way is clear: what is held is released, or,
 //!    where it looked like a portal's, asked for once more.
-//! 2. Held answers are bounded in number, in bytes and in time; beyond it it is decided what they are.
+//! 2. Held answers are bounded in number, in bytes and in time; beyond it it is decided what they are, or nothing more is asked for
+//!    until it can be.
 //! 3. What was recorded with the portal's mark before it was known is told, so that it is fetched again.
 //! 4. What is answered again after the way was found clear is the site's own answer: no URL is asked for again and again.
+//! 5. What a host gives for a robots.txt that it does not have is its own answer for pages, too.
 
 use std::collections::{HashSet, VecDeque};
 use std::hash::{BuildHasher, BuildHasherDefault, DefaultHasher};
 
 use lycosa_url::{CrawlUrl, Micros, Page, Purpose, registered_domain};
 
-use crate::mark::{is_other_rules, mark};
+use crate::alike::{Alike, domains};
+use crate::mark::{is_other_rules, mark, rules_mark};
 use crate::politeness::domains::DomainId;
 use crate::recent::{Recent, unconfirmed};
+use crate::same::{Confirmed, Giver, Portal, SAME, Same};
 
-/// Answers that are remembered, and marks that are known to be many sites' own.
+/// Answers that are remembered.
 pub(crate) const RECENT: usize = 512;
-const HONEST: usize = 64;
 
-/// Windows in which others are waited for where a host gave another answer before.
+/// Windows in which others are waited for where a host gave another answer before, and in which what was recorded may be taken back:
+/// outputs stay so far behind the log.
 pub(crate) const CHANGED_WINDOWS: u64 = 6;
+const TAKEN_BACK_WINDOWS: u64 = 5;
 
-/// Domains that are remembered as mirrors, at most.
-const MIRRORS: usize = 4096;
-
-/// Answers in a row of one domain that are the same.
+/// Answers in a row that are the same, for more than one path.
 const RUN: usize = 3;
-
-/// Whatever a domain answers.
-const ALL_PAGES: u64 = 0;
-
-/// Answers that are held, and bytes of their bodies, at most.
-const HELD: usize = 256;
-const HELD_BYTES: usize = 8 << 20;
-
-/// Domains that give the same answer where it is a portal, and those of them that gave another one before. Where all are at the
-/// address of the resolver's lie, two are enough.
-const SAME: usize = 3;
-const CHANGED: usize = 2;
-const LIED: usize = 2;
-
-/// Domain, network, and whether it gave another answer before.
-type Hosts = Vec<(DomainId, u64, bool)>;
-
-/// Hosts that give the same answer.
-#[derive(Debug)]
-struct Same {
-    mark: u64,
-    place: u64,
-    status: u16,
-    /// Whether one of them is at the address of the resolver's lie.
-    lied: bool,
-    /// When the first of them was asked, from when on other answers count, and when the last of these came before.
-    since: Micros,
-    seen_at: Micros,
-    clear_at: Micros,
-    /// When hosts that were well were first asked; 0: not yet.
-    asked_at: Micros,
-    /// The host of the first of them.
-    example: Box<str>,
-    hosts: Hosts,
-    /// Bytes of what is held.
-    bytes: usize,
-}
-
-/// A portal that was found.
-#[derive(Debug)]
-pub(crate) struct Confirmed {
-    /// When its first answer was asked for, and when the last page before that was.
-    pub(crate) since: Micros,
-    pub(crate) clear_at: Micros,
-    /// Registered domains that it answered for, and one host of them.
-    pub(crate) domains: usize,
-    pub(crate) example: Box<str>,
-    /// What was recorded of it.
-    pub(crate) recorded: Vec<Recent>,
-}
 
 /// What is to become of an answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -95,25 +48,6 @@ pub(crate) enum Look {
     Portal,
 }
 
-/// Who gave an answer.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Giver {
-    pub(crate) domain: DomainId,
-    pub(crate) network: u64,
-    /// The mark of the page that this host gave before; 0: none, 1: one that is not remembered.
-    pub(crate) before: u64,
-}
-
-/// A portal: mark and status of its answers, the network of its address where the resolver gives that for all names, and since
-/// when it is certain.
-#[derive(Clone, Copy, Debug)]
-struct Portal {
-    mark: u64,
-    status: u16,
-    network: Option<u64>,
-    certain_at: Micros,
-}
-
 /// What is known of answers that are the same.
 #[derive(Debug, Default)]
 pub(crate) struct Captive {
@@ -121,18 +55,13 @@ pub(crate) struct Captive {
     hasher: BuildHasherDefault<DefaultHasher>,
     recent: VecDeque<Recent>,
     marks: VecDeque<u64>,
-    honest: VecDeque<u64>,
+    alike: Alike,
     same: Option<Same>,
-    /// Who was held in vain last, too few to tell, and for which mark.
-    in_vain: Option<(u64, Hosts)>,
     portal: Option<Portal>,
-    /// What is to be taken back of a portal that was gone before it was certain.
-    ended: Option<Confirmed>,
-    /// The portal that was there last, and when somebody else answered.
-    former: Option<(Portal, Micros)>,
-    /// Domains whose answers were held in vain, and are not held again: mirrors of each other with [`ALL_PAGES`], those that nobody
-    /// followed with their answer's place.
-    mirrors: HashSet<(DomainId, u64)>,
+    /// What is to be taken back of portals that were gone before they were certain.
+    ended: Vec<Confirmed>,
+    /// The portal that was there last, when somebody else answered, and the domains that it answered for.
+    former: Option<(Portal, Micros, Vec<DomainId>)>,
     held: HashSet<u64>,
     /// The network that the resolver gives for names that cannot exist; one that is known as that of the sites that are there.
     lie: Option<u64>,
@@ -148,6 +77,11 @@ impl Captive {
     /// The mark of an answer.
     pub(crate) fn mark(&self, page: &Page) -> Option<u64> {
         mark(page, &self.hasher)
+    }
+
+    /// The mark of an answer for a robots.txt, if that is rules, or says that there are none.
+    pub(crate) fn rules_mark(&self, page: &Page) -> Option<u64> {
+        rules_mark(page, &self.hasher)
     }
 
     /// Whether an answer came from where the resolver's lie leads.
@@ -171,25 +105,21 @@ impl Captive {
     ) -> Look {
         let (lease, at) = (page.response.request.lease, page.response.finished);
         self.held.remove(&lease);
-        if self.is_portals(mark, giver.network) {
+        if self.is_portals(mark, giver.network) || self.is_former_portals(page, mark, giver, window) {
             return Look::Portal;
         }
-        if self.is_former_portals(page, mark, giver.network, window) {
-            return Look::Portal;
-        }
-        if self.portal.is_some() || self.honest.contains(&mark) || self.is_mirror(page, mark, giver.domain) {
+        if self.portal.is_some() || self.alike.is_honest(mark) {
             return Look::Clear;
         }
         let (at_lie, lie) = (self.is_of_lie(giver.network), self.lie());
-        let changed = giver.before != 0 && giver.before != mark;
+        let is_own = giver.rules == mark && !at_lie;
+        let changed = giver.has_changed(mark);
         if let Some(same) = &mut self.same {
-            if same.mark == mark || at_lie {
+            if (same.mark == mark || at_lie) && !is_own {
+                let is_over = at.saturating_sub(same.since) > window * CHANGED_WINDOWS || same.is_full();
                 same.lied |= at_lie;
-                same.add(giver, changed);
-                same.bytes += page.memory();
-                let is_over = at.saturating_sub(same.since) > window * CHANGED_WINDOWS
-                    || self.held.len() >= HELD
-                    || same.bytes > HELD_BYTES;
+                same.everything |= changed && gives_for_robots(&self.recent, page, mark);
+                same.hold(page, giver, changed);
                 if is_over && !same.is_portal(lie) {
                     self.release();
                     return Look::Clear;
@@ -197,26 +127,21 @@ impl Captive {
                 self.held.insert(lease);
                 return Look::Held;
             }
-            if page.response.started >= same.seen_at {
-                self.other_answered(at);
+            if same.mark != mark && page.response.started >= same.seen_at {
+                self.other_answered(window, at);
             }
         }
         if self.same.is_none()
+            && !is_own
             && let Some(mut same) = self.begin(page, mark, giver, (at_lie, is_troubled))
         {
-            same.add(giver, changed);
+            same.clear_at = self.other_before(mark);
+            same.hold(page, giver, changed);
             self.same = Some(same);
             self.held.insert(lease);
             return Look::Held;
         }
         Look::Clear
-    }
-
-    /// Whether an answer's like were held in vain before.
-    fn is_mirror(&self, page: &Page, mark: u64, domain: DomainId) -> bool {
-        !self.mirrors.is_empty()
-            && (self.mirrors.contains(&(domain, ALL_PAGES))
-                || self.mirrors.contains(&(domain, self.place(page, mark))))
     }
 
     /// Where an answer leads: the host that it redirects to, or itself.
@@ -226,25 +151,27 @@ impl Captive {
 
     /// Whether an answer is the portal's that is there now.
     fn is_portals(&self, mark: u64, network: u64) -> bool {
-        self.portal.is_some_and(|portal| portal.mark == mark || portal.network == Some(network))
+        self.portal.is_some_and(|portal| portal.gives(mark, network))
     }
 
     /// Whether an answer is one of the portal that was there last; what is asked for later and answered as before is the
     /// site's own.
-    fn is_former_portals(&mut self, page: &Page, mark: u64, network: u64, window: Micros) -> bool {
-        let Some((portal, cleared_at)) = self.former else { return false };
-        if portal.mark != mark && portal.network != Some(network) {
+    fn is_former_portals(&mut self, page: &Page, mark: u64, giver: Giver, window: Micros) -> bool {
+        let Some((portal, cleared_at, _)) = &self.former else { return false };
+        let (portal, cleared_at) = (*portal, *cleared_at);
+        if !portal.gives(mark, giver.network) {
             return false;
         }
         let started = page.response.started;
         if started < gone_at(cleared_at, window) {
             return true;
         }
+        let (_, _, domains) = self.former.take().unwrap_or((portal, cleared_at, Vec::new()));
         if started < cleared_at.saturating_add(window * CHANGED_WINDOWS) {
-            self.trust(mark);
+            self.alike.trust(mark);
+            self.alike.learn(&domains);
             self.honest_lie = portal.network.or(self.honest_lie);
         }
-        self.former = None;
         false
     }
 
@@ -256,48 +183,49 @@ impl Captive {
         giver: Giver,
         (at_lie, is_troubled): (bool, bool),
     ) -> Option<Same> {
-        let (since, seen_at, status) = (page.response.started, page.response.finished, status_of(page));
-        let same = |clear_at, hosts| Same {
-            mark,
-            place: self.place(page, mark),
-            status,
-            lied: at_lie,
-            since,
-            seen_at,
-            clear_at,
-            asked_at: 0,
-            example: page.response.request.url.host().into(),
-            hosts,
-            bytes: page.memory(),
-        };
-        if self.is_run(mark, giver) {
-            return Some(same(self.other_before(mark), Vec::new()));
+        let mut same = Same::new(page, mark, self.place(page, mark), at_lie);
+        let first =
+            self.marks.iter().position(|known| *known == mark).and_then(|place| self.recent.get(place));
+        if first.is_some() && self.is_for_everything(page, mark, giver) {
+            (same.everything, same.robots) = (true, 1);
+            return Some(same);
         }
-        if let Some(first) = self.marks.iter().position(|known| *known == mark)
-            && let Some(first) = self.recent.get(first).filter(|first| first.domain != giver.domain)
+        if let Some(first) = first
+            && (first.domain != giver.domain || self.is_run(page, mark, giver))
+            && (!self.alike.are_mirrors(first.domain, giver.domain) || self.is_run(page, mark, giver))
         {
-            let known = self.in_vain.as_ref().filter(|(held, _)| *held == mark);
-            let hosts = known.map_or_else(
-                || vec![(first.domain, first.network, first.changed)],
-                |(_, hosts)| hosts.clone(),
-            );
-            return Some(same(self.other_before(mark), hosts));
+            same.everything = first.domain == giver.domain;
+            match self.alike.held_in_vain(mark) {
+                Some(hosts) => same.hosts.clone_from(hosts),
+                None => same.add_host((first.domain, first.network, first.changed)),
+            }
+            return Some(same);
         }
         // A redirect to somewhere else waits for the next answer of somebody else: its target would belong to the crawl.
         // Of a crawl of one domain only the first: nobody else will answer.
         let is_alone = || self.recent.iter().all(|recent| recent.domain == giver.domain);
-        let waits = (is_elsewhere(page) || is_troubled) && (self.recent.is_empty() || !is_alone());
-        (waits || at_lie).then(|| same(self.other_before(mark), Vec::new()))
+        let is_new = || is_elsewhere(page) && !self.alike.leads(giver.domain, same.place);
+        let waits = (is_troubled || is_new()) && (self.recent.is_empty() || !is_alone());
+        (waits || at_lie).then_some(same)
     }
 
-    /// Whether the last answers were all of one domain, which gave others before and gives the same one again and again: others are
-    /// asked whether they give it, too.
-    fn is_run(&self, mark: u64, giver: Giver) -> bool {
-        let is_same = |recent: &Recent| recent.mark == mark && recent.domain == giver.domain;
-        let mut last = self.recent.iter().rev().take(RUN - 1);
+    /// Whether a host that gave other answers before gives this one for a page and for its robots.txt.
+    fn is_for_everything(&self, page: &Page, mark: u64, giver: Giver) -> bool {
+        giver.has_changed(mark)
+            && !self.alike.is_uniform(giver.domain)
+            && gives_for_robots(&self.recent, page, mark)
+    }
+
+    /// Whether the last answers were all the same, for one path after the other, though those who gave them gave others before.
+    fn is_run(&self, page: &Page, mark: u64, giver: Giver) -> bool {
+        let last = || self.recent.iter().rev().take(RUN - 1);
+        let path = page.response.request.url.path_and_query();
+        let is_alone = last().all(|recent| recent.domain == giver.domain);
         self.recent.len() >= RUN
-            && last.clone().all(is_same)
-            && last.any(|recent| recent.changed)
+            && last().all(|recent| recent.mark == mark)
+            && last().any(|recent| recent.changed)
+            && last().any(|recent| recent.url.path_and_query() != path)
+            && !(is_alone && self.alike.is_uniform(giver.domain))
             && self.recent.iter().any(|recent| recent.domain != giver.domain)
     }
 
@@ -308,18 +236,30 @@ impl Captive {
 
     /// Looks at an answer for a robots.txt while answers are held: one that no portal gives shows that the way is clear, and one of
     /// their mark is another of them. Gives whether it is that, from a host that gave rules before.
-    pub(crate) fn look_at_robots(&mut self, page: &Page, giver: Giver) -> bool {
+    pub(crate) fn look_at_robots(&mut self, page: &Page, giver: Giver, window: Micros) -> bool {
         let mark = self.mark(page);
         let at_lie = self.is_of_lie(giver.network);
         let Some(same) = &mut self.same else { return false };
         if mark == Some(same.mark) {
             same.add(giver, giver.before != 0);
+            same.robots += 1;
             return giver.before != 0;
         }
         if page.response.started >= same.seen_at && !at_lie && is_other_rules(page, same.status) {
-            self.other_answered(page.response.finished);
+            self.other_answered(window, page.response.finished);
         }
         false
+    }
+
+    /// A host gives what is known as its own for its robots.txt: no portal answers for it.
+    pub(crate) fn is_there(&mut self, page: &Page, mark: u64, window: Micros) {
+        let is_later = |same: &Same| page.response.started >= same.seen_at;
+        match &self.same {
+            // It gives this for pages that it does not have, and so do others.
+            Some(same) if is_later(same) && same.mark == mark => self.release(),
+            Some(same) if is_later(same) => self.other_answered(window, page.response.finished),
+            _ => {}
+        }
     }
 
     /// Whether an answer for a robots.txt is the host's own while a portal answers for pages.
@@ -328,18 +268,25 @@ impl Captive {
             .is_some_and(|portal| portal.network != Some(network) && is_other_rules(page, portal.status))
     }
 
-    /// Whether hosts that were well are to be asked whether they give other answers: before it is decided, and where one host's
-    /// answer is not followed by another one's.
+    /// Whether hosts that were well are to be asked whether they give other answers: before it is decided, where one host's answer
+    /// is not followed by another one's, and again where nobody has told.
     pub(crate) fn wants_others(&mut self, window: Micros, now: Micros) -> bool {
         let lie = self.lie();
         self.same.as_mut().is_some_and(|same| {
             let is_late = now.saturating_sub(same.since) >= window / 8;
-            let wants = same.asked_at == 0 && !same.is_lied(lie) && (is_late || same.is_portal(lie));
+            let is_due = same.asked_at == 0 || now.saturating_sub(same.asked_last) >= window;
+            let wants = is_due && !same.is_lied(lie) && (is_late || same.is_portal(lie));
             if wants {
-                same.asked_at = now;
+                same.asked_last = now;
+                same.asked_at = if same.asked_at == 0 { now } else { same.asked_at };
             }
             wants
         })
+    }
+
+    /// Whether as many answers are held as may be, and it is not decided yet what they are.
+    pub(crate) fn is_full(&self) -> bool {
+        self.same.as_ref().is_some_and(Same::is_full)
     }
 
     /// Whether the resolver is to be asked for a name that cannot exist.
@@ -428,7 +375,7 @@ impl Captive {
 
     /// Pages that were recorded and may be a portal's.
     pub(crate) fn doubted(&self) -> impl Iterator<Item = &Recent> {
-        unconfirmed(&self.recent).filter(|recent| recent.is_page && !self.honest.contains(&recent.mark))
+        unconfirmed(&self.recent).filter(|recent| recent.is_page && !self.alike.is_honest(recent.mark))
     }
 
     /// Takes what was recorded last and may be a portal's, if it was asked for since then and recorded after a position of the log.
@@ -452,48 +399,62 @@ impl Captive {
 
     /// Whether the same answers are a portal's. `is_asking`: hosts that were well are asked and have not answered yet.
     pub(crate) fn confirm(&mut self, is_asking: bool, window: Micros, now: Micros) -> Option<Confirmed> {
-        let (lie, held) = (self.lie(), self.held.len());
+        let lie = self.lie();
         let lasted = |same: &Same| {
-            let is_full = held >= HELD || same.bytes > HELD_BYTES;
-            // Answers may be looked at long after they came: whoever is asked then has time to answer, unless nobody could be asked.
+            // Answers may be looked at long after they came: who is asked then has time to answer.
             let asked_for = now.saturating_sub(same.asked_at);
-            is_full || (same.asked_at > 0 && (asked_for >= window || (!is_asking && asked_for >= window / 4)))
+            let is_told = same.robots > 0 || lie.is_some();
+            let is_enough = same.is_full() || asked_for >= window || (!is_asking && asked_for >= window / 4);
+            // Where nobody can be asked, pages alone have to tell.
+            same.asked_at > 0 && ((is_told && is_enough) || asked_for >= window * CHANGED_WINDOWS)
         };
         let same = self.same.take_if(|same| same.is_lied(lie) || (same.is_portal(lie) && lasted(same)))?;
         self.portal = Some(same.portal(lie, now));
-        Some(self.collect(same))
+        Some(self.collect(same, window, now))
     }
 
     /// Somebody gave another answer than those that are held. What looked like a portal until now may have been one that is gone
-    /// again: it is asked for once more, and believed then.
-    fn other_answered(&mut self, at: Micros) {
+    /// again, also where a host has given one answer for everything: it is asked for once more, and believed then.
+    fn other_answered(&mut self, window: Micros, at: Micros) {
         let lie = self.lie();
-        let Some(same) = self.same.take_if(|same| same.is_portal(lie)) else { return self.release() };
-        self.former = Some((same.portal(lie, at), at));
-        self.ended = Some(self.collect(same));
+        let Some(same) = self.same.take_if(|same| same.everything || same.is_portal(lie)) else {
+            return self.release();
+        };
+        let domains = domains(&same);
+        // A site with many pages that are alike is held up once.
+        if let [_] = domains[..] {
+            self.alike.learn(&domains);
+        }
+        self.former = Some((same.portal(lie, at), at, domains));
+        let ended = self.collect(same, window, at);
+        self.ended.push(ended);
     }
 
     /// What was recorded of answers that are held: nothing will be known of them in time.
-    pub(crate) fn take_suspected(&mut self) -> Option<Confirmed> {
+    pub(crate) fn take_suspected(&mut self, window: Micros, now: Micros) -> Option<Confirmed> {
         let same = self.same.take()?;
-        Some(self.collect(same))
+        Some(self.collect(same, window, now))
     }
 
-    /// A portal that was gone before it was certain.
-    pub(crate) fn take_ended(&mut self) -> Option<Confirmed> {
-        self.ended.take()
+    /// What is to be taken back of portals that were gone before they were certain.
+    pub(crate) fn take_ended(&mut self) -> Vec<Confirmed> {
+        std::mem::take(&mut self.ended)
     }
 
     /// What is known of a portal; forgets what was recorded of it.
-    fn collect(&mut self, same: Same) -> Confirmed {
+    fn collect(&mut self, same: Same, window: Micros, now: Micros) -> Confirmed {
         let network = self.lie().filter(|_| same.lied);
         self.held.clear();
+        let oldest = now.saturating_sub(window * TAKEN_BACK_WINDOWS);
         let (mut recorded, mut kept) = (Vec::new(), VecDeque::new());
         let mut is_tail = true;
         // From the last one on: answers from the address of the lie, up to the last other one.
         for recent in std::mem::take(&mut self.recent).into_iter().rev() {
             is_tail &= Some(recent.network) == network;
-            match is_tail || (recent.mark == same.mark && recent.at.max(recent.finished) >= same.clear_at) {
+            // What is older than that is in outputs.
+            let may_go = recent.finished.max(recent.at) >= oldest;
+            let is_same = recent.mark == same.mark && recent.at.max(recent.finished) >= same.clear_at;
+            match may_go && (is_tail || is_same) {
                 true => recorded.push(recent),
                 false if recent.mark != same.mark => kept.push_front(recent),
                 false => {}
@@ -518,6 +479,7 @@ impl Captive {
             let has_changed = same.hosts.iter().any(|(.., changed)| *changed);
             let longest = match same.hosts.len() {
                 _ if is_troubled => window * CHANGED_WINDOWS,
+                1 if same.everything => window,
                 1 => window / 2,
                 _ if has_changed => window * CHANGED_WINDOWS,
                 _ => window,
@@ -525,17 +487,13 @@ impl Captive {
             now.saturating_sub(same.since) > longest
         };
         if let Some(same) = self.same.take_if(|same| is_over(&&*same)) {
-            if self.mirrors.len() < MIRRORS {
-                let of = if same.hosts.len() > 1 { ALL_PAGES } else { same.place };
-                self.mirrors.extend(same.hosts.iter().map(|(domain, ..)| (*domain, of)));
-            }
             // What two say may be a third one's, too; what many say is their own.
             if same.hosts.len() >= SAME {
                 self.same = Some(same);
                 self.release();
             } else {
                 self.held.clear();
-                self.in_vain = Some((same.mark, same.hosts));
+                self.alike.waited_in_vain(same);
             }
         }
         self.held.is_empty()
@@ -543,12 +501,13 @@ impl Captive {
 
     /// The portal is gone: somebody else has answered.
     pub(crate) fn clear(&mut self, now: Micros) {
-        self.former = self.portal.take().map(|portal| (portal, now));
+        self.former = self.portal.take().map(|portal| (portal, now, Vec::new()));
     }
 
     /// Until when the portal that was there last may answer still.
     pub(crate) fn lasts_until(&self, window: Micros) -> Option<Micros> {
-        self.former.filter(|_| self.portal.is_none()).map(|(_, cleared_at)| gone_at(cleared_at, window))
+        let former = self.former.as_ref().filter(|_| self.portal.is_none());
+        former.map(|(_, cleared_at, _)| gone_at(*cleared_at, window))
     }
 
     /// Whether answers are held that may be a portal's.
@@ -571,67 +530,30 @@ impl Captive {
         self.portal.is_some()
     }
 
-    /// What is held is many sites' own.
+    /// What is held is the sites' own.
     fn release(&mut self) {
         if let Some(same) = self.same.take() {
-            self.trust(same.mark);
-            // A site with many pages that are alike is held up once.
-            if let [(domain, ..)] = same.hosts[..]
-                && self.mirrors.len() < MIRRORS
-            {
-                self.mirrors.insert((domain, ALL_PAGES));
-            }
+            self.alike.release(&same);
             if same.lied {
                 self.honest_lie = self.lie;
             }
         }
         self.held.clear();
     }
-
-    /// A mark is many sites' own.
-    fn trust(&mut self, mark: u64) {
-        if self.honest.len() >= HONEST {
-            self.honest.pop_front();
-        }
-        self.honest.push_back(mark);
-    }
 }
 
-impl Same {
-    /// Another host gives the answer.
-    fn add(&mut self, giver: Giver, changed: bool) {
-        match self.hosts.iter_mut().find(|(domain, ..)| *domain == giver.domain) {
-            Some((.., known)) => *known |= changed,
-            None => self.hosts.push((giver.domain, giver.network, changed)),
-        }
-    }
-
-    /// The portal that they are.
-    fn portal(&self, lie: Option<u64>, certain_at: Micros) -> Portal {
-        Portal { mark: self.mark, status: self.status, network: lie.filter(|_| self.lied), certain_at }
-    }
-
-    /// Whether all are at the address of the resolver's lie.
-    fn is_lied(&self, lie: Option<u64>) -> bool {
-        let is_there = || self.hosts.iter().all(|(_, network, _)| Some(*network) == lie);
-        lie.is_some() && self.hosts.len() >= LIED && is_there()
-    }
-
-    /// Whether it is a portal, if nobody gives another answer.
-    fn is_portal(&self, lie: Option<u64>) -> bool {
-        let changed = self.hosts.iter().filter(|(.., changed)| *changed).count();
-        self.is_lied(lie) || (self.hosts.len() >= SAME && (changed >= CHANGED || lie.is_some()))
-    }
+/// Whether a host gave an answer for its robots.txt that it gives for a page, or the other way round.
+fn gives_for_robots(recent: &VecDeque<Recent>, page: &Page, mark: u64) -> bool {
+    let request = &page.response.request;
+    let is_page = request.purpose == Purpose::Page;
+    let is_same =
+        |one: &Recent| one.mark == mark && one.is_page != is_page && one.url.host() == request.url.host();
+    recent.iter().any(is_same)
 }
 
 /// When no connection and no name of before leads to a portal any more.
 fn gone_at(cleared_at: Micros, window: Micros) -> Micros {
     cleared_at.saturating_add(window / 2)
-}
-
-/// The status of an answer.
-fn status_of(page: &Page) -> u16 {
-    page.response.result.as_ref().map_or(0, |received| received.status)
 }
 
 /// Whether an answer redirects to another registered domain.

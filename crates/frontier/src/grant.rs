@@ -36,7 +36,7 @@ impl<R: Resolve> Frontier<R> {
             requests = self.probe(max, now)?;
         }
         let mut is_dry = false;
-        while requests.len() < max && !is_dry && !self.health.is_suspended() {
+        while requests.len() < max && !is_dry && !self.health.is_suspended() && !self.captive.is_full() {
             let request = self.next_request(now)?;
             is_dry = request.is_none();
             requests.extend(request);

@@ -11,6 +11,7 @@
 
 mod admission;
 mod ahead;
+mod alike;
 mod backlog;
 mod captive;
 mod codec;
@@ -31,6 +32,7 @@ mod reopen;
 mod restore;
 mod review;
 mod robots;
+mod same;
 mod schedule;
 mod seen;
 mod settings;
@@ -313,7 +315,7 @@ impl<R: Resolve> Frontier<R> {
             .map(|Reverse((due, _))| *due)
             .filter(|_| self.health.names.suspended().is_none());
         let lease = self.expiring.front().map(|(due, _)| *due);
-        let may_start = self.page_budget() > 0 && !self.health.is_suspended();
+        let may_start = self.page_budget() > 0 && !self.health.is_suspended() && !self.captive.is_full();
         let start = self.schedule.due_at().filter(|_| may_start);
         let start = start.map(|due| due.max(self.not_before).max(self.manners.ready_at()));
         let failing = (!self.failing.is_empty()).then_some(0);

@@ -65,6 +65,14 @@ pub(crate) fn is_own_rules(status: u16, body: &[u8]) -> bool {
     matches!(status, 404 | 410) || (status < 300 && !is_markup(body))
 }
 
+/// The mark of an answer for a robots.txt that no portal gives; also of one that is too short for a page's.
+pub(crate) fn rules_mark(page: &Page, hasher: &impl BuildHasher) -> Option<u64> {
+    let received = page.response.result.as_ref().ok()?;
+    let is_own = page.redirect.is_none() && is_own_rules(received.status, &page.body);
+    let short = || hasher.hash_one((received.status, &page.body[..])) | 2;
+    is_own.then(|| mark(page, hasher).unwrap_or_else(short))
+}
+
 /// Whether an answer for a robots.txt is another one than those for pages that are all the same and have this status.
 pub(crate) fn is_other_rules(page: &Page, status: u16) -> bool {
     let Ok(received) = &page.response.result else { return false };

@@ -302,7 +302,10 @@ impl<R: Resolve> Frontier<R> {
         };
         let robots = self.settings.robots_known(self.rules.keep(rules), now);
         let is_own = is_own_rules(received.status, &page.body);
-        self.queues[owner.queue as usize].learn_robots(&owner.origin, robots, is_own);
+        let mark = self.captive.rules_mark(page);
+        let queue = &mut self.queues[owner.queue as usize];
+        queue.learn_robots(&owner.origin, robots, is_own);
+        mark.into_iter().for_each(|mark| queue.learn_rules_mark(mark));
         // The delay that it asks for holds from the request that brought it.
         self.rest(owner.queue, page.response.finished);
         self.place(owner.queue, now);

@@ -4,11 +4,12 @@
 
 use lycosa_url::{CrawlUrl, Failure, FailureKind, Micros, Page, Purpose, Received};
 
-use crate::captive::{CHANGED_WINDOWS, Confirmed, Giver, Look, SOME_PAGE};
+use crate::captive::{CHANGED_WINDOWS, Look, SOME_PAGE};
 use crate::health::Cause;
 use crate::mark::is_own_rules;
 use crate::queue::{Name, Robots};
 use crate::recent::Recent;
+use crate::same::{Confirmed, Giver};
 use crate::schedule::QueueId;
 use crate::{Frontier, Resolve};
 
@@ -17,6 +18,9 @@ impl<R: Resolve> Frontier<R> {
     pub(crate) fn is_same_answer(&mut self, page: &mut Page, id: QueueId, network: u64) -> bool {
         let is_page = page.response.request.purpose == Purpose::Page;
         let mark = self.captive.mark(page);
+        if !is_page && self.is_own_robots(page, id, network) {
+            return false;
+        }
         // Rules that no portal gives show that the way is clear; anything else is compared as pages are.
         if !is_page && !self.captive.is_captive() && (mark.is_none() || gives_rules(page)) {
             return self.is_same_robots(page, id, network);
@@ -38,15 +42,18 @@ impl<R: Resolve> Frontier<R> {
         };
         let is_troubled = self.health.names.suspended().is_some();
         let queue = &self.queues[id as usize];
-        let giver = Giver { domain: queue.domain, network, before: queue.mark };
+        let rules = queue.own_rules_mark();
+        let giver = Giver { domain: queue.domain, network, before: queue.mark, rules };
         match self.captive.look(page, mark, giver, (is_troubled, self.health.connections.window())) {
             Look::Clear => {
                 page.mark = mark;
                 self.captive.remember(page, mark, giver, 0);
-                let last = &mut self.queues[id as usize].mark;
-                // The first page that a host gives is compared with its robots.txt.
-                if is_page || *last == 0 {
-                    *last = mark;
+                let queue = &mut self.queues[id as usize];
+                match is_page {
+                    true => queue.learn_mark(mark),
+                    // The first page that a host gives is compared with its robots.txt.
+                    false if queue.mark == 0 => queue.mark = mark,
+                    false => {}
                 }
                 false
             }
@@ -70,6 +77,18 @@ impl<R: Resolve> Frontier<R> {
         }
     }
 
+    /// Whether a robots.txt is what is known as the host's own: what others give then is no portal's, or one's that is gone.
+    fn is_own_robots(&mut self, page: &Page, id: QueueId, network: u64) -> bool {
+        let Some(mark) = self.captive.rules_mark(page) else { return false };
+        let is_own = self.queues[id as usize].own_rules_mark() == mark
+            && !self.captive.is_of_lie(network)
+            && !self.captive.is_at_portal(network);
+        if is_own {
+            self.captive.is_there(page, mark, self.health.connections.window());
+        }
+        is_own
+    }
+
     /// The same of a robots.txt: whether it is what others give instead of theirs.
     fn is_same_robots(&mut self, page: &mut Page, id: QueueId, network: u64) -> bool {
         let queue = &mut self.queues[id as usize];
@@ -77,7 +96,8 @@ impl<R: Resolve> Frontier<R> {
             let origin = page.response.request.url.origin();
             let is_known = matches!(queue.robots(origin), Some(Robots::Known { .. }));
             let before = if is_known { SOME_PAGE } else { 0 };
-            if self.captive.look_at_robots(page, Giver { domain: queue.domain, network, before }) {
+            let giver = Giver { domain: queue.domain, network, before, rules: 0 };
+            if self.captive.look_at_robots(page, giver, self.health.connections.window()) {
                 let text = "the answer that other sites give for their pages";
                 page.response.result = Err(Failure::new(FailureKind::CaptivePortal, text));
                 (page.redirect, page.ours) = (None, true);
@@ -119,7 +139,7 @@ impl<R: Resolve> Frontier<R> {
             self.forget_what_the_portal_said(clear_at, now);
             self.suspended(since, now);
         }
-        if let Some(Confirmed { clear_at, recorded, .. }) = self.captive.take_ended() {
+        for Confirmed { clear_at, recorded, .. } in self.captive.take_ended() {
             self.ask_again(recorded, now);
             self.forget_what_the_portal_said(clear_at, now);
         }
@@ -151,7 +171,8 @@ impl<R: Resolve> Frontier<R> {
 
     /// Takes back what may be a portal's, since the process ends before that is decided.
     pub fn doubt_held(&mut self, now: Micros) {
-        if let Some(Confirmed { clear_at, recorded, .. }) = self.captive.take_suspected() {
+        let window = self.health.connections.window();
+        if let Some(Confirmed { clear_at, recorded, .. }) = self.captive.take_suspected(window, now) {
             self.ask_again(recorded, now);
             self.forget_rules(clear_at, now);
         }

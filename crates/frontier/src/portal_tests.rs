@@ -380,10 +380,9 @@ fn a_robots_txt_that_is_missing_tells_that_sites_whose_last_pages_are_alike_are_
     let (mut frontier, names) = frontier(settings);
     frontier.add(&world(&names, 16, 4), 0).unwrap();
     let crawled = run(&mut frontier, 2_000, &mut |request, now| match request.url.path_and_query() {
-        // Of no help when they are asked first.
-        "/robots.txt" if (SECOND..30 * SECOND).contains(&now) => answer(request, now, 503, &[], "", &[]),
-        "/robots.txt" => answer(request, now, 404, &[], "", &[]),
-        "/3" => answer(request, now, 200, &[], "<title>Imprint</title>", &[]),
+        // A portal, at first.
+        "/robots.txt" if !(SECOND..30 * SECOND).contains(&now) => answer(request, now, 404, &[], "", &[]),
+        "/3" | "/robots.txt" => answer(request, now, 200, &[], "<title>Imprint</title>", &[]),
         _ => own(request, now),
     });
     assert_eq!((crawled.with("The page of"), crawled.with("Imprint")), (48, 16), "{:?}", crawled.messages);

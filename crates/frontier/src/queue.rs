@@ -83,6 +83,10 @@ pub(crate) struct Queue {
     pub(crate) answered: bool,
     /// The mark of the page that it gave last (`captive.rs`); 0: none.
     pub(crate) mark: u64,
+    /// The mark of its robots.txt, where that was rules or a 404; 0: none.
+    pub(crate) rules_mark: u64,
+    /// Whether it gave a page with another mark since then: no portal gave that.
+    pub(crate) has_own_rules: bool,
     /// Whether it answered when it was to be given up: its URLs fail each on its own.
     pub(crate) is_there: bool,
     /// The Crawl-delay of rules that were forgotten, since a captive portal may have given them, or answered since.
@@ -114,6 +118,8 @@ impl Queue {
             trouble: None,
             answered: false,
             mark: 0,
+            rules_mark: 0,
+            has_own_rules: false,
             is_there: false,
             last_delay: None,
             doubted: false,
@@ -254,6 +260,23 @@ impl Queue {
         let delay = self.crawl_delay();
         self.set_robots(origin, robots);
         self.last_delay = if is_own { None } else { delay };
+    }
+
+    /// Learns the mark of a robots.txt that may be the host's own.
+    pub(crate) fn learn_rules_mark(&mut self, mark: u64) {
+        self.has_own_rules &= mark == self.rules_mark;
+        self.rules_mark = mark;
+    }
+
+    /// Learns the mark of a page.
+    pub(crate) fn learn_mark(&mut self, mark: u64) {
+        self.has_own_rules |= self.rules_mark != 0 && self.rules_mark != mark;
+        self.mark = mark;
+    }
+
+    /// The mark of its robots.txt, where that is known to be its own; 0: none.
+    pub(crate) fn own_rules_mark(&self) -> u64 {
+        if self.has_own_rules { self.rules_mark } else { 0 }
     }
 
     /// Lets rules expire: they are asked for again before the next page. Their Crawl-delay holds until the host gives rules again.

@@ -10,12 +10,13 @@ use std::time::Duration;
 
 use lycosa_url::{CrawlUrl, Digest, Micros, Page, Purpose};
 
-use crate::captive::{Giver, SOME_PAGE};
+use crate::captive::SOME_PAGE;
 use crate::intake::Ghost;
 use crate::mark::is_own_rules;
 use crate::outcome::tries;
 use crate::probe::network_of;
 use crate::robots::Rules;
+use crate::same::Giver;
 use crate::schedule::QueueId;
 use crate::state::State;
 use crate::waiting::Waiting;
@@ -171,9 +172,9 @@ impl<R: Resolve> Restore<'_, R> {
         let network = page.response.address.map_or(0, network_of);
         // A log of an earlier version has no marks.
         if page.mark != 0 {
-            let giver = Giver { domain: queue.domain, network, before: queue.mark };
+            let giver = Giver { domain: queue.domain, network, before: queue.mark, rules: 0 };
             frontier.captive.remember(page, page.mark, giver, self.position);
-            queue.mark = page.mark;
+            queue.learn_mark(page.mark);
         }
         let received = match &page.response.result {
             Ok(received) => received,
@@ -208,7 +209,9 @@ impl<R: Resolve> Restore<'_, R> {
         let Some(rules) = Rules::of_answer(received.status, &page.body, agent) else { return };
         let rules = frontier.rules.keep(rules);
         let robots = frontier.settings.robots_known(rules, page.response.finished);
+        let mark = frontier.captive.rules_mark(page);
         let queue = &mut frontier.queues[queue as usize];
+        mark.into_iter().for_each(|mark| queue.learn_rules_mark(mark));
         queue.learn_robots(asked.origin(), robots, is_own_rules(received.status, &page.body));
         if queue.mark == 0 {
             queue.mark = frontier.captive.mark(page).unwrap_or(SOME_PAGE);

@@ -133,7 +133,7 @@ impl<R: Resolve> Frontier<R> {
             let ahead = frontier.settings.robots_ahead();
             let mut queue = unpack_host(&mut from, agent, ahead, &mut frontier.rules).ok_or_else(damaged)?;
             queue.backlog = Backlog::unpack(&mut from, &mut frontier.spill, &mut frontier.held)?;
-            queue.mark = if from.is_empty() { 0 } else { codec::number(&mut from).ok_or_else(damaged)? };
+            unpack_marks(&mut queue, &mut from).ok_or_else(damaged)?;
             queued += queue.backlog.len() as u64;
             if frontier.known_queue(&queue.host).is_some() {
                 return Err(damaged()); // only one of two would ever be asked
@@ -350,7 +350,9 @@ fn pack_queue(queue: &Queue, first: &[Waiting], store: &RulesStore, record: &mut
     }
     queue.backlog.pack(&packed, count, record);
     // Not in the version before.
-    put_number(record, queue.mark);
+    [queue.mark, queue.rules_mark, queue.has_own_rules.into()]
+        .into_iter()
+        .for_each(|number| put_number(record, number));
     Ok(())
 }
 
@@ -371,6 +373,14 @@ fn unpack_host(from: &mut &[u8], agent: bool, ahead: Micros, store: &mut RulesSt
         }
     }
     Some(queue)
+}
+
+/// Reads the marks of a queue's answers; versions before have none, or only the first.
+fn unpack_marks(queue: &mut Queue, from: &mut &[u8]) -> Option<()> {
+    let mut number = || if from.is_empty() { Some(0) } else { codec::number(from) };
+    (queue.mark, queue.rules_mark) = (number()?, number()?);
+    queue.has_own_rules = number()? != 0;
+    Some(())
 }
 
 /// Reads the record of ghosts.

@@ -1,0 +1,102 @@
+//! Answers and domains that looked like a portal's once and were none: they are not held up for the same again.
+//!
+//! Guarantee: no domain is trusted whatever it answers. Sites that show the same pages are no reason for a suspicion any more, but answers
+//! of theirs that are all one, for one URL after the other, are.
+
+use std::collections::{HashSet, VecDeque};
+
+use crate::politeness::domains::DomainId;
+use crate::same::{Hosts, Same};
+
+/// Marks, and domains, that are remembered at most.
+const HONEST: usize = 64;
+const DOMAINS: usize = 4096;
+
+/// What is known.
+#[derive(Debug, Default)]
+pub(crate) struct Alike {
+    /// Marks that are many sites' own.
+    honest: VecDeque<u64>,
+    /// Domains that give the same answers as others; those that give one for many of their own URLs; those that redirect to a place.
+    mirrors: HashSet<DomainId>,
+    uniform: HashSet<DomainId>,
+    places: HashSet<(DomainId, u64)>,
+    /// Who was held in vain last, too few to tell, and for which mark.
+    in_vain: Option<(u64, Hosts)>,
+}
+
+impl Alike {
+    /// Whether a mark is many sites' own.
+    pub(crate) fn is_honest(&self, mark: u64) -> bool {
+        self.honest.contains(&mark)
+    }
+
+    /// Whether two domains are known to give the same answers.
+    pub(crate) fn are_mirrors(&self, one: DomainId, other: DomainId) -> bool {
+        self.mirrors.contains(&one) && self.mirrors.contains(&other)
+    }
+
+    /// Whether a domain is known to give one answer for many URLs.
+    pub(crate) fn is_uniform(&self, domain: DomainId) -> bool {
+        self.uniform.contains(&domain)
+    }
+
+    /// Whether a domain is known to redirect there.
+    pub(crate) fn leads(&self, domain: DomainId, place: u64) -> bool {
+        self.places.contains(&(domain, place))
+    }
+
+    /// Those who gave a mark and were held in vain, if they were the last ones.
+    pub(crate) fn held_in_vain(&self, mark: u64) -> Option<&Hosts> {
+        self.in_vain.as_ref().filter(|(held, _)| *held == mark).map(|(_, hosts)| hosts)
+    }
+
+    /// A mark is many sites' own.
+    pub(crate) fn trust(&mut self, mark: u64) {
+        if self.honest.len() >= HONEST {
+            self.honest.pop_front();
+        }
+        self.honest.push_back(mark);
+    }
+
+    /// Domains gave one answer, and it was their own.
+    pub(crate) fn learn(&mut self, domains: &[DomainId]) {
+        let into = if domains.len() == 1 { &mut self.uniform } else { &mut self.mirrors };
+        if into.len() < DOMAINS {
+            into.extend(domains);
+        }
+    }
+
+    /// What was held was the sites' own.
+    pub(crate) fn release(&mut self, same: &Same) {
+        match same.hosts[..] {
+            // Only where it redirects to is known of it.
+            [(domain, ..)] if same.place != same.mark => self.learn_place(domain, same.place),
+            [_] if !same.everything => self.trust(same.mark),
+            _ => {
+                self.trust(same.mark);
+                self.learn(&domains(same));
+            }
+        }
+    }
+
+    /// Nobody gave another answer for long; what two say may be a third one's, too.
+    pub(crate) fn waited_in_vain(&mut self, same: Same) {
+        match same.hosts[..] {
+            [(domain, ..)] => self.learn_place(domain, same.place),
+            _ => self.learn(&domains(&same)),
+        }
+        self.in_vain = Some((same.mark, same.hosts));
+    }
+
+    fn learn_place(&mut self, domain: DomainId, place: u64) {
+        if self.places.len() < DOMAINS {
+            self.places.insert((domain, place));
+        }
+    }
+}
+
+/// The domains that give an answer.
+pub(crate) fn domains(same: &Same) -> Vec<DomainId> {
+    same.hosts.iter().map(|(domain, ..)| *domain).collect()
+}
