@@ -345,6 +345,10 @@ impl Captive {
     /// Forgets what was recorded of a URL: an earlier process opened it again. What it did not doubt then stays so, without what has
     /// confirmed it; it may have died before it recorded the others.
     pub(crate) fn forget_reopened(&mut self, url: &CrawlUrl) {
+        // Most were opened again for another reason, such as `--retry-failed`.
+        if !self.recent.iter().any(|recent| recent.url == *url) {
+            return;
+        }
         let doubted: HashSet<CrawlUrl> = unconfirmed(&self.recent).map(|recent| recent.url.clone()).collect();
         self.recent
             .iter_mut()

@@ -451,6 +451,8 @@ impl<R> std::fmt::Debug for Frontier<R> {
 }
 
 #[cfg(test)]
+mod alike_tests;
+#[cfg(test)]
 mod crash_tests;
 #[cfg(test)]
 mod model_tests;

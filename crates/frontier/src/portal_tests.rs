@@ -10,23 +10,23 @@ use crate::trouble_tests::{patient, world};
 use crate::{Frontier, Settings, State};
 
 /// What a crawl came to whose loop comes by ten times a second.
-struct Crawled {
-    ended: Micros,
-    messages: Vec<String>,
+pub(crate) struct Crawled {
+    pub(crate) ended: Micros,
+    pub(crate) messages: Vec<String>,
     /// How often each URL was asked for, and what was confirmed of it last.
-    asked: HashMap<String, u32>,
+    pub(crate) asked: HashMap<String, u32>,
     bodies: HashMap<String, String>,
 }
 
 impl Crawled {
     /// URLs whose last confirmed answer holds a text.
-    fn with(&self, text: &str) -> usize {
+    pub(crate) fn with(&self, text: &str) -> usize {
         self.bodies.values().filter(|body| body.contains(text)).count()
     }
 }
 
 /// Runs a crawl to its end, or for so many seconds.
-fn run(
+pub(crate) fn run(
     frontier: &mut Frontier<Names>,
     seconds: u64,
     site: &mut dyn FnMut(Request, Micros) -> Page,
@@ -372,47 +372,4 @@ fn what_looked_like_a_portal_is_asked_for_once_more_and_not_again_and_again() {
     assert_eq!((crawled.with("The page of"), crawled.with("Not here")), (37, 11), "{:?}", crawled.messages);
     let most = crawled.asked.values().max();
     assert!(most <= Some(&3), "each is asked for {most:?} times");
-}
-
-#[test]
-fn a_robots_txt_that_is_missing_tells_that_sites_whose_last_pages_are_alike_are_there() {
-    let settings = Settings { host_interval: Duration::from_millis(10), robots: true, ..patient() };
-    let (mut frontier, names) = frontier(settings);
-    frontier.add(&world(&names, 16, 4), 0).unwrap();
-    let crawled = run(&mut frontier, 2_000, &mut |request, now| match request.url.path_and_query() {
-        // A portal, at first.
-        "/robots.txt" if !(SECOND..30 * SECOND).contains(&now) => answer(request, now, 404, &[], "", &[]),
-        "/3" | "/robots.txt" => answer(request, now, 200, &[], "<title>Imprint</title>", &[]),
-        _ => own(request, now),
-    });
-    assert_eq!((crawled.with("The page of"), crawled.with("Imprint")), (48, 16), "{:?}", crawled.messages);
-    assert_eq!(crawled.messages.len(), 2, "suspended, and goes on: {:?}", crawled.messages);
-    assert!(crawled.ended < 120 * SECOND, "{} s, {:?}", crawled.ended / SECOND, crawled.messages);
-}
-
-#[test]
-fn answers_that_are_looked_at_long_after_they_came_are_no_portals_before_anybody_was_asked() {
-    let settings = Settings { host_interval: Duration::from_millis(10), robots: true, ..patient() };
-    let (mut frontier, names) = frontier(settings);
-    frontier.add(&world(&names, 16, 2), 0).unwrap();
-    let (mut now, mut held, mut answers, mut messages) = (0, Vec::new(), Vec::new(), Vec::new());
-    while now < 600 * SECOND && !(frontier.idle() && held.is_empty() && answers.is_empty()) {
-        for request in frontier.take(100, now).unwrap() {
-            answers.push(match request.url.path_and_query() {
-                "/robots.txt" => answer(request, now, 404, &[], "", &[]),
-                "/1" => answer(request, now, 200, &[], "<title>Imprint</title>", &[]),
-                _ => own(request, now),
-            });
-        }
-        // Pages are parsed six seconds later.
-        let is_parsed = |page: &mut Page| {
-            page.response.request.purpose == Purpose::Robots || page.response.finished + 6 * SECOND <= now
-        };
-        let pages = answers.extract_if(.., is_parsed).collect();
-        settle(&mut frontier, pages, &mut held, now);
-        messages.extend(frontier.messages());
-        now += SECOND / 10;
-    }
-    assert_eq!(messages, Vec::<String>::new());
-    assert_eq!(frontier.counts().tally.count(State::Done), 32);
 }
