@@ -59,11 +59,11 @@ impl Alike {
         self.honest.push_back(mark);
     }
 
-    /// Domains gave one answer, and it was their own.
-    pub(crate) fn learn(&mut self, domains: &[DomainId]) {
-        let into = if domains.len() == 1 { &mut self.uniform } else { &mut self.mirrors };
+    /// Domains gave one answer, and it may be their own: it is no reason for the same suspicion again.
+    pub(crate) fn learn(&mut self, same: &Same) {
+        let into = if same.hosts.len() == 1 { &mut self.uniform } else { &mut self.mirrors };
         if into.len() < DOMAINS {
-            into.extend(domains);
+            into.extend(same.hosts.iter().map(|(domain, ..)| *domain));
         }
     }
 
@@ -75,7 +75,7 @@ impl Alike {
             [_] if !same.everything => self.trust(same.mark),
             _ => {
                 self.trust(same.mark);
-                self.learn(&domains(same));
+                self.learn(same);
             }
         }
     }
@@ -84,7 +84,7 @@ impl Alike {
     pub(crate) fn waited_in_vain(&mut self, same: Same) {
         match same.hosts[..] {
             [(domain, ..)] => self.learn_place(domain, same.place),
-            _ => self.learn(&domains(&same)),
+            _ => self.learn(&same),
         }
         self.in_vain = Some((same.mark, same.hosts));
     }
@@ -94,9 +94,4 @@ impl Alike {
             self.places.insert((domain, place));
         }
     }
-}
-
-/// The domains that give an answer.
-pub(crate) fn domains(same: &Same) -> Vec<DomainId> {
-    same.hosts.iter().map(|(domain, ..)| *domain).collect()
 }

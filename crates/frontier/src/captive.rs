@@ -20,7 +20,7 @@ use std::hash::{BuildHasher, BuildHasherDefault, DefaultHasher};
 
 use lycosa_url::{CrawlUrl, Micros, Page, Purpose, registered_domain};
 
-use crate::alike::{Alike, domains};
+use crate::alike::Alike;
 use crate::mark::{is_other_rules, mark, rules_mark};
 use crate::politeness::domains::DomainId;
 use crate::recent::{Recent, unconfirmed};
@@ -60,8 +60,8 @@ pub(crate) struct Captive {
     portal: Option<Portal>,
     /// What is to be taken back of portals that were gone before they were certain.
     ended: Vec<Confirmed>,
-    /// The portal that was there last, when somebody else answered, and the domains that it answered for.
-    former: Option<(Portal, Micros, Vec<DomainId>)>,
+    /// The portal that was there last, and when somebody else answered.
+    former: Option<(Portal, Micros)>,
     held: HashSet<u64>,
     /// The network that the resolver gives for names that cannot exist; one that is known as that of the sites that are there.
     lie: Option<u64>,
@@ -157,8 +157,7 @@ impl Captive {
     /// Whether an answer is one of the portal that was there last; what is asked for later and answered as before is the
     /// site's own.
     fn is_former_portals(&mut self, page: &Page, mark: u64, giver: Giver, window: Micros) -> bool {
-        let Some((portal, cleared_at, _)) = &self.former else { return false };
-        let (portal, cleared_at) = (*portal, *cleared_at);
+        let Some((portal, cleared_at)) = self.former else { return false };
         if !portal.gives(mark, giver.network) {
             return false;
         }
@@ -166,12 +165,11 @@ impl Captive {
         if started < gone_at(cleared_at, window) {
             return true;
         }
-        let (_, _, domains) = self.former.take().unwrap_or((portal, cleared_at, Vec::new()));
         if started < cleared_at.saturating_add(window * CHANGED_WINDOWS) {
             self.alike.trust(mark);
-            self.alike.learn(&domains);
             self.honest_lie = portal.network.or(self.honest_lie);
         }
+        self.former = None;
         false
     }
 
@@ -417,19 +415,16 @@ impl Captive {
         Some(self.collect(same, window, now))
     }
 
-    /// Somebody gave another answer than those that are held. What looked like a portal until now may have been one that is gone
-    /// again, also where a host has given one answer for everything: it is asked for once more, and believed then.
+    /// Somebody gave another answer than those that are held. What was given where other answers were given before may have been a
+    /// portal's that is gone again: it is asked for once more, and believed then.
     fn other_answered(&mut self, window: Micros, at: Micros) {
         let lie = self.lie();
-        let Some(same) = self.same.take_if(|same| same.everything || same.is_portal(lie)) else {
+        let Some(same) = self.same.take_if(|same| same.may_be_portal(lie)) else {
             return self.release();
         };
-        let domains = domains(&same);
-        // A site with many pages that are alike is held up once.
-        if let [_] = domains[..] {
-            self.alike.learn(&domains);
-        }
-        self.former = Some((same.portal(lie, at), at, domains));
+        // Sites that show the same pages are held up once.
+        self.alike.learn(&same);
+        self.former = Some((same.portal(lie, at), at));
         let ended = self.collect(same, window, at);
         self.ended.push(ended);
     }
@@ -505,13 +500,12 @@ impl Captive {
 
     /// The portal is gone: somebody else has answered.
     pub(crate) fn clear(&mut self, now: Micros) {
-        self.former = self.portal.take().map(|portal| (portal, now, Vec::new()));
+        self.former = self.portal.take().map(|portal| (portal, now));
     }
 
     /// Until when the portal that was there last may answer still.
     pub(crate) fn lasts_until(&self, window: Micros) -> Option<Micros> {
-        let former = self.former.as_ref().filter(|_| self.portal.is_none());
-        former.map(|(_, cleared_at, _)| gone_at(*cleared_at, window))
+        self.former.filter(|_| self.portal.is_none()).map(|(_, cleared_at)| gone_at(cleared_at, window))
     }
 
     /// Whether answers are held that may be a portal's.

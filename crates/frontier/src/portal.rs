@@ -7,9 +7,9 @@ use lycosa_url::{CrawlUrl, Failure, FailureKind, Micros, Page, Purpose, Received
 use crate::captive::{CHANGED_WINDOWS, Look, SOME_PAGE};
 use crate::health::Cause;
 use crate::mark::is_own_rules;
-use crate::queue::{Name, Robots};
+use crate::queue::{Queue, Robots};
 use crate::recent::Recent;
-use crate::same::{Confirmed, Giver};
+use crate::same::{Confirmed, Giver, SAME};
 use crate::schedule::QueueId;
 use crate::{Frontier, Resolve};
 
@@ -68,6 +68,7 @@ impl<R: Resolve> Frontier<R> {
                 page.response.result = Err(Failure::new(FailureKind::CaptivePortal, text));
                 (page.redirect, page.ours) = (None, true);
                 page.links.clear();
+                self.queues[id as usize].doubt_name();
                 // Asked sooner, it would say the same.
                 if let Some(until) = self.captive.lasts_until(self.health.connections.window()) {
                     self.queues[id as usize].pace.hold(until);
@@ -139,9 +140,13 @@ impl<R: Resolve> Frontier<R> {
             self.forget_what_the_portal_said(clear_at, now);
             self.suspended(since, now);
         }
-        for Confirmed { clear_at, recorded, .. } in self.captive.take_ended() {
+        for Confirmed { clear_at, domains, recorded, .. } in self.captive.take_ended() {
+            recorded.iter().for_each(|recent| self.doubt_name_of(&recent.url));
             self.ask_again(recorded, now);
-            self.forget_what_the_portal_said(clear_at, now);
+            match domains < SAME {
+                true => self.forget_rules(clear_at, now),
+                false => self.forget_what_the_portal_said(clear_at, now),
+            }
         }
         self.captive.has_decided(self.health.names.suspended().is_some(), window, now)
     }
@@ -199,14 +204,16 @@ impl<R: Resolve> Frontier<R> {
         }
     }
 
+    /// The name of a URL's host may be the portal's.
+    fn doubt_name_of(&mut self, url: &CrawlUrl) {
+        if let Some(id) = self.known_queue(url.host()) {
+            self.queues[id as usize].doubt_name();
+        }
+    }
+
     /// Names and rules that were learnt since then may be the portal's.
     pub(crate) fn forget_what_the_portal_said(&mut self, since: Micros, now: Micros) {
-        for queue in &mut self.queues {
-            queue.doubted = true;
-            if let Name::Known { expires, .. } = &mut queue.name {
-                *expires = 0;
-            }
-        }
+        self.queues.iter_mut().for_each(Queue::doubt_name);
         self.forget_rules(since, now);
     }
 

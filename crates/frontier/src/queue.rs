@@ -279,6 +279,14 @@ impl Queue {
         if self.has_own_rules { self.rules_mark } else { 0 }
     }
 
+    /// Lets its name expire, and be asked for past the cache: a captive portal may have given it.
+    pub(crate) fn doubt_name(&mut self) {
+        self.doubted = true;
+        if let Name::Known { expires, .. } = &mut self.name {
+            *expires = 0;
+        }
+    }
+
     /// Lets rules expire: they are asked for again before the next page. Their Crawl-delay holds until the host gives rules again.
     pub(crate) fn doubt_robots(&mut self, mut is_doubted: impl FnMut(&str, Micros) -> bool) {
         let delay = self.crawl_delay();

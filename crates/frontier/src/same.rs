@@ -124,6 +124,12 @@ impl Same {
         self.is_lied(lie) || (self.hosts.len() >= SAME && (changed >= CHANGED || lie.is_some()))
     }
 
+    /// Whether it may have been a portal that was gone too soon to be told.
+    pub(crate) fn may_be_portal(&self, lie: Option<u64>) -> bool {
+        let has_changed = || self.hosts.iter().any(|(.., changed)| *changed);
+        self.everything || (self.hosts.len() > 1 && has_changed()) || self.is_portal(lie)
+    }
+
     /// The portal that they are.
     pub(crate) fn portal(&self, lie: Option<u64>, certain_at: Micros) -> Portal {
         Portal { mark: self.mark, status: self.status, network: lie.filter(|_| self.lied), certain_at }
