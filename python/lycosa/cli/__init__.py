@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import argparse
+import importlib
 import sys
 from typing import Never
 
 from lycosa.errors import LycosaError, SettingError
+
+#: In the order of the help; each is a module beside this one.
+COMMANDS = ("crawl", "job", "resolve", "cache", "dns", "why", "simnet")
 
 
 class Parser(argparse.ArgumentParser):
@@ -21,8 +25,13 @@ class Parser(argparse.ArgumentParser):
 def main(arguments: list[str] | None = None) -> int:
     """Run a command; give its exit status."""
     from lycosa import __version__
-    from lycosa.cli import cache, crawl, dns, job, resolve, simnet, simnet_report, why
 
+    arguments = sys.argv[1:] if arguments is None else arguments
+    # Taken apart here: everything else behind `simnet` that is no option is a program to be run.
+    if arguments[:2] == ["simnet", "report"]:
+        from lycosa.cli import simnet_report
+
+        return simnet_report.run(arguments[2:], Parser)
     parser = Parser(
         prog="lycosa",
         description="A web crawler for one machine: polite by default, and with a record of everything that it did. "
@@ -30,17 +39,9 @@ def main(arguments: list[str] | None = None) -> int:
     )
     parser.add_argument("--version", action="version", version=f"lycosa {__version__}")
     subparsers = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
-    crawl.add_parser(subparsers)
-    job.add_parser(subparsers)
-    resolve.add_parser(subparsers)
-    cache.add_parser(subparsers)
-    dns.add_parser(subparsers)
-    why.add_parser(subparsers)
-    simnet.add_parser(subparsers)
-    arguments = sys.argv[1:] if arguments is None else arguments
-    # Taken apart here: everything else behind `simnet` that is no option is a program to be run.
-    if arguments[:2] == ["simnet", "report"]:
-        return simnet_report.run(arguments[2:], Parser)
+    # A command that is given starts without the modules of the others.
+    for command in arguments[:1] if arguments[:1] and arguments[0] in COMMANDS else COMMANDS:
+        importlib.import_module(f"lycosa.cli.{command}").add_parser(subparsers)
     args = parser.parse_args(arguments)
     try:
         status: int = args.run(args)
