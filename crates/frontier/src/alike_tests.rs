@@ -38,6 +38,28 @@ fn sites_of_one_web_server_whose_last_links_are_dead_are_no_portal() {
 }
 
 #[test]
+fn two_sites_that_give_one_page_are_asked_again_and_not_where_it_is_a_missing_one() {
+    for (status, most) in [(200, 2), (404, 1)] {
+        let (mut frontier, names) = frontier(polite());
+        frontier.add(&world(&names, 6, 6), 0).unwrap();
+        let crawled = run(&mut frontier, 600, &mut |request, now| match (
+            request.url.host(),
+            request.url.path_and_query(),
+        ) {
+            (_, "/robots.txt") => answer(request, now, 200, &[], "User-agent: *\nAllow: /", &[]),
+            ("host1.com" | "host4.com", "/3") => {
+                answer(request, now, status, &[], "<title>The same</title>", &[])
+            }
+            _ => own(request, now),
+        });
+        assert_eq!((crawled.with("The page of"), crawled.with("The same")), (34, 2), "{status}");
+        let asked = |host: &str| crawled.asked[&format!("http://{host}.com/3")];
+        assert_eq!((asked("host1"), asked("host4")), (most, most), "{status}");
+        assert_eq!(crawled.messages, Vec::<String>::new());
+    }
+}
+
+#[test]
 fn a_crawl_that_goes_on_where_only_dead_links_are_left_knows_what_is_its_sites_own() {
     let (mut before, names) = frontier(polite());
     before.add(&world(&names, 5, 21), 0).unwrap();

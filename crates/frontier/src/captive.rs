@@ -15,7 +15,7 @@
 //! 4. What is answered again after the way was found clear is the site's own answer: no URL is asked for again and again.
 //! 5. What a host gives for a robots.txt that it does not have is its own answer for pages, too.
 
-use std::collections::{HashSet, VecDeque};
+use std::collections::{HashMap, HashSet, VecDeque};
 use std::hash::{BuildHasher, BuildHasherDefault, DefaultHasher};
 
 use lycosa_url::{CrawlUrl, Micros, Page, Purpose, registered_domain};
@@ -62,7 +62,9 @@ pub(crate) struct Captive {
     ended: Vec<Confirmed>,
     /// The portal that was there last, and when somebody else answered.
     former: Option<(Portal, Micros)>,
-    held: HashSet<u64>,
+    /// Answers that are held, each with its round: of one that has ended they are to be looked at again.
+    held: HashMap<u64, u64>,
+    round: u64,
     /// The network that the resolver gives for names that cannot exist; one that is known as that of the sites that are there.
     lie: Option<u64>,
     honest_lie: Option<u64>,
@@ -124,7 +126,7 @@ impl Captive {
                     self.release();
                     return Look::Clear;
                 }
-                self.held.insert(lease);
+                self.held.insert(lease, self.round);
                 return Look::Held;
             }
             if same.mark != mark && page.response.started >= same.seen_at {
@@ -138,7 +140,8 @@ impl Captive {
             same.clear_at = self.other_before(mark);
             same.hold(page, giver, changed);
             self.same = Some(same);
-            self.held.insert(lease);
+            self.round += 1;
+            self.held.insert(lease, self.round);
             return Look::Held;
         }
         Look::Clear
@@ -396,7 +399,12 @@ impl Captive {
 
     /// Whether an answer is held.
     pub(crate) fn is_held(&self, lease: u64) -> bool {
-        self.held.contains(&lease)
+        self.held.contains_key(&lease)
+    }
+
+    /// Whether an answer that is held is to be looked at again.
+    pub(crate) fn is_decided(&self, lease: u64) -> bool {
+        self.held.get(&lease).is_none_or(|round| self.same.is_none() || *round != self.round)
     }
 
     /// Whether the same answers are a portal's. `is_asking`: hosts that were well are asked and have not answered yet.
@@ -443,7 +451,6 @@ impl Captive {
     /// What is known of a portal; forgets what was recorded of it.
     fn collect(&mut self, same: Same, window: Micros, now: Micros) -> Confirmed {
         let network = self.lie().filter(|_| same.lied);
-        self.held.clear();
         let oldest = now.saturating_sub(window * TAKEN_BACK_WINDOWS);
         let (mut recorded, mut kept) = (Vec::new(), VecDeque::new());
         let mut is_tail = true;
@@ -470,8 +477,8 @@ impl Captive {
         Confirmed { since, clear_at, domains, example: same.example, recorded }
     }
 
-    /// Releases what has been held for too long; whether anything that was held may be looked at again.
-    pub(crate) fn has_decided(&mut self, is_troubled: bool, window: Micros, now: Micros) -> bool {
+    /// Releases what has been held for too long.
+    pub(crate) fn decide(&mut self, is_troubled: bool, window: Micros, now: Micros) {
         let is_over = |same: &&Same| {
             // One host alone, as at the beginning of a crawl, is not waited for as long.
             // Where a host gave another answer before, others are waited for longer.
@@ -491,11 +498,12 @@ impl Captive {
                 self.same = Some(same);
                 self.release();
             } else {
-                self.held.clear();
                 self.alike.waited_in_vain(same);
             }
         }
-        self.held.is_empty()
+        if self.same.is_none() {
+            self.held.clear();
+        }
     }
 
     /// The portal is gone: somebody else has answered.
@@ -535,8 +543,9 @@ impl Captive {
             if same.lied {
                 self.honest_lie = self.lie;
             }
+            let round = self.round;
+            self.held.retain(|_, held| *held != round);
         }
-        self.held.clear();
     }
 }
 

@@ -68,11 +68,7 @@ impl<R: Resolve> Frontier<R> {
                 page.response.result = Err(Failure::new(FailureKind::CaptivePortal, text));
                 (page.redirect, page.ours) = (None, true);
                 page.links.clear();
-                self.queues[id as usize].doubt_name();
-                // Asked sooner, it would say the same.
-                if let Some(until) = self.captive.lasts_until(self.health.connections.window()) {
-                    self.queues[id as usize].pace.hold(until);
-                }
+                self.was_answered_by_portal(&page.response.request.url);
                 true
             }
         }
@@ -112,13 +108,18 @@ impl<R: Resolve> Frontier<R> {
         false
     }
 
-    /// Whether an outcome that was judged waits until more is known: it is to be judged again when [`Frontier::has_decided`].
+    /// Whether an outcome that was judged waits until more is known: it is to be judged again when [`Frontier::is_decided`].
     pub fn is_held(&self, page: &Page) -> bool {
         self.captive.is_held(page.response.request.lease)
     }
 
-    /// Whether outcomes that were held may be judged again.
-    pub fn has_decided(&mut self, now: Micros) -> bool {
+    /// Whether more is known of an outcome that is held.
+    pub fn is_decided(&self, page: &Page) -> bool {
+        self.captive.is_decided(page.response.request.lease)
+    }
+
+    /// Decides what outcomes are that are held; to be called before [`Frontier::is_decided`].
+    pub fn decide(&mut self, now: Micros) {
         if self.captive.wants_check(self.health.connections.window(), now) {
             let names = vec![self.next_canary()];
             self.asking += 1;
@@ -141,14 +142,14 @@ impl<R: Resolve> Frontier<R> {
             self.suspended(since, now);
         }
         for Confirmed { clear_at, domains, recorded, .. } in self.captive.take_ended() {
-            recorded.iter().for_each(|recent| self.doubt_name_of(&recent.url));
+            recorded.iter().for_each(|recent| self.was_answered_by_portal(&recent.url));
             self.ask_again(recorded, now);
             match domains < SAME {
                 true => self.forget_rules(clear_at, now),
                 false => self.forget_what_the_portal_said(clear_at, now),
             }
         }
-        self.captive.has_decided(self.health.names.suspended().is_some(), window, now)
+        self.captive.decide(self.health.names.suspended().is_some(), window, now);
     }
 
     /// Lets what an earlier process recorded last wait again, with the rules that it learnt then: it died before anybody who was asked
@@ -204,10 +205,13 @@ impl<R: Resolve> Frontier<R> {
         }
     }
 
-    /// The name of a URL's host may be the portal's.
-    fn doubt_name_of(&mut self, url: &CrawlUrl) {
+    /// The name of a URL's host may be the portal's, and until the portal is gone the host would say the same.
+    fn was_answered_by_portal(&mut self, url: &CrawlUrl) {
         if let Some(id) = self.known_queue(url.host()) {
-            self.queues[id as usize].doubt_name();
+            let until = self.captive.lasts_until(self.health.connections.window());
+            let queue = &mut self.queues[id as usize];
+            queue.doubt_name();
+            queue.pace.hold(until.unwrap_or(0));
         }
     }
 

@@ -69,8 +69,8 @@ pub(crate) fn settle(
     held: &mut Vec<Page>,
     now: Micros,
 ) -> Vec<Page> {
-    let decided = frontier.has_decided(now);
-    pages.extend(held.extract_if(.., |page| decided || !frontier.is_held(page)));
+    frontier.decide(now);
+    pages.extend(held.extract_if(.., |page| frontier.is_decided(page)));
     frontier.judge(&mut pages);
     let (kept, more): (Vec<Page>, Vec<Page>) = pages.into_iter().partition(|page| !frontier.is_held(page));
     held.extend(more);

@@ -126,8 +126,10 @@ impl Same {
 
     /// Whether it may have been a portal that was gone too soon to be told.
     pub(crate) fn may_be_portal(&self, lie: Option<u64>) -> bool {
+        // Web servers have few words for what is missing: two that use the same are no reason to ask again.
+        let is_missing = matches!(self.status, 404 | 410);
         let has_changed = || self.hosts.iter().any(|(.., changed)| *changed);
-        self.everything || (self.hosts.len() > 1 && has_changed()) || self.is_portal(lie)
+        self.everything || (self.hosts.len() > 1 && !is_missing && has_changed()) || self.is_portal(lie)
     }
 
     /// The portal that they are.

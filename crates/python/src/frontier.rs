@@ -246,9 +246,9 @@ impl Frontier {
                 // Before anything is counted against a host.
                 self.tell_absences(&mut frontier);
                 let mut held = lock(&self.held);
-                let decided = frontier.has_decided(self.clock.now());
+                frontier.decide(self.clock.now());
                 // In the midst of trouble there is always one that is held; the others go on.
-                pages.extend(held.extract_if(.., |page| decided || !frontier.is_held(page)));
+                pages.extend(held.extract_if(.., |page| frontier.is_decided(page)));
                 pages.retain(|page| frontier.expects(page));
                 // A page that somebody holds is copied: its judgement must not be lost.
                 frontier.judge(pages.iter_mut().map(Arc::make_mut));
