@@ -3,7 +3,7 @@
 //! Guarantee: no domain is trusted whatever it answers. Sites that show the same pages are no reason for a suspicion any more, but answers
 //! of theirs that are all one, for one URL after the other, are.
 
-use std::collections::{HashSet, VecDeque};
+use std::collections::{HashMap, HashSet, VecDeque};
 
 use crate::politeness::domains::DomainId;
 use crate::same::{Hosts, Same};
@@ -11,6 +11,9 @@ use crate::same::{Hosts, Same};
 /// Marks, and domains, that are remembered at most.
 const HONEST: usize = 64;
 const DOMAINS: usize = 4096;
+
+/// Times that a portal may come back before what it says is believed to be the sites' own.
+const RETURNS: u32 = 3;
 
 /// What is known.
 #[derive(Debug, Default)]
@@ -23,6 +26,8 @@ pub(crate) struct Alike {
     places: HashSet<(DomainId, u64)>,
     /// Who was held in vain last, too few to tell, and for which mark.
     in_vain: Option<(u64, Hosts)>,
+    /// Marks of portals that were certain, and how often.
+    portals: HashMap<u64, u32>,
 }
 
 impl Alike {
@@ -49,6 +54,18 @@ impl Alike {
     /// Those who gave a mark and were held in vain, if they were the last ones.
     pub(crate) fn held_in_vain(&self, mark: u64) -> Option<&Hosts> {
         self.in_vain.as_ref().filter(|(held, _)| *held == mark).map(|(_, hosts)| hosts)
+    }
+
+    /// A portal that was certain is gone.
+    pub(crate) fn was_portal(&mut self, mark: u64) {
+        if self.portals.len() < HONEST {
+            *self.portals.entry(mark).or_default() += 1;
+        }
+    }
+
+    /// Whether an answer may be that of a portal that has come back.
+    pub(crate) fn may_return(&self, mark: u64) -> bool {
+        self.portals.get(&mark).is_some_and(|times| *times < RETURNS)
     }
 
     /// A mark is many sites' own.
@@ -83,7 +100,7 @@ impl Alike {
     /// Nobody gave another answer for long; what two say may be a third one's, too.
     pub(crate) fn waited_in_vain(&mut self, same: Same) {
         match same.hosts[..] {
-            [(domain, ..)] => self.learn_place(domain, same.place),
+            [(domain, ..)] if !same.everything => self.learn_place(domain, same.place),
             _ => self.learn(&same),
         }
         self.in_vain = Some((same.mark, same.hosts));

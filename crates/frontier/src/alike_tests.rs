@@ -5,7 +5,7 @@ use std::time::Duration;
 use lycosa_url::{Micros, Page, Purpose, Request};
 
 use crate::portal_tests::{own, run, settle};
-use crate::tests::{SECOND, answer, frontier};
+use crate::tests::{SECOND, answer, frontier, url};
 use crate::trouble_tests::{patient, world};
 use crate::{Frontier, Settings, State};
 
@@ -122,6 +122,71 @@ fn a_portal_is_told_also_where_each_site_has_redirected_to_another_domain() {
 }
 
 #[test]
+fn a_portal_that_comes_back_soon_is_told_again() {
+    let (mut frontier, names) = frontier(polite());
+    frontier.add(&world(&names, 8, 60), 0).unwrap();
+    let crawled =
+        run(&mut frontier, 2_000, &mut |request, now| match (now / SECOND, request.url.path_and_query()) {
+            (12..40 | 70..120, _) => {
+                answer(request, now, 200, &[], "<title>Log in</title> to this network", &[])
+            }
+            (_, "/robots.txt") => answer(request, now, 200, &[], "User-agent: *\nDisallow: /private", &[]),
+            _ => own(request, now),
+        });
+    assert_eq!((crawled.with("The page of"), crawled.with("Log in")), (480, 0), "{:?}", crawled.messages);
+}
+
+#[test]
+fn a_portal_that_has_no_robots_txt_is_told_by_pages_alone_and_believed_by_nobody() {
+    for (status, body) in [(404, ""), (200, ""), (503, "busy")] {
+        let (mut frontier, names) = frontier(polite());
+        frontier.add(&world(&names, 8, 30), 0).unwrap();
+        let crawled = run(&mut frontier, 3_000, &mut |request, now| match request.url.path_and_query() {
+            "/robots.txt" if (12 * SECOND..180 * SECOND).contains(&now) => {
+                answer(request, now, status, &[], body, &[])
+            }
+            "/robots.txt" => answer(request, now, 200, &[], "User-agent: *\nDisallow: /private", &[]),
+            _ if (12 * SECOND..180 * SECOND).contains(&now) => {
+                answer(request, now, 200, &[], "<title>Log in</title> to this network", &[])
+            }
+            _ => own(request, now),
+        });
+        assert_eq!(
+            (crawled.with("The page of"), crawled.with("Log in")),
+            (240, 0),
+            "{status}: {:?}",
+            crawled.messages
+        );
+    }
+}
+
+#[test]
+fn a_site_that_gives_its_shell_for_its_robots_txt_and_its_last_pages_ends() {
+    for hosts in [1, 4] {
+        let (mut frontier, names) = frontier(polite());
+        let mut seeds = world(&names, hosts, 1);
+        seeds.extend((1..8).map(|page| url(&format!("http://host0.com/{page}"))));
+        frontier.add(&seeds, 0).unwrap();
+        let mut rules = 0;
+        let crawled = run(&mut frontier, 600, &mut |request, now| {
+            rules += u32::from(request.purpose == Purpose::Robots);
+            match (request.url.host(), request.url.path_and_query()) {
+                (_, "/0") => own(request, now),
+                ("host0.com", _) => answer(request, now, 200, &[], "<title>App</title><div>", &[]),
+                _ => answer(request, now, 403, &[], "", &[]),
+            }
+        });
+        assert_eq!(crawled.messages, Vec::<String>::new());
+        assert_eq!(frontier.counts().tally.count(State::Done), 7 + u64::from(hosts));
+        assert!(
+            crawled.ended < 60 * SECOND && rules <= 16,
+            "{} s, {rules} for robots.txt",
+            crawled.ended / SECOND
+        );
+    }
+}
+
+#[test]
 fn sites_that_cannot_be_asked_soon_are_waited_for_before_anything_is_decided() {
     let settings = Settings { host_interval: Duration::from_secs(15), ..polite() };
     let (mut frontier, names) = frontier(settings);
@@ -158,7 +223,7 @@ fn where_no_more_may_be_held_nothing_is_asked_for_until_somebody_was_asked() {
     }
     assert_eq!(messages, Vec::<String>::new());
     assert_eq!(frontier.counts().tally.count(State::Done), 192);
-    assert!((8..=24).contains(&most), "eight MiB, and a page of each host: {most}");
+    assert!((3..=6).contains(&most), "eight MiB, each as it came and as it was decoded: {most}");
 }
 
 #[test]

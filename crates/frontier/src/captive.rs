@@ -34,6 +34,9 @@ pub(crate) const RECENT: usize = 512;
 pub(crate) const CHANGED_WINDOWS: u64 = 6;
 const TAKEN_BACK_WINDOWS: u64 = 5;
 
+/// Windows after which pages alone tell, where no robots.txt does: while the first of them may still be taken back.
+const UNTOLD_WINDOWS: u64 = 4;
+
 /// Answers in a row that are the same, for more than one path.
 const RUN: usize = 3;
 
@@ -44,6 +47,8 @@ pub(crate) enum Look {
     Clear,
     /// It waits until more is known.
     Held,
+    /// No more may be held: it is asked for again when more is known.
+    Again,
     /// It is the portal's.
     Portal,
 }
@@ -118,14 +123,19 @@ impl Captive {
         let changed = giver.has_changed(mark);
         if let Some(same) = &mut self.same {
             if (same.mark == mark || at_lie) && !is_own {
-                let is_over = at.saturating_sub(same.since) > window * CHANGED_WINDOWS || same.is_full();
+                let is_late = at.saturating_sub(same.since) > window * CHANGED_WINDOWS;
+                let is_full = same.is_full();
                 same.lied |= at_lie;
                 same.everything |= changed && gives_for_robots(&self.recent, page, mark);
-                same.hold(page, giver, changed);
-                if is_over && !same.is_portal(lie) {
+                same.add(page, giver, changed);
+                if (is_late || is_full) && !same.is_portal(lie) {
                     self.release();
                     return Look::Clear;
                 }
+                if is_full {
+                    return Look::Again;
+                }
+                same.hold(page);
                 self.held.insert(lease, self.round);
                 return Look::Held;
             }
@@ -138,7 +148,8 @@ impl Captive {
             && let Some(mut same) = self.begin(page, mark, giver, (at_lie, is_troubled))
         {
             same.clear_at = self.other_before(mark);
-            same.hold(page, giver, changed);
+            same.add(page, giver, changed);
+            same.hold(page);
             self.same = Some(same);
             self.round += 1;
             self.held.insert(lease, self.round);
@@ -168,7 +179,8 @@ impl Captive {
         if started < gone_at(cleared_at, window) {
             return true;
         }
-        if started < cleared_at.saturating_add(window * CHANGED_WINDOWS) {
+        let is_soon = started < cleared_at.saturating_add(window * CHANGED_WINDOWS);
+        if is_soon && !self.alike.may_return(mark) {
             self.alike.trust(mark);
             self.honest_lie = portal.network.or(self.honest_lie);
         }
@@ -215,6 +227,7 @@ impl Captive {
         giver.has_changed(mark)
             && !self.alike.is_uniform(giver.domain)
             && gives_for_robots(&self.recent, page, mark)
+            && self.has_others(giver)
     }
 
     /// Whether the last answers were all the same, for one path after the other, though those who gave them gave others before.
@@ -227,7 +240,12 @@ impl Captive {
             && last().any(|recent| recent.changed)
             && last().any(|recent| recent.url.path_and_query() != path)
             && !(is_alone && self.alike.is_uniform(giver.domain))
-            && self.recent.iter().any(|recent| recent.domain != giver.domain)
+            && self.has_others(giver)
+    }
+
+    /// Whether anybody else answers in this crawl.
+    fn has_others(&self, giver: Giver) -> bool {
+        self.recent.iter().any(|recent| recent.domain != giver.domain)
     }
 
     /// When the last answer was asked for that was another one.
@@ -242,11 +260,11 @@ impl Captive {
         let at_lie = self.is_of_lie(giver.network);
         let Some(same) = &mut self.same else { return false };
         if mark == Some(same.mark) {
-            same.add(giver, giver.before != 0);
-            same.robots += 1;
+            same.add(page, giver, giver.before != 0);
             return giver.before != 0;
         }
-        if page.response.started >= same.seen_at && !at_lie && is_other_rules(page, same.status) {
+        let is_other = is_other_rules(page, same.status, giver.rules, &self.hasher);
+        if page.response.started >= same.seen_at && !at_lie && is_other {
             self.other_answered(window, page.response.finished);
         }
         false
@@ -255,18 +273,17 @@ impl Captive {
     /// A host gives what is known as its own for its robots.txt: no portal answers for it.
     pub(crate) fn is_there(&mut self, page: &Page, mark: u64, window: Micros) {
         let is_later = |same: &Same| page.response.started >= same.seen_at;
-        match &self.same {
-            // It gives this for pages that it does not have, and so do others.
-            Some(same) if is_later(same) && same.mark == mark => self.release(),
-            Some(same) if is_later(same) => self.other_answered(window, page.response.finished),
-            _ => {}
+        // Where it gives for pages that it does not have what all give now, that says nothing of the others.
+        if self.same.as_ref().is_some_and(|same| is_later(same) && same.mark != mark) {
+            self.other_answered(window, page.response.finished);
         }
     }
 
-    /// Whether an answer for a robots.txt is the host's own while a portal answers for pages.
-    pub(crate) fn is_past_portal(&self, page: &Page, network: u64) -> bool {
+    /// Whether an answer for a robots.txt is the host's own while a portal answers for pages. `rules`: the mark of the one before.
+    pub(crate) fn is_past_portal(&self, page: &Page, network: u64, rules: u64) -> bool {
         self.portal
-            .is_some_and(|portal| portal.network != Some(network) && is_other_rules(page, portal.status))
+            .filter(|portal| portal.network != Some(network))
+            .is_some_and(|portal| is_other_rules(page, portal.status, rules, &self.hasher))
     }
 
     /// Whether hosts that were well are to be asked whether they give other answers: before it is decided, where one host's answer
@@ -416,7 +433,7 @@ impl Captive {
             let is_told = same.robots > 0 || lie.is_some();
             let is_enough = same.is_full() || asked_for >= window || (!is_asking && asked_for >= window / 4);
             // Where nobody can be asked, pages alone have to tell.
-            same.asked_at > 0 && ((is_told && is_enough) || asked_for >= window * CHANGED_WINDOWS)
+            same.asked_at > 0 && ((is_told && is_enough) || asked_for >= window * UNTOLD_WINDOWS)
         };
         let same = self.same.take_if(|same| same.is_lied(lie) || (same.is_portal(lie) && lasted(same)))?;
         self.portal = Some(same.portal(lie, now));
@@ -479,7 +496,12 @@ impl Captive {
 
     /// Releases what has been held for too long.
     pub(crate) fn decide(&mut self, is_troubled: bool, window: Micros, now: Micros) {
+        let lie = self.lie();
         let is_over = |same: &&Same| {
+            // Time is no proof that it is none.
+            if same.is_portal(lie) {
+                return false;
+            }
             // One host alone, as at the beginning of a crawl, is not waited for as long.
             // Where a host gave another answer before, others are waited for longer.
             let has_changed = same.hosts.iter().any(|(.., changed)| *changed);
@@ -509,6 +531,9 @@ impl Captive {
     /// The portal is gone: somebody else has answered.
     pub(crate) fn clear(&mut self, now: Micros) {
         self.former = self.portal.take().map(|portal| (portal, now));
+        if let Some((portal, _)) = self.former {
+            self.alike.was_portal(portal.mark);
+        }
     }
 
     /// Until when the portal that was there last may answer still.

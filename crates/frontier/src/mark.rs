@@ -73,14 +73,14 @@ pub(crate) fn rules_mark(page: &Page, hasher: &impl BuildHasher) -> Option<u64> 
     is_own.then(|| mark(page, hasher).unwrap_or_else(short))
 }
 
-/// Whether an answer for a robots.txt is another one than those for pages that are all the same and have this status.
-pub(crate) fn is_other_rules(page: &Page, status: u16) -> bool {
-    let Ok(received) = &page.response.result else { return false };
-    let differs = match received.status {
-        400..=499 => status / 100 != 4,
+/// Whether an answer for a robots.txt is another one than those for pages that are all the same and have this status. `before`: the
+/// mark of the one before; that there are none any more proves nothing.
+pub(crate) fn is_other_rules(page: &Page, status: u16, before: u64, hasher: &impl BuildHasher) -> bool {
+    let (Ok(received), Some(mark)) = (&page.response.result, rules_mark(page, hasher)) else { return false };
+    match received.status {
+        400..=499 => status / 100 != 4 && (before == 0 || before == mark),
         _ => !page.body.is_empty(),
-    };
-    page.redirect.is_none() && differs && is_own_rules(received.status, &page.body)
+    }
 }
 
 /// The title of a page, if it has one.

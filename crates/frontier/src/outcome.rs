@@ -305,7 +305,8 @@ impl<R: Resolve> Frontier<R> {
         let mark = self.captive.rules_mark(page);
         let queue = &mut self.queues[owner.queue as usize];
         queue.learn_robots(&owner.origin, robots, is_own);
-        mark.into_iter().for_each(|mark| queue.learn_rules_mark(mark));
+        let is_empty = received.status >= 400 || page.body.is_empty();
+        mark.into_iter().for_each(|mark| queue.learn_rules_mark(mark, is_empty));
         // The delay that it asks for holds from the request that brought it.
         self.rest(owner.queue, page.response.finished);
         self.place(owner.queue, now);

@@ -31,12 +31,10 @@ impl<R: Resolve> Frontier<R> {
                 && if is_page {
                     self.captive.is_at_portal(network)
                 } else {
-                    !self.captive.is_past_portal(page, network)
+                    !self.captive.is_past_portal(page, network, self.queues[id as usize].rules_mark)
                 };
             if is_unknown {
-                page.response.result =
-                    Err(Failure::new(FailureKind::CaptivePortal, "asked behind a captive portal"));
-                page.ours = true;
+                discard(page, "asked behind a captive portal");
             }
             return is_unknown;
         };
@@ -64,11 +62,12 @@ impl<R: Resolve> Frontier<R> {
                 true
             }
             Look::Portal => {
-                let text = "the answer that every site gives now";
-                page.response.result = Err(Failure::new(FailureKind::CaptivePortal, text));
-                (page.redirect, page.ours) = (None, true);
-                page.links.clear();
+                discard(page, "the answer that every site gives now");
                 self.was_answered_by_portal(&page.response.request.url);
+                true
+            }
+            Look::Again => {
+                discard(page, "many sites give this answer now, and no more of it may wait");
                 true
             }
         }
@@ -93,11 +92,9 @@ impl<R: Resolve> Frontier<R> {
             let origin = page.response.request.url.origin();
             let is_known = matches!(queue.robots(origin), Some(Robots::Known { .. }));
             let before = if is_known { SOME_PAGE } else { 0 };
-            let giver = Giver { domain: queue.domain, network, before, rules: 0 };
+            let giver = Giver { domain: queue.domain, network, before, rules: queue.rules_mark };
             if self.captive.look_at_robots(page, giver, self.health.connections.window()) {
-                let text = "the answer that other sites give for their pages";
-                page.response.result = Err(Failure::new(FailureKind::CaptivePortal, text));
-                (page.redirect, page.ours) = (None, true);
+                discard(page, "the answer that other sites give for their pages");
                 return true;
             }
         }
@@ -243,6 +240,13 @@ impl<R: Resolve> Frontier<R> {
             self.settled.push(page);
         }
     }
+}
+
+/// Makes an answer that may be a captive portal's a try that counts for nothing.
+fn discard(page: &mut Page, text: &str) {
+    page.response.result = Err(Failure::new(FailureKind::CaptivePortal, text));
+    (page.redirect, page.ours, page.body) = (None, true, Default::default());
+    page.links.clear();
 }
 
 /// Whether an answer for a robots.txt is the host's own: rules, or that there are none.

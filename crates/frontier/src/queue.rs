@@ -262,10 +262,11 @@ impl Queue {
         self.last_delay = if is_own { None } else { delay };
     }
 
-    /// Learns the mark of a robots.txt that may be the host's own.
-    pub(crate) fn learn_rules_mark(&mut self, mark: u64) {
-        self.has_own_rules &= mark == self.rules_mark;
-        self.rules_mark = mark;
+    /// Learns the mark of a robots.txt that may be the host's own. `is_empty`: there are none, and none any more may be a portal's word.
+    pub(crate) fn learn_rules_mark(&mut self, mark: u64, is_empty: bool) {
+        if mark != self.rules_mark && (self.rules_mark == 0 || !is_empty) {
+            (self.rules_mark, self.has_own_rules) = (mark, false);
+        }
     }
 
     /// Learns the mark of a page.

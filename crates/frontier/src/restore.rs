@@ -211,7 +211,8 @@ impl<R: Resolve> Restore<'_, R> {
         let robots = frontier.settings.robots_known(rules, page.response.finished);
         let mark = frontier.captive.rules_mark(page);
         let queue = &mut frontier.queues[queue as usize];
-        mark.into_iter().for_each(|mark| queue.learn_rules_mark(mark));
+        let is_empty = received.status >= 400 || page.body.is_empty();
+        mark.into_iter().for_each(|mark| queue.learn_rules_mark(mark, is_empty));
         queue.learn_robots(asked.origin(), robots, is_own_rules(received.status, &page.body));
         if queue.mark == 0 {
             queue.mark = frontier.captive.mark(page).unwrap_or(SOME_PAGE);

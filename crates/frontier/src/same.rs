@@ -86,17 +86,16 @@ impl Same {
         }
     }
 
-    /// Another answer, which is held.
-    pub(crate) fn hold(&mut self, page: &Page, giver: Giver, changed: bool) {
-        self.add(giver, changed);
+    /// Another answer.
+    pub(crate) fn add(&mut self, page: &Page, giver: Giver, changed: bool) {
+        self.add_host((giver.domain, giver.network, changed));
         self.robots += usize::from(page.response.request.purpose == Purpose::Robots);
-        self.held += 1;
-        self.bytes += page.memory();
     }
 
-    /// Another host gives the answer.
-    pub(crate) fn add(&mut self, giver: Giver, changed: bool) {
-        self.add_host((giver.domain, giver.network, changed));
+    /// It is held.
+    pub(crate) fn hold(&mut self, page: &Page) {
+        self.held += 1;
+        self.bytes += page.memory();
     }
 
     /// The same of one that was recorded.
