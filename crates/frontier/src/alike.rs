@@ -18,8 +18,8 @@ const RETURNS: u32 = 3;
 /// What is known.
 #[derive(Debug, Default)]
 pub(crate) struct Alike {
-    /// Marks that are many sites' own.
-    honest: VecDeque<u64>,
+    /// Marks that are many sites' own, and whether also of hosts that gave other answers before: parked domains never did.
+    honest: VecDeque<(u64, bool)>,
     /// Domains that give the same answers as others; those that give one for many of their own URLs; those that redirect to a place.
     mirrors: HashSet<DomainId>,
     uniform: HashSet<DomainId>,
@@ -31,9 +31,9 @@ pub(crate) struct Alike {
 }
 
 impl Alike {
-    /// Whether a mark is many sites' own.
-    pub(crate) fn is_honest(&self, mark: u64) -> bool {
-        self.honest.contains(&mark)
+    /// Whether a mark is many sites' own; `changed`: where it comes from a host that gave another answer before.
+    pub(crate) fn is_honest(&self, mark: u64, changed: bool) -> bool {
+        self.honest.iter().any(|(honest, all)| *honest == mark && (*all || !changed))
     }
 
     /// Whether two domains are known to give the same answers.
@@ -69,11 +69,11 @@ impl Alike {
     }
 
     /// A mark is many sites' own.
-    pub(crate) fn trust(&mut self, mark: u64) {
+    pub(crate) fn trust(&mut self, mark: u64, changed: bool) {
         if self.honest.len() >= HONEST {
             self.honest.pop_front();
         }
-        self.honest.push_back(mark);
+        self.honest.push_back((mark, changed));
     }
 
     /// Domains gave one answer, and it may be their own: it is no reason for the same suspicion again.
@@ -86,12 +86,13 @@ impl Alike {
 
     /// What was held was the sites' own.
     pub(crate) fn release(&mut self, same: &Same) {
+        let changed = same.hosts.iter().any(|(.., changed)| *changed);
         match same.hosts[..] {
             // Only where it redirects to is known of it.
             [(domain, ..)] if same.place != same.mark => self.learn_place(domain, same.place),
-            [_] if !same.everything => self.trust(same.mark),
+            [_] if !same.everything => self.trust(same.mark, changed),
             _ => {
-                self.trust(same.mark);
+                self.trust(same.mark, changed);
                 self.learn(same);
             }
         }

@@ -115,7 +115,7 @@ impl Captive {
         if self.is_portals(mark, giver.network) || self.is_former_portals(page, mark, giver, window) {
             return Look::Portal;
         }
-        if self.portal.is_some() || self.alike.is_honest(mark) {
+        if self.portal.is_some() || self.alike.is_honest(mark, giver.has_changed(mark)) {
             return Look::Clear;
         }
         let (at_lie, lie) = (self.is_of_lie(giver.network), self.lie());
@@ -179,9 +179,10 @@ impl Captive {
         if started < gone_at(cleared_at, window) {
             return true;
         }
-        let is_soon = started < cleared_at.saturating_add(window * CHANGED_WINDOWS);
+        // Later it may be another portal's, or the same one's that has come back.
+        let is_soon = started < gone_at(cleared_at, window).saturating_add(window);
         if is_soon && !self.alike.may_return(mark) {
-            self.alike.trust(mark);
+            self.alike.trust(mark, true);
             self.honest_lie = portal.network.or(self.honest_lie);
         }
         self.former = None;
@@ -397,7 +398,8 @@ impl Captive {
 
     /// Pages that were recorded and may be a portal's.
     pub(crate) fn doubted(&self) -> impl Iterator<Item = &Recent> {
-        unconfirmed(&self.recent).filter(|recent| recent.is_page && !self.alike.is_honest(recent.mark))
+        unconfirmed(&self.recent)
+            .filter(|recent| recent.is_page && !self.alike.is_honest(recent.mark, recent.changed))
     }
 
     /// Takes what was recorded last and may be a portal's, if it was asked for since then and recorded after a position of the log.
