@@ -45,18 +45,35 @@ def run(args: argparse.Namespace) -> int:
     directory = existing(args.dir)
     job = settings_of(directory)
     # Checked before the log is read.
-    url = _core.canonical_url(args.url)
-    story = watched(
-        "reading the log",
-        lambda: _core.story(directory.log, url, job.scope, job.max_depth, job.user_agent, job.allow_ports),
-        lambda: f"{sum(path.stat().st_size for path in directory.segments()) / 1e6:,.0f} MB",
-    )
+    url, link = _core.canonical_url(args.url), _core.canonical_link(args.url, job)
+    story = _read(url, job, directory)
+    story["asked"] = args.url
+    if not _is_known(story) and link != url and _is_known(other := _read(link, job, directory)):
+        story = {**other, "asked": args.url}
     story["now"] = now(story, job, directory)
     if args.json:
         print(json.dumps(story, indent=2, ensure_ascii=False))
     else:
+        if story["url"] == link != url:
+            print(f"{args.url} is taken for {link} where a page links to it: the job drops or sorts parameters")
         print("\n".join(lines(story)))
-    return 0 if any(story[key] for key in ("seeds", "found", "redirected", "outcomes")) else 1
+    return 0 if _is_known(story) else 1
+
+
+def _read(url: str, job: Job, directory: JobDirectory) -> dict[str, Any]:
+    """What the log says of a URL."""
+    from lycosa import _core
+
+    return watched(
+        "reading the log",
+        lambda: _core.story(directory.log, url, job.scope, job.max_depth, job.user_agent, job.allow_ports),
+        lambda: f"{sum(path.stat().st_size for path in directory.segments()) / 1e6:,.0f} MB",
+    )
+
+
+def _is_known(story: dict[str, Any]) -> bool:
+    """Whether the log says anything of it."""
+    return any(story[key] for key in ("seeds", "found", "redirected", "outcomes"))
 
 
 def lines(story: dict[str, Any]) -> list[str]:

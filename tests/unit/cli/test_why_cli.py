@@ -126,3 +126,12 @@ def test_bad_input_is_one_line(url: str, directory: str, folder: Path) -> None:
     result = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=60)
     assert result.returncode == 2
     assert len(result.stderr.splitlines()) == 1, result.stderr
+
+
+def test_a_link_that_lost_its_tracking_parameters_is_found_by_what_the_page_says(folder: Path) -> None:
+    made = why(f"{SITE}/a?utm_source=news", folder)
+    assert made.returncode == 0, made
+    assert made.stdout.startswith(f"{SITE}/a?utm_source=news is taken for {SITE}/a where a page links to it")
+    assert "now: done: status 200" in made.stdout
+    told = json.loads(why(f"{SITE}/a?utm_source=news", folder, "--json").stdout)
+    assert (told["url"], told["asked"]) == (f"{SITE}/a", f"{SITE}/a?utm_source=news")
