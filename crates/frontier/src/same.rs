@@ -125,10 +125,8 @@ impl Same {
 
     /// Whether it may have been a portal that was gone too soon to be told.
     pub(crate) fn may_be_portal(&self, lie: Option<u64>) -> bool {
-        // Web servers have few words for what is missing: two that use the same are no reason to ask again.
-        let is_missing = matches!(self.status, 404 | 410);
-        let has_changed = || self.hosts.iter().any(|(.., changed)| *changed);
-        self.everything || (self.hosts.len() > 1 && !is_missing && has_changed()) || self.is_portal(lie)
+        // Web servers have few words for what is missing, and titles such as "Contact" are many sites': two of them are no reason.
+        !matches!(self.status, 404 | 410) && (self.everything || self.is_portal(lie))
     }
 
     /// The portal that they are.
