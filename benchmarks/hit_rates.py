@@ -1,6 +1,7 @@
 """Hit rates of the caches of names against their memory, and what one shared cache saves: simulated.
 
-The work is done by one program, `crates/names/examples/names_cache_hits`, which says how streams and DNS are made.
+The work is done by one program, `crates/names-published/examples/names_cache_hits`, which says how streams and DNS
+are made.
 """
 
 from __future__ import annotations
@@ -40,7 +41,7 @@ COLOURS = {
 
 def run(report: Report, options: Options, cores: Cores, folder: Path) -> None:
     """Simulate all caches on all streams."""
-    program = build_example("lycosa-names", "names_cache_hits")
+    program = build_example("lycosa-names-published", "names_cache_hits")
     lookups = QUICK_LOOKUPS if options.quick else LOOKUPS
     command, log = [str(program), str(lookups)], folder / "hit_rates.json"
     if hosts := host_names(folder):

@@ -34,7 +34,7 @@ def size(count: int) -> str:
 
 def run(report: Report, options: Options, cores: Cores, folder: Path) -> list[list[str]]:
     """Time all contestants; give the commands that fill those that can hold `LARGE` names."""
-    program = build_example("lycosa-names", "names_cache_peers")
+    program = build_example("lycosa-names-published", "names_cache_peers")
     own = () if options.peers_only else DESIGNS
     counts = [MILLION // 4] if options.quick else [MILLION, MANY]
     rows = []

@@ -77,7 +77,7 @@ def run(report: Report, options: Options, cores: Cores, folder: Path) -> None:
     _torn(report, _ask([program, "torn", str(sizes.torn)], both, folder), sizes.torn)
     progress("side by side: what is counted, not timed")
     memory = [[program, "memory", str(count)] for count in sizes.memory]
-    beside = str(build_example("lycosa-names", "names_cache_peers"))
+    beside = str(build_example("lycosa-names-published", "names_cache_peers"))
     negative = [[program, "negative", str(sizes.negative)], [beside, "burst", str(min(sizes.negative, MILLION))]]
     keyed, published = ([[program, "wrong", str(count), mode] for count in sizes.wrong] for mode in MODES)
     # Both lanes take about as long.

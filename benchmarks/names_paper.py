@@ -1,8 +1,8 @@
 """The `names_paper` benchmark: what the published ways to resolve names are worth (SYSTEMS.md sections 2 and 3).
 
-The work is done by one program, `crates/names/examples/names_paper`: the real client asks the simulated Internet's
-DNS for a part of the names; blocking contestants, whose million names take days, are simulated event by event, and so
-are all others.
+The work is done by one program, `crates/names-published/examples/names_paper`: the real client asks the simulated
+Internet's DNS for a part of the names; blocking contestants, whose million names take days, are simulated event by
+event, and so are all others.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ def run(options: Options) -> Report:
     if options.peers_only:
         raise BenchmarkError("names_paper has no peers: run it without --peers-only")
     cores = Cores.split()
-    program = build_example("lycosa-names", "names_paper")
+    program = build_example("lycosa-names-published", "names_paper")
     begin = time.monotonic()
     count = QUICK_NAMES if options.quick else NAMES
     part = min(PART, count)

@@ -114,6 +114,18 @@ class Room(BaseModel):
         }
 
 
+#: Which designs of the cache of names have a setting.
+DESIGNS = {
+    "verify": ("compact",),
+    "negative": ("compact",),
+    "buckets": ("async-lru",),
+    "period": ("async-lru", "regions", "optimiser"),
+    "levels": ("regions",),
+    "weight": ("regions",),
+    "light": ("regions",),
+}
+
+
 class Names(Room):
     """DNS."""
 
@@ -141,6 +153,12 @@ class Names(Room):
         description="hosts of a domain whose random labels all share one set of addresses are not asked for, but one "
         "in sixteen; a host with a record of its own may be asked at the domain's address",
     )
+    # Unbound does so for signed denials only (harden-below-nxdomain)
+    nxdomain_cut: bool = Field(
+        False,
+        description="a name that does not exist ends the search for all names below it, too (RFC 8020); some servers "
+        "deny names that have others below them",
+    )
     # four in ten names have a TTL of at most 5 min, and a polite visit takes longer; the compact cache counts in
     # minutes
     min_ttl: Seconds = Field(
@@ -156,10 +174,47 @@ class Names(Room):
         "has its own, in memory",
     )
     capacity: int = Field(200_000, ge=1, le=100_000_000, description="names in the cache; compact: 1,000 at least")
+    # 1 to 2 % of public resolvers' answers take longer
+    slow: Seconds = Field(0.5, ge=0.001, le=60, description="from which on resolving a name counts as slow")
+    verify: Literal["keyed", "published"] | None = Field(
+        None,
+        description="compact: by what names are told apart; published: 76 bits, which confuse names; none: keyed",
+    )
+    negative: Literal["generations", "clear-all"] | None = Field(
+        None,
+        description="compact: names that do not exist are forgotten by generations, or with all failures at once as "
+        "published (clear-all); none: generations",
+    )
+    buckets: int | None = Field(
+        None, ge=1, le=2**31, description="async-lru: of the hash table; none: as many to a name as published"
+    )
+    period: Seconds | None = Field(
+        None,
+        ge=1,
+        le=7 * DAY,
+        description="async-lru: that an answer holds; regions: after which light names go; optimiser: after which "
+        "names in use are resolved again; none: 1,800, 3,600 and 3,600",
+    )
+    levels: Literal["public-suffix", "dots"] | None = Field(
+        None, description="regions: what makes a level of names; dots: as published; none: public-suffix"
+    )
+    weight: Literal["cost", "time", "recency"] | None = Field(
+        None,
+        description="regions: what a slow name is worth: time x what is left of its TTL, halved for each hour that "
+        "nobody asked (cost), the time that resolving took, or when it was asked for last; none: cost",
+    )
+    light: float | None = Field(
+        None, ge=0, le=1e9, description="regions: names of less weight that nobody refreshed go; none: 100"
+    )
 
     @model_validator(mode="after")
     def _agree(self) -> Self:
         """Refuse settings that contradict each other."""
+        for key, designs in DESIGNS.items():
+            value = getattr(self, key)
+            if value is not None and self.cache not in designs:
+                allowed = f"none with names.cache = {self.cache}; it is a setting of {' and '.join(designs)}"
+                raise SettingError(f"names.{key}", value, allowed)
         if self.min_ttl > self.max_ttl:
             raise SettingError("names.min_ttl", self.min_ttl, f"at most names.max_ttl, which is {self.max_ttl:g}")
         if self.cache_file is not None and self.cache != "compact":

@@ -18,11 +18,20 @@ class NamesSettings(TypedDict, total=False):
     ahead: Literal["off", "lru-paper", "regions-paper", "ahead"]
     ahead_names: int
     wildcards: bool
+    nxdomain_cut: bool
     min_ttl: float
     max_ttl: float
     cache: Literal["compact", "async-lru", "regions", "optimiser"]
     cache_file: str | PathLike[str] | None
     capacity: int
+    slow: float
+    verify: Literal["keyed", "published"] | None
+    negative: Literal["generations", "clear-all"] | None
+    buckets: int | None
+    period: float | None
+    levels: Literal["public-suffix", "dots"] | None
+    weight: Literal["cost", "time", "recency"] | None
+    light: float | None
 
 
 class PolitenessSettings(TypedDict, total=False):

@@ -21,10 +21,10 @@ use lycosa_url::{Failure, FailureKind, Micros, NameClass, Resolved};
 
 use crate::answer;
 use crate::asked::{Sent, SocketId, Table, Try, Whom};
-use crate::cache::{self, FIRST_PAUSE, Found, NameCache, Resolution, SLOW, Seconds};
+use crate::cache::{self, FIRST_PAUSE, Found, NameCache, Resolution, Seconds};
 use crate::client::Order;
 use crate::host::HostName;
-use crate::lookup::{Left, Lookup, LookupId, Lookups, Part};
+use crate::lookup::{Left, Lookup, LookupId, Lookups, Merged, Part};
 use crate::name::{self, Known};
 use crate::nameserver::Nameserver;
 use crate::scaled::ScaledTime;
@@ -54,6 +54,8 @@ pub(crate) struct Core {
     ready: VecDeque<Try>,
     asked: Table,
     upstreams: Upstreams,
+    /// When the cache was asked for names that are due.
+    refreshed: Seconds,
     /// Domains that answer for any name, if that is wanted.
     wildcards: Option<Wildcards>,
     /// Holds a name's normal form while it is accepted.
@@ -71,6 +73,7 @@ impl Core {
             cache,
             time: ScaledTime::start(now, settings.speed),
             upstreams: Upstreams::new(&settings),
+            refreshed: 0,
             wildcards: settings.wildcards.then(|| Wildcards::new(settings.speed)),
             settings,
             lookups: Lookups::default(),
@@ -102,8 +105,9 @@ impl Core {
 
     /// Answers a name at once, unless a fresh answer is wanted, joins it to its question in flight, or queues it.
     fn accept(&mut self, Order { name, fresh }: Order, buffer: &mut String, now: Micros) {
-        if self.lookups.contains(&name) {
-            self.statistics.coalesced += 1;
+        if let Some(lookup) = self.lookups.find(&name) {
+            // Where nobody waited for it, its answer is this one's.
+            self.statistics.coalesced += u64::from(!std::mem::take(&mut lookup.is_quiet));
             return;
         }
         let host = match name::judge(&name, buffer, self.settings.families) {
@@ -137,6 +141,23 @@ impl Core {
             Lookup::new(name, normal, now)
         };
         self.queue.push_back(self.lookups.insert(lookup));
+    }
+
+    /// Asks again for names that the cache wants to have resolved periodically (SYSTEMS.md section 5), once a second and as far as
+    /// others leave room; nobody is told.
+    pub(crate) fn refresh(&mut self, now: Micros) {
+        let second = self.time.seconds(now);
+        if std::mem::replace(&mut self.refreshed, second) == second {
+            return;
+        }
+        let room = self.settings.in_flight.saturating_sub(self.active + self.queue.len());
+        for (name, _) in self.cache.due(second, room) {
+            if self.lookups.find(&name).is_none() {
+                let mut lookup = Lookup::new(name, None, now);
+                lookup.is_quiet = true;
+                self.queue.push_back(self.lookups.insert(lookup));
+            }
+        }
     }
 
     /// What the cache knows of a name. By `prefer_v4` it has been told of IPv4 alone where there was any.
@@ -323,24 +344,27 @@ impl Core {
         self.active -= 1;
         let elapsed = u32::try_from(now.saturating_sub(lookup.since)).unwrap_or(u32::MAX).max(1);
         let took = self.time.millis(now.saturating_sub(lookup.began));
-        let negative = lookup.negative_ttl;
-        let (asked, result, ttl) = lookup.merge();
+        let (negative, is_quiet) = (lookup.negative_ttl, lookup.is_quiet);
+        let Merged { asked, result, ttl, lost } = lookup.merge();
         let held = match &result {
             Ok(_) => Duration::from_secs(ttl.into()).min(self.settings.max_ttl).max(self.settings.min_ttl),
             Err(_) => self.negative_ttl(negative),
         };
         let ttl = u32::try_from(held.as_secs()).unwrap_or(u32::MAX);
         let resolution = Resolution { answer: answer::kept(&result), ttl, took };
-        let paused = self.keep(asked.host(), asked.families, &resolution, now);
+        let paused = match lost {
+            None => self.keep(asked.host(), asked.families, &resolution, now),
+            Some((lost, kind)) => self.keep_half(asked.host(), (lost, kind), &resolution, now),
+        };
         let expires = paused.unwrap_or_else(|| {
             now.saturating_add(self.time.real(Micros::from(ttl).saturating_mul(1_000_000)))
         });
-        let class = resolution.class(SLOW);
+        let class = resolution.class(self.settings.slow);
         // Of several addresses, those that the cache keeps, so that the next answer is the same.
         let result = result.map(|addresses| answer::retold(resolution.answer, addresses));
         let addresses = result.as_deref().unwrap_or_default();
         let is_probe = self.learn_wildcard(asked.host(), addresses, expires, now);
-        if !is_probe {
+        if !is_probe && !is_quiet {
             self.publish(asked.name, elapsed, expires, class, result);
         }
     }
@@ -372,6 +396,24 @@ impl Core {
             let known = found.and_then(|found| found.expires);
             self.time.moment(known.unwrap_or(from + u64::from(FIRST_PAUSE)))
         })
+    }
+
+    /// The same where one family was lost: each one is told for itself, so that what was not learned is not taken for no address.
+    fn keep_half(
+        &mut self,
+        host: HostName<'_>,
+        (lost, kind): (Families, FailureKind),
+        resolution: &Resolution,
+        now: Micros,
+    ) -> Option<Micros> {
+        let failed = Resolution { answer: answer::kept(&Err(Failure::new(kind, ""))), ..*resolution };
+        let paused = self.keep(host, lost, &failed, now);
+        let answered = if lost == Families::V4 { Families::V6 } else { Families::V4 };
+        // Where the family that was answered has no address, the whole is a failure; its TTL is the SOA's.
+        let has_addresses = matches!(resolution.answer, cache::Answer::Addresses(_));
+        let answer = if has_addresses { resolution.answer.clone() } else { cache::Answer::NoData };
+        self.keep(host, answered, &Resolution { answer, ..*resolution }, now);
+        paused.filter(|_| !has_addresses)
     }
 
     /// Learns whether a domain answers for any name; tells whether the name was made up for that.

@@ -1,16 +1,47 @@
 use std::collections::HashMap;
 use std::net::SocketAddr;
 
-use domain::base::iana::Rcode;
+use domain::base::iana::{Rcode, Rtype};
 use domain::base::{Message, MessageBuilder, Name};
-use domain::rdata::A;
+use domain::rdata::{A, Aaaa};
 use proptest::prelude::*;
 
 use super::*;
 use crate::cache::compact::{CompactCache, CompactSettings, Negative};
-use crate::cache::{AsyncLru, AsyncLruSettings, Regions, RegionsSettings};
+use crate::cache::{CacheStatistics, Seconds};
 
 const SECOND: Micros = 1_000_000;
+
+/// A cache that keeps nothing, and wants these names to be resolved again.
+struct Forgetful(Vec<Box<str>>);
+
+impl NameCache for Forgetful {
+    fn lookup(&mut self, _: HostName<'_>, _: Families, _: Seconds) -> Option<Found> {
+        None
+    }
+
+    fn insert(&mut self, _: HostName<'_>, _: Families, _: &Resolution, _: Seconds) {}
+
+    fn due(&mut self, _: Seconds, most: usize) -> Vec<(Box<str>, Families)> {
+        self.0.drain(..most.min(self.0.len())).map(|name| (name, Families::V4)).collect()
+    }
+
+    fn forget(&mut self, _: HostName<'_>) -> bool {
+        false
+    }
+
+    fn count(&self) -> u64 {
+        0
+    }
+
+    fn memory(&self) -> usize {
+        0
+    }
+
+    fn statistics(&self) -> CacheStatistics {
+        CacheStatistics::default()
+    }
+}
 
 /// A core, a clock that only the test moves, and one socket a server.
 struct Scene {
@@ -88,13 +119,19 @@ impl Scene {
     }
 }
 
-/// The reply to a message: a code, and that many addresses.
+/// The reply to a message: a code, and that many addresses of the family that was asked for.
 fn reply(message: &[u8], rcode: Rcode, addresses: u8) -> Vec<u8> {
     let query = Message::from_slice(message).unwrap();
+    let is_v6 = query.sole_question().unwrap().qtype() == Rtype::AAAA;
     let name: Name<Vec<u8>> = Name::from_octets(name_in(message)).unwrap();
     let mut reply = MessageBuilder::new_vec().start_answer(query, rcode).unwrap();
     for last in 0..addresses {
-        reply.push((&name, 100, A::from_octets(192, 0, 2, last))).unwrap();
+        if is_v6 {
+            let address = [0x2001, 0xdb8, 0, 0, 0, 0, 0, last.into()];
+            reply.push((&name, 100, Aaaa::new(address.into()))).unwrap();
+        } else {
+            reply.push((&name, 100, A::from_octets(192, 0, 2, last))).unwrap();
+        }
     }
     reply.finish()
 }
@@ -263,15 +300,47 @@ fn a_name_that_the_filter_holds_is_refused_no_longer_than_negative_ttl() {
 }
 
 #[test]
-fn what_the_filter_holds_is_told_as_such() {
+fn a_name_without_addresses_is_told_from_one_that_does_not_exist_also_the_second_time() {
     let mut scene = Scene::new(|_| ());
-    scene.learn("a.example", Rcode::NOERROR, 0);
-    scene.submit(&["a.example"]);
-    let answer = scene.core.answers.pop().unwrap();
-    let failure = answer.result.unwrap_err();
-    assert_eq!((failure.kind, answer.class), (FailureKind::NameNotFound, NameClass::Failed));
-    assert!(failure.detail.contains("negative cache"), "{}", failure.detail);
-    assert_eq!(answer.expires, scene.now + SECOND);
+    for (name, code, kind) in [
+        ("mail.example", Rcode::NOERROR, FailureKind::NameNoData),
+        ("gone.example", Rcode::NXDOMAIN, FailureKind::NameNotFound),
+    ] {
+        scene.learn(name, code, 0);
+        scene.submit(&[name]);
+        let answer = scene.core.answers.pop().unwrap();
+        assert_eq!((answer.result.unwrap_err().kind, answer.class), (kind, NameClass::Failed));
+    }
+    assert_eq!(scene.core.statistics.cache_hits, 2);
+}
+
+#[test]
+fn a_family_that_was_lost_is_asked_for_again_and_never_taken_for_no_address() {
+    for lost in [Rcode::SERVFAIL, Rcode::REFUSED] {
+        let mut scene = Scene::new(|settings| settings.families = Families::Both);
+        let ask = |scene: &mut Scene, lost: Option<Rcode>| {
+            scene.submit(&["a.example"]);
+            while scene.core.answers.is_empty() {
+                for (socket, _, _, message) in scene.sent() {
+                    let question = Message::from_slice(&message).unwrap().sole_question().unwrap();
+                    let reply = match lost.filter(|_| question.qtype() == Rtype::AAAA) {
+                        Some(code) => reply(&message, code, 0),
+                        None => reply(&message, Rcode::NOERROR, 1),
+                    };
+                    scene.core.receive(socket, &reply, scene.now);
+                }
+            }
+            scene.core.answers.pop().unwrap()
+        };
+        let first = ask(&mut scene, Some(lost));
+        assert_eq!(first.result.unwrap().len(), 1, "the other one is told");
+        let questions = scene.core.statistics.questions;
+        assert_eq!(ask(&mut scene, Some(lost)).result.unwrap().len(), 1, "and cached");
+        assert_eq!(scene.core.statistics.questions, questions);
+        // After the pause both are asked for again: half an answer is not held for an hour.
+        scene.now += 3 * SECOND;
+        assert_eq!(ask(&mut scene, None).result.unwrap().len(), 2);
+    }
 }
 
 #[test]
@@ -280,24 +349,19 @@ fn servers_that_fail_again_are_left_alone_for_longer() {
     let plain = CompactSettings { capacity: 1_000, ..CompactSettings::default() };
     let unfiltered =
         CompactSettings { negative: Negative::Generations(2), negative_capacity: Some(0), ..plain };
-    let caches: [Box<dyn NameCache>; 2] = [
-        Box::new(CompactCache::in_memory(unfiltered, 0, None).unwrap()),
-        Box::new(Regions::new(RegionsSettings::default())),
-    ];
-    for cache in caches {
-        let mut scene = Scene::with(settings(), cache);
-        let mut pauses = Vec::new();
-        for _ in 0..10 {
-            let (class, pause) = scene.learn("a.example", Rcode::SERVFAIL, 0).unwrap();
-            assert_eq!((class, scene.learn("a.example", Rcode::SERVFAIL, 0)), (NameClass::Failed, None));
-            pauses.push(pause - 1); // the second that has begun does not count
-            scene.wait(pause);
-        }
-        assert_eq!(pauses, [1, 2, 4, 8, 16, 32, 64, 128, 256, 300]);
-        assert_eq!(scene.core.statistics.failed, 20);
+    let cache = CompactCache::in_memory(unfiltered, 0, None).unwrap();
+    let mut scene = Scene::with(settings(), Box::new(cache));
+    let mut pauses = Vec::new();
+    for _ in 0..10 {
+        let (class, pause) = scene.learn("a.example", Rcode::SERVFAIL, 0).unwrap();
+        assert_eq!((class, scene.learn("a.example", Rcode::SERVFAIL, 0)), (NameClass::Failed, None));
+        pauses.push(pause - 1); // the second that has begun does not count
+        scene.wait(pause);
     }
+    assert_eq!(pauses, [1, 2, 4, 8, 16, 32, 64, 128, 256, 300]);
+    assert_eq!(scene.core.statistics.failed, 20);
     // A design that keeps no failures leaves the pauses to who asks.
-    let mut scene = Scene::with(settings(), Box::new(AsyncLru::new(AsyncLruSettings::default())));
+    let mut scene = Scene::with(settings(), Box::new(Forgetful(Vec::new())));
     assert_eq!(scene.learn("a.example", Rcode::SERVFAIL, 0), Some((NameClass::Failed, 2)));
     assert_eq!(scene.learn("a.example", Rcode::SERVFAIL, 0), Some((NameClass::Failed, 2)));
 }
@@ -322,7 +386,7 @@ fn an_answer_has_the_class_of_its_time_also_from_the_cache() {
 
 #[test]
 fn where_a_name_does_not_exist_nothing_below_it_is_asked_for() {
-    let mut scene = Scene::new(|_| ());
+    let mut scene = Scene::new(|settings| settings.nxdomain_cut = true);
     assert!(scene.learn("gone.example.com", Rcode::NXDOMAIN, 0).is_some());
     scene.submit(&["www.gone.example.com", "a.b.gone.example.com"]);
     let gone = |name: &str| (name.to_owned(), Err(FailureKind::NameNotFound));
@@ -331,6 +395,33 @@ fn where_a_name_does_not_exist_nothing_below_it_is_asked_for() {
     // The cut ends with its time.
     scene.now += 3_600 * SECOND;
     assert!(scene.learn("www.gone.example.com", Rcode::NOERROR, 1).is_some());
+    // Unless it is wanted, a server that denies a name with others below it hides none of them.
+    let mut scene = Scene::new(|_| ());
+    assert!(scene.learn("gone.example.com", Rcode::NXDOMAIN, 0).is_some());
+    assert!(scene.learn("www.gone.example.com", Rcode::NOERROR, 1).is_some());
+}
+
+#[test]
+fn what_a_cache_wants_to_have_refreshed_is_asked_for_in_the_room_that_is_left_and_told_to_nobody() {
+    let names = ["a.example", "b.example", "c.example"].map(Box::from).to_vec();
+    let settings =
+        Settings { servers: vec!["192.0.2.1:53".parse().unwrap()], in_flight: 2, ..Settings::default() };
+    let mut scene = Scene::with(settings, Box::new(Forgetful(names)));
+    let answer = |scene: &mut Scene| {
+        for (socket, _, _, message) in scene.sent() {
+            scene.core.receive(socket, &reply(&message, Rcode::NOERROR, 1), scene.now);
+        }
+        scene.answers()
+    };
+    scene.core.refresh(scene.now);
+    scene.core.refresh(scene.now);
+    // Who asks for one that is under way gets its answer.
+    assert_eq!(scene.submit(&["b.example"]), 0);
+    assert_eq!(answer(&mut scene), [("b.example".to_owned(), Ok(1))]);
+    assert_eq!(scene.core.statistics.questions, 2);
+    scene.now += SECOND;
+    scene.core.refresh(scene.now);
+    assert_eq!((answer(&mut scene), scene.core.statistics.questions), (vec![], 3));
 }
 
 #[test]

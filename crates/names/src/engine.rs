@@ -106,6 +106,7 @@ impl Engine {
     /// Time has passed.
     fn pass(&mut self, now: Micros) {
         self.core.expire(now);
+        self.core.refresh(now);
         self.sockets.close_worn(now);
         for ended in self.streams.close_idle(self.patience, now) {
             self.core.fail(ended.id, &ended.why, now);

@@ -36,6 +36,8 @@ pub(crate) struct Lookup {
     pub(crate) began: Micros,
     /// When all tries must have ended; set when the first begins.
     pub(crate) until: Micros,
+    /// Whether nobody waits for it: the cache wants it resolved again.
+    pub(crate) is_quiet: bool,
     /// For how many seconds it does not exist or has no address, by the replies' SOA; the shortest of them.
     pub(crate) negative_ttl: Option<u32>,
     /// What became of the question for each kind of address.
@@ -68,7 +70,18 @@ impl Lookup {
     /// A name that waits for its turn.
     pub(crate) fn new(name: Box<str>, normal: Option<Box<str>>, since: Micros) -> Self {
         let (a, aaaa) = (Question::Unasked, Question::Unasked);
-        Lookup { name, normal, hash: 0, since, began: since, until: Micros::MAX, negative_ttl: None, a, aaaa }
+        Lookup {
+            name,
+            normal,
+            hash: 0,
+            since,
+            began: since,
+            until: Micros::MAX,
+            is_quiet: false,
+            negative_ttl: None,
+            a,
+            aaaa,
+        }
     }
 
     /// The name in normal form.
@@ -112,11 +125,16 @@ impl Lookup {
 
     /// The answers as one: all addresses; or the failure that leaves most hope, since one question without
     /// an answer leaves open whether the name has an address.
-    pub(crate) fn merge(self) -> (AskedFor, Result<Vec<IpAddr>, Failure>, u32) {
+    pub(crate) fn merge(self) -> Merged {
         let families = match (&self.a, &self.aaaa) {
             (_, Question::Unasked) => Families::V4,
             (Question::Unasked, _) => Families::V6,
             _ => Families::Both,
+        };
+        let lost = match (self.a.is_lost(), self.aaaa.is_lost()) {
+            (true, false) if families == Families::Both => Some(Families::V4),
+            (false, true) if families == Families::Both => Some(Families::V6),
+            _ => None,
         };
         let asked = AskedFor { name: self.name, normal: self.normal, families };
         let (mut addresses, mut ttl) = (Vec::new(), u32::MAX);
@@ -135,11 +153,32 @@ impl Lookup {
                 Err(_) => (),
             }
         }
+        let lost = lost
+            .map(|lost| (lost, failure.as_ref().map_or(FailureKind::NameTimeout, |failure| failure.kind)));
         match failure {
-            Some(failure) if addresses.is_empty() => (asked, Err(failure), 0),
-            _ => (asked, Ok(addresses), ttl),
+            Some(failure) if addresses.is_empty() => Merged { asked, result: Err(failure), ttl: 0, lost },
+            _ => Merged { asked, result: Ok(addresses), ttl, lost },
         }
     }
+}
+
+impl Question {
+    /// Whether it was asked and nothing was learned.
+    fn is_lost(&self) -> bool {
+        matches!(self, Question::Answered(Err(failure)) if failure.kind.is_transient())
+    }
+}
+
+/// What the questions about a name have come to.
+pub(crate) struct Merged {
+    /// The name, and what was asked about it.
+    pub(crate) asked: AskedFor,
+    /// All addresses, or the failure that leaves most hope.
+    pub(crate) result: Result<Vec<IpAddr>, Failure>,
+    /// For how many seconds the addresses hold.
+    pub(crate) ttl: u32,
+    /// Of two families, the one about which nothing was learned while the other one was answered, and how it failed.
+    pub(crate) lost: Option<(Families, FailureKind)>,
 }
 
 /// A name that is answered.
@@ -176,10 +215,11 @@ pub(crate) struct Lookups {
 }
 
 impl Lookups {
-    /// Whether a name is among them, as it was submitted.
-    pub(crate) fn contains(&self, name: &str) -> bool {
+    /// A name, as it was submitted.
+    pub(crate) fn find(&mut self, name: &str) -> Option<&mut Lookup> {
         let is_it = |place: &u32| text(&self.places, *place) == name;
-        self.index.find(self.hasher.hash_one(name), is_it).is_some()
+        let place = *self.index.find(self.hasher.hash_one(name), is_it)?;
+        self.places.get_mut(place as usize)?.1.as_mut()
     }
 
     /// Takes a name that is not among them.
@@ -253,7 +293,7 @@ mod tests {
     }
 
     fn merged(lookup: Lookup) -> (Result<Vec<String>, FailureKind>, u32) {
-        let (_, answer, ttl) = lookup.merge();
+        let Merged { result: answer, ttl, .. } = lookup.merge();
         let text = |addresses: Vec<IpAddr>| addresses.iter().map(ToString::to_string).collect();
         (answer.map(text).map_err(|failure| failure.kind), ttl)
     }
@@ -282,13 +322,13 @@ mod tests {
     fn ipv6_is_asked_for_where_there_is_no_ipv4_if_so_preferred() {
         let mut known = lookup(&[Kind::A]);
         assert_eq!(known.answer(Kind::A, found("192.0.2.1", 9), true), Left::Nothing);
-        assert_eq!(known.merge().0.families, Families::V4);
+        assert_eq!(known.merge().asked.families, Families::V4);
         let mut unknown = lookup(&[Kind::A]);
         assert_eq!(unknown.answer(Kind::A, failed(FailureKind::NameNoData), true), Left::Ask(Kind::Aaaa));
         unknown.ask(Kind::Aaaa);
         assert_eq!(unknown.answer(Kind::Aaaa, found("2001:db8::1", 5), true), Left::Nothing);
-        let (asked, answer, _) = unknown.merge();
-        assert_eq!((asked.families, answer.unwrap().len()), (Families::Both, 1));
+        let Merged { asked, result, .. } = unknown.merge();
+        assert_eq!((asked.families, result.unwrap().len()), (Families::Both, 1));
         let mut gone = lookup(&[Kind::A]);
         assert_eq!(gone.answer(Kind::A, failed(FailureKind::NameNotFound), true), Left::Nothing);
     }
@@ -297,7 +337,7 @@ mod tests {
     fn a_number_means_one_name_only() {
         let mut lookups = Lookups::default();
         let first = lookups.insert(lookup(&[]));
-        assert!(lookups.contains("a.example") && !lookups.contains("b.example"));
+        assert!(lookups.find("a.example").is_some() && lookups.find("b.example").is_none());
         assert!(lookups.remove(first).is_some());
         let second = lookups.insert(lookup(&[]));
         assert!(lookups.get_mut(first).is_none() && lookups.remove(first).is_none());

@@ -9,6 +9,7 @@ use std::time::Duration;
 use lycosa_url::Clock;
 use rustls::ClientConfig;
 
+use crate::cache::SLOW;
 use crate::nameserver::Nameserver;
 use crate::upstream::Pace;
 
@@ -41,6 +42,8 @@ pub struct Settings {
     /// How many times as quick time passes for the cache, and so for TTLs: scaled time. Time-outs are the caller's to
     /// scale.
     pub speed: f64,
+    /// From how many milliseconds on resolving a name counts as slow.
+    pub slow: u32,
     /// Which addresses are asked for.
     pub families: Families,
     /// Whether IPv6 is asked for only where there is no IPv4; with [`Families::Both`].
@@ -52,6 +55,9 @@ pub struct Settings {
     /// Whether each name has a server of its own, by the ring over their addresses, and the others only where that one fails:
     /// so several clients ask one server about one name. Else the quickest are asked.
     pub spread: bool,
+    /// Whether NXDOMAIN for a name is taken for all names below it, too (RFC 8020), without being asked for them. Such answers are not
+    /// signed here, and some servers deny names that have others below them: hosts that exist may be missed.
+    pub nxdomain_cut: bool,
     /// Whether hosts of a domain that answers for any name are known without being asked for. A host with a record of its own
     /// may be given the domain's address until a sample finds out.
     pub wildcards: bool,
@@ -72,11 +78,13 @@ impl Default for Settings {
             max_ttl: Duration::from_secs(86_400),
             negative_ttl: Duration::from_secs(3_600), // RFC 2308 section 5: one to three hours
             speed: 1.0,
+            slow: SLOW,
             families: Families::V4,
             prefer_v4: false,
             rate: None,
             paces: Vec::new(),
             spread: false,
+            nxdomain_cut: false,
             wildcards: false,
             clock: Clock::shared(),
         }

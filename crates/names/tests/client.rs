@@ -12,7 +12,6 @@ use domain::base::iana::Rcode;
 use domain::base::{Message, MessageBuilder};
 use domain::rdata::{A, Aaaa};
 use lycosa_names::cache::compact::{CompactCache, CompactSettings};
-use lycosa_names::cache::{AsyncLru, AsyncLruSettings};
 use lycosa_names::{Client, Families, Settings};
 use lycosa_url::{FailureKind, Resolved};
 
@@ -252,6 +251,6 @@ fn servers_are_known_from_the_start() {
 
 #[test]
 fn a_client_needs_a_server() {
-    let cache = AsyncLru::new(AsyncLruSettings::default());
+    let cache = CompactCache::in_memory(CompactSettings::default(), 0, None).unwrap();
     assert!(Client::start(Settings::default(), Box::new(cache)).is_err());
 }

@@ -74,7 +74,7 @@ fn all_who_open_a_file_share_what_is_known() {
 }
 
 #[test]
-fn what_is_known_outlives_a_process_and_is_swept_when_the_next_one_opens_the_file() {
+fn what_is_known_outlives_a_process_also_where_it_has_expired_meanwhile() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("names");
     let cache = open(&path);
@@ -85,8 +85,14 @@ fn what_is_known_outlives_a_process_and_is_swept_when_the_next_one_opens_the_fil
     assert_eq!((get(&cache, "a.example.com"), cache.count(), cache.details().used), (vec![1, 2], 1, 2));
     cache.flush().unwrap();
     drop(cache);
+    // Nobody may be able to tell anything newer: a server gives it on for as long as its settings allow.
     let later = CompactCache::open(&path, settings(), NOW + 4_000).unwrap();
-    assert_eq!((later.count(), later.details().used, later.details().sets), (0, 0, [0, 0]));
+    let name = HostName::new("a.example.com").unwrap();
+    assert_eq!(later.get(name, Families::V4, NOW + 4_000), None);
+    assert!(later.get_expired(name, Families::V4, NOW + 4_000, 3_600).is_some());
+    drop(later);
+    let much_later = CompactCache::open(&path, settings(), NOW + 12 * 86_400).unwrap();
+    assert_eq!((much_later.count(), much_later.details().used, much_later.details().sets), (0, 0, [0, 0]));
 }
 
 /// Opens a file that shall be refused; the message tells what to do.
@@ -130,7 +136,7 @@ fn a_file_that_does_not_fit_is_refused_with_what_to_do() {
     assert_eq!(refused(&path, made.clone()), Refusal::ByteOrder);
     again(&path);
     poke(&path, 1, |version| version + 1);
-    assert_eq!(refused(&path, made.clone()), Refusal::Version { found: 3, known: 2 });
+    assert_eq!(refused(&path, made.clone()), Refusal::Version { found: 4, known: 3 });
     again(&path);
     for word in [3, 5, 6, 8, 12, 15, 16] {
         poke(&path, word, |word| word ^ 4);
@@ -310,6 +316,7 @@ fn a_file_of_before_is_brought_up_to_date_by_who_opens_it_and_keeps_what_is_stil
         (published, SUFFIXES, None, (vec![], false), "it begins empty"),
         (settings(), TOPS, None, (vec![], false), "it begins empty"),
         (settings(), VERSION, Some(1), (vec![1, 2], false), "not those that did not resolve"),
+        (settings(), VERSION, Some(2), (vec![1, 2], false), "not those that did not resolve"),
     ] {
         file_with_names(&path, settings.clone());
         make_outdated(&path, word, |found| version.unwrap_or(found ^ 1));

@@ -16,7 +16,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-use lycosa_names::cache::{AsyncLru, AsyncLruSettings};
+use lycosa_names::cache::compact::{CompactCache, CompactSettings};
 use lycosa_names::{Client, Families, Settings};
 
 /// Scenarios that are played as a whole.
@@ -331,7 +331,10 @@ fn resolve(server: SocketAddr, name: &str, kind: &str) -> String {
         timeout: Duration::from_millis(500),
         ..Settings::default()
     };
-    let client = Client::start(settings, Box::new(AsyncLru::new(AsyncLruSettings::default()))).unwrap();
+    let cache =
+        CompactCache::in_memory(CompactSettings { capacity: 1_000, ..CompactSettings::default() }, 0, None)
+            .unwrap();
+    let client = Client::start(settings, Box::new(cache)).unwrap();
     client.submit(vec![name.into()]);
     let (mut answers, began) = (Vec::new(), Instant::now());
     while answers.is_empty() {

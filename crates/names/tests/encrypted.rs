@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 use domain::base::iana::Rcode;
 use domain::base::{Message, MessageBuilder};
 use domain::rdata::A;
-use lycosa_names::cache::{AsyncLru, AsyncLruSettings};
+use lycosa_names::cache::compact::{CompactCache, CompactSettings};
 use lycosa_names::{Client, Nameserver, Settings};
 use lycosa_url::{FailureKind, Resolved};
 use rcgen::{BasicConstraints, CertificateParams, IsCa, Issuer, KeyPair};
@@ -156,7 +156,8 @@ fn answer(message: &[u8]) -> Vec<u8> {
 }
 
 fn start(settings: Settings) -> Client {
-    Client::start(settings, Box::new(AsyncLru::new(AsyncLruSettings::default()))).unwrap()
+    Client::start(settings, Box::new(CompactCache::in_memory(CompactSettings::default(), 0, None).unwrap()))
+        .unwrap()
 }
 
 /// Asks for names, and waits for their answers.
@@ -297,7 +298,7 @@ fn who_drips_a_handshake_has_no_longer_than_who_is_silent() {
 
 #[test]
 fn a_file_of_roots_that_cannot_be_used_is_told_at_the_start() {
-    let cache = || Box::new(AsyncLru::new(AsyncLruSettings::default()));
+    let cache = || Box::new(CompactCache::in_memory(CompactSettings::default(), 0, None).unwrap());
     let settings = Settings {
         servers: vec!["tls://192.0.2.1".parse().unwrap()],
         ca_file: Some("/nonexistent/ca.pem".into()),

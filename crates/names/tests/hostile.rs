@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
-use lycosa_names::cache::{AsyncLru, AsyncLruSettings};
+use lycosa_names::cache::compact::{CompactCache, CompactSettings};
 use lycosa_names::{Client, Settings};
 use lycosa_url::Resolved;
 
@@ -37,11 +37,16 @@ fn random(state: &mut u64) -> u64 {
     (mixed ^ mixed >> 27).wrapping_mul(0x94d0_49bb_1331_11eb)
 }
 
+fn cache() -> CompactCache {
+    let settings = CompactSettings { capacity: 100_000, ..CompactSettings::default() };
+    CompactCache::in_memory(settings, 0, None).unwrap()
+}
+
 fn start(servers: Vec<SocketAddr>, change: impl FnOnce(&mut Settings)) -> Client {
     let servers = servers.into_iter().map(Into::into).collect();
     let mut settings = Settings { servers, ..Settings::default() };
     change(&mut settings);
-    Client::start(settings, Box::new(AsyncLru::new(AsyncLruSettings::default()))).unwrap()
+    Client::start(settings, Box::new(cache())).unwrap()
 }
 
 /// Waits until all names are answered.
@@ -222,8 +227,7 @@ fn a_rate_of_nothing_is_refused() {
             rate: Some(rate),
             ..Settings::default()
         };
-        let refused =
-            Client::start(settings, Box::new(AsyncLru::new(AsyncLruSettings::default()))).err().unwrap();
+        let refused = Client::start(settings, Box::new(cache())).err().unwrap();
         assert!(refused.to_string().contains("more than 0"), "{refused}");
     }
 }

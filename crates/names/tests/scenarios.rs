@@ -24,7 +24,7 @@ use std::ops::RangeInclusive;
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-use lycosa_names::cache::{AsyncLru, AsyncLruSettings};
+use lycosa_names::cache::compact::{CompactCache, CompactSettings};
 use lycosa_names::{Client, Families, Settings};
 
 /// Words of the form `key=value`.
@@ -252,7 +252,13 @@ impl Play {
             prefer_v4: families == "prefer-v4",
             ..Settings::default()
         };
-        let client = Client::start(settings, Box::new(AsyncLru::new(AsyncLruSettings::default()))).unwrap();
+        let cache = CompactCache::in_memory(
+            CompactSettings { capacity: 1_000, ..CompactSettings::default() },
+            0,
+            None,
+        )
+        .unwrap();
+        let client = Client::start(settings, Box::new(cache)).unwrap();
         Play { client, script, answers: HashMap::new() }
     }
 

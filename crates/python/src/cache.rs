@@ -13,6 +13,7 @@ use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedStr;
 use pyo3::types::{PyDict, PyIterator, PyList};
 
+use crate::designs::Design;
 use crate::errors::{bad_name, setting, storage};
 
 /// What a cache knows of a name.
@@ -188,22 +189,32 @@ impl CacheSettings {
     fn compact(&self) -> PyResult<CompactSettings> {
         let mut settings = CompactSettings::default();
         settings.capacity = self.capacity.unwrap_or(settings.capacity);
-        settings.verify = match self.verify.as_deref() {
-            None | Some("keyed") => Verify::Keyed,
-            Some("published") => Verify::Published,
-            Some(other) => return Err(setting("verify", other, "keyed or published")),
-        };
-        settings.negative = match self.negative.as_deref() {
-            None | Some("generations") => Negative::Generations(4),
-            Some("clear-all") => Negative::ClearAll,
-            Some(other) => return Err(setting("negative", other, "generations or clear-all")),
-        };
+        settings.verify = verify(self.verify.as_deref())?;
+        settings.negative = negative(self.negative.as_deref())?;
         settings.negative_capacity = self.negative_capacity.or(settings.negative_capacity);
         settings.false_positives = self.false_positives.unwrap_or(settings.false_positives);
         settings.negative_ttl = self.negative_ttl.unwrap_or(settings.negative_ttl);
         settings.max_ttl = self.max_ttl.unwrap_or(settings.max_ttl);
         settings.min_ttl = self.min_ttl.unwrap_or(settings.min_ttl.min(settings.max_ttl));
         Ok(settings)
+    }
+}
+
+/// By what names are told apart, by its word; `None` is the default.
+pub(crate) fn verify(word: Option<&str>) -> PyResult<Verify> {
+    match word {
+        None | Some("keyed") => Ok(Verify::Keyed),
+        Some("published") => Ok(Verify::Published),
+        Some(other) => Err(setting("verify", other, "keyed or published")),
+    }
+}
+
+/// How names that do not resolve are kept, by its word; `None` is the default.
+pub(crate) fn negative(word: Option<&str>) -> PyResult<Negative> {
+    match word {
+        None | Some("generations") => Ok(Negative::Generations(4)),
+        Some("clear-all") => Ok(Negative::ClearAll),
+        Some(other) => Err(setting("negative", other, "generations or clear-all")),
     }
 }
 
@@ -266,7 +277,7 @@ impl NameCache {
                 Inner::Compact(Box::new(opened))
             }
             name => {
-                let (cache, name) = crate::job::process_cache(name, capacity())?;
+                let (cache, name) = Design::published(name, capacity()).open()?;
                 Inner::Other(std::sync::Mutex::new(cache), name)
             }
         };

@@ -17,6 +17,12 @@ use crate::errors::{bad_name, lock, setting, system};
 use crate::job::{seconds, server};
 use crate::resolve::upstream;
 
+/// The longest that the cache of a server holds addresses, in seconds: what `max_ttl` allows, a week.
+const LONGEST: u32 = 7 * 86_400;
+
+/// The longest that it holds what did not resolve, in seconds: what `negative_ttl` allows, a day.
+const LONGEST_NEGATIVE: u32 = 86_400;
+
 /// Settings as Python gives and has checked them.
 #[derive(FromPyObject)]
 #[pyo3(from_item_all)]
@@ -35,6 +41,8 @@ pub(crate) struct DnsSettings {
     keep_ttl: Vec<String>,
     negative_ttl: u32,
     failure_pause: u32,
+    nxdomain_cut: bool,
+    wildcards: bool,
     /// Seconds.
     stale: u32,
     prefetch: bool,
@@ -85,6 +93,8 @@ impl DnsSettings {
             in_flight: self.in_flight,
             rate: self.upstream_rate,
             negative_ttl: seconds(self.negative_ttl.into()),
+            nxdomain_cut: self.nxdomain_cut,
+            wildcards: self.wildcards,
             clock,
             ..Settings::default()
         })
@@ -97,9 +107,10 @@ impl DnsSettings {
             capacity: self.capacity,
             // Names that do not resolve are kept one by one: whether a name exists is part of the answer.
             negative_capacity: Some(0),
-            negative_ttl: self.negative_ttl.max(60),
+            // The policy decides over times, which a reload can change.
+            negative_ttl: LONGEST_NEGATIVE,
             min_ttl: 60,
-            max_ttl: self.max_ttl.max(60),
+            max_ttl: LONGEST,
             ..CompactSettings::default()
         };
         let opened = match &self.cache {

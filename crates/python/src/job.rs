@@ -7,14 +7,14 @@ use std::time::Duration;
 
 use lycosa_frontier::Ahead;
 use lycosa_frontier::{KeyKind, Scope};
+use lycosa_names::cache::NameCache;
 use lycosa_names::cache::compact::{CompactCache, CompactError, CompactSettings};
-use lycosa_names::cache::{
-    AsyncLru, AsyncLruSettings, NameCache, Optimiser, OptimiserSettings, Regions, RegionsSettings,
-};
 use lycosa_names::{Families, Nameserver};
 use lycosa_url::{AddressPolicy, CanonicalRules, Clock, Network};
 use pyo3::prelude::*;
 
+use crate::cache::{negative, verify};
+use crate::designs::Design;
 use crate::errors::{setting, storage, system};
 
 /// Time-outs are not scaled below this: they guard against silence on real sockets, where a busy machine
@@ -58,6 +58,31 @@ struct NamesSettings {
     ahead: String,
     ahead_names: usize,
     wildcards: bool,
+    nxdomain_cut: bool,
+    slow: f64,
+    verify: Option<String>,
+    negative: Option<String>,
+    buckets: Option<usize>,
+    period: Option<f64>,
+    levels: Option<String>,
+    weight: Option<String>,
+    light: Option<f64>,
+}
+
+impl NamesSettings {
+    /// The cache's design and what a published one is told.
+    fn design(&self) -> Design<'_> {
+        Design {
+            name: &self.cache,
+            capacity: Some(self.capacity),
+            slow: millis(self.slow),
+            buckets: self.buckets,
+            period: self.period.map(|period| seconds(period).as_secs().max(1)),
+            levels: self.levels.as_deref(),
+            weight: self.weight.as_deref(),
+            light: self.light,
+        }
+    }
 }
 
 /// `[politeness]`.
@@ -233,6 +258,8 @@ impl Job {
             attempts: names.attempts,
             in_flight: names.in_flight,
             wildcards: names.wildcards,
+            nxdomain_cut: names.nxdomain_cut,
+            slow: millis(names.slow),
             min_ttl: seconds(names.min_ttl),
             max_ttl: seconds(names.max_ttl),
             speed: self.speed,
@@ -249,7 +276,7 @@ impl Job {
     ) -> PyResult<(Box<dyn NameCache>, Option<String>)> {
         let names = &self.names;
         if names.cache != "compact" {
-            return Ok((process_cache(&names.cache, Some(names.capacity))?.0, None));
+            return Ok((names.design().open()?.0, None));
         }
         let whole = |duration: Duration| u32::try_from(duration.as_secs()).unwrap_or(u32::MAX);
         let compact = CompactSettings {
@@ -257,6 +284,9 @@ impl Job {
             negative_ttl: whole(settings.negative_ttl),
             min_ttl: whole(settings.min_ttl),
             max_ttl: whole(settings.max_ttl),
+            slow: settings.slow,
+            verify: verify(names.verify.as_deref())?,
+            negative: negative(names.negative.as_deref())?,
             ..CompactSettings::default()
         };
         let now = settings.clock.wall() / 1_000_000;
@@ -344,6 +374,11 @@ pub(crate) fn seconds(seconds: f64) -> Duration {
     Duration::try_from_secs_f64(seconds).unwrap_or_default()
 }
 
+/// Whole milliseconds of a number of seconds that Python has checked, one at least.
+fn millis(of: f64) -> u32 {
+    u32::try_from(seconds(of).as_millis()).unwrap_or(u32::MAX).max(1)
+}
+
 /// The product token that robots.txt knows a crawler by (RFC 9309 section 2.2.1).
 pub(crate) fn product(user_agent: &str) -> &str {
     let end = user_agent.find(|c: char| !(c.is_ascii_alphabetic() || matches!(c, '-' | '_')));
@@ -391,41 +426,4 @@ pub(crate) fn families(name: &str) -> PyResult<Families> {
         "both" => Ok(Families::Both),
         other => Err(setting("names.families", other, "v4, v6 or both")),
     }
-}
-
-/// A cache of one process by the name of its design, made for about so many names.
-pub(crate) fn process_cache(
-    design: &str,
-    capacity: Option<usize>,
-) -> PyResult<(Box<dyn NameCache>, &'static str)> {
-    let within = |capacity: usize| capacity.clamp(8, 1 << 30);
-    Ok(match design {
-        "async-lru" => {
-            let defaults = AsyncLruSettings::default();
-            let capacity = capacity.map_or(defaults.capacity, within);
-            (Box::new(AsyncLru::new(AsyncLruSettings { capacity, ..defaults })), "async-lru")
-        }
-        "regions" => {
-            let defaults = RegionsSettings::default();
-            let all = defaults.deeper + defaults.hosts + defaults.reverse;
-            // The three parts share the capacity as they do by default.
-            let share = |part: usize| {
-                capacity
-                    .map_or(part, |capacity| within((part as u128 * capacity as u128 / all as u128) as usize))
-            };
-            let settings = RegionsSettings {
-                deeper: share(defaults.deeper),
-                hosts: share(defaults.hosts),
-                reverse: share(defaults.reverse),
-                ..defaults
-            };
-            (Box::new(Regions::new(settings)), "regions")
-        }
-        "optimiser" => {
-            let defaults = OptimiserSettings::default();
-            let capacity = capacity.map_or(defaults.capacity, within);
-            (Box::new(Optimiser::new(OptimiserSettings { capacity, ..defaults })), "optimiser")
-        }
-        other => return Err(setting("names.cache", other, "compact, async-lru, regions or optimiser")),
-    })
 }

@@ -8,6 +8,7 @@ mod batch;
 mod block_list;
 mod cache;
 mod clock;
+mod designs;
 mod dns;
 mod errors;
 mod export;

@@ -49,6 +49,8 @@ pub(crate) struct ResolverSettings {
     /// Seconds for one try.
     timeout: f64,
     attempts: u32,
+    nxdomain_cut: bool,
+    wildcards: bool,
     /// The file of a cache that processes share.
     cache: Option<PathBuf>,
     /// Names in a cache that is made.
@@ -90,6 +92,8 @@ impl Resolver {
             families: if prefer_v4 { Families::Both } else { families(&settings.families)? },
             prefer_v4,
             rate: settings.server_rate,
+            nxdomain_cut: settings.nxdomain_cut,
+            wildcards: settings.wildcards,
             clock,
             ..Settings::default()
         };

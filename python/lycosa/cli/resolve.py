@@ -90,6 +90,18 @@ def add_parser(subparsers: Any) -> None:
     parser.add_argument("--timeout", metavar="S", type=float, default=2.0, help="seconds for one try (default 2)")
     parser.add_argument("--attempts", metavar="N", type=int, default=4, help="tries over all servers (default 4)")
     parser.add_argument(
+        "--nxdomain-cut",
+        action="store_true",
+        help="a name that does not exist ends the search for all names below it (RFC 8020); some servers deny names "
+        "that have others below them",
+    )
+    parser.add_argument(
+        "--wildcards",
+        action="store_true",
+        help="hosts of a domain that answers for any name are not asked for, but one in sixteen; a host with a "
+        "record of its own may be given the domain's addresses",
+    )
+    parser.add_argument(
         "--cache",
         metavar="PATH",
         type=Path,
@@ -122,6 +134,8 @@ def run(args: argparse.Namespace) -> int:
         "server_rate": args.server_rate,
         "timeout": args.timeout,
         "attempts": args.attempts,
+        "nxdomain_cut": args.nxdomain_cut,
+        "wildcards": args.wildcards,
         "cache": args.cache,
     }
     target = retrying(output(args.output, sys.stdout.buffer), args.retry_failed)

@@ -46,6 +46,8 @@ class Options(TypedDict, total=False):
     server_rate: float | None
     timeout: float
     attempts: int
+    nxdomain_cut: bool
+    wildcards: bool
     cache: str | PathLike[str] | None
     capacity: int | None
 
@@ -73,6 +75,8 @@ class Resolver(_core.Resolver):
         server_rate: float | None = None,
         timeout: float = 2.0,
         attempts: int = 4,
+        nxdomain_cut: bool = False,
+        wildcards: bool = False,
         cache: str | PathLike[str] | None = None,
         capacity: int | None = None,
     ) -> Self:
@@ -88,6 +92,10 @@ class Resolver(_core.Resolver):
         ``both`` each is two questions, and repeated questions come on top.
         ``server_rate``: questions a second to each server, repeated ones included, within the same limits.
         ``timeout``: seconds that one try may take, 0.1 to 60. ``attempts``: tries over all servers, 1 to 20.
+        ``nxdomain_cut``: a name that does not exist ends the search for all names below it, too (RFC 8020); some
+        servers deny names that have others below them.
+        ``wildcards``: hosts of a domain whose random labels all share one set of addresses are not asked for, but one
+        in sixteen; a host with a record of its own may be given the domain's addresses.
         ``cache``: the file of a compact cache that all processes of the machine share; by default the resolver has
         one of its own in memory. ``capacity``: names in a cache that is made, by default 1,000,000.
 
@@ -113,6 +121,8 @@ class Resolver(_core.Resolver):
             "server_rate": None if server_rate is None else float(server_rate),
             "timeout": float(timeout),
             "attempts": attempts,
+            "nxdomain_cut": bool(nxdomain_cut),
+            "wildcards": bool(wildcards),
             "cache": cache,
             "capacity": capacity,
         }

@@ -143,6 +143,8 @@ class ServerSettings(Room):
     keep_ttl: Domains = ()  # names, with all below them, whose TTL is left as it is
     negative_ttl: int = Field(900, ge=0, le=86_400)  # s that "no such name" and "no such data" are held at most
     failure_pause: int = Field(120, ge=1, le=300)  # s, doubling in a row, in which a failure is not asked for again
+    nxdomain_cut: bool = False  # a name that does not exist ends the search for all names below it, too (RFC 8020)
+    wildcards: bool = False  # hosts of a domain that answers for any name are known without being asked for
     stale: int = Field(86_400, ge=0, le=7 * 86_400)  # s that an answer outlives its TTL while upstreams fail; 0: none
     prefetch: bool = True  # names asked for shortly before they expire are asked for anew
     timeout: float = Field(ge=0.1, le=60)  # s, for one try

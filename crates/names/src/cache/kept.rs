@@ -1,8 +1,8 @@
-//! What the designs that keep whole names have in common: an answer in little memory, its class, what memory costs.
+//! What all designs have in common: which addresses are kept, an answer's class, how long a failure pauses.
 
-use std::net::{IpAddr, Ipv4Addr};
+use std::net::IpAddr;
 
-use super::{Addresses, Answer, Class, MAX_ADDRESSES, Resolution, Trouble};
+use super::{Addresses, Answer, Class, MAX_ADDRESSES, Resolution};
 
 /// From how many milliseconds on a name counts as slow, unless told otherwise: servers that answer take 130 ms in the
 /// mean (Googlebot's, as Google Public DNS tells), and 1 to 2 % of their answers take longer than this.
@@ -14,9 +14,6 @@ pub const FIRST_PAUSE: u32 = 1;
 
 /// The longest such pause, in seconds (RFC 9520 section 3.2).
 pub const LAST_PAUSE: u32 = 300;
-
-/// The longest that "no such name" and "no data" are kept, in seconds (RFC 2308 section 5: one to three hours).
-const LONGEST_NEGATIVE: u32 = 3 * 3600;
 
 impl Addresses {
     /// Sorts addresses, drops repeats, and cuts off what is more than [`MAX_ADDRESSES`] of a family.
@@ -54,86 +51,9 @@ impl Resolution {
     }
 }
 
-/// How long a resolution is kept that has no address, in seconds: its TTL, or the back-off of a failure.
-pub(super) fn negative_ttl(resolution: &Resolution) -> u32 {
-    match resolution.answer {
-        Answer::Failed { attempts, .. } => pause(attempts, FIRST_PAUSE, LAST_PAUSE),
-        Answer::Addresses(_) | Answer::NxDomain | Answer::NoData | Answer::Negative => {
-            resolution.ttl.min(LONGEST_NEGATIVE)
-        }
-    }
-}
-
-/// The pause after so many failures in a row, at least one: doubled each time.
-pub(super) fn pause(attempts: u8, first: u32, last: u32) -> u32 {
+/// The pause after so many failures in a row, at least one: `first`, doubled each time, at most `last`, in seconds (RFC 9520 section 3.2).
+pub fn pause(attempts: u8, first: u32, last: u32) -> u32 {
     first.saturating_mul(1_u32.checked_shl(u32::from(attempts.max(1)) - 1).unwrap_or(u32::MAX)).min(last)
-}
-
-/// An answer in 16 bytes, and more only for several addresses.
-#[derive(Clone, Debug)]
-pub(super) enum Kept {
-    /// A lone IPv4 address, as most names have.
-    One(Ipv4Addr),
-    /// Several, or IPv6.
-    Several(Box<Addresses>),
-    /// No such name.
-    NxDomain,
-    /// No address.
-    NoData,
-    /// A failure.
-    Failed(Trouble, u8),
-}
-
-impl Kept {
-    /// Keeps an answer.
-    pub(super) fn new(answer: &Answer) -> Self {
-        match answer {
-            Answer::Addresses(addresses) => match (addresses.v4.as_slice(), addresses.v6.as_slice()) {
-                ([], []) => Kept::NoData,
-                ([address], []) => Kept::One(*address),
-                _ => Kept::Several(Box::new(addresses.clone())),
-            },
-            Answer::NxDomain => Kept::NxDomain,
-            Answer::NoData | Answer::Negative => Kept::NoData,
-            Answer::Failed { trouble, attempts } => Kept::Failed(*trouble, *attempts),
-        }
-    }
-
-    /// The answer.
-    pub(super) fn answer(&self) -> Answer {
-        match self {
-            Kept::One(address) => Answer::Addresses(Addresses { v4: vec![*address], v6: Vec::new() }),
-            Kept::Several(addresses) => Answer::Addresses(Addresses::clone(addresses)),
-            Kept::NxDomain => Answer::NxDomain,
-            Kept::NoData => Answer::NoData,
-            Kept::Failed(trouble, attempts) => Answer::Failed { trouble: *trouble, attempts: *attempts },
-        }
-    }
-
-    /// How many failures in a row.
-    pub(super) fn failures(&self) -> u8 {
-        match self {
-            Kept::Failed(_, attempts) => *attempts,
-            Kept::One(_) | Kept::Several(_) | Kept::NxDomain | Kept::NoData => 0,
-        }
-    }
-
-    /// Bytes beyond its own place.
-    pub(super) fn heap(&self) -> usize {
-        match self {
-            Kept::Several(addresses) => {
-                heap(size_of::<Addresses>())
-                    + heap(addresses.v4.capacity() * 4)
-                    + heap(addresses.v6.capacity() * 16)
-            }
-            _ => 0,
-        }
-    }
-}
-
-/// What an allocation takes: glibc's malloc on 64 bits adds 8 bytes, rounds up to 16 and gives no less than 32.
-pub(super) fn heap(bytes: usize) -> usize {
-    if bytes == 0 { 0 } else { (bytes + 8).next_multiple_of(16).max(32) }
 }
 
 #[cfg(test)]
@@ -148,20 +68,15 @@ mod tests {
         let found = Addresses::new(last.into_iter().chain([v6, v6]));
         assert_eq!(found.v4.iter().map(|address| address.octets()[3]).collect::<Vec<_>>(), [1, 3, 5, 7]);
         assert_eq!(found.v6.len(), 1);
-        assert_eq!(Kept::new(&Answer::Addresses(found.clone())).answer(), Answer::Addresses(found));
         assert!(Addresses::new([]).is_empty());
     }
 
     #[test]
-    fn a_failure_is_kept_longer_each_time_and_five_minutes_at_most() {
-        let after = |attempts| {
-            let answer = Answer::Failed { trouble: Trouble::TimeOut, attempts };
-            assert_eq!(Kept::new(&answer).answer(), answer);
-            negative_ttl(&Resolution { answer, ttl: 86_400, took: 5_000 })
-        };
-        assert_eq!([0, 1, 2, 3, 6, 7, 255].map(after), [1, 1, 2, 4, 32, 64, 300]);
-        assert_eq!(negative_ttl(&Resolution { answer: Answer::NxDomain, ttl: 60, took: 5 }), 60);
-        assert_eq!(negative_ttl(&Resolution { answer: Answer::NoData, ttl: 86_400, took: 5 }), 10_800);
+    fn a_failure_pauses_longer_each_time_and_five_minutes_at_most() {
+        assert_eq!(
+            [0, 1, 2, 3, 6, 7, 255].map(|row| pause(row, FIRST_PAUSE, LAST_PAUSE)),
+            [1, 1, 2, 4, 32, 64, 300]
+        );
     }
 
     #[test]

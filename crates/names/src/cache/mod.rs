@@ -1,18 +1,12 @@
-//! Caches of names: one interface, several designs (SYSTEMS.md sections 1–3 and the DNS optimiser of section 5).
+//! Caches of names: one interface, and the default design (SYSTEMS.md section 1); `lycosa_names_published` has others.
 //!
 //! A cache never reads a clock: `now` is given with each call, in seconds since 1970, so that files outlive a start.
 
-mod async_lru;
 pub mod compact;
 mod kept;
-mod optimiser;
-mod regions;
 
-pub use async_lru::{AsyncLru, AsyncLruSettings};
-pub use kept::{FIRST_PAUSE, LAST_PAUSE, SLOW};
+pub use kept::{FIRST_PAUSE, LAST_PAUSE, SLOW, pause};
 pub use lycosa_url::NameClass as Class;
-pub use optimiser::{Optimiser, OptimiserSettings};
-pub use regions::{Levels, Regions, RegionsSettings, Worth};
 
 use std::net::{Ipv4Addr, Ipv6Addr};
 
@@ -112,6 +106,13 @@ pub trait NameCache: Send {
     /// is below a name do nothing.
     fn cut(&mut self, name: HostName<'_>, ttl: u32, now: Seconds) {
         let _ = (name, ttl, now);
+    }
+
+    /// Names that the design wants to have resolved again before anybody asks for them, `most` at most, with the families that are
+    /// known of them; each is told once.
+    fn due(&mut self, now: Seconds, most: usize) -> Vec<(Box<str>, Families)> {
+        let _ = (now, most);
+        Vec::new()
     }
 
     /// Forgets a name, as far as the design can; tells whether it was known.

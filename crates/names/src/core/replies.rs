@@ -53,7 +53,9 @@ impl Core {
             Reply::Addresses(found) => self.settle(attempt, Ok(found), now),
             Reply::NotFound(denied) => {
                 let soa = self.lookups.get_mut(attempt.lookup).and_then(|lookup| lookup.negative_ttl);
-                self.cut(denied.as_deref(), soa, now);
+                if self.settings.nxdomain_cut {
+                    self.cut(denied.as_deref(), soa, now);
+                }
                 let failure = Failure::new(FailureKind::NameNotFound, "no such name (NXDOMAIN)");
                 self.settle(attempt, Err(failure), now);
             }

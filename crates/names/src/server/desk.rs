@@ -16,7 +16,7 @@ use super::limits::Rates;
 use super::misses::{Miss, Misses, Waiter, Way};
 use super::policy::{Policy, is_public};
 use super::post::Post;
-use super::question::{Code, HEADER, Question};
+use super::question::{Code, HEADER, Question, rtype};
 use super::recent::Recent;
 use super::relay::Relay;
 use super::reply::{Asked, To};
@@ -81,6 +81,10 @@ impl Desk {
         moment: &Moment<'_>,
         out: &mut Vec<u8>,
     ) {
+        let is_failure = matches!(record.state, State::Failed { .. });
+        if is_failure && self.tell_stale(name, families_of(question), To::of(question), moment, out) {
+            return;
+        }
         let left = record
             .expires
             .map_or(SHORT, |at| u32::try_from(at.saturating_sub(moment.second)).unwrap_or(u32::MAX).max(1));
@@ -238,6 +242,11 @@ impl Desk {
         self.write_record(to, name, &record, STALE_TTL, moment, out);
         true
     }
+}
+
+/// Which addresses a question is about.
+fn families_of(question: &Question<'_>) -> Families {
+    if question.rtype == rtype::AAAA { Families::V6 } else { Families::V4 }
 }
 
 /// Writes an answer and counts its code.

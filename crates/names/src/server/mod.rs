@@ -288,7 +288,6 @@ fn ask(settings: &Settings, held: &Held) -> io::Result<Upstream> {
         let settings = Settings {
             families,
             prefer_v4: false,
-            wildcards: false,
             eager: false, // a name that is dead to the outside is asked for so often and no more
             paces: paces.clone(),
             min_ttl: Duration::ZERO,
@@ -306,7 +305,12 @@ fn is_same(one: &Settings, other: &Settings) -> bool {
         (settings.servers.clone(), settings.timeout, settings.attempts, settings.in_flight, settings.spread)
     };
     let has_roots = one.ca_file.is_some() || other.ca_file.is_some();
-    !has_roots && key(one) == key(other) && one.rate == other.rate && one.negative_ttl == other.negative_ttl
+    !has_roots
+        && key(one) == key(other)
+        && one.rate == other.rate
+        && one.negative_ttl == other.negative_ttl
+        && one.nxdomain_cut == other.nxdomain_cut
+        && one.wildcards == other.wildcards
 }
 
 /// What a message of a client gets from a server that knows nothing: a code, or that there is no such name. For the fuzz target.

@@ -27,7 +27,7 @@ impl CompactCache {
         let ttl = ttl.clamp(1, self.made.negative_ttl.try_into().unwrap_or(u32::MAX));
         let remark = Remark { which: Which::Cut, families: Families::Both, attempts: 0, seconds: 0 };
         Live::add(self.live().cuts(), 1);
-        self.put_remark(name, remark, now + u64::from(ttl), now)
+        self.put_remark(name, &self.keys.of(name), remark, now + u64::from(ttl), now)
     }
 
     /// What a cut above a name says of it.

@@ -233,7 +233,7 @@ impl CompactCache {
         }
         cache.filter().advance(now);
         if alone {
-            cache.sweep(now);
+            cache.tidy(now);
             cache.recount();
         }
         Ok(cache)

@@ -19,7 +19,7 @@ const MAGIC: u64 = u64::from_be_bytes(*b"LycosaDN");
 /// What a file begins with while it is being made.
 pub(super) const UNFINISHED: [u8; 8] = *b"LycosaNE";
 /// The version of the layout and of what bits mean.
-const VERSION: u64 = 2;
+const VERSION: u64 = 3;
 /// Words that never change; the checksum follows.
 const FIXED: usize = 16;
 /// Bytes that [`Made::read`] needs.
@@ -28,8 +28,8 @@ pub(super) const FIXED_BYTES: usize = (FIXED + 1) * 8;
 /// In what a file is of before: what this program makes differs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Outdated {
-    /// It has the version before, whose filter had other bits; all else was the same.
-    pub(super) version: bool,
+    /// It has this version of before, whose filter had other bits; all else was the same.
+    pub(super) version: Option<u64>,
     /// It was made with another Public Suffix List.
     pub(super) suffixes: bool,
     /// It was made with another table of top-level domains.
@@ -53,7 +53,7 @@ impl Outdated {
     pub(super) fn keeps(self, verify: Verify) -> Kept {
         match () {
             () if self.tops || (self.suffixes && verify == Verify::Published) => Kept::Nothing,
-            () if self.version => Kept::Table,
+            () if self.version.is_some() => Kept::Table,
             () => Kept::All,
         }
     }
@@ -61,7 +61,7 @@ impl Outdated {
     /// What is outdated, as who only looks at a file is told.
     pub(super) fn refusal(self) -> Refusal {
         match self {
-            Outdated { version: true, .. } => Refusal::Version { found: VERSION - 1, known: VERSION },
+            Outdated { version: Some(found), .. } => Refusal::Version { found, known: VERSION },
             Outdated { tops: true, .. } => Refusal::TopLevelDomains,
             _ => Refusal::SuffixList,
         }
@@ -125,7 +125,7 @@ impl Made {
         words.iter_mut().zip(chunks).for_each(|(word, chunk)| *word = u64::from_ne_bytes(*chunk));
         let fixed: [u64; FIXED] = std::array::from_fn(|index| words[index]);
         match fixed {
-            [MAGIC, version, ..] if version == VERSION || version == VERSION - 1 => {}
+            [MAGIC, version, ..] if (1..=VERSION).contains(&version) => {}
             [MAGIC, found, ..] => return Err(Refusal::Version { found, known: VERSION }),
             [magic, ..] if magic.swap_bytes() == MAGIC => return Err(Refusal::ByteOrder),
             _ => return Err(Refusal::NoCache),
@@ -151,7 +151,7 @@ impl Made {
         let layout = Layout { buckets, small, large, generations, filter_words, hashes };
         let made = Made { verify, secret: [fixed[3], fixed[4]], capacity, layout, negative_ttl };
         let outdated = Outdated {
-            version: fixed[1] != VERSION,
+            version: Some(fixed[1]).filter(|version| *version != VERSION),
             suffixes: psl != suffix_digest(),
             tops: tlds != *key::TABLE_DIGEST,
         };
@@ -258,6 +258,11 @@ impl<'m> Live<'m> {
     /// Names in the filter's newest generation.
     pub(super) fn filled(self) -> &'m AtomicU64 {
         &self.0[31]
+    }
+
+    /// Failures that were put in since the last count.
+    pub(super) fn failures(self) -> &'m AtomicU64 {
+        &self.0[32]
     }
 
     /// Adds to a count, which stays at 0 rather than below.

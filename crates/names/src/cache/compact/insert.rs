@@ -5,15 +5,27 @@ use std::sync::atomic::Ordering::Relaxed;
 
 use super::super::kept::pause;
 use super::super::{Addresses, Answer, Resolution, Seconds, Trouble};
-use super::filter::Bits;
 use super::header::Live;
-use super::key::Fields;
+use super::key::{Fields, Key};
+use super::record::{Record, State};
 use super::sets::{MOST, Set};
-use super::settings::Negative;
 use super::slot::{Kind, MAX_TTL, MOST_CELLS, Meta, Remark, Slot, Which, families_bits};
 use super::{CompactCache, bucket};
 use crate::host::HostName;
 use crate::settings::Families;
+
+/// The shortest that addresses are held, in seconds: the cache counts in minutes.
+const SHORTEST: u32 = 60;
+
+/// What one family's answer becomes beside what is known of the other one.
+enum Joined {
+    /// It stands alone: nothing is known of the other one.
+    Alone,
+    /// Both have one entry.
+    Both(Resolution),
+    /// What is known stays as it is.
+    Kept,
+}
 
 impl CompactCache {
     /// Takes what a resolver learned; tells whether there was room for it.
@@ -22,24 +34,86 @@ impl CompactCache {
         let name = name.as_str();
         let taken = self.may_write()
             && match &resolution.answer {
-                Answer::Addresses(addresses) => {
-                    self.put_addresses(name, families, addresses, resolution, now)
-                }
-                Answer::NxDomain | Answer::NoData | Answer::Negative => {
-                    self.put_negative(name, families, resolution, now)
-                }
-                Answer::Failed { .. }
-                    if self.settings.negative == Negative::ClearAll && self.filter().exists() =>
-                {
-                    self.put_negative(name, families, resolution, now)
-                }
-                Answer::Failed { trouble, attempts } => {
+                Answer::Failed { trouble, attempts } if !self.clears_all() => {
                     self.enter_failure(name, families, (*trouble, *attempts), self.settings.first_pause, now)
+                }
+                Answer::Failed { .. } => {
+                    let known = self.known(name, families, now);
+                    known.is_some_and(|known| known.state == State::Addresses)
+                        || self.put_negative(name, families, resolution, now)
+                }
+                answer => {
+                    let concerned = if *answer == Answer::NxDomain { Families::Both } else { families };
+                    self.forget_failures(name, concerned);
+                    self.put_answer(name, families, resolution, now)
                 }
             };
         let count = if taken { &self.tally.insertions } else { &self.tally.refused };
         count.fetch_add(1, Relaxed);
         taken
+    }
+
+    /// Takes an answer about families, beside what is known of the other one: a name has one slot.
+    fn put_answer(&self, name: &str, families: Families, resolution: &Resolution, now: Seconds) -> bool {
+        let mut resolution = resolution.clone();
+        if let Answer::Addresses(addresses) = &mut resolution.answer {
+            match families {
+                Families::V4 => addresses.v6.clear(),
+                Families::V6 => addresses.v4.clear(),
+                Families::Both => {}
+            }
+            if addresses.is_empty() {
+                resolution.answer = Answer::NoData;
+            } else {
+                resolution.ttl = resolution.ttl.clamp(self.settings.min_ttl, self.settings.max_ttl);
+            }
+        }
+        match self.beside(name, families, &resolution, now) {
+            Joined::Alone => self.put_one(name, families, &resolution, now),
+            Joined::Both(joined) => self.put_one(name, Families::Both, &joined, now),
+            Joined::Kept => true,
+        }
+    }
+
+    /// Puts an answer in the place of what is known.
+    fn put_one(&self, name: &str, families: Families, resolution: &Resolution, now: Seconds) -> bool {
+        match &resolution.answer {
+            Answer::Addresses(addresses) => self.put_addresses(name, families, addresses, resolution, now),
+            _ => self.put_negative(name, families, resolution, now),
+        }
+    }
+
+    /// Joins one family's answer with what is known of the other one; the whole holds as long as both do.
+    fn beside(&self, name: &str, families: Families, new: &Resolution, now: Seconds) -> Joined {
+        let other = match families {
+            Families::V4 => Families::V6,
+            Families::V6 => Families::V4,
+            Families::Both => return Joined::Alone,
+        };
+        let mut addresses = match &new.answer {
+            Answer::Addresses(addresses) => addresses.clone(),
+            Answer::NoData => Addresses::default(),
+            _ => return Joined::Alone,
+        };
+        let Some(known) = self.known(name, other, now) else { return Joined::Alone };
+        let has_addresses = match known.state {
+            State::Addresses => true,
+            State::NoData => false,
+            _ => return Joined::Alone,
+        };
+        addresses.v4.extend(known.v4());
+        addresses.v6.extend(known.v6());
+        let left = known.expires.map_or(0, |at| u32::try_from(at.saturating_sub(now)).unwrap_or(u32::MAX));
+        let ttl = new.ttl.min(left);
+        match (ttl < SHORTEST, new.answer == Answer::NoData && has_addresses) {
+            // Addresses that hold are worth more than that the other family has none for a moment.
+            (true, true) if left >= SHORTEST => Joined::Kept,
+            (true, _) if !addresses.is_empty() => Joined::Alone,
+            _ => {
+                let answer = if addresses.is_empty() { Answer::NoData } else { Answer::Addresses(addresses) };
+                Joined::Both(Resolution { answer, ttl, took: new.took })
+            }
+        }
     }
 
     /// Takes that a name could not be resolved, with another first pause than the cache's own, in seconds; tells whether there was
@@ -60,7 +134,8 @@ impl CompactCache {
         taken
     }
 
-    /// Takes a failure, which counts with those before it.
+    /// Takes a failure, which counts with those before it. It has a slot of its own for each family: what is known of the name
+    /// stays, also when it has expired and may still be of use (RFC 8767).
     fn enter_failure(
         &self,
         name: &str,
@@ -69,24 +144,42 @@ impl CompactCache {
         first_pause: u32,
         now: Seconds,
     ) -> bool {
-        let before = self.failures_before(name);
-        let attempts = attempts.max(before.saturating_add(1)).clamp(1, 127);
-        let seconds = pause(attempts, first_pause, self.settings.last_pause);
-        let remark = Remark { which: Which::Failed(trouble), families, attempts, seconds: 0 };
-        self.put_remark(name, remark, now + u64::from(seconds), now)
+        each(families).iter().fold(true, |all, &family| {
+            let before = self.failures_before(name, family, now);
+            let attempts = attempts.max(before.saturating_add(1)).clamp(1, 127);
+            let pause = pause(attempts, first_pause, self.settings.last_pause);
+            let remark = Remark { which: Which::Failed(trouble), families: family, attempts, seconds: 0 };
+            Live::add(self.live().failures(), 1);
+            let key = self.keys.of_failure(name, family);
+            self.put_remark(name, &key, remark, now + u64::from(pause), now) && all
+        })
+    }
+
+    /// Forgets that families of a name's addresses could not be resolved.
+    fn forget_failures(&self, name: &str, families: Families) -> bool {
+        if self.live().failures().load(Relaxed) == 0 {
+            return false;
+        }
+        let forget = |family: &Families| self.purge_key(&self.keys.of_failure(name, *family), |_| true);
+        each(families).iter().map(forget).fold(false, |any, known| any | known)
+    }
+
+    /// Empties a key's slots of which this holds; tells whether there were any.
+    fn purge_key(&self, key: &Key, holds: impl Fn(&Slot) -> bool) -> bool {
+        let (table, fits) = (self.table(), key.fits());
+        let holds = |slot: &Slot| slot.verify == key.verify && fits(slot) && holds(slot);
+        let [first, second] = table.homes(key);
+        if table.find(key, [first, second], holds, |_| ()).is_none() {
+            return false;
+        }
+        // The second one again if the name moved there meanwhile.
+        [first, second, first].into_iter().fold(false, |any, home| any | (self.purge(home, holds) > 0))
     }
 
     /// Forgets a name; tells whether it was known. The filter forgets by itself only.
     pub fn remove(&self, name: HostName<'_>) -> bool {
-        let (table, key) = (self.table(), self.keys.of(name.as_str()));
-        let fits = key.fits();
-        let [first, second] = table.homes(&key);
-        let mut known = false;
-        // The second one again if the name moved there meanwhile.
-        for home in [first, second, first] {
-            known |= self.purge(home, |slot| slot.verify == key.verify && fits(slot)) > 0;
-        }
-        known
+        let known = self.purge_key(&self.keys.of(name.as_str()), |_| true);
+        known | self.forget_failures(name.as_str(), Families::Both)
     }
 
     /// Empties the slots of a bucket of which this holds; gives how many.
@@ -103,12 +196,12 @@ impl CompactCache {
     }
 
     /// Puts a slot into the table and keeps the counts.
-    fn enter(&self, name: &str, slot: Slot, now: Seconds) -> bool {
-        let (table, live, key) = (self.table(), self.live(), self.keys.of(name));
+    fn enter(&self, key: &Key, slot: Slot, now: Seconds) -> bool {
+        let (table, live) = (self.table(), self.live());
         let slots = table.len() * bucket::SLOTS;
         let load = live.used().load(Relaxed).saturating_mul(100) / slots.max(1) as u64;
         let slot = Slot { verify: key.verify, ..slot };
-        let placed = table.place(&key, slot, now / 60, load, &self.roster(), key.fits());
+        let placed = table.place(key, slot, now / 60, load, &self.roster(), key.fits());
         let Some(placed) = placed else {
             self.release(&slot);
             return false;
@@ -155,20 +248,19 @@ impl CompactCache {
                 now,
             );
         }
-        if self.filter().exists() && self.is_negative(name, families) {
+        if self.is_negative(name, families) {
             self.tally.suspected.fetch_add(1, Relaxed);
         }
         let Fields { tld, label } = Fields::of(name);
-        let ttl = resolution.ttl.clamp(self.settings.min_ttl, self.settings.max_ttl);
         // Rounded down: an answer is never given beyond its TTL, unless that is below the shortest that is held.
-        let minute = (now + u64::from(ttl.min(MAX_TTL))) / 60;
+        let minute = (now + u64::from(resolution.ttl.min(MAX_TTL))) / 60;
         let slow = resolution.took >= self.settings.slow;
         let (kind, value, both) = self.value_of(&set, families);
         if kind == Kind::Empty {
             return false;
         }
         self.enter(
-            name,
+            &self.keys.of(name),
             Slot { kind, verify: 0, label, value, meta: Meta::new(minute, tld, slow, both) },
             now,
         )
@@ -196,52 +288,61 @@ impl CompactCache {
         }
     }
 
-    /// Takes that a name did not resolve, into the filter if there is one.
+    /// Takes that a name did not resolve: into the filter if there is one, and no-data only where that is as published, since
+    /// a filter could not tell it from a name that does not exist.
     fn put_negative(&self, name: &str, families: Families, resolution: &Resolution, now: Seconds) -> bool {
-        let filter = self.filter();
-        if !filter.exists() {
-            let which = if resolution.answer == Answer::NxDomain { Which::NxDomain } else { Which::NoData };
+        let (filter, key) = (self.filter(), self.keys.of(name));
+        let is_no_data = resolution.answer == Answer::NoData;
+        if !filter.exists() || (is_no_data && !self.clears_all()) {
+            // A cut says the same of more names.
+            let is_cut_off = !is_no_data && self.is_cut_off(&key, now);
+            let which = if is_no_data { Which::NoData } else { Which::NxDomain };
             let remark = Remark { which, families, attempts: 0, seconds: 0 };
-            return self.put_remark(
-                name,
-                remark,
-                now + u64::from(resolution.ttl).clamp(1, self.made.negative_ttl),
-                now,
-            );
+            let ttl = u64::from(resolution.ttl).clamp(1, self.made.negative_ttl);
+            return is_cut_off || self.put_remark(name, &key, remark, now + ttl, now);
         }
         if filter.is_full() {
             self.catch_up(now, false);
         }
-        filter.insert(Bits::of(&self.keys.whole(name), families));
+        filter.insert(self.bits(name, families));
         // In place of what was known; a cut stays, since it says the same of more names.
-        let (table, key) = (self.table(), self.keys.of(name));
-        let fits = key.fits();
-        let stale = |slot: &Slot| slot.verify == key.verify && fits(slot) && !is_cut(slot);
-        if table.find(&key, table.homes(&key), stale, |_| ()).is_some() {
-            table.homes(&key).into_iter().for_each(|home| {
-                self.purge(home, stale);
-            });
-        }
+        self.purge_key(&key, |slot| !is_cut(slot));
         true
     }
 
+    /// Whether a cut at a name holds.
+    fn is_cut_off(&self, key: &Key, now: Seconds) -> bool {
+        let table = self.table();
+        let found = table.find(key, table.homes(key), key.fits(), |_| ());
+        found.is_some_and(|found| {
+            is_cut(&found.slot) && Record::of(&found.slot, None, Families::Both, now).is_some()
+        })
+    }
+
     /// Puts a remark into the table.
-    pub(super) fn put_remark(&self, name: &str, remark: Remark, expires: Seconds, now: Seconds) -> bool {
+    pub(super) fn put_remark(
+        &self,
+        name: &str,
+        key: &Key,
+        remark: Remark,
+        expires: Seconds,
+        now: Seconds,
+    ) -> bool {
         let Fields { tld, label } = Fields::of(name);
         let seconds = (expires % 60) as u8;
         let meta = Meta::new(expires / 60 + 1, tld, false, false);
         let value = Remark { seconds, ..remark }.pack();
-        self.enter(name, Slot { kind: Kind::Remark, verify: 0, label, value, meta }, now)
+        self.enter(key, Slot { kind: Kind::Remark, verify: 0, label, value, meta }, now)
     }
 
-    /// How many failures in a row are known of a name, even if the pause after them is over.
-    fn failures_before(&self, name: &str) -> u8 {
-        let (table, key) = (self.table(), self.keys.of(name));
-        let found = table.find(&key, table.homes(&key), key.fits(), |_| ());
-        let remark = found
-            .filter(|found| found.slot.kind == Kind::Remark)
-            .map(|found| Remark::unpack(found.slot.value));
-        remark.filter(|remark| matches!(remark.which, Which::Failed(_))).map_or(0, |remark| remark.attempts)
+    /// How many failures in a row are known of a family of a name's addresses. They count while the pause after them lasts, and as
+    /// long again as the longest one.
+    fn failures_before(&self, name: &str, family: Families, now: Seconds) -> u8 {
+        let since = now.saturating_sub(self.settings.last_pause.into());
+        match self.failure(name, family, since).map(|record| record.state) {
+            Some(State::Failed { attempts, .. }) => attempts,
+            _ => 0,
+        }
     }
 
     /// Whether this process may write: a child of a fork has its parent's number, which only one of them may use. Nor may
@@ -253,9 +354,23 @@ impl CompactCache {
     }
 }
 
+/// Families one by one.
+fn each(families: Families) -> &'static [Families] {
+    match families {
+        Families::V4 => &[Families::V4],
+        Families::V6 => &[Families::V6],
+        Families::Both => &[Families::V4, Families::V6],
+    }
+}
+
 /// Whether a slot says that nothing exists at or below a name.
 pub(super) fn is_cut(slot: &Slot) -> bool {
     slot.kind == Kind::Remark && Remark::unpack(slot.value).which == Which::Cut
+}
+
+/// Whether a slot says that a name could not be resolved.
+pub(super) fn is_failure(slot: &Slot) -> bool {
+    slot.kind == Kind::Remark && matches!(Remark::unpack(slot.value).which, Which::Failed(_))
 }
 
 /// Addresses as words: sorted, without repeats, no more than are kept, of the families that were asked for.

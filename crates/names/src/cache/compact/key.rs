@@ -9,7 +9,8 @@ use siphasher::sip::SipHasher13;
 use siphasher::sip128::{Hasher128, SipHasher13 as SipHasher128};
 
 use super::settings::Verify;
-use super::slot::Slot;
+use super::slot::{Slot, families_bits};
+use crate::settings::Families;
 
 /// The top-level domains, the one with code 1 first.
 pub(super) static TOP_LEVEL: LazyLock<Vec<&'static str>> =
@@ -106,6 +107,14 @@ impl Keys {
         Key { pick: hash.h1, verify: hash.h2, tld: None }
     }
 
+    /// The key under which stands that a family of the name's addresses could not be resolved: another one than the name's, so
+    /// that a failure takes no answer's slot. Both words are mixed reversibly: no more names share one than share the name's.
+    pub(super) fn of_failure(&self, name: &str, families: Families) -> Key {
+        let Key { pick, verify, tld } = self.of(name);
+        let salt = (u64::from(families_bits(families)) + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        Key { pick: mix(pick ^ salt), verify: mix(verify ^ salt), tld }
+    }
+
     /// The hash of addresses.
     pub(super) fn of_words(&self, words: &[u32]) -> u64 {
         let mut hasher = SipHasher13::new_with_keys(self.secret[0], !self.secret[1]);
@@ -122,12 +131,18 @@ fn published(name: &str) -> Key {
     let label = domain.split('.').next().unwrap_or_default();
     let tld = code(domain.rsplit('.').next().unwrap_or_default());
     let verify = u64::from(murmur3(label.as_bytes())) << 32 | u64::from(murmur3(rest.as_bytes()));
-    // Spreads the 76 bits over buckets (the finalizer of splitmix64); it neither adds nor hides anything.
-    let mut mixed =
-        (verify ^ u64::from(tld).wrapping_mul(0x9e37_79b9_7f4a_7c15)).wrapping_add(0x9e37_79b9_7f4a_7c15);
-    mixed = (mixed ^ mixed >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    mixed = (mixed ^ mixed >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
-    Key { pick: mixed ^ mixed >> 31, verify, tld: Some(tld) }
+    // Spreads the 76 bits over buckets; it neither adds nor hides anything.
+    let pick = mix(
+        (verify ^ u64::from(tld).wrapping_mul(0x9e37_79b9_7f4a_7c15)).wrapping_add(0x9e37_79b9_7f4a_7c15)
+    );
+    Key { pick, verify, tld: Some(tld) }
+}
+
+/// The finalizer of splitmix64 (Steele, Lea and Flood 2014): each number becomes another one.
+fn mix(mut word: u64) -> u64 {
+    word = (word ^ word >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    word = (word ^ word >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
+    word ^ word >> 31
 }
 
 /// MurmurHash3, x86, 32 bits, seed 0 (Austin Appleby, public domain).

@@ -32,7 +32,7 @@ impl CompactCache {
         record
     }
 
-    /// What is known of a name, or was until `since` seconds before `now`: for one who has nothing better (RFC 8767). Expired
+    /// What the name's own entry says, or said until `since` seconds before `now`: for one who has nothing better (RFC 8767). Expired
     /// names are there until their room is needed.
     pub fn get_expired(
         &self,
@@ -41,7 +41,8 @@ impl CompactCache {
         now: Seconds,
         since: Seconds,
     ) -> Option<Record> {
-        self.look_up(name, families, now.saturating_sub(since), false)
+        let (table, key) = (self.table(), self.keys.of(name.as_str()));
+        self.find(&table, &key, table.homes(&key), families, now.saturating_sub(since))
     }
 
     /// Looks up many names at once: several times as fast as one by one.
@@ -147,19 +148,53 @@ impl CompactCache {
         Some(record)
     }
 
-    /// Looks into the filter, then for a name above that does not exist.
+    /// Looks into the filter, then for a name above that does not exist, then for failures.
     fn look_beyond(&self, name: &str, families: Families, now: Seconds, filter: bool) -> Option<Record> {
-        let negative = self.filter();
-        if filter && negative.exists() && self.is_negative(name, families) {
+        if filter && self.is_negative(name, families) {
             self.tally.negative_hits.fetch_add(1, Relaxed);
-            return Some(Record::without(State::Negative, None));
+            let state = if self.clears_all() { State::Negative } else { State::NxDomain };
+            return Some(Record::without(state, None));
         }
-        self.cut_above(name, now)
+        self.cut_above(name, now).or_else(|| self.after_failure(name, families, now))
     }
 
-    /// Whether the filter holds a name, for these families or both.
+    /// Whether the filter holds a name.
     pub(super) fn is_negative(&self, name: &str, families: Families) -> bool {
-        self.filter().contains(Bits::of(&self.keys.whole(name), families))
+        let filter = self.filter();
+        filter.exists() && filter.contains(self.bits(name, families))
+    }
+
+    /// The bits of a name in the filter. As published they are of one question; else they say that the name does not exist,
+    /// which is so for all families.
+    pub(super) fn bits(&self, name: &str, families: Families) -> Bits {
+        Bits::of(&self.keys.whole(name), if self.clears_all() { families } else { Families::Both })
+    }
+
+    /// What is known where resolving failed lately: of both families, what each one's own entry says.
+    fn after_failure(&self, name: &str, families: Families, now: Seconds) -> Option<Record> {
+        if self.live().failures().load(Relaxed) == 0 {
+            return None;
+        }
+        let known = |family| self.known(name, family, now).or_else(|| self.failure(name, family, now));
+        match families {
+            Families::Both => Some(known(Families::V4)?.beside(&known(Families::V6)?)),
+            one => self.failure(name, one, now),
+        }
+    }
+
+    /// What the name's own slot says of families; changes no weight.
+    pub(super) fn known(&self, name: &str, families: Families, now: Seconds) -> Option<Record> {
+        let (table, key) = (self.table(), self.keys.of(name));
+        let found = table.find(&key, table.homes(&key), key.fits(), |slot| self.set_of(slot))?;
+        Record::of(&found.slot, found.more, families, now)
+    }
+
+    /// The failure that is known of a family of a name's addresses.
+    pub(super) fn failure(&self, name: &str, family: Families, now: Seconds) -> Option<Record> {
+        let (table, key) = (self.table(), self.keys.of_failure(name, family));
+        let found = table.find(&key, table.homes(&key), key.fits(), |_| ())?;
+        Record::of(&found.slot, None, family, now)
+            .filter(|record| matches!(record.state, State::Failed { .. }))
     }
 
     /// Copies the set that a slot refers to.

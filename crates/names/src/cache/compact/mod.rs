@@ -243,6 +243,11 @@ impl CompactCache {
         }
     }
 
+    /// Whether the filter is as published: it takes every failure, and is cleared as a whole.
+    fn clears_all(&self) -> bool {
+        self.made.layout.generations == 1 && self.made.layout.filter_words > 0
+    }
+
     /// Who writes, and who lives.
     fn roster(&self) -> Roster<'_> {
         Roster { locks: self.locks.as_ref(), turns: self.map.narrow(1_024..2_048), me: self.me }

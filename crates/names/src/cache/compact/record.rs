@@ -54,6 +54,25 @@ impl Record {
         })
     }
 
+    /// What this about IPv4 and another one about IPv6 say together: all addresses; else the failure, since one question without
+    /// an answer leaves open whether the name has an address. It holds as long as both do.
+    pub(super) fn beside(&self, v6: &Record) -> Record {
+        let expires = self.expires.into_iter().chain(v6.expires).min();
+        let rank = |record: &Record| match record.state {
+            State::Addresses => 0,
+            State::Failed { .. } => 1,
+            State::Negative => 2,
+            State::NoData => 3,
+            State::NxDomain => 4,
+        };
+        let mut first = if rank(self) <= rank(v6) { *self } else { *v6 };
+        if self.state == State::Addresses && v6.state == State::Addresses {
+            first.set.words[first.set.v4..][..v6.set.v6 * 4].copy_from_slice(&v6.set.words[..v6.set.v6 * 4]);
+            first.set.v6 = v6.set.v6;
+        }
+        Record { expires, ..first }
+    }
+
     /// The same, in memory of its own.
     pub fn found(&self) -> Found {
         let answer = match self.state {

@@ -164,11 +164,52 @@ fn old_answers_are_given_where_nobody_can_tell_newer_ones() {
     std::thread::sleep(Duration::from_millis(1_050)); // two minutes and a little: it is held for less than two
     let old = ask_one(&server, "a.example", Rtype::A);
     assert_eq!((code(&old), old.header_counts().ancount()), (Rcode::NOERROR, 1));
-    assert!(ttl(&old) <= 90 && count(&server, "stale") == 1);
+    assert!(ttl(&old) == 30 && count(&server, "stale") == 1, "RFC 8767 section 4");
     upstream.say(Says::Nothing);
     std::thread::sleep(Duration::from_millis(1_000));
     let old = ask_one(&server, "a.example", Rtype::A);
     assert_eq!(old.header_counts().ancount(), 1, "silence is failure too");
+}
+
+#[test]
+fn an_old_answer_ends_with_its_time_however_often_it_is_given() {
+    let upstream = Upstream::start(Says::Addresses(60));
+    // A second is ten minutes; the answer holds for one, and is given on for twenty.
+    let server = server_of(&[upstream.address], |settings| {
+        settings.upstream.speed = 600.0;
+        settings.policy = Policy { min_ttl: 60, stale: 1_200, prefetch: false, ..Policy::default() };
+    });
+    for rtype in [Rtype::A, Rtype::AAAA] {
+        assert_eq!(ask_one(&server, "a.example", rtype).header_counts().ancount(), 1);
+    }
+    upstream.say(Says::Code(Rcode::SERVFAIL));
+    let began = Instant::now();
+    std::thread::sleep(Duration::from_millis(300));
+    let mut given = 0;
+    while began.elapsed() < Duration::from_millis(1_700) {
+        let old = ask_one(&server, "a.example", Rtype::A);
+        assert_eq!((old.header_counts().ancount(), ttl(&old)), (1, 30), "{:?}", began.elapsed());
+        given += 1;
+        assert_eq!(count(&server, "stale"), given);
+        std::thread::sleep(Duration::from_millis(100));
+    }
+    let other = ask_one(&server, "a.example", Rtype::AAAA);
+    assert_eq!(other.header_counts().ancount(), 1, "what was asked about IPv4 cost IPv6 nothing");
+    std::thread::sleep(Duration::from_millis(2_600).saturating_sub(began.elapsed()));
+    assert_eq!(code(&ask_one(&server, "a.example", Rtype::A)), Rcode::SERVFAIL, "its time is over");
+}
+
+#[test]
+fn a_family_that_fails_is_not_asked_for_again_at_once_though_the_other_one_is_known() {
+    let upstream = Upstream::start(Says::Addresses(600));
+    let server = server_of(&[upstream.address], |_| ());
+    assert_eq!(ask_one(&server, "a.example", Rtype::A).header_counts().ancount(), 1);
+    upstream.say(Says::Code(Rcode::SERVFAIL));
+    for _ in 0..20 {
+        assert_eq!(code(&ask_one(&server, "a.example", Rtype::AAAA)), Rcode::SERVFAIL);
+    }
+    assert_eq!(upstream.asked("a.example", Rtype::AAAA), 1, "RFC 9520");
+    assert_eq!(ask_one(&server, "a.example", Rtype::A).header_counts().ancount(), 1);
 }
 
 #[test]

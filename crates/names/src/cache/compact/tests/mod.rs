@@ -1,6 +1,7 @@
 //! The guarantees of the compact cache.
 
 mod crowded;
+mod families;
 mod negative;
 mod plain;
 
@@ -132,8 +133,10 @@ fn failures_pause_for_twice_as_long_each_time_up_to_five_minutes() {
     }
     // A success ends the row.
     cache.put(name("a.example.com"), Families::V4, &one(1), now);
-    cache.put(name("a.example.com"), Families::V4, &failed(1), now);
-    assert_eq!(answer(&cache, "a.example.com", Families::V4, now + 1), None);
+    cache.put(name("a.example.com"), Families::V4, &failed(1), now + 3_600);
+    let known = Some(Answer::Failed { trouble: Trouble::TimeOut, attempts: 1 });
+    assert_eq!(answer(&cache, "a.example.com", Families::V4, now + 3_600), known);
+    assert_eq!(answer(&cache, "a.example.com", Families::V4, now + 3_601), None);
 }
 
 #[test]

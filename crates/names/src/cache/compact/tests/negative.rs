@@ -6,10 +6,10 @@ use super::*;
 fn names_that_do_not_resolve_are_known_for_their_time_and_a_retry_may_look_past_the_filter() {
     let cache = memory(CompactSettings { negative_ttl: 4_000, ..small() });
     cache.put(name("no.example.com"), Families::V4, &resolved(Answer::NxDomain, 60), NOW);
-    assert_eq!(answer(&cache, "no.example.com", Families::V4, NOW), Some(Answer::Negative));
+    assert_eq!(answer(&cache, "no.example.com", Families::V4, NOW), Some(Answer::NxDomain));
     assert_eq!(cache.get(name("no.example.com"), Families::V4, NOW).unwrap().expires, None);
     assert_eq!(cache.get_past_filter(name("no.example.com"), Families::V4, NOW), None);
-    assert_eq!(answer(&cache, "no.example.com", Families::V4, NOW + 2_999), Some(Answer::Negative));
+    assert_eq!(answer(&cache, "no.example.com", Families::V4, NOW + 2_999), Some(Answer::NxDomain));
     assert_eq!(answer(&cache, "no.example.com", Families::V4, NOW + 4_000), None);
 }
 
@@ -19,7 +19,7 @@ fn generations_go_one_by_one_and_clear_all_at_once() {
         let cache = memory(CompactSettings { negative, negative_ttl: 4_000, ..small() });
         for number in 0..40_u64 {
             let text = format!("n{number}.example.com");
-            cache.put(name(&text), Families::V4, &resolved(Answer::NoData, 60), NOW + 100 * number);
+            cache.put(name(&text), Families::V4, &resolved(Answer::NxDomain, 60), NOW + 100 * number);
         }
         (0..40)
             .filter(|number| {
@@ -50,7 +50,7 @@ fn two_processes_whose_clocks_are_hours_apart_do_not_clear_each_others_filter() 
             for at in [late + 60, early + 60] {
                 assert_eq!(
                     answer(&cache, &text, Families::V4, at),
-                    Some(Answer::Negative),
+                    Some(Answer::NxDomain),
                     "{hours} h, {text}"
                 );
             }
@@ -64,10 +64,10 @@ fn a_clock_that_is_set_back_keeps_names_for_a_day_more_at_most() {
         let cache = memory(CompactSettings { negative_ttl: 4_000, ..small() });
         cache.put(name("no.example.com"), Families::V4, &resolved(Answer::NxDomain, 60), NOW);
         let back = NOW - days * 86_400;
-        assert_eq!(answer(&cache, "no.example.com", Families::V4, back), Some(Answer::Negative), "{days}");
+        assert_eq!(answer(&cache, "no.example.com", Families::V4, back), Some(Answer::NxDomain), "{days}");
         assert_eq!(
             answer(&cache, "no.example.com", Families::V4, back + kept + 2_999),
-            Some(Answer::Negative)
+            Some(Answer::NxDomain)
         );
         assert_eq!(answer(&cache, "no.example.com", Families::V4, back + kept + 4_000), None, "{days}");
     }
@@ -125,9 +125,40 @@ fn a_name_that_resolves_although_the_filter_holds_it_is_suspected() {
     cache.put(name("a.example.com"), Families::V4, &resolved(Answer::NxDomain, 60), NOW);
     assert_eq!(
         answer(&cache, "a.example.com", Families::V4, NOW),
-        Some(Answer::Negative),
+        Some(Answer::NxDomain),
         "in place of what was known"
     );
+}
+
+#[test]
+fn a_filter_tells_a_name_that_does_not_exist_from_one_without_addresses() {
+    let cache = memory(small());
+    cache.put(name("gone.example.com"), Families::V4, &resolved(Answer::NxDomain, 900), NOW);
+    cache.put(name("mail.example.com"), Families::V4, &resolved(Answer::NoData, 900), NOW);
+    for _ in 0..3 {
+        assert_eq!(answer(&cache, "gone.example.com", Families::V4, NOW + 60), Some(Answer::NxDomain));
+        assert_eq!(answer(&cache, "mail.example.com", Families::V4, NOW + 60), Some(Answer::NoData));
+    }
+    assert_eq!(
+        answer(&cache, "gone.example.com", Families::Both, NOW),
+        Some(Answer::NxDomain),
+        "for all families"
+    );
+    assert_eq!(answer(&cache, "mail.example.com", Families::V6, NOW), None);
+    assert_eq!(answer(&cache, "mail.example.com", Families::V4, NOW + 900), None, "it has its own time");
+    // As published, the filter cannot tell.
+    let published = memory(CompactSettings { negative: Negative::ClearAll, ..small() });
+    published.put(name("mail.example.com"), Families::V4, &resolved(Answer::NoData, 900), NOW);
+    assert_eq!(answer(&published, "mail.example.com", Families::V4, NOW), Some(Answer::Negative));
+}
+
+#[test]
+fn a_denial_leaves_the_cut_at_its_name() {
+    let cache = memory(CompactSettings { negative_capacity: Some(0), ..small() });
+    assert!(cache.put_cut(name("gone.example.com"), 900, NOW));
+    cache.put(name("gone.example.com"), Families::V4, &resolved(Answer::NxDomain, 900), NOW);
+    assert_eq!(answer(&cache, "www.gone.example.com", Families::V4, NOW), Some(Answer::NxDomain));
+    assert_eq!(answer(&cache, "gone.example.com", Families::V4, NOW), Some(Answer::NxDomain));
 }
 
 #[test]

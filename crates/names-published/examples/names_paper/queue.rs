@@ -7,7 +7,8 @@
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashMap, VecDeque};
 
-use lycosa_names::cache::{Answer, Class, NameCache, Regions, RegionsSettings, Resolution, Seconds};
+use lycosa_names::cache::{Answer, Class, NameCache, Resolution, Seconds};
+use lycosa_names_published::{Regions, RegionsSettings};
 
 use crate::asker::{Asker, Rules};
 use crate::contestants::{FAMILIES, START, host};

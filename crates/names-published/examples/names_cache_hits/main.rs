@@ -14,8 +14,9 @@ mod world;
 
 use lycosa_names::HostName;
 use lycosa_names::cache::compact::{CompactCache, CompactSettings};
-use lycosa_names::cache::{
-    AsyncLru, AsyncLruSettings, NameCache, Optimiser, OptimiserSettings, Regions, RegionsSettings, Seconds,
+use lycosa_names::cache::{NameCache, Seconds};
+use lycosa_names_published::{
+    AsyncLru, AsyncLruSettings, Optimiser, OptimiserSettings, Regions, RegionsSettings,
 };
 
 use crate::peers::{ExactLru, Sieve};
@@ -27,29 +28,8 @@ const START: Seconds = 1_800_000_000;
 /// Capacities, in parts of the polite crawl's window: where room for all hosts of the window is what decides.
 const CAPACITIES: [(usize, usize); 7] = [(1, 8), (1, 4), (1, 2), (1, 1), (2, 1), (4, 1), (8, 1)];
 
-/// A cache that takes part.
-trait Contestant: NameCache {
-    /// The names that it wants resolved again by itself.
-    fn due(&mut self, now: Seconds) -> Vec<Box<str>> {
-        let _ = now;
-        Vec::new()
-    }
-}
-
-impl Contestant for AsyncLru {}
-impl Contestant for CompactCache {}
-impl Contestant for Regions {}
-impl Contestant for ExactLru {}
-impl Contestant for Sieve {}
-
-impl Contestant for Optimiser {
-    fn due(&mut self, now: Seconds) -> Vec<Box<str>> {
-        Optimiser::due(self, now, usize::MAX).into_iter().map(|(name, _)| name).collect()
-    }
-}
-
 /// Makes a contestant that has room for as many names.
-type Make = fn(usize) -> Box<dyn Contestant>;
+type Make = fn(usize) -> Box<dyn NameCache>;
 
 /// Who takes part.
 const CONTESTANTS: &[(&str, Make)] = &[
@@ -125,12 +105,12 @@ struct Done {
 }
 
 /// Asks for each name of a stream.
-fn run(cache: &mut dyn Contestant, names: &Names, stream: &[u32]) -> Done {
+fn run(cache: &mut dyn NameCache, names: &Names, stream: &[u32]) -> Done {
     let mut done = Done::default();
     for (number, &id) in stream.iter().enumerate() {
         let now = START + number as u64 / RATE;
         if (number as u64).is_multiple_of(RATE) {
-            for name in cache.due(now) {
+            for (name, _) in cache.due(now, usize::MAX) {
                 done.refreshes += 1;
                 resolve(cache, &name, now);
             }
@@ -149,7 +129,7 @@ fn run(cache: &mut dyn Contestant, names: &Names, stream: &[u32]) -> Done {
 }
 
 /// Has a name resolved.
-fn resolve(cache: &mut dyn Contestant, name: &str, now: Seconds) {
+fn resolve(cache: &mut dyn NameCache, name: &str, now: Seconds) {
     cache.insert(host(name), NAMES, &world::resolution(name), now);
 }
 

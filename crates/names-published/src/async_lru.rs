@@ -14,10 +14,9 @@
 //! from a given start, 5381, as its form (Bernstein's) is known by. Since anybody can find names that share a chain, a
 //! chain has at most [`MAX_CHAIN`] nodes: a further name takes the place of the chain's oldest one.
 
-use super::kept::{self, Kept, heap};
-use super::{Answer, CacheStatistics, Class, Found, NameCache, Resolution, Seconds};
-use crate::host::HostName;
-use crate::settings::Families;
+use crate::kept::{Kept, heap};
+use lycosa_names::cache::{Answer, CacheStatistics, Class, Found, NameCache, Resolution, SLOW, Seconds};
+use lycosa_names::{Families, HostName};
 
 /// Nodes in one chain: with two names to a bucket, as published, chance makes no chain half as long.
 const MAX_CHAIN: usize = 64;
@@ -31,13 +30,13 @@ pub struct AsyncLruSettings {
     pub buckets: usize,
     /// For how long an answer holds, in seconds (default 1,800).
     pub period: Seconds,
-    /// From how many milliseconds on a name counts as slow; it is only shown (default [`SLOW`](super::SLOW)).
+    /// From how many milliseconds on a name counts as slow; it is only shown (default [`SLOW`](lycosa_names::cache::SLOW)).
     pub slow: u32,
 }
 
 impl Default for AsyncLruSettings {
     fn default() -> Self {
-        AsyncLruSettings { capacity: 50_000, buckets: 21_911, period: 1_800, slow: kept::SLOW }
+        AsyncLruSettings { capacity: 50_000, buckets: 21_911, period: 1_800, slow: SLOW }
     }
 }
 

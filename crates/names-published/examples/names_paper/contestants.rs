@@ -1,8 +1,9 @@
 //! Who takes part: a way to ask, and a cache.
 
 use lycosa_names::cache::compact::{CompactCache, CompactSettings};
-use lycosa_names::cache::{AsyncLru, AsyncLruSettings, NameCache, Seconds};
+use lycosa_names::cache::{NameCache, Seconds};
 use lycosa_names::{Families, HostName};
+use lycosa_names_published::{AsyncLru, AsyncLruSettings};
 
 use crate::asker::Rules;
 use crate::no_cache::NoCache;

@@ -22,17 +22,16 @@ use self::forward::Forward;
 pub use self::levels::Levels;
 use self::reverse::Reverse;
 pub use self::reverse::Worth;
-use super::kept::{self, Kept, negative_ttl};
-use super::{Answer, CacheStatistics, Class, Found, NameCache, Resolution, Seconds};
-use crate::host::HostName;
-use crate::settings::Families;
+use crate::kept::{Kept, negative_ttl};
+use lycosa_names::cache::{Answer, CacheStatistics, Class, Found, NameCache, Resolution, SLOW, Seconds};
+use lycosa_names::{Families, HostName};
 
 /// Settings of [`Regions`].
 #[derive(Clone, Copy)]
 pub struct RegionsSettings {
     /// What makes a name's level (default [`Levels::PublicSuffix`]).
     pub levels: Levels,
-    /// From how many milliseconds on a resolution counts as slow (default [`SLOW`](super::SLOW)).
+    /// From how many milliseconds on a resolution counts as slow (default [`SLOW`](lycosa_names::cache::SLOW)).
     pub slow: u32,
     /// Names of the third level in the forward region, before those not used since the median go: 2 to 2^30
     /// (default 100,000).
@@ -46,7 +45,7 @@ pub struct RegionsSettings {
     pub light: f64,
     /// See `light`; in seconds (default 3,600).
     pub period: Seconds,
-    /// What an entry of the reverse region is worth (default [`Worth::default_weight`]).
+    /// What an entry of the reverse region is worth (default [`Worth::cost`]).
     pub weight: fn(&Worth) -> f64,
 }
 
@@ -54,13 +53,13 @@ impl Default for RegionsSettings {
     fn default() -> Self {
         RegionsSettings {
             levels: Levels::PublicSuffix,
-            slow: kept::SLOW,
+            slow: SLOW,
             deeper: 100_000,
             hosts: 200_000,
             reverse: 50_000,
             light: 100.0,
             period: 3_600,
-            weight: Worth::default_weight,
+            weight: Worth::cost,
         }
     }
 }
@@ -127,6 +126,14 @@ impl Regions {
         }
     }
 
+    /// Whether addresses of a name are known that hold, of whichever family.
+    fn has_addresses(&mut self, name: &str, now: Seconds) -> bool {
+        let holds = |record: &Record| {
+            now < record.expires && matches!(record.answer, Kept::One(_) | Kept::Several(_))
+        };
+        self.forward.find(name).is_some_and(holds) || self.reverse.find(name, now).is_some_and(holds)
+    }
+
     /// The names of the forward region under a name, itself included: as its tree has them.
     pub fn under(&self, name: HostName<'_>) -> Vec<&str> {
         self.forward.under(name.as_str())
@@ -150,6 +157,9 @@ impl NameCache for Regions {
         let name = name.as_str();
         let mut resolution = resolution.clone();
         if let Answer::Failed { attempts, .. } = &mut resolution.answer {
+            if self.has_addresses(name, now) {
+                return; // what holds is worth more than that nobody answered
+            }
             *attempts = (*attempts).max(self.reverse.failures(name).saturating_add(1));
         }
         let resolution = &resolution;

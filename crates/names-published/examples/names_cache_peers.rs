@@ -12,7 +12,7 @@
 
 #![allow(clippy::panic, clippy::expect_used, reason = "a program that nobody depends on tells by panicking")]
 
-#[path = "shared/made_names.rs"]
+#[path = "../../names/examples/shared/made_names.rs"]
 mod made_names;
 
 use std::fs::{self, File};
@@ -22,11 +22,11 @@ use std::path::Path;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use lycosa_names::cache::compact::{CompactCache, CompactSettings, Negative};
-use lycosa_names::cache::{
-    Addresses, Answer, AsyncLru, AsyncLruSettings, NameCache, Optimiser, OptimiserSettings, Regions,
-    RegionsSettings, Resolution, Seconds,
-};
+use lycosa_names::cache::{Addresses, Answer, NameCache, Resolution, Seconds};
 use lycosa_names::{Families, HostName};
+use lycosa_names_published::{
+    AsyncLru, AsyncLruSettings, Optimiser, OptimiserSettings, Regions, RegionsSettings,
+};
 use made_names::{random, write_name};
 use nix::sys::resource::{UsageWho, getrusage};
 

@@ -8,9 +8,9 @@ use std::hash::BuildHasher;
 
 use hashbrown::DefaultHashBuilder;
 
-use super::super::kept::heap;
-use super::super::{Class, Seconds};
 use super::{Record, RegionsSettings};
+use crate::kept::heap;
+use lycosa_names::cache::{Class, Seconds};
 
 /// Entries of a conflict area.
 const AREA: usize = 8;
@@ -33,9 +33,19 @@ pub struct Worth {
 
 impl Worth {
     /// The patent leaves the formula open; this is SYSTEMS.md's: milliseconds × remaining TTL ÷ TTL × 2^(−idle ÷ 1 h).
-    pub fn default_weight(&self) -> f64 {
+    pub fn cost(&self) -> f64 {
         let left = f64::from(self.remaining) / f64::from(self.ttl.max(1));
         f64::from(self.took) * left * (-(self.idle as f64) / HALF).exp2()
+    }
+
+    /// Milliseconds that resolving took: names that were slow stay, asked for or not.
+    pub fn time(&self) -> f64 {
+        f64::from(self.took)
+    }
+
+    /// 1,000 × 2^(−idle ÷ 1 h): what was asked for last stays, whatever it cost.
+    pub fn recency(&self) -> f64 {
+        1_000.0 * (-(self.idle as f64) / HALF).exp2()
     }
 }
 

@@ -8,9 +8,9 @@ use std::hash::BuildHasher;
 
 use hashbrown::DefaultHashBuilder;
 
-use super::super::kept::{Kept, heap};
-use super::super::{Answer, Class, Seconds};
-use crate::settings::Families;
+use crate::kept::{Kept, heap};
+use lycosa_names::Families;
+use lycosa_names::cache::{Answer, Class, Seconds};
 
 /// Children of a node of the tree: the digits are hexadecimal.
 const DIGITS: usize = 16;

@@ -5,8 +5,8 @@ use std::net::Ipv4Addr;
 
 use proptest::prelude::*;
 
-use super::super::{Addresses, Answer, Trouble};
 use super::*;
+use lycosa_names::cache::{Addresses, Answer, Trouble};
 
 /// One address, resolved in `took` milliseconds.
 fn found(last: u8, took: u32, ttl: u32) -> Resolution {
@@ -125,10 +125,10 @@ fn what_is_light_and_was_not_refreshed_within_the_period_goes() {
 }
 
 #[test]
-fn the_default_weight_is_the_formula() {
+fn the_cost_is_the_formula() {
     let worth = Worth { took: 800, ttl: 1_000, remaining: 500, idle: 7_200 };
-    assert!((worth.default_weight() - 100.0).abs() < 1e-9);
-    assert_eq!(Worth { ttl: 0, remaining: 0, ..worth }.default_weight(), 0.0);
+    assert!((worth.cost() - 100.0).abs() < 1e-9);
+    assert_eq!(Worth { ttl: 0, remaining: 0, ..worth }.cost(), 0.0);
     let mut cache = regions(RegionsSettings { weight: |_| f64::NAN, ..RegionsSettings::default() });
     cache.put("a.example", &found(1, 900, 60), 0);
     assert_eq!(cache.class("a.example", 1), Some(Class::Slow));
@@ -176,7 +176,7 @@ proptest! {
                         _ => found(what, took, 1_200),
                     };
                     cache.put(&text, &resolution, now);
-                    let class = resolution.class(kept::SLOW);
+                    let class = resolution.class(SLOW);
                     let ttl = match class { Class::Failed => u64::from(negative_ttl(&resolution)), _ => 1_200 };
                     if class == Class::Fast && levels.path(&text).is_none() {
                         plain.remove(&text);

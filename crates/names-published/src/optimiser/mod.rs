@@ -20,10 +20,9 @@ mod tree;
 use std::collections::VecDeque;
 
 use self::tree::{Cell, Tree, Turn};
-use super::kept::{self, Kept};
-use super::{Answer, CacheStatistics, Found, NameCache, Resolution, Seconds};
-use crate::host::HostName;
-use crate::settings::Families;
+use crate::kept::Kept;
+use lycosa_names::cache::{Answer, CacheStatistics, Found, NameCache, Resolution, SLOW, Seconds};
+use lycosa_names::{Families, HostName};
 
 /// How many cells are compared to find one that goes.
 const SAMPLE: usize = 8;
@@ -35,13 +34,13 @@ pub struct OptimiserSettings {
     pub capacity: usize,
     /// After how many seconds a name that is in use is refreshed (default 3,600).
     pub refresh: Seconds,
-    /// From how many milliseconds on a name counts as slow; it is only shown (default [`SLOW`](super::SLOW)).
+    /// From how many milliseconds on a name counts as slow; it is only shown (default [`SLOW`](lycosa_names::cache::SLOW)).
     pub slow: u32,
 }
 
 impl Default for OptimiserSettings {
     fn default() -> Self {
-        OptimiserSettings { capacity: 200_000, refresh: 3_600, slow: kept::SLOW }
+        OptimiserSettings { capacity: 200_000, refresh: 3_600, slow: SLOW }
     }
 }
 
@@ -52,7 +51,7 @@ pub struct Optimiser {
     /// What chance is made of (xorshift, Marsaglia 2003).
     chance: u64,
     /// Cells with the number of their refresh, the oldest first, each once; where the number is another one the cell was
-    /// refreshed since. Filled by insertions, emptied by [`Optimiser::due`].
+    /// refreshed since. Filled by insertions, emptied by [`NameCache::due`].
     refreshed: VecDeque<(u32, u32)>,
     /// Counts refreshes, leaving out 0. When it begins again, no number of the last round is left.
     refreshes: u32,
@@ -71,29 +70,6 @@ impl Optimiser {
             refreshes: 0,
             statistics: CacheStatistics::default(),
         }
-    }
-
-    /// The names that are to be resolved again, `most` at most; what is learned about them is to be inserted.
-    pub fn due(&mut self, now: Seconds, most: usize) -> Vec<(Box<str>, Families)> {
-        let mut names = Vec::new();
-        while names.len() < most
-            && let Some(&(at, refresh)) = self.refreshed.front()
-        {
-            let cell = self.tree.cell_mut(at);
-            if cell.refresh == refresh {
-                if now < cell.since.saturating_add(self.settings.refresh) {
-                    break;
-                }
-                if cell.turn == Turn::Used {
-                    cell.turn = Turn::Told;
-                    names.push((cell.name().into(), cell.families));
-                } else {
-                    cell.turn = Turn::Passed;
-                }
-            }
-            self.refreshed.pop_front();
-        }
-        names
     }
 
     /// Drops the lightest of some names; all cells are in use.
@@ -187,6 +163,28 @@ impl NameCache for Optimiser {
         let cell = self.tree.cell_mut(at);
         (cell.families, cell.class) = (families, resolution.class(self.settings.slow));
         self.note_refresh(at, now);
+    }
+
+    fn due(&mut self, now: Seconds, most: usize) -> Vec<(Box<str>, Families)> {
+        let mut names = Vec::new();
+        while names.len() < most
+            && let Some(&(at, refresh)) = self.refreshed.front()
+        {
+            let cell = self.tree.cell_mut(at);
+            if cell.refresh == refresh {
+                if now < cell.since.saturating_add(self.settings.refresh) {
+                    break;
+                }
+                if cell.turn == Turn::Used {
+                    cell.turn = Turn::Told;
+                    names.push((cell.name().into(), cell.families));
+                } else {
+                    cell.turn = Turn::Passed;
+                }
+            }
+            self.refreshed.pop_front();
+        }
+        names
     }
 
     fn forget(&mut self, name: HostName<'_>) -> bool {

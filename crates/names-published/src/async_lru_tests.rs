@@ -4,8 +4,8 @@ use std::net::Ipv4Addr;
 
 use proptest::prelude::*;
 
-use super::super::{Addresses, Trouble};
 use super::*;
+use lycosa_names::cache::{Addresses, Trouble};
 
 /// What a resolver learned: one address, held for a day by its TTL.
 fn found(last: u8) -> Resolution {

@@ -12,10 +12,10 @@ use std::hash::BuildHasher;
 
 use hashbrown::{DefaultHashBuilder, HashTable};
 
-use super::super::Seconds;
-use super::super::kept::heap;
 use super::Record;
 use super::levels::Path;
+use crate::kept::heap;
+use lycosa_names::cache::Seconds;
 
 /// Nothing, as a number of a node.
 const NONE: u32 = u32::MAX;

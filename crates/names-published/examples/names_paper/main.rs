@@ -12,7 +12,7 @@
 mod asker;
 mod contestants;
 mod list;
-#[path = "../shared/no_cache.rs"]
+#[path = "../../../names/examples/shared/no_cache.rs"]
 mod no_cache;
 mod queue;
 mod real;
