@@ -13,7 +13,9 @@ use super::figures::{Count, Figures};
 use super::judging::Verdict;
 use super::listen::LOOK;
 use super::misses::{Upstream, Waiter, Way};
+use super::passed::Returned;
 use super::post::Post;
+use super::private::Screened;
 use super::question::{Code, Question};
 use super::reply::Asked;
 use super::stream::{Connection, Connections};
@@ -67,15 +69,14 @@ impl Answering {
         let (mut dice, mut post) = (Dice::default(), Post::default());
         let (mut next_probe, mut next_look) = (0, 0);
         while !self.is_closed.load(Relaxed) {
-            for returned in self.desk.relay.step(&mut under_way, &mut dice, &|| self.desk.clock.now()) {
-                for waiter in returned.waiters {
-                    match &returned.message {
-                        Some(message) => post.pass_back(&waiter, message, figures),
-                        None => post.code(&waiter, Code::ServFail, figures),
-                    }
+            let returned = self.desk.relay.step(&mut under_way, &mut dice, &|| self.desk.clock.now());
+            let moment = self.desk.moment(figures);
+            for Returned { waiters, message } in returned {
+                let screened = Screened::of(message, &moment.policy);
+                for waiter in waiters {
+                    post.pass_back(&waiter, &screened, figures);
                 }
             }
-            let moment = self.desk.moment(figures);
             for (name, families, waiters) in self.desk.misses.take_impatient(moment.now) {
                 for waiter in waiters {
                     post.deliver(&waiter, |to, out| {

@@ -3,7 +3,7 @@
 use std::net::IpAddr;
 use std::sync::atomic::Ordering::Relaxed;
 
-use super::desk::{Desk, Moment, SHORT, write};
+use super::desk::{Desk, Moment, write};
 use super::figures::{Count, Figures};
 use super::question::{Code, Edns, Question, Read, read, rtype};
 use super::reply::To;
@@ -128,23 +128,15 @@ impl Desk {
             self.looped.store(moment.now, Relaxed);
             return code(Code::Refused, out);
         }
-        let is_filtered = moment.policy.filters(name);
         let wants_signatures = question.edns.is_some_and(|edns| edns.wants_signatures);
-        match families {
-            // Signatures are not cached; where addresses are filtered there are none that fit.
-            Some(families) if is_host && (is_filtered || !wants_signatures) => {
-                return Verdict::LookUp(question, families);
-            }
-            // The addresses that these hold are not looked at, so none are given.
-            None if is_filtered && matches!(question.rtype, rtype::SVCB | rtype::HTTPS) => {
-                moment.figures.add(Count::PrivateFiltered);
-                texts.truncate(start);
-                return written(moment.figures, out, |out| {
-                    To::of(&question).negative(Code::NoError, SHORT, out)
-                });
-            }
-            _ => (),
+        // Signatures are not cached; where addresses are filtered there are none that fit.
+        if let Some(families) = families
+            && is_host
+            && (!wants_signatures || moment.policy.filters(name))
+        {
+            return Verdict::LookUp(question, families);
         }
+        // What is passed through is filtered when it comes back, whatever its name and type.
         texts.truncate(start);
         if question.wants_recursion() { Verdict::Pass(question) } else { code(Code::Refused, out) }
     }

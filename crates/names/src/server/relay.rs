@@ -1,4 +1,4 @@
-//! Questions of types that are not cached, passed through: to an upstream and back, as they are.
+//! Questions that are not cached, passed through: to an upstream and back, as they are but for [`private`](super::private) addresses.
 //!
 //! Guarantees: a datagram has a socket, a port and a number of its own, and only an answer to all of these that repeats the
 //! question is passed back; to an upstream that is asked over TLS nothing goes in the clear; questions under way are bounded, and shared

@@ -123,18 +123,7 @@ fn other_types_are_passed_through_and_any_is_not() {
 fn what_came_over_tcp_is_passed_over_tcp_also_to_who_closes_after_each_answer() {
     const LONG: usize = 3_000;
     let upstream = Upstream::start(Says::Text(LONG));
-    let listener = TcpListener::bind(upstream.address).unwrap();
-    let (it, connections) = (upstream.clone(), Arc::new(AtomicU64::new(0)));
-    let counted = connections.clone();
-    std::thread::spawn(move || {
-        for mut stream in listener.incoming().flatten() {
-            counted.fetch_add(1, Relaxed);
-            if let Some(asked) = unframed(&mut stream) {
-                let answer = it.answer(&asked).unwrap_or_default();
-                stream.write_all(&framed(&answer)).unwrap();
-            }
-        }
-    });
+    let connections = upstream.listen();
     let server = server_of(&[upstream.address], |settings| settings.upstream.attempts = 3);
     let mut client = TcpStream::connect(server.listening()[0]).unwrap();
     client.set_read_timeout(Some(Duration::from_secs(5))).unwrap();
