@@ -99,6 +99,11 @@ impl<'m> Question<'m> {
         &self.head[HEADER..self.head.len() - 4]
     }
 
+    /// The last label of the name, as it was written; empty for the root.
+    pub(super) fn top_label(&self) -> &'m [u8] {
+        labels(self.name()).last().unwrap_or_default()
+    }
+
     /// Appends the name in text, as [`write_name`] does.
     pub(super) fn write_name(&self, text: &mut String) -> bool {
         write_name(self.name(), text)

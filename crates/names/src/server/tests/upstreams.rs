@@ -202,3 +202,33 @@ fn a_server_that_asks_itself_finds_out() {
         std::thread::sleep(Duration::from_millis(20));
     }
 }
+
+#[test]
+fn nobody_is_asked_for_names_that_are_not_in_the_dns() {
+    let upstream = Upstream::start(Says::Addresses(60));
+    let server = server_of(&[upstream.address], |_| ());
+    for rtype in [Rtype::A, Rtype::AAAA, Rtype::MX] {
+        for name in
+            ["a.invalid", "Printer.Local", "local", "a.onion", "xn--a.onion", "a.b.alt", "\\255.onion"]
+        {
+            let answer = ask_one(&server, name, rtype);
+            let told = (code(&answer), answer.header_counts().nscount());
+            assert_eq!(told, (Rcode::NXDOMAIN, 1), "{name} {rtype}");
+        }
+        assert_eq!(code(&ask_one(&server, "a.localhost", rtype)), Rcode::NOERROR);
+    }
+    let v4 = ask_one(&server, "localhost", Rtype::A);
+    let found = v4.answer().unwrap().limit_to::<A>().next().unwrap().unwrap();
+    assert_eq!(found.data().addr(), std::net::Ipv4Addr::LOCALHOST);
+    let mx = ask_one(&server, "localhost", Rtype::MX);
+    assert_eq!((mx.header_counts().ancount(), mx.header_counts().nscount()), (0, 1));
+    assert_eq!(code(&ask_one(&server, "a.onion.example", Rtype::A)), Rcode::NOERROR);
+    // A server that looks for loops is answered by those above.
+    let probe = format!("0123.{LOOP_ZONE}");
+    assert_eq!(code(&ask_one(&server, &probe, Rtype::TXT)), Rcode::NXDOMAIN);
+    let asked = lock(&upstream.asked);
+    let others: Vec<_> =
+        asked.iter().filter(|(name, _)| *name != probe && !name.starts_with(&server.desk.token)).collect();
+    assert_eq!(others, [&("a.onion.example".to_owned(), 1)], "and that name goes on");
+    assert!(asked.iter().any(|(name, _)| *name == probe));
+}
