@@ -1,5 +1,6 @@
 //! Threads beside the workers: they tell clients what upstreams answer, accept connections, and see to what is due.
 
+use std::io;
 use std::net::TcpListener;
 use std::os::fd::AsFd as _;
 use std::sync::Arc;
@@ -98,7 +99,7 @@ impl Answering {
         }
     }
 
-    /// Accepts connections, each of which gets a thread; until the server drains.
+    /// Accepts connections of who may ask, each of which gets a thread; until the server drains.
     pub(super) fn accept(
         &self,
         listener: &TcpListener,
@@ -111,7 +112,15 @@ impl Answering {
             if !matches!(poll(&mut polled, within), Ok(1)) {
                 continue;
             }
-            let Ok(Some((number, connection))) = connections.accept(listener) else { continue };
+            let admits = |client| self.desk.admits(client, &self.desk.moment(figures));
+            let (number, connection) = match connections.accept(listener, admits) {
+                Ok(Some(accepted)) => accepted,
+                Ok(None) => continue,
+                Err(error) => {
+                    wait_after(&error, figures);
+                    continue;
+                }
+            };
             let (desk, open, figures) = (self.desk.clone(), connections.clone(), figures.clone());
             let work = move || {
                 serve(&desk, &connection, &figures);
@@ -124,7 +133,17 @@ impl Answering {
     }
 }
 
-/// Answers what comes over a connection, until it ends.
+/// Waits after a connection could not be accepted: it is there still where the system lacked something, such as descriptors.
+fn wait_after(error: &io::Error, figures: &Figures) {
+    use io::ErrorKind::{ConnectionAborted, Interrupted, WouldBlock};
+    // The client has gone; the next one may be there.
+    if !matches!(error.kind(), ConnectionAborted | Interrupted | WouldBlock) {
+        figures.add(Count::AcceptFailures);
+        std::thread::sleep(LOOK);
+    }
+}
+
+/// Answers what comes over a connection, until it ends, or its client may not ask any more.
 fn serve(desk: &Desk, connection: &Arc<Connection>, figures: &Figures) {
     let (mut buffer, mut texts, mut out, mut post) = (Vec::new(), String::new(), Vec::new(), Post::default());
     while !desk.is_draining.load(Relaxed)
@@ -132,6 +151,9 @@ fn serve(desk: &Desk, connection: &Arc<Connection>, figures: &Figures) {
     {
         figures.add(Count::QuestionsTcp);
         let moment = desk.moment(figures);
+        if !desk.admits(connection.client, &moment) {
+            return;
+        }
         texts.clear();
         out.clear();
         let way = || Way::Stream(connection.clone());

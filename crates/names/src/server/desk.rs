@@ -184,7 +184,7 @@ impl Desk {
     /// Has a question passed through, and counts it.
     pub(super) fn pass(&self, question: &Question<'_>, waiter: Waiter, post: &mut Post, figures: &Figures) {
         figures.add(Count::PassedThrough);
-        if let Err(waiter) = self.relay.pass(question, waiter) {
+        if let Some(waiter) = self.relay.pass(question, waiter) {
             post.turn_away(&waiter, figures);
         }
     }

@@ -31,6 +31,13 @@ pub(super) enum Verdict<'m> {
 }
 
 impl Desk {
+    /// Whether a client may ask at all; one that may not is counted.
+    pub(super) fn admits(&self, client: IpAddr, moment: &Moment<'_>) -> bool {
+        let is_allowed = moment.policy.allows(client);
+        moment.figures.add_many(Count::RefusedClients, u64::from(!is_allowed));
+        is_allowed
+    }
+
     /// Judges a message of a client.
     pub(super) fn judge<'m>(
         &self,
@@ -58,7 +65,7 @@ impl Desk {
         {
             return self.limit(&parsed, moment, out);
         }
-        let is_allowed = moment.policy.allows(client);
+        let is_allowed = self.admits(client, moment);
         let (to, code) = match parsed {
             Read::Question(mut question) if is_allowed => {
                 question.is_vouched = vouched;
@@ -76,7 +83,6 @@ impl Desk {
             }
             Read::Nothing => return Verdict::Silence,
         };
-        moment.figures.add_many(Count::RefusedClients, u64::from(!is_allowed));
         let code = if is_allowed { code } else { Code::Refused };
         written(moment.figures, out, |out| to.code(code, out))
     }

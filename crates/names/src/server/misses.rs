@@ -128,7 +128,7 @@ impl Misses {
         let upstream = self.upstream();
         let mut table = self.table();
         for miss in misses {
-            if !table.shares.take(miss.waiter.client, self.places) {
+            if !table.shares.take(miss.waiter.client, self.places, self.places) {
                 refused.push(miss.waiter);
                 continue;
             }

@@ -79,14 +79,14 @@ impl Relay {
     }
 
     /// Passes a question; gives the waiter back where there are too many.
-    pub(super) fn pass(&self, question: &Question<'_>, waiter: Waiter) -> Result<(), Waiter> {
-        if !self.shares().take(waiter.client, WAITING) {
-            return Err(waiter);
+    pub(super) fn pass(&self, question: &Question<'_>, waiter: Waiter) -> Option<Waiter> {
+        if !self.shares().take(waiter.client, WAITING, WAITING) {
+            return Some(waiter);
         }
         let (message, end) = message(question);
         let is_whole = matches!(waiter.way, Way::Stream(_));
         self.push(Passed::new(message, end, is_whole, vec![waiter]));
-        Ok(())
+        None
     }
 
     /// Asks every upstream for a name for the server itself, whatever it answers.

@@ -1,6 +1,7 @@
 //! Whole servers on loopback, with an upstream that is told what to say.
 
 mod clients;
+mod connections;
 mod private;
 mod upstreams;
 
