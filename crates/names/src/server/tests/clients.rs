@@ -142,3 +142,40 @@ fn a_port_in_use_is_told_with_its_address() {
     assert_eq!(error.kind(), io::ErrorKind::AddrInUse);
     assert!(error.to_string().contains(&taken.to_string()), "{error}");
 }
+
+#[test]
+fn an_answer_comes_from_the_address_that_was_asked() {
+    let upstream = Upstream::start(Says::Addresses(3_600));
+    for (all, addresses) in [("0.0.0.0:0", &["127.0.0.1", "127.0.0.2"][..]), ("[::]:0", &["::1"])] {
+        let server = server_of(&[upstream.address], |settings| settings.listen = vec![all.parse().unwrap()]);
+        let port = server.listening()[0].port();
+        let home: IpAddr = addresses[0].parse().unwrap();
+        let clients: Vec<UdpSocket> = addresses
+            .iter()
+            .map(|address| {
+                let client = UdpSocket::bind((home, 0)).unwrap();
+                client.set_read_timeout(Some(Duration::from_secs(2))).unwrap();
+                // What comes from elsewhere is dropped.
+                client.connect((address.parse::<IpAddr>().unwrap(), port)).unwrap();
+                client
+            })
+            .collect();
+        for (name, times) in [("missed.example", 1), ("missed.example", 1), ("many.example", 40)] {
+            for client in &clients {
+                for _ in 0..times {
+                    client.send(&question(name, Rtype::A)).unwrap();
+                }
+            }
+            for (client, address) in clients.iter().zip(addresses) {
+                for _ in 0..times {
+                    let answer = receive(client).unwrap_or_else(|| panic!("{address} does not answer"));
+                    assert_eq!(answer.header_counts().ancount(), 1);
+                }
+            }
+        }
+        for client in &clients {
+            client.send(&question("a.example", Rtype::MX)).unwrap();
+            assert_eq!(code(&receive(client).unwrap()), Rcode::NOERROR, "what was passed through, too");
+        }
+    }
+}
