@@ -31,9 +31,6 @@ const MOST: usize = 512;
 /// Clients' questions that wait for these, at most; shared out fairly.
 const WAITING: usize = 4_096;
 
-/// Bytes of type and class, behind the name.
-const TYPE: usize = 4;
-
 /// Passes questions.
 pub(super) struct Relay {
     route: RwLock<Arc<Route>>,
@@ -203,7 +200,7 @@ impl Relay {
 
     /// Sends a client's question along a route.
     fn direct(&self, passed: &mut Passed, route: &Route) {
-        passed.servers = self.order(route, &passed.message[HEADER..passed.end - TYPE]);
+        passed.servers = self.order(route, passed.name());
         passed.left = route.attempts;
         passed.line = None;
     }

@@ -204,6 +204,28 @@ fn a_server_that_asks_itself_finds_out() {
 }
 
 #[test]
+fn the_same_question_is_passed_once_and_another_type_is_another_question() {
+    let upstream = Upstream::start(Says::Nothing);
+    let server = server_of(&[upstream.address], |settings| settings.upstream.attempts = 1);
+    // In ASCII, the numbers of the last two types differ by the case of a letter.
+    let asked = [("a.example", Rtype::MX), ("A.Example", Rtype::MX), ("a.example", Rtype::HTTPS)];
+    let asked = asked.into_iter().chain([("a.example", Rtype::from_int(97))]);
+    let clients: Vec<UdpSocket> = asked
+        .map(|(name, rtype)| {
+            let client = client_of(&server, "127.0.0.1");
+            client.send(&question(name, rtype)).unwrap();
+            client
+        })
+        .collect();
+    for client in &clients {
+        assert_eq!(code(&receive(client).unwrap()), Rcode::SERVFAIL);
+    }
+    let times =
+        [Rtype::MX, Rtype::HTTPS, Rtype::from_int(97)].map(|rtype| upstream.asked("a.example", rtype));
+    assert_eq!(times, [1, 1, 1]);
+}
+
+#[test]
 fn nobody_is_asked_for_names_that_are_not_in_the_dns() {
     let upstream = Upstream::start(Says::Addresses(60));
     let server = server_of(&[upstream.address], |_| ());
