@@ -173,6 +173,9 @@ fn serve(desk: &Desk, connection: &Arc<Connection>, figures: &Figures) {
                 if let Some(record) = known {
                     desk.tell(&question, &texts, &record, &moment, &mut out);
                     connection.send(&out);
+                    if desk.is_worth_prefetching(&texts, families, &record, &moment) {
+                        desk.prefetch(vec![texts.as_str().into()], families, &moment);
+                    }
                 } else if question.wants_recursion() {
                     figures.add(Count::Misses);
                     let miss = desk.miss(&question, &texts, families, way(), connection.client, &moment);

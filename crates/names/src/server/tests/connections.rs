@@ -74,3 +74,21 @@ fn one_client_has_half_of_the_connections_at_most() {
     let mut other = connect(&server, [127, 0, 0, 2]);
     assert!(is_served(&mut other), "there is room for others");
 }
+
+#[test]
+fn a_name_that_is_asked_for_over_a_connection_shortly_before_it_expires_is_asked_for_anew() {
+    let upstream = Upstream::start(Says::Addresses(60));
+    let server = server_of(&[upstream.address], |settings| {
+        settings.upstream.clock = lycosa_url::Clock::scripted(1_800_000_000_000_000).0;
+        settings.policy.min_ttl = 600; // so that the last minute is the time to ask anew
+        settings.policy.keep_ttl = Zones::new(["example".into()]);
+    });
+    let mut client = connect(&server, [127, 0, 0, 1]);
+    assert!(is_served(&mut client) && is_served(&mut client));
+    let until = Instant::now() + Duration::from_secs(5);
+    while upstream.asked("a.example", Rtype::A) < 2 {
+        assert!(Instant::now() < until, "never asked for anew");
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    assert_eq!(count(&server, "prefetches"), 1);
+}

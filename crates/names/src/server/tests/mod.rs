@@ -2,6 +2,7 @@
 
 mod clients;
 mod connections;
+mod prefetches;
 mod private;
 mod upstreams;
 
