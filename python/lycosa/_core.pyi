@@ -324,9 +324,9 @@ class DnsServer:
         """Counts since the start, and how it is now.
 
         Questions by protocol; ``hits``, ``misses``, ``stale``, ``prefetches``, ``passed_through``; answers by code;
-        what was ``truncated``, ``dropped``, refused or filtered. Now: ``waiting`` clients, ``tcp_open`` connections,
-        ``loop`` (1: an upstream leads back here), ``cache_names``, ``cache_used`` (slots), ``cache_capacity``,
-        ``cache_bytes``.
+        what was ``truncated``, ``dropped``, refused or filtered; ``accept_failures`` of connections. Now: ``waiting``
+        clients, ``tcp_open`` connections, ``loop`` (1: an upstream leads back here), ``cache_names``, ``cache_used``
+        (slots), ``cache_capacity``, ``cache_bytes``.
         """
 
     def upstreams(self) -> list[dict[str, Any]]:

@@ -1,5 +1,6 @@
 //! The handle: what other threads see of the client's thread.
 
+use std::collections::VecDeque;
 use std::io::{self, Read as _, Write as _};
 use std::os::unix::net::UnixStream;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -14,6 +15,9 @@ use crate::core::Core;
 use crate::engine::Engine;
 use crate::settings::{Settings, Statistics, UpstreamFigures};
 use crate::upstream::Upstreams;
+
+/// Names that wait to be asked for anew, at most.
+const PREFETCHES: usize = 1_024;
 
 /// Resolves names on a thread of its own.
 pub struct Client {
@@ -55,6 +59,20 @@ impl Client {
     /// The same, past what is cached: for answers that are about to run out, or are doubted.
     pub fn refresh(&self, names: Vec<Box<str>>) {
         self.order(names, true);
+    }
+
+    /// The same for names that nobody waits for: each is asked for when no other name waits to be, and while less than half of
+    /// `in_flight` is under way. Gives how many it takes: so many wait at most.
+    pub fn prefetch(&self, names: Vec<Box<str>>) -> usize {
+        let mut orders = self.shared.orders();
+        let taken = names.len().min(PREFETCHES.saturating_sub(orders.prefetches.len()));
+        if taken > 0 {
+            self.shared.pending.fetch_add(taken, Ordering::AcqRel);
+            orders.prefetches.extend(names.into_iter().take(taken));
+            drop(orders);
+            self.shared.ring(&self.bell);
+        }
+        taken
     }
 
     /// Hands names over.
@@ -131,6 +149,8 @@ pub(crate) struct Order {
 #[derive(Default)]
 struct Orders {
     names: Vec<Order>,
+    /// Names to ask for anew when there is time.
+    prefetches: VecDeque<Box<str>>,
     is_closed: bool,
 }
 
@@ -167,6 +187,12 @@ impl Shared {
         (!orders.is_closed).then_some(names)
     }
 
+    /// The next name to ask for anew, where no others were handed over.
+    pub(crate) fn take_prefetch(&self) -> Option<Box<str>> {
+        let mut orders = self.orders();
+        if orders.names.is_empty() { orders.prefetches.pop_front() } else { None }
+    }
+
     /// Wakes the client's thread, after an order.
     fn ring(&self, mut bell: &UnixStream) {
         if self.is_asleep.swap(false, Ordering::SeqCst) {
@@ -175,11 +201,12 @@ impl Shared {
     }
 
     /// The client's thread is about to wait; tells whether it may, since there is no order that it would
-    /// take: none for names while it `has_names`. An order that comes later rings.
-    pub(crate) fn fall_asleep(&self, has_names: bool) -> bool {
+    /// take: none for names while it `has_names`, none to ask anew while it `is_busy`. An order that comes later rings.
+    pub(crate) fn fall_asleep(&self, has_names: bool, is_busy: bool) -> bool {
         self.is_asleep.store(true, Ordering::SeqCst);
         let orders = self.orders();
-        (has_names || orders.names.is_empty()) && !orders.is_closed
+        let (names, prefetches) = (!orders.names.is_empty(), !orders.prefetches.is_empty());
+        (has_names || !names) && (is_busy || !prefetches) && !orders.is_closed
     }
 
     /// The client's thread has waited.

@@ -323,6 +323,12 @@ impl Core {
         self.settings.rate.is_some() && (!self.ready.is_empty() || !self.queue.is_empty())
     }
 
+    /// Whether no name waits to be asked for, and less than half of those that may be under way are.
+    pub(crate) fn is_at_leisure(&self) -> bool {
+        let is_light = 2 * self.active < self.settings.in_flight.max(1);
+        is_light && self.ready.is_empty() && self.queue.is_empty()
+    }
+
     /// Names that wait for their questions to begin.
     pub(crate) fn queued(&self) -> usize {
         self.queue.len()

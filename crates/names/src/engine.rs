@@ -118,7 +118,7 @@ impl Engine {
         while !self.sockets.is_blocked() {
             let mut sent = 0;
             while sent < NAMES
-                && let Some((attempt, place)) = self.core.next(now)
+                && let Some((attempt, place)) = self.next(now)
             {
                 if sent % BATCH == 0 {
                     self.core.foresee_next(BATCH);
@@ -133,6 +133,24 @@ impl Engine {
                 return;
             }
         }
+    }
+
+    /// The next try to be sent; where there is none of names that are waited for, the first of one to be asked for anew.
+    fn next(&mut self, now: Micros) -> Option<(Try, Place)> {
+        loop {
+            let next = self.core.next(now);
+            if next.is_some() || self.is_busy() {
+                return next;
+            }
+            let order = Order { name: self.shared.take_prefetch()?, fresh: true };
+            let coalesced = self.core.submit([order], now);
+            self.shared.forget(coalesced);
+        }
+    }
+
+    /// Whether names that nobody waits for have to.
+    fn is_busy(&self) -> bool {
+        self.names.len() > 0 || !self.core.is_at_leisure()
     }
 
     /// Puts one question on its way.
@@ -166,7 +184,9 @@ impl Engine {
             () if self.core.is_waiting() || !self.streams.is_empty() => TICK.into(),
             () => PollTimeout::NONE,
         };
-        let timeout = if self.shared.fall_asleep(self.names.len() > 0) { timeout } else { PollTimeout::ZERO };
+        let is_busy = self.is_busy() || self.sockets.is_blocked();
+        let may_wait = self.shared.fall_asleep(self.names.len() > 0, is_busy);
+        let timeout = if may_wait { timeout } else { PollTimeout::ZERO };
         let (sockets, streams) = self.ready(timeout);
         self.shared.wake_up(&self.bell);
         let now = self.clock.now();

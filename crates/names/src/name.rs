@@ -35,6 +35,13 @@ pub(crate) fn judge<'n>(name: &'n str, buffer: &'n mut String, families: Familie
     }
 }
 
+/// Whether a name in normal form is one that is not in the DNS, or lies below one, so that asking for it only tells others of it:
+/// `invalid` (RFC 6761 section 6.4), `local` (RFC 6762 section 22.1), `onion` (RFC 7686 section 2), `alt` (RFC 9476 section 2). `test`
+/// and `example` are names like others: whoever tests may have a server that knows them (RFC 6761 sections 6.2 and 6.5).
+pub(crate) fn is_special_use(name: &str) -> bool {
+    matches!(name.rsplit('.').next(), Some("invalid" | "local" | "onion" | "alt"))
+}
+
 /// The addresses of `localhost`.
 fn loopback(families: Families) -> Vec<IpAddr> {
     let (v4, v6) = (IpAddr::from(Ipv4Addr::LOCALHOST), IpAddr::from(Ipv6Addr::LOCALHOST));

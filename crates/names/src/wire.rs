@@ -1,4 +1,4 @@
-//! Messages on the wire: the only place that knows the `domain` crate.
+//! Messages on the wire: with `server::private` the only place that knows the `domain` crate.
 
 use std::net::IpAddr;
 

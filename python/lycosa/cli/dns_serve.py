@@ -27,6 +27,12 @@ DRAIN = 5.0
 #: Seconds between two looks whether the server is in trouble.
 LOOK = 1.0
 
+#: What is told when connections over TCP cannot be accepted.
+NO_DESCRIPTORS = (
+    "TCP connections cannot be accepted, since no file descriptors are left: "
+    "raise the limit (LimitNOFILE=) or lower tcp_connections"
+)
+
 
 def run(args: argparse.Namespace) -> int:
     """Serve until a signal ends it; give the exit status."""
@@ -58,6 +64,7 @@ def run(args: argparse.Namespace) -> int:
 def serve(server: Server, load: Callable[[], ServerSettings], signals: Callable[[float], set[int]]) -> None:
     """Let it answer until SIGTERM or SIGINT; ``signals`` gives those that have come, or come in some seconds."""
     trouble: str | None = None
+    accepts = True
     while not (come := signals(LOOK)) & {signal.SIGTERM, signal.SIGINT}:
         if signal.SIGHUP in come:
             _reload(server, load)
@@ -67,6 +74,9 @@ def serve(server: Server, load: Callable[[], ServerSettings], signals: Callable[
                 logger.info("all is well again")
             else:
                 logger.warning("%s", trouble)
+        if accepts and server.statistics()["accept_failures"]:
+            accepts = False  # told once: a line for each connection helps nobody
+            logger.warning(NO_DESCRIPTORS)
     notify("STOPPING=1")
     if not server.drain(DRAIN):
         logger.warning("not all questions under way were answered within %g s", DRAIN)

@@ -77,6 +77,12 @@ FAMILIES = (
         "Questions refused, by reason: the client is not allowed, or has too many under way.",
         (("refused_clients", 'reason="not_allowed"'), ("unfair", 'reason="unfair"')),
     ),
+    Family(
+        "accept_failures_total",
+        "counter",
+        "TCP connections that the system could not accept: too few file descriptors.",
+        (("accept_failures", ""),),
+    ),
     Family("limited_total", "counter", "Answers held back by the rate of a client.", (("limited", ""),)),
     Family("bad_cookies_total", "counter", "Questions with a cookie that is not ours.", (("bad_cookies", ""),)),
     Family("private_filtered_total", "counter", "Answers less private addresses.", (("private_filtered", ""),)),

@@ -7,6 +7,7 @@ import json
 import os
 import pty
 import re
+import resource
 import select
 import signal
 import socket
@@ -21,6 +22,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 import lycosa
 import pytest
+from lycosa.cli.dns_serve import NO_DESCRIPTORS
 from lycosa.cli.dns_top import compare, render
 from lycosa.names.metrics import FAMILIES
 from lycosa.simnet import SimulatedInternet
@@ -121,6 +123,12 @@ def serve(start: Start, *upstreams: str, **others: Any) -> Running:
     """A lower server on a free port, with metrics."""
     options = ["--tier", "lower", "--listen", "127.0.0.1:0", "--http", "127.0.0.1:0", "--workers", "1"]
     return start(*options, "--upstream", ",".join(upstreams), **others).ready()
+
+
+def dns_message(name: str) -> bytes:
+    """A question for IPv4 addresses."""
+    labels = b"".join(bytes([len(label)]) + label.encode() for label in name.split("."))
+    return b"\0\1\1\0\0\1\0\0\0\0\0\0" + labels + b"\0\0\1\0\1"
 
 
 def command(*arguments: str, cwd: Path) -> subprocess.CompletedProcess[str]:
@@ -266,6 +274,20 @@ def test_it_says_when_nobody_answers_and_when_somebody_does_again(start: Start) 
         with pytest.raises(urllib.error.HTTPError) as error:
             urllib.request.urlopen(f"http://{running.http}/healthz", timeout=10)
         assert (error.value.code, error.value.read()) == (503, f"no upstream answers: {address}\n".encode())
+
+
+def test_it_says_that_no_file_descriptors_are_left_and_goes_on_when_there_are(start: Start, dns: DnsServer) -> None:
+    running = serve(start, dns.address)
+    host, _, port = running.address.rpartition(":")
+    limits = resource.prlimit(running.process.pid, resource.RLIMIT_NOFILE)
+    resource.prlimit(running.process.pid, resource.RLIMIT_NOFILE, (3, limits[1]))
+    with socket.create_connection((host, int(port)), timeout=10) as client:
+        assert running.line() == f"lycosa: {NO_DESCRIPTORS}"
+        resource.prlimit(running.process.pid, resource.RLIMIT_NOFILE, limits)
+        question = dns_message("www.example")
+        client.sendall(len(question).to_bytes(2) + question)
+        assert len(client.recv(512)) > len(question)
+    assert running.end() == 0
 
 
 def test_a_loop_of_tiers_is_told_at_the_start_and_while_it_runs(

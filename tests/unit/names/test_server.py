@@ -144,9 +144,10 @@ def test_every_setting_that_needs_a_restart_is_tried_above() -> None:
 def test_who_may_not_ask_is_refused_and_counted(start: Start, dns: DnsServer) -> None:
     server = start(dns.address, allow=["198.51.100.0/24"])
     assert dig(server, "www.example")["code"] == "REFUSED"
-    assert dig(server, "www.example", "+tcp")["code"] == "REFUSED"
+    assert dig(server, "www.example", "+tcp")["code"] is None  # its connection is closed
     counts = server.statistics()
-    assert (counts["refused_clients"], counts["answers_refused"]) == (2, 2)
+    assert counts["answers_refused"] == 1
+    assert counts["refused_clients"] >= 2  # dig tries a connection again that was closed
     server.reload(lambda: make_settings({**server.settings.model_dump(), "allow": ["127.0.0.1"]}))
     assert dig(server, "www.example")["code"] == "NOERROR"
 

@@ -1,5 +1,6 @@
 //! Threads beside the workers: they tell clients what upstreams answer, accept connections, and see to what is due.
 
+use std::io;
 use std::net::TcpListener;
 use std::os::fd::AsFd as _;
 use std::sync::Arc;
@@ -13,7 +14,9 @@ use super::figures::{Count, Figures};
 use super::judging::Verdict;
 use super::listen::LOOK;
 use super::misses::{Upstream, Waiter, Way};
+use super::passed::Returned;
 use super::post::Post;
+use super::private::Screened;
 use super::question::{Code, Question};
 use super::reply::Asked;
 use super::stream::{Connection, Connections};
@@ -67,15 +70,14 @@ impl Answering {
         let (mut dice, mut post) = (Dice::default(), Post::default());
         let (mut next_probe, mut next_look) = (0, 0);
         while !self.is_closed.load(Relaxed) {
-            for returned in self.desk.relay.step(&mut under_way, &mut dice, &|| self.desk.clock.now()) {
-                for waiter in returned.waiters {
-                    match &returned.message {
-                        Some(message) => post.pass_back(&waiter, message, figures),
-                        None => post.code(&waiter, Code::ServFail, figures),
-                    }
+            let returned = self.desk.relay.step(&mut under_way, &mut dice, &|| self.desk.clock.now());
+            let moment = self.desk.moment(figures);
+            for Returned { waiters, message } in returned {
+                let screened = Screened::of(message, &moment.policy);
+                for waiter in waiters {
+                    post.pass_back(&waiter, &screened, figures);
                 }
             }
-            let moment = self.desk.moment(figures);
             for (name, families, waiters) in self.desk.misses.take_impatient(moment.now) {
                 for waiter in waiters {
                     post.deliver(&waiter, |to, out| {
@@ -97,7 +99,7 @@ impl Answering {
         }
     }
 
-    /// Accepts connections, each of which gets a thread; until the server drains.
+    /// Accepts connections of who may ask, each of which gets a thread; until the server drains.
     pub(super) fn accept(
         &self,
         listener: &TcpListener,
@@ -110,7 +112,15 @@ impl Answering {
             if !matches!(poll(&mut polled, within), Ok(1)) {
                 continue;
             }
-            let Ok(Some((number, connection))) = connections.accept(listener) else { continue };
+            let admits = |client| self.desk.admits(client, &self.desk.moment(figures));
+            let (number, connection) = match connections.accept(listener, admits) {
+                Ok(Some(accepted)) => accepted,
+                Ok(None) => continue,
+                Err(error) => {
+                    wait_after(&error, figures);
+                    continue;
+                }
+            };
             let (desk, open, figures) = (self.desk.clone(), connections.clone(), figures.clone());
             let work = move || {
                 serve(&desk, &connection, &figures);
@@ -123,7 +133,17 @@ impl Answering {
     }
 }
 
-/// Answers what comes over a connection, until it ends.
+/// Waits after a connection could not be accepted: it is there still where the system lacked something, such as descriptors.
+fn wait_after(error: &io::Error, figures: &Figures) {
+    use io::ErrorKind::{ConnectionAborted, Interrupted, WouldBlock};
+    // The client has gone; the next one may be there.
+    if !matches!(error.kind(), ConnectionAborted | Interrupted | WouldBlock) {
+        figures.add(Count::AcceptFailures);
+        std::thread::sleep(LOOK);
+    }
+}
+
+/// Answers what comes over a connection, until it ends, or its client may not ask any more.
 fn serve(desk: &Desk, connection: &Arc<Connection>, figures: &Figures) {
     let (mut buffer, mut texts, mut out, mut post) = (Vec::new(), String::new(), Vec::new(), Post::default());
     while !desk.is_draining.load(Relaxed)
@@ -131,6 +151,9 @@ fn serve(desk: &Desk, connection: &Arc<Connection>, figures: &Figures) {
     {
         figures.add(Count::QuestionsTcp);
         let moment = desk.moment(figures);
+        if !desk.admits(connection.client, &moment) {
+            return;
+        }
         texts.clear();
         out.clear();
         let way = || Way::Stream(connection.clone());
@@ -150,6 +173,9 @@ fn serve(desk: &Desk, connection: &Arc<Connection>, figures: &Figures) {
                 if let Some(record) = known {
                     desk.tell(&question, &texts, &record, &moment, &mut out);
                     connection.send(&out);
+                    if desk.is_worth_prefetching(&texts, families, &record, &moment) {
+                        desk.prefetch(vec![texts.as_str().into()], families, &moment);
+                    }
                 } else if question.wants_recursion() {
                     figures.add(Count::Misses);
                     let miss = desk.miss(&question, &texts, families, way(), connection.client, &moment);

@@ -1,8 +1,12 @@
 //! Datagrams of many clients in one system call, where the system has such calls; else one by one.
 
+#[cfg_attr(any(target_os = "linux", target_os = "android"), path = "datagrams/batched.rs")]
+#[cfg_attr(not(any(target_os = "linux", target_os = "android")), path = "datagrams/single.rs")]
+mod system;
+
 use std::cmp::Reverse;
 use std::io;
-use std::net::{SocketAddr, UdpSocket};
+use std::net::{IpAddr, SocketAddr, UdpSocket};
 use std::ops::Range;
 
 use crate::batch::BATCH;
@@ -10,24 +14,33 @@ use crate::batch::BATCH;
 /// The longest question that is read: more than any has that is not to be refused.
 const ROOM: usize = 1_280;
 
+/// A client as a socket sees it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Peer {
+    /// Which address of this machine it asked, and expects its answer from; only where the socket has all of them.
+    pub(super) local: Option<IpAddr>,
+    /// Its own address.
+    pub(super) address: SocketAddr,
+}
+
 /// Questions of one call, and whom they are from.
 pub(super) struct Questions {
     bytes: Vec<u8>,
-    received: Vec<(usize, SocketAddr)>,
+    received: Vec<(usize, Peer)>,
     system: system::Receiver,
 }
 
-impl Default for Questions {
-    fn default() -> Self {
+impl Questions {
+    /// None yet, of this socket.
+    pub(super) fn of(socket: &UdpSocket) -> Self {
+        let has_all_addresses = socket.local_addr().is_ok_and(|address| address.ip().is_unspecified());
         Questions {
             bytes: vec![0; ROOM * BATCH],
             received: Vec::with_capacity(BATCH),
-            system: system::Receiver::default(),
+            system: system::Receiver::new(has_all_addresses),
         }
     }
-}
 
-impl Questions {
     /// Waits for questions, as long as the socket's time-out; takes what is there.
     pub(super) fn receive(&mut self, socket: &UdpSocket) -> io::Result<()> {
         self.received.clear();
@@ -39,9 +52,9 @@ impl Questions {
     }
 
     /// What was received.
-    pub(super) fn messages(&self) -> impl Iterator<Item = (&[u8], SocketAddr)> {
+    pub(super) fn messages(&self) -> impl Iterator<Item = (&[u8], Peer)> {
         let chunks = self.bytes.chunks_exact(ROOM);
-        chunks.zip(&self.received).map(|(chunk, (length, from))| (&chunk[..(*length).min(ROOM)], *from))
+        chunks.zip(&self.received).map(|(chunk, (length, peer))| (&chunk[..(*length).min(ROOM)], *peer))
     }
 }
 
@@ -50,7 +63,7 @@ impl Questions {
 pub(super) struct Answers {
     /// All of them, one after the other. Filled by who writes an answer, which [`Answers::push`] then closes.
     pub(super) bytes: Vec<u8>,
-    ends: Vec<(usize, SocketAddr)>,
+    ends: Vec<(usize, Peer)>,
     /// The same, in the order in which they are sent; and those that go one by one.
     order: Vec<Answer>,
     single: Vec<Answer>,
@@ -59,7 +72,7 @@ pub(super) struct Answers {
 
 impl Answers {
     /// What was written since the last one is an answer to this client.
-    pub(super) fn push(&mut self, to: SocketAddr) {
+    pub(super) fn push(&mut self, to: Peer) {
         self.ends.push((self.bytes.len(), to));
     }
 
@@ -109,187 +122,15 @@ impl Answers {
 /// An answer, and whom it is for.
 #[derive(Clone)]
 struct Answer {
-    to: SocketAddr,
+    to: Peer,
     bytes: Range<usize>,
 }
 
 impl Answer {
-    /// What those have in common that go through the kernel as one; longer ones before shorter ones.
-    fn key(&self) -> (SocketAddr, Reverse<usize>) {
+    /// What those have in common that go through the kernel as one; longer ones before shorter ones, and together what leaves from
+    /// one address.
+    fn key(&self) -> (Peer, Reverse<usize>) {
         (self.to, Reverse(self.bytes.len()))
-    }
-}
-
-/// sendmmsg(2) and recvmmsg(2).
-#[cfg(any(target_os = "linux", target_os = "android", target_os = "freebsd", target_os = "netbsd"))]
-mod system {
-    use std::io::{self, IoSlice, IoSliceMut};
-    use std::net::{SocketAddr, UdpSocket};
-    use std::os::fd::AsRawFd as _;
-
-    #[cfg(any(target_os = "linux", target_os = "android"))]
-    use nix::errno::Errno;
-    #[cfg(any(target_os = "linux", target_os = "android"))]
-    use nix::sys::socket::{ControlMessage, sendmsg};
-    use nix::sys::socket::{MsgFlags, MultiHeaders, SockaddrStorage, recvmmsg, sendmmsg};
-
-    use super::{Answer, BATCH};
-
-    /// Headers for one call.
-    pub(super) struct Receiver(MultiHeaders<SockaddrStorage>);
-
-    impl Default for Receiver {
-        fn default() -> Self {
-            Receiver(MultiHeaders::preallocate(BATCH, None))
-        }
-    }
-
-    impl Receiver {
-        /// Waits for one message, takes all that are there.
-        pub(super) fn receive(
-            &mut self,
-            socket: &UdpSocket,
-            bytes: &mut [u8],
-            room: usize,
-            into: &mut Vec<(usize, SocketAddr)>,
-        ) -> io::Result<()> {
-            let mut chunks = bytes.chunks_exact_mut(room);
-            let mut slices: [[IoSliceMut<'_>; 1]; BATCH] =
-                std::array::from_fn(|_| [IoSliceMut::new(chunks.next().unwrap_or_default())]);
-            let flags = MsgFlags::MSG_WAITFORONE;
-            let received = recvmmsg(socket.as_raw_fd(), &mut self.0, slices.iter_mut(), flags, None)?;
-            into.extend(received.map(|message| {
-                let from = message.address.as_ref().and_then(address);
-                // One without an address cannot be answered, and is as short as no question.
-                from.map_or((0, SocketAddr::from(([0; 4], 0))), |from| (message.bytes, from))
-            }));
-            Ok(())
-        }
-    }
-
-    /// An address as the standard library has it.
-    fn address(storage: &SockaddrStorage) -> Option<SocketAddr> {
-        let v4 = storage.as_sockaddr_in().map(|address| SocketAddr::V4((*address).into()));
-        v4.or_else(|| storage.as_sockaddr_in6().map(|address| SocketAddr::V6((*address).into())))
-    }
-
-    /// Headers and addresses for one call.
-    pub(super) struct Sender {
-        headers: MultiHeaders<SockaddrStorage>,
-        to: Vec<Option<SockaddrStorage>>,
-        /// The system has refused to take several as one.
-        #[cfg(any(target_os = "linux", target_os = "android"))]
-        is_without_segments: bool,
-    }
-
-    impl Default for Sender {
-        fn default() -> Self {
-            Sender {
-                headers: MultiHeaders::preallocate(BATCH, None),
-                to: Vec::with_capacity(BATCH),
-                #[cfg(any(target_os = "linux", target_os = "android"))]
-                is_without_segments: false,
-            }
-        }
-    }
-
-    impl Sender {
-        /// Sends messages; gives how many.
-        pub(super) fn send(
-            &mut self,
-            socket: &UdpSocket,
-            bytes: &[u8],
-            answers: &[Answer],
-        ) -> io::Result<usize> {
-            let mut slices = [[IoSlice::new(&[])]; BATCH];
-            self.to.clear();
-            for (slice, answer) in slices.iter_mut().zip(answers) {
-                *slice = [IoSlice::new(&bytes[answer.bytes.clone()])];
-                self.to.push(Some(answer.to.into()));
-            }
-            let slices = &slices[..self.to.len()];
-            let flags = MsgFlags::empty();
-            Ok(sendmmsg(socket.as_raw_fd(), &mut self.headers, slices, &self.to, [], flags)?.count())
-        }
-
-        /// Sends messages to one client in a piece: of one length, but for the last one; tells whether the system can.
-        #[cfg(any(target_os = "linux", target_os = "android"))]
-        pub(super) fn send_piece(&mut self, socket: &UdpSocket, bytes: &[u8], piece: &[Answer]) -> bool {
-            let (Some(first), false) = (piece.first(), self.is_without_segments) else { return false };
-            let mut slices = [IoSlice::new(&[]); BATCH];
-            for (slice, answer) in slices.iter_mut().zip(piece) {
-                *slice = IoSlice::new(&bytes[answer.bytes.clone()]);
-            }
-            let Ok(length) = u16::try_from(first.bytes.len()) else { return false };
-            let to = SockaddrStorage::from(first.to);
-            let segments = [ControlMessage::UdpGsoSegments(&length)];
-            let slices = &slices[..piece.len().min(BATCH)];
-            match sendmsg(socket.as_raw_fd(), slices, &segments, MsgFlags::empty(), Some(&to)) {
-                // Not on this path, or not on this system: never again here.
-                Err(Errno::EINVAL | Errno::EIO | Errno::EOPNOTSUPP) => {
-                    self.is_without_segments = true;
-                    false
-                }
-                Err(Errno::EINTR) => false,
-                _ => true,
-            }
-        }
-
-        /// The system cannot.
-        #[cfg(not(any(target_os = "linux", target_os = "android")))]
-        pub(super) fn send_piece(&mut self, _: &UdpSocket, _: &[u8], _: &[Answer]) -> bool {
-            false
-        }
-    }
-}
-
-/// One call a datagram.
-#[cfg(not(any(target_os = "linux", target_os = "android", target_os = "freebsd", target_os = "netbsd")))]
-mod system {
-    use std::io;
-    use std::net::{SocketAddr, UdpSocket};
-
-    use super::Answer;
-
-    /// Nothing is needed.
-    #[derive(Default)]
-    pub(super) struct Receiver;
-
-    impl Receiver {
-        /// Waits for one message.
-        pub(super) fn receive(
-            &mut self,
-            socket: &UdpSocket,
-            bytes: &mut [u8],
-            room: usize,
-            into: &mut Vec<(usize, SocketAddr)>,
-        ) -> io::Result<()> {
-            into.push(socket.recv_from(&mut bytes[..room])?);
-            Ok(())
-        }
-    }
-
-    /// Nothing is needed.
-    #[derive(Default)]
-    pub(super) struct Sender;
-
-    impl Sender {
-        /// Sends one message; gives how many.
-        pub(super) fn send(
-            &mut self,
-            socket: &UdpSocket,
-            bytes: &[u8],
-            answers: &[Answer],
-        ) -> io::Result<usize> {
-            let Some(answer) = answers.first() else { return Ok(0) };
-            socket.send_to(&bytes[answer.bytes.clone()], answer.to)?;
-            Ok(1)
-        }
-
-        /// The system cannot.
-        pub(super) fn send_piece(&mut self, _: &UdpSocket, _: &[u8], _: &[Answer]) -> bool {
-            false
-        }
     }
 }
 
@@ -307,7 +148,8 @@ mod tests {
                 // The first two get answers of few lengths, the third one of many.
                 let length = if n % 3 == 2 { n + 1 } else { 20 + n % 2 };
                 answers.bytes.extend(std::iter::repeat_n(n + round, length.into()));
-                answers.push(clients[usize::from(n % 3)].local_addr().unwrap());
+                let address = clients[usize::from(n % 3)].local_addr().unwrap();
+                answers.push(Peer { local: None, address });
             }
             answers.send(&server);
             for (place, client) in (0..).zip(&clients) {

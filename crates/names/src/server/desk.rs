@@ -161,11 +161,11 @@ impl Desk {
             && self.recent.is_new(name, families, moment.second)
     }
 
-    /// Has names asked for anew.
+    /// Has names asked for anew, as far as there is room: what is not is asked for when it has expired, and is wanted again.
     pub(super) fn prefetch(&self, names: Vec<Box<str>>, families: Families, moment: &Moment<'_>) {
         if !names.is_empty() {
-            moment.figures.add_many(Count::Prefetches, names.len() as u64);
-            self.misses.upstream().client(families).refresh(names);
+            let taken = self.misses.upstream().client(families).prefetch(names);
+            moment.figures.add_many(Count::Prefetches, taken as u64);
         }
     }
 
@@ -188,7 +188,7 @@ impl Desk {
     /// Has a question passed through, and counts it.
     pub(super) fn pass(&self, question: &Question<'_>, waiter: Waiter, post: &mut Post, figures: &Figures) {
         figures.add(Count::PassedThrough);
-        if let Err(waiter) = self.relay.pass(question, waiter) {
+        if let Some(waiter) = self.relay.pass(question, waiter) {
             post.turn_away(&waiter, figures);
         }
     }

@@ -25,8 +25,10 @@ pub(super) enum Count {
     Truncated,
     /// Messages that got no answer.
     Dropped,
-    /// Questions of clients that may not ask.
+    /// Questions, and connections, of clients that may not ask.
     RefusedClients,
+    /// Connections that the system could not accept.
+    AcceptFailures,
     /// Answers that were beyond a client's rate.
     Limited,
     /// Questions of clients that had too many under way.
@@ -53,7 +55,7 @@ pub(super) enum Count {
 
 impl Count {
     /// All of them, by their names elsewhere.
-    pub(super) const NAMES: [(&str, Count); 21] = [
+    pub(super) const NAMES: [(&str, Count); 22] = [
         ("questions_udp", Count::QuestionsUdp),
         ("questions_tcp", Count::QuestionsTcp),
         ("hits", Count::Hits),
@@ -64,6 +66,7 @@ impl Count {
         ("truncated", Count::Truncated),
         ("dropped", Count::Dropped),
         ("refused_clients", Count::RefusedClients),
+        ("accept_failures", Count::AcceptFailures),
         ("limited", Count::Limited),
         ("unfair", Count::Unfair),
         ("bad_cookies", Count::BadCookies),

@@ -3,16 +3,20 @@
 use std::net::IpAddr;
 use std::sync::atomic::Ordering::Relaxed;
 
-use super::desk::{Desk, Moment, SHORT, write};
+use super::desk::{Desk, Moment, write};
 use super::figures::{Count, Figures};
 use super::question::{Code, Edns, Question, Read, read, rtype};
 use super::reply::To;
 use crate::host::HostName;
+use crate::name::is_special_use;
 use crate::settings::Families;
 
 /// The zone below which a server asks its upstreams for itself: who is asked for a name that he made up is in a loop. It is
 /// no name of the DNS (RFC 9476).
 pub(super) const LOOP_ZONE: &str = "loop.lycosa.alt";
+
+/// For how many seconds clients may keep that there is no such name where there can be none, as the root's servers have it.
+const SPECIAL_TTL: u32 = 86_400;
 
 /// What becomes of a message.
 pub(super) enum Verdict<'m> {
@@ -27,6 +31,13 @@ pub(super) enum Verdict<'m> {
 }
 
 impl Desk {
+    /// Whether a client may ask at all; one that may not is counted.
+    pub(super) fn admits(&self, client: IpAddr, moment: &Moment<'_>) -> bool {
+        let is_allowed = moment.policy.allows(client);
+        moment.figures.add_many(Count::RefusedClients, u64::from(!is_allowed));
+        is_allowed
+    }
+
     /// Judges a message of a client.
     pub(super) fn judge<'m>(
         &self,
@@ -54,7 +65,7 @@ impl Desk {
         {
             return self.limit(&parsed, moment, out);
         }
-        let is_allowed = moment.policy.allows(client);
+        let is_allowed = self.admits(client, moment);
         let (to, code) = match parsed {
             Read::Question(mut question) if is_allowed => {
                 question.is_vouched = vouched;
@@ -72,7 +83,6 @@ impl Desk {
             }
             Read::Nothing => return Verdict::Silence,
         };
-        moment.figures.add_many(Count::RefusedClients, u64::from(!is_allowed));
         let code = if is_allowed { code } else { Code::Refused };
         written(moment.figures, out, |out| to.code(code, out))
     }
@@ -122,32 +132,42 @@ impl Desk {
             _ => None,
         };
         let start = texts.len();
-        let is_host = question.write_name(texts) && HostName::new(&texts[start..]).is_ok();
+        let is_text = question.write_name(texts);
         let name = &texts[start..];
-        if name.len() > LOOP_ZONE.len() && name.ends_with(LOOP_ZONE) && name.starts_with(&self.token) {
+        let is_host = is_text && HostName::new(name).is_ok();
+        let is_probe = is_text && name.strip_suffix(LOOP_ZONE).is_some_and(|above| above.ends_with('.'));
+        if is_probe && name.starts_with(&self.token) {
             self.looped.store(moment.now, Relaxed);
             return code(Code::Refused, out);
         }
-        let is_filtered = moment.policy.filters(name);
-        let wants_signatures = question.edns.is_some_and(|edns| edns.wants_signatures);
-        match families {
-            // Signatures are not cached; where addresses are filtered there are none that fit.
-            Some(families) if is_host && (is_filtered || !wants_signatures) => {
-                return Verdict::LookUp(question, families);
+        // Another server's probe goes on to the upstreams, or loops through several servers would not be found.
+        let is_localhost = question.top_label().eq_ignore_ascii_case(b"localhost");
+        if is_localhost || !is_probe && is_special(&question, is_text.then_some(name)) {
+            if let (true, true, Some(families)) = (is_localhost, is_host, families) {
+                return Verdict::LookUp(question, families); // the upstreams' client knows the addresses
             }
-            // The addresses that these hold are not looked at, so none are given.
-            None if is_filtered && matches!(question.rtype, rtype::SVCB | rtype::HTTPS) => {
-                moment.figures.add(Count::PrivateFiltered);
-                texts.truncate(start);
-                return written(moment.figures, out, |out| {
-                    To::of(&question).negative(Code::NoError, SHORT, out)
-                });
-            }
-            _ => (),
+            texts.truncate(start);
+            let code = if is_localhost { Code::NoError } else { Code::NxDomain };
+            return written(moment.figures, out, |out| To::of(&question).negative(code, SPECIAL_TTL, out));
         }
+        let wants_signatures = question.edns.is_some_and(|edns| edns.wants_signatures);
+        // Signatures are not cached; where addresses are filtered there are none that fit.
+        if let Some(families) = families
+            && is_host
+            && (!wants_signatures || moment.policy.filters(name))
+        {
+            return Verdict::LookUp(question, families);
+        }
+        // What is passed through is filtered when it comes back, whatever its name and type.
         texts.truncate(start);
         if question.wants_recursion() { Verdict::Pass(question) } else { code(Code::Refused, out) }
     }
+}
+
+/// Whether a question is about a name that no server is to be asked for; `name` is its text, if it has one.
+fn is_special(question: &Question<'_>, name: Option<&str>) -> bool {
+    let of_top = || str::from_utf8(question.top_label()).map(str::to_ascii_lowercase).unwrap_or_default();
+    name.map_or_else(|| is_special_use(&of_top()), is_special_use)
 }
 
 /// Writes an answer and counts its code: the question is settled with it.

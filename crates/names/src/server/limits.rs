@@ -63,14 +63,14 @@ pub(super) struct Shares {
 }
 
 impl Shares {
-    /// Takes a place for a client, if it has a right to one: while more than half of all are taken, none has more than its
-    /// equal share.
-    pub(super) fn take(&mut self, client: IpAddr, places: usize) -> bool {
+    /// Takes a place for a client, if it has a right to one: none has more than `own` of them; and while more than half of all
+    /// are taken, none has more than its equal share.
+    pub(super) fn take(&mut self, client: IpAddr, places: usize, own: usize) -> bool {
         let client = group(client);
         let has = self.clients.get(&client).copied().unwrap_or(0) as usize;
         let others = self.clients.len() + usize::from(has == 0);
         let is_fair = self.all < places / 2 || has < places.div_ceil(others);
-        if self.all >= places || !is_fair {
+        if self.all >= places || has >= own || !is_fair {
             return false;
         }
         self.all += 1;
@@ -136,11 +136,18 @@ mod tests {
     #[test]
     fn a_greedy_client_leaves_places_to_others() {
         let mut shares = Shares::default();
-        let greedy = (0..100).filter(|_| shares.take(client(1), 100)).count();
+        let greedy = (0..100).filter(|_| shares.take(client(1), 100, 100)).count();
         assert_eq!(greedy, 100, "alone it may have all");
         (0..60).for_each(|_| shares.give(client(1)));
-        assert!((0..50).all(|_| shares.take(client(2), 100)), "another one gets its half");
-        assert!((0..50).filter(|_| shares.take(client(1), 100)).count() <= 10);
+        assert!((0..50).all(|_| shares.take(client(2), 100, 100)), "another one gets its half");
+        assert!((0..50).filter(|_| shares.take(client(1), 100, 100)).count() <= 10);
         assert_eq!(shares.taken(), 100);
+    }
+
+    #[test]
+    fn one_client_has_no_more_than_it_may() {
+        let mut shares = Shares::default();
+        assert_eq!((0..100).filter(|_| shares.take(client(1), 100, 50)).count(), 50);
+        assert_eq!((0..100).filter(|_| shares.take(client(2), 100, 50)).count(), 50);
     }
 }

@@ -103,6 +103,25 @@ fn bound(address: SocketAddr, kind: SockType, shares_port: bool) -> io::Result<O
     if address.is_ipv6() {
         setsockopt(&fd, sockopt::Ipv6V6Only, &true)?;
     }
+    if kind == SockType::Datagram && address.ip().is_unspecified() {
+        tell_destinations(&fd, address)?; // from the first datagram on, since an answer leaves from where it came to
+    }
     bind(fd.as_raw_fd(), &SockaddrStorage::from(address))?;
     Ok(fd)
+}
+
+/// Has the kernel tell which address of this machine each datagram was sent to.
+#[cfg(any(target_os = "linux", target_os = "android"))]
+fn tell_destinations(socket: &OwnedFd, address: SocketAddr) -> nix::Result<()> {
+    if address.is_ipv4() {
+        setsockopt(socket, sockopt::Ipv4PacketInfo, &true)
+    } else {
+        setsockopt(socket, sockopt::Ipv6RecvPacketInfo, &true)
+    }
+}
+
+/// Elsewhere the kernel chooses the address that an answer leaves from.
+#[cfg(not(any(target_os = "linux", target_os = "android")))]
+fn tell_destinations(_: &OwnedFd, _: SocketAddr) -> nix::Result<()> {
+    Ok(())
 }

@@ -4,11 +4,12 @@
 //! the time that the upstreams' client takes at most; waiters are bounded, and shared out fairly.
 
 use std::collections::{HashMap, VecDeque};
-use std::net::{IpAddr, SocketAddr, UdpSocket};
+use std::net::{IpAddr, UdpSocket};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 
 use lycosa_url::{Micros, Resolved};
 
+use super::datagrams::Peer;
 use super::limits::Shares;
 use super::reply::Asked;
 use super::stream::Connection;
@@ -32,7 +33,7 @@ pub(super) struct Waiter {
 #[derive(Clone)]
 pub(super) enum Way {
     /// A datagram, from the socket that the question came to.
-    Datagram(Arc<UdpSocket>, SocketAddr),
+    Datagram(Arc<UdpSocket>, Peer),
     /// The connection that the question came over.
     Stream(Arc<Connection>),
 }
@@ -128,7 +129,7 @@ impl Misses {
         let upstream = self.upstream();
         let mut table = self.table();
         for miss in misses {
-            if !table.shares.take(miss.waiter.client, self.places) {
+            if !table.shares.take(miss.waiter.client, self.places, self.places) {
                 refused.push(miss.waiter);
                 continue;
             }

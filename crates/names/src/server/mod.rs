@@ -2,7 +2,7 @@
 //!
 //! The way of a question: a [`worker`] (or a thread of [`stream`]) receives it → [`question`] reads it → [`judging`] decides by
 //! the [`policy`] → the cache knows, and [`reply`] writes the answer; or [`misses`] has a client of the upstreams ask, and
-//! [`answering`] tells all who wait; or [`relay`] passes it through.
+//! [`answering`] tells all who wait; or [`relay`] passes it through, and [`private`] looks at what comes back.
 //!
 //! Guarantees:
 //! - A name is asked for upstream once at a time, however many clients ask; answers, also negative ones, are kept as long as
@@ -25,6 +25,7 @@ mod misses;
 mod passed;
 mod policy;
 mod post;
+mod private;
 mod pulse;
 mod question;
 mod recent;

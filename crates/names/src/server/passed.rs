@@ -7,6 +7,7 @@ use lycosa_url::Micros;
 
 use super::lines::{Line, Lines};
 use super::misses::Waiter;
+use super::question::HEADER;
 use crate::asked::SocketId;
 use crate::dice::Dice;
 use crate::upstream::Place;
@@ -14,6 +15,9 @@ use crate::wire::{self, Fit};
 
 /// The largest datagram that is read; no answer to a question with EDNS's payload of 1,232 bytes has more.
 const ROOM: usize = 4_096;
+
+/// Bytes of type and class, behind the name.
+const TYPE: usize = 4;
 
 /// A question on its way.
 pub(super) struct Passed {
@@ -131,11 +135,20 @@ impl Passed {
         Passed { is_probe: true, servers, left: 1, ..Passed::new(message, end, false, Vec::new()) }
     }
 
-    /// Whether another one of a client asks the same.
+    /// Whether another one of a client asks the same: in names alone the case of letters means nothing.
     pub(super) fn is_as(&self, other: &Passed) -> bool {
+        let (name, others) = (self.name(), other.name());
+        let (rest, others_rest) = (HEADER + name.len(), HEADER + others.len());
         !other.is_probe
             && self.is_whole == other.is_whole
-            && self.message[2..].eq_ignore_ascii_case(&other.message[2..])
+            && self.message[2..HEADER] == other.message[2..HEADER]
+            && name.eq_ignore_ascii_case(others)
+            && self.message[rest..] == other.message[others_rest..]
+    }
+
+    /// The name that is asked for, on the wire.
+    pub(super) fn name(&self) -> &[u8] {
+        &self.message[HEADER..self.end - TYPE]
     }
 
     /// Whether it waits for an answer on a connection.

@@ -6,6 +6,7 @@ use std::net::IpAddr;
 use lycosa_url::{AddressPolicy, Network};
 
 use super::limits;
+use super::question::name_of;
 
 /// The rules of a server that a reload changes.
 #[derive(Clone, Debug)]
@@ -63,6 +64,11 @@ impl Policy {
     /// Whether addresses of a name have to be looked at one by one.
     pub(super) fn filters(&self, name: &str) -> bool {
         self.filter_private && !self.private_names.has(name)
+    }
+
+    /// The same for the name that a message asks for; one without a text is none of the exceptions.
+    pub(super) fn filters_answer(&self, message: &[u8]) -> bool {
+        self.filter_private && name_of(message).is_none_or(|name| self.filters(&name))
     }
 }
 

@@ -4,8 +4,10 @@ use std::net::UdpSocket;
 use std::sync::Arc;
 
 use super::datagrams::Answers;
+use super::desk::{SHORT, write};
 use super::figures::{Count, Figures};
 use super::misses::{Waiter, Way};
+use super::private::Screened;
 use super::question::Code;
 use super::reply::To;
 
@@ -55,18 +57,23 @@ impl Post {
     }
 
     /// Answers with what an upstream said to a question that was passed through.
-    pub(super) fn pass_back(&mut self, waiter: &Waiter, answer: &[u8], figures: &Figures) {
+    pub(super) fn pass_back(&mut self, waiter: &Waiter, answer: &Screened, figures: &Figures) {
         let is_stream = matches!(waiter.way, Way::Stream(_));
         let most = if is_stream { usize::from(u16::MAX) } else { waiter.asked.most() };
+        figures.add_many(Count::PrivateFiltered, answer.is_filtered().into());
         self.deliver(waiter, |to, out| {
-            if answer.len() + COOKIE > most {
-                figures.add(Count::Truncated);
-                to.truncated(out);
-            } else {
-                to.passed(answer, out);
-            }
+            write(figures, out, |out| match answer {
+                Screened::Unusable => to.code(Code::ServFail, out),
+                Screened::NoData => to.negative(Code::NoError, SHORT, out),
+                Screened::Whole(message) | Screened::Rest(message) if message.len() + COOKIE <= most => {
+                    to.passed(message, out);
+                }
+                Screened::Whole(_) | Screened::Rest(_) | Screened::CutOff => {
+                    figures.add(Count::Truncated);
+                    to.truncated(out);
+                }
+            });
         });
-        figures.add_code(answer[3] & 0xf);
     }
 
     /// Sends what is left.

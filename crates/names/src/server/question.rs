@@ -21,10 +21,6 @@ pub(super) mod rtype {
     pub(in crate::server) const AAAA: u16 = 28;
     /// EDNS (RFC 6891).
     pub(in crate::server) const OPT: u16 = 41;
-    /// A service's addresses and more (RFC 9460).
-    pub(in crate::server) const SVCB: u16 = 64;
-    /// The same for HTTP.
-    pub(in crate::server) const HTTPS: u16 = 65;
     /// From here to ANY: questions about the server, not about data: TKEY, TSIG, IXFR, AXFR, MAILB, MAILA.
     pub(in crate::server) const FIRST_META: u16 = 249;
     /// Whatever there is.
@@ -103,27 +99,51 @@ impl<'m> Question<'m> {
         &self.head[HEADER..self.head.len() - 4]
     }
 
-    /// Appends the name in text, in lower case, without the root's dot; tells whether that is possible: labels with dots,
-    /// or with bytes that are no ASCII, are for others.
-    pub(super) fn write_name(&self, text: &mut String) -> bool {
-        let (mut rest, before) = (self.name(), text.len());
-        while let Some((&length, labels)) = rest.split_first().filter(|(length, _)| **length > 0) {
-            let Some((label, next)) = labels.split_at_checked(usize::from(length)) else { return false };
-            let Ok(label) = str::from_utf8(label) else { return false };
-            if text.len() > before {
-                text.push('.');
-            }
-            let start = text.len();
-            text.push_str(label);
-            let is_plain = |byte: &u8| byte.is_ascii_graphic() && *byte != b'.';
-            if !text.as_bytes()[start..].iter().all(is_plain) {
-                return false;
-            }
-            text[start..].make_ascii_lowercase();
-            rest = next;
-        }
-        text.len() > before
+    /// The last label of the name, as it was written; empty for the root.
+    pub(super) fn top_label(&self) -> &'m [u8] {
+        labels(self.name()).last().unwrap_or_default()
     }
+
+    /// Appends the name in text, as [`write_name`] does.
+    pub(super) fn write_name(&self, text: &mut String) -> bool {
+        write_name(self.name(), text)
+    }
+}
+
+/// Appends a name on the wire in text, in lower case, without the root's dot; tells whether that is possible: the root, labels
+/// with dots, and labels with bytes that are no graphic ASCII have no text that could not be another name's.
+fn write_name(name: &[u8], text: &mut String) -> bool {
+    let before = text.len();
+    for label in labels(name) {
+        let Ok(label) = str::from_utf8(label) else { return false };
+        if text.len() > before {
+            text.push('.');
+        }
+        let start = text.len();
+        text.push_str(label);
+        let is_plain = |byte: &u8| byte.is_ascii_graphic() && *byte != b'.';
+        if !text.as_bytes()[start..].iter().all(is_plain) {
+            return false;
+        }
+        text[start..].make_ascii_lowercase();
+    }
+    text.len() > before
+}
+
+/// The labels of a name on the wire, which was found to be whole, without the root's.
+fn labels(mut name: &[u8]) -> impl Iterator<Item = &[u8]> {
+    std::iter::from_fn(move || {
+        let (&length, rest) = name.split_first().filter(|(length, _)| **length > 0)?;
+        let (label, next) = rest.split_at_checked(length.into())?;
+        name = next;
+        Some(label)
+    })
+}
+
+/// The name that a message asks for, in text; none where it has no text ([`write_name`]).
+pub(super) fn name_of(message: &[u8]) -> Option<String> {
+    let (end, mut text) = (skip_name(message, HEADER)?, String::new());
+    write_name(&message[HEADER..end], &mut text).then_some(text)
 }
 
 /// What a message is.

@@ -1,4 +1,4 @@
-//! Questions of types that are not cached, passed through: to an upstream and back, as they are.
+//! Questions that are not cached, passed through: to an upstream and back, as they are but for [`private`](super::private) addresses.
 //!
 //! Guarantees: a datagram has a socket, a port and a number of its own, and only an answer to all of these that repeats the
 //! question is passed back; to an upstream that is asked over TLS nothing goes in the clear; questions under way are bounded, and shared
@@ -30,9 +30,6 @@ const MOST: usize = 512;
 
 /// Clients' questions that wait for these, at most; shared out fairly.
 const WAITING: usize = 4_096;
-
-/// Bytes of type and class, behind the name.
-const TYPE: usize = 4;
 
 /// Passes questions.
 pub(super) struct Relay {
@@ -79,14 +76,14 @@ impl Relay {
     }
 
     /// Passes a question; gives the waiter back where there are too many.
-    pub(super) fn pass(&self, question: &Question<'_>, waiter: Waiter) -> Result<(), Waiter> {
-        if !self.shares().take(waiter.client, WAITING) {
-            return Err(waiter);
+    pub(super) fn pass(&self, question: &Question<'_>, waiter: Waiter) -> Option<Waiter> {
+        if !self.shares().take(waiter.client, WAITING, WAITING) {
+            return Some(waiter);
         }
         let (message, end) = message(question);
         let is_whole = matches!(waiter.way, Way::Stream(_));
         self.push(Passed::new(message, end, is_whole, vec![waiter]));
-        Ok(())
+        None
     }
 
     /// Asks every upstream for a name for the server itself, whatever it answers.
@@ -203,7 +200,7 @@ impl Relay {
 
     /// Sends a client's question along a route.
     fn direct(&self, passed: &mut Passed, route: &Route) {
-        passed.servers = self.order(route, &passed.message[HEADER..passed.end - TYPE]);
+        passed.servers = self.order(route, passed.name());
         passed.left = route.attempts;
         passed.line = None;
     }

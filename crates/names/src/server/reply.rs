@@ -73,7 +73,8 @@ impl<'q> To<'q> {
         out[start + 2] |= 2;
     }
 
-    /// Addresses; tells how many.
+    /// Addresses of one family; tells how many. Which one comes first differs by the question's number, which clients draw at
+    /// random, so that not all connect to the same one; Unbound does so, too (rrset-roundrobin).
     pub(super) fn addresses(
         self,
         addresses: impl Iterator<Item = IpAddr>,
@@ -82,13 +83,18 @@ impl<'q> To<'q> {
     ) -> u16 {
         let start = out.len();
         self.begin(Code::NoError, [0, 0], out);
-        let mut count = 0;
+        let (first, mut count) = (out.len(), 0);
         for address in addresses {
             match address {
                 IpAddr::V4(address) => record(NAME, rtype::A, ttl, &address.octets(), out),
                 IpAddr::V6(address) => record(NAME, rtype::AAAA, ttl, &address.octets(), out),
             }
             count += 1;
+        }
+        if count > 1 {
+            let (records, number) = (&mut out[first..], u16::from_be_bytes([self.head[0], self.head[1]]));
+            let size = records.len() / usize::from(count);
+            records.rotate_left(usize::from(number % count) * size);
         }
         out[start + 6..start + 8].copy_from_slice(&u16::to_be_bytes(count));
         self.end(Code::NoError, out);

@@ -1,7 +1,8 @@
 //! Questions over TCP (RFC 7766): many on one connection, answered as they are ready.
 //!
-//! Guarantees: connections are bounded and shared out fairly, and what one holds is bounded; one that says nothing is closed after the idle time, one
-//! that does not read its answers at once; nobody else waits for it.
+//! Guarantees: connections are bounded and shared out fairly, half of them at most to one client, and none to who may not ask; what
+//! one holds is bounded; one that sends no whole message within the idle time is closed then, one that does not read its answers
+//! at once; nobody else waits for it.
 
 use std::collections::HashMap;
 use std::io::{self, Read as _};
@@ -9,7 +10,7 @@ use std::net::{IpAddr, Shutdown, TcpListener, TcpStream};
 use std::os::fd::AsRawFd as _;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use nix::sys::socket::{MsgFlags, send};
 
@@ -21,6 +22,8 @@ const ROOM: usize = 1_280;
 /// A client's connection.
 pub(super) struct Connection {
     stream: TcpStream,
+    /// How long the next message may take, from when it is waited for to its end.
+    idle: Duration,
     /// Held while one answer is sent.
     sending: Mutex<()>,
     /// Who is at the other end.
@@ -49,17 +52,33 @@ impl Connection {
         let _ = self.stream.shutdown(Shutdown::Both);
     }
 
-    /// Reads one message; none at the end, after the idle time, or where it is longer than any question.
+    /// Reads one message; none at the end, where it is not whole after the idle time, or where it is longer than any question.
     pub(super) fn read<'b>(&self, buffer: &'b mut Vec<u8>) -> Option<&'b [u8]> {
+        let until = Instant::now() + self.idle;
         let mut length = [0; 2];
-        (&self.stream).read_exact(&mut length).ok()?;
+        self.fill(&mut length, until)?;
         let length = usize::from(u16::from_be_bytes(length));
         if length > ROOM {
             return None;
         }
         buffer.resize(length, 0);
-        (&self.stream).read_exact(buffer).ok()?;
+        self.fill(buffer, until)?;
         Some(buffer)
+    }
+
+    /// Reads so many bytes; none at the end, or where they have not all come in time.
+    fn fill(&self, mut buffer: &mut [u8], until: Instant) -> Option<()> {
+        while !buffer.is_empty() {
+            let left = until.checked_duration_since(Instant::now()).filter(|left| !left.is_zero())?;
+            self.stream.set_read_timeout(Some(left)).ok()?;
+            match (&self.stream).read(buffer) {
+                Ok(0) => return None,
+                Ok(count) => buffer = &mut buffer[count..],
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => (),
+                Err(_) => return None,
+            }
+        }
+        Some(())
     }
 }
 
@@ -89,18 +108,25 @@ impl Connections {
         self.open().connections.len()
     }
 
-    /// Waits for a connection; gives it with its number, unless there are too many.
-    pub(super) fn accept(&self, listener: &TcpListener) -> io::Result<Option<(u64, Arc<Connection>)>> {
+    /// Waits for a connection; gives it with its number, unless there are too many, or its client may not ask.
+    pub(super) fn accept(
+        &self,
+        listener: &TcpListener,
+        admits: impl FnOnce(IpAddr) -> bool,
+    ) -> io::Result<Option<(u64, Arc<Connection>)>> {
         let (stream, from) = listener.accept()?;
-        let mut open = self.open();
+        if !admits(from.ip()) {
+            return Ok(None);
+        }
         stream.set_nonblocking(false)?;
-        stream.set_read_timeout(Some(self.idle))?;
         stream.set_nodelay(true)?;
-        if !open.shares.take(from.ip(), self.most) {
+        let mut open = self.open();
+        if !open.shares.take(from.ip(), self.most, self.most.div_ceil(2)) {
             return Ok(None); // closed: the client tries again, or elsewhere
         }
         let number = self.last.fetch_add(1, Relaxed);
-        let connection = Arc::new(Connection { stream, sending: Mutex::new(()), client: from.ip() });
+        let (idle, client) = (self.idle, from.ip());
+        let connection = Arc::new(Connection { stream, idle, sending: Mutex::new(()), client });
         open.connections.insert(number, connection.clone());
         Ok(Some((number, connection)))
     }

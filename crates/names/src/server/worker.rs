@@ -2,12 +2,12 @@
 //! be asked.
 
 use std::io;
-use std::net::{SocketAddr, UdpSocket};
+use std::net::UdpSocket;
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::{Duration, Instant};
 
-use super::datagrams::{Answers, Questions};
+use super::datagrams::{Answers, Peer, Questions};
 use super::desk::{Desk, Moment};
 use super::figures::{Count, Figures};
 use super::judging::Verdict;
@@ -61,7 +61,7 @@ impl Arrivals {
 /// A question whose name is to be looked up.
 struct Open<'m> {
     question: Question<'m>,
-    from: SocketAddr,
+    peer: Peer,
     /// Where its name is, among all texts of the batch.
     name: std::ops::Range<usize>,
     families: Families,
@@ -71,7 +71,7 @@ impl Worker {
     /// The worker's loop; ends when the server drains.
     pub(super) fn run(self) {
         let (mut questions, mut answers, mut texts) =
-            (Questions::default(), Answers::default(), String::new());
+            (Questions::of(&self.socket), Answers::default(), String::new());
         let (mut post, mut arrivals) = (Post::default(), Arrivals::start());
         while !self.desk.is_draining.load(Relaxed) {
             match questions.receive(&self.socket) {
@@ -92,17 +92,17 @@ impl Worker {
         let moment = self.desk.moment(&self.figures);
         texts.clear();
         let (mut open, mut count) = (Vec::new(), 0);
-        for (message, from) in questions.messages() {
+        for (message, peer) in questions.messages() {
             count += 1;
             let start = texts.len();
-            let client = (from.ip(), false);
+            let client = (peer.address.ip(), false);
             match self.desk.judge(message, client, &moment, texts, &mut answers.bytes) {
                 Verdict::Silence => (),
-                Verdict::Written => answers.push(from),
+                Verdict::Written => answers.push(peer),
                 Verdict::LookUp(question, families) => {
-                    open.push(Open { question, from, name: start..texts.len(), families });
+                    open.push(Open { question, peer, name: start..texts.len(), families });
                 }
-                Verdict::Pass(question) => self.pass(&question, from, post),
+                Verdict::Pass(question) => self.pass(&question, peer, post),
             }
         }
         self.figures.add_many(Count::QuestionsUdp, count);
@@ -137,7 +137,7 @@ impl Worker {
                 let Some(record) = record else { return missed.push(place) };
                 let (name, question) = (name_of(place), &open[place].question);
                 self.desk.tell(question, name, &record, moment, &mut answers.bytes);
-                answers.push(open[place].from);
+                answers.push(open[place].peer);
                 if self.desk.is_worth_prefetching(name, families, &record, moment) {
                     expiring.push(name.into());
                 }
@@ -149,28 +149,28 @@ impl Worker {
 
     /// Has others asked.
     fn ask(&self, open: &[Open<'_>], missed: &[usize], texts: &str, moment: &Moment<'_>, post: &mut Post) {
-        let way = |from| Way::Datagram(self.socket.clone(), from);
+        let way = |peer| Way::Datagram(self.socket.clone(), peer);
         let (wanted, unwanted): (Vec<usize>, Vec<usize>) =
             missed.iter().partition(|&&place| open[place].question.wants_recursion());
         self.figures.add_many(Count::Misses, wanted.len() as u64);
         let misses = wanted.iter().map(|&place| {
-            let Open { question, from, name, families } = &open[place];
-            self.desk.miss(question, &texts[name.clone()], *families, way(*from), from.ip(), moment)
+            let Open { question, peer, name, families } = &open[place];
+            self.desk.miss(question, &texts[name.clone()], *families, way(*peer), peer.address.ip(), moment)
         });
         for waiter in self.desk.misses.add(misses, moment.now) {
             post.turn_away(&waiter, &self.figures);
         }
         for place in unwanted {
-            let Open { question, from, .. } = &open[place];
-            let waiter = Waiter { asked: Asked::of(question), way: way(*from), client: from.ip() };
+            let Open { question, peer, .. } = &open[place];
+            let waiter = Waiter { asked: Asked::of(question), way: way(*peer), client: peer.address.ip() };
             post.code(&waiter, Code::Refused, &self.figures);
         }
     }
 
     /// Has a question passed through.
-    fn pass(&self, question: &Question<'_>, from: SocketAddr, post: &mut Post) {
-        let way = Way::Datagram(self.socket.clone(), from);
-        let waiter = Waiter { asked: Asked::of(question), way, client: from.ip() };
+    fn pass(&self, question: &Question<'_>, peer: Peer, post: &mut Post) {
+        let way = Way::Datagram(self.socket.clone(), peer);
+        let waiter = Waiter { asked: Asked::of(question), way, client: peer.address.ip() };
         self.desk.pass(question, waiter, post, &self.figures);
     }
 }

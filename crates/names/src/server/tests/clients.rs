@@ -142,3 +142,68 @@ fn a_port_in_use_is_told_with_its_address() {
     assert_eq!(error.kind(), io::ErrorKind::AddrInUse);
     assert!(error.to_string().contains(&taken.to_string()), "{error}");
 }
+
+#[test]
+fn each_client_gets_another_one_of_several_addresses_first() {
+    const LAST: std::ops::RangeInclusive<u8> = 1..=6;
+    let upstream = Upstream::start(Says::Built(|asked| {
+        let mut answer = MessageBuilder::new_vec().start_answer(asked, Rcode::NOERROR).unwrap();
+        let owner = asked.sole_question().unwrap().into_qname();
+        LAST.for_each(|last| answer.push((owner, 600, A::from_octets(192, 0, 2, last))).unwrap());
+        answer.into_message().into_octets()
+    }));
+    let server = server_of(&[upstream.address], |_| ());
+    let client = client_of(&server, "127.0.0.1");
+    let mut firsts = std::collections::BTreeSet::new();
+    for number in 0..8_u16 {
+        let mut message = question("many.example", Rtype::A);
+        message[..2].copy_from_slice(&number.to_be_bytes());
+        client.send(&message).unwrap();
+        let answer = receive(&client).unwrap();
+        let records = answer.answer().unwrap().limit_to::<A>();
+        let told: Vec<u8> = records.map(|record| record.unwrap().data().addr().octets()[3]).collect();
+        firsts.insert(told[0]);
+        let mut sorted = told.clone();
+        sorted.sort_unstable();
+        assert_eq!(sorted, [1, 2, 3, 4], "the lowest four are kept");
+        assert!(told.windows(2).all(|pair| pair[1] == pair[0] % 4 + 1), "in turn: {told:?}");
+    }
+    assert_eq!(firsts.len(), 4);
+}
+
+#[test]
+fn an_answer_comes_from_the_address_that_was_asked() {
+    let upstream = Upstream::start(Says::Addresses(3_600));
+    for (all, addresses) in [("0.0.0.0:0", &["127.0.0.1", "127.0.0.2"][..]), ("[::]:0", &["::1"])] {
+        let server = server_of(&[upstream.address], |settings| settings.listen = vec![all.parse().unwrap()]);
+        let port = server.listening()[0].port();
+        let home: IpAddr = addresses[0].parse().unwrap();
+        let clients: Vec<UdpSocket> = addresses
+            .iter()
+            .map(|address| {
+                let client = UdpSocket::bind((home, 0)).unwrap();
+                client.set_read_timeout(Some(Duration::from_secs(2))).unwrap();
+                // What comes from elsewhere is dropped.
+                client.connect((address.parse::<IpAddr>().unwrap(), port)).unwrap();
+                client
+            })
+            .collect();
+        for (name, times) in [("missed.example", 1), ("missed.example", 1), ("many.example", 40)] {
+            for client in &clients {
+                for _ in 0..times {
+                    client.send(&question(name, Rtype::A)).unwrap();
+                }
+            }
+            for (client, address) in clients.iter().zip(addresses) {
+                for _ in 0..times {
+                    let answer = receive(client).unwrap_or_else(|| panic!("{address} does not answer"));
+                    assert_eq!(answer.header_counts().ancount(), 1);
+                }
+            }
+        }
+        for client in &clients {
+            client.send(&question("a.example", Rtype::MX)).unwrap();
+            assert_eq!(code(&receive(client).unwrap()), Rcode::NOERROR, "what was passed through, too");
+        }
+    }
+}

@@ -123,18 +123,7 @@ fn other_types_are_passed_through_and_any_is_not() {
 fn what_came_over_tcp_is_passed_over_tcp_also_to_who_closes_after_each_answer() {
     const LONG: usize = 3_000;
     let upstream = Upstream::start(Says::Text(LONG));
-    let listener = TcpListener::bind(upstream.address).unwrap();
-    let (it, connections) = (upstream.clone(), Arc::new(AtomicU64::new(0)));
-    let counted = connections.clone();
-    std::thread::spawn(move || {
-        for mut stream in listener.incoming().flatten() {
-            counted.fetch_add(1, Relaxed);
-            if let Some(asked) = unframed(&mut stream) {
-                let answer = it.answer(&asked).unwrap_or_default();
-                stream.write_all(&framed(&answer)).unwrap();
-            }
-        }
-    });
+    let connections = upstream.listen();
     let server = server_of(&[upstream.address], |settings| settings.upstream.attempts = 3);
     let mut client = TcpStream::connect(server.listening()[0]).unwrap();
     client.set_read_timeout(Some(Duration::from_secs(5))).unwrap();
@@ -253,4 +242,56 @@ fn a_server_that_asks_itself_finds_out() {
         assert!(Instant::now() < until, "no loop seen");
         std::thread::sleep(Duration::from_millis(20));
     }
+}
+
+#[test]
+fn the_same_question_is_passed_once_and_another_type_is_another_question() {
+    let upstream = Upstream::start(Says::Nothing);
+    let server = server_of(&[upstream.address], |settings| settings.upstream.attempts = 1);
+    // In ASCII, the numbers of the last two types differ by the case of a letter.
+    let asked = [("a.example", Rtype::MX), ("A.Example", Rtype::MX), ("a.example", Rtype::HTTPS)];
+    let asked = asked.into_iter().chain([("a.example", Rtype::from_int(97))]);
+    let clients: Vec<UdpSocket> = asked
+        .map(|(name, rtype)| {
+            let client = client_of(&server, "127.0.0.1");
+            client.send(&question(name, rtype)).unwrap();
+            client
+        })
+        .collect();
+    for client in &clients {
+        assert_eq!(code(&receive(client).unwrap()), Rcode::SERVFAIL);
+    }
+    let times =
+        [Rtype::MX, Rtype::HTTPS, Rtype::from_int(97)].map(|rtype| upstream.asked("a.example", rtype));
+    assert_eq!(times, [1, 1, 1]);
+}
+
+#[test]
+fn nobody_is_asked_for_names_that_are_not_in_the_dns() {
+    let upstream = Upstream::start(Says::Addresses(60));
+    let server = server_of(&[upstream.address], |_| ());
+    for rtype in [Rtype::A, Rtype::AAAA, Rtype::MX] {
+        for name in
+            ["a.invalid", "Printer.Local", "local", "a.onion", "xn--a.onion", "a.b.alt", "\\255.onion"]
+        {
+            let answer = ask_one(&server, name, rtype);
+            let told = (code(&answer), answer.header_counts().nscount());
+            assert_eq!(told, (Rcode::NXDOMAIN, 1), "{name} {rtype}");
+        }
+        assert_eq!(code(&ask_one(&server, "a.localhost", rtype)), Rcode::NOERROR);
+    }
+    let v4 = ask_one(&server, "localhost", Rtype::A);
+    let found = v4.answer().unwrap().limit_to::<A>().next().unwrap().unwrap();
+    assert_eq!(found.data().addr(), std::net::Ipv4Addr::LOCALHOST);
+    let mx = ask_one(&server, "localhost", Rtype::MX);
+    assert_eq!((mx.header_counts().ancount(), mx.header_counts().nscount()), (0, 1));
+    assert_eq!(code(&ask_one(&server, "a.onion.example", Rtype::A)), Rcode::NOERROR);
+    // A server that looks for loops is answered by those above.
+    let probe = format!("0123.{LOOP_ZONE}");
+    assert_eq!(code(&ask_one(&server, &probe, Rtype::TXT)), Rcode::NXDOMAIN);
+    let asked = lock(&upstream.asked);
+    let others: Vec<_> =
+        asked.iter().filter(|(name, _)| *name != probe && !name.starts_with(&server.desk.token)).collect();
+    assert_eq!(others, [&("a.onion.example".to_owned(), 1)], "and that name goes on");
+    assert!(asked.iter().any(|(name, _)| *name == probe));
 }

@@ -1,0 +1,47 @@
+//! One call a datagram, for systems without others.
+
+use std::io;
+use std::net::UdpSocket;
+
+use super::{Answer, Peer};
+
+/// Nothing is needed.
+pub(super) struct Receiver;
+
+impl Receiver {
+    /// For any socket.
+    pub(super) fn new(_: bool) -> Self {
+        Receiver
+    }
+
+    /// Waits for one message.
+    pub(super) fn receive(
+        &mut self,
+        socket: &UdpSocket,
+        bytes: &mut [u8],
+        room: usize,
+        into: &mut Vec<(usize, Peer)>,
+    ) -> io::Result<()> {
+        let (length, address) = socket.recv_from(&mut bytes[..room])?;
+        into.push((length, Peer { local: None, address }));
+        Ok(())
+    }
+}
+
+/// Nothing is needed.
+#[derive(Default)]
+pub(super) struct Sender;
+
+impl Sender {
+    /// Sends one message; gives how many.
+    pub(super) fn send(&mut self, socket: &UdpSocket, bytes: &[u8], answers: &[Answer]) -> io::Result<usize> {
+        let Some(answer) = answers.first() else { return Ok(0) };
+        socket.send_to(&bytes[answer.bytes.clone()], answer.to.address)?;
+        Ok(1)
+    }
+
+    /// The system cannot.
+    pub(super) fn send_piece(&mut self, _: &UdpSocket, _: &[u8], _: &[Answer]) -> bool {
+        false
+    }
+}

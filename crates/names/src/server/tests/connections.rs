@@ -1,0 +1,94 @@
+//! Connections: who gets one, for how long, and what is asked over them.
+
+use super::*;
+
+/// A connection from an address of this machine.
+fn connect(server: &Server, from: [u8; 4]) -> TcpStream {
+    use nix::sys::socket::{AddressFamily, SockFlag, SockType, SockaddrIn, bind, connect, socket};
+    use std::os::fd::AsRawFd as _;
+    let SocketAddr::V4(to) = server.listening()[0] else { panic!() };
+    let fd = socket(AddressFamily::Inet, SockType::Stream, SockFlag::empty(), None).unwrap();
+    bind(fd.as_raw_fd(), &SockaddrIn::from(std::net::SocketAddrV4::new(from.into(), 0))).unwrap();
+    connect(fd.as_raw_fd(), &SockaddrIn::from(to)).unwrap();
+    let stream = TcpStream::from(fd);
+    stream.set_read_timeout(Some(Duration::from_secs(5))).unwrap();
+    stream
+}
+
+/// Whether the server answers on a connection.
+fn is_served(stream: &mut TcpStream) -> bool {
+    stream.write_all(&framed(&question("a.example", Rtype::A))).is_ok() && unframed(stream).is_some()
+}
+
+#[test]
+fn who_may_not_ask_gets_no_connection() {
+    let upstream = Upstream::start(Says::Addresses(3_600));
+    let server = server_of(&[upstream.address], |settings| {
+        settings.policy.allow = vec!["127.0.0.1".parse().unwrap()];
+        settings.tcp_connections = 4;
+    });
+    let mut strangers: Vec<TcpStream> = (0..8).map(|_| connect(&server, [127, 0, 0, 9])).collect();
+    for stranger in &mut strangers {
+        assert_eq!(stranger.read(&mut [0; 1]).unwrap(), 0, "closed without a word");
+    }
+    assert_eq!((count(&server, "tcp_open"), count(&server, "refused_clients")), (0, 8));
+    let mut client = connect(&server, [127, 0, 0, 1]);
+    assert!(is_served(&mut client));
+    // Who may not ask any more is closed with the next question.
+    let settings = lock(&server.settings).clone();
+    let policy = Policy { allow: vec!["127.0.0.2".parse().unwrap()], ..settings.policy };
+    server.reload(policy, settings.upstream).unwrap();
+    assert!(!is_served(&mut client));
+}
+
+#[test]
+fn who_sends_byte_by_byte_has_no_longer_than_others() {
+    let upstream = Upstream::start(Says::Addresses(3_600));
+    let server = server_of(&[upstream.address], |settings| settings.tcp_idle = Duration::from_millis(400));
+    let mut slow = connect(&server, [127, 0, 0, 1]);
+    slow.set_read_timeout(Some(Duration::from_millis(50))).unwrap();
+    let (start, message) = (Instant::now(), framed(&question("a.example", Rtype::A)));
+    let mut is_closed = false;
+    for byte in message {
+        is_closed = slow.write_all(&[byte]).is_err()
+            || match slow.read(&mut [0; 512]) {
+                Ok(0) => true,
+                Ok(_) => panic!("answered after {:?}", start.elapsed()),
+                Err(error) => error.kind() != io::ErrorKind::WouldBlock,
+            };
+        if is_closed {
+            break;
+        }
+    }
+    assert!(is_closed, "still open after {:?}", start.elapsed());
+    assert!(start.elapsed() >= Duration::from_millis(300), "closed after {:?}", start.elapsed());
+}
+
+#[test]
+fn one_client_has_half_of_the_connections_at_most() {
+    let upstream = Upstream::start(Says::Addresses(3_600));
+    let server = server_of(&[upstream.address], |settings| settings.tcp_connections = 10);
+    let mut greedy: Vec<TcpStream> = (0..10).map(|_| connect(&server, [127, 0, 0, 1])).collect();
+    let served = greedy.iter_mut().map(is_served).filter(|is_served| *is_served).count();
+    assert_eq!(served, 5);
+    let mut other = connect(&server, [127, 0, 0, 2]);
+    assert!(is_served(&mut other), "there is room for others");
+}
+
+#[test]
+fn a_name_that_is_asked_for_over_a_connection_shortly_before_it_expires_is_asked_for_anew() {
+    let upstream = Upstream::start(Says::Addresses(60));
+    let server = server_of(&[upstream.address], |settings| {
+        settings.upstream.clock = lycosa_url::Clock::scripted(1_800_000_000_000_000).0;
+        settings.policy.min_ttl = 600; // so that the last minute is the time to ask anew
+        settings.policy.keep_ttl = Zones::new(["example".into()]);
+    });
+    let mut client = connect(&server, [127, 0, 0, 1]);
+    assert!(is_served(&mut client) && is_served(&mut client));
+    let until = Instant::now() + Duration::from_secs(5);
+    while upstream.asked("a.example", Rtype::A) < 2 {
+        assert!(Instant::now() < until, "never asked for anew");
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    assert_eq!(count(&server, "prefetches"), 1);
+}
