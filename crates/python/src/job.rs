@@ -15,6 +15,7 @@ use lycosa_names::{Families, Nameserver};
 use lycosa_url::{AddressPolicy, CanonicalRules, Clock, Network};
 use pyo3::prelude::*;
 
+use crate::cache::Fallback;
 use crate::errors::{setting, storage, system};
 
 /// Time-outs are not scaled below this: they guard against silence on real sockets, where a busy machine
@@ -242,11 +243,11 @@ impl Job {
         })
     }
 
-    /// The cache of names; and why it is in the memory of this process, where it was to be in a file.
+    /// The cache of names; and why it is not in a file where it was to be.
     pub(crate) fn name_cache(
         &self,
         settings: &lycosa_names::Settings,
-    ) -> PyResult<(Box<dyn NameCache>, Option<String>)> {
+    ) -> PyResult<(Box<dyn NameCache>, Option<Fallback>)> {
         let names = &self.names;
         if names.cache != "compact" {
             return Ok((process_cache(&names.cache, Some(names.capacity))?.0, None));
@@ -270,9 +271,8 @@ impl Job {
             }
             other => storage(other),
         })?;
-        crate::cache::tell_renewed(&cache);
-        let fallen_back = cache.fallen_back().map(str::to_owned);
-        Ok((Box::new(cache), fallen_back))
+        let fallback = crate::cache::watch(&cache);
+        Ok((Box::new(cache), Some(fallback)))
     }
 
     /// Settings of fetch.
