@@ -50,6 +50,7 @@ __all__ = [
     "enter_private_namespaces",
     "export_log",
     "import_log",
+    "is_permitted_address",
     "public_suffix_list",
     "ring_key",
     "story",
@@ -91,6 +92,9 @@ def check_network(text: str) -> None:
 
 def check_port(url: str, allowed: Sequence[int]) -> None:
     """Raise SettingError where an absolute URL's port is blocked and not among those that the job allows."""
+
+def is_permitted_address(address: str, allowed: Sequence[str]) -> bool:
+    """Whether an address is one of the public Internet, or of a network that is allowed; raises SettingError for others."""
 
 def check_resolver(text: str) -> str:
     """A resolver's address as it is told everywhere, with its port; raises SettingError where the text is none."""
@@ -293,7 +297,7 @@ class Names:
 
     @property
     def fallen_back(self) -> str | None:
-        """Why its cache is in the memory of this process, where it was to be in a file (the disk is full)."""
+        """Why its cache is not in the file where it was to be: the disk was full, or somebody cut the file."""
 
     def pending(self) -> int:
         """Names that wait for their answer."""
@@ -312,7 +316,7 @@ class DnsServer:
 
     @property
     def fallen_back(self) -> str | None:
-        """Why its cache lies in the memory of this process although a file was asked for: the disk is full."""
+        """Why its cache is not in the file that was asked for: the disk was full, or somebody cut the file."""
 
     def reload(self, settings: dict[str, Any]) -> None:
         """Take another policy and other upstreams; on an error nothing has changed.
@@ -353,7 +357,7 @@ class Resolver:
 
     @property
     def fallen_back(self) -> str | None:
-        """Why its cache lies in the memory of this process although a file was asked for: the disk is full."""
+        """Why its cache is not in the file that was asked for: the disk was full, or somebody cut the file."""
 
     def pass_over(self, names: list[str]) -> None:
         """Tell names that were answered before: ``submit`` passes each over as often as it is told here."""
@@ -515,7 +519,7 @@ class NameCache:
 
     @property
     def fallen_back(self) -> str | None:
-        """Why it lies in the memory of this process although a file was asked for: the disk is full."""
+        """Why it is not in the file that was asked for: the disk was full, or somebody cut the file."""
 
     def get(
         self, name: str, *, families: str = "v4", bypass: bool = False, now: int | None = None

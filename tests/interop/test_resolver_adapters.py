@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import json
 import socket
 import subprocess
@@ -10,15 +11,19 @@ import sys
 import threading
 import time
 import urllib.error
+import urllib.parse
 import urllib.request
-from collections.abc import Callable, Iterator
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
+from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import aiohttp
 import httpcore
 import httpx
 import pytest
+from lycosa._core import Resolution
+from lycosa.errors import SettingError
 from lycosa.names.adapters.aiohttp import AiohttpResolver
 from lycosa.names.adapters.event_loop import loop_getaddrinfo_by
 from lycosa.names.adapters.httpcore import HttpcoreBackend
@@ -28,6 +33,9 @@ from lycosa.simnet import SimulatedInternet
 
 if TYPE_CHECKING:
     from tests.conftest import DnsServer
+
+#: Asks for a URL through an adapter; gives the status.
+Ask = Callable[[Lookups, str], Coroutine[Any, Any, int]]
 
 
 @pytest.fixture(scope="module")
@@ -102,6 +110,111 @@ def test_httpcore_goes_on_to_the_next_address_and_keeps_its_time(start_dns: Call
             return time.monotonic() - begin
 
     assert asyncio.run(story()) < 2
+
+
+class Fixed(Lookups):
+    """Lookups by which every name has these addresses."""
+
+    def __init__(self, *fixed: str) -> None:
+        super().__init__(resolvers=["127.0.0.1:9"])
+        self._fixed = fixed
+
+    def addresses(self, answer: Resolution, family: int = socket.AF_UNSPEC) -> list[str]:
+        return list(self._fixed)
+
+
+@asynccontextmanager
+async def black_hole() -> AsyncIterator[tuple[str, int]]:
+    """An address that answers no connection: a listener whose queue is full, as one behind a firewall looks."""
+    with socket.socket() as listener:
+        listener.bind(("127.0.0.2", 0))
+        listener.listen(0)
+        waiting = []
+        for _ in range(4):  # the queue holds one or two; the others are not answered
+            caller = socket.socket()
+            caller.setblocking(False)
+            caller.connect_ex(listener.getsockname())
+            waiting.append(caller)
+        await asyncio.sleep(0.05)
+        try:
+            yield listener.getsockname()
+        finally:
+            for caller in waiting:
+                caller.close()
+
+
+def test_httpcore_connects_past_a_first_address_that_is_silent() -> None:
+    async def story() -> tuple[str, float]:
+        async with black_hole() as (silent, port):
+            server = await asyncio.start_server(lambda _, writer: writer.close(), "127.0.0.3", port)
+            with Fixed(silent, "127.0.0.3") as lookups:
+                begin = time.monotonic()
+                stream = await HttpcoreBackend(lookups).connect_tcp("localhost", port, timeout=3)
+                taken = time.monotonic() - begin
+                peer = stream.get_extra_info("server_addr")
+                await stream.aclose()
+            server.close()
+            await server.wait_closed()
+            return peer[0], taken
+
+    peer, taken = asyncio.run(story())
+    assert peer == "127.0.0.3"
+    assert 0.2 < taken < 1
+
+
+class Backend(httpcore.AsyncNetworkBackend):
+    """A network on which some addresses are silent, some refuse, and the others answer at once or later."""
+
+    def __init__(self) -> None:
+        self.tried: list[str] = []
+        self.open: set[str] = set()
+
+    async def connect_tcp(self, host: str, *_: Any, **__: Any) -> httpcore.AsyncNetworkStream:
+        self.tried.append(host)
+        if host == "192.0.2.9":
+            raise httpcore.ConnectError("refused")
+        if host == "192.0.2.1":
+            await asyncio.sleep(60)
+        if host == "192.0.2.2":
+            with contextlib.suppress(asyncio.CancelledError):  # the connection comes about as it is given up
+                await asyncio.sleep(60)
+        return Stream(self, host)
+
+
+class Stream(httpcore.AsyncNetworkStream):
+    """A connection that is counted while it is open."""
+
+    def __init__(self, backend: Backend, host: str) -> None:
+        self._backend, self.host = backend, host
+        backend.open.add(host)
+
+    async def aclose(self) -> None:
+        self._backend.open.remove(self.host)
+
+
+def test_httpcore_tries_families_in_turn_and_closes_what_comes_too_late(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def story(fixed: list[str], within: float = 2) -> tuple[str | None, Backend]:
+        backend = Backend()
+        with Fixed(*fixed) as lookups:
+            connecting = HttpcoreBackend(lookups)
+            monkeypatch.setattr(connecting, "_network", backend)
+            try:
+                stream = await connecting.connect_tcp("localhost", 80, timeout=within)
+            except httpcore.ConnectTimeout:
+                return None, backend
+            assert isinstance(stream, Stream)
+            return stream.host, backend
+
+    monkeypatch.setattr("lycosa.names.adapters.httpcore.DELAY", 0.01)
+    host, backend = asyncio.run(story(["192.0.2.1", "192.0.2.2", "192.0.2.3", "2001:db8::1"]))
+    assert (host, backend.tried, backend.open) == ("2001:db8::1", ["192.0.2.1", "2001:db8::1"], {"2001:db8::1"})
+    host, backend = asyncio.run(story(["192.0.2.2", "192.0.2.3"]))
+    assert (host, backend.open) == ("192.0.2.3", {"192.0.2.3"})
+    assert asyncio.run(story(["192.0.2.9", "192.0.2.4"]))[0] == "192.0.2.4"
+    with pytest.raises(httpcore.ConnectError, match="refused"):
+        asyncio.run(story(["192.0.2.9", "192.0.2.9"]))
+    host, backend = asyncio.run(story(["192.0.2.1", "192.0.2.2"], within=0.1))
+    assert (host, backend.open) == (None, set())
 
 
 def test_an_asyncio_loop(net: SimulatedInternet, lookups: Lookups) -> None:
@@ -194,6 +307,84 @@ def test_scrapy(net: SimulatedInternet, tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr
     assert {found.pop("http://no.such.example/")} <= {"DNSLookupError", "CannotResolveHostError"}
     assert found == dict.fromkeys(urls(net), 200), done.stderr
+
+
+async def by_aiohttp(lookups: Lookups, url: str) -> int:
+    resolver = AiohttpResolver(lookups)
+    connector = aiohttp.TCPConnector(resolver=resolver, socket_factory=resolver.open_socket)
+    async with aiohttp.ClientSession(connector=connector) as session, session.get(url) as response:
+        return response.status
+
+
+async def by_httpx(lookups: Lookups, url: str) -> int:
+    async with loop_getaddrinfo_by(lookups), httpx.AsyncClient() as client:
+        return (await client.get(url)).status_code
+
+
+async def by_asyncio(lookups: Lookups, url: str) -> int:
+    async with loop_getaddrinfo_by(lookups):
+        split = urllib.parse.urlsplit(url)
+        _, writer = await asyncio.open_connection(split.hostname, split.port)
+        writer.close()
+        await writer.wait_closed()
+        return 200
+
+
+async def by_httpcore(lookups: Lookups, url: str) -> int:
+    async with httpcore.AsyncConnectionPool(network_backend=HttpcoreBackend(lookups)) as pool:
+        return (await pool.request("GET", url)).status
+
+
+async def by_urllib(lookups: Lookups, url: str) -> int:
+    with getaddrinfo_by(lookups), await asyncio.to_thread(urllib.request.urlopen, url) as response:
+        return int(response.status)
+
+
+#: What the libraries raise where no connection comes about.
+REFUSED = (OSError, httpx.ConnectError, httpcore.ConnectError)
+
+
+def causes(error: BaseException | None) -> Iterator[str]:
+    """What an error says, and those that led to it: httpx has several connections that failed in one."""
+    while error is not None:
+        yield str(error)
+        error = error.__cause__ or error.__context__
+
+
+@pytest.mark.parametrize("ask", [by_aiohttp, by_httpx, by_asyncio, by_httpcore, by_urllib])
+def test_addresses_that_are_not_public_are_refused_where_that_is_wanted(net: SimulatedInternet, ask: Ask) -> None:
+    # The simulated Internet lives on loopback addresses.
+    name, address = next(iter(net.hosts.items()))
+    given = [f"http://{host}:{net.http_port}/" for host in (name, address)]
+    for url in given:
+        with Lookups(resolvers=[net.resolver], filter_private=True) as strict, pytest.raises(REFUSED) as raised:
+            asyncio.run(ask(strict, url))
+        assert any("not public, and refused by filter_private" in text for text in causes(raised.value))
+    with Lookups(resolvers=[net.resolver], filter_private=True, allow_addresses=["127.0.0.0/8"]) as lenient:
+        assert asyncio.run(ask(lenient, given[0])) == 200
+    with Lookups(resolvers=[net.resolver]) as usual:
+        assert asyncio.run(ask(usual, given[0])) == 200
+
+
+def test_scrapy_gets_only_public_addresses_where_that_is_wanted(net: SimulatedInternet, tmp_path: Path) -> None:
+    spider = tmp_path / "spider.py"
+    spider.write_text(SPIDER.replace('"families": "v4"', '"filter_private": True'))
+    name, address = next(iter(net.hosts.items()))
+    wanted = [f"http://{host}:{net.http_port}/" for host in (name, address)]
+    done = subprocess.run(
+        [sys.executable, str(spider), json.dumps(wanted), net.resolver], capture_output=True, text=True, timeout=60
+    )
+    found = dict(json.loads(line) for line in done.stdout.splitlines())
+    assert done.returncode == 0, done.stderr
+    assert set(found) == set(wanted)
+    assert set(found.values()) <= {"DNSLookupError", "CannotResolveHostError"}, found
+
+
+def test_exceptions_from_the_filter_have_to_be_networks() -> None:
+    with pytest.raises(SettingError, match="allow_addresses"):
+        Lookups(resolvers=["127.0.0.1:9"], allow_addresses=["everything"])
+    with pytest.raises(SettingError, match="a list of addresses"):
+        Lookups(resolvers=["127.0.0.1:9"], allow_addresses="127.0.0.0/8")
 
 
 def test_one_question_serves_all_who_ask_and_cancelled_ones_cost_nothing(

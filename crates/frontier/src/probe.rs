@@ -17,9 +17,9 @@ use crate::{Frontier, Resolve};
 /// Hosts that are asked in one probe round.
 const PROBES: usize = 3;
 
-/// The check of the resolver itself: names below `.invalid` do not exist (RFC 6761 section 6.4), and any answer shows
-/// that somebody answers.
-const CANARY: &str = ".invalid";
+/// The check of the resolver itself: names below `.example` do not exist, resolvers ask for them like for others (RFC 6761 section
+/// 6.5), and any answer shows that somebody answers. Those below `.invalid` are answered by the client itself.
+const CANARY: &str = ".example";
 
 impl<R: Resolve> Frontier<R> {
     /// Asks hosts that were well; when suspended also others, in the order of their turns. Who is asked answers for all.

@@ -2,7 +2,8 @@
 //!
 //! Guarantees: no two questions on one socket bear the same number; what is taken out is gone; a question
 //! comes out of [`Table::silent`] once, at its deadline, unless it was taken out before. From then on it is overdue, and its
-//! reply is still known until that is of no use to anybody. Everything takes constant time, and no memory that was not taken
+//! reply is still known until that is of no use to anybody. A header alone is believed only where it leads to a plainer question.
+//! Everything takes constant time, and no memory that was not taken
 //! before, but for the growth of the table.
 
 use std::hash::BuildHasher as _;
@@ -81,6 +82,8 @@ pub(crate) struct Table {
     index: HashTable<u32>,
     hasher: DefaultHashBuilder,
     wheel: Wheel,
+    /// The servers that repeated the case of letters in their last reply that could tell.
+    keeps_case: Vec<bool>,
 }
 
 impl Table {
@@ -100,7 +103,13 @@ impl Table {
         }
         let asked = self.places.get_mut(place as usize)?;
         let Try { kind, manner, .. } = sent.attempt;
-        if !asked.query.write(name.as_str(), kind, id, manner, &mut self.dice) {
+        let has_case = match manner {
+            Manner::Full => true,
+            Manner::Plain => self.keeps_case.get(sent.place).is_some_and(|keeps| *keeps),
+            Manner::Tcp | Manner::Tls => false,
+        };
+        let dice = has_case.then_some(&mut self.dice);
+        if !asked.query.write(name.as_str(), kind, id, manner, dice) {
             self.free.push(place);
             return None;
         }
@@ -140,11 +149,25 @@ impl Table {
     /// Takes out what a message replies to, with how well it fits; a message that fits nothing changes nothing.
     pub(crate) fn take(&mut self, socket: SocketId, message: &[u8]) -> Option<(Sent, Fit)> {
         let place = self.find(socket, wire::id(message)?)?;
-        let fit = wire::fit(message, &self.places.get(place as usize)?.query);
-        if fit == Fit::No {
+        let asked = self.places.get(place as usize)?;
+        let (fit, has_case) = (wire::fit(message, &asked.query), asked.query.has_case());
+        let is_stream = asked.sent?.attempt.manner.is_stream();
+        if fit == Fit::No || (fit == Fit::NotUnderstood && is_stream) {
             return None;
         }
-        self.remove(place).map(|sent| (sent, fit))
+        let sent = self.remove(place)?;
+        if has_case && fit != Fit::NotUnderstood {
+            self.note_case(sent.place, fit == Fit::Exact);
+        }
+        Some((sent, fit))
+    }
+
+    /// Remembers whether a server repeats the case of letters.
+    fn note_case(&mut self, server: Place, keeps: bool) {
+        if self.keeps_case.len() <= server {
+            self.keeps_case.resize(server + 1, false);
+        }
+        self.keeps_case[server] = keeps;
     }
 
     /// Takes out all that was asked on a socket.
@@ -201,3 +224,7 @@ fn key(places: &[Asked], place: u32) -> (SocketId, u16) {
 fn hash(hasher: &DefaultHashBuilder, (socket, id): (SocketId, u16)) -> u64 {
     hasher.hash_one(socket << 16 | u64::from(id))
 }
+
+#[cfg(test)]
+#[path = "asked_tests.rs"]
+mod tests;

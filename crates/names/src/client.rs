@@ -12,6 +12,7 @@ use lycosa_url::Resolved;
 
 use crate::cache::NameCache;
 use crate::core::Core;
+use crate::descriptors;
 use crate::engine::Engine;
 use crate::settings::{Settings, Statistics, UpstreamFigures};
 use crate::upstream::Upstreams;
@@ -28,7 +29,7 @@ pub struct Client {
 }
 
 impl Client {
-    /// Starts the thread; fails without servers, and where the file of further roots is needed and cannot be used. The cache is the client's alone, unless its design is shared by itself.
+    /// Starts the thread, after it has raised the process's limit of file descriptors as far as may be; fails without servers, and where the file of further roots is needed and cannot be used. The cache is the client's alone, unless its design is shared by itself.
     pub fn start(settings: Settings, cache: Box<dyn NameCache>) -> io::Result<Client> {
         let bad = |why: String| Err(io::Error::new(io::ErrorKind::InvalidInput, why));
         if settings.servers.is_empty() {
@@ -38,6 +39,7 @@ impl Client {
             return bad(format!("a rate of {rate} questions a second; it must be more than 0, or absent"));
         }
         let trust = settings.trust()?;
+        descriptors::raise_limit();
         let shared = Arc::new(Shared::default());
         shared.lock().upstreams.extend(Upstreams::new(&settings).figures());
         let told = shared.clone();

@@ -224,12 +224,12 @@ impl Core {
             };
             if now >= until {
                 self.ready.pop_front();
-                let failure = Failure::new(FailureKind::NameTimeout, "no server had room in time");
+                let failure = Failure::new(FailureKind::NameTimeout, self.upstreams.why_full(now));
                 self.settle(&attempt, Err(failure), now);
                 continue;
             }
             let place = match attempt.whom {
-                Whom::This(place) => Some(place),
+                Whom::This(place) => (!self.upstreams.is_paused(place, now)).then_some(place),
                 Whom::Any => self.upstreams.choose_for(name, None, now),
                 Whom::Other(place) => self.upstreams.choose_for(name, Some(place), now),
             };

@@ -16,6 +16,7 @@ use crate::batch::{BATCH, Incoming};
 use crate::cache::NameCache;
 use crate::client::{Order, Shared};
 use crate::core::Core;
+use crate::descriptors;
 use crate::settings::Settings;
 use crate::sockets::Sockets;
 use crate::streams::{Ended, Streams};
@@ -61,10 +62,11 @@ impl Engine {
     ) -> Self {
         let now = settings.clock.now();
         let patience = micros(settings.timeout).saturating_mul(2);
+        let sockets = Sockets::new(patience, settings.servers.len(), descriptors::limit());
         Engine {
             clock: settings.clock,
             core: Core::new(settings, cache, now),
-            sockets: Sockets::new(patience),
+            sockets,
             streams: Streams::new(trust),
             last: 0,
             names: Vec::new().into_iter(),
@@ -164,7 +166,12 @@ impl Engine {
         };
         let id = match socket {
             Ok(id) => id,
-            Err(error) => return self.core.unsent(attempt, place, &error.to_string(), now),
+            Err(error) => {
+                return match descriptors::explain_shortage(&error) {
+                    Some(why) => self.core.postpone(attempt, place, &why, now),
+                    None => self.core.unsent(attempt, place, &error.to_string(), now),
+                };
+            }
         };
         let Some(message) = self.core.begin(attempt, place, id, now) else { return };
         if is_stream {

@@ -12,6 +12,7 @@ mod batch;
 pub mod cache;
 mod client;
 mod core;
+mod descriptors;
 mod dice;
 mod engine;
 mod host;

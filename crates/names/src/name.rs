@@ -12,7 +12,7 @@ use crate::settings::Families;
 pub(crate) enum Known<'n> {
     /// It is an address, or a name that is always the same one.
     Addresses(Vec<IpAddr>),
-    /// No server could know it.
+    /// No server could know it, or none is to be asked for it.
     Bad(Failure),
     /// To be asked for.
     Ask(HostName<'n>),
@@ -31,6 +31,11 @@ pub(crate) fn judge<'n>(name: &'n str, buffer: &'n mut String, families: Familie
     match name.as_str().rsplit('.').next() {
         // RFC 6761 section 6.3: never asked of a server.
         Some("localhost") => Known::Addresses(loopback(families)),
+        Some(top) if is_special_use(top) => {
+            let why =
+                format!("no such name: .{top} is not in the DNS (RFC 6761) and no server is asked for it");
+            Known::Bad(Failure::new(FailureKind::NameNotFound, why))
+        }
         _ => Known::Ask(name),
     }
 }
@@ -69,6 +74,21 @@ mod tests {
         }
         for name in ["", ".", "a..b", "a b", "xn--a", "0x7f.1"] {
             assert!(is_bad(name), "{name:?}");
+        }
+    }
+
+    #[test]
+    fn special_use_names_do_not_exist_and_are_told_to_nobody() {
+        for name in ["gone.invalid", "printer.local", "Local", "abcdef.ONION.", "a.b.alt", "invalid"] {
+            let mut buffer = String::new();
+            let Known::Bad(failure) = judge(name, &mut buffer, Families::Both) else { panic!("{name}") };
+            assert_eq!(failure.kind, FailureKind::NameNotFound, "{name}");
+            assert!(failure.detail.contains("no server is asked"), "{failure:?}");
+        }
+        for name in ["example", "www.example", "a.test", "local.example", "onion.test", "xlocal", "a-alt.com"]
+        {
+            let mut buffer = String::new();
+            assert!(matches!(judge(name, &mut buffer, Families::Both), Known::Ask(_)), "{name}");
         }
     }
 

@@ -1,7 +1,8 @@
 //! The pool of UDP sockets: several a server on random ports, connected, so that the kernel drops what comes from elsewhere.
 //!
 //! Guarantees: a socket sends to one server only; what waits to be sent is bounded by [`BATCH`](crate::batch::BATCH) a socket;
-//! a worn socket is still listened on for as long as an answer to it can be of use.
+//! a worn socket is still listened on for as long as an answer to it can be of use; no more than half of the file descriptors
+//! that the process may have are taken, and where more servers are asked than that is enough for, they take turns.
 
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, UdpSocket};
@@ -12,12 +13,16 @@ use nix::sys::socket::{setsockopt, sockopt};
 
 use crate::asked::SocketId;
 use crate::batch::{Incoming, Outgoing};
+use crate::descriptors;
 use crate::dice::Dice;
 use crate::upstream::Place;
 use crate::wire::PAYLOAD;
 
 /// Sockets a server, each on a random port: what a forger must guess beside the number.
 const SOCKETS: usize = 8;
+
+/// Sockets of all servers, as long as each has one: with more servers each has fewer, and a forger must guess which one is asked.
+const ALL_SOCKETS: usize = 1_024;
 
 /// After so many questions a socket gets a new port.
 const QUESTIONS: u32 = 16_384;
@@ -31,15 +36,26 @@ const KERNEL_ROOM: usize = 4 << 20;
 /// All UDP sockets.
 pub(crate) struct Sockets {
     dice: Dice,
-    /// The sockets that send; few, so that they are searched one by one.
+    /// The sockets that send, in the order of their numbers.
     open: Vec<Socket>,
     /// Those that only receive, and when they are closed.
     worn: Vec<(Micros, Socket)>,
-    /// Which one of a server's sockets sends now.
-    turns: Vec<SocketId>,
+    /// What each server has.
+    servers: Vec<Own>,
+    /// How many a server has, and all together, at most.
+    each: usize,
+    most: usize,
     incoming: Incoming,
     /// For how long a worn socket is listened on.
     patience: Micros,
+}
+
+/// The sockets of one server that send.
+#[derive(Clone, Default)]
+struct Own {
+    ids: Vec<SocketId>,
+    /// Which one sends now.
+    turn: SocketId,
 }
 
 /// A socket.
@@ -51,23 +67,30 @@ struct Socket {
     questions: u32,
     /// Until when it sends.
     until: Micros,
+    /// When it was drawn last, and how many questions since then and before may be answered yet.
+    used: Micros,
+    waiting: u32,
 }
 
 impl Sockets {
-    /// No sockets yet.
-    pub(crate) fn new(patience: Micros) -> Self {
+    /// No sockets yet, of so many servers, where the process may have so many file descriptors.
+    pub(crate) fn new(patience: Micros, servers: usize, descriptors: usize) -> Self {
+        let most = (descriptors / 2).max(1);
         Sockets {
             dice: Dice::default(),
             open: Vec::new(),
             worn: Vec::new(),
-            turns: Vec::new(),
+            servers: vec![Own::default(); servers],
+            each: (ALL_SOCKETS.min(most) / servers.max(1)).clamp(1, SOCKETS),
+            most,
             // An oversized datagram shows by its length.
             incoming: Incoming::new(usize::from(PAYLOAD) + 1),
             patience,
         }
     }
 
-    /// The socket on which a server is asked next: one of its sockets, drawn anew for each batch.
+    /// The socket on which a server is asked next: one of its sockets, drawn anew for each batch. An error is that of the
+    /// system, or [`descriptors::shortage`] where all that there may be are in use.
     pub(crate) fn turn(
         &mut self,
         place: Place,
@@ -75,42 +98,83 @@ impl Sockets {
         last: &mut SocketId,
         now: Micros,
     ) -> io::Result<SocketId> {
-        if self.turns.len() <= place {
-            self.turns.resize(place + 1, 0);
+        if self.servers.len() <= place {
+            self.servers.resize_with(place + 1, Own::default);
         }
-        if let Some(socket) = self.find(self.turns[place])
-            && !socket.outgoing.is_full()
-        {
-            return Ok(self.turns[place]);
+        let turn = self.servers[place].turn;
+        if self.find(turn).is_some_and(|socket| !socket.outgoing.is_full()) {
+            return Ok(turn);
         }
-        let is_worn = |socket: &mut Socket| {
-            (socket.questions >= QUESTIONS || socket.until <= now) && socket.outgoing.is_empty()
-        };
-        let end = now.saturating_add(self.patience);
-        self.worn.extend(self.open.extract_if(.., is_worn).map(|socket| (end, socket)));
-        let is_of_it = |socket: &&Socket| socket.place == place;
-        if self.open.iter().filter(is_of_it).count() < SOCKETS {
-            *last += 1;
-            self.open.push(Socket::open(*last, place, server, now)?);
+        self.wear_out(place, now);
+        if self.servers[place].ids.len() < self.each {
+            match self.open(place, server, last, now) {
+                Err(error) if self.servers[place].ids.is_empty() => return Err(error),
+                _ => (), // those that it has will do
+            }
         }
-        let count = self.open.iter().filter(is_of_it).count();
-        let drawn = self.dice.below(count);
-        let drawn = self.open.iter().filter(is_of_it).nth(drawn).map_or(*last, |socket| socket.id);
-        self.turns[place] = drawn;
+        let own = &self.servers[place].ids;
+        let drawn = self.dice.below(own.len());
+        let drawn = own.get(drawn).copied().ok_or_else(descriptors::shortage)?;
+        self.servers[place].turn = drawn;
+        if let Some(socket) = self.find(drawn) {
+            socket.used = now;
+        }
         Ok(drawn)
+    }
+
+    /// Has a server's sockets that are worn receive only, if there may be others in their place.
+    fn wear_out(&mut self, place: Place, now: Micros) {
+        let Sockets { servers, open, worn, most, patience, .. } = self;
+        servers[place].ids.retain(|id| {
+            let Ok(at) = open.binary_search_by_key(id, |socket| socket.id) else { return false };
+            let socket = &open[at];
+            let is_worn =
+                (socket.questions >= QUESTIONS || socket.until <= now) && socket.outgoing.is_empty();
+            if is_worn && open.len() + worn.len() < *most {
+                worn.push((now.saturating_add(*patience), open.remove(at)));
+                return false;
+            }
+            true
+        });
+    }
+
+    /// Opens a socket for a server, if need be in the place of one that waits for no answer.
+    fn open(&mut self, place: Place, server: SocketAddr, last: &mut SocketId, now: Micros) -> io::Result<()> {
+        if self.open.len() + self.worn.len() >= self.most && !self.close_idle(place, now) {
+            return Err(descriptors::shortage());
+        }
+        let opened = match Socket::open(*last + 1, place, server, now) {
+            // Others of this process have taken what there is.
+            Err(error) if descriptors::explain_shortage(&error).is_some() && self.close_idle(place, now) => {
+                Socket::open(*last + 1, place, server, now)
+            }
+            opened => opened,
+        }?;
+        *last += 1;
+        self.servers[place].ids.push(*last);
+        self.open.push(opened);
+        Ok(())
+    }
+
+    /// Closes a socket of another server that waits for no answer; tells whether there was one.
+    fn close_idle(&mut self, except: Place, now: Micros) -> bool {
+        let is_idle = |socket: &&Socket| socket.place != except && socket.is_idle(self.patience, now);
+        let idle = self.open.iter().filter(is_idle).min_by_key(|socket| socket.used).map(|socket| socket.id);
+        idle.inspect(|id| self.close(*id)).is_some()
     }
 
     /// Puts a message into a socket's queue; sends the queue when it is full.
     pub(crate) fn push(&mut self, id: SocketId, message: &[u8]) -> io::Result<()> {
         let Some(socket) = self.find(id) else { return Ok(()) };
         socket.questions += 1;
+        socket.waiting += 1;
         socket.outgoing.push(message);
         if socket.outgoing.is_full() { socket.outgoing.send(&socket.socket) } else { Ok(()) }
     }
 
     /// Sends all queues; gives the sockets that failed. Draws other sockets for the next batch.
     pub(crate) fn flush(&mut self) -> Vec<(SocketId, io::Error)> {
-        self.turns.fill(0);
+        self.servers.iter_mut().for_each(|own| own.turn = 0);
         let waiting = self.open.iter_mut().filter(|socket| !socket.outgoing.is_empty());
         let failed = waiting.filter_map(|socket| match socket.outgoing.send(&socket.socket) {
             Err(error) if error.kind() != io::ErrorKind::WouldBlock => Some((socket.id, error)),
@@ -132,11 +196,16 @@ impl Sockets {
 
     /// Hands over all that has arrived on a socket, batch by batch.
     pub(crate) fn receive(&mut self, id: SocketId, mut take: impl FnMut(&Incoming)) -> io::Result<()> {
-        let mut all = self.open.iter().chain(self.worn.iter().map(|(_, socket)| socket));
-        let Some(socket) = all.find(|socket| socket.id == id) else { return Ok(()) };
+        let Sockets { open, worn, incoming, .. } = self;
+        let socket = match open.binary_search_by_key(&id, |socket| socket.id) {
+            Ok(at) => open.get_mut(at),
+            Err(_) => worn.iter_mut().map(|(_, socket)| socket).find(|socket| socket.id == id),
+        };
+        let Some(socket) = socket else { return Ok(()) };
         loop {
-            let more = self.incoming.receive(&socket.socket)?;
-            take(&self.incoming);
+            let more = incoming.receive(&socket.socket)?;
+            socket.waiting = socket.waiting.saturating_sub(incoming.messages().count() as u32);
+            take(incoming);
             if !more {
                 return Ok(());
             }
@@ -145,18 +214,25 @@ impl Sockets {
 
     /// Closes a socket that failed.
     pub(crate) fn close(&mut self, id: SocketId) {
-        self.open.retain(|socket| socket.id != id);
+        if let Ok(at) = self.open.binary_search_by_key(&id, |socket| socket.id) {
+            let socket = self.open.remove(at);
+            self.servers[socket.place].ids.retain(|own| *own != id);
+        }
         self.worn.retain(|(_, socket)| socket.id != id);
     }
 
-    /// Closes the worn sockets whose time is up.
+    /// Closes the worn sockets whose time is up, and those that would be worn if they were used.
     pub(crate) fn close_worn(&mut self, now: Micros) {
         self.worn.retain(|(end, _)| *end > now);
+        let is_over = |socket: &&Socket| socket.until <= now && socket.is_idle(self.patience, now);
+        let over: Vec<SocketId> = self.open.iter().filter(is_over).map(|socket| socket.id).collect();
+        over.into_iter().for_each(|id| self.close(id));
     }
 
     /// A socket that sends, by its number.
     fn find(&mut self, id: SocketId) -> Option<&mut Socket> {
-        self.open.iter_mut().find(|socket| socket.id == id)
+        let at = self.open.binary_search_by_key(&id, |socket| socket.id).ok()?;
+        self.open.get_mut(at)
     }
 }
 
@@ -178,6 +254,16 @@ impl Socket {
         let socket = connected(server)?;
         let _ = setsockopt(&socket, sockopt::RcvBuf, &KERNEL_ROOM); // less is no fault, only less
         let until = now.saturating_add(SOCKET_LIFE);
-        Ok(Socket { id, place, socket, outgoing: Outgoing::default(), questions: 0, until })
+        let outgoing = Outgoing::default();
+        Ok(Socket { id, place, socket, outgoing, questions: 0, until, used: now, waiting: 0 })
+    }
+
+    /// Whether no answer can come: all that was asked is answered, or was asked too long ago.
+    fn is_idle(&self, patience: Micros, now: Micros) -> bool {
+        self.outgoing.is_empty() && (self.waiting == 0 || self.used.saturating_add(patience) <= now)
     }
 }
+
+#[cfg(test)]
+#[path = "sockets_tests.rs"]
+mod tests;

@@ -47,7 +47,9 @@ impl Kind {
 pub(crate) enum Manner {
     /// A datagram with EDNS0 and letters of random case, which the reply must repeat (draft-vixie-dnsext-dns0x20).
     Full,
-    /// A datagram as in 1987, for servers that do not bear the above.
+    /// A datagram without EDNS, for servers that do not bear the above. The letters have random case only where the server was
+    /// seen to repeat it: to another one the question is as in 1987, so that whoever changes the case is understood, too.
+    /// There the number, the port and the address are all that a forger has to guess (RFC 5452 section 4).
     Plain,
     /// Over TCP: no forged reply can come, so the case of letters does not matter.
     Tcp,
@@ -71,8 +73,16 @@ pub(crate) struct Query {
 }
 
 impl Query {
-    /// Makes it the question about a name in normal form; tells whether the name fits the wire.
-    pub(crate) fn write(&mut self, name: &str, kind: Kind, id: u16, manner: Manner, dice: &mut Dice) -> bool {
+    /// Makes it the question about a name in normal form, whose letters have random case where there are `dice`; tells whether
+    /// the name fits the wire.
+    pub(crate) fn write(
+        &mut self,
+        name: &str,
+        kind: Kind,
+        id: u16,
+        manner: Manner,
+        dice: Option<&mut Dice>,
+    ) -> bool {
         let [high, low] = id.to_be_bytes();
         let has_options = manner != Manner::Plain;
         let bytes = &mut self.bytes;
@@ -90,7 +100,7 @@ impl Query {
         if bytes.len() > HEADER + 255 {
             return false;
         }
-        if manner == Manner::Full {
+        if let Some(dice) = dice {
             toss(&mut bytes[HEADER..], dice);
         }
         let kind = kind.rtype().to_int() as u8;
@@ -106,6 +116,16 @@ impl Query {
             }
         }
         true
+    }
+
+    /// Whether a letter of its name is upper case, so that a reply tells whether its server repeats the case.
+    pub(crate) fn has_case(&self) -> bool {
+        self.bytes[HEADER.min(self.end)..self.end].iter().any(u8::is_ascii_uppercase)
+    }
+
+    /// Whether it has EDNS.
+    fn has_options(&self) -> bool {
+        self.bytes.len() > self.end
     }
 
     /// The message.
@@ -149,13 +169,28 @@ pub(crate) enum Fit {
     Exact,
     /// But for the case of letters.
     OtherCase,
+    /// It has the number, and says without any question that the query was not understood: what servers of before EDNS do.
+    NotUnderstood,
     /// It is not.
     No,
 }
 
 /// Compares number, kind and whole question (RFC 5452 section 9.1).
 pub(crate) fn fit(message: &[u8], query: &Query) -> Fit {
+    if query.has_options() && refuses(message, &query.bytes) {
+        return Fit::NotUnderstood;
+    }
     fit_to(message, &query.bytes[..query.end])
+}
+
+/// Whether a message is a header alone with the query's number that says FORMERR or NOTIMP. It is believed although it repeats no
+/// question, since no answer can follow from it: only that the query is asked once more, without EDNS.
+fn refuses(message: &[u8], query: &[u8]) -> bool {
+    let Ok(header) = <&[u8; HEADER]>::try_from(message) else { return false };
+    // A reply (QR) with the opcode QUERY that was not cut off, and no record in any section.
+    let is_bare_reply = header[2] & 0xfa == 0x80 && header[4..] == [0; 8];
+    let is_refusal = matches!(header[3] & 0xf, 1 | 4);
+    query.starts_with(&header[..2]) && is_bare_reply && is_refusal
 }
 
 /// The same with a query's bytes up to the end of its question.
@@ -243,7 +278,7 @@ pub fn examine(
 ) -> Option<Result<(Vec<IpAddr>, u32), String>> {
     let kind = if is_v6 { Kind::Aaaa } else { Kind::A };
     let mut query = Query::default();
-    if !query.write(name.as_str(), kind, id, Manner::Plain, &mut Dice::default()) {
+    if !query.write(name.as_str(), kind, id, Manner::Plain, None) {
         return None;
     }
     (fit(message, &query) == Fit::Exact).then(|| match read(message, kind) {

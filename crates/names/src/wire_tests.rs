@@ -22,7 +22,7 @@ fn reply(query: &Query, rcode: Rcode, records: &[(&str, u32, &str)]) -> Vec<u8> 
 
 fn query(name: &str, kind: Kind, manner: Manner, dice: &mut Dice) -> Option<Query> {
     let mut query = Query::default();
-    query.write(name, kind, 7, manner, dice).then_some(query)
+    query.write(name, kind, 7, manner, (manner == Manner::Full).then_some(dice)).then_some(query)
 }
 
 fn asked(manner: Manner) -> Query {
@@ -81,6 +81,27 @@ fn only_the_reply_to_the_whole_question_fits() {
     assert_eq!(with(end - 3, 28), Fit::No, "another type");
     assert_eq!(with(end - 1, 2), Fit::No, "another class");
     assert_eq!(fit(&good[..end - 1], &query), Fit::No, "cut off");
+}
+
+#[test]
+fn a_header_alone_says_that_edns_was_not_understood_and_nothing_else() {
+    let full = asked(Manner::Full);
+    let header = |rcode: u8| vec![0, 7, 0x81, 0x80 | rcode, 0, 0, 0, 0, 0, 0, 0, 0];
+    for rcode in [1, 4] {
+        assert_eq!(fit(&header(rcode), &full), Fit::NotUnderstood);
+        assert!(matches!(read(&header(rcode), Kind::A), Reply::Misunderstood(_)));
+        assert_eq!(fit(&header(rcode), &asked(Manner::Plain)), Fit::No, "no plainer way is left");
+    }
+    for rcode in [0, 2, 3, 5] {
+        assert_eq!(fit(&header(rcode), &full), Fit::No, "code {rcode}");
+    }
+    for (place, flip) in [(0, 1), (1, 1), (2, 0x80), (2, 0x02), (2, 0x08), (5, 1), (7, 1), (9, 1), (11, 1)] {
+        let mut other = header(1);
+        other[place] ^= flip;
+        assert_eq!(fit(&other, &full), Fit::No, "byte {place}");
+    }
+    assert_eq!(fit(&header(1)[..11], &full), Fit::No, "cut off");
+    assert_eq!(fit(&[header(1), vec![0]].concat(), &full), Fit::No, "with something behind it");
 }
 
 #[test]

@@ -177,6 +177,36 @@ fn a_server_that_changes_the_case_is_asked_over_tcp() {
 }
 
 #[test]
+fn an_old_server_that_answers_edns_with_a_header_alone_is_asked_plainly_at_once() {
+    for rcode in [1, 4] {
+        let server = Server::start(Box::new(move |message| match message[11] {
+            0 => vec![answer(message, 1)],
+            _ => vec![[&message[..2], &[0x80, rcode, 0, 0, 0, 0, 0, 0, 0, 0]].concat()],
+        }));
+        let client = start(settings(&[&server]));
+        client.submit(vec!["a.example".into()]);
+        assert_eq!(finish(&client)[0].result.as_ref().unwrap().len(), 1);
+        let counts = client.statistics();
+        assert_eq!((counts.timeouts, counts.mismatched, server.questions()), (0, 0, 2));
+    }
+}
+
+#[test]
+fn a_forged_header_alone_gives_no_answer() {
+    let server = Server::start(Box::new(|message| match message[11] {
+        0 => vec![answer(message, 1)],
+        // Of all codes; the last one is believed as far as that the query is to be plainer.
+        _ => [0, 2, 3, 5, 1]
+            .map(|rcode| [&message[..2], &[0x80, rcode, 0, 0, 0, 0, 0, 0, 0, 0]].concat())
+            .to_vec(),
+    }));
+    let client = start(settings(&[&server]));
+    client.submit(vec!["a.example".into()]);
+    assert_eq!(finish(&client)[0].result.as_ref().unwrap().len(), 1);
+    assert_eq!(client.statistics().mismatched, 4);
+}
+
+#[test]
 fn forged_replies_change_nothing() {
     let server = Server::start(Box::new(|message| {
         let mut number = answer(message, 3);

@@ -2,10 +2,11 @@
 
 use std::collections::HashMap;
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use lycosa_names::cache::compact::{
-    CompactCache, CompactError, CompactSettings, KeyRange, Negative, Record, State, Verify,
+    CompactCache, CompactError, CompactSettings, KeyRange, Negative, Notices, Record, State, Verify,
 };
 use lycosa_names::cache::{self, Addresses, Answer, Class, Found, Resolution, Seconds, Trouble};
 use lycosa_names::{BadName, Families, HostName};
@@ -273,7 +274,7 @@ impl NameCache {
                     None => CompactCache::in_memory(compact, now(), None),
                 });
                 let opened = opened.map_err(|error| refused(&error))?;
-                tell_renewed(&opened);
+                watch(&opened);
                 Inner::Compact(Box::new(opened))
             }
             name => {
@@ -289,7 +290,7 @@ impl NameCache {
     fn open(py: Python<'_>, path: PathBuf) -> PyResult<Self> {
         let opened =
             py.detach(|| CompactCache::open_as_made(&path, now())).map_err(|error| refused(&error))?;
-        tell_renewed(&opened);
+        watch(&opened);
         Ok(NameCache { inner: Inner::Compact(Box::new(opened)), bad_names: Default::default() })
     }
 
@@ -306,6 +307,7 @@ impl NameCache {
         let compact = settings.compact()?;
         let made =
             py.detach(|| CompactCache::rebuild(&path, compact, now())).map_err(|error| refused(&error))?;
+        watch(&made);
         Ok(NameCache { inner: Inner::Compact(Box::new(made)), bad_names: Default::default() })
     }
 
@@ -332,11 +334,11 @@ impl NameCache {
         Ok(made)
     }
 
-    /// Why it lies in the memory of this process although a file was asked for.
+    /// Why it is not in the file that was asked for.
     #[getter]
     fn fallen_back(&self) -> Option<String> {
         match &self.inner {
-            Inner::Compact(cache) => cache.fallen_back().map(str::to_owned),
+            Inner::Compact(cache) => Fallback::of(cache).why(),
             Inner::Other(..) => None,
         }
     }
@@ -604,15 +606,45 @@ fn now() -> Seconds {
     SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs())
 }
 
-/// Logs what was done to bring a cache's file up to date.
-pub(crate) fn tell_renewed(cache: &CompactCache) {
-    let Some(renewed) = cache.renewed() else { return };
-    let told = Python::attach(|py| {
-        let logger = py.import("logging")?.call_method1("getLogger", ("lycosa",))?;
-        logger.call_method1("info", ("%s", renewed)).map(drop)
+/// Why a cache is not in its file: from the start, or since its file was cut.
+pub(crate) struct Fallback {
+    from_start: Option<String>,
+    notices: Arc<Notices>,
+}
+
+impl Fallback {
+    /// Of this cache.
+    fn of(cache: &CompactCache) -> Self {
+        let from_start = cache.fallen_back().map(str::to_owned);
+        Fallback { from_start, notices: Arc::clone(cache.notices()) }
+    }
+
+    /// Why, if so.
+    pub(crate) fn why(&self) -> Option<String> {
+        self.from_start.clone().or_else(|| self.notices.lost().map(str::to_owned))
+    }
+}
+
+/// Logs what was done to bring a cache's file up to date, and what will happen to the file while it is open.
+pub(crate) fn watch(cache: &CompactCache) -> Fallback {
+    if let Some(renewed) = cache.renewed() {
+        Python::attach(|py| log(py, "info", renewed));
+    }
+    cache.notices().listen(|text| {
+        let text = text.to_owned();
+        // On a thread of its own: whoever has the GIL may be waiting for the one that noticed.
+        let told = std::thread::Builder::new()
+            .name("lycosa-notice".to_owned())
+            .spawn(move || Python::try_attach(|py| log(py, "warning", &text)));
+        drop(told);
     });
-    // Without a logger it is done all the same.
-    drop(told);
+    Fallback::of(cache)
+}
+
+/// Logs a line. Without a logger the work goes on all the same.
+fn log(py: Python<'_>, level: &str, text: &str) {
+    let logger = py.import("logging").and_then(|logging| logging.call_method1("getLogger", ("lycosa",)));
+    drop(logger.and_then(|logger| logger.call_method1(level, ("%s", text))));
 }
 
 /// Why there is no cache.

@@ -13,6 +13,7 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
+use crate::cache::Fallback;
 use crate::errors::{bad_name, lock, setting, system};
 use crate::job::{seconds, server};
 use crate::resolve::upstream;
@@ -127,7 +128,7 @@ pub(crate) struct DnsServer {
     /// None once closed.
     server: Mutex<Option<Arc<Server>>>,
     clock: Clock,
-    fallen_back: Option<String>,
+    fallback: Fallback,
 }
 
 #[pymethods]
@@ -146,11 +147,10 @@ impl DnsServer {
         };
         py.detach(|| {
             let cache = settings.open_cache(clock)?;
-            crate::cache::tell_renewed(&cache);
-            let fallen_back = cache.fallen_back().map(str::to_owned);
+            let fallback = crate::cache::watch(&cache);
             let server =
                 Server::start(server, Arc::new(cache)).map_err(|error| system("the DNS server", &error))?;
-            Ok(DnsServer { server: Mutex::new(Some(Arc::new(server))), clock, fallen_back })
+            Ok(DnsServer { server: Mutex::new(Some(Arc::new(server))), clock, fallback })
         })
     }
 
@@ -160,10 +160,10 @@ impl DnsServer {
         Ok(self.server()?.listening().iter().map(ToString::to_string).collect())
     }
 
-    /// Why its cache lies in the memory of this process although a file was asked for.
+    /// Why its cache is not in the file that was asked for.
     #[getter]
-    fn fallen_back(&self) -> Option<&str> {
-        self.fallen_back.as_deref()
+    fn fallen_back(&self) -> Option<String> {
+        self.fallback.why()
     }
 
     /// Takes another policy and other upstreams; on an error nothing has changed.

@@ -13,7 +13,7 @@ use lycosa_names::{Families, Nameserver};
 use lycosa_url::{AddressPolicy, CanonicalRules, Clock, Network};
 use pyo3::prelude::*;
 
-use crate::cache::{negative, verify};
+use crate::cache::{Fallback, negative, verify};
 use crate::designs::Design;
 use crate::errors::{setting, storage, system};
 
@@ -269,11 +269,11 @@ impl Job {
         })
     }
 
-    /// The cache of names; and why it is in the memory of this process, where it was to be in a file.
+    /// The cache of names; and why it is not in a file where it was to be.
     pub(crate) fn name_cache(
         &self,
         settings: &lycosa_names::Settings,
-    ) -> PyResult<(Box<dyn NameCache>, Option<String>)> {
+    ) -> PyResult<(Box<dyn NameCache>, Option<Fallback>)> {
         let names = &self.names;
         if names.cache != "compact" {
             return Ok((names.design().open()?.0, None));
@@ -300,9 +300,8 @@ impl Job {
             }
             other => storage(other),
         })?;
-        crate::cache::tell_renewed(&cache);
-        let fallen_back = cache.fallen_back().map(str::to_owned);
-        Ok((Box::new(cache), fallen_back))
+        let fallback = crate::cache::watch(&cache);
+        Ok((Box::new(cache), Some(fallback)))
     }
 
     /// Settings of fetch.

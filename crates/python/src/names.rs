@@ -8,6 +8,7 @@ use lycosa_names::{Client, Statistics};
 use lycosa_url::Resolved;
 use pyo3::prelude::*;
 
+use crate::cache::Fallback;
 use crate::clock::Clock;
 use crate::errors::system;
 use crate::job::Job;
@@ -17,7 +18,7 @@ use crate::job::Job;
 pub(crate) struct Names {
     client: Arc<Client>,
     clock: lycosa_url::Clock,
-    fallen_back: Option<String>,
+    fallback: Option<Fallback>,
 }
 
 impl Names {
@@ -41,16 +42,16 @@ impl Names {
         let clock = Clock::of(clock);
         let settings = job.names(clock)?;
         py.detach(|| {
-            let (cache, fallen_back) = job.name_cache(&settings)?;
+            let (cache, fallback) = job.name_cache(&settings)?;
             let client = Client::start(settings, cache).map_err(|error| system("the DNS client", &error))?;
-            Ok(Names { client: Arc::new(client), clock, fallen_back })
+            Ok(Names { client: Arc::new(client), clock, fallback })
         })
     }
 
-    /// Why its cache is in the memory of this process, where it was to be in a file.
+    /// Why its cache is not in the file where it was to be.
     #[getter]
-    fn fallen_back(&self) -> Option<&str> {
-        self.fallen_back.as_deref()
+    fn fallen_back(&self) -> Option<String> {
+        self.fallback.as_ref().and_then(Fallback::why)
     }
 
     /// Names that wait for their answer.

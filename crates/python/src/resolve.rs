@@ -18,6 +18,7 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList, PyString};
 
+use crate::cache::Fallback;
 use crate::errors::{lock, setting, system};
 use crate::job::{RESOLVERS, families, seconds, server, system_servers};
 use crate::resolutions::{Resolutions, Row, Status};
@@ -66,7 +67,7 @@ pub(crate) struct Resolver {
     resolvers: Vec<Nameserver>,
     /// Texts that are no address.
     refused: Vec<String>,
-    fallen_back: Option<String>,
+    fallback: Fallback,
 }
 
 /// Seconds that a compact cache holds an answer at least.
@@ -111,8 +112,7 @@ impl Resolver {
                 None => Duration::ZERO,
             };
             client.max_ttl = Duration::from_secs(cache.settings().max_ttl.into());
-            crate::cache::tell_renewed(&cache);
-            let fallen_back = cache.fallen_back().map(str::to_owned);
+            let fallback = crate::cache::watch(&cache);
             let client = Client::start(client, Box::new(cache));
             let client = client.map_err(|error| system("the DNS client", &error))?;
             Ok(Resolver {
@@ -120,7 +120,7 @@ impl Resolver {
                 bulk: Mutex::new(Bulk::new(settings.concurrency, settings.rate)),
                 resolvers,
                 refused,
-                fallen_back,
+                fallback,
             })
         })
     }
@@ -137,10 +137,10 @@ impl Resolver {
         self.refused.clone()
     }
 
-    /// Why its cache lies in the memory of this process although a file was asked for.
+    /// Why its cache is not in the file that was asked for.
     #[getter]
-    fn fallen_back(&self) -> Option<&str> {
-        self.fallen_back.as_deref()
+    fn fallen_back(&self) -> Option<String> {
+        self.fallback.why()
     }
 
     /// Tells names that were answered before: each is passed over as often as it is told here.

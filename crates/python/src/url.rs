@@ -23,6 +23,7 @@ pub(crate) fn register(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add_class::<Ring>()?;
     m.add_function(wrap_pyfunction!(check_network, m)?)?;
     m.add_function(wrap_pyfunction!(check_port, m)?)?;
+    m.add_function(wrap_pyfunction!(is_permitted_address, m)?)?;
     m.add_function(wrap_pyfunction!(check_resolver, m)?)
 }
 
@@ -109,6 +110,16 @@ impl Ring {
 #[pyfunction]
 fn check_network(text: &str) -> PyResult<()> {
     text.parse::<Network>().map(|_| ()).map_err(|allowed| setting("allow_addresses", text, allowed))
+}
+
+/// Whether an address is one of the public Internet, or of a network that is allowed. Refuses what is no address.
+#[pyfunction]
+fn is_permitted_address(address: &str, allowed: Vec<String>) -> PyResult<bool> {
+    let networks: Result<Vec<Network>, _> = allowed.iter().map(|text| text.parse()).collect();
+    let networks =
+        networks.map_err(|expected| setting("allow_addresses", format!("{allowed:?}"), expected))?;
+    let address = address.parse().map_err(|_| setting("address", address, "an IPv4 or IPv6 address"))?;
+    Ok(AddressPolicy::new(networks).permits(address))
 }
 
 /// Refuses a URL at a port that no page is fetched from and that the job does not allow.

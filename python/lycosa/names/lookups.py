@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import asyncio
+import ipaddress
 import socket
 import threading
 from collections import deque
+from collections.abc import Sequence
 from concurrent.futures import Future
 from types import TracebackType
 from typing import Self, Unpack
 
+from lycosa import _core
 from lycosa._core import Resolution
+from lycosa.errors import SettingError
 from lycosa.names.resolver import TAKE_ANSWERS, Options, Resolver
 
 #: Seconds that the thread waits for answers before it looks whether it is to end.
@@ -33,8 +37,22 @@ class Lookups:
     owner cancels costs nothing more; no call blocks but `wait`, and `close` for a moment.
     """
 
-    def __init__(self, **options: Unpack[Options]) -> None:
-        """Start; the options are those of `lycosa.names.Resolver`, with IPv4 and IPv6 asked for by default."""
+    def __init__(
+        self, *, filter_private: bool = False, allow_addresses: Sequence[str] = (), **options: Unpack[Options]
+    ) -> None:
+        """Start; the options are those of `lycosa.names.Resolver`, with IPv4 and IPv6 asked for by default.
+
+        ``filter_private``: leave out addresses that are not public (loopback, private, link-local and the like), so
+        that whoever chooses the names does not choose who is spoken to in one's own network; off by default.
+        ``allow_addresses``: addresses and networks that are kept all the same. Both apply to what `addresses` gives.
+
+        Raises what `Resolver` raises, SettingError for what is no address and no network.
+        """
+        if isinstance(allow_addresses, str):
+            raise SettingError("allow_addresses", allow_addresses, "a list of addresses and networks")
+        for network in allow_addresses:
+            _core.check_network(network)
+        self._filters, self._allowed = filter_private, list(allow_addresses)
         options.setdefault("families", "both")
         self._resolver = Resolver(**options)
         #: Guards what follows. Filled by `ask`, emptied by the thread.
@@ -66,6 +84,34 @@ class Lookups:
     async def lookup(self, name: str) -> Resolution:
         """Ask and wait in an event loop."""
         return await asyncio.wrap_future(self.ask(name))
+
+    def addresses(self, answer: Resolution, family: int = socket.AF_UNSPEC) -> list[str]:
+        """The addresses of a family that may be spoken to, IPv4 first.
+
+        Raises socket.gaierror when there are none, as the system does.
+        """
+        if answer.status != "ok":
+            raise socket.gaierror(ERRORS[answer.status], f"{answer.name}: {answer.status}: {answer.detail}")
+        kept = [text for text in answer.addresses if family in (socket.AF_UNSPEC, family_of(text))]
+        if not kept:
+            raise socket.gaierror(socket.EAI_NONAME, f"{answer.name}: no address of this family")
+        permitted = [text for text in kept if self.permits(text)]
+        if not permitted:
+            raise refusal(answer.name, kept)
+        return permitted
+
+    def permits(self, address: str) -> bool:
+        """Whether an address may be spoken to, by ``filter_private`` and ``allow_addresses``."""
+        return not self._filters or _core.is_permitted_address(address.partition("%")[0], self._allowed)
+
+    def check_host(self, host: str) -> None:
+        """Raise socket.gaierror for an address that may not be spoken to: for libraries that resolve names only."""
+        try:
+            ipaddress.ip_address(host)
+        except ValueError:
+            return
+        if not self.permits(host):
+            raise refusal(host, [host])
 
     def statistics(self) -> dict[str, int]:
         """Counts since the start, as `lycosa.names.Resolver` has them."""
@@ -107,14 +153,10 @@ class Lookups:
                     future.set_result(answer)
 
 
-def addresses(answer: Resolution, family: int = socket.AF_UNSPEC) -> list[str]:
-    """The addresses of a family, IPv4 first. Raises socket.gaierror when there are none, as the system does."""
-    if answer.status != "ok":
-        raise socket.gaierror(ERRORS[answer.status], f"{answer.name}: {answer.status}: {answer.detail}")
-    kept = [text for text in answer.addresses if family in (socket.AF_UNSPEC, family_of(text))]
-    if not kept:
-        raise socket.gaierror(socket.EAI_NONAME, f"{answer.name}: no address of this family")
-    return kept
+def refusal(name: str, found: Sequence[str]) -> socket.gaierror:
+    """What is said where no address may be spoken to."""
+    text = f"{name}: {', '.join(found)}: not public, and refused by filter_private; allow_addresses makes exceptions"
+    return socket.gaierror(socket.EAI_FAIL, text)
 
 
 def family_of(address: str) -> socket.AddressFamily:

@@ -16,6 +16,9 @@ from lycosa.names.resolver import TLS, Resolver
 #: Seconds between two questions to a server that has not answered.
 AGAIN = 0.5
 
+#: Servers that are asked at a time: each has a socket, and many processes may have 1,024 file descriptors.
+AT_ONCE = 500
+
 
 #: What every resolver knows, for those that are asked over TLS: by the client itself, as names are later.
 KNOWN = "a.root-servers.net"
@@ -35,7 +38,9 @@ def silent(
             client = Resolver(resolvers=[resolver], ca_file=ca_file, timeout=within, attempts=1, capacity=1_000)
             asked[resolver] = clients.enter_context(client)
             client.submit([KNOWN], 0)
-        mute = dict.fromkeys(_silent([resolver for resolver in resolvers if resolver not in asked], within), "")
+        plain = [resolver for resolver in resolvers if resolver not in asked]
+        groups = [plain[begin : begin + AT_ONCE] for begin in range(0, len(plain), AT_ONCE)]
+        mute = {resolver: "" for group in groups for resolver in _silent(group, within)}
         until = time.monotonic() + within
         for resolver, client in asked.items():
             answers = client.take(1, max(0.0, until - time.monotonic()))

@@ -121,6 +121,15 @@ impl Core {
         }
     }
 
+    /// A try could not be sent for want of a file descriptor, which is no fault of its server: it waits, and meanwhile that
+    /// server is not asked, so that those are that have a socket.
+    pub(crate) fn postpone(&mut self, attempt: Try, place: Place, why: &str, now: Micros) {
+        self.upstreams.pause(place, why, now);
+        let is_encrypted = attempt.manner == Manner::Tls; // of this server; another one may not be
+        let manner = if is_encrypted { self.manner(attempt.number) } else { attempt.manner };
+        self.ready.push_back(Try { manner, ..attempt });
+    }
+
     /// A try could not be sent, or its reply cannot come.
     pub(crate) fn unsent(&mut self, attempt: Try, place: Place, why: &str, now: Micros) {
         let failure = self.failure(FailureKind::NameServerFailure, place, why);

@@ -26,6 +26,12 @@ const FLOOR: u32 = 4;
 /// asks another one too has them tried again.
 const SPREAD_FAILURES: u32 = 100;
 
+/// For how long a server is not asked for which there is no socket, in microseconds: others are, or file descriptors come free.
+const PAUSE: Micros = 50_000;
+
+/// For how long names that are given up are told of it.
+const SHORTAGE: Micros = 1_000_000;
+
 /// A server's place in the settings.
 pub(crate) type Place = usize;
 
@@ -39,6 +45,8 @@ pub(crate) struct Upstreams {
     ring: Option<Ring>,
     /// What the servers are called there.
     names: Vec<String>,
+    /// Why there was no socket for a server, and when.
+    shortage: Option<(Micros, Arc<str>)>,
 }
 
 impl Upstreams {
@@ -61,7 +69,7 @@ impl Upstreams {
         let nodes: Vec<(&str, f64)> = names.iter().map(|name| (&**name, 1.0)).collect();
         let ring =
             (settings.spread && nodes.len() > 1).then(|| Ring::new(&nodes, DEFAULT_VIRTUAL_NODES).ok());
-        Upstreams { servers, ceiling, is_eager: settings.eager, ring: ring.flatten(), names }
+        Upstreams { servers, ceiling, is_eager: settings.eager, ring: ring.flatten(), names, shortage: None }
     }
 
     /// How many there are.
@@ -102,12 +110,14 @@ impl Upstreams {
     pub(crate) fn choose_for(&self, name: &str, before: Option<Place>, now: Micros) -> Option<Place> {
         let Some(ring) = &self.ring else { return self.choose(before, now) };
         let place_of = |node: &str| self.names.iter().position(|name| name == node);
-        let owners = ring.owners(&digest_of(name), self.servers.len());
+        let digest = digest_of(name);
         let is_well = |place: &Place| {
             let server = &self.servers[*place].1;
             Some(*place) != before && (!server.is_resting() || server.wants_probe(now))
         };
-        match owners.into_iter().filter_map(place_of).find(is_well) {
+        let owner = |count| ring.owners(&digest, count).into_iter().filter_map(place_of).find(is_well);
+        // The whole order of many servers costs much, and is needed only where the first two are not well.
+        match owner(2).or_else(|| owner(self.servers.len())) {
             Some(place) => self.servers[place].1.has_room(now).then_some(place),
             None => self.choose(before, now),
         }
@@ -171,6 +181,26 @@ impl Upstreams {
     /// A connection failed, for this reason.
     pub(crate) fn blame(&mut self, place: Place, why: &str) {
         self.change(place, |server| server.trouble = Some(why.into()));
+    }
+
+    /// There is no socket for a server: it has no room for a moment.
+    pub(crate) fn pause(&mut self, place: Place, why: &str, now: Micros) {
+        let why: Arc<str> = why.into();
+        self.shortage = Some((now, why.clone()));
+        self.change(place, |server| {
+            (server.paused, server.trouble) = (now.saturating_add(PAUSE), Some(why));
+        });
+    }
+
+    /// Whether there was no socket for a server just now.
+    pub(crate) fn is_paused(&self, place: Place, now: Micros) -> bool {
+        self.servers.get(place).is_some_and(|(_, server)| server.paused > now)
+    }
+
+    /// Why no server has room.
+    pub(crate) fn why_full(&self, now: Micros) -> &str {
+        let is_new = |(at, _): &&(Micros, Arc<str>)| at.saturating_add(SHORTAGE) > now;
+        self.shortage.as_ref().filter(is_new).map_or("no server had room in time", |(_, why)| &**why)
     }
 
     /// A question was taken back, which says nothing about the server.

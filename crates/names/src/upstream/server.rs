@@ -108,6 +108,8 @@ pub(crate) struct Server {
     pub(super) questions: u64,
     pub(super) answers: u64,
     pub(super) timeouts: u64,
+    /// Until when it is not asked, since there is no socket for it.
+    pub(super) paused: Micros,
     /// Why the last connection to it failed, until it answers.
     pub(super) trouble: Option<Arc<str>>,
 }
@@ -136,13 +138,16 @@ impl Server {
             questions: 0,
             answers: 0,
             timeouts: 0,
+            paused: 0,
             trouble: None,
         }
     }
 
-    /// Whether a question fits window and rate.
+    /// Whether a question fits window and rate, and there may be a socket for it.
     pub(super) fn has_room(&self, now: Micros) -> bool {
-        self.in_flight < self.window() && (self.limits.rate.is_none() || self.pace.is_due(now))
+        self.in_flight < self.window()
+            && self.paused <= now
+            && (self.limits.rate.is_none() || self.pace.is_due(now))
     }
 
     /// Whether it is not to be asked while others can be.

@@ -1,12 +1,16 @@
-"""aiohttp: ``aiohttp.TCPConnector(resolver=AiohttpResolver(lookups))``."""
+"""aiohttp: ``aiohttp.TCPConnector(resolver=resolver, socket_factory=resolver.open_socket)``, that one since 3.12."""
 
 from __future__ import annotations
 
 import socket
+from typing import TYPE_CHECKING
 
 from aiohttp.abc import AbstractResolver, ResolveResult
 
-from lycosa.names.lookups import Lookups, addresses, family_of
+from lycosa.names.lookups import Lookups, family_of
+
+if TYPE_CHECKING:
+    from aiohttp.connector import AddrInfoType
 
 
 class AiohttpResolver(AbstractResolver):
@@ -29,8 +33,14 @@ class AiohttpResolver(AbstractResolver):
                 proto=socket.IPPROTO_TCP,
                 flags=socket.AI_NUMERICHOST | socket.AI_NUMERICSERV,
             )
-            for address in addresses(await self._lookups.lookup(host), family)
+            for address in self._lookups.addresses(await self._lookups.lookup(host), family)
         ]
+
+    def open_socket(self, entry: AddrInfoType) -> socket.socket:
+        """A socket for an address, unless ``filter_private`` refuses it: aiohttp resolves none that is in a URL."""
+        family, kind, protocol, _, address = entry
+        self._lookups.check_host(str(address[0]))
+        return socket.socket(family, kind, protocol)
 
     async def close(self) -> None:
         """Nothing is held."""

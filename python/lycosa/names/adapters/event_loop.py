@@ -8,18 +8,21 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import socket
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from typing import Any
 
-from lycosa.names.adapters.sockets import entries, name_of
-from lycosa.names.lookups import Lookups, addresses
+from lycosa.names.adapters.sockets import entries, name_of, permitted
+from lycosa.names.lookups import Lookups
 
 
 @contextlib.asynccontextmanager
 async def loop_getaddrinfo_by(lookups: Lookups) -> AsyncIterator[None]:
-    """Replace ``getaddrinfo`` of the running loop while the block runs; waits may be cancelled."""
+    """Replace ``getaddrinfo`` of the running loop while the block runs; waits may be cancelled.
+
+    ``create_connection`` is replaced, too: asyncio resolves no addresses, which ``filter_private`` may refuse.
+    """
     loop = asyncio.get_running_loop()
-    system = loop.getaddrinfo
+    system, connect = loop.getaddrinfo, loop.create_connection
 
     async def getaddrinfo(
         host: bytes | str | None,
@@ -32,12 +35,22 @@ async def loop_getaddrinfo_by(lookups: Lookups) -> AsyncIterator[None]:
     ) -> list[Any]:
         name = name_of(host, flags)
         if name is None:
-            return await system(host, port, family=family, type=type, proto=proto, flags=flags)
-        found = addresses(await lookups.lookup(name), family)
+            given = await system(host, port, family=family, type=type, proto=proto, flags=flags)
+            return permitted(lookups, host, given, flags)
+        found = lookups.addresses(await lookups.lookup(name), family)
         return entries(socket.getaddrinfo, name, found, port, type, proto, flags)
 
+    async def create_connection(
+        protocol_factory: Callable[[], Any], host: Any = None, port: Any = None, **options: Any
+    ) -> tuple[Any, Any]:
+        if host:
+            lookups.check_host(host if isinstance(host, str) else bytes(host).decode("ascii", "replace"))
+        return await connect(protocol_factory, host, port, **options)
+
     loop.getaddrinfo = getaddrinfo  # type: ignore[method-assign]
+    loop.create_connection = create_connection  # type: ignore[method-assign]
     try:
         yield
     finally:
         loop.getaddrinfo = system  # type: ignore[method-assign]
+        loop.create_connection = connect  # type: ignore[method-assign]

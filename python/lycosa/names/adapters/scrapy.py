@@ -1,10 +1,12 @@
 """Scrapy: ``TWISTED_DNS_RESOLVER = "lycosa.names.adapters.scrapy.ScrapyResolver"``, once called ``DNS_RESOLVER``.
 
-``LYCOSA_RESOLVER`` in the settings holds the options of `lycosa.names.Resolver` as a dictionary.
+``LYCOSA_RESOLVER`` in the settings holds the options of `lycosa.names.lookups.Lookups` as a dictionary.
 """
 
 from __future__ import annotations
 
+import logging
+import socket
 from collections.abc import Sequence
 from concurrent.futures import Future
 from typing import TYPE_CHECKING, Any, Literal, Self
@@ -15,6 +17,8 @@ from zope.interface import implementer
 
 from lycosa._core import Resolution
 from lycosa.names.lookups import Lookups
+
+logger = logging.getLogger("lycosa")
 
 if TYPE_CHECKING:
     from scrapy.crawler import Crawler
@@ -54,7 +58,7 @@ class ScrapyResolver:
         def tell(answer: Resolution) -> None:
             if resolution.cancelled:
                 return
-            for text in answer.addresses:
+            for text in self._permitted(answer):
                 make = IPv6Address if ":" in text else IPv4Address
                 if addressTypes is None or make in addressTypes:
                     resolutionReceiver.addressResolved(make(transportSemantics, text, portNumber))
@@ -66,6 +70,16 @@ class ScrapyResolver:
 
         future.add_done_callback(hand_over)
         return resolution
+
+    def _permitted(self, answer: Resolution) -> list[str]:
+        """The addresses that may be spoken to; why there are none is logged, since Twisted has no place for it."""
+        if answer.status != "ok":
+            return []
+        try:
+            return self._lookups.addresses(answer)
+        except socket.gaierror as error:
+            logger.warning("%s", error.strerror)
+            return []
 
 
 @implementer(IHostResolution)

@@ -7,7 +7,7 @@ import socket
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from lycosa.names.lookups import Lookups, addresses
+from lycosa.names.lookups import Lookups, refusal
 
 #: One entry of getaddrinfo: family, kind, protocol, canonical name, address of a socket.
 Entry = tuple[socket.AddressFamily, socket.SocketKind, int, str, Any]
@@ -31,8 +31,8 @@ def getaddrinfo_by(lookups: Lookups) -> Iterator[None]:
     ) -> list[Any]:
         name = name_of(host, flags)
         if name is None:
-            return system(host, port, family, type, proto, flags)
-        found = addresses(lookups.wait(name), family)
+            return permitted(lookups, host, system(host, port, family, type, proto, flags), flags)
+        found = lookups.addresses(lookups.wait(name), family)
         return entries(system, name, found, port, type, proto, flags)
 
     socket.getaddrinfo = getaddrinfo
@@ -49,6 +49,16 @@ def name_of(host: bytes | str | None, flags: int) -> str | None:
     # An address with a zone (fe80::1%eth0) is no name, and only the system knows zones.
     text = host if isinstance(host, str) else host.decode("ascii", "replace")
     return None if "%" in text else text
+
+
+def permitted(lookups: Lookups, host: bytes | str | None, found: list[Any], flags: int) -> list[Any]:
+    """What the system gave and ``filter_private`` keeps; who listens (no host, or AI_PASSIVE) speaks to nobody."""
+    if not host or flags & socket.AI_PASSIVE:
+        return found
+    kept = [entry for entry in found if lookups.permits(entry[4][0])]
+    if found and not kept:
+        raise refusal(str(host), [entry[4][0] for entry in found])
+    return kept
 
 
 def entries(

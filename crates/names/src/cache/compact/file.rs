@@ -4,8 +4,9 @@ use std::fs::{self, File, OpenOptions};
 use std::io;
 use std::os::unix::fs::{FileExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
-use std::sync::Mutex;
+use std::sync::atomic::AtomicU64;
 use std::sync::atomic::Ordering::{Relaxed, Release};
+use std::sync::{Arc, Mutex};
 
 use nix::errno::Errno;
 use nix::fcntl::posix_fallocate;
@@ -57,6 +58,14 @@ impl CompactCache {
         }
         let locks = enter(path, true).map_err(io)?;
         let opened = match begin(&locks.0).map_err(io)? {
+            // What others have open was cut to nothing: theirs and the new one are not to share a file.
+            Begin::Nothing if !locks.alone() => {
+                let mut made = Self::rebuild(path, settings, now)?;
+                let text = "it was emptied while others had it open: a new one takes its place";
+                made.renewed = Some(format!("{}: {text}", path.display()));
+                drop(locks);
+                Ok(made)
+            }
             // Nothing, or what one left who was killed while making it.
             Begin::Nothing => match allocate(&locks.0, needed) {
                 Ok(()) => Self::make(path, locks, settings, now),
@@ -299,6 +308,8 @@ impl CompactCache {
             maintenance: Mutex::new(()),
             tally: Tally::default(),
             renewed: None,
+            notices: Arc::default(),
+            looked: AtomicU64::default(),
             settings,
             made,
             map,
@@ -330,7 +341,7 @@ fn as_made(made: &Made) -> CompactSettings {
 }
 
 /// How a file begins.
-enum Begin {
+pub(super) enum Begin {
     /// There is nothing yet.
     Nothing,
     /// Its first words, and how long it is.
@@ -338,7 +349,7 @@ enum Begin {
 }
 
 /// Reads how a file begins.
-fn begin(file: &File) -> io::Result<Begin> {
+pub(super) fn begin(file: &File) -> io::Result<Begin> {
     let bytes = file.metadata()?.len();
     let mut start = [0; FIXED_BYTES];
     let read = file.read_at(&mut start, 0)?;

@@ -346,11 +346,12 @@ impl CompactCache {
     }
 
     /// Whether this process may write: a child of a fork has its parent's number, which only one of them may use. Nor may
-    /// anybody where the disk does not take note that the file changes.
+    /// anybody where the disk does not take note that the file changes, or whose file is lost.
     pub(super) fn may_write(&self) -> bool {
-        self.locks.is_none()
-            || (std::process::id() == self.process
-                && (self.live().clean().load(Relaxed) != 1 || self.begin_changes().is_ok()))
+        !self.is_lost()
+            && (self.locks.is_none()
+                || (std::process::id() == self.process
+                    && (self.live().clean().load(Relaxed) != 1 || self.begin_changes().is_ok())))
     }
 }
 

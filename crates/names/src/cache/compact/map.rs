@@ -1,7 +1,7 @@
 //! The memory that is shared: a mapped file, or memory of this process alone.
 //!
-//! The one file of this crate with `unsafe`: it turns an address range into slices of atomic words. Everything else works
-//! on those slices.
+//! With `sigbus` the one file of this crate with `unsafe`: it turns an address range into slices of atomic words. Everything else works
+//! on those slices. A file that is cut while it is mapped reads as empty from then on.
 
 #![allow(unsafe_code, reason = "mapped memory is reached through raw pointers")]
 
@@ -12,9 +12,13 @@ use std::sync::atomic::{AtomicU32, AtomicU64};
 
 use memmap2::{Advice, MmapMut, MmapOptions, MmapRaw};
 
+use super::sigbus::Watch;
+
 /// Mapped memory, as atomic words: other processes may write to it at any time.
 #[derive(Debug)]
 pub(super) struct Mapping {
+    /// None: no file. Before the memory, so that it ends before that is unmapped.
+    watch: Option<Watch>,
     map: MmapRaw,
     bytes: usize,
 }
@@ -22,15 +26,21 @@ pub(super) struct Mapping {
 impl Mapping {
     /// Maps the first bytes of a file, which has them allocated.
     pub(super) fn of_file(file: &File, bytes: usize) -> io::Result<Self> {
-        let map = MmapOptions::new().len(bytes).map_raw(file)?;
-        Ok(Mapping { map, bytes })
+        Mapping::watched(MmapOptions::new().len(bytes).map_raw(file)?, bytes)
     }
 
     /// Maps the first bytes of a file that has them, for reading: what is written stays in the memory of this process.
     pub(super) fn copy_of_file(file: &File, bytes: usize) -> io::Result<Self> {
         // SAFETY: as in `of_file`: all access is by atomic operations, and any bits are valid words.
         let map = unsafe { MmapOptions::new().len(bytes).map_copy(file)? };
-        Ok(Mapping { map: MmapRaw::from(map), bytes })
+        Mapping::watched(MmapRaw::from(map), bytes)
+    }
+
+    /// A mapped file, which others may cut.
+    fn watched(map: MmapRaw, bytes: usize) -> io::Result<Self> {
+        // SAFETY: all access is by the functions below, which give atomic words; the watch is dropped before the memory.
+        let watch = unsafe { Watch::over(map.as_mut_ptr(), bytes)? };
+        Ok(Mapping { watch: Some(watch), map, bytes })
     }
 
     /// Memory of this process alone, all zero.
@@ -38,7 +48,18 @@ impl Mapping {
         let map = MmapRaw::from(MmapMut::map_anon(bytes)?);
         // Names are looked up at random: large pages spare a walk through the page tables. It is a wish only.
         drop(map.advise(Advice::HugePage));
-        Ok(Mapping { map, bytes })
+        Ok(Mapping { watch: None, map, bytes })
+    }
+
+    /// Whether its file was cut: it is empty memory of this process now.
+    #[inline]
+    pub(super) fn is_lost(&self) -> bool {
+        self.watch.as_ref().is_some_and(Watch::is_lost)
+    }
+
+    /// Makes it empty memory of this process, where it is a file.
+    pub(super) fn lose(&self) {
+        self.watch.iter().for_each(Watch::lose);
     }
 
     /// Its length.

@@ -11,7 +11,8 @@
 //! - Any number of processes up to 1,023 read and write one file. One that is killed at any moment neither blocks nor corrupts
 //!   it; it takes with it the names of the buckets that it was just writing to.
 //! - Memory is fixed when the cache is made: 24 bytes a name of its capacity, and what address sets and the filter take.
-//! - A damaged file gives wrong answers at worst, never a panic; one whose header is wrong is refused.
+//! - A damaged file gives wrong answers at worst, never a panic; one whose header is wrong is refused. One that is cut or written
+//!   over while it is open (`loss`, `sigbus`) reads as empty and takes nothing any more; that is told once.
 //! - A name that was asked for again is not pushed out by names that nobody asks for again.
 
 mod bucket;
@@ -24,6 +25,7 @@ mod insert;
 mod key;
 mod layout;
 mod lookup;
+mod loss;
 mod map;
 mod memory;
 #[cfg(test)]
@@ -34,6 +36,7 @@ mod roster;
 mod scan;
 mod sets;
 mod settings;
+mod sigbus;
 mod slot;
 mod sweep;
 mod table;
@@ -41,14 +44,15 @@ mod table;
 mod tests;
 
 use std::path::{Path, PathBuf};
-use std::sync::Mutex;
 use std::sync::atomic::AtomicU64;
 use std::sync::atomic::Ordering::Relaxed;
+use std::sync::{Arc, Mutex};
 
 use super::{CacheStatistics, Found, NameCache, Resolution, Seconds};
 use crate::host::HostName;
 use crate::settings::Families;
 pub use error::{CompactError, Refusal};
+pub use loss::Notices;
 pub use record::{Record, State};
 pub use scan::{BadRange, Entry, KeyRange};
 pub use settings::{CompactSettings, Negative, Verify, WRONG_ANSWERS};
@@ -81,6 +85,9 @@ pub struct CompactCache {
     tally: Tally,
     /// What was done to bring its file up to date.
     renewed: Option<String>,
+    /// What happened to its file since, and the second at which that was last looked for.
+    notices: Arc<Notices>,
+    looked: AtomicU64,
 }
 
 /// Where a cache lies.
@@ -151,6 +158,11 @@ impl CompactCache {
     /// domains, or of the version before.
     pub fn renewed(&self) -> Option<&str> {
         self.renewed.as_deref()
+    }
+
+    /// What happened to its file while it was open.
+    pub fn notices(&self) -> &Arc<Notices> {
+        &self.notices
     }
 
     /// How it was told to be.

@@ -12,6 +12,7 @@ impl CompactCache {
     /// Does what is due, unless another is at it.
     #[inline]
     pub(super) fn maintain(&self, now: Seconds) {
+        self.watch_file(now);
         let sweep_due = (now / 60).abs_diff(self.live().swept().load(Relaxed)) >= SPAN;
         let filter = self.filter();
         if sweep_due || (filter.exists() && filter.is_due(now)) {

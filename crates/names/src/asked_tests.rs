@@ -1,0 +1,68 @@
+use super::*;
+use crate::lookup::{Lookup, Lookups};
+
+const NAME: &str = "a-name-of-many-letters.example";
+
+/// A table, and a name of which questions are asked on socket 1 of the server at place 0.
+struct Scene {
+    table: Table,
+    lookup: LookupId,
+}
+
+impl Scene {
+    fn new() -> Scene {
+        let lookup = Lookups::default().insert(Lookup::new(NAME.into(), None, 0));
+        Scene { table: Table::default(), lookup }
+    }
+
+    /// Asks; gives the message.
+    fn ask(&mut self, manner: Manner) -> Vec<u8> {
+        let attempt =
+            Try { lookup: self.lookup, kind: Kind::A, number: 0, errors: 0, whom: Whom::Any, manner };
+        let sent = Sent { attempt, place: 0, at: 0, is_overdue: false };
+        let place = self.table.insert(sent, HostName::new(NAME).unwrap(), 1, (10, 20)).unwrap();
+        self.table.message(place).unwrap().to_vec()
+    }
+
+    /// Asks, and answers with the question as `change` makes it; gives how well that fits.
+    fn answer(&mut self, manner: Manner, change: impl FnOnce(&mut Vec<u8>)) -> Option<Fit> {
+        let mut reply = self.ask(manner);
+        reply[2] |= 0x80;
+        change(&mut reply);
+        self.table.take(1, &reply).map(|(_, fit)| fit)
+    }
+}
+
+fn has_case(message: &[u8]) -> bool {
+    message[12..].iter().any(u8::is_ascii_uppercase)
+}
+
+#[test]
+fn a_plain_try_keeps_its_random_case_where_the_server_is_known_to_repeat_it() {
+    let mut scene = Scene::new();
+    assert!(!has_case(&scene.ask(Manner::Plain)), "nothing is known of the server");
+    assert_eq!(scene.answer(Manner::Full, |_| ()), Some(Fit::Exact));
+    let plain = scene.ask(Manner::Plain);
+    assert!(has_case(&plain) && plain.len() == 12 + NAME.len() + 2 + 4, "and has no EDNS");
+    assert_eq!(scene.answer(Manner::Plain, |reply| reply[12..].make_ascii_lowercase()), Some(Fit::OtherCase));
+    assert!(!has_case(&scene.ask(Manner::Plain)), "it does so no more");
+}
+
+#[test]
+fn a_header_alone_ends_a_question_only_where_a_plainer_one_follows() {
+    let refuse = |reply: &mut Vec<u8>| {
+        reply.truncate(12);
+        reply[2..].copy_from_slice(&[0x80, 1, 0, 0, 0, 0, 0, 0, 0, 0]);
+    };
+    let mut scene = Scene::new();
+    assert_eq!(scene.answer(Manner::Full, refuse), Some(Fit::NotUnderstood));
+    for manner in [Manner::Plain, Manner::Tcp, Manner::Tls] {
+        assert_eq!(scene.answer(manner, refuse), None, "{manner:?}");
+    }
+    assert!(!has_case(&scene.ask(Manner::Plain)), "it tells nothing of the case of letters");
+    let other_number = |reply: &mut Vec<u8>| {
+        refuse(reply);
+        reply[1] ^= 1;
+    };
+    assert_eq!(scene.answer(Manner::Full, other_number), None);
+}
