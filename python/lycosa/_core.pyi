@@ -94,7 +94,7 @@ def check_port(url: str, allowed: Sequence[int]) -> None:
     """Raise SettingError where an absolute URL's port is blocked and not among those that the job allows."""
 
 def is_permitted_address(address: str, allowed: Sequence[str]) -> bool:
-    """Whether an address is one of the public Internet, or of a network that is allowed; raises SettingError for others."""
+    """Whether an address is of the public Internet, or of a network that is allowed. Raises SettingError."""
 
 def check_resolver(text: str) -> str:
     """A resolver's address as it is told everywhere, with its port; raises SettingError where the text is none."""

@@ -117,6 +117,29 @@ def forwarder(upstream: str, *, anchors: Sequence[str] = (), validate: bool = Fa
     return Recipe(plain.name, plain.program, plain.package, prepare)
 
 
+def bind(upstream: str, *, anchors: Sequence[str]) -> Recipe:
+    """BIND that asks `upstream` for everything, and validates by trust anchors, DNSKEY records as text."""
+    host, port_of = upstream.rsplit(":", 1)
+
+    def prepare(folder: Path, port: int) -> Sequence[str]:
+        keys = [anchor.split(" DNSKEY ")[0] + " static-key " + _static(anchor) + ";" for anchor in anchors]
+        (folder / "named.conf").write_text(
+            f'options {{ directory "{folder}"; listen-on port {port} {{ 127.0.0.1; }}; listen-on-v6 {{ none; }};\n'
+            f"  forwarders {{ {host} port {port_of}; }}; forward only; recursion yes; dnssec-validation yes;\n"
+            '  pid-file none; session-keyfile none; lock-file none; automatic-interface-scan no; interface-interval 0; managed-keys-directory "."; };\n'
+            f"controls {{ }};\ntrust-anchors {{ {' '.join(keys)} }};\n"
+        )
+        return ["-f", "-u", "root", "-n", "1", "-c", str(folder / "named.conf")]
+
+    return Recipe("BIND", "named", "bind9", prepare)
+
+
+def _static(anchor: str) -> str:
+    """A DNSKEY record as `trust-anchors` has it: flags, protocol, algorithm, and the key as one text."""
+    flags, protocol, algorithm, *key = anchor.split(" DNSKEY ")[1].split()
+    return f'{flags} {protocol} {algorithm} "{"".join(key)}"'
+
+
 @contextlib.contextmanager
 def serving(recipe: Recipe, folder: Path) -> Iterator[Server]:
     """Run a foreign server; where it is not installed the test is skipped, but not in CI, which is root."""

@@ -34,6 +34,7 @@ from tests.interop.dns_servers import (
     Ours,
     address,
     ask,
+    bind,
     datagram,
     forwarder,
     knot,
@@ -315,6 +316,54 @@ def test_unbound_validates_signatures_that_come_through_it(tmp_path: Path) -> No
         foreign = [f"{ZONE}. DNSKEY {key}" for key in others if key.startswith("257 ")]
         with serving(forwarder(lower.address, anchors=foreign, validate=True), tmp_path / "bad") as front:
             assert "status: SERVFAIL" in ask("dig", front.port, f"host1.{ZONE}")
+
+
+@pytest.mark.parametrize("validator", ["Unbound", "BIND"])
+def test_validating_clients_get_repeated_questions_from_memory_and_all_results_right(
+    validator: str, tmp_path: Path
+) -> None:
+    secure = [(f"host{number}.{ZONE}", "A") for number in range(60)]
+    secure += [(ZONE, "MX"), (ZONE, "NS"), (f"text.{ZONE}", "TXT"), (f"www.{ZONE}", "AAAA"), (f"a.wild.{ZONE}", "A")]
+    denied = [(f"gone{number}.{ZONE}", "A") for number in range(20)]
+    with (
+        serving(knot(signed=True), tmp_path / "knot") as signed,
+        our_server(tmp_path / "upper", signed.address, tier="upper") as upper,
+        our_server(tmp_path / "lower", upper.address) as lower,
+    ):
+        keys = ask("dig", signed.port, "+tcp", "+short", ZONE, "DNSKEY").splitlines()
+        anchors = [f"{ZONE}. DNSKEY {key}" for key in keys if key.startswith("257 ")]
+        asked = []
+        # Each of these begins with nothing in its own memory; the first one fills that of the tiers.
+        for turn in range(4):
+            recipe = (
+                forwarder(lower.address, anchors=anchors, validate=True)
+                if validator == "Unbound"
+                else bind(lower.address, anchors=anchors)
+            )
+            before = lower.statistics()
+            with serving(recipe, tmp_path / f"client{turn}") as front:
+                for name, kind in secure + denied:
+                    answer = ask("dig", front.port, "+dnssec", name, kind)
+                    code = "NXDOMAIN" if (name, kind) in denied else "NOERROR"
+                    assert f"status: {code}" in answer, answer
+                    assert re.search(r"flags: qr rd ra ad;", answer), answer
+            after = lower.statistics()
+            asked.append(tuple(after[key] - before[key] for key in ("packet_hits", "passed_through")))
+        hits, passed = (sum(counts) for counts in zip(*asked[1:], strict=True))
+        assert hits >= 100
+        assert hits / (hits + passed) >= 0.95, asked
+        # A zone that another key has signed does not pass, from memory or not.
+        with serving(knot(signed=True), tmp_path / "stranger") as stranger:
+            others = ask("dig", stranger.port, "+tcp", "+short", ZONE, "DNSKEY").splitlines()
+        foreign = [f"{ZONE}. DNSKEY {key}" for key in others if key.startswith("257 ")]
+        recipe = (
+            forwarder(lower.address, anchors=foreign, validate=True)
+            if validator == "Unbound"
+            else bind(lower.address, anchors=foreign)
+        )
+        with serving(recipe, tmp_path / "bad") as front:
+            for name, kind in secure[:5]:
+                assert "status: SERVFAIL" in ask("dig", front.port, "+dnssec", name, kind)
 
 
 @pytest.mark.parametrize("name", list(AUTHORITIES))

@@ -119,6 +119,7 @@ OTHERS = [
     ("workers", 2, "1"),
     ("cache", "names.cache", "none"),
     ("capacity", 2_000, "1000"),
+    ("packet_memory", 1, "64"),
     ("tcp_connections", 10, "150"),
     ("cookies", False, "True"),
     ("http", "127.0.0.1:9153", "none"),
