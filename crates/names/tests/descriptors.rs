@@ -14,7 +14,7 @@ use std::time::{Duration, Instant};
 use domain::base::iana::Rcode;
 use domain::base::{Message, MessageBuilder};
 use domain::rdata::A;
-use lycosa_names::cache::{AsyncLru, AsyncLruSettings};
+use lycosa_names::cache::compact::{CompactCache, CompactSettings};
 use lycosa_names::{Client, Settings};
 use lycosa_url::{FailureKind, Resolved};
 use nix::cmsg_space;
@@ -92,7 +92,9 @@ fn answer(message: &[u8]) -> Vec<u8> {
 }
 
 fn start(settings: Settings) -> Client {
-    Client::start(settings, Box::new(AsyncLru::new(AsyncLruSettings::default()))).unwrap()
+    let cache = CompactSettings { capacity: 10_000, ..CompactSettings::default() };
+    let now = settings.clock.wall() / 1_000_000;
+    Client::start(settings, Box::new(CompactCache::in_memory(cache, now, None).unwrap())).unwrap()
 }
 
 /// Waits until all names are answered.
