@@ -92,9 +92,8 @@ fn answer(message: &[u8]) -> Vec<u8> {
 }
 
 fn start(settings: Settings) -> Client {
-    let cache = CompactSettings { capacity: 10_000, ..CompactSettings::default() };
-    let now = settings.clock.wall() / 1_000_000;
-    Client::start(settings, Box::new(CompactCache::in_memory(cache, now, None).unwrap())).unwrap()
+    Client::start(settings, Box::new(CompactCache::in_memory(CompactSettings::default(), 0, None).unwrap()))
+        .unwrap()
 }
 
 /// Waits until all names are answered.

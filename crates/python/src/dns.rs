@@ -58,6 +58,8 @@ pub(crate) struct DnsSettings {
     rate: Option<f64>,
     filter_private: bool,
     private_names: Vec<String>,
+    /// MiB.
+    packet_memory: u64,
     cookies: bool,
     tcp_connections: usize,
     /// Seconds.
@@ -141,6 +143,7 @@ impl DnsServer {
             workers: settings.workers,
             upstream: settings.upstream(clock)?,
             policy: settings.policy()?,
+            packet_memory: settings.packet_memory << 20,
             cookies: settings.cookies,
             tcp_connections: settings.tcp_connections,
             tcp_idle: seconds(settings.tcp_idle),

@@ -68,7 +68,13 @@ FAMILIES = (
     Family("cache_misses_total", "counter", "Questions whose answer was not in memory.", (("misses", ""),)),
     Family("stale_total", "counter", "Answers given after their TTL since upstreams failed.", (("stale", ""),)),
     Family("prefetches_total", "counter", "Names asked for anew shortly before they expired.", (("prefetches", ""),)),
-    Family("passed_through_total", "counter", "Questions of types that are not kept.", (("passed_through", ""),)),
+    Family(
+        "packet_hits_total",
+        "counter",
+        "Questions answered by an upstream's answer that was kept as it came.",
+        (("packet_hits", ""),),
+    ),
+    Family("passed_through_total", "counter", "Questions passed through to upstreams.", (("passed_through", ""),)),
     Family("truncated_total", "counter", "Answers cut so that the client comes back by TCP.", (("truncated", ""),)),
     Family("dropped_total", "counter", "Packets that got no answer.", (("dropped", ""),)),
     Family(
@@ -95,6 +101,8 @@ FAMILIES = (
         "cache_slots_used", "gauge", "Places of memory in use, also by what does not resolve.", (("cache_used", ""),)
     ),
     Family("cache_bytes", "gauge", "Bytes of the memory of names.", (("cache_bytes", ""),)),
+    Family("packets", "gauge", "Answers that are kept as they came.", (("packets", ""),)),
+    Family("packet_bytes", "gauge", "Bytes of these.", (("packet_bytes", ""),)),
     Family("tcp_connections", "gauge", "TCP connections that are open.", (("tcp_open", ""),)),
 )
 

@@ -12,7 +12,7 @@ from lycosa.errors import LycosaError, SettingError
 from lycosa.names.server_settings import ServerSettings, check_loop
 
 #: What a running server was made with and cannot change.
-RESTART = ("tier", "listen", "workers", "cache", "capacity", "tcp_connections", "cookies", "http", "http_public")
+RESTART = ("tier", "listen", "workers", "cache", "capacity", "packet_memory", "tcp_connections", "cookies", "http", "http_public")
 
 
 class Server:

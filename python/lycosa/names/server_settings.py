@@ -140,6 +140,8 @@ class ServerSettings(Room):
     capacity: int = Field(1_000_000, ge=1_000, le=100_000_000)  # names in the cache
     min_ttl: int = Field(ge=0, le=86_400)  # s that answers are held at least
     max_ttl: int = Field(86_400, ge=60, le=7 * 86_400)  # s that answers are held at most; memory counts in minutes
+    # answers kept as they came: of types that are no address, and addresses with signatures
+    packet_memory: int = Field(64, ge=0, le=65_536)  # MiB
     keep_ttl: Domains = ()  # names, with all below them, whose TTL is left as it is
     negative_ttl: int = Field(900, ge=0, le=86_400)  # s that "no such name" and "no such data" are held at most
     failure_pause: int = Field(120, ge=1, le=300)  # s, doubling in a row, in which a failure is not asked for again

@@ -72,7 +72,10 @@ impl Answering {
         while !self.is_closed.load(Relaxed) {
             let returned = self.desk.relay.step(&mut under_way, &mut dice, &|| self.desk.clock.now());
             let moment = self.desk.moment(figures);
-            for Returned { waiters, message } in returned {
+            for Returned { waiters, message, key } in returned {
+                if let Some(key) = key {
+                    self.desk.packets.put(key, message.as_deref(), &moment.policy, moment.second);
+                }
                 let screened = Screened::of(message, &moment.policy);
                 for waiter in waiters {
                     post.pass_back(&waiter, &screened, figures);
@@ -166,7 +169,7 @@ fn serve(desk: &Desk, connection: &Arc<Connection>, figures: &Figures) {
             Verdict::Silence => return, // who sends no questions is not listened to
             Verdict::Written => connection.send(&out),
             Verdict::Pass(question) => {
-                desk.pass(&question, waiter(&question), &mut post, figures);
+                desk.pass(&question, waiter(&question), &mut post, &moment);
             }
             Verdict::LookUp(question, families) => {
                 let known = desk.held.cache.get(HostName::of_normal(&texts), families, moment.second);

@@ -14,8 +14,10 @@ use super::figures::{Count, Figures};
 use super::held::Held;
 use super::limits::Rates;
 use super::misses::{Miss, Misses, Waiter, Way};
+use super::packets::Packets;
 use super::policy::{Policy, is_public};
 use super::post::Post;
+use super::private::Screened;
 use super::question::{Code, HEADER, Question, rtype};
 use super::recent::Recent;
 use super::relay::Relay;
@@ -37,6 +39,7 @@ pub(super) struct Desk {
     pub(super) held: Held,
     pub(super) misses: Misses,
     pub(super) relay: Relay,
+    pub(super) packets: Packets,
     pub(super) cookies: Option<Cookies>,
     pub(super) rates: Rates,
     pub(super) recent: Recent,
@@ -185,8 +188,13 @@ impl Desk {
         Miss { name, families, waiter, has_stale }
     }
 
-    /// Has a question passed through, and counts it.
-    pub(super) fn pass(&self, question: &Question<'_>, waiter: Waiter, post: &mut Post, figures: &Figures) {
+    /// Answers a question of what is kept as it came, or has it passed through.
+    pub(super) fn pass(&self, question: &Question<'_>, waiter: Waiter, post: &mut Post, moment: &Moment<'_>) {
+        let figures = moment.figures;
+        if let Some(known) = self.packets.get(question, moment.second) {
+            figures.add(Count::PacketHits);
+            return post.pass_back(&waiter, &Screened::of(known, &moment.policy), figures);
+        }
         figures.add(Count::PassedThrough);
         if let Some(waiter) = self.relay.pass(question, waiter) {
             post.turn_away(&waiter, figures);

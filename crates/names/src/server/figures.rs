@@ -19,7 +19,9 @@ pub(super) enum Count {
     Stale,
     /// Names asked for anew before they expired.
     Prefetches,
-    /// Questions that were passed through, of types that are not cached.
+    /// Questions answered by what is kept of an upstream's answer as it came.
+    PacketHits,
+    /// Questions that were passed through to upstreams.
     PassedThrough,
     /// Answers that were cut off, or not given by datagram.
     Truncated,
@@ -55,13 +57,14 @@ pub(super) enum Count {
 
 impl Count {
     /// All of them, by their names elsewhere.
-    pub(super) const NAMES: [(&str, Count); 22] = [
+    pub(super) const NAMES: [(&str, Count); 23] = [
         ("questions_udp", Count::QuestionsUdp),
         ("questions_tcp", Count::QuestionsTcp),
         ("hits", Count::Hits),
         ("misses", Count::Misses),
         ("stale", Count::Stale),
         ("prefetches", Count::Prefetches),
+        ("packet_hits", Count::PacketHits),
         ("passed_through", Count::PassedThrough),
         ("truncated", Count::Truncated),
         ("dropped", Count::Dropped),

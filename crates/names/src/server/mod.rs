@@ -22,6 +22,7 @@ mod limits;
 mod lines;
 mod listen;
 mod misses;
+mod packets;
 mod passed;
 mod policy;
 mod post;
@@ -57,6 +58,7 @@ use held::Held;
 use judging::LOOP_ZONE;
 use lines::Route;
 use misses::{Misses, Upstream};
+use packets::Packets;
 use relay::Relay;
 use stream::Connections;
 use worker::Worker;
@@ -76,6 +78,8 @@ pub struct ServerSettings {
     pub upstream: Settings,
     /// What a reload can change beside the upstreams.
     pub policy: Policy,
+    /// Bytes of answers that are kept as they came: of types that are no address, and with signatures. 0: none.
+    pub packet_memory: u64,
     /// Whether cookies are given (RFC 7873).
     pub cookies: bool,
     /// Connections at a time.
@@ -91,6 +95,7 @@ impl Default for ServerSettings {
             workers: 1,
             upstream: Settings { in_flight: 10_000, ..Settings::default() },
             policy: Policy::default(),
+            packet_memory: 64 << 20,
             cookies: true,
             tcp_connections: 150,
             tcp_idle: Duration::from_secs(10), // RFC 7766 section 6.2.3: "a few seconds"
@@ -133,6 +138,7 @@ impl Server {
         let mut dice = Dice::default();
         let desk = Arc::new(Desk {
             misses: Misses::new(settings.upstream.in_flight.max(1), upstream.clone()),
+            packets: Packets::new(settings.packet_memory),
             relay: Relay::new(Route::new(&settings.upstream)?)?,
             cookies: settings.cookies.then(Cookies::new).transpose()?,
             held,
@@ -205,6 +211,8 @@ impl Server {
             ("cache_capacity", self.cache.settings().capacity),
             ("cache_bytes", self.cache.memory() as u64),
             ("cache_used", self.cache.used()),
+            ("packets", self.desk.packets.size().1),
+            ("packet_bytes", self.desk.packets.size().0),
         ]);
         all
     }

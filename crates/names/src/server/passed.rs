@@ -7,6 +7,7 @@ use lycosa_url::Micros;
 
 use super::lines::{Line, Lines};
 use super::misses::Waiter;
+use super::packets::Key;
 use super::question::HEADER;
 use crate::asked::SocketId;
 use crate::dice::Dice;
@@ -51,6 +52,8 @@ pub(super) struct Returned {
     pub(super) waiters: Vec<Waiter>,
     /// The answer; none where there was none in time.
     pub(super) message: Option<Vec<u8>>,
+    /// By what it may be kept; none where nobody was asked, or the server itself asked.
+    pub(super) key: Option<Key>,
 }
 
 /// Where something has come: for a question under way, or on a connection.
@@ -60,9 +63,15 @@ pub(super) enum Ready {
 }
 
 impl Returned {
-    /// Nobody answered it.
+    /// Nobody answered it; or it was answered before, and nobody waits any more.
     pub(super) fn unanswered(passed: Passed) -> Self {
-        Returned { waiters: passed.waiters, message: None }
+        let key = passed.key().filter(|_| !passed.waiters.is_empty());
+        Returned { waiters: passed.waiters, message: None, key }
+    }
+
+    /// There is no room for it, so nobody was asked.
+    pub(super) fn refused(passed: Passed) -> Self {
+        Returned { waiters: passed.waiters, message: None, key: None }
     }
 }
 
@@ -146,6 +155,11 @@ impl Passed {
             && self.message[rest..] == other.message[others_rest..]
     }
 
+    /// By what its answer may be kept.
+    fn key(&self) -> Option<Key> {
+        (!self.is_probe).then(|| Key::of_passed(&self.message, self.end))
+    }
+
     /// The name that is asked for, on the wire.
     pub(super) fn name(&self) -> &[u8] {
         &self.message[HEADER..self.end - TYPE]
@@ -198,6 +212,6 @@ impl Passed {
     /// It is answered.
     fn finish(&mut self, answer: Vec<u8>) -> Returned {
         (self.left, self.line) = (0, None);
-        Returned { waiters: std::mem::take(&mut self.waiters), message: Some(answer) }
+        Returned { waiters: std::mem::take(&mut self.waiters), message: Some(answer), key: self.key() }
     }
 }

@@ -188,7 +188,7 @@ impl Relay {
             match same {
                 _ if passed.is_probe => under_way.passed.push(passed),
                 Some(same) => same.waiters.extend(passed.waiters),
-                None if is_full => refused.push(Returned::unanswered(passed)),
+                None if is_full => refused.push(Returned::refused(passed)),
                 None => {
                     self.direct(&mut passed, &route);
                     under_way.passed.push(passed);

@@ -102,7 +102,7 @@ impl Worker {
                 Verdict::LookUp(question, families) => {
                     open.push(Open { question, peer, name: start..texts.len(), families });
                 }
-                Verdict::Pass(question) => self.pass(&question, peer, post),
+                Verdict::Pass(question) => self.pass(&question, peer, &moment, post),
             }
         }
         self.figures.add_many(Count::QuestionsUdp, count);
@@ -168,9 +168,9 @@ impl Worker {
     }
 
     /// Has a question passed through.
-    fn pass(&self, question: &Question<'_>, peer: Peer, post: &mut Post) {
+    fn pass(&self, question: &Question<'_>, peer: Peer, moment: &Moment<'_>, post: &mut Post) {
         let way = Way::Datagram(self.socket.clone(), peer);
         let waiter = Waiter { asked: Asked::of(question), way, client: peer.address.ip() };
-        self.desk.pass(question, waiter, post, &self.figures);
+        self.desk.pass(question, waiter, post, moment);
     }
 }

@@ -177,6 +177,12 @@ fn receive(socket: &UdpSocket) -> Option<Message<Vec<u8>>> {
     Some(Message::from_octets(buffer).unwrap())
 }
 
+fn ask_bytes(server: &Server, question: &[u8]) -> Message<Vec<u8>> {
+    let socket = client_of(server, "127.0.0.1");
+    socket.send(question).unwrap();
+    receive(&socket).unwrap()
+}
+
 fn ask_one(server: &Server, name: &str, rtype: Rtype) -> Message<Vec<u8>> {
     let socket = client_of(server, "127.0.0.1");
     socket.send(&question(name, rtype)).unwrap();

@@ -34,12 +34,6 @@ fn question_of(labels: &[&[u8]], rtype: Rtype) -> Vec<u8> {
     message
 }
 
-fn ask_bytes(server: &Server, question: &[u8]) -> Message<Vec<u8>> {
-    let socket = client_of(server, "127.0.0.1");
-    socket.send(question).unwrap();
-    receive(&socket).unwrap()
-}
-
 fn has(message: &Message<Vec<u8>>, address: [u8; 4]) -> bool {
     message.as_slice().windows(4).any(|bytes| bytes == address)
 }

@@ -120,6 +120,32 @@ fn other_types_are_passed_through_and_any_is_not() {
 }
 
 #[test]
+fn what_was_passed_through_is_known_for_its_time() {
+    let upstream = Upstream::start(Says::Text(20)); // with a TTL of a minute
+    // A second is half a minute.
+    let server = server_of(&[upstream.address], |settings| settings.upstream.speed = 30.0);
+    let before = ttl(&ask_one(&server, "a.example", Rtype::TXT));
+    std::thread::sleep(Duration::from_millis(500));
+    let after = ttl(&ask_one(&server, "A.Example", Rtype::TXT));
+    assert!(before == 60 && (30..=50).contains(&after), "{after} s are left");
+    assert_eq!((upstream.asked("a.example", Rtype::TXT), count(&server, "packet_hits")), (1, 1));
+    // Whether answers are validated is another question.
+    let mut unchecked = question("a.example", Rtype::TXT);
+    unchecked[3] |= 0x10;
+    ask_bytes(&server, &unchecked);
+    assert_eq!(upstream.asked("a.example", Rtype::TXT), 2);
+    std::thread::sleep(Duration::from_millis(1_700));
+    assert_eq!(ttl(&ask_one(&server, "a.example", Rtype::TXT)), 60);
+    assert_eq!(upstream.asked("a.example", Rtype::TXT), 3);
+    // What nobody answers is not asked for again at once.
+    upstream.say(Says::Nothing);
+    for _ in 0..3 {
+        assert_eq!(code(&ask_one(&server, "dead.example", Rtype::TXT)), Rcode::SERVFAIL);
+    }
+    assert_eq!(upstream.asked("dead.example", Rtype::TXT), 2, "two tries");
+}
+
+#[test]
 fn what_came_over_tcp_is_passed_over_tcp_also_to_who_closes_after_each_answer() {
     const LONG: usize = 3_000;
     let upstream = Upstream::start(Says::Text(LONG));
