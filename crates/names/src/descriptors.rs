@@ -3,15 +3,18 @@
 use std::io;
 
 use nix::errno::Errno;
-use nix::sys::resource::{Resource, getrlimit, setrlimit};
+use nix::sys::resource::{Resource, getrlimit, rlim_t, setrlimit};
 
-/// Raises the limit of this process to the highest one that it may give itself: the lower one is for programs that call
-/// select(2), which this client does not. Children inherit it.
+/// To what the limit is raised at most: children inherit it, and some look at each descriptor that there may be.
+const MOST: rlim_t = 1 << 20;
+
+/// Raises the limit of this process to the highest one that it may give itself, or [`MOST`]: the lower one is for programs that
+/// call select(2), which this client does not.
 pub(crate) fn raise_limit() {
     if let Ok((soft, hard)) = getrlimit(Resource::RLIMIT_NOFILE)
-        && soft < hard
+        && soft < hard.min(MOST)
     {
-        let _ = setrlimit(Resource::RLIMIT_NOFILE, hard, hard); // a system that refuses leaves it as it was
+        let _ = setrlimit(Resource::RLIMIT_NOFILE, hard.min(MOST), hard); // a system that refuses leaves it as it was
     }
 }
 
