@@ -91,7 +91,7 @@ impl Upstream {
         Some(answer.into_message().into_octets())
     }
 
-    /// Answers over TCP, too: one question a connection. Gives how many there were.
+    /// Answers over TCP, too: one question a connection, which it ends then. Gives how many there were.
     fn listen(&self) -> Arc<AtomicU64> {
         let listener = TcpListener::bind(self.address).unwrap();
         let (it, connections) = (self.clone(), Arc::<AtomicU64>::default());
@@ -99,9 +99,11 @@ impl Upstream {
         std::thread::spawn(move || {
             for mut stream in listener.incoming().flatten() {
                 counted.fetch_add(1, Relaxed);
-                if let Some(asked) = unframed(&mut stream) {
-                    let answer = it.answer(&asked).unwrap_or_default();
-                    stream.write_all(&framed(&answer)).unwrap();
+                while let Some(asked) = unframed(&mut stream) {
+                    if let Some(answer) = it.answer(&asked) {
+                        stream.write_all(&framed(&answer)).unwrap();
+                        break;
+                    }
                 }
             }
         });
