@@ -1,5 +1,6 @@
 //! What becomes of a message: who may ask, how much, and for what.
 
+use std::borrow::Cow;
 use std::net::IpAddr;
 use std::sync::atomic::Ordering::Relaxed;
 
@@ -140,9 +141,10 @@ impl Desk {
             self.looped.store(moment.now, Relaxed);
             return code(Code::Refused, out);
         }
+        let top = top_label(&question, is_text.then_some(name));
+        let is_localhost = top == "localhost";
         // Another server's probe goes on to the upstreams, or loops through several servers would not be found.
-        let is_localhost = question.top_label().eq_ignore_ascii_case(b"localhost");
-        if is_localhost || !is_probe && is_special(&question, is_text.then_some(name)) {
+        if is_localhost || is_special_use(&top) && !is_probe {
             if let (true, true, Some(families)) = (is_localhost, is_host, families) {
                 return Verdict::LookUp(question, families); // the upstreams' client knows the addresses
             }
@@ -164,10 +166,12 @@ impl Desk {
     }
 }
 
-/// Whether a question is about a name that no server is to be asked for; `name` is its text, if it has one.
-fn is_special(question: &Question<'_>, name: Option<&str>) -> bool {
-    let of_top = || str::from_utf8(question.top_label()).map(str::to_ascii_lowercase).unwrap_or_default();
-    name.map_or_else(|| is_special_use(&of_top()), is_special_use)
+/// The last label of the name that is asked for, in lower case; empty where it is no text. `name`: the text of all of it.
+fn top_label<'n>(question: &Question<'_>, name: Option<&'n str>) -> Cow<'n, str> {
+    match name {
+        Some(name) => name.rsplit('.').next().unwrap_or_default().into(),
+        None => str::from_utf8(question.top_label()).map(str::to_ascii_lowercase).unwrap_or_default().into(),
+    }
 }
 
 /// Writes an answer and counts its code: the question is settled with it.
