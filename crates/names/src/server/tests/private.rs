@@ -171,3 +171,17 @@ fn what_cannot_be_read_is_not_passed_on_where_addresses_are_filtered() {
         assert!(rtype == Rtype::TXT || has(&answer, PRIVATE));
     }
 }
+
+#[test]
+fn what_is_kept_as_it_came_is_filtered_by_the_policy_of_now() {
+    let upstream = Upstream::start(Says::Built(lead_inside));
+    let server = server_of(&[upstream.address], |_| ());
+    let asked = question_of(&[b"evil", b"example"], Rtype::MX);
+    assert!(has(&ask_bytes(&server, &asked), PRIVATE));
+    let settings = lock(&server.settings).clone();
+    let policy = Policy { filter_private: true, ..settings.policy };
+    server.reload(policy, settings.upstream).unwrap();
+    let answer = ask_bytes(&server, &asked);
+    assert!(has(&answer, PUBLIC) && !has(&answer, PRIVATE));
+    assert_eq!((upstream.asked("evil.example", Rtype::MX), count(&server, "private_filtered")), (1, 1));
+}
