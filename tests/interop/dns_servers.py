@@ -126,7 +126,8 @@ def bind(upstream: str, *, anchors: Sequence[str]) -> Recipe:
         (folder / "named.conf").write_text(
             f'options {{ directory "{folder}"; listen-on port {port} {{ 127.0.0.1; }}; listen-on-v6 {{ none; }};\n'
             f"  forwarders {{ {host} port {port_of}; }}; forward only; recursion yes; dnssec-validation yes;\n"
-            '  pid-file none; session-keyfile none; lock-file none; automatic-interface-scan no; interface-interval 0; managed-keys-directory "."; };\n'
+            '  pid-file none; session-keyfile none; lock-file none; managed-keys-directory ".";\n'
+            "  automatic-interface-scan no; interface-interval 0; };\n"  # others make interfaces meanwhile
             f"controls {{ }};\ntrust-anchors {{ {' '.join(keys)} }};\n"
         )
         return ["-f", "-u", "root", "-n", "1", "-c", str(folder / "named.conf")]

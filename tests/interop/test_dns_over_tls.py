@@ -160,7 +160,8 @@ def test_a_crawl_asks_over_tls(server: Server, tmp_path: Path) -> None:
 
 
 def test_a_tier_asks_over_tls_also_for_what_it_passes_through(server: Server, tmp_path: Path) -> None:
-    with our_server(tmp_path / "dns", server.text(), tier="upper", settings=f'ca_file = "{server.ca_file}"') as ours:
+    settings = f'ca_file = "{server.ca_file}"\npacket_memory = 0'
+    with our_server(tmp_path / "dns", server.text(), tier="upper", settings=settings) as ours:
         assert ask("dig", ours.port, "h7.zone.example", "A", "+short") == "192.0.2.8\n"
         assert "status: NXDOMAIN" in ask("dig", ours.port, "gone.zone.example", "A")
         cut = ask("dig", ours.port, "long.zone.example", "TXT", "+ignore")
