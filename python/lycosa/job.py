@@ -134,6 +134,7 @@ class Names(Room):
         description="DNS servers, with or without port; over TLS: tls://192.0.2.1:853#name, where the certificate "
         "must bear the name; empty: the system's",
     )
+    rotate: bool = Field(False, description="the resolvers take turns; else the quickest are asked")
     families: Literal["v4", "v6", "both"] = Field("v4", description="which addresses are asked for")
     timeout: Seconds = Field(2.0, ge=0.1, le=60, description="for one try")
     attempts: int = Field(4, ge=1, le=20, description="tries over all resolvers")

@@ -11,6 +11,7 @@ class NamesSettings(TypedDict, total=False):
     """DNS."""
 
     resolvers: Sequence[str]
+    rotate: bool
     families: Literal["v4", "v6", "both"]
     timeout: float
     attempts: int

@@ -52,6 +52,8 @@ pub struct Settings {
     pub rate: Option<f64>,
     /// The servers' paces, in their order, where several clients share the rate; else each client has its own.
     pub paces: Vec<Pace>,
+    /// Whether the servers take turns, instead of the quickest being asked; not where names are spread.
+    pub rotate: bool,
     /// Whether each name has a server of its own, by the ring over their addresses, and the others only where that one fails:
     /// so several clients ask one server about one name. Else the quickest are asked.
     pub spread: bool,
@@ -83,6 +85,7 @@ impl Default for Settings {
             prefer_v4: false,
             rate: None,
             paces: Vec::new(),
+            rotate: false,
             spread: false,
             nxdomain_cut: false,
             wildcards: false,

@@ -51,6 +51,7 @@ pub(crate) struct ResolverSettings {
     timeout: f64,
     attempts: u32,
     nxdomain_cut: bool,
+    rotate: bool,
     wildcards: bool,
     /// The file of a cache that processes share.
     cache: Option<PathBuf>,
@@ -94,6 +95,7 @@ impl Resolver {
             prefer_v4,
             rate: settings.server_rate,
             nxdomain_cut: settings.nxdomain_cut,
+            rotate: settings.rotate,
             wildcards: settings.wildcards,
             clock,
             ..Settings::default()

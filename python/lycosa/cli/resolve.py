@@ -89,6 +89,7 @@ def add_parser(subparsers: Any) -> None:
     )
     parser.add_argument("--timeout", metavar="S", type=float, default=2.0, help="seconds for one try (default 2)")
     parser.add_argument("--attempts", metavar="N", type=int, default=4, help="tries over all servers (default 4)")
+    parser.add_argument("--rotate", action="store_true", help="the servers take turns; else the quickest are asked")
     parser.add_argument(
         "--nxdomain-cut",
         action="store_true",
@@ -134,6 +135,7 @@ def run(args: argparse.Namespace) -> int:
         "server_rate": args.server_rate,
         "timeout": args.timeout,
         "attempts": args.attempts,
+        "rotate": args.rotate,
         "nxdomain_cut": args.nxdomain_cut,
         "wildcards": args.wildcards,
         "cache": args.cache,

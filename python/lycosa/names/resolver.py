@@ -46,6 +46,7 @@ class Options(TypedDict, total=False):
     server_rate: float | None
     timeout: float
     attempts: int
+    rotate: bool
     nxdomain_cut: bool
     wildcards: bool
     cache: str | PathLike[str] | None
@@ -75,6 +76,7 @@ class Resolver(_core.Resolver):
         server_rate: float | None = None,
         timeout: float = 2.0,
         attempts: int = 4,
+        rotate: bool = False,
         nxdomain_cut: bool = False,
         wildcards: bool = False,
         cache: str | PathLike[str] | None = None,
@@ -92,6 +94,7 @@ class Resolver(_core.Resolver):
         ``both`` each is two questions, and repeated questions come on top.
         ``server_rate``: questions a second to each server, repeated ones included, within the same limits.
         ``timeout``: seconds that one try may take, 0.1 to 60. ``attempts``: tries over all servers, 1 to 20.
+        ``rotate``: the servers take turns; else the quickest are asked.
         ``nxdomain_cut``: a name that does not exist ends the search for all names below it, too (RFC 8020); some
         servers deny names that have others below them.
         ``wildcards``: hosts of a domain whose random labels all share one set of addresses are not asked for, but one
@@ -121,6 +124,7 @@ class Resolver(_core.Resolver):
             "server_rate": None if server_rate is None else float(server_rate),
             "timeout": float(timeout),
             "attempts": attempts,
+            "rotate": bool(rotate),
             "nxdomain_cut": bool(nxdomain_cut),
             "wildcards": bool(wildcards),
             "cache": cache,

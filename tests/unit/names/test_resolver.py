@@ -156,6 +156,19 @@ def test_a_servers_rate_is_kept_and_what_is_known_of_it_told(start_dns: Callable
     assert all(0 < each["round_trip"] < 1 and each["window"] > 0 and not each["is_resting"] for each in known)
 
 
+def test_servers_take_turns_where_that_is_wanted(start_dns: Callable[..., DnsServer]) -> None:
+    for rotate in (False, True):
+        servers = [start_dns(), start_dns(delay=0.02)]
+        with Resolver(resolvers=[server.address for server in servers], rotate=rotate) as resolver:
+            for number in range(40):
+                resolver.submit([f"r{number}.example"], number)
+                while resolver.pending():
+                    resolver.take(1, 1.0)
+        quick, slow = (server.asked.total() for server in servers)
+        assert (slow == 20) is rotate
+        assert quick == 40 - slow
+
+
 def test_waiting_holds_neither_the_gil_nor_the_processor(start_dns: Callable[..., DnsServer]) -> None:
     with Resolver(resolvers=[start_dns(delay=0.4).address]) as resolver:
         resolver.submit(["a.example"], 0)

@@ -2,7 +2,8 @@
 //!
 //! The first server is preferred until it is slow, loaded or silent; then whichever is expected to answer first. A server that
 //! fell silent, or is of no use, rests: others are asked, and now and then one question probes it. Where all rest, the one
-//! whose rest ends first is asked. Where names are spread, each has a server of its own, by the ring, as long as that one is well.
+//! whose rest ends first is asked. Where they rotate, each has the same number of questions as long as it is well (SYSTEMS.md section 4).
+//! Where names are spread, each has a server of its own, by the ring, as long as that one is well.
 
 mod server;
 
@@ -40,6 +41,8 @@ pub(crate) struct Upstreams {
     servers: Vec<(Arc<Nameserver>, Server)>,
     ceiling: Micros,
     is_eager: bool,
+    /// Where names take turns: whose turn is next.
+    turn: Option<Place>,
     /// By what names are spread, if they are: the servers' addresses are its nodes, so that all clients agree, in whatever
     /// order they have them.
     ring: Option<Ring>,
@@ -69,7 +72,8 @@ impl Upstreams {
         let nodes: Vec<(&str, f64)> = names.iter().map(|name| (&**name, 1.0)).collect();
         let ring =
             (settings.spread && nodes.len() > 1).then(|| Ring::new(&nodes, DEFAULT_VIRTUAL_NODES).ok());
-        Upstreams { servers, ceiling, is_eager: settings.eager, ring: ring.flatten(), names, shortage: None }
+        let (is_eager, turn) = (settings.eager, settings.rotate.then_some(0));
+        Upstreams { servers, ceiling, is_eager, turn, ring: ring.flatten(), names, shortage: None }
     }
 
     /// How many there are.
@@ -93,7 +97,8 @@ impl Upstreams {
         {
             return Some(place);
         }
-        self.quickest(before, now).or_else(|| {
+        let in_turn = self.turn.and_then(|turn| self.next_in_turn(turn, before, now));
+        in_turn.or_else(|| self.quickest(before, now)).or_else(|| {
             if before.is_some() && self.servers.iter().any(|(_, server)| server.is_resting()) {
                 // The others rest; the one that was asked before may be alive.
                 self.quickest(None, now).or_else(|| self.least_tired(before, now))
@@ -121,6 +126,15 @@ impl Upstreams {
             Some(place) => self.servers[place].1.has_room(now).then_some(place),
             None => self.choose(before, now),
         }
+    }
+
+    /// The first server from there on that has room and does not rest.
+    fn next_in_turn(&self, turn: Place, except: Option<Place>, now: Micros) -> Option<Place> {
+        let count = self.servers.len();
+        (turn..turn + count).map(|place| place % count).find(|place| {
+            let server = &self.servers[*place].1;
+            Some(*place) != except && !server.is_resting() && server.has_room(now)
+        })
     }
 
     /// The server that is expected to answer first, of those that have room and do not rest.
@@ -164,6 +178,7 @@ impl Upstreams {
 
     /// A question was sent.
     pub(crate) fn sent(&mut self, place: Place, now: Micros) {
+        self.turn = self.turn.map(|_| (place + 1) % self.servers.len().max(1));
         self.change(place, |server| server.sent(now));
     }
 
@@ -271,6 +286,29 @@ mod tests {
             assert_eq!(upstreams.choose(None, n * SECOND), Some(0));
             ask(&mut upstreams, 0, n * SECOND, 20 * MS);
         }
+    }
+
+    #[test]
+    fn where_servers_rotate_each_has_as_many_questions_but_for_those_that_rest() {
+        let servers = (1..=3).map(|last| SocketAddr::from(([192, 0, 2, last], 53)).into()).collect();
+        let mut upstreams = Upstreams::new(&Settings { servers, rotate: true, ..Settings::default() });
+        let mut counts = [0; 3];
+        for n in 0..300 {
+            let place = upstreams.choose(None, n * SECOND).unwrap();
+            ask(&mut upstreams, place, n * SECOND, if place == 2 { 400 } else { 2 } * MS);
+            counts[place] += 1;
+        }
+        assert_eq!(counts, [100; 3], "however quick each one is");
+        silence(&mut upstreams, 1, 300 * SECOND);
+        let next: Vec<_> = (0..4)
+            .map(|_| {
+                let place = upstreams.choose(None, 302 * SECOND).unwrap();
+                upstreams.sent(place, 302 * SECOND);
+                place
+            })
+            .collect();
+        assert_eq!(next, [2, 0, 2, 0]);
+        assert_eq!(upstreams.choose(Some(2), 302 * SECOND), Some(0), "a retry goes to another one");
     }
 
     #[test]
