@@ -142,7 +142,8 @@ class JobDirectory:
                 raise JobVersionError(
                     f"{self.path}: a job directory of version {version}, made by lycosa {content.get('lycosa')}; "
                     f"lycosa {_core.__version__} opens version {VERSION}: go on with the version that made it, or "
-                    f"take its log along: lycosa job export {self.path} FILE, lycosa job import FILE NEW"
+                    f"take its log along: lycosa job export {self.path} FILE with that version, "
+                    "lycosa job import FILE NEW with this one"
                 )
             last = content["last_run"]
             return Record(
