@@ -10,7 +10,7 @@ from typing import Annotated, Any, Literal, get_args, get_origin
 
 import pyarrow
 from lycosa import _core
-from lycosa.kinds import FORBIDDEN, groups
+from lycosa.kinds import FORBIDDEN, choices, groups
 from lycosa.reference import Setting, rooms, settings, toml
 
 ROOT = Path(__file__).parent.parent
@@ -44,7 +44,8 @@ REPORT = {
     "cpu_seconds": "what they cost",
     "names": "what the client of DNS counts: questions sent, answers, names by class, …",
     "session": "the same counts, seconds and names for this session alone",
-    "end": "why it ended: `reason`, `text`, and `resume`, the command that goes on; null while it runs",
+    "end": "why it ended: `reason`, `text`; `status`, the exit status (null where a signal decides), and `status_text`, what "
+    "it means for this crawl; `resume`, the command that goes on; null while it runs",
     "in_flight": "requests under way",
     "frontier": "URLs by state: `waiting`, `leased` (under way), `done`, `failed`, `refused`; `hosts`; `unresolved`: names "
     "being resolved; `known`: URLs that were admitted or spoken for by a canonical link; links that were left out: "
@@ -57,15 +58,69 @@ REPORT = {
     "full_disks": "places that wait for room",
 }
 
-#: Why a crawl ended.
+#: What runs as it is pasted; a test does so with another seed.
+SNIPPET = """\
+```python
+import lycosa
+import pyarrow
+import pyarrow.parquet
+
+crawl = lycosa.crawl(
+    "https://example.com/",
+    user_agent="mybot/1.0 (me@example.org)",
+    output="pages.parquet",
+    store={"fields": ["url", "status", "title", "text"]},
+)
+for page in crawl:
+    print(page.url, page.status, len(page.text or ""))  # page.text is None for what is no text; page.body: the bytes
+
+# From a file; polars.read_parquet and pandas.read_parquet as well.
+pages = pyarrow.parquet.read_table("pages.parquet", columns=["url", "title", "text"])
+
+# Without a file: all columns, text among them; .to_polars() and .to_pandas() as well.
+pages = lycosa.crawl("https://example.com/", user_agent="mybot/1.0 (me@example.org)").arrow()
+
+# Batch by batch, for many pages a second; polars.DataFrame(batch) as well.
+crawl = lycosa.crawl("https://example.com/", user_agent="mybot/1.0 (me@example.org)")
+for batch in crawl.batches():
+    table = pyarrow.table(batch)
+```
+"""
+
+#: How a later output comes to its records.
+ADDED_OUTPUT = """\
+    lycosa crawl --dir DIR -o DIR/pages.parquet -o later.jsonl
+
+Outputs that are given take the place of the recorded ones (`lycosa job show DIR` lists these): give all of them again, and the
+new one. One that is left out stays as it is and is no longer written; given again later, it goes on where it was. The new output is
+written from the log, no URL is fetched again for it; what still waits is fetched as whenever a crawl goes on. `store.fields` is of
+all outputs: where it changes, those that are there are written again from the log, or refused where the log has lost records.
+
+How far back it reaches is decided by `store.retain`: with `needed` (the default) a file of the log (`store.segment_bytes`, 256 MiB)
+goes as soon as all outputs and two snapshots have passed it, so that a log below some 500 MiB is whole; with `all` nothing goes. Say
+`--set store.retain=all` when the crawl begins if outputs may be added later; what is gone does not come back. Where records are
+missing, the crawl says so once,
+
+    lycosa: later.jsonl: lacks the records from position 0 to 536870912: the log has them no longer. …
+
+and `lycosa job show DIR` says `lacks the records from position 0 to 536870912` in place of `complete` (`outputs[].gaps` with `--json`).
+"""
+
+#: Why a crawl ended, and the exit statuses that it may have.
 REASONS = {
-    "finished": "nothing is left to fetch",
-    "patience": "the same, but URLs failed for reasons that may pass: `--retry-failed`",
-    "limit": "`max_pages` is reached and URLs wait: `--max-pages none`, or a larger number",
-    "stopped": "somebody stopped it and URLs wait",
-    "suspended": "the crawl's own network or DNS failed for longer than `frontier.longest_suspension`; URLs wait",
-    "storage-full": "no space was left on the disk when it was stopped",
-    "error": "something else went wrong; the text says what",
+    "finished": (
+        "nothing is left to fetch: every URL has an answer, or has failed for good, such as by NXDOMAIN",
+        "0, 3, 4",
+    ),
+    "patience": ("the same, but URLs failed for reasons that may pass: `--retry-failed`", "3, 4"),
+    "limit": ("`max_pages` is reached and URLs wait: `--max-pages none`, or a larger number", "0, 3"),
+    "stopped": ("somebody stopped it and URLs wait", "130, 141, 143"),
+    "suspended": (
+        "the crawl's own network or DNS failed for longer than `frontier.longest_suspension`; URLs wait",
+        "5",
+    ),
+    "storage-full": ("no space was left on the disk when it was stopped", "1"),
+    "error": ("something else went wrong; the text says what", "1"),
 }
 
 
@@ -129,20 +184,18 @@ def outputs_page() -> str:
             for name, meaning in _core.COLUMNS.items()
         ),
         "",
-        "In JSON lines `fetched_at` is RFC 3339 text, `chain` and `headers` are lists of objects. Text in a table:",
+        "In JSON lines `fetched_at` is RFC 3339 text, `chain` and `headers` are lists of objects.",
         "",
-        "```python",
-        "import polars",
+        "`text` is the whole body decoded to Unicode: of an HTML page its HTML with all tags. There is no main text (the article",
+        "without navigation) yet; give `text` to an extractor such as trafilatura. In Python:",
         "",
-        '# lycosa crawl … -o pages.parquet --set \'store.fields=["url", "status", "title", "text"]\'',
-        'pages = polars.read_parquet("pages.parquet").select("url", "title", "text")',
+        *SNIPPET.splitlines(),
         "",
-        "# without a file: all columns, text among them; to_pandas() and arrow() as well",
-        'pages = lycosa.crawl("https://example.com/", user_agent="mybot/1.0 (me@example.org)").to_polars()',
+        "A batch may have no rows, and so may its table: outcomes that lead to another try are in the log and in no output.",
         "",
-        "for batch in crawl.batches():  # or batch by batch: pyarrow.table(batch), polars.DataFrame(batch)",
-        "    table = pyarrow.table(batch)",
-        "```",
+        "## Add an output to a crawl that already ran",
+        "",
+        *ADDED_OUTPUT.splitlines(),
         "",
         "## The report",
         "",
@@ -154,11 +207,15 @@ def outputs_page() -> str:
         "|---|---|",
         *(f"| `{name}` | {_cell(meaning)} |" for name, meaning in REPORT.items()),
         "",
-        "| `end.reason` | |",
-        "|---|---|",
-        *(f"| `{name}` | {_cell(meaning)} |" for name, meaning in REASONS.items()),
+        "| `end.reason` | | exit status |",
+        "|---|---|---|",
+        *(f"| `{name}` | {_cell(meaning)} | {statuses} |" for name, (meaning, statuses) in REASONS.items()),
         "",
         "## Exit status of `lycosa crawl`",
+        "",
+        "The reason says why nothing more was fetched, the status whether something is missing: a crawl that is `finished` has",
+        "status 3 where URLs failed without an answer. The summary's last line says the status and what it means for this crawl;",
+        "`lycosa job show DIR` says the same later, and with `--quiet` one line on standard error where it is 3, 4 or 5.",
         "",
         "| | |",
         "|---|---|",
@@ -181,6 +238,7 @@ def errors_page() -> str:
         "*May pass*: such a try is repeated (`politeness.retries`), and when the URL has failed all the same, the crawl says so at",
         "its end. `lycosa crawl --dir DIR --retry-failed` fetches again all URLs that failed, but for those with — in the last",
         "column; `--retry-failed=KINDS` takes names and groups with commas, also those: `--retry-failed=names,connect-timeout`.",
+        f"The group `timeouts` is all time-outs, whatever else they are about: {_listed(choices()['timeouts'])}.",
     ]
     for group, kinds in groups().items():
         lines += [
@@ -251,6 +309,11 @@ def _statuses() -> dict[int, str]:
     from lycosa.cli.status import STATUSES
 
     return STATUSES
+
+
+def _listed(names: list[str]) -> str:
+    """Names in a sentence."""
+    return ", ".join(f"`{name}`" for name in names)
 
 
 def _cell(text: str) -> str:

@@ -237,7 +237,7 @@ class Page:
 
     @property
     def text(self) -> str | None:
-        """The body as text by its charset; None where it is no text."""
+        """The body decoded by its charset, of an HTML page its HTML with all tags; None where it is no text."""
 
     @property
     def charset(self) -> str | None:

@@ -10,12 +10,19 @@ from typing import Literal
 
 from lycosa import _core
 from lycosa.errors import StorageFull
-from lycosa.words import counted
+from lycosa.kinds import FORBIDDEN
+from lycosa.words import by_count, counted
 
 Reason = Literal["finished", "patience", "limit", "stopped", "suspended", "storage-full", "error"]
 
+#: Exit statuses of `lycosa crawl`; `lycosa.cli.status` says what they mean, and has those of signals.
+FINISHED, FAILED, BAD, PARTIAL, NOTHING, SUSPENDED = 0, 1, 2, 3, 4, 5
+
+#: Groups of failures that leave a URL without an answer, where the site has decided nothing.
+UNANSWERED = ("names", "connections", "tls")
+
 #: What a suspended crawl waits for in vain, by the cause.
-SUSPENDED = {
+CAUSES = {
     "names": "no DNS resolver gave answers",
     "connections": "no site answered",
     "captive": "every site gave the same answer, as behind a captive portal,",
@@ -31,6 +38,8 @@ class End:
 
     reason: Reason
     text: str  # one line for people
+    status: int | None  # exit status of `lycosa crawl`; None where a signal stopped it, which decides
+    status_text: str  # what the status means for this crawl, one line for people; empty where there is none
     resume: str | None  # the command that goes on; None where nothing is left, or the directory is temporary
 
 
@@ -38,6 +47,7 @@ def end_of(
     frontier: Mapping[str, int],
     failures: Mapping[str, int],
     *,
+    answers: int,
     max_pages: int | None,
     stopped: bool,
     suspended: Sequence[str],
@@ -46,13 +56,15 @@ def end_of(
 ) -> End:
     """How a run ended.
 
-    frontier: its counts. failures: URLs that failed, by kind. max_pages: the job's. stopped: whether somebody asked
-    for the end. suspended: why the crawl is suspended. error: what ended the run from outside. directory: the job's;
-    None for a temporary one.
+    frontier: its counts. failures: URLs that failed, by kind. answers: pages and redirects. max_pages: the job's.
+    stopped: whether somebody asked for the end. suspended: why the crawl is suspended. error: what ended the run from
+    outside. directory: the job's; None for a temporary one.
     """
     reason, text, option = _reason(frontier, failures, max_pages, stopped, suspended, error)
     command = None if directory is None or option is None else f"lycosa crawl --dir {shlex.quote(str(directory))}"
-    return End(reason, text, command and command + (option or ""))
+    status, meaning = _status(reason, answers, failures)
+    status_text = "" if status is None else f"exit status {status}: {meaning}"
+    return End(reason, text, status, status_text, command and command + (option or ""))
 
 
 def _reason(
@@ -73,17 +85,37 @@ def _reason(
     if left and (stopped or error is not None):
         return "stopped", f"stopped; {waiting}", ""
     if left and suspended:
-        what = " and ".join(SUSPENDED[cause] for cause in suspended)
+        what = " and ".join(CAUSES[cause] for cause in suspended)
         return "suspended", f"ended since {what} for longer than frontier.longest_suspension; {waiting}", ""
     if left:
         return "limit", f"max_pages = {max_pages} is reached; {waiting}", " --max-pages none"
     passing = {kind: count for kind, count in failures.items() if count and is_transient(kind)}
     if passing and frontier["failed"]:
-        worst = sorted(passing.items(), key=lambda item: -item[1])
-        kinds = ", ".join(f"{kind}: {count:,}" for kind, count in worst[:SHOWN])
-        text = f"finished, but {counted(sum(passing.values()), 'URL')} failed for reasons that may pass ({kinds})"
+        kinds, passed = by_count(passing, SHOWN), counted(sum(passing.values()), "URL")
+        text = f"finished, but {passed} failed for reasons that may pass ({kinds})"
         return "patience", text, " --retry-failed"
     return "finished", "finished: nothing is left to fetch", None
+
+
+def _status(reason: Reason, answers: int, failures: Mapping[str, int]) -> tuple[int | None, str]:
+    """The exit status and what it means; None where somebody stopped the crawl."""
+    if reason == "stopped":
+        return None, ""
+    if reason in ("storage-full", "error"):
+        return FAILED, "an error ended the crawl; what is recorded is kept"
+    if reason == "suspended":
+        return SUSPENDED, "the crawl's own network or DNS failed; nothing was given up"
+    if not answers:
+        why = f" ({by_count(failures, SHOWN)})" if any(failures.values()) else ""
+        opens = any(count and kind not in FORBIDDEN for kind, count in failures.items())
+        return NOTHING, f"nothing at all was fetched{why}" + ("; --retry-failed tries again" if opens else "")
+    kinds = _core.FAILURE_KINDS
+    left = {kind: n for kind, n in failures.items() if n and kind in kinds and kinds[kind]["group"] in UNANSWERED}
+    if left:
+        many = sum(left.values())
+        failed = f"{counted(many, 'URL')} failed without an answer ({by_count(left, SHOWN)})"
+        return PARTIAL, f"{failed}; --retry-failed opens {'it' if many == 1 else 'them'} again"
+    return FINISHED, "all that was asked for has an answer"
 
 
 def is_transient(kind: str) -> bool:

@@ -68,7 +68,7 @@ class JobInUse(StorageError):
 
 
 class JobVersionError(StorageError):
-    """The job directory was written by a version whose layout this one does not read."""
+    """A job directory of another layout: export it with the version that wrote it, import it (docs/upgrade.md)."""
 
 
 class JobDamaged(StorageError):

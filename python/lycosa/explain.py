@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from pydantic import BaseModel, ValidationError
 
 from lycosa.errors import SettingError, shown
+
+#: From which on a known name is taken for what was meant, 1 being the same: in the room of the key, and in others,
+#: where a word that both have says little (headers is no parse.threads, fetch.exclude no fetch.ca_file).
+SIMILAR, SIMILAR_ELSEWHERE = 0.65, 0.8
 
 #: What a value must be, by the type of pydantic's error: the part before its first underscore.
 KINDS = {
@@ -41,21 +45,28 @@ def explain(error: ValidationError, model: type[BaseModel]) -> SettingError:
     return SettingError(name, value, message)
 
 
-def nearest(name: str, known: list[str]) -> str:
-    """A hint at the nearest known name."""
-    match = difflib.get_close_matches(name, known, n=1)
-    return f"; did you mean {match[0]}?" if match else ""
+def nearest(name: str, known: Iterable[str], least: float = SIMILAR) -> str:
+    """A hint at the nearest known name; nothing where none is similar. Names count without their rooms."""
+
+    def similarity(key: str) -> tuple[float, bool]:
+        last = key.rpartition(".")[2]
+        return difflib.SequenceMatcher(None, last, name).ratio(), last.startswith(name)
+
+    best = max(known, key=similarity, default="")
+    return f"; did you mean {best}?" if similarity(best)[0] >= least else ""
 
 
 def _suggestion(path: list[str], model: type[BaseModel]) -> str:
-    """A hint at the setting that was meant: of this name in another room, else the one of the nearest name."""
+    """A hint at the setting that was meant: a similar one of its room, else of another; else all of its room."""
     keys = list(_keys(model, ""))
-    elsewhere = [key for key in keys if key.rpartition(".")[2] == path[-1]]
-    if elsewhere:
-        return f"; did you mean {elsewhere[0]}?"
     room = "".join(f"{part}." for part in path[:-1])
     beside = [key for key in keys if key.startswith(room) and "." not in key[len(room) :]]
-    return nearest(".".join(path), beside) or nearest(".".join(path), keys)
+    of_room = ", ".join(key[len(room) :] for key in beside)
+    return (
+        nearest(path[-1], beside)
+        or nearest(path[-1], keys, SIMILAR_ELSEWHERE)
+        or f"; known{f' in {room[:-1]}' if room else ''}: {of_room}"
+    )
 
 
 def _keys(model: type[BaseModel], room: str) -> Iterator[str]:

@@ -411,7 +411,12 @@ class Job(Room):
         None,
         ge=128 * MIB,
         description="below which the crawl stays, whatever the web sends; the interpreter and its libraries take "
-        "some 100 MiB more. Also as text such as 512 MiB. none: half of the machine's",
+        "some 100 MiB more. Also as text such as 512 MiB. none: half of the machine's. At the bound: bodies that are "
+        "received wait, so that fetching slows down; none is cut, and one above fetch.max_body_bytes or an eighth of "
+        "memory fails as body-too-large. Waiting URLs beyond an eighth of memory (at most frontier.queue_memory) and "
+        "known ones beyond a quarter (at most frontier.seen_memory) go to disk. Links to new hosts beyond "
+        "frontier.max_hosts are left out and counted as links_hosts_full. A frontier.*_memory that is set to another "
+        "value than its default counts as it is, also above its share",
     )
     speed: float = Field(1.0, gt=0, le=1_000_000, description="divides every delay; for simulated Internets only")
     user_agent: Annotated[str, AfterValidator(_agent)] = Field(

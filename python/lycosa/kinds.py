@@ -13,11 +13,16 @@ FORBIDDEN = frozenset({"robots-disallowed", "blocked", "domain-budget", "port-bl
 
 
 def groups() -> dict[str, list[str]]:
-    """The kinds of failures by what they are about."""
+    """The kinds of failures by what they are about, each kind in one group."""
     found: dict[str, list[str]] = {}
     for kind, about in _core.FAILURE_KINDS.items():
         found.setdefault(about["group"], []).append(kind)
     return found
+
+
+def choices() -> dict[str, list[str]]:
+    """All that ``--retry-failed`` takes for several kinds: the groups, and ``timeouts``, which is across them."""
+    return {**groups(), "timeouts": [kind for kind in _core.FAILURE_KINDS if kind.endswith("timeout")]}
 
 
 def retried(asked: bool | str | Iterable[str]) -> list[str]:
@@ -28,9 +33,9 @@ def retried(asked: bool | str | Iterable[str]) -> list[str]:
     """
     if isinstance(asked, bool):
         return [kind for kind in _core.FAILURE_KINDS if asked and kind not in FORBIDDEN]
-    names = [name.strip() for name in asked.split(",")] if isinstance(asked, str) else list(asked)
-    by_group, chosen = groups(), set[str]()
-    for name in names:
+    given = [name.strip() for name in asked.split(",")] if isinstance(asked, str) else list(asked)
+    by_group, chosen = choices(), set[str]()
+    for name in given:
         if name not in _core.FAILURE_KINDS and name not in by_group:
             known = [*by_group, *_core.FAILURE_KINDS]
             allowed = f"groups ({', '.join(by_group)}) or kinds of failures (docs/errors.md){nearest(name, known)}"

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from lycosa import _core
 from lycosa.errors import SettingError
 from lycosa.job import Job, is_fixed
+from lycosa.words import by_count, counted
 
 #: What leads out of a difference that cannot be.
 WAY_OUT = "--fresh starts over, another --dir starts another crawl"
@@ -49,6 +51,18 @@ def differences(recorded: Job, given: Job) -> list[str]:
     if gone := [seed for seed in before if seed not in now]:
         lines.append(f"seeds no longer listed, but still in the queue or fetched: {_list(gone)}")
     return lines
+
+
+def reopened(opened: int, before: Mapping[str, int], after: Mapping[str, int], unknown: int) -> str:
+    """What ``--retry-failed`` opened again; of nothing, why.
+
+    before, after: URLs that failed, by kind. unknown: those that were meant and are not known any more.
+    """
+    if not opened and not unknown:
+        failed = f"failed are: {by_count(after)}" if any(after.values()) else "none has failed"
+        return f"no URL, since none failed with these kinds; {failed}"
+    by_kind = by_count({kind: count - after[kind] for kind, count in before.items()})
+    return f"{counted(opened, 'URL')} that had failed" + (f" ({by_kind})" if by_kind else "")
 
 
 def _changes(old: dict[str, Any], new: dict[str, Any], room: str = "") -> list[Change]:

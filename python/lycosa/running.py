@@ -17,9 +17,11 @@ from lycosa.end import End, end_of
 from lycosa.errors import LycosaError
 from lycosa.memory import shares, told
 from lycosa.plan import Plan
+from lycosa.resume import reopened
 from lycosa.store.directory import JobDirectory, LastRun, Record, Totals, now
 from lycosa.store.follow import Follower
 from lycosa.store.patient import Patience
+from lycosa.store.restart import with_gap
 from lycosa.words import counted
 
 logger = logging.getLogger("lycosa")
@@ -105,6 +107,7 @@ class Running:
                 turn,
             )
             self._followers.append(follower)
+        self._keep_gaps(outputs)
         if goes_on and not (record.last_run and record.last_run.idle):
             # Before outputs go on: they leave out what is taken back. All of it where the run before this one died;
             # a log that was imported has had none.
@@ -171,16 +174,19 @@ class Running:
             except LycosaError as problem:
                 problems.append(problem)
         frontier, counts = self.stages.frontier, self.stages.frontier.counts()
+        summary = self.stages.log.summary()
         self._end = end_of(
             counts,
-            self.stages.log.summary()["failures"],
+            summary["failures"],
+            answers=summary["pages"] + summary["redirects"],
             max_pages=self._plan.job.max_pages,
             stopped=self._control.stopping,
             suspended=[str(told["cause"]) for told in self._frontier.suspensions() if told["over"]],
             error=error or next(iter(problems), None),
             directory=None if self._plan.directory is None else self._directory.path,
         )
-        last = LastRun(now(), frontier.idle(), counts["waiting"], self._end.reason, self._end.text)
+        end = self._end
+        last = LastRun(now(), frontier.idle(), counts["waiting"], end.reason, end.text, end.status_text)
         try:
             self._retain()
             if self._plan.directory is not None:
@@ -257,11 +263,9 @@ class Running:
             opened += self._reopen(pages)
         self.stages.log.sync()
         after = self._log.summary()["failures"]
-        by_kind = {kind: count - after[kind] for kind, count in before.items() if count > after[kind]}
-        told = ", ".join(f"{kind}: {count:,}" for kind, count in sorted(by_kind.items(), key=lambda item: -item[1]))
-        text = f"{counted(opened, 'URL')} that had failed" + (f" ({told})" if told else "")
-        logger.info("opened again: %s", text)
-        if unknown := sum(after.get(kind, 0) for kind in kinds):
+        unknown = sum(after.get(kind, 0) for kind in kinds)
+        logger.info("opened again: %s", reopened(opened, before, after, unknown))
+        if unknown:
             which = "which they are is not known, since the log's beginning is gone"
             logger.warning("not opened again: %s that had failed; %s", counted(unknown, "URL"), which)
 
@@ -280,6 +284,15 @@ class Running:
             before.cpu_seconds + time.process_time() - self._cpu,
             {name: before.names.get(name, 0) + count for name, count in names.items()},
         )
+
+    def _keep_gaps(self, outputs: tuple[str, ...]) -> None:
+        """Record which outputs lack records, before their threads go on and it can no longer be told."""
+        found = {name: each.gap for name, each in zip(outputs, self._followers, strict=True) if each.gap is not None}
+        if found:
+            known = self._record.gaps
+            gaps = {**known, **{name: with_gap(known.get(name, []), gap) for name, gap in found.items()}}
+            self._record = dataclasses.replace(self._record, gaps=gaps)
+            self._write_record()
 
     def _write_record(self) -> None:
         """Keep the job's record; a full disk is waited for."""

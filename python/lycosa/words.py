@@ -2,9 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 
 def counted(count: int, thing: str) -> str:
     """``1 file``, ``2 files``, ``1,000 entries``."""
     if count == 1:
         return f"1 {thing}"
     return f"{count:,} {f'{thing[:-1]}ies' if thing.endswith('ry') else f'{thing}s'}"
+
+
+def by_count(counts: Mapping[str, int], most: int | None = None) -> str:
+    """``read-timeout: 1,200, name-bad: 3``: what there is any of, the most frequent first, ``most`` of them."""
+    found = sorted(((name, count) for name, count in counts.items() if count > 0), key=lambda item: -item[1])
+    return ", ".join(f"{name}: {count:,}" for name, count in found[:most])

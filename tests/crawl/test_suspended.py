@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from lycosa.cli.status import SUSPENDED
+from lycosa.end import SUSPENDED
 from lycosa.simnet import SimulatedInternet, Trouble
 
 

@@ -18,6 +18,10 @@ from pydantic import BaseModel
         ({"max_page": 1}, ["unknown setting max_page; did you mean max_pages?"]),
         ({"politness": {"retries": 1}}, ["unknown setting politness; did you mean politeness?"]),
         ({"retries": 1}, ["unknown setting retries; did you mean politeness.retries?"]),
+        ({"seed": ["http://a.example/"]}, ["unknown setting seed; did you mean seeds?"]),
+        ({"resolver": []}, ["unknown setting resolver; did you mean names.resolvers?"]),
+        ({"fetch": {"timeout": 3}}, ["unknown setting fetch.timeout; did you mean fetch.read_timeout?"]),
+        ({"fetch": {"user_agent": "x"}}, ["unknown setting fetch.user_agent; did you mean user_agent?"]),
         ({"allow_addresses": "127.0.0.0/8"}, ['must be a list: ["127.0.0.0/8"]']),
         ({"politeness": {"robots": "perhaps"}}, ["politeness.robots: 'perhaps' must be true or false"]),
         ({"speed": "fast"}, ["speed: 'fast' must be a number"]),
@@ -60,6 +64,16 @@ def test_a_bad_setting_is_named_with_its_value_and_what_is_allowed(settings: dic
     assert "\n" not in line
     for part in told:
         assert part in line
+
+
+@pytest.mark.parametrize("name", ["headers", "extra_headers", "cookies", "exclude", "include", "content_types"])
+def test_a_key_that_resembles_none_is_told_with_those_that_there_are(name: str) -> None:
+    with pytest.raises(SettingError) as caught:
+        make_job({"fetch": {name: "x"}})
+    keys = ", ".join(type(Job().fetch).model_fields)
+    assert str(caught.value) == f"unknown setting fetch.{name}; known in fetch: {keys}"
+    with pytest.raises(SettingError, match=f"unknown setting {name}; known: seeds, scope, "):
+        make_job({name: "x"})
 
 
 @pytest.mark.parametrize(

@@ -211,6 +211,8 @@ def test_a_report_tells_this_session_and_all(job: str, tmp_path: Path) -> None:
     assert one["end"] == {
         "reason": "limit",
         "text": f"max_pages = 5 is reached; {one['frontier']['waiting']} URLs wait",
+        "status": 0,
+        "status_text": "exit status 0: all that was asked for has an answer",
         "resume": f"lycosa crawl --dir {tmp_path} --max-pages none",
     }
     second = lycosa.crawl(directory=tmp_path, max_pages=None)
@@ -247,6 +249,8 @@ def test_what_is_fetched_again_is_chosen_by_kind_and_group(job: str, tmp_path: P
     assert "read-timeout" in everything
     assert "robots-disallowed" not in everything, "the site's wish"
     assert lycosa.crawl(directory=tmp_path, retry_failed="robots").plan.retry_failed[0] == "robots-disallowed"
+    timeouts = lycosa.crawl(directory=tmp_path, retry_failed="timeouts").plan.retry_failed
+    assert timeouts == ["name-timeout", "connect-timeout", "timeout", "read-timeout"]
     for wrong in ("nams", ["connect-timeout", "tsl"]):
         with pytest.raises(lycosa.SettingError, match=r"retry_failed: .* did you mean (names|tls)"):
             lycosa.crawl(directory=tmp_path, retry_failed=wrong)

@@ -32,7 +32,8 @@ pub(crate) fn log(error: &LogError) -> PyErr {
             JobInUse::new_err(format!("{error}; wait until it has ended, or give another directory"))
         }
         LogError::Foreign { .. } | LogError::ForeignContent { .. } => JobVersionError::new_err(format!(
-            "{error}; go on with the version of Lycosa that wrote it, or start over in another directory"
+            "{error}; go on with the version of Lycosa that wrote it, or take it along: `lycosa job export DIR FILE` with \
+             that version, `lycosa job import FILE NEW` with this one"
         )),
         LogError::Stranded { why: Some(why), path, .. } if is_foreign(why) => {
             JobVersionError::new_err(format!(

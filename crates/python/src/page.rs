@@ -128,7 +128,7 @@ impl Page {
         PyBytes::new(py, self.received().map(|received| &received.body[..]).unwrap_or_default())
     }
 
-    /// The body as text by its charset; None where it is no text.
+    /// The body decoded by its charset, of an HTML page its HTML with all tags; None where it is no text.
     #[getter]
     fn text(&self) -> Option<Cow<'_, str>> {
         self.0.charset.map(|charset| lycosa_parse::decode_text(&self.0.body, charset))

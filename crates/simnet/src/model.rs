@@ -1,7 +1,8 @@
 //! The model of a world's behaviour: one TOML file, read, checked key by key, and nothing else.
 //!
-//! Every key has a default, that of `lan`: no delays, no faults. A file says only what differs. What each key means stands with its field;
-//! the files in `python/lycosa/simnet/profiles/` are the examples. Times are unscaled; shares are of all hosts unless a key says otherwise.
+//! Every key has a default, that of `lan`: no delays, no trouble of names, networks or servers; pages that answer 404 or 500 for ever are in
+//! every world. A file says only what differs. What each key means stands with its field; the files in `python/lycosa/simnet/profiles/` are
+//! the examples. Times are unscaled; shares are of all hosts unless a key says otherwise.
 
 use serde::{Deserialize, Serialize};
 

@@ -24,7 +24,7 @@ pub struct Params {
     pub pages: u32,
     /// The world's seed. Default 1.
     pub seed: u64,
-    /// The world's behaviour: `lan`, `internet`, `hostile`, or the path of a profile. Default `lan`: no delays, no faults.
+    /// The world's behaviour: `lan`, `internet`, `hostile`, or the path of a profile. Default `lan`: no delays, no trouble.
     pub profile: String,
     /// Scaled time: every delay is divided by it. Default 1, above 0 up to 1,000,000.
     pub speed: f64,

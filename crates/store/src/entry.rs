@@ -456,7 +456,7 @@ pub enum Field {
     Links,
     /// The body without content coding, as bytes. In JSON lines: the text under body, or other bytes under body_base64; the other key is null.
     Body,
-    /// The body as text, by its charset; null for what is no text, or has more than parse.max_decoded_bytes in UTF-8. Not written unless store.fields names it.
+    /// The body decoded to text by its charset: of an HTML page its HTML with all tags, not the main text. Null for what is no text, or has more than parse.max_decoded_bytes in UTF-8. Not written unless store.fields names it.
     Text,
 }
 }

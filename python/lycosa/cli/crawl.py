@@ -15,10 +15,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
-from lycosa.cli.status import STATUSES, status_of
+from lycosa.cli.status import STATUSES, status_of, status_text
 from lycosa.cli.told import told
+from lycosa.end import NOTHING, PARTIAL, SUSPENDED
 from lycosa.errors import SettingError, StorageFull
-from lycosa.kinds import groups
+from lycosa.kinds import choices
 
 if TYPE_CHECKING:
     from lycosa.records import Pages
@@ -80,7 +81,7 @@ def add_parser(subparsers: Any) -> None:
         default=False,
         metavar="KINDS",
         help="fetch again what has failed: all of it, but for what sites forbid, or =KINDS: names and groups of "
-        f"docs/errors.md with commas, such as {', '.join(groups())}",
+        f"docs/errors.md with commas, such as {', '.join(choices())}",
     )
     add("--scope", metavar="SCOPE", help="host, domain (registered domain) or any (default: host)")
     add(
@@ -103,7 +104,11 @@ def add_parser(subparsers: Any) -> None:
         action="store_true",
         help="start over, without SEED with what was recorded; replace the crawl and its outputs",
     )
-    add("--quiet", action="store_true", help="show neither progress nor summary")
+    add(
+        "--quiet",
+        action="store_true",
+        help="show neither progress nor summary; one line on standard error where the exit status is 3, 4 or 5",
+    )
     add("--report", metavar="FILE", help="write the summary as JSON to FILE (- for standard output)")
     parser.set_defaults(run=run)
 
@@ -123,16 +128,21 @@ def run(args: argparse.Namespace) -> int:
                         streams = False
             except StorageFull as error:
                 full = error
-        report = crawl.report()
+        report, ended_by = crawl.report(), signals[0] if signals and full is None else None
+        if full is not None and not report:
+            raise full  # before the crawl began
+        told_status = status_text(report, ended_by)
         if not args.quiet:
             from lycosa.cli.progress import print_summary
 
-            print_summary(report, to_standard=not streams and args.report != STANDARD)
+            print_summary(report, told_status, to_standard=not streams and args.report != STANDARD)
+        elif status_of(report, ended_by) in (PARTIAL, NOTHING, SUSPENDED):
+            print(f"lycosa: {report['end']['text']}; {told_status}", file=sys.stderr)
         if args.report is not None:
             _write_report(args.report, report)
     if full is not None:
         raise full
-    return status_of(report, signals[0] if signals else None)
+    return status_of(report, ended_by)
 
 
 def _stream(batch: Pages, crawl: Crawl) -> bool:

@@ -53,7 +53,8 @@ def _state(found: dict[str, Any]) -> str:
     if last is None:
         return "was interrupted; may go on"
     if last["reason"]:
-        return f"{last['text']} (ended {last['ended']})"
+        status = f"; {last['status_text']}" if last["status_text"] else ""
+        return f"{last['text']}{status} (ended {last['ended']})"
     if last["waiting"] == 0 and last["idle"]:
         return f"ended {last['ended']}; nothing is left to do"
     reason = "reached max_pages" if last["idle"] else "was stopped"
@@ -64,5 +65,8 @@ def _output(output: dict[str, Any]) -> str:
     """How far an output is."""
     if output["position"] is None:
         return f"{output['output']}: {'in progress' if output['begun'] else 'not there'}"
-    behind = f"{output['lag'] / 1e6:,.1f} MB of log behind" if output["lag"] > 0 else "complete"
-    return f"{output['output']}: up to position {output['position']}, {behind}"
+    behind = f"{output['lag'] / 1e6:,.1f} MB of log behind" if output["lag"] > 0 else ""
+    gaps = ", ".join(f"{start} to {end}" for start, end in output["gaps"])
+    lacks = f"lacks the records from position {gaps}, which were gone from the log" if gaps else ""
+    state = "; ".join(filter(None, (behind, lacks))) or "complete"
+    return f"{output['output']}: up to position {output['position']}, {state}"

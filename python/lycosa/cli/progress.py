@@ -120,8 +120,11 @@ def _failures(report: dict[str, Any]) -> str:
     return "".join(f", {count:,} {kind}" for kind, count in worst)
 
 
-def print_summary(report: dict[str, Any], *, to_standard: bool = True) -> None:
-    """What happened, as a table; why it ended and how to go on, as lines. To standard output or standard error."""
+def print_summary(report: dict[str, Any], status: str, *, to_standard: bool = True) -> None:
+    """What happened, as a table; why it ended, how to go on and the exit status, as lines.
+
+    status: the last line. To standard output or standard error.
+    """
     table = Table(title="Crawl", title_justify="left", show_header=False)
     frontier, session, names = report["frontier"], report["session"], report["names"]
     rows = [
@@ -163,6 +166,8 @@ def print_summary(report: dict[str, Any], *, to_standard: bool = True) -> None:
         console.print(end["text"], highlight=False, markup=False, soft_wrap=True)
         if end["resume"]:
             console.print(f"to go on: {end['resume']}", highlight=False, markup=False, soft_wrap=True)
+    if status:
+        console.print(status, highlight=False, markup=False, soft_wrap=True)
 
 
 def _over_time(thing: str, count: int, seconds: float) -> str:

@@ -77,7 +77,8 @@ def add_parser(subparsers: Any) -> None:
         "--profile",
         default="lan",
         metavar="P",
-        help="lan (no delays, no faults; default), internet, hostile, or a file (FILE.toml)",
+        help="lan (default: no delays, no trouble of networks or servers), internet, hostile, or a file (FILE.toml); "
+        "in each of them 0.5 %% of pages answer 500 for ever, 1 %% 404, and 2 %% redirect",
     )
     add("--speed", default=1.0, metavar="K", help="divide every delay by K (default 1)")
     add("--http-port", metavar="PORT", help="TCP port of all hosts (default: 80 or a free one)")

@@ -1,24 +1,19 @@
-"""The exit status of ``lycosa crawl``: one rule, for the command, its help and docs/outputs.md."""
+"""The exit statuses of ``lycosa crawl``: what each means, for the command, its help and docs/outputs.md."""
 
 from __future__ import annotations
 
 import signal
 from typing import Any
 
-from lycosa import _core
+from lycosa.end import BAD, FAILED, FINISHED, NOTHING, PARTIAL, SUSPENDED
 
-#: Groups of failures that leave a URL without an answer, where the site has decided nothing.
-UNANSWERED = ("names", "connections", "tls")
-
-FINISHED, FAILED, BAD, PARTIAL, NOTHING, SUSPENDED = 0, 1, 2, 3, 4, 5
-
-#: What each means.
+#: What each means; `lycosa.end` decides which it is where no signal ended the crawl.
 STATUSES = {
     FINISHED: "finished, or max_pages is reached: all that was asked for has an answer",
     FAILED: "the disk, the log or an output cannot be used, or another error; what is recorded is kept",
     BAD: "a setting is not allowed; nothing was done",
     PARTIAL: "finished, or max_pages is reached, but URLs stayed without an answer: their name, their connection or "
-    "TLS failed",
+    "TLS failed; --retry-failed opens them again",
     NOTHING: "finished, but nothing at all was fetched",
     SUSPENDED: "the crawl's own network or DNS failed for longer than frontier.longest_suspension; nothing was given "
     "up, and lycosa crawl --dir DIR goes on",
@@ -32,12 +27,12 @@ def status_of(report: dict[str, Any], ended_by: int | None) -> int:
     """The exit status of a crawl that ended with a report; ``ended_by``: the signal that asked for it."""
     if ended_by is not None:
         return 128 + ended_by
-    if report["end"] and report["end"]["reason"] == "suspended":
-        return SUSPENDED
-    if report["pages"] + report["redirects"] == 0:
-        return NOTHING
-    if not report["frontier"]["failed"]:
-        return FINISHED
-    kinds = _core.FAILURE_KINDS
-    left = [kind for kind in report["failures"] if kind in kinds and kinds[kind]["group"] in UNANSWERED]
-    return PARTIAL if left else FINISHED
+    status: int | None = report["end"]["status"]
+    return FINISHED if status is None else status
+
+
+def status_text(report: dict[str, Any], ended_by: int | None) -> str:
+    """The exit status with its meaning, in one line for people."""
+    if ended_by is not None:
+        return f"exit status {128 + ended_by}: {STATUSES[128 + ended_by]}"
+    return str(report["end"]["status_text"])

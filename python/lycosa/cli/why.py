@@ -16,6 +16,9 @@ if TYPE_CHECKING:
     from lycosa.job import Job
     from lycosa.store.directory import JobDirectory
 
+#: Pages that link to the URL, shown at most; and the first whose link was let in, where it is not among them.
+LINKS = 3
+
 #: What the rules that refuse a sighting are, in words.
 RULES = {
     "nofollow": "refused: the link or its page is nofollow",
@@ -30,7 +33,8 @@ def add_parser(subparsers: Any) -> None:
         "why",
         help="one URL's whole story, from the log",
         description="Tells when and where a URL was found, by which rule it was accepted or refused, its robots.txt, "
-        "each try with its lease, and what it waits for now. The exit status is 1 for a URL that is unknown.",
+        "each try with its lease, and what it waits for now. Of the pages that link to it three are shown (with "
+        "--json the first ten), and how many more there are. The exit status is 1 for a URL that is unknown.",
     )
     parser.add_argument("url", metavar="URL", help="an absolute URL, in any form")
     parser.add_argument("dir", metavar="DIR", help="the job directory")
@@ -79,7 +83,8 @@ def _is_known(story: dict[str, Any]) -> bool:
 def lines(story: dict[str, Any]) -> list[str]:
     """The story in the log's order, one event a line, and how things stand."""
     events = [(seed, "given again as a seed" if n else "accepted as a seed") for n, seed in enumerate(story["seeds"])]
-    events += [(found, _found(found, "linked from")) for found in story["found"]]
+    shown = _shown(story["found"])
+    events += [(found, _found(found, "linked from")) for found in shown]
     events += [(found, _found(found, "redirected to from")) for found in story["redirected"]]
     events += [(answer, _robots(answer)) for answer in story["robots"]]
     before = [None, *story["outcomes"]]
@@ -90,11 +95,18 @@ def lines(story: dict[str, Any]) -> list[str]:
     events += [(leased, f"lease {leased['lease']}: no outcome is recorded") for leased in story["unanswered"]]
     events.sort(key=lambda event: event[0]["position"])
     told = [story["url"], *(f"  {_time(event['at'])}  {text}" for event, text in events)]
-    if story["found_more"]:
-        told.append(f"  and linked from {counted(story['found_more'], 'more page')}")
+    if more := len(story["found"]) - len(shown) + story["found_more"]:
+        told.append(f"  and {more:,} more {'page links' if more == 1 else 'pages link'} to it")
     if story["skipped"]:
         told.append(f"  {counted(story['skipped'], 'byte')} of the log: damaged, and could tell nothing")
     return [*told, f"now: {story['now']}"]
+
+
+def _shown(found: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The links that are shown: the first ones, and the one that let the URL in."""
+    first = found[:LINKS]
+    admitting = next((link for link in found if not link["refused"]), None)
+    return first if admitting is None or admitting in first else [*first[:-1], admitting]
 
 
 def now(story: dict[str, Any], job: Job, directory: JobDirectory) -> str:

@@ -54,8 +54,9 @@ class SimulatedInternet:
     hosts: host names, 1 to 16,516,096; default 200.
     pages: mean number of URLs a host, 1 to 100,000; default 20.
     seed: 0 to 2**64 - 1; default 1.
-    profile: how the world behaves: ``"lan"`` (no delays, no faults), ``"internet"``, ``"hostile"``, or the path of a
-        file that ends in ``.toml``; the known ones lie in ``profiles/`` as examples.
+    profile: how the world behaves: ``"lan"`` (no delays, no trouble of names, networks or servers), ``"internet"``,
+        ``"hostile"``, or the path of a file that ends in ``.toml``; the known ones lie in ``profiles/`` as examples.
+        In each of them 0.5 % of pages answer 500 for ever, 1 % answer 404, and 2 % redirect.
     speed: every delay is divided by it, above 0 to 1,000,000; default 1.
     http_port, https_port, dns_port: 0 (default) picks a free port. DNS listens on 127.0.0.1, the others on
         each host's address.

@@ -53,6 +53,7 @@ class LastRun:
     waiting: int  # URLs
     reason: str = ""  # as in `lycosa.end`; empty in records of before there were reasons
     text: str = ""  # the same for people
+    status_text: str = ""  # its exit status and what that means; empty where a signal decided
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,6 +78,8 @@ class Record:
     seeded: bool = False  # whether all seeds of the settings are in the log
     last_run: LastRun | None = None
     totals: Totals = Totals()
+    # outputs that lack records, since they came when the log had lost them: positions from and to, by output
+    gaps: dict[str, list[list[int]]] = field(default_factory=dict)
     # by which registered domains were told apart when the crawl began: version, date, digest
     public_suffix_list: dict[str, str] = field(default_factory=_core.public_suffix_list)
 
@@ -142,7 +145,8 @@ class JobDirectory:
                 raise JobVersionError(
                     f"{self.path}: a job directory of version {version}, made by lycosa {content.get('lycosa')}; "
                     f"lycosa {_core.__version__} opens version {VERSION}: go on with the version that made it, or "
-                    f"take its log along: lycosa job export {self.path} FILE, lycosa job import FILE NEW"
+                    f"take its log along: lycosa job export {self.path} FILE with that version, "
+                    "lycosa job import FILE NEW with this one"
                 )
             last = content["last_run"]
             return Record(
@@ -155,6 +159,7 @@ class JobDirectory:
                 public_suffix_list=dict(content.get("public_suffix_list") or _core.public_suffix_list()),
                 last_run=None if last is None else _last_run(last),
                 totals=_totals(content.get("totals") or {}),
+                gaps=_gaps(content.get("gaps") or {}),
             )
         except (ValueError, KeyError, TypeError) as error:
             raise self._damaged(error) from None
@@ -248,7 +253,8 @@ def now() -> str:
 def _last_run(told: dict[str, Any]) -> LastRun:
     """How a run ended, from a record."""
     reason, text = str(told.get("reason", "")), str(told.get("text", ""))
-    return LastRun(str(told["ended"]), bool(told["idle"]), int(told["waiting"]), reason, text)
+    status_text = str(told.get("status_text", ""))
+    return LastRun(str(told["ended"]), bool(told["idle"]), int(told["waiting"]), reason, text, status_text)
 
 
 def _totals(told: dict[str, Any]) -> Totals:
@@ -256,6 +262,11 @@ def _totals(told: dict[str, Any]) -> Totals:
     names = {str(name): int(count) for name, count in told.get("names", {}).items()}
     seconds, cpu_seconds = float(told.get("seconds", 0)), float(told.get("cpu_seconds", 0))
     return Totals(int(told.get("sessions", 0)), seconds, cpu_seconds, names)
+
+
+def _gaps(told: dict[str, Any]) -> dict[str, list[list[int]]]:
+    """What outputs lack, from a record; nothing in those of before it was kept."""
+    return {str(output): [[int(first), int(end)] for first, end in gaps] for output, gaps in told.items()}
 
 
 def _plain(record: Record) -> dict[str, Any]:
@@ -271,4 +282,5 @@ def _plain(record: Record) -> dict[str, Any]:
         "seeded": record.seeded,
         "last_run": None if last is None else asdict(last),
         "totals": asdict(record.totals),
+        "gaps": record.gaps,
     }

@@ -11,7 +11,7 @@ from lycosa.errors import LycosaError, StorageError, StorageFull
 from lycosa.stages import Sink
 from lycosa.store.patient import Patience
 from lycosa.store.replace import is_full
-from lycosa.store.restart import tell_gap
+from lycosa.store.restart import gap
 
 #: How often a follower that has caught up looks again, in seconds.
 PAUSE = 0.2
@@ -43,6 +43,8 @@ class Follower:
         self._bytes, self._max_body_bytes = min(sink.bytes, rows_bytes), max_body_bytes
         self._output, self._sink, self._patience, self._turn = output, sink, patience, turn
         self._ending = threading.Event()
+        #: Positions from and to which the log had no records for this output any more, when it was opened.
+        self.gap: tuple[int, int] | None = None
         self._error: Exception | None = None
         self._reader = self._patiently_open()
         self._thread = threading.Thread(target=self._run, name="lycosa-sink", daemon=True)
@@ -92,7 +94,7 @@ class Follower:
                 except OSError:
                     raise self._explained(error) from None
                 continue
-            tell_gap(self._output, position, first)
+            self.gap = gap(self._output, position, first)
             start = position if position > first else None
             return _core.LogReader(self._log_directory, self._fields, start, self._log, self._max_body_bytes)
 

@@ -12,7 +12,7 @@ from typing import Any
 from lycosa import _core
 from lycosa.errors import JobDamaged
 from lycosa.stages import Sink
-from lycosa.store.directory import SEGMENT_HEADER_BYTES, VERSION, JobDirectory
+from lycosa.store.directory import SEGMENT_HEADER_BYTES, VERSION, JobDirectory, Record
 
 #: Records read at once, and bytes of them.
 BATCH, BATCH_BYTES = 10_000, 8 << 20
@@ -43,17 +43,18 @@ def overview(
         "counts": counts,
         "log": log,
         "snapshots": directory.snapshot_positions(),
-        "outputs": [_output(output, sink, log["end"]) for output, sink in outputs],
+        "outputs": [_output(output, sink, log["end"], directory, record) for output, sink in outputs],
         "needed_from": directory.passed(sink.committed() or 0 for _, sink in outputs),
     }
 
 
-def _output(output: str, sink: Sink, end: int) -> dict[str, Any]:
-    """How far an output is."""
+def _output(output: str, sink: Sink, end: int, directory: JobDirectory, record: Record | None) -> dict[str, Any]:
+    """How far an output is, and which records it lacks."""
     position, path = sink.committed(), Path(output)
     # Parts of a Parquet file are beside it until it is complete.
     begun = path.exists() or path.with_name(f"{path.name}.parts").exists()
-    return {"output": output, "position": position, "begun": begun, "lag": end - (position or 0)}
+    gaps = record.gaps.get(directory.named(output), []) if record else []
+    return {"output": output, "position": position, "begun": begun, "lag": end - (position or 0), "gaps": gaps}
 
 
 def _pass(directory: JobDirectory, progress: Callable[[int, int], None]) -> tuple[dict[str, Any], dict[str, Any]]:

@@ -26,9 +26,18 @@ def check_restart(output: Path, first: int | None, why: str) -> None:
     logger.warning("%s: %s: written again from the log", output, why)
 
 
-def tell_gap(output: Path, position: int, first: int) -> None:
-    """Tell that records after an output's position are no longer in the log, if that is so."""
-    if position < first and not is_whole(first):
-        logger.warning(
-            "%s: the log begins at %d: records before it, from %d on, are missing", output, first, position
-        )
+def gap(output: Path, position: int, first: int) -> tuple[int, int] | None:
+    """The positions from and to which an output lacks records, since the log lost them; that is told as well."""
+    if position >= first or is_whole(first):
+        return None
+    text = (
+        "%s: lacks the records from position %d to %d: the log has them no longer. Outputs that were there from the "
+        "beginning have them; store.retain = all, set at the beginning, keeps the whole log for later outputs"
+    )
+    logger.warning(text, output, position, first)
+    return position, first
+
+
+def with_gap(known: list[list[int]], found: tuple[int, int]) -> list[list[int]]:
+    """The gaps of an output, with one that was found when it was opened: it begins where the output now ends."""
+    return [*(before for before in known if before[0] < found[0]), list(found)]

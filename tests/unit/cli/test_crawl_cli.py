@@ -141,9 +141,20 @@ def test_the_exit_status_tells_what_is_missing(seeds: list[str], status: int, to
     with SimulatedInternet(hosts=3, pages=3, speed=200) as net:
         given = [net.seeds[0] if seed == "SEED" else seed for seed in seeds]
         result = lycosa(*given, "--job", str(net.job_file()), "--dir", "d", cwd=tmp_path)
+        again = ("--dir", "e", "--fresh", "--quiet")
+        quiet = lycosa(*given, "--job", str(net.job_file()), *again, cwd=tmp_path)
     assert result.returncode == status, result.stdout + result.stderr
     assert told in result.stdout
-    assert "name-not-found: 1" in result.stdout
+    last = result.stdout.splitlines()[-1]
+    assert last.startswith(f"exit status {status}: ")
+    assert "(name-not-found: 1); --retry-failed" in last
+    assert (quiet.returncode, quiet.stdout) == (status, "")
+    assert quiet.stderr == f"lycosa: finished: nothing is left to fetch; {last}\n"
+    command = [sys.executable, "-m", "lycosa", "job", "show", "d", "--json"]
+    shown = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=60, check=True)
+    assert json.loads(shown.stdout)["last_run"]["status_text"] == last
+    table = subprocess.run(command[:-1], cwd=tmp_path, capture_output=True, text=True, timeout=60, check=True)
+    assert f"exit status {status}: " in table.stdout
 
 
 def test_pages_go_to_standard_output_and_the_table_elsewhere(tmp_path: Path) -> None:

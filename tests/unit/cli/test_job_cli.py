@@ -8,6 +8,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import lycosa
 import pytest
@@ -154,6 +155,35 @@ def test_prune_removes_what_all_have_passed(tmp_path: Path) -> None:
     assert f"{len(segments) - 1} files of the log removed" in run("job", "prune", "d", cwd=tmp_path).stdout
     shown = json.loads(run("job", "show", "d", "--json", cwd=tmp_path).stdout)
     assert shown["log"]["first"] == int(segments[-1].stem)
+
+
+def test_an_output_that_comes_when_records_are_gone_is_never_called_complete(tmp_path: Path) -> None:
+    directory = tmp_path / "d"
+    settings: dict[str, Any] = {
+        "store": {"segment_bytes": 1 << 20, "fields": ["url"]},
+        "frontier": {"snapshot_bytes": 1 << 20, "snapshot_interval": 0},
+    }
+
+    def shown() -> tuple[dict[str, list[list[int]]], str]:
+        found = json.loads(run("job", "show", "d", "--json", cwd=tmp_path).stdout)
+        table = " ".join(run("job", "show", "d", cwd=tmp_path).stdout.replace("│", " ").split())
+        return {Path(output["output"]).name: output["gaps"] for output in found["outputs"]}, table
+
+    with SimulatedInternet(hosts=40, pages=20, seed=3, speed=300) as net:
+        list(lycosa.crawl(job=net.job_file(), directory=directory, output=tmp_path / "a.jsonl", **settings))
+        assert shown()[0] == {"a.jsonl": []}
+        first = min(int(path.stem) for path in (directory / "log").glob("*.log"))
+        assert first > 0, "the log's beginning is gone"
+        late = run("crawl", "--dir", "d", "-o", "a.jsonl", "-o", "b.jsonl", "-o", "c.parquet", cwd=tmp_path)
+        assert f"b.jsonl: lacks the records from position 0 to {first}: the log has them no longer" in late.stderr
+        gaps, table = shown()
+        assert gaps == {"a.jsonl": [], "b.jsonl": [[0, first]], "c.parquet": [[0, first]]}
+        assert table.count("complete") == 1
+        assert table.count(f"lacks the records from position 0 to {first}") == 2
+        # Neither forgotten nor told again by the next run.
+        again = run("crawl", "--dir", "d", cwd=tmp_path)
+        assert "lacks" not in again.stderr
+        assert shown()[0] == gaps
 
 
 @pytest.mark.parametrize("file", ["log.jsonl", "log.jsonl.gz"])

@@ -10,6 +10,8 @@ import pytest
 from lycosa.cli.progress import Progress, print_summary
 from lycosa.simnet import SimulatedInternet
 
+STATUS = "exit status 0: all that was asked for has an answer"
+
 
 @pytest.fixture(scope="module")
 def report() -> dict[str, Any]:
@@ -58,24 +60,26 @@ def test_the_first_rate_counts_this_session_alone(report: dict[str, Any]) -> Non
 def test_a_summary_without_pages_has_no_cost_of_a_page(
     report: dict[str, Any], capsys: pytest.CaptureFixture[str]
 ) -> None:
-    print_summary({**report, "pages": 0, "sessions": 2, "session": {**report["session"], "pages": 0}})
+    print_summary({**report, "pages": 0, "sessions": 2, "session": {**report["session"], "pages": 0}}, STATUS)
     summary = capsys.readouterr().out
     assert "a page)" not in summary
     assert "0 pages in" in summary
     assert "of these in this session" in summary
     assert "finished: nothing is left to fetch" in summary
-    print_summary(report)
+    assert summary.splitlines()[-1] == STATUS
+    print_summary(report, STATUS)
     summary = capsys.readouterr().out
     assert "µs a page" in summary
     assert "bound reached" not in summary
-    print_summary(report, to_standard=False)
+    print_summary(report, STATUS, to_standard=False)
     assert capsys.readouterr().out == ""
 
 
 def test_a_summary_tells_which_bounds_were_reached_and_where(
     report: dict[str, Any], capsys: pytest.CaptureFixture[str]
 ) -> None:
-    print_summary({**report, "bounds": {"links": {"count": 2, "first": ["http://a.com/", "http://b.com/"]}}})
+    bounds = {"links": {"count": 2, "first": ["http://a.com/", "http://b.com/"]}}
+    print_summary({**report, "bounds": bounds}, STATUS)
     summary = " ".join(capsys.readouterr().out.split())
     assert "bound reached: links" in summary
     assert "2 pages, the first: http://a.com/" in summary

@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 from lycosa import _core
+from lycosa.cli.why import lines
 from lycosa.crawl import Control, run
 from lycosa.fetch import ScriptedFetch
 from lycosa.fetch.scripted import Answer
@@ -118,6 +119,30 @@ def test_a_url_is_found_in_any_form_and_told_as_json(folder: Path) -> None:
     assert [outcome["attempt"] for outcome in story["outcomes"]] == [0, 1]
     assert all(outcome["lease"] > 0 for outcome in story["outcomes"])
     assert story["now"] == ("failed: read-timeout; lycosa crawl --dir d --retry-failed=read-timeout fetches it again")
+
+
+def link(page: int, refused: str | None = None) -> dict[str, Any]:
+    """A link to the URL as a story has it."""
+    found = {"page": f"{SITE}/{page}", "status": 200, "depth": 1, "nofollow": False, "refused": refused}
+    return {"position": page, "at": 0.0, **found}
+
+
+@pytest.mark.parametrize(
+    ("found", "shown", "more"),
+    [
+        ([link(n) for n in range(3)], [0, 1, 2], None),
+        ([link(n) for n in range(4)], [0, 1, 2], "and 1 more page links to it"),
+        ([*(link(n, "depth") for n in range(10)), link(99)], [0, 1, 99], "and 8 more pages link to it"),
+    ],
+)
+def test_three_links_are_shown_the_one_that_let_it_in_among_them(
+    found: list[dict[str, Any]], shown: list[int], more: str | None
+) -> None:
+    empty: dict[str, Any] = {name: [] for name in ("seeds", "redirected", "robots", "outcomes", "unanswered")}
+    told = lines({**empty, "url": f"{SITE}/x", "found": found, "found_more": 0, "skipped": 0, "now": "waits"})
+    links = [line.split("linked from ")[1].split()[0] for line in told if "linked from" in line]
+    assert links == [f"{SITE}/{page}" for page in shown]
+    assert [line.strip() for line in told if "more page" in line] == ([more] if more else [])
 
 
 @pytest.mark.parametrize(("url", "directory"), [("example.com", "d"), ("http://example.com/", "missing")])

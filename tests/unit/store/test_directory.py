@@ -12,6 +12,7 @@ import pytest
 from lycosa import _core
 from lycosa.errors import JobDamaged, JobInUse, JobVersionError
 from lycosa.store.directory import JobDirectory, LastRun, Record
+from lycosa.store.restart import with_gap
 
 #: Holds a log's lock until its standard input ends.
 HOLDER = (
@@ -35,6 +36,7 @@ def test_a_record_is_read_as_it_was_written(tmp_path: Path) -> None:
     last = LastRun("2026-01-01T00:00:00Z", idle=False, waiting=3)
     record = Record("id", "2026-01-01T00:00:00Z", _core.__version__, {"scope": "any"}, ("a/",), True, last)
     record = replace(record, public_suffix_list={"version": "1", "date": "2020-01-01", "digest": "0"})
+    record = replace(record, gaps={"a/": [[0, 100], [300, 400]]})
     directory.write(record)
     assert directory.read() == record
     assert [path.name for path in tmp_path.iterdir()] == ["job.json"]
@@ -115,3 +117,11 @@ def test_the_log_is_needed_until_all_outputs_and_two_snapshots_have_passed(tmp_p
     (directory.snapshots / "other.txt").touch()
     assert directory.passed([]) == directory.passed([900]) == 300
     assert directory.passed([900, 200]) == 200
+
+
+def test_a_gap_of_an_output_is_kept_once_and_goes_when_the_output_begins_anew() -> None:
+    assert with_gap([], (0, 100)) == [[0, 100]]
+    assert with_gap([[0, 100]], (300, 400)) == [[0, 100], [300, 400]]
+    # Nothing was committed since: the log has lost more.
+    assert with_gap([[0, 100], [300, 400]], (300, 500)) == [[0, 100], [300, 500]]
+    assert with_gap([[0, 100], [300, 400]], (0, 500)) == [[0, 500]]

@@ -1,0 +1,30 @@
+"""What the documents show runs as it is pasted."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pyarrow.parquet
+from lycosa.simnet import SimulatedInternet
+
+from tools.reference import ROOT
+
+#: The seed and the arguments of the examples.
+SEED = '"https://example.com/",'
+
+
+def test_the_example_of_outputs_runs_as_pasted(tmp_path: Path) -> None:
+    page = (ROOT / "docs/outputs.md").read_text(encoding="utf-8")
+    example = page.split("```python\n")[1].split("```")[0]
+    assert example.count(SEED) == 3
+    with SimulatedInternet(hosts=3, pages=3, speed=200) as net:
+        script = example.replace(SEED, f"job={str(net.job_file())!r},")
+        script += "print(table.column_names[-1], pages.column_names[-1])\n"
+        ran = subprocess.run(
+            [sys.executable, "-c", script], cwd=tmp_path, capture_output=True, text=True, timeout=60, check=False
+        )
+    assert ran.returncode == 0, ran.stderr
+    assert ran.stdout.splitlines()[-1] == "text text"
+    assert pyarrow.parquet.read_schema(tmp_path / "pages.parquet").names == ["url", "status", "title", "text"]
