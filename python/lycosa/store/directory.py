@@ -66,6 +66,23 @@ class Totals:
 
 
 @dataclass(frozen=True, slots=True)
+class Counts:
+    """What all sessions have recorded up to a position of the log, by its summary."""
+
+    position: int
+    pages: int
+    redirects: int
+    statuses: dict[str, int]
+    failures: dict[str, int]
+
+    @classmethod
+    def make(cls, summary: dict[str, Any], position: int) -> Counts:
+        """Those of a summary: of a log, or of a record."""
+        by_name = ({str(name): int(n) for name, n in summary[key].items()} for key in ("statuses", "failures"))
+        return cls(position, int(summary["pages"]), int(summary["redirects"]), *by_name)
+
+
+@dataclass(frozen=True, slots=True)
 class Record:
     """What ``job.json`` says."""
 
@@ -77,6 +94,9 @@ class Record:
     seeded: bool = False  # whether all seeds of the settings are in the log
     last_run: LastRun | None = None
     totals: Totals = Totals()
+    counts: Counts | None = None  # nothing in records of before they were kept
+    confirmed: int = 0  # the log's end when a session last ended by itself: it is not asked for again after a crash
+    streams: bool = False  # whether the session that goes on gives its rows to standard output, too
     # by which registered domains were told apart when the crawl began: version, date, digest
     public_suffix_list: dict[str, str] = field(default_factory=_core.public_suffix_list)
 
@@ -155,6 +175,9 @@ class JobDirectory:
                 public_suffix_list=dict(content.get("public_suffix_list") or _core.public_suffix_list()),
                 last_run=None if last is None else _last_run(last),
                 totals=_totals(content.get("totals") or {}),
+                counts=Counts.make(counts, int(counts["position"])) if (counts := content.get("counts")) else None,
+                confirmed=int(content.get("confirmed", 0)),
+                streams=bool(content.get("streams", False)),
             )
         except (ValueError, KeyError, TypeError) as error:
             raise self._damaged(error) from None
@@ -271,4 +294,7 @@ def _plain(record: Record) -> dict[str, Any]:
         "seeded": record.seeded,
         "last_run": None if last is None else asdict(last),
         "totals": asdict(record.totals),
+        "counts": None if record.counts is None else asdict(record.counts),
+        "confirmed": record.confirmed,
+        "streams": record.streams,
     }
