@@ -121,7 +121,7 @@ def outputs_page() -> str:
         "",
         "`-o FILE` takes the place of the outputs that are recorded in the job directory, once it could be opened. `-o -` alone takes the",
         "place of none: the session writes to standard output only, and recorded outputs are brought up to date by the next session",
-        "without it. The log keeps what they lack until then.",
+        "without it. The log keeps what they lack until then. A crawl that has no output yet gets `DIR/pages.parquet` by that session.",
         "",
         'Columns are chosen by `store.fields`: `--set \'store.fields=["url","status","text"]\'`. Where a value may be null, the type',
         "says so.",
