@@ -575,6 +575,9 @@ class Frontier:
         outputs go on.
         """
 
+    def confirm_last(self) -> None:
+        """Take what earlier processes recorded as the sites' own, since the last one ended by itself."""
+
     def doubt_held(self) -> Pages:
         """Take back what a captive portal may have answered, since the process ends before that is decided.
 

@@ -26,11 +26,13 @@ class Plan:
     seeds: list[str]  # canonical
     again: list[str]  # of these, those that are to be fetched even where they have been
     retry_failed: list[str]  # kinds of failures whose URLs are to be fetched again
-    outputs: list[str]
+    outputs: list[str]  # that the session writes
+    unwritten: list[str]  # recorded ones that it does not write, and that stay recorded
     directory: JobDirectory | None  # default: a temporary one
     fresh: bool
     record: Record | None  # what the crawl that is gone on with recorded
     differences: list[str]  # from the record, for people
+    streams: bool = False  # whether rows are given to standard output, too
 
 
 def make_plan(
@@ -48,7 +50,8 @@ def make_plan(
     settings: what was given; laid over the recorded settings of a crawl that is gone on with, unless it is ``whole``:
         a job file says everything, and what it does not say has its default.
     seeds: what was given beside them: they take the place of a job file's, and are added to recorded ones.
-    outputs: default: those that were recorded.
+    outputs: default: those that were recorded. An empty list: none in this session; those that were recorded stay so,
+        and the next session brings them up to date.
     fresh: start over; without seeds and job file, with all that was recorded.
     retry_failed: as `lycosa.kinds.retried` takes it.
 
@@ -70,9 +73,10 @@ def make_plan(
         )
     lines: list[str] = []
     before: list[str] = []
+    unwritten: list[str] = []
     if place is not None and record is not None:
         before = [place.output(name) for name in record.outputs]
-        outputs = before if outputs is None else outputs
+        outputs, unwritten = (before, []) if outputs is None else (outputs, [] if outputs else before)
         settings = settings if whole else merge(record.settings, settings)
     known = [] if record is None or fresh else list(record.settings.get("seeds", []))
     if seeds:
@@ -80,12 +84,16 @@ def make_plan(
     job = make_job(settings)
     if place is not None and record is not None and not fresh:
         lines = differences(make_job(record.settings), job)
-        if [place.named(output) for output in outputs or []] != list(record.outputs):
+        if unwritten:
+            told = "not written in this session; the next one that names no output brings it up to date"
+            lines.append(f"output: {', '.join(unwritten)}: {told}")
+        elif [place.named(output) for output in outputs or []] != list(record.outputs):
             lines.append(f"output: {', '.join(before) or 'none'} → {', '.join(outputs or []) or 'none'}")
     checked = list(dict.fromkeys(job.checked_seeds()))
     given = set(make_job({"seeds": seeds}).checked_seeds()) if seeds else set()
     again = [seed for seed in checked if seed in given]
-    plan = Plan(job, checked, again, kinds, outputs or [], place, fresh, None if fresh else record, lines)
+    goes_on = None if fresh else record
+    plan = Plan(job, checked, again, kinds, outputs or [], unwritten, place, fresh, goes_on, lines)
     _check_places(plan)
     if job.politeness.block_list is not None:
         _core.check_block_list(job.politeness.block_list)

@@ -5,21 +5,19 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import logging
-import threading
 import time
-from pathlib import Path
 from typing import Any, NamedTuple
 
 from lycosa import _core
-from lycosa.assemble import assemble, make_sink, open_log
+from lycosa.assemble import assemble, open_log
 from lycosa.crawl import Control
 from lycosa.end import End, end_of
 from lycosa.errors import LycosaError
-from lycosa.memory import shares, told
+from lycosa.memory import told
+from lycosa.outputs import Outputs, check_creatable
 from lycosa.plan import Plan
 from lycosa.resume import reopened
-from lycosa.store.directory import JobDirectory, LastRun, Record, Totals, now
-from lycosa.store.follow import Follower
+from lycosa.store.directory import Counts, JobDirectory, LastRun, Record, Totals, now
 from lycosa.store.patient import Patience
 from lycosa.store.restart import with_gap
 from lycosa.words import counted
@@ -31,7 +29,6 @@ RETAIN = 10.0
 
 #: What the log counts and a report has for the session, too.
 COUNTED = ("pages", "redirects", "retries", "robots", "bytes", "links")
-
 
 #: URLs that are opened again at once, at most.
 REOPENED = 1_000
@@ -61,63 +58,54 @@ class Running:
     """A crawl's stages, outputs and record."""
 
     def __init__(self, plan: Plan, directory: JobDirectory, control: Control) -> None:
-        """Open everything; raises StorageError where that is not possible.
+        """Open everything; raises StorageError where that is not possible, and leaves the job as it was then.
 
         directory: the plan's, or a temporary one.
         """
         job = plan.job
+        # Before anything is removed or recorded.
+        check_creatable(plan.outputs)
         if plan.fresh:
             directory.clear()
         # Before the log has content: what has content and no record was made before there were records.
-        goes_on = directory.has_records()
-        made_before = plan.record is None and goes_on
+        goes_on, is_new = directory.has_records(), plan.record is None
         self._started, self._cpu = time.monotonic(), time.process_time()
         self._plan, self._directory, self._control = plan, directory, control
         self._log = open_log(job, directory)
-        outputs = tuple(directory.named(output) for output in plan.outputs)
+        outputs = tuple(directory.named(output) for output in plan.outputs or plan.unwritten)
         record = plan.record or Record.make(job.model_dump(mode="json"), outputs)
         self._before = record.totals
-        self._record = dataclasses.replace(record, outputs=outputs, last_run=None)
+        # The log may end earlier than it did: a crash of the machine tore it.
+        begun = dataclasses.replace(record, confirmed=min(record.confirmed, self._log.end()))
+        self._record = dataclasses.replace(begun, outputs=outputs, last_run=None, streams=plan.streams)
         self._patience = Patience(lambda: control.stopping)
-        self._write_record()
         self._end: End | None = None
-        assembled = assemble(job, directory, self._log, self._patience)
-        self.stages, self._names = assembled.stages, assembled.names
-        self._frontier, self._snapshots = assembled.frontier, assembled.snapshots
-        #: What was recorded before this session.
-        self._recorded: dict[str, Any] = self._log.summary()
-        self._tell(goes_on)
-        self._followers: list[Follower] = []
-        turn = threading.Lock()
-        for output in plan.outputs:
-            sink = make_sink(output, job, directory, self._record.id)
-            if plan.fresh or made_before:
-                sink.remove()
-            fields = list(job.store.fields)
-            rows_bytes = shares(job).outputs // len(plan.outputs)
-            follower = Follower(
-                self._log,
-                directory.log,
-                Path(output),
-                sink,
-                fields,
-                self._patience,
-                rows_bytes,
-                job.parse.max_decoded_bytes,
-                turn,
-            )
-            self._followers.append(follower)
-        self._keep_gaps(outputs)
-        if goes_on and not (record.last_run and record.last_run.idle):
-            # Before outputs go on: they leave out what is taken back. All of it where the run before this one died;
-            # a log that was imported has had none.
-            died = record.last_run is None and record.totals.sessions > 0
-            written = max((follower.position() for follower in self._followers), default=0)
-            self.stages.log.append(self._frontier.doubt_last(written if died else None))
-        self._log.keep_distance(max(TAKEN_BACK / job.speed, SHORTEST_DISTANCE), self._frontier)
+        self._outputs = Outputs(plan, directory, record.id)
+        try:
+            if is_new:
+                # Before the outputs, which belong to its id: they are known as this crawl's after a crash.
+                self._write_record()
+            assembled = assemble(job, directory, self._log, self._patience)
+            self.stages, self._names = assembled.stages, assembled.names
+            self._frontier, self._snapshots = assembled.frontier, assembled.snapshots
+            self._recorded: dict[str, Any] = self._log.summary()  # before this session
+            self._tell(goes_on)
+            self._outputs.open(self._log, self._patience, anew=plan.fresh or (is_new and goes_on))
+            self._keep_gaps()
+            if goes_on:
+                self._doubt_last(record)
+            self._log.keep_distance(max(TAKEN_BACK / job.speed, SHORTEST_DISTANCE), self._frontier)
+            if not is_new:
+                # Only now: a session that could not begin has changed nothing, and is no crash.
+                self._write_record()
+        except BaseException:
+            self._outputs.abandon()
+            if is_new:
+                with contextlib.suppress(OSError):
+                    directory.record_file.unlink(missing_ok=True)
+            raise
         # All outputs are open before the first of their threads starts.
-        for follower in self._followers:
-            follower.start()
+        self._outputs.start()
         self._retain_at = time.monotonic() + RETAIN
 
     def start(self) -> None:
@@ -132,9 +120,8 @@ class Running:
         # After the record of the seed: `lycosa why` tells by it who wanted this.
         self._reopen_seeds(plan.again if record.seeded else [])
         self.stages.log.sync()
-        # Only now: a crash before this accepts them again, which changes nothing.
-        # With this session: one that is killed counts, too.
-        self._record = dataclasses.replace(record, settings=settings, seeded=True, totals=self._totals())
+        # Only now: a crash before this accepts them again. With this session: one that is killed counts, too.
+        self._record = dataclasses.replace(self._with_numbers(), settings=settings, seeded=True)
         self._write_record()
         if plan.retry_failed:
             self._reopen_failed(plan.retry_failed)
@@ -144,12 +131,12 @@ class Running:
 
         Called between batches: what is in the log is confirmed, so that both agree in a snapshot.
         """
-        for follower in self._followers:
-            follower.check()
+        self._outputs.check()
         self._snapshots.save_if_due(self._log, self._frontier)
         if time.monotonic() >= self._retain_at:
+            # First the numbers: they are known for all that is removed from the log.
+            self._keep_numbers()
             self._retain()
-            self._keep_totals()
             self._retain_at = time.monotonic() + RETAIN
 
     def finish(self, error: BaseException | None = None) -> list[LycosaError]:
@@ -166,13 +153,7 @@ class Running:
         except LycosaError as problem:
             problems.append(problem)
         self._log.keep_distance(0)
-        for follower in self._followers:
-            follower.close()
-        for follower in self._followers:
-            try:
-                follower.check()
-            except LycosaError as problem:
-                problems.append(problem)
+        problems += self._outputs.close()
         frontier, counts = self.stages.frontier, self.stages.frontier.counts()
         summary = self.stages.log.summary()
         self._end = end_of(
@@ -190,7 +171,8 @@ class Running:
         try:
             self._retain()
             if self._plan.directory is not None:
-                self._directory.write(dataclasses.replace(self._record, last_run=last, totals=self._totals()))
+                record = dataclasses.replace(self._with_numbers(), last_run=last, streams=False)
+                self._directory.write(dataclasses.replace(record, confirmed=self._log.end()))
         except (LycosaError, OSError) as error:
             # How a run ended is worth knowing and not worth failing for.
             logger.warning("%s: %s", self._directory.path, error)
@@ -222,6 +204,21 @@ class Running:
             "full_disks": self._patience.full(),
         }
 
+    def _doubt_last(self, record: Record) -> None:
+        """Ask again for what the session before this one left in doubt, before outputs go on: they leave it out.
+
+        Pages, where it died: those that no output has. Where it ended by itself only rules of robots.txt files, and
+        what it recorded is confirmed. A log that was imported has had no session.
+        """
+        if record.last_run is None and record.totals.sessions > 0:
+            given = self._log.end() if record.streams else self._record.confirmed
+            self._record = dataclasses.replace(self._record, confirmed=given)
+            self.stages.log.append(self._frontier.doubt_last(max([given, *self._outputs.positions()])))
+            return
+        self._frontier.confirm_last()
+        if record.last_run is None or not record.last_run.idle:
+            self.stages.log.append(self._frontier.doubt_last())
+
     def _tell(self, goes_on: bool) -> None:
         """Say what is gone on with."""
         path = self._directory.path
@@ -232,9 +229,7 @@ class Running:
             )
         begun, here = self._record.public_suffix_list, _core.public_suffix_list()
         if begun != here:
-            text = (
-                "%s: begun with the Public Suffix List of %s, going on with that of %s: hosts may change their domain"
-            )
+            text = "%s: begun with the Public Suffix List of %s, going on with that of %s: hosts may change domains"
             logger.info(text, path, begun["date"], here["date"])
         if why := self._names.fallen_back:
             logger.warning("names.cache_file: %s; names are cached in memory", why)
@@ -285,29 +280,32 @@ class Running:
             {name: before.names.get(name, 0) + count for name, count in names.items()},
         )
 
-    def _keep_gaps(self, outputs: tuple[str, ...]) -> None:
-        """Record which outputs lack records, before their threads go on and it can no longer be told."""
-        found = {name: each.gap for name, each in zip(outputs, self._followers, strict=True) if each.gap is not None}
-        if found:
-            known = self._record.gaps
-            gaps = {**known, **{name: with_gap(known.get(name, []), gap) for name, gap in found.items()}}
-            self._record = dataclasses.replace(self._record, gaps=gaps)
-            self._write_record()
+    def _keep_gaps(self) -> None:
+        """Note which outputs lack records, before their threads go on and it can no longer be told."""
+        known = self._record.gaps
+        found = {self._directory.named(output): gap for output, gap in self._outputs.gaps()}
+        gaps = {**known, **{name: with_gap(known.get(name, []), gap) for name, gap in found.items()}}
+        self._record = dataclasses.replace(self._record, gaps=gaps)
 
     def _write_record(self) -> None:
         """Keep the job's record; a full disk is waited for."""
         self._patience.insist(self._directory.path, lambda: self._directory.write(self._record))
 
-    def _keep_totals(self) -> None:
-        """Record what the session has cost until now, so that little of it is lost with the process."""
+    def _with_numbers(self) -> Record:
+        """The record, with what the crawl has cost and what it has recorded until now."""
+        counts = Counts.make(self._log.summary(), self._log.end())
+        return dataclasses.replace(self._record, totals=self._totals(), counts=counts)
+
+    def _keep_numbers(self) -> None:
+        """Record them, so that little is lost with the process."""
         if self._plan.directory is not None:
             # A full disk is told by the log, and waited for there.
             with contextlib.suppress(OSError):
-                self._directory.write(dataclasses.replace(self._record, totals=self._totals()))
+                self._directory.write(self._with_numbers())
 
     def _retain(self) -> None:
         """Remove the files of the log that all outputs and two snapshots have passed."""
         if self._plan.job.store.retain == "needed":
-            passed = self._directory.passed(follower.position() for follower in self._followers)
+            passed = self._directory.passed(self._outputs.positions())
             if passed > 0:
                 self._log.retain(passed)

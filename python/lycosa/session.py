@@ -47,7 +47,8 @@ def crawl(
     directory: the job directory: log, settings, positions of outputs. A crawl that was begun there is gone on with,
         with its recorded settings and outputs where none are given; what differs is told to the logger ``lycosa``.
         Default: a temporary directory that goes when the crawl ends.
-    output: files to write, ``.parquet`` or ``.jsonl``; what ends in ``/`` is a directory of Parquet files.
+    output: files to write, ``.parquet`` or ``.jsonl``; what ends in ``/`` is a directory of Parquet files. They take
+        the place of recorded ones; an empty list writes none in this session, and recorded ones stay for the next.
     fresh: start over; replace a crawl and outputs that exist already. Without seeds and job file: with what was
         recorded.
     retry_failed: fetch again what has failed in a crawl that is gone on with: True for all but what the site or the

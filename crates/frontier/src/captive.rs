@@ -407,8 +407,13 @@ impl Captive {
         let is_wanted = |recent: &&Recent| recent.at >= since && recent.position > written;
         let unconfirmed: Vec<Recent> = self.doubted().filter(is_wanted).cloned().collect();
         unconfirmed.iter().for_each(|recent| self.forget(&recent.url));
-        self.recent.iter_mut().for_each(|recent| recent.finished = 0);
+        self.confirm_all();
         unconfirmed
+    }
+
+    /// Nothing that was recorded is doubted any more.
+    pub(crate) fn confirm_all(&mut self) {
+        self.recent.iter_mut().for_each(|recent| recent.finished = 0);
     }
 
     /// What a snapshot remembers was recorded before that position.

@@ -150,6 +150,20 @@ fn what_an_output_has_already_is_not_asked_for_again() {
 }
 
 #[test]
+fn what_a_process_that_ended_by_itself_recorded_is_not_asked_again_when_a_later_one_dies() {
+    let (mut first, names, mut left) = killed_behind_a_portal(&patient());
+    left.save(&mut first);
+    let mut second = Frontier::load(patient(), names.clone(), &mut &left.snapshot[..]).unwrap().0;
+    let mut restore = second.restore();
+    restore.at(SAVED);
+    restore.finish(5 * SECOND);
+    second.confirm_last();
+    assert_eq!(second.unconfirmed_since(), None);
+    left.save(&mut second);
+    assert_eq!(left.begin(&patient(), &names, 6 * SECOND).1, Vec::<String>::new());
+}
+
+#[test]
 fn each_process_answers_for_its_own_last_answers() {
     let (_, names, mut left) = killed_behind_a_portal(&patient());
     let (mut second, opened) = left.begin(&patient(), &names, 5 * SECOND);

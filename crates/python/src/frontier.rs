@@ -185,6 +185,11 @@ impl Frontier {
         Pages::new(pages)
     }
 
+    /// Takes what earlier processes recorded as the sites' own, since the last one ended by itself.
+    fn confirm_last(&self, py: Python<'_>) {
+        py.detach(|| lock(&self.frontier).confirm_last());
+    }
+
     /// Takes back what a captive portal may have answered, since the process ends before that is decided. Gives the outcomes that
     /// open it, which are to be recorded before outputs go on to the end.
     fn doubt_held(&self, py: Python<'_>) -> Pages {

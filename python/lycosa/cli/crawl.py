@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import dataclasses
 import importlib.util
 import json
 import os
@@ -118,7 +119,7 @@ def run(args: argparse.Namespace) -> int:
     streams = args.output is not None and STANDARD in args.output
     if streams and args.report == STANDARD:
         raise SettingError("--report", STANDARD, "a file, since the pages go to standard output")
-    crawl, full = _prepare(args), None
+    crawl, full = _prepare(args, streams), None
     with told(quiet=args.quiet), _signals(crawl, args.quiet) as signals:
         with _progress(crawl, args.quiet):
             try:
@@ -157,7 +158,7 @@ def _stream(batch: Pages, crawl: Crawl) -> bool:
     return True
 
 
-def _prepare(args: argparse.Namespace) -> Crawl:
+def _prepare(args: argparse.Namespace, streams: bool) -> Crawl:
     """Check everything; nothing is written yet."""
     from lycosa.job import merge, read_job
     from lycosa.session import crawl
@@ -185,7 +186,7 @@ def _prepare(args: argparse.Namespace) -> Crawl:
     outputs = None if recorded else [str(directory / _default_output())]
     if args.output is not None:
         outputs = [output for output in args.output if output != STANDARD]
-    return crawl(
+    prepared = crawl(
         *args.seeds,
         job=args.job,
         directory=directory,
@@ -194,6 +195,8 @@ def _prepare(args: argparse.Namespace) -> Crawl:
         retry_failed=args.retry_failed,
         **settings,
     )
+    prepared.plan = dataclasses.replace(prepared.plan, streams=streams)
+    return prepared
 
 
 def _assignment(text: str) -> dict[str, Any]:

@@ -18,6 +18,7 @@ def print_job(found: dict[str, Any]) -> None:
     table = Table(title=f"Job {found['directory']}", title_justify="left", show_header=False)
     counts, log, seeds = found["counts"], found["log"], found["seeds"]
     shown = ", ".join(seeds[:SEEDS]) + (f" and {len(seeds) - SEEDS:,} more" if len(seeds) > SEEDS else "")
+    left = "" if counts["complete"] else ", of the records that are left; the log's beginning was removed"
     rows = [
         (
             "job",
@@ -26,7 +27,7 @@ def print_job(found: dict[str, Any]) -> None:
         ("created", found["created"] or "not recorded"),
         ("seeds", shown or "not recorded"),
         ("state", _state(found)),
-        ("pages", f"{counts['pages']:,}, and {counted(counts['redirects'], 'redirect')}"),
+        ("pages", f"{counts['pages']:,}, and {counted(counts['redirects'], 'redirect')}{left}"),
         ("status codes", ", ".join(f"{status}: {n:,}" for status, n in counts["statuses"].items()) or "none"),
         ("failed", ", ".join(f"{kind}: {n:,}" for kind, n in counts["failures"].items()) or "none"),
         (

@@ -196,7 +196,7 @@ def _opened(told: dict[str, Any], before: dict[str, Any] | None, seeds: list[dic
     elif told["status"] is None:
         who = " by --retry-failed"
     else:
-        who = ", since a captive portal had answered for it"
+        who = ", since a captive portal may have answered for it"
     ended = told["error"] if told["status"] is None else f"status {told['status'] or 'unknown'}"
     return f"opened again{who}: it had ended with {ended}"
 

@@ -67,6 +67,23 @@ class Totals:
 
 
 @dataclass(frozen=True, slots=True)
+class Counts:
+    """What all sessions have recorded up to a position of the log, by its summary."""
+
+    position: int
+    pages: int
+    redirects: int
+    statuses: dict[str, int]
+    failures: dict[str, int]
+
+    @classmethod
+    def make(cls, summary: dict[str, Any], position: int) -> Counts:
+        """Those of a summary: of a log, or of a record."""
+        by_name = ({str(name): int(n) for name, n in summary[key].items()} for key in ("statuses", "failures"))
+        return cls(position, int(summary["pages"]), int(summary["redirects"]), *by_name)
+
+
+@dataclass(frozen=True, slots=True)
 class Record:
     """What ``job.json`` says."""
 
@@ -80,6 +97,9 @@ class Record:
     totals: Totals = Totals()
     # outputs that lack records, since they came when the log had lost them: positions from and to, by output
     gaps: dict[str, list[list[int]]] = field(default_factory=dict)
+    counts: Counts | None = None  # nothing in records of before they were kept
+    confirmed: int = 0  # the log's end when a session last ended by itself: it is not asked for again after a crash
+    streams: bool = False  # whether the session that goes on gives its rows to standard output, too
     # by which registered domains were told apart when the crawl began: version, date, digest
     public_suffix_list: dict[str, str] = field(default_factory=_core.public_suffix_list)
 
@@ -160,6 +180,9 @@ class JobDirectory:
                 last_run=None if last is None else _last_run(last),
                 totals=_totals(content.get("totals") or {}),
                 gaps=_gaps(content.get("gaps") or {}),
+                counts=Counts.make(counts, int(counts["position"])) if (counts := content.get("counts")) else None,
+                confirmed=int(content.get("confirmed", 0)),
+                streams=bool(content.get("streams", False)),
             )
         except (ValueError, KeyError, TypeError) as error:
             raise self._damaged(error) from None
@@ -283,4 +306,7 @@ def _plain(record: Record) -> dict[str, Any]:
         "last_run": None if last is None else asdict(last),
         "totals": asdict(record.totals),
         "gaps": record.gaps,
+        "counts": None if record.counts is None else asdict(record.counts),
+        "confirmed": record.confirmed,
+        "streams": record.streams,
     }

@@ -47,10 +47,11 @@ class Follower:
         self.gap: tuple[int, int] | None = None
         self._error: Exception | None = None
         self._reader = self._patiently_open()
-        self._thread = threading.Thread(target=self._run, name="lycosa-sink", daemon=True)
+        self._thread: threading.Thread | None = None
 
     def start(self) -> None:
         """Begin to follow."""
+        self._thread = threading.Thread(target=self._run, name="lycosa-sink", daemon=True)
         self._thread.start()
 
     def check(self) -> None:
@@ -65,7 +66,7 @@ class Follower:
     def close(self) -> None:
         """Follow to the log's end on the disk, then make the output complete; :meth:`check` tells whether it is."""
         self._ending.set()
-        if self._thread.ident is not None:
+        if self._thread is not None:
             self._thread.join()
 
     def _run(self) -> None:
@@ -89,10 +90,10 @@ class Follower:
                 with self._turn:
                     position = self._sink.open(first, self._log.committed())
             except OSError as error:
-                try:
-                    self._wait_for_room(error)
-                except OSError:
+                # Not raised again by a function that was given it: such an error keeps the log in use.
+                if not is_full(error):
                     raise self._explained(error) from None
+                self._wait_for_room(error)
                 continue
             self.gap = gap(self._output, position, first)
             start = position if position > first else None

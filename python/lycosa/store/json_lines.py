@@ -112,6 +112,7 @@ class JsonLinesSink:
 
     def remove(self) -> None:
         """Remove output and position."""
+        self._drop()
         self._sidecar.unlink(missing_ok=True)
         self.path.unlink(missing_ok=True)
 

@@ -5,14 +5,16 @@ from __future__ import annotations
 import dataclasses
 import json
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
 from lycosa import _core
 from lycosa.errors import JobDamaged
+from lycosa.records import Rows
 from lycosa.stages import Sink
-from lycosa.store.directory import SEGMENT_HEADER_BYTES, VERSION, JobDirectory, Record
+from lycosa.store.directory import SEGMENT_HEADER_BYTES, VERSION, Counts, JobDirectory, Record
+from lycosa.store.restart import is_whole
 
 #: Records read at once, and bytes of them.
 BATCH, BATCH_BYTES = 10_000, 8 << 20
@@ -28,8 +30,10 @@ def overview(
 
     Raises JobVersionError and JobDamaged where the record cannot be read.
     """
+    left, log = _pass(directory, progress)
+    # After the log, which takes long to read: what a session that goes on has removed meanwhile is in its numbers.
     record, writer = directory.read(), directory.writer()
-    counts, log = _pass(directory, progress)
+    counts = _counts(directory, record.counts if record else None, left, log)
     return {
         "directory": str(directory.path),
         "version": VERSION,
@@ -57,8 +61,49 @@ def _output(output: str, sink: Sink, end: int, directory: JobDirectory, record: 
     return {"output": output, "position": position, "begun": begun, "lag": end - (position or 0), "gaps": gaps}
 
 
-def _pass(directory: JobDirectory, progress: Callable[[int, int], None]) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Read the whole log: each URL's last outcomes in numbers, and the log's extent."""
+def _counts(directory: JobDirectory, recorded: Counts | None, left: _Tally, log: dict[str, Any]) -> dict[str, Any]:
+    """What all sessions have recorded; ``complete`` is false where only records that are left could be counted."""
+    if recorded is None or recorded.position < log["first"]:
+        return {**left.counts(), "complete": is_whole(log["first"])}
+    tally = _Tally(recorded)
+    if recorded.position < log["end"]:
+        # Of a session that goes on or died: what came after its numbers were recorded last.
+        for rows, _ in _read(directory, recorded.position, {}):
+            tally.add(rows)
+    return {**tally.counts(), "complete": True}
+
+
+class _Tally:
+    """Each URL's last outcomes in numbers, on top of those that are known."""
+
+    def __init__(self, known: Counts | None = None) -> None:
+        self.redirects = known.redirects if known else 0
+        self.pages = known.pages if known else 0
+        self.statuses = Counter(known.statuses if known else {})
+        self.failures = Counter(known.failures if known else {})
+
+    def add(self, rows: Rows) -> None:
+        """Count rows."""
+        for row in map(json.loads, rows.lines().splitlines()):
+            if row["status"] is None:
+                self.failures[row["error"]] += 1
+                continue
+            self.statuses[str(row["status"])] += 1
+            self.redirects += row["redirect"] is not None
+            self.pages += row["redirect"] is None
+
+    def counts(self) -> dict[str, Any]:
+        """As they are shown."""
+        return {
+            "pages": self.pages,
+            "redirects": self.redirects,
+            "statuses": dict(sorted(self.statuses.items())),
+            "failures": dict(self.failures.most_common()),
+        }
+
+
+def _pass(directory: JobDirectory, progress: Callable[[int, int], None]) -> tuple[_Tally, dict[str, Any]]:
+    """Read the whole log: what is left of it in numbers, and its extent."""
     segments = directory.segments()
     sizes = [path.stat().st_size for path in segments]
     log: dict[str, Any] = {
@@ -69,34 +114,24 @@ def _pass(directory: JobDirectory, progress: Callable[[int, int], None]) -> tupl
         "damaged_bytes": 0,
         "torn": [{"file": path.name, "bytes": path.stat().st_size} for path in directory.torn()],
     }
-    statuses: Counter[int] = Counter()
-    failures: Counter[str] = Counter()
-    redirects = 0
+    tally = _Tally()
     if sum(sizes) > SEGMENT_HEADER_BYTES:
-        reader = _core.LogReader(directory.log, ["status", "error", "redirect"])
-        while True:
-            before = reader.position()
-            try:
-                rows = reader.read(BATCH, BATCH_BYTES)
-            except JobDamaged:
-                log["damaged_bytes"] += reader.skip_damage()
-                if reader.position() == before:
-                    break
-                continue
-            for row in map(json.loads, rows.lines().splitlines()):
-                if row["status"] is None:
-                    failures[row["error"]] += 1
-                else:
-                    statuses[row["status"]] += 1
-                    redirects += row["redirect"] is not None
-            progress(reader.position() - log["first"], log["bytes"])
-            if reader.position() == before:
-                break
-        log["end"] = reader.position()
-    counts = {
-        "pages": statuses.total() - redirects,
-        "redirects": redirects,
-        "statuses": {str(status): n for status, n in sorted(statuses.items())},
-        "failures": dict(failures.most_common()),
-    }
-    return counts, log
+        for rows, position in _read(directory, None, log):
+            tally.add(rows)
+            progress(position - log["first"], log["bytes"])
+            log["end"] = position
+    return tally, log
+
+
+def _read(directory: JobDirectory, position: int | None, log: dict[str, Any]) -> Iterator[tuple[Rows, int]]:
+    """Rows of the log from a position on, and where it goes on after them; damage is passed over, and added up."""
+    reader = _core.LogReader(directory.log, ["status", "error", "redirect"], position)
+    before = -1
+    while reader.position() != before:
+        before = reader.position()
+        try:
+            rows = reader.read(BATCH, BATCH_BYTES)
+        except JobDamaged:
+            log["damaged_bytes"] = log.get("damaged_bytes", 0) + reader.skip_damage()
+            continue
+        yield rows, reader.position()

@@ -48,11 +48,13 @@ class ParquetSink:
         self._schema: pyarrow.Schema | None = None
         self._writer: PartWriter | None = None
         self._start = self._position = 0
+        self._is_open = False
 
     def open(self, first: int, end: int) -> int:
         """Keep the parts that the log has, as far as it goes; see ``lycosa.stages.Sink``."""
         import pyarrow
 
+        self._is_open = False
         if self._schema is None:
             self._schema = pyarrow.RecordBatchReader.from_stream(_core.empty_rows(self._fields)).schema
         if self._writer is not None:
@@ -64,6 +66,7 @@ class ParquetSink:
         self._take_apart()
         kept = self._kept(first, end)
         self._start = self._position = max(kept[-1].end, first) if kept else first
+        self._is_open = True
         return kept[-1].end if kept else 0
 
     def write(self, rows: Rows, position: int) -> int:
@@ -97,9 +100,11 @@ class ParquetSink:
         return None
 
     def close(self) -> None:
-        """Commit, and make one file of the parts where one is wanted."""
+        """Commit, and make one file of the parts where one is wanted: also of those that :meth:`open` failed over."""
         self.commit()
         known = parts.parts_in(self._folder)
+        if not known and not self._is_open:
+            return
         if not known:
             # A crawl without rows has an output without rows.
             self._part()

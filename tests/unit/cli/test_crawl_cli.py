@@ -170,6 +170,24 @@ def test_pages_go_to_standard_output_and_the_table_elsewhere(tmp_path: Path) -> 
     assert "bodies received" in piped.stderr
 
 
+def test_a_session_to_standard_output_leaves_the_recorded_outputs_to_the_next_one(tmp_path: Path) -> None:
+    with SimulatedInternet(hosts=10, pages=10, speed=100) as net:
+        job = str(net.job_file())
+        lycosa("--job", job, "--dir", "d", "--max-pages", "5", "-o", "mine.jsonl", "--quiet", cwd=tmp_path)
+        before = (tmp_path / "mine.jsonl").read_text()
+        piped = lycosa("--dir", "d", "--max-pages", "10", "-o", "-", cwd=tmp_path)
+        assert piped.returncode == 0, piped.stderr
+        assert "mine.jsonl: not written in this session" in piped.stderr
+        assert (tmp_path / "mine.jsonl").read_text() == before
+        assert json.loads((tmp_path / "d" / "job.json").read_text())["outputs"] == [str(tmp_path / "mine.jsonl")]
+        plain = lycosa("--dir", "d", "--max-pages", "15", "--quiet", cwd=tmp_path)
+        assert plain.returncode == 0, plain.stderr
+    rows = [json.loads(line)["url"] for line in (tmp_path / "mine.jsonl").read_text().splitlines()]
+    assert {json.loads(line)["url"] for line in piped.stdout.splitlines()} <= set(rows)
+    assert len(set(rows)) == len(rows)
+    assert not list((tmp_path / "d").glob("pages.*"))
+
+
 def test_a_seed_is_added_to_a_crawl_and_the_recorded_ones_begin_anew(tmp_path: Path) -> None:
     with SimulatedInternet(hosts=10, pages=3, speed=200) as net:
         job, (first, second, *_) = str(net.job_file()), net.seeds

@@ -111,6 +111,36 @@ def test_show_tells_who_what_and_how_far(net: SimulatedInternet, tmp_path: Path)
     assert "max_pages = 5 is reached" in table.stdout
 
 
+def test_show_tells_all_that_was_recorded_also_when_the_logs_beginning_was_removed(tmp_path: Path) -> None:
+    directory = tmp_path / "d"
+    with SimulatedInternet(hosts=40, pages=20, seed=3, speed=300) as net:
+        crawl = lycosa.crawl(
+            job=net.job_file(),
+            directory=directory,
+            store={"segment_bytes": 1 << 20},
+            frontier={"snapshot_bytes": 1 << 20, "snapshot_interval": 0},
+        )
+        list(crawl)
+    report = crawl.report()
+    shown = json.loads(run("job", "show", "d", "--json", cwd=tmp_path).stdout)
+    assert shown["log"]["first"] > 1 << 20, "the log's beginning was removed"
+    for key in ("pages", "redirects", "failures"):
+        assert shown["counts"][key] == report[key], key
+    assert shown["counts"]["statuses"] == {str(status): count for status, count in report["statuses"].items()}
+    assert shown["counts"]["complete"]
+    # As a session leaves it that was killed soon after: the rest of the log counts, too.
+    record = json.loads((directory / "job.json").read_text())
+    known = record["counts"] | {"position": shown["log"]["first"], "pages": 1000, "statuses": {}, "failures": {}}
+    (directory / "job.json").write_text(json.dumps(record | {"counts": known}))
+    more = json.loads(run("job", "show", "d", "--json", cwd=tmp_path).stdout)["counts"]
+    assert 1000 < more["pages"] < 1000 + report["pages"]
+    # By a version that did not keep the numbers.
+    (directory / "job.json").write_text(json.dumps(record | {"counts": None}))
+    table = " ".join(run("job", "show", "d", cwd=tmp_path).stdout.split())
+    assert f"{more['pages'] - 1000:,}, and " in table
+    assert "of the records that are left" in table
+
+
 def test_show_tells_damage_and_reads_the_rest(net: SimulatedInternet, tmp_path: Path) -> None:
     begun(net, tmp_path)
     (segment,) = (tmp_path / "d" / "log").glob("*.log")

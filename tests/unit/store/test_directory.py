@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from lycosa import _core
 from lycosa.errors import JobDamaged, JobInUse, JobVersionError
-from lycosa.store.directory import JobDirectory, LastRun, Record
+from lycosa.store.directory import Counts, JobDirectory, LastRun, Record
 from lycosa.store.restart import with_gap
 
 #: Holds a log's lock until its standard input ends.
@@ -37,6 +37,9 @@ def test_a_record_is_read_as_it_was_written(tmp_path: Path) -> None:
     record = Record("id", "2026-01-01T00:00:00Z", _core.__version__, {"scope": "any"}, ("a/",), True, last)
     record = replace(record, public_suffix_list={"version": "1", "date": "2020-01-01", "digest": "0"})
     record = replace(record, gaps={"a/": [[0, 100], [300, 400]]})
+    record = replace(
+        record, counts=Counts(90, 3, 1, {"200": 3, "301": 1}, {"read-timeout": 2}), confirmed=80, streams=True
+    )
     directory.write(record)
     assert directory.read() == record
     assert [path.name for path in tmp_path.iterdir()] == ["job.json"]

@@ -1,0 +1,153 @@
+"""Outputs from session to session: one that cannot be opened, ones that are not written, what is asked for again."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import lycosa
+import pyarrow.parquet
+import pytest
+from lycosa.simnet import SimulatedInternet
+
+#: Logs whose beginning is soon needed by nobody.
+SMALL = {
+    "store": {"segment_bytes": 1 << 20, "retain": "needed"},
+    "frontier": {"snapshot_bytes": 1 << 20, "snapshot_interval": 0},
+}
+
+
+@pytest.fixture(scope="module")
+def job() -> Iterator[str]:
+    """A job for a simulated Internet that lives as long as the tests of this file."""
+    with SimulatedInternet(hosts=10, pages=10, seed=2, speed=100) as net:
+        yield str(net.job_file())
+
+
+def urls(path: Path) -> list[str]:
+    """The URLs in an output."""
+    if path.suffix == ".parquet":
+        column: list[str] = pyarrow.parquet.read_table(path, columns=["url"])["url"].to_pylist()
+        return column
+    return [json.loads(line)["url"] for line in path.read_text().splitlines()]
+
+
+def crawled(**arguments: Any) -> list[str]:
+    """The URLs that a session gives, in order."""
+    return [json.loads(line)["url"] for batch in lycosa.crawl(**arguments).batches() for line in lines(batch)]
+
+
+def lines(batch: Any) -> list[bytes]:
+    """A batch's rows, as standard output gets them."""
+    found: list[bytes] = batch.rows(["url"]).lines().splitlines()
+    return found
+
+
+def contents(folder: Path) -> dict[str, bytes]:
+    """What stands in a folder but for what each process makes: who has the log, its clock, what failed by the log."""
+    made = {folder / "d" / "failed", folder / "d" / "log" / "lock", folder / "d" / "log" / "clock"}
+    files = [path for path in folder.rglob("*") if path.is_file() and not made & {path, *path.parents}]
+    return {str(path.relative_to(folder)): path.read_bytes() for path in files}
+
+
+def failing(where: str, folder: Path) -> Path:
+    """An output that cannot be opened: nothing can be made there, or something is in the way of its parts."""
+    if where == "no place":
+        return Path("/proc/x.parquet")
+    (folder / "blocked.parquet.parts").write_text("mine")
+    return folder / "blocked.parquet"
+
+
+@pytest.mark.parametrize("where", ["no place", "something in the way"])
+def test_an_output_that_cannot_be_opened_leaves_the_job_as_it_was(where: str, job: str, tmp_path: Path) -> None:
+    directory, output = tmp_path / "d", tmp_path / "d" / "mine.parquet"
+    crawled(job=job, directory=directory, output=output, max_pages=10)
+    bad = failing(where, tmp_path)
+    before = contents(tmp_path)
+    outputs = [output, tmp_path / "new.jsonl", f"{tmp_path}/parts/", bad]
+    with pytest.raises(lycosa.LycosaError, match=bad.name):
+        crawled(directory=directory, output=outputs, max_pages=20)
+    assert contents(tmp_path) == before
+    assert not (tmp_path / "parts").exists()
+    crawled(directory=directory, max_pages=20)
+    assert len(set(urls(output))) == len(urls(output)) == 20
+
+
+@pytest.mark.parametrize("where", ["no place", "something in the way"])
+def test_a_crawl_whose_first_output_cannot_be_opened_has_not_begun(where: str, job: str, tmp_path: Path) -> None:
+    bad, output = failing(where, tmp_path), tmp_path / "new.jsonl"
+    with pytest.raises(lycosa.LycosaError, match=bad.name):
+        crawled(job=job, directory=tmp_path / "d", output=[output, bad], max_pages=5, scope="host")
+    assert not output.exists()
+    with pytest.raises(lycosa.SettingError, match="a crawl to go on with"):
+        lycosa.crawl(directory=tmp_path / "d")
+    # As if nothing had been said before: the scope may be another one, and the output is free.
+    assert sorted(crawled(job=job, directory=tmp_path / "d", output=output, max_pages=5)) == sorted(urls(output))
+
+
+def test_a_crawl_is_not_replaced_by_one_whose_output_cannot_be_created(job: str, tmp_path: Path) -> None:
+    directory, output = tmp_path / "d", tmp_path / "pages.jsonl"
+    crawled(job=job, directory=directory, output=output, max_pages=5)
+    before = contents(tmp_path)
+    with pytest.raises(lycosa.LycosaError, match=r"x\.parquet"):
+        crawled(directory=directory, output="/proc/x.parquet", fresh=True)
+    assert contents(tmp_path) == before
+
+
+def test_a_session_that_could_not_begin_is_no_crash_and_nothing_is_fetched_again(job: str, tmp_path: Path) -> None:
+    directory, output = tmp_path / "d", tmp_path / "pages.parquet"
+    first = crawled(job=job, directory=directory, output=output, max_pages=10)
+    for where in ("no place", "something in the way"):
+        with pytest.raises(lycosa.LycosaError):
+            crawled(directory=directory, output=failing(where, tmp_path))
+    second = crawled(directory=directory, output=[], max_pages=20)
+    assert len(second) == 10
+    third = crawled(directory=directory, max_pages=30)
+    assert len(third) == 10
+    assert sorted(urls(output)) == sorted({*first, *second, *third})
+
+
+@pytest.mark.parametrize(
+    ("left", "is_asked_again"),
+    [({}, False), ({"confirmed": 0, "streams": True}, False), ({"confirmed": 0}, True)],
+    ids=["ended by itself before", "gave all to standard output", "gave nothing to anybody"],
+)
+def test_what_was_given_is_not_asked_for_again_after_a_crash(
+    left: dict[str, Any], is_asked_again: bool, job: str, tmp_path: Path
+) -> None:
+    first = crawled(job=job, directory=tmp_path, max_pages=10)
+    record = tmp_path / "job.json"
+    told = json.loads(record.read_text())
+    # A session that was killed; in the first case before it asked for anything.
+    record.write_text(json.dumps({**told, "last_run": None, **left}))
+    crawl = lycosa.crawl(directory=tmp_path, max_pages=20)
+    second = [page.url for page in crawl]
+    assert (crawl.report()["reopened"] > 0) == is_asked_again
+    assert is_asked_again or not set(first) & set(second)
+
+
+def test_outputs_that_a_session_does_not_write_stay_recorded_and_catch_up(tmp_path: Path) -> None:
+    directory, output = tmp_path / "d", tmp_path / "mine.jsonl"
+    with SimulatedInternet(hosts=40, pages=20, seed=3, speed=300) as net:
+        crawled(job=net.job_file(), directory=directory, output=output, max_pages=20, **SMALL)
+        before = output.read_bytes()
+        crawl = lycosa.crawl(directory=directory, output=[], max_pages=None)
+        assert crawl.plan.differences[-1].startswith(f"output: {output}: not written in this session")
+        others = [page.url for page in crawl]
+        assert output.read_bytes() == before
+        assert len(list((directory / "log").glob("*.log"))) > 2, "the output has not passed them"
+        crawled(directory=directory)
+    assert len(set(urls(output))) == len(urls(output)), "each URL once"
+    assert set(others) <= set(urls(output))
+    assert len(list((directory / "log").glob("*.log"))) <= 2, "nobody needs them any more"
+
+
+def test_a_crawl_that_is_replaced_replaces_also_the_outputs_that_are_not_written(job: str, tmp_path: Path) -> None:
+    directory, output = tmp_path / "d", tmp_path / "mine.parquet"
+    crawled(job=job, directory=directory, output=output, max_pages=5)
+    second = crawled(directory=directory, output=[], fresh=True)
+    assert not output.exists(), "it was the other crawl's"
+    crawled(directory=directory)
+    assert sorted(urls(output)) == sorted(second)
