@@ -110,7 +110,7 @@ impl Core {
             self.statistics.coalesced += u64::from(!std::mem::take(&mut lookup.is_quiet));
             return;
         }
-        let host = match name::judge(&name, buffer, self.settings.families) {
+        let host = match name::judge(&name, buffer, self.settings.families, self.settings.special_use) {
             Known::Ask(host) => host,
             Known::Addresses(addresses) => {
                 return self.publish(name, 0, self.forever(now), NameClass::Fast, Ok(addresses));
@@ -398,8 +398,7 @@ impl Core {
         let from = second + u64::from(is_failure(&resolution.answer));
         self.cache.insert(host, families, resolution, from);
         is_failure(&resolution.answer).then(|| {
-            let found = self.cache.lookup(host, families, second).filter(|found| is_failure(&found.answer));
-            let known = found.and_then(|found| found.expires);
+            let known = self.cache.paused_until(host, families, second);
             self.time.moment(known.unwrap_or(from + u64::from(FIRST_PAUSE)))
         })
     }

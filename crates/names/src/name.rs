@@ -18,8 +18,14 @@ pub(crate) enum Known<'n> {
     Ask(HostName<'n>),
 }
 
-/// Judges a name as it was submitted; `buffer` holds its normal form where that differs.
-pub(crate) fn judge<'n>(name: &'n str, buffer: &'n mut String, families: Families) -> Known<'n> {
+/// Judges a name as it was submitted; `buffer` holds its normal form where that differs. `special_use`: whether names that are not in the
+/// DNS do not exist.
+pub(crate) fn judge<'n>(
+    name: &'n str,
+    buffer: &'n mut String,
+    families: Families,
+    special_use: bool,
+) -> Known<'n> {
     let literal = name.strip_prefix('[').and_then(|name| name.strip_suffix(']')).unwrap_or(name);
     if let Ok(address) = literal.parse::<IpAddr>() {
         return Known::Addresses(vec![address]);
@@ -31,7 +37,7 @@ pub(crate) fn judge<'n>(name: &'n str, buffer: &'n mut String, families: Familie
     match name.as_str().rsplit('.').next() {
         // RFC 6761 section 6.3: never asked of a server.
         Some("localhost") => Known::Addresses(loopback(families)),
-        Some(top) if is_special_use(top) => {
+        Some(top) if special_use && is_special_use(top) => {
             let why =
                 format!("no such name: .{top} is not in the DNS (RFC 6761) and no server is asked for it");
             Known::Bad(Failure::new(FailureKind::NameNotFound, why))
@@ -63,14 +69,14 @@ mod tests {
 
     fn is_bad(name: &str) -> bool {
         let mut buffer = String::new();
-        matches!(judge(name, &mut buffer, Families::V4), Known::Bad(failure) if failure.kind == FailureKind::NameBad)
+        matches!(judge(name, &mut buffer, Families::V4, true), Known::Bad(failure) if failure.kind == FailureKind::NameBad)
     }
 
     #[test]
     fn names_are_checked_before_they_are_asked_for() {
         for name in ["example.com", "Example.com.", "_dmarc.example.com", "bücher.example"] {
             let mut buffer = String::new();
-            assert!(matches!(judge(name, &mut buffer, Families::V4), Known::Ask(_)), "{name}");
+            assert!(matches!(judge(name, &mut buffer, Families::V4, true), Known::Ask(_)), "{name}");
         }
         for name in ["", ".", "a..b", "a b", "xn--a", "0x7f.1"] {
             assert!(is_bad(name), "{name:?}");
@@ -81,14 +87,16 @@ mod tests {
     fn special_use_names_do_not_exist_and_are_told_to_nobody() {
         for name in ["gone.invalid", "printer.local", "Local", "abcdef.ONION.", "a.b.alt", "invalid"] {
             let mut buffer = String::new();
-            let Known::Bad(failure) = judge(name, &mut buffer, Families::Both) else { panic!("{name}") };
+            let Known::Bad(failure) = judge(name, &mut buffer, Families::Both, true) else {
+                panic!("{name}")
+            };
             assert_eq!(failure.kind, FailureKind::NameNotFound, "{name}");
             assert!(failure.detail.contains("no server is asked"), "{failure:?}");
         }
         for name in ["example", "www.example", "a.test", "local.example", "onion.test", "xlocal", "a-alt.com"]
         {
             let mut buffer = String::new();
-            assert!(matches!(judge(name, &mut buffer, Families::Both), Known::Ask(_)), "{name}");
+            assert!(matches!(judge(name, &mut buffer, Families::Both, true), Known::Ask(_)), "{name}");
         }
     }
 
@@ -96,11 +104,11 @@ mod tests {
     fn addresses_need_no_server() {
         for name in ["127.0.0.1", "::1", "[::1]"] {
             let mut buffer = String::new();
-            assert!(matches!(judge(name, &mut buffer, Families::V4), Known::Addresses(_)), "{name}");
+            assert!(matches!(judge(name, &mut buffer, Families::V4, true), Known::Addresses(_)), "{name}");
         }
         let mut buffer = String::new();
         assert_eq!(
-            judge("App.Localhost", &mut buffer, Families::Both),
+            judge("App.Localhost", &mut buffer, Families::Both, true),
             Known::Addresses(loopback(Families::Both))
         );
     }

@@ -57,6 +57,8 @@ pub struct Settings {
     /// Whether each name has a server of its own, by the ring over their addresses, and the others only where that one fails:
     /// so several clients ask one server about one name. Else the quickest are asked.
     pub spread: bool,
+    /// Whether names that are not in the DNS (`local`, `onion` and others, RFC 6761) do not exist, without anybody being asked.
+    pub special_use: bool,
     /// Whether NXDOMAIN for a name is taken for all names below it, too (RFC 8020), without being asked for them. Such answers are not
     /// signed here, and some servers deny names that have others below them: hosts that exist may be missed.
     pub nxdomain_cut: bool,
@@ -87,6 +89,7 @@ impl Default for Settings {
             paces: Vec::new(),
             rotate: false,
             spread: false,
+            special_use: true,
             nxdomain_cut: false,
             wildcards: false,
             clock: Clock::shared(),

@@ -75,6 +75,7 @@ impl DnsSettings {
             min_ttl: self.min_ttl,
             max_ttl: self.max_ttl,
             keep_ttl: zones(&self.keep_ttl)?,
+            negative_ttl: self.negative_ttl,
             failure_pause: self.failure_pause,
             stale: self.stale,
             prefetch: self.prefetch,

@@ -108,6 +108,12 @@ pub trait NameCache: Send {
         let _ = (name, ttl, now);
     }
 
+    /// When the pause ends after a failure to resolve families of a name, if the design counts failures.
+    fn paused_until(&mut self, name: HostName<'_>, families: Families, now: Seconds) -> Option<Seconds> {
+        let found = self.lookup(name, families, now)?;
+        matches!(found.answer, Answer::Failed { .. }).then_some(found.expires).flatten()
+    }
+
     /// Names that the design wants to have resolved again before anybody asks for them, `most` at most, with the families that are
     /// known of them; each is told once.
     fn due(&mut self, now: Seconds, most: usize) -> Vec<(Box<str>, Families)> {

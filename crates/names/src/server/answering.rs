@@ -72,9 +72,9 @@ impl Answering {
         while !self.is_closed.load(Relaxed) {
             let returned = self.desk.relay.step(&mut under_way, &mut dice, &|| self.desk.clock.now());
             let moment = self.desk.moment(figures);
-            for Returned { waiters, message, key } in returned {
+            for Returned { waiters, mut message, key } in returned {
                 if let Some(key) = key {
-                    self.desk.packets.put(key, message.as_deref(), &moment.policy, moment.second);
+                    self.desk.packets.put(key, message.as_mut(), &moment.policy, moment.uptime);
                 }
                 let screened = Screened::of(message, &moment.policy);
                 for waiter in waiters {

@@ -56,7 +56,10 @@ pub(super) struct Desk {
 /// What holds for all questions of a batch.
 pub(super) struct Moment<'f> {
     pub(super) now: Micros,
+    /// By the wall clock, which whoever shares the cache's file goes by.
     pub(super) second: Seconds,
+    /// By a clock that nobody sets.
+    pub(super) uptime: Seconds,
     pub(super) policy: Arc<Policy>,
     /// The counts of the thread that is at work.
     pub(super) figures: &'f Figures,
@@ -67,7 +70,7 @@ impl Desk {
     pub(super) fn moment<'f>(&self, figures: &'f Figures) -> Moment<'f> {
         let now = self.clock.now();
         let second = self.time.on_wall(self.clock.wall_offset()).seconds(now);
-        Moment { now, second, policy: self.held.policy(), figures }
+        Moment { now, second, uptime: self.time.seconds(now), policy: self.held.policy(), figures }
     }
 
     /// Whether no upstream answers: those that names are asked of rest, and none has answered anything else either.
@@ -91,6 +94,9 @@ impl Desk {
         let left = record
             .expires
             .map_or(SHORT, |at| u32::try_from(at.saturating_sub(moment.second)).unwrap_or(u32::MAX).max(1));
+        // Where the wall clock was set back more seems to be left than there ever was.
+        let left =
+            if record.state == State::Addresses { left.min(moment.policy.longest(name)) } else { left };
         moment.figures.add(Count::Hits);
         self.write_record(To::of(question), name, record, left, moment, out);
     }
@@ -191,7 +197,7 @@ impl Desk {
     /// Answers a question of what is kept as it came, or has it passed through.
     pub(super) fn pass(&self, question: &Question<'_>, waiter: Waiter, post: &mut Post, moment: &Moment<'_>) {
         let figures = moment.figures;
-        if let Some(known) = self.packets.get(question, moment.second) {
+        if let Some(known) = self.packets.get(question, moment.uptime) {
             figures.add(Count::PacketHits);
             return post.pass_back(&waiter, &Screened::of(known, &moment.policy), figures);
         }

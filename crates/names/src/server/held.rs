@@ -49,7 +49,12 @@ impl NameCache for Held {
                 kept.ttl = kept.ttl.max(policy.min_ttl + 59);
             }
             if kept.ttl < 60 {
-                return; // who wants this TTL as it is wants no more
+                // Who wants this TTL as it is wants no more; and what was known before is not to be given any more.
+                if self.stale(name, families, now).is_some() {
+                    self.cache.remove(name);
+                }
+                self.cache.forget_failures(name, families);
+                return;
             }
         }
         self.cache.put(name, families, &kept, now);
@@ -61,6 +66,10 @@ impl NameCache for Held {
 
     fn forget(&mut self, name: HostName<'_>) -> bool {
         self.cache.remove(name)
+    }
+
+    fn paused_until(&mut self, name: HostName<'_>, families: Families, now: Seconds) -> Option<Seconds> {
+        self.cache.paused_until(name, families, now)
     }
 
     fn count(&self) -> u64 {

@@ -144,7 +144,9 @@ impl Desk {
         let top = top_label(&question, is_text.then_some(name));
         let is_localhost = top == "localhost";
         // Another server's probe goes on to the upstreams, or loops through several servers would not be found.
-        if is_localhost || is_special_use(&top) && !is_probe {
+        // A cluster's own zone may be below `local`: who lists it as private has servers for it.
+        let is_own = || is_text && moment.policy.private_names.has(name);
+        if is_localhost || is_special_use(&top) && !is_probe && !is_own() {
             if let (true, true, Some(families)) = (is_localhost, is_host, families) {
                 return Verdict::LookUp(question, families); // the upstreams' client knows the addresses
             }
@@ -153,11 +155,8 @@ impl Desk {
             return written(moment.figures, out, |out| To::of(&question).negative(code, SPECIAL_TTL, out));
         }
         let wants_signatures = question.edns.is_some_and(|edns| edns.wants_signatures);
-        // Signatures are not cached; where addresses are filtered there are none that fit.
-        if let Some(families) = families
-            && is_host
-            && (!wants_signatures || moment.policy.filters(name))
-        {
+        // With signatures an answer is kept as it came.
+        if let Some(families) = families.filter(|_| is_host && !wants_signatures) {
             return Verdict::LookUp(question, families);
         }
         // What is passed through is filtered when it comes back, whatever its name and type.

@@ -89,7 +89,8 @@ pub(super) struct Misses {
 /// Who waits for what.
 #[derive(Default)]
 struct Table {
-    waiting: HashMap<Key, Vec<Waiter>>,
+    /// With when the first of them asked.
+    waiting: HashMap<Key, (Micros, Vec<Waiter>)>,
     shares: Shares,
     /// Those for whom there is an old answer, in the order in which their patience ends.
     impatient: VecDeque<(Micros, Key)>,
@@ -137,7 +138,7 @@ impl Misses {
             if miss.has_stale {
                 table.impatient.push_back((now + PATIENCE, key.clone()));
             }
-            let waiters = table.waiting.entry(key).or_default();
+            let (_, waiters) = table.waiting.entry(key).or_insert_with(|| (now, Vec::new()));
             if waiters.is_empty() {
                 if miss.families == Families::V6 { &mut v6 } else { &mut v4 }.push(miss.name.into());
             }
@@ -168,7 +169,12 @@ impl Misses {
         let mut table = self.table();
         let mut taken = Vec::new();
         while table.impatient.front().is_some_and(|(until, _)| *until <= now) {
-            let Some((_, key)) = table.impatient.pop_front() else { break };
+            let Some((until, key)) = table.impatient.pop_front() else { break };
+            // The question may have been answered, and asked again since: that one has its own patience.
+            let is_over = |(asked, _): &(Micros, Vec<Waiter>)| asked.saturating_add(PATIENCE) <= until;
+            if !table.waiting.get(&key).is_some_and(is_over) {
+                continue;
+            }
             if let Some(waiters) = table.remove(&key) {
                 let families = if key.0 { Families::V6 } else { Families::V4 };
                 taken.push((key.1, families, waiters));
@@ -191,7 +197,7 @@ impl Misses {
 impl Table {
     /// Takes out who waits for something.
     fn remove(&mut self, key: &Key) -> Option<Vec<Waiter>> {
-        let waiters = self.waiting.remove(key)?;
+        let (_, waiters) = self.waiting.remove(key)?;
         waiters.iter().for_each(|waiter| self.shares.give(waiter.client));
         Some(waiters)
     }

@@ -297,7 +297,8 @@ fn ask(settings: &Settings, held: &Held) -> io::Result<Upstream> {
         let settings = Settings {
             families,
             prefer_v4: false,
-            eager: false, // a name that is dead to the outside is asked for so often and no more
+            special_use: false, // the server has judged that
+            eager: false,       // a name that is dead to the outside is asked for so often and no more
             paces: paces.clone(),
             min_ttl: Duration::ZERO,
             max_ttl: Duration::from_secs(604_800), // RFC 8767 section 4: a week is the longest that makes sense

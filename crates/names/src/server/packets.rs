@@ -64,6 +64,8 @@ struct Packet {
     ttls: Box<[u16]>,
     taken: Seconds,
     expires: Seconds,
+    /// Whether nobody answered, or with an error.
+    is_failure: bool,
 }
 
 /// Weighs entries by bytes.
@@ -91,29 +93,34 @@ impl Packets {
         let packet = self.0.as_ref()?.get(&Key::of(question)).filter(|packet| now < packet.expires)?;
         let age = u32::try_from(now.saturating_sub(packet.taken)).unwrap_or(u32::MAX);
         let mut message = packet.message.to_vec();
-        for &place in &packet.ttls {
-            if let Some(bytes) = message.get_mut(usize::from(place)..).and_then(|rest| rest.first_chunk_mut())
-            {
-                *bytes = ttl_of(*bytes).saturating_sub(age).to_be_bytes();
-            }
-        }
+        packet.ttls.iter().for_each(|&place| change_ttl(&mut message, place, |ttl| ttl.saturating_sub(age)));
         Some(Some(message).filter(|message| !message.is_empty()))
     }
 
-    /// Keeps an answer, or that there was none, as long as it may be kept.
-    pub(super) fn put(&self, key: Key, answer: Option<&[u8]>, policy: &Policy, now: Seconds) {
-        let Some(kept) = &self.0 else { return };
-        let (ttls, ttl) = match answer {
-            None => (Box::default(), FAILURE),
-            Some(answer) => match Shape::of(answer) {
-                Some(shape) => (shape.ttls.into(), shape.ttl.min(policy.max_ttl)),
-                None => return,
-            },
+    /// Keeps an answer, or that there was none, as long as it may be kept; shortens TTLs that are longer than the policy allows. A
+    /// failure never takes the place of an answer.
+    pub(super) fn put(&self, key: Key, answer: Option<&mut Vec<u8>>, policy: &Policy, now: Seconds) {
+        let (message, ttls, ttl, is_failure) = match answer {
+            None => (&[][..], Box::default(), FAILURE, true),
+            Some(answer) => {
+                let Some(Shape { ttls, ttl, says }) = Shape::of(answer) else { return };
+                let longest = match says {
+                    Says::Data => policy.max_ttl,
+                    Says::Nothing => policy.negative_ttl,
+                    Says::Failure => FAILURE,
+                };
+                ttls.iter().for_each(|&place| change_ttl(answer, place, |ttl| ttl.min(longest)));
+                (&answer[..], ttls.into(), ttl.min(longest), says == Says::Failure)
+            }
         };
-        if ttl > 0 {
-            let message = answer.unwrap_or_default().into();
+        let Some(kept) = &self.0 else { return };
+        let holds = || kept.peek(&key).is_some_and(|known| now < known.expires && !known.is_failure);
+        if ttl > 0 && !(is_failure && holds()) {
             let expires = now + Seconds::from(ttl);
-            kept.insert(key, Arc::new(Packet { message, ttls, taken: now, expires }));
+            kept.insert(
+                key,
+                Arc::new(Packet { message: message.into(), ttls, taken: now, expires, is_failure }),
+            );
         }
     }
 
@@ -129,6 +136,18 @@ struct Shape {
     ttls: Vec<u16>,
     /// For how many seconds it may be kept.
     ttl: u32,
+    /// What it says.
+    says: Says,
+}
+
+/// What an answer says of what was asked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Says {
+    Data,
+    /// That there is no such name, or no such data.
+    Nothing,
+    /// That it could not be found out.
+    Failure,
 }
 
 impl Shape {
@@ -162,19 +181,25 @@ impl Shape {
                 }
             }
         }
-        let ttl = match code {
-            // Without a SOA nothing says for how long there is none (RFC 2308 section 5).
-            0 | 3 if count(6) == 0 || code == 3 => {
-                if has_soa {
-                    least.min(LONGEST_NEGATIVE)
-                } else {
-                    0
-                }
-            }
-            0 => least,
-            _ => FAILURE,
+        let says = match code {
+            0 if count(6) > 0 => Says::Data,
+            0 | 3 => Says::Nothing,
+            _ => Says::Failure,
         };
-        (at == message.len()).then_some(Shape { ttls, ttl })
+        let ttl = match says {
+            Says::Data => least,
+            Says::Nothing if has_soa => least.min(LONGEST_NEGATIVE),
+            Says::Nothing => 0, // nothing says for how long there is none (RFC 2308 section 5)
+            Says::Failure => FAILURE,
+        };
+        (at == message.len()).then_some(Shape { ttls, ttl, says })
+    }
+}
+
+/// Changes the TTL at a place.
+fn change_ttl(message: &mut [u8], place: u16, change: impl Fn(u32) -> u32) {
+    if let Some(bytes) = message.get_mut(usize::from(place)..).and_then(|rest| rest.first_chunk_mut()) {
+        *bytes = change(ttl_of(*bytes)).to_be_bytes();
     }
 }
 

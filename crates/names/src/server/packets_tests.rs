@@ -68,7 +68,7 @@ fn packets() -> Packets {
 /// Puts an answer to a question; tells for how many seconds it is given.
 fn kept_for(message: &[u8], reply: Option<&[u8]>, policy: &Policy) -> u32 {
     let packets = packets();
-    packets.put(Key::of(&parsed(message)), reply, policy, NOW);
+    packets.put(Key::of(&parsed(message)), reply.map(<[u8]>::to_vec).as_mut(), policy, NOW);
     (0..100_000).take_while(|&after| packets.get(&parsed(message), NOW + after).is_some()).count() as u32
 }
 
@@ -77,7 +77,7 @@ fn an_answer_is_given_for_its_shortest_ttl_and_its_ttls_grow_less() {
     let message = question("example.com", Rtype::MX, false, None);
     let reply = answer(&message, Rcode::NOERROR, &[600, 60], None);
     let packets = packets();
-    packets.put(Key::of(&parsed(&message)), Some(&reply), &Policy::default(), NOW);
+    packets.put(Key::of(&parsed(&message)), Some(&mut reply.clone()), &Policy::default(), NOW);
     for after in [0, 1, 59] {
         let given = packets.get(&parsed(&message), NOW + after).unwrap().unwrap();
         let given = Message::from_octets(given).unwrap();
@@ -107,6 +107,11 @@ fn times_are_those_of_the_standards_and_the_policy() {
         (answer(&message, Rcode::NOERROR, &[50], Some((900, 300))), 50, "an alias that ends in nothing"),
         (answer(&message, Rcode::NXDOMAIN, &[], None), 0, "nothing says for how long"),
         (answer(&message, Rcode::NOERROR, &[], None), 0, "the same of no data, and a referral"),
+        (
+            answer(&message, Rcode::NXDOMAIN, &[], Some((9_000, 9_000))),
+            900,
+            "no longer than the policy says, either",
+        ),
         (answer(&message, Rcode::SERVFAIL, &[], None), 5, "RFC 9520"),
     ];
     for (reply, seconds, why) in cases {
@@ -117,6 +122,21 @@ fn times_are_those_of_the_standards_and_the_policy() {
     cut[2] |= 2;
     assert_eq!(kept_for(&message, Some(&cut), &policy), 0, "cut off");
     assert_eq!(kept_for(&message, Some(&cut[..20]), &policy), 0, "no message");
+}
+
+#[test]
+fn a_failure_takes_the_place_of_no_answer_and_ttls_are_shortened_also_for_who_waited() {
+    let message = question("example.com", Rtype::MX, false, None);
+    let mut reply = answer(&message, Rcode::NOERROR, &[90_000], None);
+    let packets = packets();
+    packets.put(Key::of(&parsed(&message)), Some(&mut reply), &Policy::default(), NOW);
+    let told = Message::from_octets(&reply[..]).unwrap();
+    assert_eq!(told.answer().unwrap().next().unwrap().unwrap().ttl().as_secs(), 86_400);
+    packets.put(Key::of(&parsed(&message)), None, &Policy::default(), NOW + 1);
+    let mut failure = answer(&message, Rcode::SERVFAIL, &[], None);
+    packets.put(Key::of(&parsed(&message)), Some(&mut failure), &Policy::default(), NOW + 2);
+    let given = packets.get(&parsed(&message), NOW + 3).unwrap().unwrap();
+    assert_eq!(Message::from_octets(given).unwrap().header_counts().ancount(), 1);
 }
 
 #[test]
@@ -133,7 +153,7 @@ fn questions_that_are_answered_otherwise_are_others() {
     for (number, message) in all.iter().enumerate() {
         assert!(packets.get(&parsed(message), NOW).is_none());
         let reply = answer(message, Rcode::NOERROR, &[60 + number as u32], None);
-        packets.put(Key::of(&parsed(message)), Some(&reply), &Policy::default(), NOW);
+        packets.put(Key::of(&parsed(message)), Some(&mut reply.clone()), &Policy::default(), NOW);
     }
     assert_eq!(packets.size().1, 12);
     // The case of letters means nothing.
@@ -158,7 +178,7 @@ fn memory_is_bounded() {
     for number in 0..10_000 {
         let message = question(&format!("n{number}.example.com"), Rtype::MX, false, None);
         let reply = answer(&message, Rcode::NOERROR, &[600], None);
-        packets.put(Key::of(&parsed(&message)), Some(&reply), &Policy::default(), NOW);
+        packets.put(Key::of(&parsed(&message)), Some(&mut reply.clone()), &Policy::default(), NOW);
     }
     let (bytes, count) = packets.size();
     assert!(bytes <= 100_000 && count > 100, "{bytes} bytes of {count} answers");
@@ -180,7 +200,7 @@ proptest! {
         }
         reply.truncate(reply.len() - cut);
         let packets = packets();
-        packets.put(Key::of(&parsed(&message)), Some(&reply), &Policy::default(), NOW);
+        packets.put(Key::of(&parsed(&message)), Some(&mut reply.clone()), &Policy::default(), NOW);
         if let Some(Some(given)) = packets.get(&parsed(&message), NOW) {
             prop_assert_eq!(given.len(), reply.len());
         }

@@ -36,6 +36,10 @@ pub(super) struct Passed {
     pub(super) left: u32,
     until: Micros,
     pub(super) line: Option<Line>,
+    /// The last error that a server answered with; another one may know better.
+    error: Option<Vec<u8>>,
+    /// How many servers answered so.
+    errors: usize,
     /// Whether it was asked again for nothing, since a connection ended.
     was_repeated: bool,
 }
@@ -66,7 +70,7 @@ impl Returned {
     /// Nobody answered it; or it was answered before, and nobody waits any more.
     pub(super) fn unanswered(passed: Passed) -> Self {
         let key = passed.key().filter(|_| !passed.waiters.is_empty());
-        Returned { waiters: passed.waiters, message: None, key }
+        Returned { waiters: passed.waiters, message: passed.error, key }
     }
 
     /// There is no room for it, so nobody was asked.
@@ -83,14 +87,14 @@ impl UnderWay {
             match *line {
                 Ready::Datagram(place) => {
                     let passed = &mut self.passed[place];
-                    returned.extend(passed.receive().map(|answer| passed.finish(answer)));
+                    returned.extend(passed.receive().and_then(|answer| passed.take(answer)));
                 }
                 Ready::Stream(id) => {
                     let under_way = &mut self.passed;
                     let ended = self.lines.serve(id, now, |answer| {
                         let asked =
                             under_way.iter_mut().find(|passed| passed.is_on(id) && passed.fits(answer));
-                        returned.extend(asked.map(|passed| passed.finish(answer.to_vec())));
+                        returned.extend(asked.and_then(|passed| passed.take(answer.to_vec())));
                     });
                     if let Some(is_worth_repeating) = ended {
                         self.lose(id, is_worth_repeating);
@@ -133,6 +137,8 @@ impl Passed {
             left: 0,
             until: 0,
             line: None,
+            error: None,
+            errors: 0,
             was_repeated: false,
         }
     }
@@ -207,6 +213,16 @@ impl Passed {
                 }
             }
         }
+    }
+
+    /// Takes an answer; where it is an error another server is asked, if there is one that was not.
+    fn take(&mut self, answer: Vec<u8>) -> Option<Returned> {
+        let is_error = answer.get(3).is_some_and(|flags| !matches!(flags & 0xf, 0 | 3));
+        if is_error && self.left > 0 && self.errors + 1 < self.servers.len() {
+            (self.errors, self.error, self.line) = (self.errors + 1, Some(answer), None);
+            return None;
+        }
+        Some(self.finish(answer))
     }
 
     /// It is answered.

@@ -17,6 +17,8 @@ pub struct Policy {
     pub max_ttl: u32,
     /// Names whose TTLs are left as they are.
     pub keep_ttl: Zones,
+    /// For how many seconds "no such name" and "no such data" are held at most.
+    pub negative_ttl: u32,
     /// For how many seconds a first failure is answered from memory; each further one in a row doubles it (RFC 9520).
     pub failure_pause: u32,
     /// For how many seconds after its expiry an answer is still given where nobody can tell a newer one (RFC 8767); 0: never.
@@ -39,6 +41,7 @@ impl Default for Policy {
             min_ttl: 300,
             max_ttl: 86_400,
             keep_ttl: Zones::default(),
+            negative_ttl: 900,
             failure_pause: 120,
             stale: 86_400,
             prefetch: true,
@@ -54,6 +57,11 @@ impl Policy {
     /// For how many seconds a name's addresses hold, of which it was said that they hold for `ttl`.
     pub(super) fn ttl(&self, name: &str, ttl: u32) -> u32 {
         if self.keep_ttl.has(name) { ttl } else { ttl.min(self.max_ttl).max(self.min_ttl) }
+    }
+
+    /// The longest that a name's addresses may hold, in seconds.
+    pub(super) fn longest(&self, name: &str) -> u32 {
+        if self.keep_ttl.has(name) { u32::MAX } else { self.max_ttl.max(self.min_ttl.saturating_add(59)) }
     }
 
     /// Whether a client may ask.

@@ -14,6 +14,7 @@ use nix::sys::statvfs::statvfs;
 
 use super::bucket::Writer;
 use super::error::{CompactError, Refusal};
+use super::failures::Failures;
 use super::header::{FIXED_BYTES, Kept, Live, Made, Outdated, UNFINISHED, boot_digest};
 use super::key::Keys;
 use super::layout::Layout;
@@ -306,6 +307,7 @@ impl CompactCache {
             keys: Keys { secret: made.secret, verify: made.verify },
             process: std::process::id(),
             maintenance: Mutex::new(()),
+            failures: Failures::new(made.capacity),
             tally: Tally::default(),
             renewed: None,
             notices: Arc::default(),

@@ -260,11 +260,6 @@ impl<'m> Live<'m> {
         &self.0[31]
     }
 
-    /// Failures that were put in since the last count.
-    pub(super) fn failures(self) -> &'m AtomicU64 {
-        &self.0[32]
-    }
-
     /// Adds to a count, which stays at 0 rather than below.
     pub(super) fn add(count: &AtomicU64, by: i64) {
         if by != 0 {

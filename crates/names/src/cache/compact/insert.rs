@@ -3,7 +3,6 @@
 use std::net::IpAddr;
 use std::sync::atomic::Ordering::Relaxed;
 
-use super::super::kept::pause;
 use super::super::{Addresses, Answer, Resolution, Seconds, Trouble};
 use super::header::Live;
 use super::key::{Fields, Key};
@@ -31,12 +30,13 @@ impl CompactCache {
     /// Takes what a resolver learned; tells whether there was room for it.
     pub fn put(&self, name: HostName<'_>, families: Families, resolution: &Resolution, now: Seconds) -> bool {
         self.maintain(now);
+        let host = name;
         let name = name.as_str();
+        if let (Answer::Failed { trouble, attempts }, false) = (&resolution.answer, self.clears_all()) {
+            return self.enter_failure(name, families, (*trouble, *attempts), self.settings.first_pause, now);
+        }
         let taken = self.may_write()
             && match &resolution.answer {
-                Answer::Failed { trouble, attempts } if !self.clears_all() => {
-                    self.enter_failure(name, families, (*trouble, *attempts), self.settings.first_pause, now)
-                }
                 Answer::Failed { .. } => {
                     let known = self.known(name, families, now);
                     known.is_some_and(|known| known.state == State::Addresses)
@@ -44,7 +44,7 @@ impl CompactCache {
                 }
                 answer => {
                     let concerned = if *answer == Answer::NxDomain { Families::Both } else { families };
-                    self.forget_failures(name, concerned);
+                    self.forget_failures(host, concerned);
                     self.put_answer(name, families, resolution, now)
                 }
             };
@@ -107,7 +107,7 @@ impl CompactCache {
         let ttl = new.ttl.min(left);
         match (ttl < SHORTEST, new.answer == Answer::NoData && has_addresses) {
             // Addresses that hold are worth more than that the other family has none for a moment.
-            (true, true) if left >= SHORTEST => Joined::Kept,
+            (true, true) => Joined::Kept,
             (true, _) if !addresses.is_empty() => Joined::Alone,
             _ => {
                 let answer = if addresses.is_empty() { Answer::NoData } else { Answer::Addresses(addresses) };
@@ -127,40 +127,29 @@ impl CompactCache {
         now: Seconds,
     ) -> bool {
         self.maintain(now);
-        let taken =
-            self.may_write() && self.enter_failure(name.as_str(), families, (trouble, 1), first_pause, now);
-        let count = if taken { &self.tally.insertions } else { &self.tally.refused };
-        count.fetch_add(1, Relaxed);
-        taken
+        self.enter_failure(name.as_str(), families, (trouble, 1), first_pause, now)
     }
 
-    /// Takes a failure, which counts with those before it. It has a slot of its own for each family: what is known of the name
-    /// stays, also when it has expired and may still be of use (RFC 8767).
+    /// Takes a failure of each family by itself.
     fn enter_failure(
         &self,
         name: &str,
         families: Families,
-        (trouble, attempts): (Trouble, u8),
+        failure: (Trouble, u8),
         first_pause: u32,
         now: Seconds,
     ) -> bool {
-        each(families).iter().fold(true, |all, &family| {
-            let before = self.failures_before(name, family, now);
-            let attempts = attempts.max(before.saturating_add(1)).clamp(1, 127);
-            let pause = pause(attempts, first_pause, self.settings.last_pause);
-            let remark = Remark { which: Which::Failed(trouble), families: family, attempts, seconds: 0 };
-            Live::add(self.live().failures(), 1);
+        for &family in each(families) {
+            let is_beside = self.known(name, family, now).is_some();
             let key = self.keys.of_failure(name, family);
-            self.put_remark(name, &key, remark, now + u64::from(pause), now) && all
-        })
+            self.failures.add(&key, failure, (first_pause, self.settings.last_pause), is_beside, now);
+        }
+        true
     }
 
-    /// Forgets that families of a name's addresses could not be resolved.
-    fn forget_failures(&self, name: &str, families: Families) -> bool {
-        if self.live().failures().load(Relaxed) == 0 {
-            return false;
-        }
-        let forget = |family: &Families| self.purge_key(&self.keys.of_failure(name, *family), |_| true);
+    /// Forgets that families of a name's addresses could not be resolved; tells whether that was known.
+    pub fn forget_failures(&self, name: HostName<'_>, families: Families) -> bool {
+        let forget = |family: &Families| self.failures.remove(&self.keys.of_failure(name.as_str(), *family));
         each(families).iter().map(forget).fold(false, |any, known| any | known)
     }
 
@@ -179,7 +168,7 @@ impl CompactCache {
     /// Forgets a name; tells whether it was known. The filter forgets by itself only.
     pub fn remove(&self, name: HostName<'_>) -> bool {
         let known = self.purge_key(&self.keys.of(name.as_str()), |_| true);
-        known | self.forget_failures(name.as_str(), Families::Both)
+        known | self.forget_failures(name, Families::Both)
     }
 
     /// Empties the slots of a bucket of which this holds; gives how many.
@@ -335,16 +324,6 @@ impl CompactCache {
         self.enter(key, Slot { kind: Kind::Remark, verify: 0, label, value, meta }, now)
     }
 
-    /// How many failures in a row are known of a family of a name's addresses. They count while the pause after them lasts, and as
-    /// long again as the longest one.
-    fn failures_before(&self, name: &str, family: Families, now: Seconds) -> u8 {
-        let since = now.saturating_sub(self.settings.last_pause.into());
-        match self.failure(name, family, since).map(|record| record.state) {
-            Some(State::Failed { attempts, .. }) => attempts,
-            _ => 0,
-        }
-    }
-
     /// Whether this process may write: a child of a fork has its parent's number, which only one of them may use. Nor may
     /// anybody where the disk does not take note that the file changes, or whose file is lost.
     pub(super) fn may_write(&self) -> bool {
@@ -356,7 +335,7 @@ impl CompactCache {
 }
 
 /// Families one by one.
-fn each(families: Families) -> &'static [Families] {
+pub(super) fn each(families: Families) -> &'static [Families] {
     match families {
         Families::V4 => &[Families::V4],
         Families::V6 => &[Families::V6],
@@ -367,11 +346,6 @@ fn each(families: Families) -> &'static [Families] {
 /// Whether a slot says that nothing exists at or below a name.
 pub(super) fn is_cut(slot: &Slot) -> bool {
     slot.kind == Kind::Remark && Remark::unpack(slot.value).which == Which::Cut
-}
-
-/// Whether a slot says that a name could not be resolved.
-pub(super) fn is_failure(slot: &Slot) -> bool {
-    slot.kind == Kind::Remark && matches!(Remark::unpack(slot.value).which, Which::Failed(_))
 }
 
 /// Addresses as words: sorted, without repeats, no more than are kept, of the families that were asked for.

@@ -3,6 +3,7 @@
 use std::sync::atomic::Ordering::Relaxed;
 
 use super::super::Seconds;
+use super::failures::Failure;
 use super::filter::Bits;
 use super::key::Key;
 use super::record::{Record, State};
@@ -172,12 +173,13 @@ impl CompactCache {
 
     /// What is known where resolving failed lately: of both families, what each one's own entry says.
     fn after_failure(&self, name: &str, families: Families, now: Seconds) -> Option<Record> {
-        if self.live().failures().load(Relaxed) == 0 {
-            return None;
-        }
         let known = |family| self.known(name, family, now).or_else(|| self.failure(name, family, now));
         match families {
-            Families::Both => Some(known(Families::V4)?.beside(&known(Families::V6)?)),
+            Families::Both => {
+                let failures = [Families::V4, Families::V6].map(|family| self.failure(name, family, now));
+                failures.iter().any(Option::is_some).then_some(())?;
+                Some(known(Families::V4)?.beside(&known(Families::V6)?))
+            }
             one => self.failure(name, one, now),
         }
     }
@@ -189,12 +191,17 @@ impl CompactCache {
         Record::of(&found.slot, found.more, families, now)
     }
 
-    /// The failure that is known of a family of a name's addresses.
-    pub(super) fn failure(&self, name: &str, family: Families, now: Seconds) -> Option<Record> {
-        let (table, key) = (self.table(), self.keys.of_failure(name, family));
-        let found = table.find(&key, table.homes(&key), key.fits(), |_| ())?;
-        Record::of(&found.slot, None, family, now)
-            .filter(|record| matches!(record.state, State::Failed { .. }))
+    /// The failure that is known of a family of a name's addresses, which had none then.
+    fn failure(&self, name: &str, family: Families, now: Seconds) -> Option<Record> {
+        let failure = self.failures.get(&self.keys.of_failure(name, family), now)?;
+        let Failure { trouble, attempts, until, is_beside } = failure;
+        (!is_beside).then(|| Record::without(State::Failed { trouble, attempts }, Some(until)))
+    }
+
+    /// When the pause ends after which families of a name may be asked for again that could not be resolved.
+    pub fn paused_until(&self, name: HostName<'_>, families: Families, now: Seconds) -> Option<Seconds> {
+        let of = |family: &Families| self.failures.get(&self.keys.of_failure(name.as_str(), *family), now);
+        super::insert::each(families).iter().filter_map(of).map(|failure| failure.until).min()
     }
 
     /// Copies the set that a slot refers to.

@@ -18,6 +18,7 @@
 mod bucket;
 mod cuts;
 mod error;
+mod failures;
 mod file;
 mod filter;
 mod header;
@@ -58,6 +59,7 @@ pub use scan::{BadRange, Entry, KeyRange};
 pub use settings::{CompactSettings, Negative, Verify, WRONG_ANSWERS};
 
 use bucket::Writer;
+use failures::Failures;
 use filter::Filter;
 use header::{Live, Made};
 use key::Keys;
@@ -75,6 +77,7 @@ pub struct CompactCache {
     made: Made,
     keys: Keys,
     map: Mapping,
+    failures: Failures,
     place: PlaceOf,
     locks: Option<Locks>,
     me: Writer,
@@ -298,6 +301,10 @@ impl NameCache for CompactCache {
 
     fn cut(&mut self, name: HostName<'_>, ttl: u32, now: Seconds) {
         self.put_cut(name, ttl, now);
+    }
+
+    fn paused_until(&mut self, name: HostName<'_>, families: Families, now: Seconds) -> Option<Seconds> {
+        CompactCache::paused_until(self, name, families, now)
     }
 
     fn forget(&mut self, name: HostName<'_>) -> bool {

@@ -4,7 +4,7 @@ use std::sync::atomic::Ordering::Relaxed;
 
 use super::super::Seconds;
 use super::bucket::SLOTS;
-use super::insert::{is_cut, is_failure};
+use super::insert::is_cut;
 use super::slot::{Kind, MOST_CELLS, SPAN, Slot};
 use super::{CompactCache, bucket};
 
@@ -80,7 +80,7 @@ impl CompactCache {
         let (table, live) = (self.table(), self.live());
         let areas = [self.sets(false), self.sets(true)];
         let mut references = areas.each_ref().map(|area| vec![0_u32; area.cells()]);
-        let (mut names, mut used, mut cuts, mut failures) = (0, 0, 0, 0);
+        let (mut names, mut used, mut cuts) = (0, 0, 0);
         for home in 0..table.len() {
             let read = table
                 .bucket(home)
@@ -89,7 +89,6 @@ impl CompactCache {
                 used += 1;
                 names += u64::from(slot.kind.has_addresses());
                 cuts += u64::from(is_cut(slot));
-                failures += u64::from(is_failure(slot));
                 let cell = (slot.value & (MOST_CELLS - 1) as u32) as usize;
                 let references = &mut references[(slot.value >> 31) as usize];
                 if let Some(count) = references.get_mut(cell).filter(|_| slot.kind == Kind::Set) {
@@ -100,7 +99,6 @@ impl CompactCache {
         live.names().store(names, Relaxed);
         live.used().store(used, Relaxed);
         live.cuts().store(cuts, Relaxed);
-        live.failures().store(failures, Relaxed);
         for (area, references) in areas.iter().zip(references) {
             references.into_iter().enumerate().for_each(|(cell, count)| area.recount(cell, count));
         }

@@ -228,6 +228,32 @@ fn a_family_that_fails_is_not_asked_for_again_at_once_though_the_other_one_is_kn
 }
 
 #[test]
+fn what_one_upstream_refuses_another_one_is_asked_for() {
+    let (one, other) = (Upstream::start(Says::Code(Rcode::REFUSED)), Upstream::start(Says::Text(20)));
+    let server = server_of(&[one.address, other.address], |settings| settings.upstream.attempts = 3);
+    for number in 0..20 {
+        let answer = ask_one(&server, &format!("n{number}.example"), Rtype::TXT);
+        assert_eq!((code(&answer), answer.header_counts().ancount()), (Rcode::NOERROR, 1), "{number}");
+    }
+    // Where none knows better, the error is told: each was asked once.
+    other.say(Says::Code(Rcode::SERVFAIL));
+    let answer = ask_one(&server, "dead-end.example", Rtype::TXT);
+    assert!(matches!(code(&answer), Rcode::SERVFAIL | Rcode::REFUSED));
+    let asked = [&one, &other].map(|upstream| upstream.asked("dead-end.example", Rtype::TXT));
+    assert_eq!(asked, [1, 1]);
+}
+
+#[test]
+fn a_zone_below_local_is_asked_for_where_it_is_listed_as_private() {
+    let upstream = Upstream::start(Says::Addresses(600));
+    let server = server_of(&[upstream.address], |settings| {
+        settings.policy.private_names = Zones::new(["cluster.local".into()]);
+    });
+    let ask = |name: &str| ask_one(&server, name, Rtype::A).header_counts().ancount();
+    assert_eq!(["api.default.svc.cluster.local", "printer.local"].map(ask), [1, 0]);
+}
+
+#[test]
 fn another_upstream_takes_over_at_a_reload() {
     let (first, second) = (Upstream::start(Says::Nothing), Upstream::start(Says::Addresses(600)));
     let server = server_of(&[first.address], |_| ());

@@ -109,3 +109,39 @@ fn an_answer_ends_the_failures_before_it() {
     assert_eq!(known(&cache, NOW), [const { None }; 3], "forgotten");
     assert!(!cache.remove(name(NAME)));
 }
+
+#[test]
+fn failures_take_no_room_from_what_has_expired() {
+    let cache = memory(CompactSettings { capacity: 1_000, ..small() });
+    let names: Vec<String> = (0..1_000).map(|number| format!("n{number}.example.com")).collect();
+    for text in &names {
+        cache.put(name(text), Families::V4, &resolved(addresses(&[v4(1)], &[]), 600), NOW);
+    }
+    let later = NOW + 1_000;
+    let stale = || {
+        let old = |text: &&String| cache.get_expired(name(text), Families::V4, later, 3_600).is_some();
+        names.iter().filter(old).count()
+    };
+    let before = stale();
+    for text in &names {
+        for families in [Families::V4, Families::V6] {
+            cache.put(name(text), families, &failed(), later);
+        }
+    }
+    assert!(before > 900 && stale() == before, "{} of {before}", stale());
+    let failing = names.iter().filter(|text| answer(&cache, text, Families::V4, later).is_some()).count();
+    assert_eq!(failing, 1_000, "and all failures are known");
+}
+
+#[test]
+fn a_failure_beside_an_answer_lengthens_the_pause_and_nothing_else() {
+    let cache = memory(small());
+    cache.put(name(NAME), Families::V4, &resolved(addresses(&[v4(1)], &[]), 600), NOW);
+    let paused = |now| cache.paused_until(name(NAME), Families::V4, now).map(|until| until - now);
+    for pause in [1, 2, 4] {
+        cache.put(name(NAME), Families::V4, &failed(), NOW + 590);
+        assert_eq!(paused(NOW + 590), Some(pause));
+    }
+    assert!(cache.put_failure(name(NAME), Families::V4, Trouble::TimeOut, 120, NOW + 500));
+    assert_eq!(answer(&cache, NAME, Families::V4, NOW + 601), None, "it is asked for again at once");
+}
