@@ -74,7 +74,7 @@ crawl = lycosa.crawl(
 for page in crawl:
     print(page.url, page.status, len(page.text or ""))  # page.text is None for what is no text; page.body: the bytes
 
-# From a file; polars.read_parquet and pandas.read_parquet as well.
+# From a file; polars.read_parquet and pandas.read_parquet as well (pip install polars, pip install pandas).
 pages = pyarrow.parquet.read_table("pages.parquet", columns=["url", "title", "text"])
 
 # Without a file: all columns, text among them; .to_polars() and .to_pandas() as well.
@@ -242,6 +242,7 @@ def errors_page() -> str:
         "*May pass*: such a try is repeated (`politeness.retries`), and when the URL has failed all the same, the crawl says so at",
         "its end. `lycosa crawl --dir DIR --retry-failed` fetches again all URLs that failed, but for those with — in the last",
         "column; `--retry-failed=KINDS` takes names and groups with commas, also those: `--retry-failed=names,connect-timeout`.",
+        "A page that ended with a status, 404 or 500, is an answer: its URL as a seed fetches it again.",
         f"The group `timeouts` is all time-outs, whatever else they are about: {_listed(choices()['timeouts'])}.",
     ]
     for group, kinds in groups().items():

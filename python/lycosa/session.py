@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import importlib
 import logging
 import os
 import tempfile
@@ -170,23 +171,36 @@ class Crawl:
 
     def arrow(self) -> pyarrow.Table:
         """Run, and give all outcomes as a pyarrow table: the columns of docs/outputs.md, `text` among them."""
+        _need("pyarrow", "'lycosa[parquet]'")
         import pyarrow
 
         tables = [pyarrow.table(batch) for batch in self.batches()]
         return pyarrow.concat_tables(tables or [pyarrow.table(_core.empty_rows(_core.FIELDS))])
 
     def to_pandas(self) -> pandas.DataFrame:
-        """Run, and give all outcomes as a pandas table, by way of pyarrow."""
+        """Run, and give all outcomes as a pandas table, by way of pyarrow. LycosaError at once without pandas."""
+        _need("pandas", "pandas")
         return self.arrow().to_pandas()
 
     def to_polars(self) -> polars.DataFrame:
-        """Run, and give all outcomes as a Polars table; pyarrow is not needed."""
+        """Run, and give all outcomes as a Polars table, without pyarrow. LycosaError at once without Polars."""
+        _need("polars", "polars")
         import polars
 
         return polars.concat(
             [polars.DataFrame(batch) for batch in self.batches()]
             or [polars.DataFrame(_core.empty_rows(_core.FIELDS))]
         )
+
+
+def _need(module: str, package: str) -> None:
+    """Refuse a table whose library is missing, before anything is fetched."""
+    try:
+        importlib.import_module(module)
+    except ModuleNotFoundError as missing:
+        if missing.name != module:
+            raise
+        raise LycosaError(f"{module} is missing, which makes this table: pip install {package}") from None
 
 
 @contextlib.contextmanager

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -27,6 +28,21 @@ def test_pages_come_by_iteration(job: str) -> None:
     pages = [page for page in crawl if page.status is not None]
     assert len(pages) == 12 == crawl.report()["pages"]
     assert all(page.url.startswith("http://") for page in pages)
+
+
+@pytest.mark.parametrize(
+    ("method", "module"), [("arrow", "pyarrow"), ("to_pandas", "pandas"), ("to_polars", "polars")]
+)
+def test_a_table_whose_library_is_missing_is_refused_before_anything_is_fetched(
+    job: str, method: str, module: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, module, None)
+    crawl = lycosa.crawl(job=job, max_pages=12)
+    with pytest.raises(lycosa.LycosaError, match=f"{module} is missing, .*: pip install"):
+        getattr(crawl, method)()
+    assert crawl.report() == {}
+    monkeypatch.undo()
+    assert len([page for page in crawl if page.status is not None]) == 12
 
 
 def test_a_crawl_can_be_left_early_and_only_once_iterated(job: str) -> None:
