@@ -77,7 +77,7 @@ for page in crawl:
 # From a file; polars.read_parquet and pandas.read_parquet as well (pip install polars, pip install pandas).
 pages = pyarrow.parquet.read_table("pages.parquet", columns=["url", "title", "text"])
 
-# Without a file: all columns, text among them; .to_polars() and .to_pandas() as well.
+# Without a file: all columns of this session's pages, text among them; .to_polars() and .to_pandas() as well.
 pages = lycosa.crawl("https://example.com/", user_agent="mybot/1.0 (me@example.org)").arrow()
 
 # Batch by batch, for many pages a second; polars.DataFrame(batch) as well.
@@ -177,6 +177,7 @@ def outputs_page() -> str:
         "`-o FILE` takes the place of the outputs that are recorded in the job directory, once it could be opened. `-o -` alone takes the",
         "place of none: the session writes to standard output only, and recorded outputs are brought up to date by the next session",
         "without it. The log keeps what they lack until then. A crawl that has no output yet gets `DIR/pages.parquet` by that session.",
+        "In Python `output=` is one or several of them; without it nothing is written but the log, as long as that is kept.",
         "",
         'Columns are chosen by `store.fields`: `--set \'store.fields=["url","status","text"]\'`. Where a value may be null, the type',
         "says so.",

@@ -170,7 +170,7 @@ class Crawl:
         return running.report() if running is not None else self._report
 
     def arrow(self) -> pyarrow.Table:
-        """Run, and give all outcomes as a pyarrow table: the columns of docs/outputs.md, `text` among them."""
+        """Run, and give this session's outcomes as a pyarrow table: docs/outputs.md has the columns, `text` too."""
         _need("pyarrow", "'lycosa[parquet]'")
         import pyarrow
 
@@ -178,12 +178,12 @@ class Crawl:
         return pyarrow.concat_tables(tables or [pyarrow.table(_core.empty_rows(_core.FIELDS))])
 
     def to_pandas(self) -> pandas.DataFrame:
-        """Run, and give all outcomes as a pandas table, by way of pyarrow. LycosaError at once without pandas."""
+        """Run, and give this session's outcomes as a pandas table; LycosaError at once without pandas, pyarrow."""
         _need("pandas", "pandas")
         return self.arrow().to_pandas()
 
     def to_polars(self) -> polars.DataFrame:
-        """Run, and give all outcomes as a Polars table, without pyarrow. LycosaError at once without Polars."""
+        """Run, and give this session's outcomes as a Polars table; LycosaError at once without Polars."""
         _need("polars", "polars")
         import polars
 
