@@ -58,6 +58,20 @@ fn a_name_is_classed_by_time_and_success_and_moves_with_them() {
 }
 
 #[test]
+fn a_failure_leaves_addresses_that_hold() {
+    let mut cache = regions(RegionsSettings::default());
+    let failed =
+        Resolution { answer: Answer::Failed { trouble: Trouble::TimeOut, attempts: 1 }, ttl: 0, took: 5_000 };
+    for (name, took, class) in [("fast.example", 20, Class::Fast), ("slow.example", 900, Class::Slow)] {
+        cache.put(name, &found(1, took, 60), 0);
+        cache.put(name, &failed, 30);
+        assert_eq!(cache.class(name, 59), Some(class));
+        cache.put(name, &failed, 60); // they hold no longer
+        assert_eq!(cache.class(name, 60), Some(Class::Failed));
+    }
+}
+
+#[test]
 fn by_dots_only_names_of_two_and_three_dots_have_an_address() {
     let mut cache = regions(RegionsSettings { levels: Levels::Dots, ..RegionsSettings::default() });
     for name in ["baidu.com", "pan.baidu.com", "a.pan.baidu.com", "x.a.pan.baidu.com"] {
@@ -175,10 +189,14 @@ proptest! {
                         7 => Resolution { answer: Answer::Failed { trouble: Trouble::TimeOut, attempts: 255 }, ttl: 0, took },
                         _ => found(what, took, 1_200),
                     };
+                    let held = cache.lookup(name, Families::V4, now); // what `plain` holds may have given way to others
+                    let known = held.is_some_and(|found| matches!(found.answer, Answer::Addresses(_)));
                     cache.put(&text, &resolution, now);
                     let class = resolution.class(SLOW);
                     let ttl = match class { Class::Failed => u64::from(negative_ttl(&resolution)), _ => 1_200 };
-                    if class == Class::Fast && levels.path(&text).is_none() {
+                    if known && matches!(resolution.answer, Answer::Failed { .. }) {
+                        // addresses that hold stay
+                    } else if class == Class::Fast && levels.path(&text).is_none() {
                         plain.remove(&text);
                     } else {
                         plain.insert(text, Found { answer: resolution.answer, expires: Some(now + ttl), class });
