@@ -13,6 +13,9 @@ use super::key::Key;
 /// Failures that are kept at most, about 6 MB; what is asked for least goes first.
 const MOST: usize = 65_536;
 
+/// By how much a failure may be ahead of the clock, in seconds: who inserts rounds up, and two threads read it one after the other.
+const AHEAD: Seconds = 2;
+
 /// The failures of names, by keys that none has for anything else.
 #[derive(Debug)]
 pub(super) struct Failures(Cache<(u64, u64), Failure>);
@@ -24,6 +27,8 @@ pub(super) struct Failure {
     pub(super) trouble: Trouble,
     /// How many times in a row, at least 1.
     pub(super) attempts: u8,
+    /// When it came.
+    since: Seconds,
     /// When the pause after it ends.
     pub(super) until: Seconds,
     /// Whether an answer held when it came.
@@ -49,12 +54,13 @@ impl Failures {
         let row = before.map_or(0, |before| before.attempts).saturating_add(1);
         let attempts = attempts.max(row).clamp(1, 127);
         let until = now + Seconds::from(pause(attempts, first, last));
-        self.0.insert(of(key), Failure { trouble, attempts, until, is_beside });
+        self.0.insert(of(key), Failure { trouble, attempts, since: now, until, is_beside });
     }
 
-    /// The failure after which a pause lasts.
+    /// The failure after which a pause lasts; none of a time that is yet to come, as after a clock was set back: the pause would
+    /// last as much longer.
     pub(super) fn get(&self, key: &Key, now: Seconds) -> Option<Failure> {
-        self.0.get(&of(key)).filter(|failure| now < failure.until)
+        self.0.get(&of(key)).filter(|failure| now < failure.until && failure.since <= now + AHEAD)
     }
 
     /// Forgets one; tells whether it was known.

@@ -194,7 +194,7 @@ impl CompactCache {
     /// The failure that is known of a family of a name's addresses, which had none then.
     fn failure(&self, name: &str, family: Families, now: Seconds) -> Option<Record> {
         let failure = self.failures.get(&self.keys.of_failure(name, family), now)?;
-        let Failure { trouble, attempts, until, is_beside } = failure;
+        let Failure { trouble, attempts, until, is_beside, .. } = failure;
         (!is_beside).then(|| Record::without(State::Failed { trouble, attempts }, Some(until)))
     }
 

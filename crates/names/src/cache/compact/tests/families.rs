@@ -142,6 +142,21 @@ fn a_failure_beside_an_answer_lengthens_the_pause_and_nothing_else() {
         cache.put(name(NAME), Families::V4, &failed(), NOW + 590);
         assert_eq!(paused(NOW + 590), Some(pause));
     }
-    assert!(cache.put_failure(name(NAME), Families::V4, Trouble::TimeOut, 120, NOW + 500));
+    cache.put_failure(name(NAME), Families::V4, Trouble::TimeOut, 120, NOW + 500);
     assert_eq!(answer(&cache, NAME, Families::V4, NOW + 601), None, "it is asked for again at once");
+}
+
+#[test]
+fn a_clock_set_back_makes_no_pause_longer() {
+    let cache = memory(small());
+    cache.put(name(NAME), Families::V4, &failed(), NOW + 3_600);
+    assert_eq!(answer(&cache, NAME, Families::V4, NOW), None, "it may be asked for at once, not in an hour");
+    assert_eq!(cache.paused_until(name(NAME), Families::V4, NOW), None);
+    cache.put(name(NAME), Families::V4, &failed(), NOW);
+    let paused = cache.paused_until(name(NAME), Families::V4, NOW);
+    assert_eq!(
+        paused,
+        Some(NOW + 2),
+        "the second failure in a row, whatever the clock said at the first one"
+    );
 }
