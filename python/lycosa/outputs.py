@@ -27,7 +27,6 @@ class Outputs:
         self._sinks = [(output, make_sink(output, plan.job, directory, job_id)) for output in plan.outputs]
         self._unwritten = [make_sink(output, plan.job, directory, job_id) for output in plan.unwritten]
         self._followers: list[Follower] = []
-        self._order: list[str] = []
         self._opened: list[_Opened] = []
 
     def open(self, log: _core.Log, patience: Patience, *, anew: bool) -> None:
@@ -56,7 +55,6 @@ class Outputs:
                 turn,
             )
             self._followers.append(follower)
-            self._order.append(output)
 
     def abandon(self) -> None:
         """Leave the files as they were before :meth:`open`; what :meth:`start` began is not ended."""
@@ -79,8 +77,8 @@ class Outputs:
 
     def gaps(self) -> list[tuple[str, tuple[int, int]]]:
         """Outputs that lack records, which the log had lost before they came: from which position to which."""
-        pairs = zip(self._order, self._followers, strict=True)
-        return [(output, follower.gap) for output, follower in pairs if follower.gap is not None]
+        pairs = zip(self._opened, self._followers, strict=True)
+        return [(opened.output, follower.gap) for opened, follower in pairs if follower.gap is not None]
 
     def close(self) -> list[LycosaError]:
         """Follow to the log's end and complete the outputs; give what is in the way of it."""
@@ -99,7 +97,7 @@ class _Opened:
     """An output that is about to be opened, with what was there before."""
 
     def __init__(self, output: str, sink: Sink) -> None:
-        self._output, self._path, self._sink = output, Path(output), sink
+        self.output, self._path, self._sink = output, Path(output), sink
         self._existed = self._path.exists()
         self._was_file = self._path.is_file()
         self._is_new = not self._existed and sink.committed() is None
@@ -109,7 +107,7 @@ class _Opened:
         with contextlib.suppress(OSError, LycosaError):
             if self._is_new:
                 self._sink.remove()
-                if self._output.endswith("/") and not self._existed:
+                if self.output.endswith("/") and not self._existed:
                     self._path.rmdir()
             elif self._was_file:
                 self._sink.close()

@@ -117,7 +117,7 @@ def forwarder(upstream: str, *, anchors: Sequence[str] = (), validate: bool = Fa
     return Recipe(plain.name, plain.program, plain.package, prepare)
 
 
-def bind(upstream: str, *, anchors: Sequence[str]) -> Recipe:
+def bind(upstream: str, anchors: Sequence[str]) -> Recipe:
     """BIND that asks `upstream` for everything, and validates by trust anchors, DNSKEY records as text."""
     host, port_of = upstream.rsplit(":", 1)
 

@@ -8,7 +8,7 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +23,7 @@ import pytest
 from lycosa.names import Cache
 from lycosa.simnet import SimulatedInternet
 
-from benchmarks.dns_servers import Server, launch, ours
+from benchmarks.dns_servers import Recipe, Server, launch, ours
 from tests.interop.dns_servers import (
     AUTHORITIES,
     HOSTS,
@@ -293,16 +293,26 @@ def test_unbound_forwards_to_it(lower: Ours, tmp_path: Path, validate: bool) -> 
         assert ask("dig", front.port, "+short", f"www.{ZONE}", "AAAA").split() == ["2001:db8::1"]
 
 
+def anchors_of(signed: Server) -> list[str]:
+    """The trust anchors of a signed zone: its key-signing keys."""
+    keys = ask("dig", signed.port, "+tcp", "+short", ZONE, "DNSKEY").splitlines()
+    return [f"{ZONE}. DNSKEY {key}" for key in keys if key.startswith("257 ")]
+
+
+def unbound_validator(upstream: str, anchors: Sequence[str]) -> Recipe:
+    """Unbound that validates what `upstream` answers."""
+    return forwarder(upstream, anchors=anchors, validate=True)
+
+
 def test_unbound_validates_signatures_that_come_through_it(tmp_path: Path) -> None:
     with (
         serving(knot(signed=True), tmp_path / "knot") as signed,
         our_server(tmp_path / "upper", signed.address, tier="upper") as upper,
         our_server(tmp_path / "lower", upper.address) as lower,
     ):
-        keys = ask("dig", signed.port, "+tcp", "+short", ZONE, "DNSKEY").splitlines()
-        anchors = [f"{ZONE}. DNSKEY {key}" for key in keys if key.startswith("257 ")]
+        anchors = anchors_of(signed)
         assert anchors
-        with serving(forwarder(lower.address, anchors=anchors, validate=True), tmp_path / "good") as front:
+        with serving(unbound_validator(lower.address, anchors), tmp_path / "good") as front:
             for name in (f"host1.{ZONE}", f"www.{ZONE}", f"alias.{ZONE}", f"a.wild.{ZONE}"):
                 answer = ask("dig", front.port, name)
                 assert "status: NOERROR" in answer, answer
@@ -312,15 +322,14 @@ def test_unbound_validates_signatures_that_come_through_it(tmp_path: Path) -> No
             assert re.search(r"flags: qr rd ra ad;", gone), gone
         # Another zone's key does not fit: so it was the signatures that were looked at.
         with serving(knot(signed=True), tmp_path / "other") as stranger:
-            others = ask("dig", stranger.port, "+tcp", "+short", ZONE, "DNSKEY").splitlines()
-        foreign = [f"{ZONE}. DNSKEY {key}" for key in others if key.startswith("257 ")]
-        with serving(forwarder(lower.address, anchors=foreign, validate=True), tmp_path / "bad") as front:
+            foreign = anchors_of(stranger)
+        with serving(unbound_validator(lower.address, foreign), tmp_path / "bad") as front:
             assert "status: SERVFAIL" in ask("dig", front.port, f"host1.{ZONE}")
 
 
-@pytest.mark.parametrize("validator", ["Unbound", "BIND"])
+@pytest.mark.parametrize("validator", [unbound_validator, bind], ids=["Unbound", "BIND"])
 def test_validating_clients_get_repeated_questions_from_memory_and_all_results_right(
-    validator: str, tmp_path: Path
+    validator: Callable[[str, Sequence[str]], Recipe], tmp_path: Path
 ) -> None:
     secure = [(f"host{number}.{ZONE}", "A") for number in range(60)]
     secure += [(ZONE, "MX"), (ZONE, "NS"), (f"text.{ZONE}", "TXT"), (f"www.{ZONE}", "AAAA"), (f"a.wild.{ZONE}", "A")]
@@ -330,18 +339,12 @@ def test_validating_clients_get_repeated_questions_from_memory_and_all_results_r
         our_server(tmp_path / "upper", signed.address, tier="upper") as upper,
         our_server(tmp_path / "lower", upper.address) as lower,
     ):
-        keys = ask("dig", signed.port, "+tcp", "+short", ZONE, "DNSKEY").splitlines()
-        anchors = [f"{ZONE}. DNSKEY {key}" for key in keys if key.startswith("257 ")]
+        anchors = anchors_of(signed)
         asked = []
         # Each of these begins with nothing in its own memory; the first one fills that of the tiers.
         for turn in range(4):
-            recipe = (
-                forwarder(lower.address, anchors=anchors, validate=True)
-                if validator == "Unbound"
-                else bind(lower.address, anchors=anchors)
-            )
             before = lower.statistics()
-            with serving(recipe, tmp_path / f"client{turn}") as front:
+            with serving(validator(lower.address, anchors), tmp_path / f"client{turn}") as front:
                 for name, kind in secure + denied:
                     answer = ask("dig", front.port, "+dnssec", name, kind)
                     code = "NXDOMAIN" if (name, kind) in denied else "NOERROR"
@@ -354,14 +357,8 @@ def test_validating_clients_get_repeated_questions_from_memory_and_all_results_r
         assert hits / (hits + passed) >= 0.95, asked
         # A zone that another key has signed does not pass, from memory or not.
         with serving(knot(signed=True), tmp_path / "stranger") as stranger:
-            others = ask("dig", stranger.port, "+tcp", "+short", ZONE, "DNSKEY").splitlines()
-        foreign = [f"{ZONE}. DNSKEY {key}" for key in others if key.startswith("257 ")]
-        recipe = (
-            forwarder(lower.address, anchors=foreign, validate=True)
-            if validator == "Unbound"
-            else bind(lower.address, anchors=foreign)
-        )
-        with serving(recipe, tmp_path / "bad") as front:
+            foreign = anchors_of(stranger)
+        with serving(validator(lower.address, foreign), tmp_path / "bad") as front:
             for name, kind in secure[:5]:
                 assert "status: SERVFAIL" in ask("dig", front.port, "+dnssec", name, kind)
 

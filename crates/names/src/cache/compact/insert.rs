@@ -30,24 +30,24 @@ impl CompactCache {
     /// Takes what a resolver learned; tells whether there was room for it.
     pub fn put(&self, name: HostName<'_>, families: Families, resolution: &Resolution, now: Seconds) -> bool {
         self.maintain(now);
-        let host = name;
-        let name = name.as_str();
-        if let (Answer::Failed { trouble, attempts }, false) = (&resolution.answer, self.clears_all()) {
-            return self.enter_failure(name, families, (*trouble, *attempts), self.settings.first_pause, now);
-        }
-        let taken = self.may_write()
-            && match &resolution.answer {
-                Answer::Failed { .. } => {
-                    let known = self.known(name, families, now);
-                    known.is_some_and(|known| known.state == State::Addresses)
-                        || self.put_negative(name, families, resolution, now)
-                }
-                answer => {
-                    let concerned = if *answer == Answer::NxDomain { Families::Both } else { families };
-                    self.forget_failures(host, concerned);
-                    self.put_answer(name, families, resolution, now)
-                }
-            };
+        let text = name.as_str();
+        let taken = match &resolution.answer {
+            Answer::Failed { trouble, attempts } if !self.clears_all() => {
+                self.enter_failure(text, families, (*trouble, *attempts), self.settings.first_pause, now);
+                true
+            }
+            _ if !self.may_write() => false,
+            Answer::Failed { .. } => {
+                let known = self.known(text, families, now);
+                known.is_some_and(|known| known.state == State::Addresses)
+                    || self.put_negative(text, families, resolution, now)
+            }
+            answer => {
+                let concerned = if *answer == Answer::NxDomain { Families::Both } else { families };
+                self.forget_failures(name, concerned);
+                self.put_answer(text, families, resolution, now)
+            }
+        };
         let count = if taken { &self.tally.insertions } else { &self.tally.refused };
         count.fetch_add(1, Relaxed);
         taken
@@ -116,8 +116,7 @@ impl CompactCache {
         }
     }
 
-    /// Takes that a name could not be resolved, with another first pause than the cache's own, in seconds; tells whether there was
-    /// room for it.
+    /// Takes that a name could not be resolved, with another first pause than the cache's own, in seconds.
     pub fn put_failure(
         &self,
         name: HostName<'_>,
@@ -125,9 +124,10 @@ impl CompactCache {
         trouble: Trouble,
         first_pause: u32,
         now: Seconds,
-    ) -> bool {
+    ) {
         self.maintain(now);
-        self.enter_failure(name.as_str(), families, (trouble, 1), first_pause, now)
+        self.enter_failure(name.as_str(), families, (trouble, 1), first_pause, now);
+        self.tally.insertions.fetch_add(1, Relaxed);
     }
 
     /// Takes a failure of each family by itself.
@@ -138,13 +138,12 @@ impl CompactCache {
         failure: (Trouble, u8),
         first_pause: u32,
         now: Seconds,
-    ) -> bool {
+    ) {
         for &family in each(families) {
             let is_beside = self.known(name, family, now).is_some();
             let key = self.keys.of_failure(name, family);
             self.failures.add(&key, failure, (first_pause, self.settings.last_pause), is_beside, now);
         }
-        true
     }
 
     /// Forgets that families of a name's addresses could not be resolved; tells whether that was known.
@@ -155,12 +154,9 @@ impl CompactCache {
 
     /// Empties a key's slots of which this holds; tells whether there were any.
     fn purge_key(&self, key: &Key, holds: impl Fn(&Slot) -> bool) -> bool {
-        let (table, fits) = (self.table(), key.fits());
+        let fits = key.fits();
         let holds = |slot: &Slot| slot.verify == key.verify && fits(slot) && holds(slot);
-        let [first, second] = table.homes(key);
-        if table.find(key, [first, second], holds, |_| ()).is_none() {
-            return false;
-        }
+        let [first, second] = self.table().homes(key);
         // The second one again if the name moved there meanwhile.
         [first, second, first].into_iter().fold(false, |any, home| any | (self.purge(home, holds) > 0))
     }
@@ -229,14 +225,6 @@ impl CompactCache {
         now: Seconds,
     ) -> bool {
         let set = set_of(addresses, families);
-        if set.len() == 0 {
-            return self.put_negative(
-                name,
-                families,
-                &Resolution { answer: Answer::NoData, ..*resolution },
-                now,
-            );
-        }
         if self.is_negative(name, families) {
             self.tally.suspected.fetch_add(1, Relaxed);
         }
@@ -295,7 +283,11 @@ impl CompactCache {
         }
         filter.insert(self.bits(name, families));
         // In place of what was known; a cut stays, since it says the same of more names.
-        self.purge_key(&key, |slot| !is_cut(slot));
+        let (table, fits) = (self.table(), key.fits());
+        let is_known = |slot: &Slot| fits(slot) && !is_cut(slot);
+        if table.find(&key, table.homes(&key), is_known, |_| ()).is_some() {
+            self.purge_key(&key, |slot| !is_cut(slot));
+        }
         true
     }
 
