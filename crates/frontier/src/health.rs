@@ -23,6 +23,9 @@ use crate::politeness::domains::DomainId;
 const WINDOW_SECONDS: u64 = 10;
 const SHORTEST_WINDOW: Micros = 1_000_000;
 
+/// Windows in which it turns out whose trouble it is, most often: hosts are asked no sooner than their pace allows.
+const UNCLEAR: u64 = 3;
+
 /// Witnesses that a suspension takes.
 const WITNESSES: usize = 3;
 
@@ -209,6 +212,14 @@ impl Path {
         let lasts = |streak: &Streak| now.saturating_sub(streak.since) < self.window * 2;
         let is_known = |witness: &Witness| witness.known;
         self.streak.as_ref().is_some_and(|streak| lasts(streak) && streak.witnesses.iter().any(is_known))
+    }
+
+    /// Whether unrelated hosts fail, one of which was well, for so short a time that nobody should be given up for it.
+    pub(crate) fn is_unclear(&self, now: Micros) -> bool {
+        let is_young = |streak: &Streak| now.saturating_sub(streak.since) < self.window * UNCLEAR;
+        let are_many =
+            |streak: &Streak| streak.witnesses.len() > 1 && streak.witnesses.iter().any(|it| it.known);
+        self.streak.as_ref().is_some_and(|streak| is_young(streak) && are_many(streak))
     }
 
     /// Wants a probe round now.

@@ -74,7 +74,6 @@ impl<R: Resolve> Frontier<R> {
         // Whether the resolvers are well is decided first.
         let is_early = self.health.names.is_undecided(now)
             || (is_denial(failure.kind) && !self.is_proven(before.as_ref().map_or(well, |it| it.since), now));
-        let queue = &mut self.queues[id as usize];
         let second_look = self
             .patience
             .second_look()
@@ -84,12 +83,10 @@ impl<R: Resolve> Frontier<R> {
             None if transient => Some(Evidence::fail(before, failure.clone(), &self.patience, well, now)),
             None => None,
         };
-        match evidence.filter(|evidence| {
-            second_look.is_some() || !evidence.is_enough(&self.patience, self.only_failing)
-        }) {
+        match evidence.filter(|evidence| second_look.is_some() || !self.is_enough(evidence, now)) {
             Some(evidence) => {
                 self.names_due.push(Reverse((evidence.retry_at, id)));
-                queue.trouble = Some(Box::new(evidence));
+                self.queues[id as usize].trouble = Some(Box::new(evidence));
                 self.troubled.insert(id);
                 self.review_wanted = true;
             }

@@ -78,10 +78,15 @@ impl<R: Resolve> Frontier<R> {
             (Some(trouble), Some(failure)) => {
                 let well = self.health.clock(at);
                 let after = Evidence::fail(Some(trouble.clone()), failure.clone(), &self.patience, well, at);
-                !after.is_enough(&self.patience, self.only_failing)
+                !self.is_enough(&after, at)
             }
-            _ => attempt < self.patience.url_retries(),
+            _ => attempt < self.patience.url_retries() || failure.is_some() && self.health.is_unclear(at),
         }
+    }
+
+    /// Whether failures are enough to give up a host: the patience has run out, and it is clear that the trouble is not the crawl's own.
+    pub(crate) fn is_enough(&self, evidence: &Evidence, now: Micros) -> bool {
+        evidence.is_enough(&self.patience, self.only_failing) && !self.health.is_unclear(now)
     }
 
     /// Whether an outcome is waited for. One that is not came after its lease had run out: its URL waits again, so
@@ -336,17 +341,17 @@ impl<R: Resolve> Frontier<R> {
         let before = owner.before.as_deref().cloned();
         let doubtful = failure.kind.is_doubtful() && before.is_none();
         let expires = now.saturating_add(self.settings.scaled(self.settings.robots_ttl));
+        let evidence = match patience.second_look() {
+            Some(pause) if doubtful => Some(Evidence::doubt(before, failure.clone(), pause, well, now)),
+            _ if may_pass => Some(Evidence::fail(before, failure.clone(), &patience, well, now))
+                .filter(|evidence| !self.is_enough(evidence, now)),
+            _ => None,
+        };
         let queue = &mut self.queues[owner.queue as usize];
         if let Some(trouble) = queue.trouble.as_mut().filter(|trouble| trouble.last_word == LastWord::Asked) {
             trouble.last_word = if ours { LastWord::Unasked } else { LastWord::Silent };
             self.review_wanted = true;
         }
-        let evidence = match patience.second_look() {
-            Some(pause) if doubtful => Some(Evidence::doubt(before, failure.clone(), pause, well, now)),
-            _ if may_pass => Some(Evidence::fail(before, failure.clone(), &patience, well, now))
-                .filter(|evidence| !evidence.is_enough(&patience, self.only_failing)),
-            _ => None,
-        };
         if ours {
             match &owner.before {
                 Some(before) => queue.set_robots(&owner.origin, Robots::Parked(before.clone())),

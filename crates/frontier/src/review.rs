@@ -47,6 +47,11 @@ impl<R: Resolve> Frontier<R> {
         });
         let well = self.health.clock(now);
         self.only_failing = self.has_only_failing().then(|| self.only_failing.unwrap_or(well));
+        if self.health.is_unclear(now) {
+            // However short the patience is. Hosts that answer, a suspension or its time end this.
+            self.review_wanted = !self.troubled.is_empty();
+            return;
+        }
         let troubled: Vec<QueueId> = self.troubled.iter().copied().collect();
         for id in troubled {
             self.review_host(id, now);

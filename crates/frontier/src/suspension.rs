@@ -90,6 +90,11 @@ impl Health {
         self.connections.suspended().is_some()
     }
 
+    /// Whether it may turn out soon that what fails now is the crawl's own trouble.
+    pub(crate) fn is_unclear(&self, now: Micros) -> bool {
+        self.names.is_unclear(now) || self.connections.is_unclear(now)
+    }
+
     /// The suspensions that last.
     pub(crate) fn suspensions(&self) -> impl Iterator<Item = &Suspension> {
         [&self.names, &self.connections].into_iter().filter_map(Path::suspended)

@@ -137,6 +137,24 @@ fn when_the_uplink_breaks_the_crawl_suspends_counts_nothing_and_goes_on_by_itsel
 }
 
 #[test]
+fn with_little_patience_nobody_is_given_up_before_it_is_clear_whose_trouble_it_is() {
+    for (patience, hosts) in [(1, 5), (5, 5), (20, 5), (20, 3), (1, 40)] {
+        let patience = Duration::from_secs(patience);
+        let (mut frontier, names) = frontier(Settings { patience, ..patient() });
+        frontier.add(&world(&names, hosts, 60), 0).unwrap();
+        let (_, messages) = run_for(&mut frontier, 2_000, &mut |request, now| {
+            if (20 * SECOND..80 * SECOND).contains(&now) {
+                return failed(request, now, FailureKind::ConnectRefused);
+            }
+            answer(request, now, 200, &[], "", &[])
+        });
+        let failed = frontier.counts().tally.count(State::Failed);
+        assert_eq!(failed, 0, "{hosts} hosts, {patience:?}: {messages:?}");
+        assert_eq!(frontier.counts().tally.count(State::Done), u64::from(hosts) * 60);
+    }
+}
+
+#[test]
 fn when_the_resolver_fails_names_wait_for_it_however_long_it_takes() {
     let (mut frontier, names) = frontier(patient());
     let seeds = world(&names, 12, 4);
