@@ -37,7 +37,7 @@ pub(crate) fn judge<'n>(
     match name.as_str().rsplit('.').next() {
         // RFC 6761 section 6.3: never asked of a server.
         Some("localhost") => Known::Addresses(loopback(families)),
-        Some(top) if special_use && is_special_use(top) => {
+        Some(top) if special_use && is_special_use(top.as_bytes()) => {
             let why =
                 format!("no such name: .{top} is not in the DNS (RFC 6761) and no server is asked for it");
             Known::Bad(Failure::new(FailureKind::NameNotFound, why))
@@ -46,11 +46,12 @@ pub(crate) fn judge<'n>(
     }
 }
 
-/// Whether a name in normal form is one that is not in the DNS, or lies below one, so that asking for it only tells others of it:
+/// Whether names that end with this label, in whichever case, are not in the DNS, so that asking for them only tells others of them:
 /// `invalid` (RFC 6761 section 6.4), `local` (RFC 6762 section 22.1), `onion` (RFC 7686 section 2), `alt` (RFC 9476 section 2). `test`
 /// and `example` are names like others: whoever tests may have a server that knows them (RFC 6761 sections 6.2 and 6.5).
-pub(crate) fn is_special_use(name: &str) -> bool {
-    matches!(name.rsplit('.').next(), Some("invalid" | "local" | "onion" | "alt"))
+pub(crate) fn is_special_use(top: &[u8]) -> bool {
+    let special = [&b"invalid"[..], b"local", b"onion", b"alt"];
+    special.iter().any(|special| top.eq_ignore_ascii_case(special))
 }
 
 /// The addresses of `localhost`.

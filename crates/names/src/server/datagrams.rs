@@ -4,7 +4,6 @@
 #[cfg_attr(not(any(target_os = "linux", target_os = "android")), path = "datagrams/single.rs")]
 mod system;
 
-use std::cmp::Reverse;
 use std::io;
 use std::net::{IpAddr, SocketAddr, UdpSocket};
 use std::ops::Range;
@@ -93,7 +92,7 @@ impl Answers {
             start = end;
             Answer { to, bytes }
         }));
-        self.order.sort_unstable_by_key(Answer::key);
+        self.order.sort_unstable_by_key(Answer::place);
         self.single.clear();
         let mut left = &self.order[..];
         while let Some(first) = left.first() {
@@ -127,10 +126,24 @@ struct Answer {
 }
 
 impl Answer {
-    /// What those have in common that go through the kernel as one; longer ones before shorter ones, and together what leaves from
-    /// one address.
-    fn key(&self) -> (Peer, Reverse<usize>) {
-        (self.to, Reverse(self.bytes.len()))
+    /// What those have in common that go through the kernel as one.
+    fn key(&self) -> (Peer, usize) {
+        (self.to, self.bytes.len())
+    }
+
+    /// Its place among others, as one number, since each batch is sorted: together what leaves from one address, then what goes to one
+    /// client, longer ones before shorter ones. Two clients of one number are sent to in more pieces, and no worse.
+    fn place(&self) -> (Option<IpAddr>, u64) {
+        let client = match self.to.address.ip() {
+            IpAddr::V4(address) => address.to_bits(),
+            IpAddr::V6(address) => {
+                let bits = address.to_bits();
+                (bits ^ bits >> 32 ^ bits >> 64 ^ bits >> 96) as u32
+            }
+        };
+        let shorter = u16::MAX - u16::try_from(self.bytes.len()).unwrap_or(u16::MAX);
+        let place = u64::from(client) << 32 | u64::from(self.to.address.port()) << 16 | u64::from(shorter);
+        (self.to.local, place)
     }
 }
 

@@ -1,6 +1,5 @@
 //! What becomes of a message: who may ask, how much, and for what.
 
-use std::borrow::Cow;
 use std::net::IpAddr;
 use std::sync::atomic::Ordering::Relaxed;
 
@@ -141,12 +140,12 @@ impl Desk {
             self.looped.store(moment.now, Relaxed);
             return code(Code::Refused, out);
         }
-        let top = top_label(&question, is_text.then_some(name));
-        let is_localhost = top == "localhost";
+        let top = question.top_label();
+        let is_localhost = top.eq_ignore_ascii_case(b"localhost");
         // Another server's probe goes on to the upstreams, or loops through several servers would not be found.
         // A cluster's own zone may be below `local`: who lists it as private has servers for it.
         let is_own = || is_text && moment.policy.private_names.has(name);
-        if is_localhost || is_special_use(&top) && !is_probe && !is_own() {
+        if is_localhost || is_special_use(top) && !is_probe && !is_own() {
             if let (true, true, Some(families)) = (is_localhost, is_host, families) {
                 return Verdict::LookUp(question, families); // the upstreams' client knows the addresses
             }
@@ -162,14 +161,6 @@ impl Desk {
         // What is passed through is filtered when it comes back, whatever its name and type.
         texts.truncate(start);
         if question.wants_recursion() { Verdict::Pass(question) } else { code(Code::Refused, out) }
-    }
-}
-
-/// The last label of the name that is asked for, in lower case; empty where it is no text. `name`: the text of all of it.
-fn top_label<'n>(question: &Question<'_>, name: Option<&'n str>) -> Cow<'n, str> {
-    match name {
-        Some(name) => name.rsplit('.').next().unwrap_or_default().into(),
-        None => str::from_utf8(question.top_label()).map(str::to_ascii_lowercase).unwrap_or_default().into(),
     }
 }
 

@@ -113,21 +113,22 @@ impl<'m> Question<'m> {
 /// Appends a name on the wire in text, in lower case, without the root's dot; tells whether that is possible: the root, labels
 /// with dots, and labels with bytes that are no graphic ASCII have no text that could not be another name's.
 fn write_name(name: &[u8], text: &mut String) -> bool {
-    let before = text.len();
+    let (mut room, mut length) = ([0; LONGEST_NAME], 0);
     for label in labels(name) {
-        let Ok(label) = str::from_utf8(label) else { return false };
-        if text.len() > before {
-            text.push('.');
-        }
-        let start = text.len();
-        text.push_str(label);
+        let (start, end) = (length, length + label.len());
+        let Some(into) = room.get_mut(start..=end) else { return false };
         let is_plain = |byte: &u8| byte.is_ascii_graphic() && *byte != b'.';
-        if !text.as_bytes()[start..].iter().all(is_plain) {
+        if !label.iter().all(is_plain) {
             return false;
         }
-        text[start..].make_ascii_lowercase();
+        into[..label.len()].copy_from_slice(label);
+        into[..label.len()].make_ascii_lowercase();
+        into[label.len()] = b'.';
+        length = end + 1;
     }
-    text.len() > before
+    // Validated once for all labels: it costs as much for one of them.
+    let written = room[..length].strip_suffix(b".").and_then(|name| str::from_utf8(name).ok());
+    written.inspect(|name| text.push_str(name)).is_some()
 }
 
 /// The labels of a name on the wire, which was found to be whole, without the root's.
