@@ -108,14 +108,15 @@ def _status(reason: Reason, answers: int, failures: Mapping[str, int]) -> tuple[
     if not answers:
         why = f" ({by_count(failures, SHOWN)})" if any(failures.values()) else ""
         opens = any(count and kind not in FORBIDDEN for kind, count in failures.items())
-        return NOTHING, f"nothing at all was fetched{why}" + ("; --retry-failed tries again" if opens else "")
+        first = "with the addresses in allow_addresses, " if failures.get("address-refused") else ""
+        return NOTHING, f"nothing at all was fetched{why}" + (f"; {first}--retry-failed tries again" if opens else "")
     kinds = _core.FAILURE_KINDS
     left = {kind: n for kind, n in failures.items() if n and kind in kinds and kinds[kind]["group"] in UNANSWERED}
     if left:
         many = sum(left.values())
         failed = f"{counted(many, 'URL')} failed without an answer ({by_count(left, SHOWN)})"
         return PARTIAL, f"{failed}; --retry-failed opens {'it' if many == 1 else 'them'} again"
-    return FINISHED, "all that was asked for has an answer"
+    return FINISHED, f"all that was asked for{' until then' if reason == 'limit' else ''} has an answer"
 
 
 def is_transient(kind: str) -> bool:

@@ -40,7 +40,7 @@ def explain(error: ValidationError, model: type[BaseModel]) -> SettingError:
     if start in KINDS and rest in ("type", "parsing", "from_float", "unicode"):
         return SettingError(name, value, KINDS[start], f"{name}: {shown(value)} must be {KINDS[start]}")
     message = str(problem["msg"]).replace("tuple", "list")  # as TOML calls it
-    for start in ("Input should be a ", "Input should be an ", "Input should be "):
+    for start in ("Value error, ", "Input should be a ", "Input should be an ", "Input should be "):
         message = message.removeprefix(start)
     return SettingError(name, value, message)
 

@@ -87,6 +87,8 @@ def _bytes(value: object) -> object:
     """Read a number with a unit, such as 512 MiB."""
     match = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([KMGT]i?B|B)?\s*", value) if isinstance(value, str) else None
     if match is None:
+        if isinstance(value, str) and value.strip()[:1].isdigit():
+            raise ValueError("a number of bytes, such as 512 MiB, 1.5 GiB or 2 GB")
         return value
     unit = match[2] or "B"
     return int(float(match[1]) * (1024 if "i" in unit else 1000) ** "BKMGT".index(unit[0]))
@@ -249,8 +251,8 @@ class Politeness(Room):
         60.0,
         ge=0,
         le=3_600,
-        description="to this at most 429, 503, time-outs and broken connections double the interval; longer "
-        "intervals above stay",
+        description="429, 503, time-outs and broken connections double the interval of a host, but not beyond this; "
+        "an interval that is set longer stays as it is",
     )
     successes: int = Field(
         10, ge=1, le=10_000, description="in a row, for which a doubled interval is a second shorter again"
@@ -333,7 +335,8 @@ class Frontier(Room):
         ge=0,
         le=365 * DAY,
         description="a host, a name or a URL has to fail before it is given up, counted while the crawl itself is "
-        "well; longer while other work goes on; 0: the retries alone count",
+        "well; longer while other work goes on, and while it is not clear yet whose trouble it is (half a minute); "
+        "0: the retries alone count",
     )
     longest_suspension: Seconds | None = Field(
         DAY,
@@ -411,8 +414,9 @@ class Job(Room):
         None,
         ge=128 * MIB,
         description="below which the crawl stays, whatever the web sends; the interpreter and its libraries take "
-        "some 100 MiB more. Also as text such as 512 MiB. none: half of the machine's. At the bound: bodies that are "
-        "received wait, so that fetching slows down; none is cut, and one above fetch.max_body_bytes or an eighth of "
+        "some 100 MiB more. Also as text such as 512 MiB or 2 GB. none: half of the machine's. At the bound: bodies "
+        "that are received wait, so that fetching slows down; none is cut, and one above fetch.max_body_bytes or an "
+        "eighth of "
         "memory fails as body-too-large. Waiting URLs beyond an eighth of memory (at most frontier.queue_memory) and "
         "known ones beyond a quarter (at most frontier.seen_memory) go to disk. Links to new hosts beyond "
         "frontier.max_hosts are left out and counted as links_hosts_full. A frontier.*_memory that is set to another "

@@ -42,6 +42,12 @@ def ended(failures: dict[str, int], *, answers: int = 5, waiting: int = 0, stopp
         # Opened again, and fetched.
         ({"connection-closed": 0, "body-too-large": 1}, 5, "exit status 0: all that was asked for has an answer"),
         ({"name-bad": 1}, 0, "exit status 4: nothing at all was fetched (name-bad: 1); --retry-failed tries again"),
+        (
+            {"address-refused": 1},
+            0,
+            "exit status 4: nothing at all was fetched (address-refused: 1); with the addresses in allow_addresses, "
+            "--retry-failed tries again",
+        ),
         ({"robots-disallowed": 1}, 0, "exit status 4: nothing at all was fetched (robots-disallowed: 1)"),
         ({}, 0, "exit status 4: nothing at all was fetched"),
     ],

@@ -32,6 +32,7 @@ from pydantic import BaseModel
         ({"politeness": {"host_interval": -1}}, ["politeness.host_interval", "-1", "greater than or equal to 0"]),
         ({"politeness": {"host_interval": float("nan")}}, ["politeness.host_interval", "nan", "finite"]),
         ({"fetch": {"slots": 0}}, ["fetch.slots", "'0'", "greater than or equal to 1"]),
+        ({"memory": "1G"}, ["memory: '1G' is not allowed; allowed: a number of bytes, such as 512 MiB"]),
         ({"fetch": {"slots": "many"}}, ["fetch.slots: 'many' must be a whole number"]),
         ({"speed": 0}, ["speed", "greater than 0"]),
         ({"scope": "site"}, ["scope", "site", "'host', 'domain' or 'any'"]),

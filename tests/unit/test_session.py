@@ -228,7 +228,7 @@ def test_a_report_tells_this_session_and_all(job: str, tmp_path: Path) -> None:
         "reason": "limit",
         "text": f"max_pages = 5 is reached; {one['frontier']['waiting']} URLs wait",
         "status": 0,
-        "status_text": "exit status 0: all that was asked for has an answer",
+        "status_text": "exit status 0: all that was asked for until then has an answer",
         "resume": f"lycosa crawl --dir {tmp_path} --max-pages none",
     }
     second = lycosa.crawl(directory=tmp_path, max_pages=None)

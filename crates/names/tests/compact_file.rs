@@ -405,7 +405,11 @@ fn who_only_looks_changes_nothing_in_a_file() {
         drop(view);
         assert!(fs::read(&path).unwrap() == whole, "not one byte");
     }
-    make_outdated(&path, TOPS, |found| found ^ 1);
-    let told = CompactCache::view(&path).unwrap_err().to_string();
-    assert!(told.contains("top-level domains") && told.contains("brings it up to date"), "{told}");
+    for (word, change, why) in
+        [(TOPS, 1, "top-level domains"), (VERSION, 1, "version 2; this program knows 3")]
+    {
+        make_outdated(&path, word, |found| found ^ change);
+        let told = CompactCache::view(&path).unwrap_err().to_string();
+        assert!(told.contains(why) && told.contains("brings it up to date"), "{told}");
+    }
 }

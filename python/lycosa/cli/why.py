@@ -171,6 +171,7 @@ def _outcome(outcome: dict[str, Any]) -> str:
         what = outcome["error"] + (f" ({outcome['error_detail']})" if outcome["error_detail"] else "")
     if outcome["lease"] == 0:
         return f"settled without a request: {what}"
+    # What a time-out interrupts has no time of its own.
     seconds = sum(outcome["times"].values())
     phases = ", ".join(
         f"{name.replace('_', ' ')} {took * 1e3:.1f} ms" for name, took in outcome["times"].items() if took
@@ -178,8 +179,8 @@ def _outcome(outcome: dict[str, Any]) -> str:
     address = f" from {outcome['address']}" if outcome["address"] else ""
     again = "; goes back to waiting" if outcome["retry"] else ""
     return (
-        f"try {outcome['attempt'] + 1}, lease {outcome['lease']}{address}: {what}, "
-        f"{seconds:.3f} s{f' ({phases})' if phases else ''}{again}"
+        f"try {outcome['attempt'] + 1}, lease {outcome['lease']}{address}: {what}"
+        f"{f', {seconds:.3f} s ({phases})' if phases else ''}{again}"
     )
 
 

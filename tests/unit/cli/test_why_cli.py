@@ -103,6 +103,7 @@ def test_a_story_tells_each_event_and_how_things_stand(path: str, told: list[str
     for part in told:
         assert part in rest, result.stdout
         rest = rest[rest.index(part) :]
+    assert " 0.000 s" not in result.stdout  # a time that was not measured is not told
 
 
 def test_what_is_out_of_scope_and_what_was_never_seen_are_told_apart(folder: Path) -> None:

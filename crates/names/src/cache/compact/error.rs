@@ -90,6 +90,17 @@ impl CompactError {
     }
 }
 
+impl Refusal {
+    /// Whether the file is only older than this program, which brings it up to date when it opens it to write.
+    fn is_outdated(&self) -> bool {
+        match self {
+            Refusal::SuffixList | Refusal::TopLevelDomains => true,
+            Refusal::Version { found, known } => found < known,
+            _ => false,
+        }
+    }
+}
+
 impl fmt::Display for Refusal {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -125,10 +136,7 @@ impl fmt::Display for CompactError {
             CompactError::Refused { path, refusal: refusal @ Refusal::NoCache } => {
                 write!(formatter, "{}: {refusal}: give another path", path.display())
             }
-            CompactError::Refused {
-                path,
-                refusal: refusal @ (Refusal::SuffixList | Refusal::TopLevelDomains),
-            } => {
+            CompactError::Refused { path, refusal } if refusal.is_outdated() => {
                 let path = path.display();
                 write!(formatter, "{path}: {refusal}: the next program that uses it brings it up to date")
             }
