@@ -116,7 +116,12 @@ def _status(reason: Reason, answers: int, failures: Mapping[str, int]) -> tuple[
         many = sum(left.values())
         failed = f"{counted(many, 'URL')} failed without an answer ({by_count(left, SHOWN)})"
         return PARTIAL, f"{failed}; --retry-failed opens {'it' if many == 1 else 'them'} again"
-    return FINISHED, f"all that was asked for{' until then' if reason == 'limit' else ''} has an answer"
+    until = " until then" if reason == "limit" else ""
+    others = {kind: count for kind, count in failures.items() if count and kind not in FORBIDDEN}
+    if others:
+        failed = f"{counted(sum(others.values()), 'URL')} failed all the same ({by_count(others, SHOWN)})"
+        return FINISHED, f"the sites answered all that was asked for{until}; {failed}"
+    return FINISHED, f"all that was asked for{until} has an answer"
 
 
 def is_transient(kind: str) -> bool:

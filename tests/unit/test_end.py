@@ -40,7 +40,13 @@ def ended(failures: dict[str, int], *, answers: int = 5, waiting: int = 0, stopp
             "exit status 3: 1 URL failed without an answer (tls-failed: 1); --retry-failed opens it again",
         ),
         # Opened again, and fetched.
-        ({"connection-closed": 0, "body-too-large": 1}, 5, "exit status 0: all that was asked for has an answer"),
+        ({"connection-closed": 0}, 5, "exit status 0: all that was asked for has an answer"),
+        ({"robots-disallowed": 3}, 5, "exit status 0: all that was asked for has an answer"),
+        (
+            {"body-too-large": 1},
+            5,
+            "exit status 0: the sites answered all that was asked for; 1 URL failed all the same (body-too-large: 1)",
+        ),
         ({"name-bad": 1}, 0, "exit status 4: nothing at all was fetched (name-bad: 1); --retry-failed tries again"),
         (
             {"address-refused": 1},

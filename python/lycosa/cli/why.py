@@ -171,16 +171,17 @@ def _outcome(outcome: dict[str, Any]) -> str:
         what = outcome["error"] + (f" ({outcome['error_detail']})" if outcome["error_detail"] else "")
     if outcome["lease"] == 0:
         return f"settled without a request: {what}"
-    # What a time-out interrupts has no time of its own.
     seconds = sum(outcome["times"].values())
     phases = ", ".join(
         f"{name.replace('_', ' ')} {took * 1e3:.1f} ms" for name, took in outcome["times"].items() if took
     )
+    # What a time-out interrupts has no time of its own, so that there is no sum of a try that failed.
+    total = f"{seconds:.3f} s (" if outcome["status"] is not None else "(before that: "
     address = f" from {outcome['address']}" if outcome["address"] else ""
     again = "; goes back to waiting" if outcome["retry"] else ""
     return (
         f"try {outcome['attempt'] + 1}, lease {outcome['lease']}{address}: {what}"
-        f"{f', {seconds:.3f} s ({phases})' if phases else ''}{again}"
+        f"{f', {total}{phases})' if phases else ''}{again}"
     )
 
 
