@@ -119,8 +119,8 @@ def _status(reason: Reason, answers: int, failures: Mapping[str, int]) -> tuple[
     until = " until then" if reason == "limit" else ""
     others = {kind: count for kind, count in failures.items() if count and kind not in FORBIDDEN}
     if others:
-        failed = f"{counted(sum(others.values()), 'URL')} failed all the same ({by_count(others, SHOWN)})"
-        return FINISHED, f"the sites answered all that was asked for{until}; {failed}"
+        failed = f"{counted(sum(others.values()), 'URL')} failed otherwise ({by_count(others, SHOWN)})"
+        return FINISHED, f"no name, connection or TLS failed{until}; {failed}"
     return FINISHED, f"all that was asked for{until} has an answer"
 
 

@@ -45,7 +45,7 @@ def ended(failures: dict[str, int], *, answers: int = 5, waiting: int = 0, stopp
         (
             {"body-too-large": 1},
             5,
-            "exit status 0: the sites answered all that was asked for; 1 URL failed all the same (body-too-large: 1)",
+            "exit status 0: no name, connection or TLS failed; 1 URL failed otherwise (body-too-large: 1)",
         ),
         ({"name-bad": 1}, 0, "exit status 4: nothing at all was fetched (name-bad: 1); --retry-failed tries again"),
         (

@@ -24,7 +24,7 @@ const WINDOW_SECONDS: u64 = 10;
 const SHORTEST_WINDOW: Micros = 1_000_000;
 
 /// Windows in which it turns out whose trouble it is, most often: hosts are asked no sooner than their pace allows.
-const UNCLEAR: u64 = 3;
+pub(crate) const UNCLEAR: u64 = 3;
 
 /// Witnesses that a suspension takes.
 const WITNESSES: usize = 3;

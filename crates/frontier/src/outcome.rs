@@ -80,13 +80,20 @@ impl<R: Resolve> Frontier<R> {
                 let after = Evidence::fail(Some(trouble.clone()), failure.clone(), &self.patience, well, at);
                 !self.is_enough(&after, at)
             }
-            _ => attempt < self.patience.url_retries() || failure.is_some() && self.health.is_unclear(at),
+            _ => attempt < self.patience.url_retries() || failure.is_some() && self.is_unclear(at),
         }
     }
 
     /// Whether failures are enough to give up a host: the patience has run out, and it is clear that the trouble is not the crawl's own.
     pub(crate) fn is_enough(&self, evidence: &Evidence, now: Micros) -> bool {
-        evidence.is_enough(&self.patience, self.only_failing) && !self.health.is_unclear(now)
+        evidence.is_enough(&self.patience, self.only_failing) && !self.is_unclear(now)
+    }
+
+    /// Whether it may turn out soon that what fails now is the crawl's own trouble, and the patience is over before that. A longer one
+    /// spans it, and without patience the retries alone count.
+    pub(crate) fn is_unclear(&self, now: Micros) -> bool {
+        let span = self.patience.span;
+        span > 0 && span < self.health.unclear_span() && self.health.is_unclear(now)
     }
 
     /// Whether an outcome is waited for. One that is not came after its lease had run out: its URL waits again, so

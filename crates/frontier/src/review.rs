@@ -47,8 +47,8 @@ impl<R: Resolve> Frontier<R> {
         });
         let well = self.health.clock(now);
         self.only_failing = self.has_only_failing().then(|| self.only_failing.unwrap_or(well));
-        if self.health.is_unclear(now) {
-            // However short the patience is. Hosts that answer, a suspension or its time end this.
+        if self.is_unclear(now) {
+            // Hosts that answer, a suspension or its time end this.
             self.review_wanted = !self.troubled.is_empty();
             return;
         }

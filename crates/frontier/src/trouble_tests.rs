@@ -155,6 +155,22 @@ fn with_little_patience_nobody_is_given_up_before_it_is_clear_whose_trouble_it_i
 }
 
 #[test]
+fn without_patience_the_retries_alone_count_whoever_else_fails() {
+    let (mut frontier, names) = frontier(Settings { patience: Duration::ZERO, ..patient() });
+    frontier.add(&world(&names, 20, 5), 0).unwrap();
+    let mut tries = 0;
+    let (ended, _) = run_for(&mut frontier, 100_000, &mut |request, now| {
+        let host = request.url.host().to_string();
+        if now < 2 * SECOND || host == "host0.com" {
+            return answer(request, now, 200, &[], "", &[]);
+        }
+        tries += 1;
+        failed(request, now, FailureKind::ConnectRefused)
+    });
+    assert!(tries <= 3 * 100 && ended < 300 * SECOND, "{tries} tries in {} s", ended / SECOND);
+}
+
+#[test]
 fn when_the_resolver_fails_names_wait_for_it_however_long_it_takes() {
     let (mut frontier, names) = frontier(patient());
     let seeds = world(&names, 12, 4);

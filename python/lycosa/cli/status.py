@@ -9,8 +9,8 @@ from lycosa.end import BAD, FAILED, FINISHED, NOTHING, PARTIAL, SUSPENDED
 
 #: What each means; `lycosa.end` decides which it is where no signal ended the crawl.
 STATUSES = {
-    FINISHED: "finished, or max_pages is reached: the sites answered all that was asked for; an answer may have "
-    "been of no use, such as a body that is too large",
+    FINISHED: "finished, or max_pages is reached, and no name, connection or TLS failed; URLs may have failed "
+    "otherwise, such as by a body that is too large",
     FAILED: "the disk, the log or an output cannot be used, or another error; what is recorded is kept",
     BAD: "a setting is not allowed; nothing was done",
     PARTIAL: "finished, or max_pages is reached, but URLs stayed without an answer: their name, their connection or "
