@@ -24,7 +24,7 @@ const WINDOW_SECONDS: u64 = 10;
 const SHORTEST_WINDOW: Micros = 1_000_000;
 
 /// Windows in which it turns out whose trouble it is, most often: hosts are asked no sooner than their pace allows.
-pub(crate) const UNCLEAR: u64 = 3;
+const UNCLEAR: u64 = 3;
 
 /// Witnesses that a suspension takes.
 const WITNESSES: usize = 3;
@@ -119,6 +119,13 @@ struct Streak {
     canary_failed: bool,
 }
 
+impl Streak {
+    /// Whether somebody fails who was well.
+    fn has_known(&self) -> bool {
+        self.witnesses.iter().any(|witness| witness.known)
+    }
+}
+
 /// One channel's state.
 #[derive(Debug, Default)]
 pub(crate) struct Path {
@@ -202,24 +209,29 @@ impl Path {
         self.answered || self.by_canary
     }
 
+    /// The failures since the last answer, as long as they go on for fewer windows than these.
+    fn young(&self, windows: u64, now: Micros) -> Option<&Streak> {
+        self.streak.as_ref().filter(|streak| now.saturating_sub(streak.since) < self.window * windows)
+    }
+
     /// Whether there is time left to ask others.
     pub(crate) fn may_wait(&self, now: Micros) -> bool {
-        self.streak.as_ref().is_some_and(|streak| now.saturating_sub(streak.since) < self.window * 2)
+        self.young(2, now).is_some()
     }
 
     /// Whether somebody fails who was well, and it is not decided yet whose trouble that is.
     pub(crate) fn is_undecided(&self, now: Micros) -> bool {
-        let lasts = |streak: &Streak| now.saturating_sub(streak.since) < self.window * 2;
-        let is_known = |witness: &Witness| witness.known;
-        self.streak.as_ref().is_some_and(|streak| lasts(streak) && streak.witnesses.iter().any(is_known))
+        self.young(2, now).is_some_and(Streak::has_known)
     }
 
     /// Whether unrelated hosts fail, one of which was well, for so short a time that nobody should be given up for it.
     pub(crate) fn is_unclear(&self, now: Micros) -> bool {
-        let is_young = |streak: &Streak| now.saturating_sub(streak.since) < self.window * UNCLEAR;
-        let are_many =
-            |streak: &Streak| streak.witnesses.len() > 1 && streak.witnesses.iter().any(|it| it.known);
-        self.streak.as_ref().is_some_and(|streak| is_young(streak) && are_many(streak))
+        self.young(UNCLEAR, now).is_some_and(|streak| streak.witnesses.len() > 1 && streak.has_known())
+    }
+
+    /// How long that may be.
+    pub(crate) fn unclear_span(&self) -> Micros {
+        self.window * UNCLEAR
     }
 
     /// Wants a probe round now.

@@ -93,7 +93,7 @@ impl<R: Resolve> Frontier<R> {
     /// spans it, and without patience the retries alone count.
     pub(crate) fn is_unclear(&self, now: Micros) -> bool {
         let span = self.patience.span;
-        span > 0 && span < self.health.unclear_span() && self.health.is_unclear(now)
+        span > 0 && span < self.health.connections.unclear_span() && self.health.is_unclear(now)
     }
 
     /// Whether an outcome is waited for. One that is not came after its lease had run out: its URL waits again, so

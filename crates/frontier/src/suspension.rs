@@ -7,7 +7,7 @@ use std::collections::VecDeque;
 
 use lycosa_url::{FailureKind, Micros, Page};
 
-use crate::health::{Cause, Channel, Path, Suspension, UNCLEAR};
+use crate::health::{Cause, Channel, Path, Suspension};
 use crate::patience::Evidence;
 use crate::politeness::domains::DomainId;
 use crate::politeness::sign::{Word, word};
@@ -93,11 +93,6 @@ impl Health {
     /// Whether it may turn out soon that what fails now is the crawl's own trouble.
     pub(crate) fn is_unclear(&self, now: Micros) -> bool {
         self.names.is_unclear(now) || self.connections.is_unclear(now)
-    }
-
-    /// How long that may be.
-    pub(crate) fn unclear_span(&self) -> Micros {
-        self.connections.window() * UNCLEAR
     }
 
     /// The suspensions that last.

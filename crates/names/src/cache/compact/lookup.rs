@@ -173,12 +173,14 @@ impl CompactCache {
 
     /// What is known where resolving failed lately: of both families, what each one's own entry says.
     fn after_failure(&self, name: &str, families: Families, now: Seconds) -> Option<Record> {
-        let known = |family| self.known(name, family, now).or_else(|| self.failure(name, family, now));
         match families {
             Families::Both => {
-                let failures = [Families::V4, Families::V6].map(|family| self.failure(name, family, now));
-                failures.iter().any(Option::is_some).then_some(())?;
-                Some(known(Families::V4)?.beside(&known(Families::V6)?))
+                let [v4, v6] = [Families::V4, Families::V6].map(|family| self.failure(name, family, now));
+                if v4.is_none() && v6.is_none() {
+                    return None;
+                }
+                let known = |family, failure| self.known(name, family, now).or(failure);
+                Some(known(Families::V4, v4)?.beside(&known(Families::V6, v6)?))
             }
             one => self.failure(name, one, now),
         }
