@@ -28,7 +28,7 @@ def choices() -> dict[str, list[str]]:
 def retried(asked: bool | str | Iterable[str]) -> list[str]:
     """The kinds whose URLs are to be fetched again, in their order.
 
-    asked: True for all that failed (not for what the site or the job forbids), False for none; or kinds and groups,
+    asked: True for all that failed (not for `FORBIDDEN`), False for none; or kinds and groups,
     as a list or a text with commas. Raises SettingError for a name that is neither.
     """
     if isinstance(asked, bool):

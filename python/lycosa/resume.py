@@ -60,7 +60,8 @@ def reopened(opened: int, before: Mapping[str, int], after: Mapping[str, int], u
     """
     if not opened and not unknown:
         failed = f"failed are: {by_count(after)}" if any(after.values()) else "none has failed"
-        return f"no URL, since none failed with these kinds (what sites or the job forbid has to be named); {failed}"
+        named = "what robots.txt, the block list, a budget or a blocked port forbids has to be named"
+        return f"no URL, since none failed with these kinds ({named}); {failed}"
     by_kind = by_count({kind: count - after[kind] for kind, count in before.items()})
     return f"{counted(opened, 'URL')} that had failed" + (f" ({by_kind})" if by_kind else "")
 

@@ -119,7 +119,8 @@ def test_what_failed_is_fetched_again_and_the_rest_is_not(
     run(directory=tmp_path, retry_failed=True)
     assert not site.asked, "what has ended well is not opened again"
     told = (
-        "opened again: no URL, since none failed with these kinds (what sites or the job forbid has to be named); "
+        "opened again: no URL, since none failed with these kinds (what robots.txt, the block list, a budget or a "
+        "blocked port forbids has to be named); "
         "failed are: robots-disallowed: 1"
     )
     assert told in caplog.messages

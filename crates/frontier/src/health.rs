@@ -229,6 +229,11 @@ impl Path {
         self.young(UNCLEAR, now).is_some_and(|streak| streak.witnesses.len() > 1 && streak.has_known())
     }
 
+    /// Whether somebody fails who was well, for no longer than that.
+    pub(crate) fn is_fresh(&self, now: Micros) -> bool {
+        self.young(UNCLEAR, now).is_some_and(Streak::has_known)
+    }
+
     /// How long that may be.
     pub(crate) fn unclear_span(&self) -> Micros {
         self.window * UNCLEAR

@@ -100,6 +100,10 @@ impl<R: Resolve> Frontier<R> {
         let is_over = self.health.clock(now).saturating_sub(since) >= self.patience.span;
         let is_proven = self.health.address_at >= since || is_over || !self.can_probe_names();
         if !is_proven {
+            if self.health.clock(now) > since {
+                // Also where no server was asked, as for names that are not in the DNS.
+                self.health.names.suspect(now);
+            }
             self.health.names.ask_soon(now);
         }
         is_proven

@@ -24,6 +24,13 @@ pub(crate) fn tries(page: &Page) -> u32 {
 /// Redirects that a robots.txt may take (RFC 9309 section 2.3.1.2).
 const ROBOTS_REDIRECTS: usize = 5;
 
+/// Tries of a URL beyond those that the patience gives it, at most, while it is not clear whose trouble its failures are: that is
+/// decided before there are more.
+const MORE_TRIES: u32 = 3;
+
+/// Tries after which a doubtful failure is believed while that is not clear, at most.
+const DOUBTED_TRIES: u64 = 20;
+
 impl<R: Resolve> Frontier<R> {
     /// Decides which outcomes are the last of their URL, before they are written to the log: a redirect
     /// that leads nowhere becomes a failure, a failure that may pass becomes a further try.
@@ -65,7 +72,7 @@ impl<R: Resolve> Frontier<R> {
         let (attempt, at) = (page.response.request.attempt, page.response.finished);
         let failure = page.response.result.as_ref().err();
         if failure.is_some_and(|failure| failure.kind.is_doubtful()) {
-            return attempt == 0 && self.patience.second_look().is_some();
+            return attempt < self.further_looks(at);
         }
         if !may_pass(page) {
             return false;
@@ -80,8 +87,20 @@ impl<R: Resolve> Frontier<R> {
                 let after = Evidence::fail(Some(trouble.clone()), failure.clone(), &self.patience, well, at);
                 !self.is_enough(&after, at)
             }
-            _ => attempt < self.patience.url_retries() || failure.is_some() && self.is_unclear(at),
+            _ => {
+                let retries = self.patience.url_retries();
+                let is_early = attempt < retries + MORE_TRIES && self.may_be_ours(at);
+                attempt < retries || failure.is_some() && (is_early || self.is_unclear(at))
+            }
         }
+    }
+
+    /// How often a doubtful failure is looked at again before it is believed: once, and while it is not clear whose trouble it is as often as
+    /// it takes to span that.
+    fn further_looks(&self, now: Micros) -> u32 {
+        let Some(pause) = self.patience.second_look() else { return 0 };
+        let looks = self.health.connections.unclear_span().div_ceil(pause) + 1;
+        if self.may_be_ours(now) { looks.min(DOUBTED_TRIES) as u32 } else { 1 }
     }
 
     /// Whether failures are enough to give up a host: the patience has run out, and it is clear that the trouble is not the crawl's own.
@@ -92,8 +111,12 @@ impl<R: Resolve> Frontier<R> {
     /// Whether it may turn out soon that what fails now is the crawl's own trouble, and the patience is over before that. A longer one
     /// spans it, and without patience the retries alone count.
     pub(crate) fn is_unclear(&self, now: Micros) -> bool {
-        let span = self.patience.span;
-        span > 0 && span < self.health.connections.unclear_span() && self.health.is_unclear(now)
+        self.patience.span < self.health.connections.unclear_span() && self.may_be_ours(now)
+    }
+
+    /// Whether it may turn out soon that what fails now is the crawl's own trouble, where there is patience.
+    pub(crate) fn may_be_ours(&self, now: Micros) -> bool {
+        self.patience.span > 0 && self.health.is_unclear(now)
     }
 
     /// Whether an outcome is waited for. One that is not came after its lease had run out: its URL waits again, so
@@ -346,7 +369,10 @@ impl<R: Resolve> Frontier<R> {
         let (patience, well) = (self.patience, self.health.clock(now));
         let may_pass = failure.kind.is_transient() || failure.kind == FailureKind::RobotsUnreachable;
         let before = owner.before.as_deref().cloned();
-        let doubtful = failure.kind.is_doubtful() && before.is_none();
+        // One that failed otherwise before is believed, but while it is not clear whose trouble that is.
+        let looks = if self.may_be_ours(now) { self.further_looks(now) } else { 0 };
+        let is_early = before.as_ref().is_none_or(|before| before.tries < looks);
+        let doubtful = failure.kind.is_doubtful() && is_early;
         let expires = now.saturating_add(self.settings.scaled(self.settings.robots_ttl));
         let evidence = match patience.second_look() {
             Some(pause) if doubtful => Some(Evidence::doubt(before, failure.clone(), pause, well, now)),

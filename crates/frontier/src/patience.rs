@@ -157,6 +157,16 @@ impl Evidence {
         }
     }
 
+    /// Forgets failures since a moment on the healthy clock, which were the crawl's own; gives whether others are left. A try since then
+    /// counts as none.
+    pub(crate) fn take_back(&mut self, well: Micros) -> bool {
+        if self.last >= well {
+            self.last = well.saturating_sub(1).max(self.since);
+            self.tries = self.tries.saturating_sub(1);
+        }
+        self.since < well
+    }
+
     /// Whether it is the host's name that fails.
     pub(crate) fn is_of_name(&self) -> bool {
         self.failure.kind.is_of_name() || self.failure.kind == FailureKind::AddressRefused

@@ -46,7 +46,11 @@ impl<R: Resolve> Frontier<R> {
                 || queue.robots.iter().any(|(_, robots)| matches!(robots, Robots::Parked(_) | Robots::Asked))
         });
         let well = self.health.clock(now);
-        self.only_failing = self.has_only_failing().then(|| self.only_failing.unwrap_or(well));
+        let is_alone = self.has_only_failing();
+        // Where one fails since a moment ago who was well it may be back in a moment: a host that failed before is not alone yet.
+        let begins = (!self.health.is_fresh(now)).then_some(well);
+        self.only_failing = self.only_failing.or(begins).filter(|_| is_alone);
+        self.review_wanted = is_alone && self.only_failing.is_none();
         if self.is_unclear(now) {
             // Hosts that answer, a suspension or its time end this.
             self.review_wanted = !self.troubled.is_empty();

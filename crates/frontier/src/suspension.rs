@@ -95,6 +95,11 @@ impl Health {
         self.names.is_unclear(now) || self.connections.is_unclear(now)
     }
 
+    /// Whether somebody fails since a moment ago who was well.
+    pub(crate) fn is_fresh(&self, now: Micros) -> bool {
+        self.names.is_fresh(now) || self.connections.is_fresh(now)
+    }
+
     /// The suspensions that last.
     pub(crate) fn suspensions(&self) -> impl Iterator<Item = &Suspension> {
         [&self.names, &self.connections].into_iter().filter_map(Path::suspended)
@@ -287,20 +292,19 @@ impl<R: Resolve> Frontier<R> {
     /// Forgets what speaks against hosts since then.
     fn take_back(&mut self, since: Micros, now: Micros) {
         let well = self.health.clock(since);
-        self.failing_addresses.retain(|_, evidence| evidence.since < well);
+        self.failing_addresses.retain(|_, evidence| evidence.take_back(well));
         let failing: Vec<QueueId> = self.troubled.iter().copied().collect();
         for id in failing {
             let queue = &mut self.queues[id as usize];
-            if queue
-                .trouble
-                .as_ref()
-                .is_some_and(|evidence| evidence.since >= well && evidence.given_up.is_none())
+            if let Some(evidence) = queue.trouble.as_mut().filter(|evidence| evidence.given_up.is_none())
+                && !evidence.take_back(well)
             {
                 queue.trouble = None;
             }
-            queue
-                .robots
-                .retain(|(_, robots)| !matches!(robots, Robots::Parked(evidence) if evidence.since >= well));
+            queue.robots.retain_mut(|(_, robots)| match robots {
+                Robots::Parked(evidence) => evidence.take_back(well),
+                _ => true,
+            });
             queue.pace.forgive(since);
             self.place(id, now);
         }

@@ -48,8 +48,8 @@ impl Resolve for Names {
             };
             let times = self.asked.borrow().iter().filter(|asked| **asked == name).count() as u64;
             self.answers.borrow_mut().push(Resolved {
+                elapsed_us: if name.ends_with(".onion") { 0 } else { 7 }, // nobody is asked for it
                 name,
-                elapsed_us: 7,
                 expires: times * 3600 * SECOND,
                 class: NameClass::Slow,
                 result,

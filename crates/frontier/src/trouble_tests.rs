@@ -155,6 +155,99 @@ fn with_little_patience_nobody_is_given_up_before_it_is_clear_whose_trouble_it_i
 }
 
 #[test]
+fn a_host_that_failed_before_an_outage_of_ours_is_not_given_up_for_it() {
+    for (patience, start) in [(300, 590), (300, 600), (60, 110), (30, 62), (12, 40)] {
+        for (start, end) in [(start, start + 60), (start, start + 8)] {
+            let patience = Duration::from_secs(patience);
+            let (mut frontier, names) = frontier(Settings { patience, ..patient() });
+            let mut seeds = world(&names, 4, 900);
+            seeds.extend((0..5).map(|n| url(&format!("http://dead.com/{n}"))));
+            frontier.add(&seeds, 0).unwrap();
+            let back = (patience * 11).min(Duration::from_secs(850)).as_secs();
+            let (_, messages) = run_for(&mut frontier, 4_000, &mut |request, now| {
+                let second = now / SECOND;
+                if (start..end).contains(&second) || request.url.host() == "dead.com" && second < back {
+                    return failed(request, now, FailureKind::ConnectRefused);
+                }
+                answer(request, now, 200, &[], "", &[])
+            });
+            let tally = frontier.counts().tally;
+            assert_eq!(tally.count(State::Failed), 0, "{patience:?}, {start}..{end}: {messages:?}");
+        }
+    }
+}
+
+#[test]
+fn a_host_that_failed_before_is_not_given_up_because_the_last_good_one_fails_for_a_moment() {
+    for patience in [30, 60, 300] {
+        let crawl = |outage: Option<(u64, u64)>| {
+            let settings = Settings { patience: Duration::from_secs(patience), ..patient() };
+            let (mut frontier, names) = frontier(settings);
+            let mut seeds = world(&names, 4, 1);
+            seeds.extend((0..900).map(|n| url(&format!("http://big.com/{n}"))));
+            seeds.extend((0..5).map(|n| url(&format!("http://dead.com/{n}"))));
+            frontier.add(&seeds, 0).unwrap();
+            let (mut tries, back) = (Vec::new(), (patience * 11).min(850));
+            let (_, messages) = run_for(&mut frontier, 4_000, &mut |request, now| {
+                let (second, is_dead) = (now / SECOND, request.url.host() == "dead.com");
+                if is_dead {
+                    tries.push(second);
+                }
+                let is_out = outage.is_some_and(|(start, end)| (start..end).contains(&second));
+                if is_out || is_dead && second < back {
+                    return failed(request, now, FailureKind::ConnectRefused);
+                }
+                answer(request, now, 200, &[], "", &[])
+            });
+            (frontier.counts().tally.count(State::Failed), tries, messages)
+        };
+        let (lost, tries, _) = crawl(None);
+        assert_eq!(lost, 0);
+        let late: Vec<u64> = tries.into_iter().filter(|at| (patience..patience * 11).contains(at)).collect();
+        assert!(!late.is_empty());
+        for at in late {
+            for outage in [(at - 3, at + 57), (at - 3, at + 5), (at - 9, at + 51)] {
+                let (lost, tries, messages) = crawl(Some(outage));
+                let told = format!("patience {patience}, outage {outage:?}: tries {tries:?}, {messages:?}");
+                assert_eq!(lost, 0, "{told}");
+            }
+        }
+    }
+}
+
+#[test]
+fn a_portal_that_breaks_tls_costs_nothing_however_short_the_patience() {
+    for robots in [false, true] {
+        for patience in [12, 30, 100, 300] {
+            let settings = Settings { robots, patience: Duration::from_secs(patience), ..patient() };
+            let (mut frontier, names) = frontier(settings);
+            let seeds = world(&names, 5, 60);
+            frontier.add(&seeds[..200], 0).unwrap();
+            let (_, messages) = run_for(&mut frontier, 4_000, &mut |request, now| match now / SECOND {
+                20..80 => failed(request, now, FailureKind::TlsCertificate),
+                _ if request.purpose == Purpose::Robots => answer(request, now, 404, &[], "", &[]),
+                _ => answer(request, now, 200, &[], "", &[]),
+            });
+            let lost = frontier.counts().tally.count(State::Failed);
+            assert_eq!(lost, 0, "patience {patience}, robots {robots}: {messages:?}");
+        }
+    }
+}
+
+#[test]
+fn a_name_that_is_not_in_the_dns_does_not_hold_up_the_end_of_a_crawl() {
+    let (mut frontier, names) = frontier(Settings { patience: Duration::from_secs(7_200), ..patient() });
+    names.failing.borrow_mut().insert("a.onion".to_owned(), FailureKind::NameNotFound);
+    frontier.add(&world(&names, 3, 20), 0).unwrap();
+    let (ended, _) = run_for(&mut frontier, 20_000, &mut |request, now| {
+        let links: &[&str] = if request.url.as_str().ends_with("/19") { &["http://a.onion/"] } else { &[] };
+        answer(request, now, 200, &[], "", links)
+    });
+    assert!(ended < 120 * SECOND, "it ended after {} s", ended / SECOND);
+    assert_eq!(frontier.counts().tally.count(State::Failed), 1);
+}
+
+#[test]
 fn without_patience_the_retries_alone_count_whoever_else_fails() {
     let (mut frontier, names) = frontier(Settings { patience: Duration::ZERO, ..patient() });
     frontier.add(&world(&names, 20, 5), 0).unwrap();

@@ -81,7 +81,8 @@ def add_parser(subparsers: Any) -> None:
         const=True,
         default=False,
         metavar="KINDS",
-        help="fetch again what has failed: all of it, but for what sites or the job forbid, or =KINDS: names "
+        help="fetch again what has failed: all of it, but for what robots.txt, the block list, a budget or a blocked "
+        "port forbids, or =KINDS: names "
         f"and groups of docs/errors.md with commas, such as {', '.join(choices())}",
     )
     add("--scope", metavar="SCOPE", help="host, domain (registered domain) or any (default: host)")
