@@ -47,7 +47,10 @@ impl Tree {
         }
         tree.overflow = read_keys(from)?;
         tree.len += tree.overflow.len() as u64;
-        Ok(tree)
+        match tree.overflow.iter().all(|key| tree.is_overflow(key)) {
+            true => Ok(tree),
+            false => Err(damaged("a key stands beside a leaf that is not its own")),
+        }
     }
 
     /// Reads the leaf of a number.
@@ -63,6 +66,9 @@ impl Tree {
         let mut keys = [0; MAX_LINES * LINE];
         let keys = &mut keys[..count * stride];
         from.read_exact(keys)?;
+        if !self.belong(number, keys) {
+            return Err(damaged("the keys of a leaf are out of order or those of another one"));
+        }
         let mut leaf = Leaf::of(number, keys, stride, &mut self.arena);
         leaf.has_overflown = has_overflown != 0;
         Ok(leaf)

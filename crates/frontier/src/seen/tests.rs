@@ -487,3 +487,57 @@ proptest! {
         }
     }
 }
+
+/// A saved set of one leaf with these keys, and of these that found no room there.
+fn saved(leaf: &[Digest], is_full: bool, overflow: &[Digest]) -> Vec<u8> {
+    let mut bytes = [MAGIC.as_slice(), &[KeyKind::Md5.number()], &Secret::default(), &[0; 9]].concat();
+    bytes.extend((leaf.len() as u16).to_le_bytes());
+    bytes.push(u8::from(is_full));
+    bytes.extend(leaf.concat());
+    bytes.extend((overflow.len() as u64).to_le_bytes());
+    bytes.extend(overflow.concat());
+    bytes.extend([0; 9]);
+    bytes.extend(crc32fast::hash(&bytes).to_le_bytes());
+    bytes
+}
+
+#[test]
+fn a_saved_set_whose_keys_stand_in_a_wrong_place_is_damaged() {
+    let load = |bytes: Vec<u8>| Seen::load(SeenSettings::default(), &mut &bytes[..]);
+    let [one, two, three] = [[1; 16], [2; 16], [3; 16]];
+    assert_eq!(load(saved(&[one, two], false, &[])).unwrap().len(), 2);
+    assert_eq!(load(saved(&[one, two], true, &[three])).unwrap().len(), 3);
+    let wrong = [
+        saved(&[two, one], false, &[]),
+        saved(&[one, one], false, &[]),
+        saved(&[one, two], false, &[three]),
+        saved(&[one, two], true, &[two]),
+    ];
+    for bytes in wrong {
+        let error = load(bytes).unwrap_err();
+        assert!(error.to_string().contains("is damaged"), "{error}");
+    }
+}
+
+#[test]
+fn a_leaf_with_the_keys_of_another_one_is_damaged() {
+    for kind in [KeyKind::Md5, KeyKind::Md5Published] {
+        // Leaves that one bit, two bits, and a byte with one and with two bits more choose.
+        for count in [100, 200, 30_000, 60_000] {
+            let mut seen = Seen::open(SeenSettings { key: kind, ..SeenSettings::default() }).unwrap();
+            let keys: Vec<Digest> = digests(0..count).into_iter().map(|key| seen.cut(key)).collect();
+            seen.add(&keys);
+            let mut bytes = Vec::new();
+            seen.save(&mut bytes).unwrap();
+            let load = |bytes: &[u8]| Seen::load(seen.settings.clone(), &mut &bytes[..]);
+            let mut loaded = load(&bytes).unwrap();
+            assert!(loaded.add(&keys).iter().all(|answer| *answer == Answer::Known));
+            let first_key = MAGIC.len() + 1 + 16 + 9 + 3;
+            bytes[first_key] ^= 0x80;
+            let end = bytes.len() - 4;
+            let checksum = crc32fast::hash(&bytes[..end]);
+            bytes[end..].copy_from_slice(&checksum.to_le_bytes());
+            assert!(load(&bytes).unwrap_err().to_string().contains("is damaged"), "{count} keys");
+        }
+    }
+}

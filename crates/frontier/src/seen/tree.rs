@@ -164,6 +164,24 @@ impl Tree {
         self.width - bits as usize / 8
     }
 
+    /// Whether keys, as they are stored, can be those of the leaf of this number: each greater than the one before, with the bits that
+    /// the leaf implies. Searching and splitting rely on it.
+    pub(super) fn belong(&self, number: usize, keys: &[u8]) -> bool {
+        let bits = self.bits(number);
+        let (stride, mask) = (self.stride(bits), !(u8::MAX >> (bits % 8)));
+        let implied = ((number >> (bits / 8 * 8)) as u8).reverse_bits();
+        let keys = keys.chunks_exact(stride);
+        keys.clone().is_sorted_by(|one, next| one < next) && keys.into_iter().all(|key| key[0] & mask == implied)
+    }
+
+    /// Whether a key may stand outside its leaf: the leaf says that some do, and does not hold this one.
+    pub(super) fn is_overflow(&self, key: &Key) -> bool {
+        let (number, bits) = self.locate(key);
+        let leaf = &self.leaves[number];
+        let is_short = key[self.width..].iter().all(|byte| *byte == 0);
+        is_short && leaf.has_overflown && leaf.find(rest(key, bits, self.width), &self.arena).is_err()
+    }
+
     /// How many bits choose a leaf.
     pub(super) fn bits(&self, number: usize) -> u32 {
         self.level + u32::from(number < self.split || number >= 1 << self.level)
