@@ -8,6 +8,9 @@ use std::io::{self, Read, Write};
 /// The longest text or byte string that is believed: a length beyond it is damage, not data.
 const MAX_BYTES: u64 = 1 << 32;
 
+/// The greatest count that is believed: no crawl comes to it, and sums of some of them are numbers.
+pub(crate) const MAX_COUNT: u64 = 1 << 60;
+
 /// Appends a number.
 pub(crate) fn put_number(into: &mut Vec<u8>, mut number: u64) {
     while number >= 0x80 {
@@ -40,6 +43,11 @@ pub(crate) fn number(from: &mut &[u8]) -> Option<u64> {
 /// Takes a number of 32 bits from the front.
 pub(crate) fn small(from: &mut &[u8]) -> Option<u32> {
     number(from)?.try_into().ok()
+}
+
+/// Takes a count from the front.
+pub(crate) fn count(from: &mut &[u8]) -> Option<u64> {
+    number(from).filter(|count| *count <= MAX_COUNT)
 }
 
 /// Takes bytes from the front.

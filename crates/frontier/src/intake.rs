@@ -114,7 +114,7 @@ impl<R: Resolve> Frontier<R> {
 
     /// The links of a page that the rules allow, with their depth.
     pub(crate) fn allowed_links<'a>(&mut self, page: &'a Page, into: &mut Vec<(&'a CrawlUrl, u32)>) {
-        let depth = page.response.request.depth + 1;
+        let depth = page.response.request.depth.saturating_add(1);
         for link in &page.links {
             if self.allow(&link.url, depth, link.nofollow) {
                 into.push((&link.url, depth));

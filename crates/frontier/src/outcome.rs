@@ -18,7 +18,7 @@ use crate::{Frontier, Lease, Resolve};
 /// what was the crawler's own trouble.
 pub(crate) fn tries(page: &Page) -> u32 {
     let cancelled = matches!(&page.response.result, Err(failure) if failure.kind == FailureKind::Cancelled);
-    page.response.request.attempt + u32::from(!cancelled && !page.ours)
+    page.response.request.attempt.saturating_add((!cancelled && !page.ours).into())
 }
 
 /// Redirects that a robots.txt may take (RFC 9309 section 2.3.1.2).

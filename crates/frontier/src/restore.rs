@@ -11,6 +11,7 @@ use std::time::Duration;
 use lycosa_url::{CrawlUrl, Digest, Micros, Page, Purpose};
 
 use crate::captive::SOME_PAGE;
+use crate::codec::MAX_COUNT;
 use crate::intake::Ghost;
 use crate::mark::is_own_rules;
 use crate::outcome::tries;
@@ -63,7 +64,7 @@ impl<R: Resolve> Restore<'_, R> {
         self.begin(process);
         self.last = self.last.max(granted);
         let frontier = &mut *self.frontier;
-        frontier.next_lease = frontier.next_lease.max(number.saturating_add(1));
+        frontier.next_lease = frontier.next_lease.max(number.min(MAX_COUNT) + 1);
         frontier.leave_alone(process, process);
         let queue = frontier.queue_of(url.host());
         frontier.unanswered.insert(number, (queue, granted));
@@ -101,7 +102,7 @@ impl<R: Resolve> Restore<'_, R> {
             };
         }
         self.frontier.unanswered.remove(&request.lease);
-        self.frontier.next_lease = self.frontier.next_lease.max(request.lease.saturating_add(1));
+        self.frontier.next_lease = self.frontier.next_lease.max(request.lease.min(MAX_COUNT) + 1);
         if request.purpose == Purpose::Robots {
             self.frontier.queue_of(request.url.host());
         }

@@ -194,7 +194,7 @@ impl<R: Resolve> Frontier<R> {
             self.schedule.set_pace(IpAddr::V6(Ipv6Addr::from(*octets)), Pace::unpack(from)?);
         }
         for id in 0..codec::number(from)? {
-            let pages = codec::number(from)?;
+            let pages = codec::count(from)?;
             self.schedule.domains.set_pages(usize::try_from(id).ok()?, pages).then_some(())?;
         }
         Some(())
@@ -295,7 +295,7 @@ impl<R: Resolve> Frontier<R> {
         let from = &mut from;
         let queues = codec::number(from)?;
         for state in [State::Waiting, State::Done, State::Failed, State::Refused] {
-            self.counts.tally.set(state, codec::number(from)?);
+            self.counts.tally.set(state, codec::count(from)?);
         }
         let refused = &mut self.counts.refused;
         for place in [
@@ -307,12 +307,12 @@ impl<R: Resolve> Frontier<R> {
             &mut refused.nofollow,
             &mut self.next_lease,
         ] {
-            *place = codec::number(from)?;
+            *place = codec::count(from)?;
         }
         let agent = codec::text(from)? == self.settings.robots_agent;
         if !from.is_empty() {
             let refused = &mut self.counts.refused;
-            (refused.port, refused.hosts) = (codec::number(from)?, codec::number(from)?);
+            (refused.port, refused.hosts) = (codec::count(from)?, codec::count(from)?);
         }
         Some((queues, agent))
     }

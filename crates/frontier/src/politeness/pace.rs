@@ -116,7 +116,7 @@ impl Pace {
         match sign {
             Sign::Success(response) => {
                 self.learn(response);
-                self.row += 1;
+                self.row = self.row.saturating_add(1);
                 if self.row >= limits.successes {
                     self.row = 0;
                     self.slower = self.slower.saturating_sub(limits.step);

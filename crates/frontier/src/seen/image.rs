@@ -47,10 +47,13 @@ impl Tree {
         }
         tree.overflow = read_keys(from)?;
         tree.len += tree.overflow.len() as u64;
-        match tree.overflow.iter().all(|key| tree.is_overflow(key)) {
-            true => Ok(tree),
-            false => Err(damaged("a key stands beside a leaf that is not its own")),
+        if tree.wants_split() {
+            return Err(damaged("it has more keys than its leaves are for"));
         }
+        if !tree.overflow.iter().all(|key| tree.is_overflow(key)) {
+            return Err(damaged("a key stands beside a leaf that is not its own"));
+        }
+        Ok(tree)
     }
 
     /// Reads the leaf of a number.

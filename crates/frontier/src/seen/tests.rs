@@ -496,9 +496,15 @@ fn saved(leaf: &[Digest], is_full: bool, overflow: &[Digest]) -> Vec<u8> {
     bytes.extend(leaf.concat());
     bytes.extend((overflow.len() as u64).to_le_bytes());
     bytes.extend(overflow.concat());
-    bytes.extend([0; 9]);
-    bytes.extend(crc32fast::hash(&bytes).to_le_bytes());
+    bytes.extend([0; 9 + 4]);
+    seal(&mut bytes);
     bytes
+}
+
+/// Puts the checksum of a saved set in its place.
+fn seal(bytes: &mut [u8]) {
+    let Some((content, checksum)) = bytes.split_last_chunk_mut() else { return };
+    *checksum = crc32fast::hash(content).to_le_bytes();
 }
 
 #[test]
@@ -512,7 +518,15 @@ fn a_saved_set_whose_keys_stand_in_a_wrong_place_is_damaged() {
         saved(&[one, one], false, &[]),
         saved(&[one, two], false, &[three]),
         saved(&[one, two], true, &[two]),
+        saved(&(0..97).map(|number| [number; 16]).collect::<Vec<_>>(), false, &[]),
     ];
+    let mut long = [0; 16];
+    long[8..].fill(9);
+    let mut short = saved(&[], true, &[long]);
+    short[MAGIC.len()] = KeyKind::Md5Published.number();
+    seal(&mut short);
+    let settings = SeenSettings { key: KeyKind::Md5Published, ..SeenSettings::default() };
+    assert!(Seen::load(settings, &mut &short[..]).is_err(), "a short key has no more than eight bytes");
     for bytes in wrong {
         let error = load(bytes).unwrap_err();
         assert!(error.to_string().contains("is damaged"), "{error}");
@@ -532,11 +546,10 @@ fn a_leaf_with_the_keys_of_another_one_is_damaged() {
             let load = |bytes: &[u8]| Seen::load(seen.settings.clone(), &mut &bytes[..]);
             let mut loaded = load(&bytes).unwrap();
             assert!(loaded.add(&keys).iter().all(|answer| *answer == Answer::Known));
-            let first_key = MAGIC.len() + 1 + 16 + 9 + 3;
-            bytes[first_key] ^= 0x80;
-            let end = bytes.len() - 4;
-            let checksum = crc32fast::hash(&bytes[..end]);
-            bytes[end..].copy_from_slice(&checksum.to_le_bytes());
+            // The last key of the first leaf: the order stays, and in each of these the first bit of the last key there is not set.
+            let (stride, first) = (seen.tree.stride(seen.tree.bits(0)), MAGIC.len() + 1 + 16 + 9 + 3);
+            bytes[first + (usize::from(seen.tree.leaves[0].count) - 1) * stride] |= 0x80;
+            seal(&mut bytes);
             assert!(load(&bytes).unwrap_err().to_string().contains("is damaged"), "{count} keys");
         }
     }

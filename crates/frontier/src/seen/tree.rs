@@ -68,7 +68,7 @@ impl Tree {
         let is_new = self.put(key);
         if is_new {
             self.len += 1;
-            if self.len > self.leaves.len() as u64 * LEAF_KEYS && self.level < MAX_LEVEL {
+            if self.wants_split() {
                 self.split_next();
             }
         }
@@ -164,6 +164,11 @@ impl Tree {
         self.width - bits as usize / 8
     }
 
+    /// Whether the next leaf is to be split; never between two calls.
+    pub(super) fn wants_split(&self) -> bool {
+        self.len > self.leaves.len() as u64 * LEAF_KEYS && self.level < MAX_LEVEL
+    }
+
     /// Whether keys, as they are stored, can be those of the leaf of this number: each greater than the one before, with the bits that
     /// the leaf implies. Searching and splitting rely on it.
     pub(super) fn belong(&self, number: usize, keys: &[u8]) -> bool {
@@ -171,7 +176,8 @@ impl Tree {
         let (stride, mask) = (self.stride(bits), !(u8::MAX >> (bits % 8)));
         let implied = ((number >> (bits / 8 * 8)) as u8).reverse_bits();
         let keys = keys.chunks_exact(stride);
-        keys.clone().is_sorted_by(|one, next| one < next) && keys.into_iter().all(|key| key[0] & mask == implied)
+        keys.clone().is_sorted_by(|one, next| one < next)
+            && keys.into_iter().all(|key| key[0] & mask == implied)
     }
 
     /// Whether a key may stand outside its leaf: the leaf says that some do, and does not hold this one.
