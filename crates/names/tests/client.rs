@@ -24,11 +24,19 @@ struct Server {
     questions: Arc<AtomicUsize>,
 }
 
+/// TCP and UDP on one port, which may be in use for one of them: clients ask from ports of all numbers.
+fn bind_both() -> (TcpListener, UdpSocket) {
+    let bind = |_| {
+        let tcp = TcpListener::bind("127.0.0.1:0").unwrap();
+        UdpSocket::bind(tcp.local_addr().unwrap()).ok().map(|udp| (tcp, udp))
+    };
+    (0..100).find_map(bind).unwrap()
+}
+
 impl Server {
     fn start(mut script: Script) -> Server {
-        let tcp = TcpListener::bind("127.0.0.1:0").unwrap();
+        let (tcp, udp) = bind_both();
         let address = tcp.local_addr().unwrap();
-        let udp = UdpSocket::bind(address).unwrap();
         let questions = Arc::new(AtomicUsize::new(0));
         let counter = questions.clone();
         std::thread::spawn(move || {

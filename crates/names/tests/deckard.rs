@@ -277,9 +277,13 @@ type Entries = Arc<Mutex<Vec<Entry>>>;
 
 /// A server that plays the scenarios' part, over UDP and TCP.
 fn serve() -> (SocketAddr, Entries) {
-    let tcp = TcpListener::bind("127.0.0.1:0").unwrap();
+    // The port of one may be in use for the other: clients ask from ports of all numbers.
+    let bind = |_| {
+        let tcp = TcpListener::bind("127.0.0.1:0").unwrap();
+        UdpSocket::bind(tcp.local_addr().unwrap()).ok().map(|udp| (tcp, udp))
+    };
+    let (tcp, udp) = (0..100).find_map(bind).unwrap();
     let address = tcp.local_addr().unwrap();
-    let udp = UdpSocket::bind(address).unwrap();
     let entries = Entries::default();
     let find = |entries: &Entries, message: &[u8], is_udp: bool| {
         let mut at = 12;

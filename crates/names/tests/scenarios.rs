@@ -3,7 +3,7 @@
 //!
 //! A line is a keyword and words; `;` begins a comment. What a file consists of:
 //! - `SCENARIO text` – what it shows.
-//! - `CONFIG key=value …` – `servers` (1), `timeout` in ms (150), `attempts` (4), `families` (`v4`, `v6`, `both`, `prefer-v4`).
+//! - `CONFIG key=value …` – `servers` (1), `timeout` in ms (600), `attempts` (4), `families` (`v4`, `v6`, `both`, `prefer-v4`).
 //! - `ENTRY key=value …` – what a server sends when a question comes; every entry that matches sends its message, in the
 //!   order of the file. Matches by `server`, `over` (`udp`, `tcp`), `qname`, `qtype`, `edns` (`yes`, `no`), and `nth`: the
 //!   first and the last number (`3`, `1..9`) of the questions that match all else.
@@ -164,9 +164,14 @@ impl Script {
 
     /// Starts a server on UDP and TCP.
     fn serve(self: &Arc<Self>, server: usize) -> SocketAddr {
-        let tcp = TcpListener::bind("127.0.0.1:0").unwrap();
+        // The port of one may be in use for the other: clients ask from ports of all numbers.
+        let (tcp, udp) = (0..100)
+            .find_map(|_| {
+                let tcp = TcpListener::bind("127.0.0.1:0").unwrap();
+                UdpSocket::bind(tcp.local_addr().unwrap()).ok().map(|udp| (tcp, Arc::new(udp)))
+            })
+            .unwrap();
         let address = tcp.local_addr().unwrap();
-        let udp = Arc::new(UdpSocket::bind(address).unwrap());
         let (script, stranger) = (self.clone(), Arc::new(UdpSocket::bind("127.0.0.1:0").unwrap()));
         std::thread::spawn(move || {
             let mut buffer = [0; 2_000];
@@ -242,7 +247,7 @@ impl Play {
         let families = config.get("families").map_or("v4", String::as_str);
         let settings = Settings {
             servers: (1..=number("servers", 1) as usize).map(|server| script.serve(server).into()).collect(),
-            timeout: Duration::from_millis(number("timeout", 150)),
+            timeout: Duration::from_millis(number("timeout", 600)),
             attempts: number("attempts", 4) as u32,
             families: match families {
                 "v4" => Families::V4,
