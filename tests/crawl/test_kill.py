@@ -48,7 +48,7 @@ def test_nothing_is_lost_under_kill(kills: int, tmp_path: Path) -> None:
         ledger = net.report()
     assert killed > kills / 2, "the crawl is long enough to be killed in"
     report = json.loads((tmp_path / "job" / "job.json").read_text())
-    assert report["totals"]["sessions"] >= killed / 4, "a session that was killed counts, once its seeds are recorded"
+    assert report["totals"]["sessions"] >= killed / 2, "a session that was killed counts, once its seeds are recorded"
     assert len(list((tmp_path / "job" / "snapshots").glob("*.snapshot"))) == 2
     assert not (tmp_path / "job" / "log" / f"{0:020}.log").exists(), "what nobody needs any more is gone"
     assert ledger["coverage"]["ratio"] == 1.0

@@ -63,11 +63,16 @@ impl<R: Resolve> Restore<'_, R> {
     pub fn lease(&mut self, url: &CrawlUrl, number: u64, process: Micros, granted: Micros) {
         self.begin(process);
         self.last = self.last.max(granted);
+        self.was_granted(number);
         let frontier = &mut *self.frontier;
-        frontier.next_lease = frontier.next_lease.max(number.min(MAX_COUNT) + 1);
         frontier.leave_alone(process, process);
         let queue = frontier.queue_of(url.host());
         frontier.unanswered.insert(number, (queue, granted));
+    }
+
+    /// A lease of this number was granted: the next one has a greater.
+    fn was_granted(&mut self, number: u64) {
+        self.frontier.next_lease = self.frontier.next_lease.max(number.min(MAX_COUNT) + 1);
     }
 
     /// A process began then: before that none ran.
@@ -102,7 +107,7 @@ impl<R: Resolve> Restore<'_, R> {
             };
         }
         self.frontier.unanswered.remove(&request.lease);
-        self.frontier.next_lease = self.frontier.next_lease.max(request.lease.min(MAX_COUNT) + 1);
+        self.was_granted(request.lease);
         if request.purpose == Purpose::Robots {
             self.frontier.queue_of(request.url.host());
         }

@@ -47,7 +47,7 @@ impl<R: Resolve> Frontier<R> {
         });
         let well = self.health.clock(now);
         let is_alone = self.has_only_failing();
-        // Where one fails since a moment ago who was well it may be back in a moment: a host that failed before is not alone yet.
+        // A host that was well until a moment ago may soon answer again: only failing hosts are left once that is decided.
         let begins = (!self.health.is_fresh(now)).then_some(well);
         self.only_failing = self.only_failing.or(begins).filter(|_| is_alone);
         self.review_wanted = is_alone && self.only_failing.is_none();

@@ -2,8 +2,10 @@
 
 #![allow(clippy::unwrap_used)]
 
+mod support;
+
 use std::io::{Read as _, Write as _};
-use std::net::{IpAddr, SocketAddr, TcpListener, UdpSocket};
+use std::net::{IpAddr, SocketAddr, UdpSocket};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
@@ -15,6 +17,8 @@ use lycosa_names::cache::compact::{CompactCache, CompactSettings};
 use lycosa_names::{Client, Families, Settings};
 use lycosa_url::{FailureKind, Resolved};
 
+use support::bind_both;
+
 /// What a server does with a question over UDP: the messages that it sends back.
 type Script = Box<dyn FnMut(&[u8]) -> Vec<Vec<u8>> + Send>;
 
@@ -22,15 +26,6 @@ type Script = Box<dyn FnMut(&[u8]) -> Vec<Vec<u8>> + Send>;
 struct Server {
     address: SocketAddr,
     questions: Arc<AtomicUsize>,
-}
-
-/// TCP and UDP on one port, which may be in use for one of them: clients ask from ports of all numbers.
-fn bind_both() -> (TcpListener, UdpSocket) {
-    let bind = |_| {
-        let tcp = TcpListener::bind("127.0.0.1:0").unwrap();
-        UdpSocket::bind(tcp.local_addr().unwrap()).ok().map(|udp| (tcp, udp))
-    };
-    (0..100).find_map(bind).unwrap()
 }
 
 impl Server {

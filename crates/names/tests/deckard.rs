@@ -10,14 +10,18 @@
 
 #![allow(clippy::unwrap_used, clippy::panic)]
 
+mod support;
+
 use std::io::{Read as _, Write as _};
-use std::net::{IpAddr, SocketAddr, TcpListener, UdpSocket};
+use std::net::{IpAddr, SocketAddr};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use lycosa_names::cache::compact::{CompactCache, CompactSettings};
 use lycosa_names::{Client, Families, Settings};
+
+use support::bind_both;
 
 /// Scenarios that are played as a whole.
 const FORWARDED: [&str; 5] = [
@@ -277,12 +281,7 @@ type Entries = Arc<Mutex<Vec<Entry>>>;
 
 /// A server that plays the scenarios' part, over UDP and TCP.
 fn serve() -> (SocketAddr, Entries) {
-    // The port of one may be in use for the other: clients ask from ports of all numbers.
-    let bind = |_| {
-        let tcp = TcpListener::bind("127.0.0.1:0").unwrap();
-        UdpSocket::bind(tcp.local_addr().unwrap()).ok().map(|udp| (tcp, udp))
-    };
-    let (tcp, udp) = (0..100).find_map(bind).unwrap();
+    let (tcp, udp) = bind_both();
     let address = tcp.local_addr().unwrap();
     let entries = Entries::default();
     let find = |entries: &Entries, message: &[u8], is_udp: bool| {

@@ -17,15 +17,19 @@
 
 #![allow(clippy::unwrap_used, clippy::panic)]
 
+mod support;
+
 use std::collections::HashMap;
 use std::io::{Read as _, Write as _};
-use std::net::{IpAddr, SocketAddr, TcpListener, UdpSocket};
+use std::net::{IpAddr, SocketAddr, UdpSocket};
 use std::ops::RangeInclusive;
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use lycosa_names::cache::compact::{CompactCache, CompactSettings};
 use lycosa_names::{Client, Families, Settings};
+
+use support::bind_both;
 
 /// Words of the form `key=value`.
 type Words = HashMap<String, String>;
@@ -164,14 +168,9 @@ impl Script {
 
     /// Starts a server on UDP and TCP.
     fn serve(self: &Arc<Self>, server: usize) -> SocketAddr {
-        // The port of one may be in use for the other: clients ask from ports of all numbers.
-        let (tcp, udp) = (0..100)
-            .find_map(|_| {
-                let tcp = TcpListener::bind("127.0.0.1:0").unwrap();
-                UdpSocket::bind(tcp.local_addr().unwrap()).ok().map(|udp| (tcp, Arc::new(udp)))
-            })
-            .unwrap();
+        let (tcp, udp) = bind_both();
         let address = tcp.local_addr().unwrap();
+        let udp = Arc::new(udp);
         let (script, stranger) = (self.clone(), Arc::new(UdpSocket::bind("127.0.0.1:0").unwrap()));
         std::thread::spawn(move || {
             let mut buffer = [0; 2_000];
