@@ -7,6 +7,7 @@ import random
 import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pyarrow.parquet
@@ -17,20 +18,31 @@ from lycosa.simnet import SimulatedInternet
 SLOTS = 8
 
 
-def crawl(job: Path, folder: Path, seconds: float | None) -> int:
-    """Run a crawl, killed after some seconds; its exit status."""
+def start(job: Path, folder: Path) -> subprocess.Popen[bytes]:
+    """Start a session of the crawl."""
     command = [sys.executable, "-m", "lycosa", "crawl", "--job", str(job), "--dir", str(folder / "job"), "--quiet"]
     command += ["-o", str(folder / "pages.jsonl"), "-o", str(folder / "pages.parquet")]
     # Snapshots as often as can be, and segments that go when two of them have passed.
     for setting in ("frontier.snapshot_bytes=1048576", "frontier.snapshot_interval=0", "store.segment_bytes=1048576"):
         command += ["--set", setting]
     command += ["--set", f"fetch.slots={SLOTS}"]
-    process = subprocess.Popen(command)
+    return subprocess.Popen(command)
+
+
+def sessions(folder: Path) -> int:
+    """How many sessions the crawl has recorded; each once its seeds are."""
     try:
-        return process.wait(timeout=seconds if seconds is not None else 900)
-    except subprocess.TimeoutExpired:
-        process.kill()
-        return process.wait()
+        return int(json.loads((folder / "job" / "job.json").read_text())["totals"]["sessions"])
+    except FileNotFoundError:
+        return 0
+
+
+def seconds_until_recorded(process: subprocess.Popen[bytes], folder: Path, before: int) -> float:
+    """Wait until a session has recorded itself, or has ended; how long that took."""
+    began = time.monotonic()
+    while process.poll() is None and sessions(folder) == before:
+        time.sleep(0.01)
+    return time.monotonic() - began
 
 
 @pytest.mark.parametrize("kills", [20, pytest.param(500, marks=pytest.mark.soak)])
@@ -38,17 +50,23 @@ def test_nothing_is_lost_under_kill(kills: int, tmp_path: Path) -> None:
     moments = random.Random(kills)  # noqa: S311
     # Of so many hosts some can be asked, although each whose answer was lost is left alone for a minute (7.5 s here).
     with SimulatedInternet(hosts=200, pages=10 + kills // 5, seed=kills, speed=8) as net:
-        job, killed = net.job_file(), 0
-        for _ in range(kills):
-            # From the interpreter's start into the crawl.
-            if crawl(job, tmp_path, moments.uniform(0.1, 0.9)) == -signal.SIGKILL:
-                killed += 1
+        job, killed, recorded, start_up = net.job_file(), 0, 0, 0.0
+        for kill in range(kills):
+            process, before = start(job, tmp_path), sessions(tmp_path)
+            if kill % 4 == 3:
+                # While it starts, however long this machine takes for that.
+                time.sleep(moments.uniform(0, start_up))
+            else:
+                start_up = seconds_until_recorded(process, tmp_path, before)
+                recorded += sessions(tmp_path) > before
+                time.sleep(moments.uniform(0, 0.6))
+            process.kill()
+            killed += process.wait() == -signal.SIGKILL
         # Pages that give nothing but errors (500) have an answer, too.
-        assert crawl(job, tmp_path, None) == 0
+        assert start(job, tmp_path).wait(timeout=900) == 0
         ledger = net.report()
     assert killed > kills / 2, "the crawl is long enough to be killed in"
-    report = json.loads((tmp_path / "job" / "job.json").read_text())
-    assert report["totals"]["sessions"] >= killed / 2, "a session that was killed counts, once its seeds are recorded"
+    assert sessions(tmp_path) > recorded >= killed / 2, "a session that was killed counts, once its seeds are recorded"
     assert len(list((tmp_path / "job" / "snapshots").glob("*.snapshot"))) == 2
     assert not (tmp_path / "job" / "log" / f"{0:020}.log").exists(), "what nobody needs any more is gone"
     assert ledger["coverage"]["ratio"] == 1.0
