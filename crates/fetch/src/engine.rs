@@ -77,7 +77,7 @@ impl Engine {
 
     /// The thread's loop; ends when the fetcher is dropped.
     pub(crate) async fn run(self: Rc<Self>, mut orders: UnboundedReceiver<Order>) {
-        let mut hand = interval(self.limits.tick());
+        let mut hand = interval(Duration::from_micros(self.limits.tick()));
         hand.set_missed_tick_behavior(MissedTickBehavior::Delay);
         loop {
             tokio::select! {

@@ -11,6 +11,9 @@ use std::task::{Poll, Waker};
 
 use lycosa_url::{FailureKind, Micros};
 
+/// So many ticks after its last pass the hand was away.
+const AWAY_TICKS: u64 = 10;
+
 /// What an exchange is busy with, as far as time-outs differ.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Stage {
@@ -47,10 +50,10 @@ impl Limits {
         }
     }
 
-    /// How often the hand must look: a tenth of the shortest limit, between 5 and 100 ms.
-    pub(crate) fn tick(&self) -> std::time::Duration {
+    /// How often the hand must look, in microseconds: a tenth of the shortest limit, between 5 and 100 ms.
+    pub(crate) fn tick(&self) -> Micros {
         let shortest = self.connect.min(self.read).min(self.total);
-        std::time::Duration::from_micros((shortest / 10).clamp(5_000, 100_000))
+        (shortest / 10).clamp(5_000, 100_000)
     }
 }
 
@@ -70,6 +73,8 @@ pub(crate) struct Watch {
     stage: Cell<Stage>,
     began: Cell<Micros>,
     since: Cell<Micros>,
+    /// When the hand last passed.
+    looked: Cell<Micros>,
     wire: RefCell<Option<Rc<Wire>>>,
     /// When the exchange has to end, whatever it waits for.
     deadline: Cell<Micros>,
@@ -87,6 +92,7 @@ impl Watch {
             stage: Cell::new(Stage::Connecting),
             began: Cell::new(0),
             since: Cell::new(0),
+            looked: Cell::new(0),
             wire: RefCell::new(None),
             deadline: Cell::new(Micros::MAX),
             paused: Cell::new(None),
@@ -98,6 +104,7 @@ impl Watch {
     /// A new exchange begins; at the deadline it is given up.
     pub(crate) fn begin(&self, now: Micros, deadline: Micros) {
         self.began.set(now);
+        self.looked.set(now);
         self.deadline.set(deadline);
         self.paused.set(None);
         self.rung.set(None);
@@ -126,14 +133,28 @@ impl Watch {
     /// It waits no longer: all limits move on by the pause.
     pub(crate) fn resume(&self, now: Micros) {
         if let Some(paused) = self.paused.take() {
-            let pause = now.saturating_sub(paused);
-            self.began.update(|began| began.saturating_add(pause));
-            self.since.update(|since| since.saturating_add(pause));
+            self.put_off(now.saturating_sub(paused));
         }
     }
 
+    /// Moves all limits on by a time that is not the server's.
+    fn put_off(&self, by: Micros) {
+        self.began.update(|began| began.saturating_add(by));
+        self.since.update(|since| since.saturating_add(by));
+    }
+
     /// The hand passes: rings if a limit is passed.
+    ///
+    /// After a time in which this process was stopped, or a thread of it stuck, nothing is said: what came meanwhile is in the
+    /// socket and not read yet. That time is not the server's silence.
     pub(crate) fn look(&self, now: Micros) {
+        let away = now.saturating_sub(self.looked.replace(now));
+        if away >= AWAY_TICKS * self.limits.tick() {
+            if self.paused.get().is_none() {
+                self.put_off(away);
+            }
+            return;
+        }
         if now >= self.deadline.get() {
             return self.ring(FailureKind::Cancelled);
         }
@@ -179,6 +200,9 @@ mod tests {
 
     const LIMITS: Limits = Limits { connect: 100, read: 300, total: 1_000 };
 
+    /// Limits of which the hand sees ten ticks, of 5 ms each, as a short time.
+    const LONG: Limits = Limits { connect: 500_000, read: 600_000, total: 900_000 };
+
     #[test]
     fn each_stage_has_its_own_limit() {
         let verdict = |stage, since, now| LIMITS.verdict(stage, 0, since, now);
@@ -205,6 +229,46 @@ mod tests {
         watch.pause(100);
         watch.look(5_000);
         assert_eq!(watch.rung.get(), Some(FailureKind::Cancelled));
+    }
+
+    #[test]
+    fn the_time_in_which_the_process_was_stopped_is_nobodys_silence() {
+        let (watch, wire) = (Watch::new(LONG), Rc::new(Wire::default()));
+        watch.begin(0, 60_000_000);
+        watch.talking(&wire, 0);
+        watch.look(100_000);
+        // Stopped for 50 s. What the server said meanwhile is not read yet.
+        watch.look(50_100_000);
+        assert_eq!(watch.rung.get(), None);
+        let mut now = 50_100_000;
+        while watch.rung.get().is_none() {
+            now += 100_000;
+            watch.look(now);
+        }
+        let silent = now - 50_000_000;
+        assert_eq!((watch.rung.get(), silent), (Some(FailureKind::ReadTimeout), LONG.read));
+        // Stopped until after the lease's end: what is there can still be read, before the next pass.
+        watch.begin(now, now + 10_000_000);
+        watch.talking(&wire, now);
+        watch.look(now + 20_000_000);
+        assert_eq!(watch.rung.get(), None);
+        watch.look(now + 20_050_000);
+        assert_eq!(watch.rung.get(), Some(FailureKind::Cancelled));
+    }
+
+    #[test]
+    fn a_stop_while_the_server_waits_counts_once() {
+        let (watch, wire) = (Watch::new(LONG), Rc::new(Wire::default()));
+        watch.begin(0, Micros::MAX);
+        watch.talking(&wire, 0);
+        watch.look(100_000);
+        watch.pause(200_000);
+        watch.look(50_200_000);
+        watch.resume(50_200_000);
+        watch.look(50_600_000 - 1);
+        assert_eq!(watch.rung.get(), None, "200 ms before the pause, and less than 400 after it");
+        watch.look(50_600_000);
+        assert_eq!(watch.rung.get(), Some(FailureKind::ReadTimeout));
     }
 
     #[test]
