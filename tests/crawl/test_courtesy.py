@@ -107,7 +107,7 @@ def test_an_address_of_many_domains_is_asked_as_often_as_they_have_a_right_to(tm
             politeness: PolitenessSettings = {
                 "address_domains": domains,
                 "response_multiple": 0,
-                # So that the address's pause is what each request waits for: its eight hosts may be asked 32 times a second.
+                # So that the address's pause is what requests wait for: its hosts may be asked 32 times a second.
                 "host_interval": 0.25,
                 "max_crawl_delay": 0.25,
             }

@@ -66,7 +66,7 @@ def test_nothing_is_lost_under_kill(kills: int, tmp_path: Path) -> None:
         assert start(job, tmp_path).wait(timeout=900) == 0
         ledger = net.report()
     assert killed > kills / 2, "the crawl is long enough to be killed in"
-    assert sessions(tmp_path) > recorded >= killed / 2, "a session that was killed counts, once its seeds are recorded"
+    assert sessions(tmp_path) > recorded >= killed / 2, "a killed session counts, once its seeds are recorded"
     assert len(list((tmp_path / "job" / "snapshots").glob("*.snapshot"))) == 2
     assert not (tmp_path / "job" / "log" / f"{0:020}.log").exists(), "what nobody needs any more is gone"
     assert ledger["coverage"]["ratio"] == 1.0

@@ -24,6 +24,9 @@ const WINDOW_BITS: u8 = 15;
 /// Bytes that a decoder gives at once.
 const PART: usize = 16 * 1024;
 
+/// Bytes that gzip and deflate give at once, straight into the output.
+const INFLATED: usize = 64 * 1024;
+
 /// Up to these bytes an output grows by doubling.
 const SMALL_OUTPUT: usize = 1 << 20;
 
@@ -146,10 +149,14 @@ fn stream<'a>(
     loop {
         let taken = usize::try_from(state.total_in()).unwrap_or(usize::MAX);
         let rest = input.get(taken..).unwrap_or_default();
-        let before = output.len();
+        let before = (output.len(), state.total_out());
+        // Not into all the room at once (`decompress_vec`): it is filled with zeros first, also where nothing follows.
+        let room = (output.capacity() - before.0).min(INFLATED);
+        output.resize(before.0 + room, 0);
         let status = state
-            .decompress_vec(rest, output, FlushDecompress::None)
+            .decompress(rest, &mut output[before.0..], FlushDecompress::None)
             .map_err(|error| Problem::Broken(error.to_string()))?;
+        output.truncate(before.0 + usize::try_from(state.total_out() - before.1).unwrap_or(0));
         if output.len() > limit {
             return Err(Problem::TooLarge);
         }
@@ -158,9 +165,11 @@ fn stream<'a>(
         if status == Status::StreamEnd {
             return Ok(left);
         }
-        if output.len() == output.capacity() {
-            grow(output, limit);
-        } else if output.len() == before && left.len() == rest.len() || left.is_empty() {
+        if output.len() == before.0 + room {
+            if output.len() == output.capacity() {
+                grow(output, limit);
+            }
+        } else if output.len() == before.0 && left.len() == rest.len() || left.is_empty() {
             return Err(Problem::CutOff);
         }
     }

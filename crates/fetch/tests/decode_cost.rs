@@ -139,6 +139,12 @@ fn a_body_costs_its_limit_and_a_window_at_most() {
         assert!(kib <= most, "{name}, {coding}: {kib} KiB, at most {most}");
         assert!(us < MOST_US, "{name}, {coding}: {us} us");
     }
+    // Room that is left is not touched.
+    for (coding, body) in [("gzip", gzip(2)), ("deflate", zlib(2)), ("zstd", zstd(2))] {
+        let (outcome, kib, _) = cost(coding, &body);
+        assert_eq!(outcome, "decoded");
+        assert!(kib <= 4 * 1024, "2 MiB, {coding}: {kib} KiB");
+    }
 }
 
 /// So many MiB of zeros as gzip that is as long as they are.

@@ -7,9 +7,11 @@ use arrow_array::builder::{
     ArrayBuilder, BinaryBuilder, BooleanBuilder, ListBuilder, StringBuilder, StructBuilder, UInt16Builder,
     UInt32Builder,
 };
-use arrow_array::{ArrayRef, RecordBatch, TimestampMicrosecondArray};
+use arrow_array::{ArrayRef, BinaryArray, RecordBatch, StringArray, TimestampMicrosecondArray};
+use arrow_buffer::{Buffer, OffsetBuffer};
 use arrow_schema::{ArrowError, DataType, Field as Column, Fields, Schema, TimeUnit};
 
+use bytes::Bytes;
 use lycosa_url::header_text;
 
 use crate::entry::{Decoders, Field, Row};
@@ -172,19 +174,44 @@ fn times(rows: &[Row]) -> ArrayRef {
     Arc::new(TimestampMicrosecondArray::from_iter_values(times).with_timezone("UTC"))
 }
 
-/// Decoded bodies.
+/// Decoded bodies. One alone, which may be as large as bodies get, is not copied.
 fn bodies(rows: &[Row]) -> ArrayRef {
+    if let [Row { body: Some(body), .. }] = rows {
+        return Arc::new(BinaryArray::new(
+            OffsetBuffer::from_lengths([body.len()]),
+            body.clone().into(),
+            None,
+        ));
+    }
     let bytes = rows.iter().filter_map(|row| row.body.as_ref()).map(|body| body.len()).sum();
     let mut builder = BinaryBuilder::with_capacity(rows.len(), bytes);
     rows.iter().for_each(|row| builder.append_option(row.body.as_ref()));
     Arc::new(builder.finish())
 }
 
-/// Bodies as text, of those that are text.
+/// Bodies as text, of those that are text. One alone is not copied.
 fn texts(rows: &[Row], decoders: Decoders) -> ArrayRef {
-    let mut builder = StringBuilder::with_capacity(rows.len(), 0);
+    if let [row @ Row { body: Some(body), .. }] = rows
+        && let Some(text) = row.text(decoders)
+    {
+        let offsets = OffsetBuffer::from_lengths([text.len()]);
+        let bytes = match text {
+            Cow::Borrowed(text) => part_of(body, text.as_bytes()).into(),
+            Cow::Owned(text) => Buffer::from(text.into_bytes()),
+        };
+        return Arc::new(StringArray::new(offsets, bytes, None));
+    }
+    let bytes = rows.iter().filter_map(|row| row.body.as_ref()).map(|body| body.len()).sum();
+    let mut builder = StringBuilder::with_capacity(rows.len(), bytes);
     rows.iter().for_each(|row| builder.append_option(row.text(decoders)));
     Arc::new(builder.finish())
+}
+
+/// Bytes that lie in a body, sharing its memory; others are copied.
+fn part_of(body: &Bytes, bytes: &[u8]) -> Bytes {
+    let start = (bytes.as_ptr() as usize).wrapping_sub(body.as_ptr() as usize);
+    let is_part = start <= body.len() && bytes.len() <= body.len() - start;
+    if is_part { body.slice(start..start + bytes.len()) } else { Bytes::copy_from_slice(bytes) }
 }
 
 /// Links as lists of text.
@@ -222,4 +249,59 @@ fn pairs<'a, T: 'a, B: ArrayBuilder>(
         builder.append(true);
     }
     Arc::new(builder.finish())
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+
+    use arrow_array::Array;
+    use arrow_array::cast::AsArray;
+
+    use super::*;
+    use crate::entry::Outcome;
+
+    /// A byte order mark is left out; `upper` needs memory of its own.
+    fn text<'a>(body: &'a [u8], charset: &str, _largest: usize) -> Option<Cow<'a, str>> {
+        let text = std::str::from_utf8(body.strip_prefix(b"\xef\xbb\xbf").unwrap_or(body)).ok()?;
+        Some(if charset == "upper" { text.to_uppercase().into() } else { text.into() })
+    }
+
+    const DECODERS: Decoders = Decoders { content: |_, _, _| None, largest: 1_000, text };
+
+    fn row(body: Option<&'static str>, charset: Option<&'static str>) -> Row {
+        let outcome = Outcome { charset: charset.map(Cow::Borrowed), ..Outcome::default() };
+        Row { outcome, body: body.map(|body| body.as_bytes().to_vec().into()), end: 0 }
+    }
+
+    fn columns(rows: &[Row]) -> RecordBatch {
+        record_batch(rows, &[Field::Body, Field::Text], DECODERS).unwrap()
+    }
+
+    #[test]
+    fn one_row_has_the_same_columns_as_many_and_copies_nothing() {
+        for body in [None, Some(""), Some("\u{feff}"), Some("\u{feff}a page"), Some("one more")] {
+            for charset in [None, Some("utf-8"), Some("upper")] {
+                let (alone, many) = (row(body, charset), vec![row(body, charset); 3]);
+                let (one, three) = (columns(std::slice::from_ref(&alone)), columns(&many));
+                assert_eq!(one, three.slice(1, 1), "{body:?} {charset:?}");
+                one.columns().iter().for_each(|column| column.to_data().validate_full().unwrap());
+                let memory = |pointer: *const u8| {
+                    alone.body.as_ref().is_some_and(|body| body.as_ptr_range().contains(&pointer))
+                };
+                if body.is_some_and(|body| body.len() > 3) {
+                    assert!(memory(one.column(0).as_binary::<i32>().value_data().as_ptr()));
+                    let is_shared = memory(one.column(1).as_string::<i32>().value_data().as_ptr());
+                    assert_eq!(is_shared, charset == Some("utf-8"), "{body:?} {charset:?}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn text_that_is_no_part_of_a_body_is_copied() {
+        let body = Bytes::from_static(b"a page");
+        assert_eq!(part_of(&body, b"elsewhere"), "elsewhere");
+        assert_eq!(part_of(&body.slice(2..), &body), "a page");
+    }
 }
