@@ -99,7 +99,7 @@ def test_a_block_list_acts_within_a_second_on_a_running_crawl(tmp_path: Path) ->
 
 
 def test_an_address_of_many_domains_is_asked_as_often_as_they_have_a_right_to(tmp_path: Path) -> None:
-    speed, model, seconds = 5.0, tmp_path / "model.toml", {}
+    speed, model, seconds = 4.0, tmp_path / "model.toml", {}
     model.write_text("[addresses]\ngroups = [{ least = 8, most = 8, share = 1.0 }]\n", encoding="utf-8")
     for domains in (1, 4):
         file = tmp_path / f"ledger{domains}"

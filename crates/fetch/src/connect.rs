@@ -66,7 +66,8 @@ impl Dialer {
         let mut last = Failure::new(FailureKind::ConnectFailed, "no address");
         for (place, &address) in addresses.iter().enumerate() {
             let now = self.clock.now();
-            let wait = share(self.budget, now.saturating_sub(began), addresses.len() - place);
+            let wait =
+                share(self.budget, now.saturating_sub(began), addresses.len() - place, addresses.len());
             match timeout(wait, TcpStream::connect(SocketAddr::new(address, port))).await {
                 Ok(Ok(stream)) => {
                     trace.address.set(Some(address));
@@ -106,10 +107,11 @@ fn permitted(policy: &AddressPolicy, request: &Request) -> Result<Vec<IpAddr>, F
     Ok(addresses)
 }
 
-/// What one of `left` addresses may take, so that a silent one leaves time for the others.
-fn share(budget: Duration, elapsed: Micros, left: usize) -> Duration {
-    let left = u32::try_from(left).unwrap_or(u32::MAX).max(1);
-    budget.saturating_sub(Duration::from_micros(elapsed)) / left
+/// What one of the `left` addresses of `all` may take, so that a silent one leaves time for the others. Its part of the whole in
+/// any case: more time than all others may take passes where this process was stopped.
+fn share(budget: Duration, elapsed: Micros, left: usize, all: usize) -> Duration {
+    let part = |time: Duration, count: usize| time / u32::try_from(count).unwrap_or(u32::MAX).max(1);
+    part(budget.saturating_sub(Duration::from_micros(elapsed)), left).max(part(budget, all))
 }
 
 /// What a failed connect means.
@@ -137,9 +139,10 @@ mod tests {
     #[test]
     fn addresses_share_the_time() {
         let budget = Duration::from_secs(10);
-        assert_eq!(share(budget, 0, 1), budget);
-        assert_eq!(share(budget, 0, 4), Duration::from_millis(2_500));
-        assert_eq!(share(budget, 4_000_000, 2), Duration::from_secs(3));
-        assert_eq!(share(budget, 99_000_000, 1), Duration::ZERO);
+        assert_eq!(share(budget, 0, 1, 1), budget);
+        assert_eq!(share(budget, 0, 4, 4), Duration::from_millis(2_500));
+        assert_eq!(share(budget, 4_000_000, 2, 4), Duration::from_secs(3));
+        assert_eq!(share(budget, 5_000_000, 2, 4), Duration::from_millis(2_500));
+        assert_eq!(share(budget, 99_000_000, 1, 4), Duration::from_millis(2_500), "stopped meanwhile");
     }
 }

@@ -73,8 +73,11 @@ pub(crate) struct Watch {
     stage: Cell<Stage>,
     began: Cell<Micros>,
     since: Cell<Micros>,
-    /// When the hand last passed.
+    /// When the hand last passed, and whether it came so late then that it said nothing.
     looked: Cell<Micros>,
+    was_away: Cell<bool>,
+    /// Up to here is known what time does not count.
+    put_off_to: Cell<Micros>,
     wire: RefCell<Option<Rc<Wire>>>,
     /// When the exchange has to end, whatever it waits for.
     deadline: Cell<Micros>,
@@ -93,6 +96,8 @@ impl Watch {
             began: Cell::new(0),
             since: Cell::new(0),
             looked: Cell::new(0),
+            was_away: Cell::new(false),
+            put_off_to: Cell::new(0),
             wire: RefCell::new(None),
             deadline: Cell::new(Micros::MAX),
             paused: Cell::new(None),
@@ -105,6 +110,8 @@ impl Watch {
     pub(crate) fn begin(&self, now: Micros, deadline: Micros) {
         self.began.set(now);
         self.looked.set(now);
+        self.was_away.set(false);
+        self.put_off_to.set(now);
         self.deadline.set(deadline);
         self.paused.set(None);
         self.rung.set(None);
@@ -133,26 +140,29 @@ impl Watch {
     /// It waits no longer: all limits move on by the pause.
     pub(crate) fn resume(&self, now: Micros) {
         if let Some(paused) = self.paused.take() {
-            self.put_off(now.saturating_sub(paused));
+            self.put_off(paused, now);
         }
     }
 
-    /// Moves all limits on by a time that is not the server's.
-    fn put_off(&self, by: Micros) {
-        self.began.update(|began| began.saturating_add(by));
-        self.since.update(|since| since.saturating_add(by));
+    /// Moves all limits on by a time that is not the server's; what of it was told before counts once.
+    fn put_off(&self, from: Micros, to: Micros) {
+        let by = to.saturating_sub(from.max(self.put_off_to.replace(to)));
+        self.began.update(|began| began.saturating_add(by).min(to));
+        self.since.update(|since| since.saturating_add(by).min(to));
     }
 
     /// The hand passes: rings if a limit is passed.
     ///
     /// After a time in which this process was stopped, or a thread of it stuck, nothing is said: what came meanwhile is in the
-    /// socket and not read yet. That time is not the server's silence.
+    /// socket and not read yet. That time is not the server's silence. A second time in a row the deadline holds all the same.
     pub(crate) fn look(&self, now: Micros) {
-        let away = now.saturating_sub(self.looked.replace(now));
-        if away >= AWAY_TICKS * self.limits.tick() {
-            if self.paused.get().is_none() {
-                self.put_off(away);
-            }
+        let looked = self.looked.replace(now);
+        let is_away = now.saturating_sub(looked) >= AWAY_TICKS * self.limits.tick();
+        let was_away = self.was_away.replace(is_away);
+        if is_away {
+            self.put_off(looked, now);
+        }
+        if is_away && !was_away {
             return;
         }
         if now >= self.deadline.get() {
@@ -256,19 +266,62 @@ mod tests {
         assert_eq!(watch.rung.get(), Some(FailureKind::Cancelled));
     }
 
+    /// How long a silent server is waited for until a limit rings, from then on.
+    fn rings_after(watch: &Watch, from: Micros) -> (FailureKind, Micros) {
+        let passes = (1..).map(|pass| from + pass * 50_000);
+        let rung = passes.map(|now| {
+            watch.look(now);
+            watch.rung.get().map(|kind| (kind, now - from))
+        });
+        rung.flatten().next().unwrap()
+    }
+
     #[test]
     fn a_stop_while_the_server_waits_counts_once() {
+        const STOP: Micros = 50_000_000;
+        // What happens first in the stop's last moment, and then.
+        for order in ["look resume", "resume look", "pause look resume"] {
+            let (watch, wire) = (Watch::new(LONG), Rc::new(Wire::default()));
+            watch.begin(0, Micros::MAX);
+            watch.talking(&wire, 0);
+            watch.look(100_000);
+            if !order.starts_with("pause") {
+                watch.pause(200_000);
+            }
+            for act in order.split(' ') {
+                match act {
+                    "look" => watch.look(STOP),
+                    "pause" => watch.pause(STOP),
+                    _ => watch.resume(STOP),
+                }
+            }
+            assert_eq!(watch.rung.get(), None, "{order}");
+            let (kind, left) = rings_after(&watch, STOP);
+            assert_eq!(kind, FailureKind::ReadTimeout, "{order}");
+            assert!((LONG.read - 200_000..=LONG.read).contains(&left), "{order}: {left}");
+        }
+    }
+
+    #[test]
+    fn what_begins_right_after_a_stop_has_its_usual_time() {
         let (watch, wire) = (Watch::new(LONG), Rc::new(Wire::default()));
         watch.begin(0, Micros::MAX);
-        watch.talking(&wire, 0);
         watch.look(100_000);
-        watch.pause(200_000);
-        watch.look(50_200_000);
-        watch.resume(50_200_000);
-        watch.look(50_600_000 - 1);
-        assert_eq!(watch.rung.get(), None, "200 ms before the pause, and less than 400 after it");
-        watch.look(50_600_000);
-        assert_eq!(watch.rung.get(), Some(FailureKind::ReadTimeout));
+        watch.talking(&wire, 60_000_000);
+        watch.look(60_000_000);
+        assert_eq!(rings_after(&watch, 60_000_000), (FailureKind::ReadTimeout, LONG.read));
+    }
+
+    #[test]
+    fn a_thread_that_is_always_late_keeps_no_exchange_beyond_its_lease() {
+        let watch = Watch::new(LONG);
+        watch.begin(0, 5_000_000);
+        for second in 1..5 {
+            watch.look(second * 1_000_000);
+            assert_eq!(watch.rung.get(), None);
+        }
+        watch.look(5_000_000);
+        assert_eq!(watch.rung.get(), Some(FailureKind::Cancelled));
     }
 
     #[test]

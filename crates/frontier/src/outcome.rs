@@ -6,6 +6,7 @@ use lycosa_url::{CrawlUrl, Failure, FailureKind, Micros, Page, Purpose};
 
 use crate::mark::is_own_rules;
 use crate::patience::{Evidence, LastWord};
+use crate::politeness::pace::Sign;
 use crate::politeness::sign::{Word, may_pass, sign, wished_pause, word};
 use crate::queue::Robots;
 use crate::robots::Rules;
@@ -232,7 +233,7 @@ impl<R: Resolve> Frontier<R> {
         }
         self.learn_address(address, page);
         let failed = self.learn_trouble(id, page);
-        if let Some(sign) = sign(page) {
+        if let Some(sign) = self.sign_of(page) {
             let limits = self.host_limits(id);
             self.queues[id as usize].pace.observe(&limits, sign, at);
             self.schedule.observe(address, id, sign, at);
@@ -244,6 +245,14 @@ impl<R: Resolve> Frontier<R> {
         }
         if let Ok(received) = &page.response.result {
             self.manners.bytes.take(received.bytes(), at);
+        }
+    }
+
+    /// What an outcome says of the site. How long it took is not known where this process was stopped meanwhile.
+    fn sign_of(&self, page: &Page) -> Option<Sign> {
+        match sign(page) {
+            Some(Sign::Success(_)) if self.health.was_stopped(page) => Some(Sign::Success(0)),
+            sign => sign,
         }
     }
 

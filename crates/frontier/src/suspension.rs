@@ -112,7 +112,7 @@ impl Health {
     }
 
     /// Whether a request was out while the process was stopped.
-    fn was_stopped(&self, page: &Page) -> bool {
+    pub(crate) fn was_stopped(&self, page: &Page) -> bool {
         page.response.started < self.gap.1 && page.response.finished > self.gap.0
     }
 

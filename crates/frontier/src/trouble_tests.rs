@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 use std::time::Duration;
 
-use lycosa_url::{CrawlUrl, FailureKind, Micros, Page, Purpose, Request};
+use lycosa_url::{CrawlUrl, FailureKind, Micros, Page, Purpose, Request, Times};
 
 use crate::tests::{Names, SECOND, answer, crawl, failed, frontier, robots_or, url};
 use crate::{Cause, Frontier, Scope, Settings, State};
@@ -441,6 +441,22 @@ fn what_failed_while_the_process_was_stopped_counts_as_no_try() {
     frontier.done(&pages, 7_200 * SECOND).unwrap();
     let again = frontier.take(1, 7_300 * SECOND).unwrap().pop().unwrap();
     assert_eq!(again.attempt, 0);
+}
+
+#[test]
+fn an_answer_that_waited_while_the_process_was_stopped_makes_no_site_slow() {
+    let (mut frontier, _) = frontier(patient());
+    frontier.add(&[url("http://a.com/1"), url("http://a.com/2")], 0).unwrap();
+    let request = frontier.take(1, 0).unwrap().pop().unwrap();
+    let now = 60 * SECOND;
+    frontier.was_away(SECOND, now);
+    let mut page = answer(request, now, 200, &[], "", &[]);
+    page.response.started = 0;
+    page.response.times = Times { first_byte_us: 60_000_000, ..Times::default() };
+    let mut pages = [page];
+    frontier.judge(&mut pages);
+    frontier.done(&pages, now).unwrap();
+    assert_eq!(frontier.take(1, now + 2 * SECOND).unwrap().len(), 1, "not five times as long as the stop");
 }
 
 #[test]

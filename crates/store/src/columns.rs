@@ -191,9 +191,8 @@ fn bodies(rows: &[Row]) -> ArrayRef {
 
 /// Bodies as text, of those that are text. One alone is not copied.
 fn texts(rows: &[Row], decoders: Decoders) -> ArrayRef {
-    if let [row @ Row { body: Some(body), .. }] = rows
-        && let Some(text) = row.text(decoders)
-    {
+    if let [row @ Row { body: Some(body), .. }] = rows {
+        let Some(text) = row.text(decoders) else { return Arc::new(StringArray::new_null(1)) };
         let offsets = OffsetBuffer::from_lengths([text.len()]);
         let bytes = match text {
             Cow::Borrowed(text) => part_of(body, text.as_bytes()).into(),
