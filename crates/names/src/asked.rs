@@ -12,8 +12,7 @@ use hashbrown::{DefaultHashBuilder, HashTable};
 use lycosa_url::Micros;
 
 use crate::dice::Dice;
-use crate::host::HostName;
-use crate::lookup::LookupId;
+use crate::lookup::{Lookup, LookupId};
 use crate::upstream::Place;
 use crate::wheel::Wheel;
 use crate::wire::{self, Fit, Kind, Manner, Query};
@@ -92,7 +91,7 @@ impl Table {
     pub(crate) fn insert(
         &mut self,
         sent: Sent,
-        name: HostName<'_>,
+        lookup: &Lookup,
         socket: SocketId,
         (deadline, end): (Micros, Micros),
     ) -> Option<u32> {
@@ -109,9 +108,13 @@ impl Table {
             Manner::Tcp | Manner::Tls => false,
         };
         let dice = has_case.then_some(&mut self.dice);
-        if !asked.query.write(name.as_str(), kind, id, manner, dice) {
-            self.free.push(place);
-            return None;
+        match lookup.packet() {
+            Some(key) => asked.query.write_packet(key, id, manner, dice),
+            None if asked.query.write(lookup.host().as_str(), kind, id, manner, dice) => (),
+            None => {
+                self.free.push(place);
+                return None;
+            }
         }
         (asked.sent, asked.socket, asked.id, asked.end) = (Some(sent), socket, id, end);
         self.wheel.set(place, deadline.min(end));

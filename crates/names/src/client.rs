@@ -8,14 +8,18 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-use lycosa_url::Resolved;
+use lycosa_url::{Micros, Resolved};
 
-use crate::cache::NameCache;
+use crate::cache::{NameCache, Packet, PacketCache};
 use crate::core::Core;
 use crate::descriptors;
 use crate::engine::Engine;
+use crate::packet_key::PacketKey;
 use crate::settings::{Settings, Statistics, UpstreamFigures};
 use crate::upstream::Upstreams;
+
+/// Bytes of records that a client keeps which has a cache of its own; none are taken before there are any.
+const PACKET_MEMORY: u64 = 16 << 20;
 
 /// Names that wait to be asked for anew, at most.
 const PREFETCHES: usize = 1_024;
@@ -31,6 +35,16 @@ pub struct Client {
 impl Client {
     /// Starts the thread, after it has raised the process's limit of file descriptors as far as may be; fails without servers, and where the file of further roots is needed and cannot be used. The cache is the client's alone, unless its design is shared by itself.
     pub fn start(settings: Settings, cache: Box<dyn NameCache>) -> io::Result<Client> {
+        let packets = Arc::new(PacketCache::of(&settings, PACKET_MEMORY));
+        Client::start_with(settings, cache, packets)
+    }
+
+    /// The same with a cache of records that is shared with others.
+    pub fn start_with(
+        settings: Settings,
+        cache: Box<dyn NameCache>,
+        packets: Arc<PacketCache>,
+    ) -> io::Result<Client> {
         let bad = |why: String| Err(io::Error::new(io::ErrorKind::InvalidInput, why));
         if settings.servers.is_empty() {
             return bad("no DNS server; at least one is needed".to_owned());
@@ -48,7 +62,7 @@ impl Client {
         ear.set_nonblocking(true)?;
         let thread = std::thread::Builder::new()
             .name("lycosa-names".to_owned())
-            .spawn(move || Engine::new(settings, cache, trust, told, ear).run())?;
+            .spawn(move || Engine::new(settings, (cache, packets), trust, told, ear).run())?;
         Ok(Client { shared, bell, thread: Some(thread) })
     }
 
@@ -83,8 +97,38 @@ impl Client {
             return;
         }
         self.shared.pending.fetch_add(names.len(), Ordering::AcqRel);
-        self.shared.orders().names.extend(names.into_iter().map(|name| Order { name, fresh }));
+        let orders = names.into_iter().map(|name| Order::Addresses { name, fresh });
+        self.shared.orders().orders.extend(orders);
         self.shared.ring(&self.bell);
+    }
+
+    /// Asks for records of any type; never blocks. A question that is in flight already is not asked again, and the one answer,
+    /// which [`drain_packets`](Self::drain_packets) gives, serves both.
+    pub fn submit_packets(&self, keys: Vec<PacketKey>) {
+        if keys.is_empty() {
+            return;
+        }
+        self.shared.pending.fetch_add(keys.len(), Ordering::AcqRel);
+        self.shared.orders().orders.extend(keys.into_iter().map(Order::Packet));
+        self.shared.ring(&self.bell);
+    }
+
+    /// Asks each server for records that no cache has, whatever it answers, which [`heard`](Self::heard) tells.
+    pub fn probe(&self, key: PacketKey) {
+        self.shared.orders().orders.push(Order::Probe(key));
+        self.shared.ring(&self.bell);
+    }
+
+    /// When a server answered something last; 0 before the first answer.
+    pub fn heard(&self) -> Micros {
+        self.shared.lock().heard
+    }
+
+    /// Gives the answers about records that are there.
+    pub fn drain_packets(&self, into: &mut Vec<PacketAnswer>) {
+        let mut told = self.shared.lock();
+        self.shared.pending.fetch_sub(told.packets.len(), Ordering::AcqRel);
+        into.append(&mut told.packets);
     }
 
     /// Gives the answers that are there.
@@ -96,9 +140,10 @@ impl Client {
 
     /// Waits at most so long until there are answers to drain; tells whether there are.
     pub fn wait(&self, within: Duration) -> bool {
-        let nothing = |told: &mut Told| told.answers.is_empty();
+        let nothing = |told: &mut Told| told.answers.is_empty() && told.packets.is_empty();
         let waited = self.shared.arrived.wait_timeout_while(self.shared.lock(), within, nothing);
-        !waited.unwrap_or_else(PoisonError::into_inner).0.answers.is_empty()
+        let told = waited.unwrap_or_else(PoisonError::into_inner).0;
+        !told.answers.is_empty() || !told.packets.is_empty()
     }
 
     /// Names that were submitted and whose answer [`drain`](Self::drain) has not given.
@@ -139,18 +184,38 @@ pub(crate) struct Shared {
     is_asleep: AtomicBool,
 }
 
-/// A name to resolve.
-pub(crate) struct Order {
-    /// The name.
-    pub(crate) name: Box<str>,
-    /// Whether what is cached does not count.
-    pub(crate) fresh: bool,
+/// What is to be resolved.
+pub(crate) enum Order {
+    /// The addresses of a name.
+    Addresses {
+        /// The name.
+        name: Box<str>,
+        /// Whether what is cached does not count.
+        fresh: bool,
+    },
+    /// Records of any type.
+    Packet(PacketKey),
+    /// Records, of each server for itself and past the cache, whatever they answer; nobody is told.
+    Probe(PacketKey),
+}
+
+/// What came of a question about records.
+#[derive(Clone, Debug)]
+pub struct PacketAnswer {
+    /// The question.
+    pub key: PacketKey,
+    /// From the order to the answer, in microseconds; 0 where it was cached.
+    pub elapsed_us: u32,
+    /// Until when it holds.
+    pub expires: Micros,
+    /// The answer, or the failure.
+    pub packet: Arc<Packet>,
 }
 
 /// What the client's thread is to do. Filled by `submit`, emptied by the thread.
 #[derive(Default)]
 struct Orders {
-    names: Vec<Order>,
+    orders: Vec<Order>,
     /// Names to ask for anew when there is time.
     prefetches: VecDeque<Box<str>>,
     is_closed: bool,
@@ -160,6 +225,9 @@ struct Orders {
 #[derive(Default)]
 struct Told {
     answers: Vec<Resolved>,
+    packets: Vec<PacketAnswer>,
+    /// When a server answered last.
+    heard: Micros,
     statistics: Statistics,
     upstreams: Vec<UpstreamFigures>,
 }
@@ -174,25 +242,27 @@ impl Shared {
     pub(crate) fn publish(&self, core: &mut Core) {
         let mut told = self.lock();
         told.answers.append(&mut core.answers);
+        told.packets.append(&mut core.packets_answered);
+        told.heard = core.heard;
         told.statistics = core.statistics;
         told.upstreams.clear();
         told.upstreams.extend(core.upstreams());
-        if !told.answers.is_empty() {
+        if !told.answers.is_empty() || !told.packets.is_empty() {
             self.arrived.notify_all();
         }
     }
 
-    /// Names that were handed over, if they are wanted; none once the client is dropped.
-    pub(crate) fn take_names(&self, are_wanted: bool) -> Option<Vec<Order>> {
+    /// Orders that were handed over, if they are wanted; `None` once the client is dropped.
+    pub(crate) fn take_orders(&self, are_wanted: bool) -> Option<Vec<Order>> {
         let mut orders = self.orders();
-        let names = if are_wanted { std::mem::take(&mut orders.names) } else { Vec::new() };
-        (!orders.is_closed).then_some(names)
+        let taken = if are_wanted { std::mem::take(&mut orders.orders) } else { Vec::new() };
+        (!orders.is_closed).then_some(taken)
     }
 
     /// The next name to ask for anew, where no others were handed over.
     pub(crate) fn take_prefetch(&self) -> Option<Box<str>> {
         let mut orders = self.orders();
-        if orders.names.is_empty() { orders.prefetches.pop_front() } else { None }
+        if orders.orders.is_empty() { orders.prefetches.pop_front() } else { None }
     }
 
     /// Wakes the client's thread, after an order.
@@ -207,7 +277,7 @@ impl Shared {
     pub(crate) fn fall_asleep(&self, has_names: bool, is_busy: bool) -> bool {
         self.is_asleep.store(true, Ordering::SeqCst);
         let orders = self.orders();
-        let (names, prefetches) = (!orders.names.is_empty(), !orders.prefetches.is_empty());
+        let (names, prefetches) = (!orders.orders.is_empty(), !orders.prefetches.is_empty());
         (has_names || !names) && (is_busy || !prefetches) && !orders.is_closed
     }
 

@@ -10,19 +10,21 @@
 //! Of the tries of one question, one is the current one: it is about to be sent, or is in flight and not overdue. Only what
 //! becomes of that one leads to another try; an overdue one can still answer the question, and does nothing else.
 
+mod packets;
 mod replies;
 
 use std::collections::VecDeque;
 use std::hint::black_box;
 use std::net::IpAddr;
+use std::sync::Arc;
 use std::time::Duration;
 
 use lycosa_url::{Failure, FailureKind, Micros, NameClass, Resolved};
 
 use crate::answer;
 use crate::asked::{Sent, SocketId, Table, Try, Whom};
-use crate::cache::{self, FIRST_PAUSE, Found, NameCache, Resolution, Seconds};
-use crate::client::Order;
+use crate::cache::{self, FIRST_PAUSE, Found, NameCache, PacketCache, Resolution, Seconds};
+use crate::client::{Order, PacketAnswer};
 use crate::host::HostName;
 use crate::lookup::{Left, Lookup, LookupId, Lookups, Merged, Part};
 use crate::name::{self, Known};
@@ -44,6 +46,8 @@ const AHEAD: usize = 32;
 pub(crate) struct Core {
     settings: Settings,
     cache: Box<dyn NameCache>,
+    /// Whole answers; shared.
+    packets: Arc<PacketCache>,
     time: ScaledTime,
     lookups: Lookups,
     /// Names whose questions have not begun.
@@ -62,15 +66,24 @@ pub(crate) struct Core {
     buffer: String,
     /// Answers. Filled here, emptied by the engine.
     pub(crate) answers: Vec<Resolved>,
+    /// The same about records.
+    pub(crate) packets_answered: Vec<PacketAnswer>,
+    /// When a server answered something last; 0: never.
+    pub(crate) heard: Micros,
     /// Counts.
     pub(crate) statistics: Statistics,
 }
 
 impl Core {
     /// A core; scaled time begins now.
-    pub(crate) fn new(settings: Settings, cache: Box<dyn NameCache>, now: Micros) -> Self {
+    pub(crate) fn new(
+        settings: Settings,
+        (cache, packets): (Box<dyn NameCache>, Arc<PacketCache>),
+        now: Micros,
+    ) -> Self {
         Core {
             cache,
+            packets,
             time: ScaledTime::start(now, settings.speed),
             upstreams: Upstreams::new(&settings),
             refreshed: 0,
@@ -83,6 +96,8 @@ impl Core {
             asked: Table::default(),
             buffer: String::new(),
             answers: Vec::new(),
+            packets_answered: Vec::new(),
+            heard: 0,
             statistics: Statistics::default(),
         }
     }
@@ -97,14 +112,18 @@ impl Core {
         let before = self.statistics.coalesced;
         let mut buffer = std::mem::take(&mut self.buffer);
         for order in orders {
-            self.accept(order, &mut buffer, now);
+            match order {
+                Order::Addresses { name, fresh } => self.accept(name, fresh, &mut buffer, now),
+                Order::Packet(key) => self.accept_packet(key, now),
+                Order::Probe(key) => self.probe(&key, now),
+            }
         }
         self.buffer = buffer;
         usize::try_from(self.statistics.coalesced - before).unwrap_or(usize::MAX)
     }
 
     /// Answers a name at once, unless a fresh answer is wanted, joins it to its question in flight, or queues it.
-    fn accept(&mut self, Order { name, fresh }: Order, buffer: &mut String, now: Micros) {
+    fn accept(&mut self, name: Box<str>, fresh: bool, buffer: &mut String, now: Micros) {
         if let Some(lookup) = self.lookups.find(&name) {
             // Where nobody waited for it, its answer is this one's.
             self.statistics.coalesced += u64::from(!std::mem::take(&mut lookup.is_quiet));
@@ -188,6 +207,9 @@ impl Core {
         }
         self.active += 1;
         match self.settings.families {
+            _ if self.lookups.get_mut(id).is_some_and(|lookup| lookup.packet().is_some()) => {
+                self.first_try(id, Kind::Packet);
+            }
             _ if self.prefers_v4() => self.first_try(id, Kind::A),
             Families::V4 => self.first_try(id, Kind::A),
             Families::V6 => self.first_try(id, Kind::Aaaa),
@@ -204,7 +226,7 @@ impl Core {
         if let Some(lookup) = self.lookups.get_mut(lookup) {
             lookup.ask(kind);
         }
-        let manner = self.manner(0);
+        let manner = self.manner(kind, 0);
         self.ready.push_back(Try { lookup, kind, number: 0, errors: 0, whom: Whom::Any, manner });
     }
 
@@ -219,13 +241,13 @@ impl Core {
                 return None;
             };
             let (name, until) = match self.lookups.get_mut(attempt.lookup) {
-                Some(lookup) => (lookup.host().as_str(), lookup.until),
+                Some(lookup) => (lookup.text(), lookup.until),
                 None => ("", 0),
             };
             if now >= until {
                 self.ready.pop_front();
                 let failure = Failure::new(FailureKind::NameTimeout, self.upstreams.why_full(now));
-                self.settle(&attempt, Err(failure), now);
+                self.give_up(&attempt, failure, now);
                 continue;
             }
             let place = match attempt.whom {
@@ -278,7 +300,7 @@ impl Core {
         let end = now.saturating_add(longest).min(until);
         let deadline = now.saturating_add(soft).min(end);
         let sent = Sent { attempt, place, at: now, is_overdue: false };
-        let Some(asked) = self.asked.insert(sent, lookup.host(), socket, (deadline, end)) else {
+        let Some(asked) = self.asked.insert(sent, lookup, socket, (deadline, end)) else {
             self.unsent(attempt, place, "no free message number", now);
             return None;
         };
@@ -468,9 +490,11 @@ impl Core {
         self.answers.push(Resolved { name, elapsed_us, expires, class, result });
     }
 
-    /// How try `number` is made: the last one plainly, for servers or paths that lose everything modern.
-    fn manner(&self, number: u32) -> Manner {
-        if number > 0 && number + 1 >= self.settings.attempts { Manner::Plain } else { Manner::Full }
+    /// How try `number` is made: the last one plainly, for servers or paths that lose everything modern; but not about records, whose
+    /// signatures would be missing.
+    fn manner(&self, kind: Kind, number: u32) -> Manner {
+        let is_last = number > 0 && number + 1 >= self.settings.attempts;
+        if is_last && kind != Kind::Packet { Manner::Plain } else { Manner::Full }
     }
 }
 

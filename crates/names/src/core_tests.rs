@@ -68,7 +68,8 @@ impl Scene {
     /// A scene that begins with a minute, which is what the compact cache counts in.
     fn with(settings: Settings, cache: Box<dyn NameCache>) -> Scene {
         let now = 60 * SECOND;
-        Scene { core: Core::new(settings, cache, now), now }
+        let packets = Arc::new(PacketCache::of(&settings, 1 << 20));
+        Scene { core: Core::new(settings, (cache, packets), now), now }
     }
 
     /// Asks for a name, answers each question with this, and gives the answer: its class and for how many seconds it
@@ -87,7 +88,7 @@ impl Scene {
     }
 
     fn submit(&mut self, names: &[&str]) -> usize {
-        let order = |name: &&str| Order { name: (*name).into(), fresh: false };
+        let order = |name: &&str| Order::Addresses { name: (*name).into(), fresh: false };
         self.core.submit(names.iter().map(order), self.now)
     }
 
@@ -170,7 +171,7 @@ fn a_fresh_answer_is_asked_for_past_the_cache_and_takes_its_place() {
     scene.submit(&["a.example"]);
     let sent = scene.sent();
     scene.core.receive(sent[0].0, &reply(&sent[0].3, Rcode::NOERROR, 1), scene.now);
-    scene.core.submit([Order { name: "a.example".into(), fresh: true }], scene.now);
+    scene.core.submit([Order::Addresses { name: "a.example".into(), fresh: true }], scene.now);
     let sent = scene.sent();
     assert_eq!(sent.len(), 1, "although it is cached");
     scene.core.receive(sent[0].0, &reply(&sent[0].3, Rcode::NOERROR, 3), scene.now);

@@ -13,7 +13,7 @@ use rustls::ClientConfig;
 
 use crate::asked::{SocketId, Try};
 use crate::batch::{BATCH, Incoming};
-use crate::cache::NameCache;
+use crate::cache::{NameCache, PacketCache};
 use crate::client::{Order, Shared};
 use crate::core::Core;
 use crate::descriptors;
@@ -55,7 +55,7 @@ impl Engine {
     /// An engine by the settings.
     pub(crate) fn new(
         settings: Settings,
-        cache: Box<dyn NameCache>,
+        caches: (Box<dyn NameCache>, Arc<PacketCache>),
         trust: Option<ClientConfig>,
         shared: Arc<Shared>,
         bell: UnixStream,
@@ -65,7 +65,7 @@ impl Engine {
         let sockets = Sockets::new(patience, settings.servers.len(), descriptors::limit());
         Engine {
             clock: settings.clock,
-            core: Core::new(settings, cache, now),
+            core: Core::new(settings, caches, now),
             sockets,
             streams: Streams::new(trust),
             last: 0,
@@ -93,7 +93,7 @@ impl Engine {
 
     /// Hands names to the core, as far as it has room; tells whether there is still a client.
     fn take_names(&mut self, now: Micros) -> bool {
-        match self.shared.take_names(self.names.len() == 0) {
+        match self.shared.take_orders(self.names.len() == 0) {
             Some(names) if self.names.len() == 0 => self.names = names.into_iter(),
             Some(_) => (),
             None => return false,
@@ -144,7 +144,7 @@ impl Engine {
             if next.is_some() || self.is_busy() {
                 return next;
             }
-            let order = Order { name: self.shared.take_prefetch()?, fresh: true };
+            let order = Order::Addresses { name: self.shared.take_prefetch()?, fresh: true };
             let coalesced = self.core.submit([order], now);
             self.shared.forget(coalesced);
         }

@@ -15,10 +15,12 @@ mod core;
 mod descriptors;
 mod dice;
 mod engine;
+mod extended_error;
 mod host;
 mod lookup;
 mod name;
 mod nameserver;
+mod packet_key;
 mod scaled;
 pub mod server;
 mod settings;
@@ -30,9 +32,11 @@ mod wheel;
 mod wildcards;
 mod wire;
 
-pub use client::Client;
+pub use client::{Client, PacketAnswer};
+pub use extended_error::ExtendedError;
 pub use host::{BadName, HostName, MAX_LABEL, MAX_NAME};
 pub use nameserver::Nameserver;
+pub use packet_key::PacketKey;
 pub use settings::{Families, Settings, Statistics, UpstreamFigures, system_servers};
 pub use upstream::Pace;
 #[doc(hidden)]

@@ -6,7 +6,9 @@ use std::net::IpAddr;
 use hashbrown::{DefaultHashBuilder, HashTable};
 use lycosa_url::{Failure, FailureKind, Micros};
 
+use crate::extended_error::ExtendedError;
 use crate::host::HostName;
+use crate::packet_key::PacketKey;
 use crate::settings::Families;
 use crate::wire::Kind;
 
@@ -40,6 +42,10 @@ pub(crate) struct Lookup {
     pub(crate) is_quiet: bool,
     /// For how many seconds it does not exist or has no address, by the replies' SOA; the shortest of them.
     pub(crate) negative_ttl: Option<u32>,
+    /// What is asked for where that is no address; its whole reply is wanted then.
+    packet: Option<PacketKey>,
+    /// What a server that failed said about it.
+    pub(crate) extended_error: Option<ExtendedError>,
     /// What became of the question for each kind of address.
     a: Question,
     aaaa: Question,
@@ -79,20 +85,43 @@ impl Lookup {
             until: Micros::MAX,
             is_quiet: false,
             negative_ttl: None,
+            packet: None,
+            extended_error: None,
             a,
             aaaa,
         }
     }
 
-    /// The name in normal form.
-    pub(crate) fn host(&self) -> HostName<'_> {
-        HostName::of_normal(self.normal.as_deref().unwrap_or(&self.name))
+    /// A question about records that waits for its turn.
+    pub(crate) fn of_packet(key: PacketKey, since: Micros) -> Self {
+        let name = key.text().into_boxed_str();
+        Lookup { packet: Some(key), ..Lookup::new(name, None, since) }
     }
 
-    /// The question for a kind of address.
+    /// What is asked for where that is no address.
+    pub(crate) fn packet(&self) -> Option<&PacketKey> {
+        self.packet.as_ref()
+    }
+
+    /// Takes the key of a question about records.
+    pub(crate) fn take_packet(&mut self) -> Option<PacketKey> {
+        self.packet.take()
+    }
+
+    /// The name by which a server is chosen.
+    pub(crate) fn text(&self) -> &str {
+        self.normal.as_deref().unwrap_or(&self.name)
+    }
+
+    /// The name in normal form.
+    pub(crate) fn host(&self) -> HostName<'_> {
+        HostName::of_normal(self.text())
+    }
+
+    /// The question for a kind of address; that for records has the place of the first.
     fn question(&mut self, kind: Kind) -> &mut Question {
         match kind {
-            Kind::A => &mut self.a,
+            Kind::A | Kind::Packet => &mut self.a,
             Kind::Aaaa => &mut self.aaaa,
         }
     }
@@ -215,16 +244,31 @@ pub(crate) struct Lookups {
 }
 
 impl Lookups {
-    /// A name, as it was submitted.
+    /// A name whose addresses are asked for, as it was submitted.
     pub(crate) fn find(&mut self, name: &str) -> Option<&mut Lookup> {
-        let is_it = |place: &u32| text(&self.places, *place) == name;
-        let place = *self.index.find(self.hasher.hash_one(name), is_it)?;
+        let is_it = |lookup: &Lookup| *lookup.name == *name && lookup.packet.is_none();
+        self.find_by(self.hasher.hash_one(name), is_it)
+    }
+
+    /// A question about records.
+    pub(crate) fn find_packet(&mut self, key: &PacketKey) -> Option<&mut Lookup> {
+        self.find_by(self.hasher.hash_one(key), |lookup| lookup.packet.as_ref() == Some(key))
+    }
+
+    /// One with this hash.
+    fn find_by(&mut self, hash: u64, is_it: impl Fn(&Lookup) -> bool) -> Option<&mut Lookup> {
+        let places = &self.places;
+        let lookup_at = |place: &u32| places.get(*place as usize).and_then(|(_, lookup)| lookup.as_ref());
+        let place = *self.index.find(hash, |place| lookup_at(place).is_some_and(&is_it))?;
         self.places.get_mut(place as usize)?.1.as_mut()
     }
 
     /// Takes a name that is not among them.
     pub(crate) fn insert(&mut self, mut lookup: Lookup) -> LookupId {
-        let hash = self.hasher.hash_one(&*lookup.name);
+        let hash = match &lookup.packet {
+            Some(key) => self.hasher.hash_one(key),
+            None => self.hasher.hash_one(&*lookup.name),
+        };
         lookup.hash = hash;
         let place = self.free.pop().unwrap_or(self.places.len() as u32);
         if self.places.len() == place as usize {
@@ -267,11 +311,6 @@ impl Lookups {
     pub(crate) fn count(&self) -> usize {
         self.index.len()
     }
-}
-
-/// The name at a place.
-fn text(places: &[(u32, Option<Lookup>)], place: u32) -> &str {
-    places.get(place as usize).and_then(|(_, lookup)| lookup.as_ref()).map_or("", |lookup| &lookup.name)
 }
 
 #[cfg(test)]

@@ -1,18 +1,20 @@
-//! Messages on the wire: with `server::private` the only place that knows the `domain` crate.
+//! Messages on the wire: queries, and what replies to them say.
 
 use std::net::IpAddr;
 
-use domain::base::iana::{Class, Rcode, Rtype};
+use domain::base::iana::{Class, OptRcode, Rcode, Rtype};
 use domain::base::wire::ParseError;
 use domain::base::{Message, ParsedName, ParsedRecord};
 use domain::rdata::{A, Aaaa, Cname, Soa};
 
+use crate::cache::packet;
 use crate::dice::Dice;
 use crate::host::{HostName, MAX_LABEL};
 use crate::lookup::Found;
+use crate::packet_key::PacketKey;
 
 /// Bytes of a message's header.
-const HEADER: usize = 12;
+pub(crate) const HEADER: usize = 12;
 
 /// The largest datagram asked for: not fragmented on any path (DNS flag day 2020).
 pub(crate) const PAYLOAD: u16 = 1232;
@@ -30,16 +32,8 @@ pub(crate) enum Kind {
     A,
     /// IPv6 addresses.
     Aaaa,
-}
-
-impl Kind {
-    /// The record type.
-    fn rtype(self) -> Rtype {
-        match self {
-            Kind::A => Rtype::A,
-            Kind::Aaaa => Rtype::AAAA,
-        }
-    }
+    /// Records of the type that a [`PacketKey`] has, whose whole reply is wanted.
+    Packet,
 }
 
 /// How a question is asked.
@@ -73,8 +67,8 @@ pub(crate) struct Query {
 }
 
 impl Query {
-    /// Makes it the question about a name in normal form, whose letters have random case where there are `dice`; tells whether
-    /// the name fits the wire.
+    /// Makes it the question for the addresses of a name in normal form, whose letters have random case where there are `dice`;
+    /// tells whether the name fits the wire.
     pub(crate) fn write(
         &mut self,
         name: &str,
@@ -83,12 +77,8 @@ impl Query {
         manner: Manner,
         dice: Option<&mut Dice>,
     ) -> bool {
-        let [high, low] = id.to_be_bytes();
-        let has_options = manner != Manner::Plain;
+        self.begin(id, 0, manner);
         let bytes = &mut self.bytes;
-        bytes.clear();
-        // Recursion desired, one question, perhaps one additional record.
-        bytes.extend_from_slice(&[high, low, 1, 0, 0, 1, 0, 0, 0, 0, 0, u8::from(has_options)]);
         for label in name.split('.') {
             if !(1..=MAX_LABEL).contains(&label.len()) {
                 return false;
@@ -100,22 +90,44 @@ impl Query {
         if bytes.len() > HEADER + 255 {
             return false;
         }
+        let rtype = if kind == Kind::Aaaa { Rtype::AAAA } else { Rtype::A };
+        self.end(rtype, false, manner, dice);
+        true
+    }
+
+    /// Makes it the question that a key stands for. It asks to be told whether the answer is validated (AD, RFC 6840 section 5.7).
+    pub(crate) fn write_packet(&mut self, key: &PacketKey, id: u16, manner: Manner, dice: Option<&mut Dice>) {
+        let flags = 0x20 | if key.checking_disabled() { 0x10 } else { 0 };
+        self.begin(id, flags, manner);
+        self.bytes.extend_from_slice(key.name());
+        self.end(key.rtype(), key.dnssec_ok(), manner, dice);
+    }
+
+    /// Begins a message: recursion desired, these flags, one question, perhaps one additional record.
+    fn begin(&mut self, id: u16, flags: u8, manner: Manner) {
+        let ([high, low], has_options) = (id.to_be_bytes(), manner != Manner::Plain);
+        self.bytes.clear();
+        self.bytes.extend_from_slice(&[high, low, 1, flags, 0, 1, 0, 0, 0, 0, 0, u8::from(has_options)]);
+    }
+
+    /// Ends a message behind the name of its question.
+    fn end(&mut self, rtype: Rtype, dnssec_ok: bool, manner: Manner, dice: Option<&mut Dice>) {
+        let bytes = &mut self.bytes;
         if let Some(dice) = dice {
             toss(&mut bytes[HEADER..], dice);
         }
-        let kind = kind.rtype().to_int() as u8;
-        bytes.extend_from_slice(&[0, kind, 0, 1]);
+        let [high, low] = rtype.to_int().to_be_bytes();
+        bytes.extend_from_slice(&[high, low, 0, 1]);
         self.end = bytes.len();
-        if has_options {
-            // The root, OPT, the largest datagram, no extended code or flags (RFC 6891 section 6.1.2); then the options.
+        if manner != Manner::Plain {
+            // The root, OPT, the largest datagram, no extended code, DO (RFC 6891 section 6.1.2); then the options.
             let [high, low] = PAYLOAD.to_be_bytes();
-            bytes.extend_from_slice(&[0, 0, 41, high, low, 0, 0, 0, 0]);
+            bytes.extend_from_slice(&[0, 0, 41, high, low, 0, 0, u8::from(dnssec_ok) << 7, 0]);
             match manner {
                 Manner::Tls => pad(bytes),
                 _ => bytes.extend_from_slice(&[0, 0]),
             }
         }
-        true
     }
 
     /// Whether a letter of its name is upper case, so that a reply tells whether its server repeats the case.
@@ -223,6 +235,8 @@ pub(crate) enum Reply {
     NotFound(Option<String>),
     /// The name has no address of this kind.
     NoData,
+    /// Records, or that there are none, of a question whose whole reply is wanted.
+    Packet,
     /// The reply did not fit the datagram.
     Truncated,
     /// The server does not understand the question, perhaps because of EDNS (RFC 6891 section 7).
@@ -239,17 +253,29 @@ pub(crate) fn read(message: &[u8], kind: Kind) -> Reply {
     }
     match parsed.header().rcode() {
         Rcode::NOERROR => match addresses(parsed, kind) {
-            Ok(Reply::NoData) if is_referral(parsed) => {
+            Ok(Reply::Packet) if parsed.header_counts().ancount() > 0 => Reply::Packet,
+            Ok(Reply::NoData | Reply::Packet) if is_referral(parsed) => {
                 Reply::Failed("a referral: it does not resolve".to_owned())
             }
+            // An extended code (RFC 6891 section 6.1.3), such as BADVERS; no answer has one.
+            Ok(Reply::NoData | Reply::Packet) if parsed.opt_rcode() != OptRcode::NOERROR => {
+                Reply::Misunderstood(parsed.opt_rcode().to_string())
+            }
             Ok(reply) => reply,
-            Err(_) => Reply::Failed("malformed reply".to_owned()),
+            Err(_) => Reply::Failed(MALFORMED.to_owned()),
         },
+        Rcode::NXDOMAIN if kind == Kind::Packet => Reply::Packet,
         Rcode::NXDOMAIN => Reply::NotFound(last_target(parsed, kind)),
         rcode @ (Rcode::FORMERR | Rcode::NOTIMP) => Reply::Misunderstood(rcode.to_string()),
-        rcode => Reply::Failed(rcode.to_string()),
+        rcode => Reply::Failed(match packet::extended_error(message) {
+            Some(error) => format!("{rcode}: {error}"),
+            None => rcode.to_string(),
+        }),
     }
 }
+
+/// What is said of a reply that cannot be read.
+pub(crate) const MALFORMED: &str = "malformed reply";
 
 /// For how many seconds a negative reply holds: the smaller of its SOA's TTL and MINIMUM (RFC 2308 section 5), if it has one.
 pub(crate) fn negative_ttl(message: &[u8]) -> Option<u32> {
@@ -302,6 +328,9 @@ enum Data<'a> {
 
 /// The addresses that follow from the question: through aliases, and nothing else that the server adds.
 fn addresses(message: &Message<[u8]>, kind: Kind) -> Result<Reply, ParseError> {
+    if kind == Kind::Packet {
+        return Ok(Reply::Packet);
+    }
     let mut name = message.sole_question()?.into_qname();
     let mut ttl = u32::MAX;
     for _ in 0..=MAX_CHAIN {

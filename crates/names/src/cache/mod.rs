@@ -4,9 +4,12 @@
 
 pub mod compact;
 mod kept;
+pub(crate) mod packet;
+mod packets;
 
 pub use kept::{FIRST_PAUSE, LAST_PAUSE, SLOW, pause};
 pub use lycosa_url::NameClass as Class;
+pub use packets::{Packet, PacketCache, PacketLimits, STALE_TTL};
 
 use std::net::{Ipv4Addr, Ipv6Addr};
 

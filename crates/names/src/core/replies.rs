@@ -5,7 +5,7 @@ use lycosa_url::{Failure, FailureKind, Micros};
 use super::Core;
 use crate::asked::{Sent, SocketId, Try, Whom};
 use crate::upstream::Place;
-use crate::wire::{self, Fit, Manner, PAYLOAD, Reply};
+use crate::wire::{self, Fit, Kind, Manner, PAYLOAD, Reply};
 
 impl Core {
     /// A message came in on a socket. One that fits no question is counted, and the wait goes on.
@@ -23,6 +23,7 @@ impl Core {
             false if is_cut => Some(Reply::Truncated),
             false => Some(wire::read(message, attempt.kind)),
         };
+        self.heard = now;
         let is_useful = !matches!(reply, Some(Reply::Failed(_)));
         self.upstreams.answered(sent.place, sent.at, now, is_useful, sent.is_overdue);
         match reply {
@@ -41,13 +42,16 @@ impl Core {
                 {
                     lookup.limit_negative(wire::negative_ttl(message));
                 }
-                self.weigh(&sent, reply, now);
+                match (reply, attempt.kind) {
+                    (reply, Kind::Packet) => self.weigh_packet(&sent, reply, message, now),
+                    (reply, _) => self.weigh(&sent, reply, now),
+                }
             }
         }
     }
 
     /// What follows from a reply.
-    fn weigh(&mut self, sent: &Sent, reply: Reply, now: Micros) {
+    pub(super) fn weigh(&mut self, sent: &Sent, reply: Reply, now: Micros) {
         let attempt = &sent.attempt;
         match reply {
             Reply::Addresses(found) => self.settle(attempt, Ok(found), now),
@@ -74,16 +78,17 @@ impl Core {
                 self.repeat(sent, Manner::Plain);
             }
             Reply::Misunderstood(why) | Reply::Failed(why) => self.refused(sent, &why, now),
+            Reply::Packet => self.refused(sent, wire::MALFORMED, now), // what could be read was taken before
         }
     }
 
     /// A server answered with an error. Each server is believed once: repeating the question to it at once
     /// would only double its load. One to which names are spread is believed alone: it has asked whoever could be asked.
-    fn refused(&mut self, sent: &Sent, why: &str, now: Micros) {
+    pub(super) fn refused(&mut self, sent: &Sent, why: &str, now: Micros) {
         let failure = self.failure(FailureKind::NameServerFailure, sent.place, why);
         let attempt = Try { errors: sent.attempt.errors + 1, ..sent.attempt };
         if attempt.errors as usize >= self.upstreams.count() || self.settings.spread {
-            self.settle(&attempt, Err(failure), now);
+            self.give_up(&attempt, failure, now);
         } else {
             self.again(attempt, sent.place, failure, now);
         }
@@ -126,7 +131,7 @@ impl Core {
     pub(crate) fn postpone(&mut self, attempt: Try, place: Place, why: &str, now: Micros) {
         self.upstreams.pause(place, why, now);
         let is_encrypted = attempt.manner == Manner::Tls; // of this server; another one may not be
-        let manner = if is_encrypted { self.manner(attempt.number) } else { attempt.manner };
+        let manner = if is_encrypted { self.manner(attempt.kind, attempt.number) } else { attempt.manner };
         self.ready.push_back(Try { manner, ..attempt });
     }
 
@@ -154,6 +159,14 @@ impl Core {
         }
     }
 
+    /// A question gets no answer.
+    pub(super) fn give_up(&mut self, attempt: &Try, failure: Failure, now: Micros) {
+        match attempt.kind {
+            Kind::Packet => self.fail_packet(attempt, failure, now),
+            Kind::A | Kind::Aaaa => self.settle(attempt, Err(failure), now),
+        }
+    }
+
     /// Asks another server, or gives up with the failure.
     fn again(&mut self, attempt: Try, place: Place, failure: Failure, now: Micros) {
         // Where a server loses much it is the crowd's fault: the last try is made again, as long as there is time.
@@ -167,10 +180,10 @@ impl Core {
             return;
         }
         if number >= self.settings.attempts || now >= lookup.until {
-            return self.settle(&attempt, Err(failure), now);
+            return self.give_up(&attempt, failure, now);
         }
         self.statistics.retries += 1;
-        let manner = self.manner(number);
+        let manner = self.manner(attempt.kind, number);
         // Where names are spread, a silent server is asked again, which costs it nothing: it may wait for others itself. Only the
         // last try goes to another one.
         let stays = self.settings.spread

@@ -5,24 +5,25 @@ use std::net::TcpListener;
 use std::os::fd::AsFd as _;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::time::Duration;
 
 use lycosa_url::Micros;
 use nix::poll::{PollFd, PollFlags, poll};
 
-use super::desk::Desk;
+use super::desk::{Desk, Moment};
 use super::figures::{Count, Figures};
 use super::judging::Verdict;
 use super::listen::LOOK;
-use super::misses::{Upstream, Waiter, Way};
-use super::passed::Returned;
+use super::misses::{Upstream, Waiter, Wanted, Way};
 use super::post::Post;
-use super::private::Screened;
 use super::question::{Code, Question};
 use super::reply::Asked;
 use super::stream::{Connection, Connections};
-use crate::dice::Dice;
 use crate::host::HostName;
 use crate::settings::Families;
+
+/// How often it is looked for clients that wait for too long.
+const TICK: Duration = Duration::from_millis(20);
 
 /// How often a server looks whether it is in a loop, in microseconds.
 const PROBE: Micros = 30_000_000;
@@ -40,11 +41,13 @@ pub(super) struct Answering {
 impl Answering {
     /// Tells what upstreams answer about one family, until the server ends, or others are asked and these have answered all.
     pub(super) fn run(&self, upstream: &Arc<Upstream>, families: Families, figures: &Figures) {
-        let (client, mut answers, mut post) = (upstream.client(families), Vec::new(), Post::default());
+        let client = upstream.client(families);
+        let (mut answers, mut packets, mut post) = (Vec::new(), Vec::new(), Post::default());
         let mut was_asked = true;
         loop {
             client.wait(LOOK);
             client.drain(&mut answers);
+            client.drain_packets(&mut packets);
             let moment = self.desk.moment(figures);
             for (answer, waiters) in self.desk.misses.take(families, &mut answers) {
                 for waiter in waiters {
@@ -52,6 +55,9 @@ impl Answering {
                         self.desk.settle(&answer, families, to, &moment, out);
                     });
                 }
+            }
+            for (answer, waiters) in self.desk.misses.take_packets(&mut packets) {
+                self.desk.tell_packet(&answer.key, &answer.packet, &waiters, &mut post, &moment);
             }
             post.flush();
             let is_asked = Arc::ptr_eq(&self.desk.misses.upstream(), upstream);
@@ -64,41 +70,46 @@ impl Answering {
         }
     }
 
-    /// Passes questions through, tells old answers to the impatient, looks for loops; until the server ends.
+    /// Serves stale data when the client-response timer fires (RFC 8767 section 5), looks for loops; until the server ends.
     pub(super) fn keep(&self, figures: &Figures) {
-        let mut under_way = self.desk.relay.under_way();
-        let (mut dice, mut post) = (Dice::default(), Post::default());
+        let mut post = Post::default();
         let (mut next_probe, mut next_look) = (0, 0);
         while !self.is_closed.load(Relaxed) {
-            let returned = self.desk.relay.step(&mut under_way, &mut dice, &|| self.desk.clock.now());
+            std::thread::sleep(TICK);
             let moment = self.desk.moment(figures);
-            for Returned { waiters, mut message, key } in returned {
-                if let Some(key) = key {
-                    self.desk.packets.put(key, message.as_mut(), &moment.policy, moment.uptime);
-                }
-                let screened = Screened::of(message, &moment.policy);
-                for waiter in waiters {
-                    post.pass_back(&waiter, &screened, figures);
-                }
-            }
-            for (name, families, waiters) in self.desk.misses.take_impatient(moment.now) {
-                for waiter in waiters {
-                    post.deliver(&waiter, |to, out| {
-                        if !self.desk.tell_stale(&name, families, to, &moment, out) {
-                            to.code(Code::ServFail, out);
-                        }
-                    });
-                }
+            for (wanted, waiters) in self.desk.misses.take_impatient(moment.now) {
+                self.tell_stale(&wanted, &waiters, &mut post, &moment);
             }
             post.flush();
             if moment.now >= next_look {
                 next_look = moment.now + PULSE;
                 // Where those that are asked for names rest, it may be the names' fault.
                 if moment.now >= next_probe || self.desk.misses.upstream().is_resting() {
-                    self.desk.relay.probe(&self.desk.token, moment.now);
+                    self.desk.probe(moment.now);
                     next_probe = moment.now + PROBE;
                 }
             }
+        }
+    }
+
+    /// Tells what was known before; that there is a failure, where it was evicted meanwhile.
+    fn tell_stale(&self, wanted: &Wanted, waiters: &[Waiter], post: &mut Post, moment: &Moment<'_>) {
+        let (name, families) = match wanted {
+            Wanted::V4(name) => (name, Families::V4),
+            Wanted::V6(name) => (name, Families::V6),
+            Wanted::Packet(key) => {
+                if !self.desk.tell_stale_packet(key, waiters, post, moment) {
+                    waiters.iter().for_each(|waiter| post.code(waiter, Code::ServFail, moment.figures));
+                }
+                return;
+            }
+        };
+        for waiter in waiters {
+            post.deliver(waiter, |to, out| {
+                if !self.desk.tell_stale(name, families, to, moment, out) {
+                    to.code(Code::ServFail, out);
+                }
+            });
         }
     }
 

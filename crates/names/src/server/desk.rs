@@ -5,31 +5,32 @@
 
 use std::net::IpAddr;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 
+use domain::base::iana::Rtype;
 use lycosa_url::{Clock, FailureKind, Micros, Resolved};
 
 use super::cookies::Cookies;
 use super::figures::{Count, Figures};
 use super::held::Held;
 use super::limits::Rates;
-use super::misses::{Miss, Misses, Waiter, Way};
-use super::packets::Packets;
+use super::misses::{Miss, Misses, Waiter, Wanted, Way};
 use super::policy::{Policy, is_public};
 use super::post::Post;
 use super::private::Screened;
 use super::question::{Code, HEADER, Question, rtype};
 use super::recent::Recent;
-use super::relay::Relay;
 use super::reply::{Asked, To};
-use crate::cache::Seconds;
 use crate::cache::compact::{Record, State};
+use crate::cache::{Packet, PacketCache, STALE_TTL, Seconds};
+use crate::extended_error::ExtendedError;
 use crate::host::HostName;
+use crate::packet_key::PacketKey;
 use crate::scaled::ScaledTime;
 use crate::settings::Families;
 
-/// For how many seconds clients may keep an answer that has expired (RFC 8767 section 4).
-const STALE_TTL: u32 = 30;
+/// The extended error of an answer that has expired (RFC 8914 section 4.4).
+const STALE_ANSWER: u16 = 3;
 
 /// For how many seconds clients may keep that there is nothing, where the cache does not know for how long it holds.
 pub(super) const SHORT: u32 = 60;
@@ -38,8 +39,7 @@ pub(super) const SHORT: u32 = 60;
 pub(super) struct Desk {
     pub(super) held: Held,
     pub(super) misses: Misses,
-    pub(super) relay: Relay,
-    pub(super) packets: Packets,
+    pub(super) packets: Arc<PacketCache>,
     pub(super) cookies: Option<Cookies>,
     pub(super) rates: Rates,
     pub(super) recent: Recent,
@@ -47,6 +47,8 @@ pub(super) struct Desk {
     pub(super) time: ScaledTime,
     /// The name that only this server asks for.
     pub(super) token: String,
+    /// When it asked upstreams for it, since one answered; 0: never.
+    pub(super) probed: AtomicU64,
     /// When it was asked for it last.
     pub(super) looped: AtomicU64,
     /// Whether no questions are taken any more.
@@ -58,8 +60,6 @@ pub(super) struct Moment<'f> {
     pub(super) now: Micros,
     /// By the wall clock, which whoever shares the cache's file goes by.
     pub(super) second: Seconds,
-    /// By a clock that nobody sets.
-    pub(super) uptime: Seconds,
     pub(super) policy: Arc<Policy>,
     /// The counts of the thread that is at work.
     pub(super) figures: &'f Figures,
@@ -70,12 +70,27 @@ impl Desk {
     pub(super) fn moment<'f>(&self, figures: &'f Figures) -> Moment<'f> {
         let now = self.clock.now();
         let second = self.time.on_wall(self.clock.wall_offset()).seconds(now);
-        Moment { now, second, uptime: self.time.seconds(now), policy: self.held.policy(), figures }
+        Moment { now, second, policy: self.held.policy(), figures }
     }
 
-    /// Whether no upstream answers: those that names are asked of rest, and none has answered anything else either.
+    /// Whether no upstream answers: all rest, and none has answered the question that looks for loops, which is no dead name's.
     pub(super) fn is_silent(&self) -> bool {
-        self.misses.upstream().is_resting() && self.relay.is_silent(self.clock.now())
+        let (upstream, probed) = (self.misses.upstream(), self.probed.load(Relaxed));
+        let patience = upstream.timeout;
+        let is_overdue = probed > 0 && self.clock.now().saturating_sub(probed) >= patience;
+        upstream.is_resting() && is_overdue && upstream.heard() < probed
+    }
+
+    /// Asks each upstream for the name that only this server asks for.
+    pub(super) fn probe(&self, now: Micros) {
+        let upstream = self.misses.upstream();
+        // One that nobody has answered yet counts from its first question on.
+        if self.probed.load(Relaxed) <= upstream.heard() {
+            self.probed.store(now, Relaxed);
+        }
+        if let Ok(key) = PacketKey::of_text(&self.token, Rtype::TXT, false) {
+            upstream.packets().probe(key);
+        }
     }
 
     /// Writes what the cache knows.
@@ -179,32 +194,71 @@ impl Desk {
     }
 
     /// Makes a question that nothing is known about one for others; it is refused where the client does not want that.
-    pub(super) fn miss<'n>(
+    pub(super) fn miss(
         &self,
         question: &Question<'_>,
-        name: &'n str,
+        name: &str,
         families: Families,
         way: Way,
         client: IpAddr,
         moment: &Moment<'_>,
-    ) -> Miss<'n> {
+    ) -> Miss {
         let has_stale = moment.policy.stale > 0
             && self.held.stale(HostName::of_normal(name), families, moment.second).is_some();
         let waiter = Waiter { asked: Asked::of(question), way, client };
-        Miss { name, families, waiter, has_stale }
+        Miss { wanted: Wanted::addresses(families, name.into()), waiter, has_stale }
     }
 
-    /// Answers a question of what is kept as it came, or has it passed through.
+    /// Answers a question about records from the cache, or has upstreams asked.
     pub(super) fn pass(&self, question: &Question<'_>, waiter: Waiter, post: &mut Post, moment: &Moment<'_>) {
-        let figures = moment.figures;
-        if let Some(known) = self.packets.get(question, moment.uptime) {
+        let (figures, key) = (moment.figures, question.key());
+        if let Some(packet) = self.packets.get(&key, moment.now) {
             figures.add(Count::PacketHits);
-            return post.pass_back(&waiter, &Screened::of(known, &moment.policy), figures);
+            return self.tell_packet(&key, &packet, &[waiter], post, moment);
         }
         figures.add(Count::PassedThrough);
-        if let Some(waiter) = self.relay.pass(question, waiter) {
+        let has_stale = self.packets.get_stale(&key, moment.now, moment.policy.stale).is_some();
+        let miss = Miss { wanted: Wanted::Packet(key), waiter, has_stale };
+        for waiter in self.misses.add([miss].into_iter(), moment.now) {
             post.turn_away(&waiter, figures);
         }
+    }
+
+    /// Writes an answer about records to all who wait for it; the one before, where it is a failure.
+    pub(super) fn tell_packet(
+        &self,
+        key: &PacketKey,
+        packet: &Packet,
+        waiters: &[Waiter],
+        post: &mut Post,
+        moment: &Moment<'_>,
+    ) {
+        if packet.message().is_err() && self.tell_stale_packet(key, waiters, post, moment) {
+            return;
+        }
+        let message = packet.message().is_ok().then(|| self.packets.message(packet, moment.now));
+        let screened = Screened::of(message, &moment.policy);
+        for waiter in waiters {
+            post.pass_back(waiter, &screened, packet.extended_error(), moment.figures);
+        }
+    }
+
+    /// Writes an answer about records that has expired, if there is one; tells whether there is.
+    pub(super) fn tell_stale_packet(
+        &self,
+        key: &PacketKey,
+        waiters: &[Waiter],
+        post: &mut Post,
+        moment: &Moment<'_>,
+    ) -> bool {
+        let Some(packet) = self.packets.get_stale(key, moment.now, moment.policy.stale) else { return false };
+        moment.figures.add_many(Count::Stale, waiters.len() as u64);
+        let screened = Screened::of(Some(self.packets.message(&packet, moment.now)), &moment.policy);
+        let error = ExtendedError { code: STALE_ANSWER, text: Box::default() };
+        for waiter in waiters {
+            post.pass_back(waiter, &screened, Some(&error), moment.figures);
+        }
+        true
     }
 
     /// Writes the answer of others to one who waits for it.

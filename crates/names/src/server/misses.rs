@@ -3,6 +3,7 @@
 //! Guarantees: one question upstream for a name and a family, however many clients wait; each waiter gets one answer, within
 //! the time that the upstreams' client takes at most; waiters are bounded, and shared out fairly.
 
+use std::collections::hash_map::Entry;
 use std::collections::{HashMap, VecDeque};
 use std::net::{IpAddr, UdpSocket};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
@@ -13,7 +14,8 @@ use super::datagrams::Peer;
 use super::limits::Shares;
 use super::reply::Asked;
 use super::stream::Connection;
-use crate::client::Client;
+use crate::client::{Client, PacketAnswer};
+use crate::packet_key::PacketKey;
 use crate::settings::{Families, UpstreamFigures};
 
 /// After how long a waiter gets what is known of old, in microseconds (RFC 8767 section 5: 1.8 s).
@@ -42,17 +44,29 @@ pub(super) enum Way {
 pub(super) struct Upstream {
     v4: Client,
     v6: Client,
+    /// Of one try.
+    pub(super) timeout: Micros,
 }
 
 impl Upstream {
     /// Two clients.
-    pub(super) fn new(v4: Client, v6: Client) -> Self {
-        Upstream { v4, v6 }
+    pub(super) fn new(v4: Client, v6: Client, timeout: Micros) -> Self {
+        Upstream { v4, v6, timeout }
     }
 
     /// The client of a family.
     pub(super) fn client(&self, families: Families) -> &Client {
         if families == Families::V6 { &self.v6 } else { &self.v4 }
+    }
+
+    /// The client that is asked for records.
+    pub(super) fn packets(&self) -> &Client {
+        &self.v4
+    }
+
+    /// When a server answered something last, be it that there is no such name; 0: never.
+    pub(super) fn heard(&self) -> Micros {
+        self.v4.heard().max(self.v6.heard())
     }
 
     /// What is known of each server, by both.
@@ -76,8 +90,23 @@ impl Upstream {
     }
 }
 
-/// A name and whether it is IPv6 that is asked for.
-type Key = (bool, Box<str>);
+/// What is asked for.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(super) enum Wanted {
+    /// IPv4 addresses of a name in normal form.
+    V4(Box<str>),
+    /// IPv6 addresses of one.
+    V6(Box<str>),
+    /// Records of any type.
+    Packet(PacketKey),
+}
+
+impl Wanted {
+    /// Addresses of a family, of a name in normal form.
+    pub(super) fn addresses(families: Families, name: Box<str>) -> Self {
+        if families == Families::V6 { Wanted::V6(name) } else { Wanted::V4(name) }
+    }
+}
 
 /// All who wait.
 pub(super) struct Misses {
@@ -90,18 +119,16 @@ pub(super) struct Misses {
 #[derive(Default)]
 struct Table {
     /// With when the first of them asked.
-    waiting: HashMap<Key, (Micros, Vec<Waiter>)>,
+    waiting: HashMap<Wanted, (Micros, Vec<Waiter>)>,
     shares: Shares,
     /// Those for whom there is an old answer, in the order in which their patience ends.
-    impatient: VecDeque<(Micros, Key)>,
+    impatient: VecDeque<(Micros, Wanted)>,
 }
 
 /// What a client asks for that is not known.
-pub(super) struct Miss<'n> {
-    /// The name, in normal form.
-    pub(super) name: &'n str,
-    /// Of which family.
-    pub(super) families: Families,
+pub(super) struct Miss {
+    /// What that is.
+    pub(super) wanted: Wanted,
     /// Who waits.
     pub(super) waiter: Waiter,
     /// Whether there is an old answer.
@@ -124,9 +151,9 @@ impl Misses {
         std::mem::replace(&mut *self.upstream.write().unwrap_or_else(PoisonError::into_inner), upstream)
     }
 
-    /// Has these asked for; gives those for whom there is no place.
-    pub(super) fn add<'n>(&self, misses: impl Iterator<Item = Miss<'n>>, now: Micros) -> Vec<Waiter> {
-        let (mut v4, mut v6, mut refused) = (Vec::new(), Vec::new(), Vec::new());
+    /// Enqueues lookups; returns rejected waiters.
+    pub(super) fn add(&self, misses: impl Iterator<Item = Miss>, now: Micros) -> Vec<Waiter> {
+        let (mut v4, mut v6, mut packets, mut refused) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
         let upstream = self.upstream();
         let mut table = self.table();
         for miss in misses {
@@ -134,19 +161,25 @@ impl Misses {
                 refused.push(miss.waiter);
                 continue;
             }
-            let key = (miss.families == Families::V6, Box::from(miss.name));
             if miss.has_stale {
-                table.impatient.push_back((now + PATIENCE, key.clone()));
+                table.impatient.push_back((now + PATIENCE, miss.wanted.clone()));
             }
-            let (_, waiters) = table.waiting.entry(key).or_insert_with(|| (now, Vec::new()));
-            if waiters.is_empty() {
-                if miss.families == Families::V6 { &mut v6 } else { &mut v4 }.push(miss.name.into());
+            match table.waiting.entry(miss.wanted) {
+                Entry::Occupied(mut waiting) => waiting.get_mut().1.push(miss.waiter),
+                Entry::Vacant(vacant) => {
+                    match vacant.key() {
+                        Wanted::V4(name) => v4.push(name.clone()),
+                        Wanted::V6(name) => v6.push(name.clone()),
+                        Wanted::Packet(key) => packets.push(key.clone()),
+                    }
+                    vacant.insert((now, vec![miss.waiter]));
+                }
             }
-            waiters.push(miss.waiter);
         }
         // Under the lock: an answer that comes at once finds its waiters.
-        upstream.client(Families::V4).submit(v4);
-        upstream.client(Families::V6).submit(v6);
+        upstream.v4.submit(v4);
+        upstream.v6.submit(v6);
+        upstream.packets().submit_packets(packets);
         refused
     }
 
@@ -158,14 +191,24 @@ impl Misses {
     ) -> Vec<(Resolved, Vec<Waiter>)> {
         let mut table = self.table();
         let mut with_waiters = |answer: Resolved| {
-            let waiters = table.remove(&(families == Families::V6, answer.name.clone()))?;
+            let waiters = table.remove(&Wanted::addresses(families, answer.name.clone()))?;
+            Some((answer, waiters))
+        };
+        answers.drain(..).filter_map(&mut with_waiters).collect()
+    }
+
+    /// The same of answers about records.
+    pub(super) fn take_packets(&self, answers: &mut Vec<PacketAnswer>) -> Vec<(PacketAnswer, Vec<Waiter>)> {
+        let mut table = self.table();
+        let mut with_waiters = |answer: PacketAnswer| {
+            let waiters = table.remove(&Wanted::Packet(answer.key.clone()))?;
             Some((answer, waiters))
         };
         answers.drain(..).filter_map(&mut with_waiters).collect()
     }
 
     /// Those whose patience is over, with what they wait for.
-    pub(super) fn take_impatient(&self, now: Micros) -> Vec<(Box<str>, Families, Vec<Waiter>)> {
+    pub(super) fn take_impatient(&self, now: Micros) -> Vec<(Wanted, Vec<Waiter>)> {
         let mut table = self.table();
         let mut taken = Vec::new();
         while table.impatient.front().is_some_and(|(until, _)| *until <= now) {
@@ -176,8 +219,7 @@ impl Misses {
                 continue;
             }
             if let Some(waiters) = table.remove(&key) {
-                let families = if key.0 { Families::V6 } else { Families::V4 };
-                taken.push((key.1, families, waiters));
+                taken.push((key, waiters));
             }
         }
         taken
@@ -196,7 +238,7 @@ impl Misses {
 
 impl Table {
     /// Takes out who waits for something.
-    fn remove(&mut self, key: &Key) -> Option<Vec<Waiter>> {
+    fn remove(&mut self, key: &Wanted) -> Option<Vec<Waiter>> {
         let (_, waiters) = self.waiting.remove(key)?;
         waiters.iter().for_each(|waiter| self.shares.give(waiter.client));
         Some(waiters)

@@ -2,7 +2,8 @@
 //!
 //! The way of a question: a [`worker`] (or a thread of [`stream`]) receives it → [`question`] reads it → [`judging`] decides by
 //! the [`policy`] → the cache knows, and [`reply`] writes the answer; or [`misses`] has a client of the upstreams ask, and
-//! [`answering`] tells all who wait; or [`relay`] passes it through, and [`private`] looks at what comes back.
+//! [`answering`] tells all who wait, of which [`private`] looks at what a client's own
+//! type of question brings.
 //!
 //! Guarantees:
 //! - A name is asked for upstream once at a time, however many clients ask; answers, also negative ones, are kept as long as
@@ -19,18 +20,13 @@ mod figures;
 mod held;
 mod judging;
 mod limits;
-mod lines;
 mod listen;
 mod misses;
-mod packets;
-mod passed;
 mod policy;
 mod post;
 mod private;
-mod pulse;
 mod question;
 mod recent;
-mod relay;
 mod reply;
 mod stream;
 mod worker;
@@ -43,11 +39,12 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use crate::cache::compact::CompactCache;
+use crate::cache::{PacketCache, PacketLimits};
 use crate::client::Client;
 use crate::dice::Dice;
 use crate::scaled::ScaledTime;
 use crate::settings::{Families, Settings, UpstreamFigures};
-use crate::upstream::Pace;
+use crate::upstream::{Pace, micros};
 pub use policy::{Policy, Zones};
 
 use answering::Answering;
@@ -56,10 +53,7 @@ use desk::Desk;
 use figures::{Count, Figures};
 use held::Held;
 use judging::LOOP_ZONE;
-use lines::Route;
 use misses::{Misses, Upstream};
-use packets::Packets;
-use relay::Relay;
 use stream::Connections;
 use worker::Worker;
 
@@ -134,12 +128,12 @@ impl Server {
         let clock = settings.upstream.clock;
         let held =
             Held { cache: cache.clone(), policy: Arc::new(RwLock::new(Arc::new(settings.policy.clone()))) };
-        let upstream = Arc::new(ask(&settings.upstream, &held)?);
+        let packets = packet_cache(&settings);
+        let upstream = Arc::new(ask(&settings.upstream, &held, &packets)?);
         let mut dice = Dice::default();
         let desk = Arc::new(Desk {
             misses: Misses::new(settings.upstream.in_flight.max(1), upstream.clone()),
-            packets: Packets::new(settings.packet_memory),
-            relay: Relay::new(Route::new(&settings.upstream)?)?,
+            packets,
             cookies: settings.cookies.then(Cookies::new).transpose()?,
             held,
             rates: Default::default(),
@@ -147,6 +141,7 @@ impl Server {
             clock,
             time: ScaledTime::start(clock.now(), settings.upstream.speed),
             token: format!("{:016x}{:016x}.{LOOP_ZONE}", dice.throw(), dice.throw()),
+            probed: AtomicU64::new(0),
             looped: AtomicU64::new(0),
             is_draining: AtomicBool::new(false),
         });
@@ -183,13 +178,14 @@ impl Server {
     pub fn reload(&self, policy: Policy, upstream: Settings) -> io::Result<()> {
         let mut settings = lock(&self.settings);
         if !is_same(&settings.upstream, &upstream) {
-            let (new, route) = (Arc::new(ask(&upstream, &self.desk.held)?), Route::new(&upstream)?);
+            let new = Arc::new(ask(&upstream, &self.desk.held, &self.desk.packets)?);
             self.answer(new.clone())?;
-            self.desk.relay.replace(route);
             self.desk.misses.replace(new);
-            self.desk.relay.probe(&self.desk.token, self.desk.clock.now());
+            self.desk.probed.store(0, Relaxed);
+            self.desk.probe(self.desk.clock.now());
             settings.upstream = upstream;
         }
+        self.desk.packets.limit(limits(&policy));
         let shared = Arc::new(policy.clone());
         *self.desk.held.policy.write().unwrap_or_else(PoisonError::into_inner) = shared;
         settings.policy = policy;
@@ -203,7 +199,7 @@ impl Server {
         let looped = self.desk.looped.load(Relaxed);
         let is_looped = looped > 0 && self.desk.clock.now().saturating_sub(looped) < LOOP_MEMORY;
         all.extend([
-            ("waiting", (self.desk.misses.waiting() + self.desk.relay.waiting()) as u64),
+            ("waiting", self.desk.misses.waiting() as u64),
             ("loop", is_looped.into()),
             ("silent", self.desk.is_silent().into()),
             ("tcp_open", self.connections.count() as u64),
@@ -227,7 +223,7 @@ impl Server {
         let until = Instant::now() + within;
         self.desk.is_draining.store(true, Relaxed);
         self.connections.hush();
-        let is_idle = || self.desk.misses.waiting() + self.desk.relay.waiting() == 0;
+        let is_idle = || self.desk.misses.waiting() == 0;
         while !is_idle() && Instant::now() < until {
             std::thread::sleep(Duration::from_millis(10));
         }
@@ -290,7 +286,7 @@ impl Drop for Server {
 }
 
 /// The clients that ask upstreams by these settings: one for each family, TTLs as they come, since the policy sees to them.
-fn ask(settings: &Settings, held: &Held) -> io::Result<Upstream> {
+fn ask(settings: &Settings, held: &Held, packets: &Arc<PacketCache>) -> io::Result<Upstream> {
     // Both keep to the rate together.
     let paces: Vec<Pace> = settings.servers.iter().map(|_| Pace::default()).collect();
     let client = |families| {
@@ -304,9 +300,20 @@ fn ask(settings: &Settings, held: &Held) -> io::Result<Upstream> {
             max_ttl: Duration::from_secs(604_800), // RFC 8767 section 4: a week is the longest that makes sense
             ..settings.clone()
         };
-        Client::start(settings, Box::new(held.clone()))
+        Client::start_with(settings, Box::new(held.clone()), packets.clone())
     };
-    Ok(Upstream::new(client(Families::V4)?, client(Families::V6)?))
+    Ok(Upstream::new(client(Families::V4)?, client(Families::V6)?, micros(settings.timeout)))
+}
+
+/// The cache of records by a server's settings.
+fn packet_cache(settings: &ServerSettings) -> Arc<PacketCache> {
+    let (bytes, now) = (settings.packet_memory, settings.upstream.clock.now());
+    Arc::new(PacketCache::new(bytes, limits(&settings.policy), now, settings.upstream.speed))
+}
+
+/// The limits of TTLs of records by a policy.
+fn limits(policy: &Policy) -> PacketLimits {
+    PacketLimits { max_ttl: policy.max_ttl, negative_ttl: policy.negative_ttl }
 }
 
 /// Whether upstreams are asked in the same way. A file of roots may have changed.

@@ -10,6 +10,7 @@ use super::misses::{Waiter, Way};
 use super::private::Screened;
 use super::question::Code;
 use super::reply::To;
+use crate::extended_error::ExtendedError;
 
 /// Answers of one thread that are to be sent.
 #[derive(Default)]
@@ -57,18 +58,26 @@ impl Post {
     }
 
     /// Answers with what an upstream said to a question that was passed through.
-    pub(super) fn pass_back(&mut self, waiter: &Waiter, answer: &Screened, figures: &Figures) {
+    pub(super) fn pass_back(
+        &mut self,
+        waiter: &Waiter,
+        answer: &Screened,
+        error: Option<&ExtendedError>,
+        figures: &Figures,
+    ) {
         let is_stream = matches!(waiter.way, Way::Stream(_));
         let most = if is_stream { usize::from(u16::MAX) } else { waiter.asked.most() };
         figures.add_many(Count::PrivateFiltered, answer.is_filtered().into());
         self.deliver(waiter, |to, out| {
             write(figures, out, |out| match answer {
-                Screened::Unusable => to.code(Code::ServFail, out),
+                Screened::Unusable => to.failure(error, out),
                 Screened::NoData => to.negative(Code::NoError, SHORT, out),
-                Screened::Whole(message) | Screened::Rest(message) if message.len() + COOKIE <= most => {
-                    to.passed(message, out);
+                Screened::Whole(message) | Screened::Rest(message)
+                    if message.len() + to.edns_size(error) <= most =>
+                {
+                    to.passed(message, error, out);
                 }
-                Screened::Whole(_) | Screened::Rest(_) | Screened::CutOff => {
+                Screened::Whole(_) | Screened::Rest(_) => {
                     figures.add(Count::Truncated);
                     to.truncated(out);
                 }
@@ -85,6 +94,3 @@ impl Post {
         self.datagrams.retain(|(socket, _)| Arc::strong_count(socket) > 1);
     }
 }
-
-/// Bytes that an answer grows by where a cookie is added.
-const COOKIE: usize = 28;

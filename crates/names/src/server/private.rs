@@ -8,13 +8,13 @@ use std::net::IpAddr;
 
 use domain::base::iana::Rtype;
 use domain::base::message::Section;
-use domain::base::message_builder::TreeCompressor;
-use domain::base::{Message, MessageBuilder, ParsedName, ParsedRecord};
+use domain::base::{Message, ParsedName, ParsedRecord};
 use domain::rdata::svcb::value::{Ipv4Hint, Ipv6Hint};
 use domain::rdata::svcb::{Https, SvcParams, Svcb};
-use domain::rdata::{A, Aaaa, AllRecordData};
+use domain::rdata::{A, Aaaa};
 
 use super::policy::{Policy, is_public};
+use crate::cache::packet::copy_records;
 
 /// What clients get of an upstream's answer to a question that was passed through.
 #[derive(Debug, PartialEq, Eq)]
@@ -25,8 +25,6 @@ pub(super) enum Screened {
     Rest(Vec<u8>),
     /// Nothing of what was asked for is left.
     NoData,
-    /// It is cut off, and so cannot be read to its end: the client is to ask over TCP.
-    CutOff,
     /// Nobody answered, or nobody can read it.
     Unusable,
 }
@@ -50,9 +48,6 @@ impl Screened {
 /// Screens an answer; none where it cannot be read.
 fn screen(answer: Vec<u8>) -> Option<Screened> {
     let message = Message::from_slice(&answer).ok()?;
-    if message.header().tc() {
-        return Some(Screened::CutOff);
-    }
     let asked = message.sole_question().ok()?.qtype();
     let (mut is_found, mut is_left, mut is_lost) = (false, false, false);
     for record in message.iter() {
@@ -73,21 +68,9 @@ fn screen(answer: Vec<u8>) -> Option<Screened> {
 
 /// A message again, without the records that hold private addresses. It is not what was validated any more, if anything was.
 fn rebuild(message: &Message<[u8]>) -> Option<Vec<u8>> {
-    let mut builder = MessageBuilder::from_target(TreeCompressor::new(Vec::new())).ok()?;
-    *builder.header_mut() = message.header();
-    builder.header_mut().set_ad(false);
-    let mut questions = builder.question();
-    questions.push(message.sole_question().ok()?).ok()?;
-    let mut is_readable = true;
-    let rebuilt = message.copy_records(questions, |record| {
-        if is_private(&record)? {
-            return None;
-        }
-        let record = record.into_any_record::<AllRecordData<_, ParsedName<_>>>();
-        is_readable &= record.is_ok();
-        record.ok()
-    });
-    rebuilt.ok().filter(|_| is_readable).map(|rebuilt| rebuilt.finish().into_target())
+    let mut copy = copy_records(message, |record| is_private(record).map(|is_private| !is_private))?;
+    copy[3] &= !0x20; // AD
+    Some(copy)
 }
 
 /// Whether a record holds a private address; none where it cannot be read.
@@ -119,7 +102,8 @@ fn has_private_hint(params: &SvcParams<&[u8]>) -> Option<bool> {
 
 #[cfg(test)]
 mod tests {
-    use domain::base::{Name, Rtype, ToName};
+    use domain::base::message_builder::TreeCompressor;
+    use domain::base::{MessageBuilder, Name, Rtype, ToName};
     use domain::rdata::Mx;
     use proptest::prelude::*;
 

@@ -3,8 +3,8 @@
 //! Guarantees: [`read`] never panics and looks at each byte once at most; what it lets through has one question whose name is
 //! whole, without compression, and ends where it says.
 
-/// Bytes of a message's header.
-pub(super) const HEADER: usize = 12;
+use crate::packet_key::PacketKey;
+pub(super) use crate::wire::HEADER;
 
 /// The longest name on the wire (RFC 1035 section 2.3.4).
 const LONGEST_NAME: usize = 255;
@@ -97,6 +97,12 @@ impl<'m> Question<'m> {
     /// The name on the wire, the root's zero included.
     pub(super) fn name(&self) -> &'m [u8] {
         &self.head[HEADER..self.head.len() - 4]
+    }
+
+    /// What upstreams are asked for it, and by what their answer is kept.
+    pub(super) fn key(&self) -> PacketKey {
+        let dnssec_ok = self.edns.is_some_and(|edns| edns.wants_signatures);
+        PacketKey::of_wire(self.name(), self.rtype, dnssec_ok, self.head[3] & 0x10 != 0)
     }
 
     /// The last label of the name, as it was written; empty for the root.

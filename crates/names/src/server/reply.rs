@@ -7,6 +7,7 @@
 use std::net::IpAddr;
 
 use super::question::{Code, Edns, HEADER, Question, rtype};
+use crate::extended_error::ExtendedError;
 use crate::wire::PAYLOAD;
 
 /// The largest answer to a datagram without EDNS (RFC 1035 section 2.3.4).
@@ -126,22 +127,36 @@ impl<'q> To<'q> {
         self.end(Code::NoError, out);
     }
 
-    /// An upstream's answer to the same question, with this client's number, spelling and cookie.
-    pub(super) fn passed(self, answer: &[u8], out: &mut Vec<u8>) {
+    /// SERVFAIL, and why.
+    pub(super) fn failure(self, error: Option<&ExtendedError>, out: &mut Vec<u8>) {
+        self.begin(Code::ServFail, [0, 0], out);
+        self.end_with(Code::ServFail, error, out);
+    }
+
+    /// Bytes that EDNS adds to an answer.
+    pub(super) fn edns_size(self, error: Option<&ExtendedError>) -> usize {
+        let Some(edns) = self.edns else { return 0 };
+        let cookie = edns.given_cookie().map_or(0, |_| 28);
+        11 + cookie + error.map_or(0, ExtendedError::size)
+    }
+
+    /// An upstream's answer to the same question, which has no EDNS, with this client's number, spelling and EDNS.
+    pub(super) fn passed(self, answer: &[u8], error: Option<&ExtendedError>, out: &mut Vec<u8>) {
         let start = out.len();
         out.extend_from_slice(answer);
         let head = self.head.len();
         out[start..start + 2].copy_from_slice(&self.head[..2]);
         out[start + 2] &= !0x04; // AA: this server is no authority, whatever the upstream is
-        out[start + 3] |= 0x80; // RA: but it recurses
+        let own = self.head[3];
+        // AD goes to clients that understand it (RFC 6840 section 5.8).
+        let wants_validated = own & 0x20 != 0 || self.edns.is_some_and(|edns| edns.wants_signatures);
+        let kept = if wants_validated { 0x2f } else { 0x0f };
+        out[start + 3] = 0x80 | own & 0x10 | out[start + 3] & kept; // RA: this server recurses; CD as the client has it
         out[start + HEADER..start + head].copy_from_slice(&self.head[HEADER..]);
-        // Where EDNS is the last record, as it most often is, and has no options, the cookie becomes its option.
-        let Some(edns) = self.edns else { return };
-        let ends_in_edns = answer.len() >= head + 11
-            && matches!(answer[answer.len() - 11..], [0, 0, 41, _, _, _, _, _, _, 0, 0]);
-        if let (true, Some((client, server))) = (ends_in_edns, edns.given_cookie()) {
-            out.truncate(out.len() - 2);
-            cookie_option(client, server, out);
+        if self.edns.is_some() {
+            let count = u16::from_be_bytes([out[start + 10], out[start + 11]]).saturating_add(1);
+            out[start + 10..start + HEADER].copy_from_slice(&count.to_be_bytes());
+            self.end_with(Code::NoError, error, out);
         }
     }
 
@@ -156,22 +171,28 @@ impl<'q> To<'q> {
 
     /// EDNS, where the question had it.
     fn end(self, code: Code, out: &mut Vec<u8>) {
+        self.end_with(code, None, out);
+    }
+
+    /// The same with an extended error.
+    fn end_with(self, code: Code, error: Option<&ExtendedError>, out: &mut Vec<u8>) {
         let Some(edns) = self.edns else { return };
         let [high, low] = PAYLOAD.to_be_bytes();
         let signatures = u8::from(edns.wants_signatures) << 7; // RFC 3225 section 3: copied
         out.extend_from_slice(&[0, 0, rtype::OPT as u8, high, low, code as u8 >> 4, 0, signatures, 0]);
-        match edns.given_cookie() {
-            Some((client, server)) => cookie_option(client, server, out),
-            None => out.extend_from_slice(&[0, 0]),
+        let start = out.len();
+        out.extend_from_slice(&[0, 0]);
+        if let Some((client, server)) = edns.given_cookie() {
+            out.extend_from_slice(&[0, 10, 0, 24]);
+            out.extend_from_slice(&client);
+            out.extend_from_slice(&server);
         }
+        if let Some(error) = error {
+            error.write(out);
+        }
+        let length = (out.len() - start - 2) as u16;
+        out[start..start + 2].copy_from_slice(&length.to_be_bytes());
     }
-}
-
-/// Appends the length of EDNS's options, and a cookie as the only one.
-fn cookie_option(client: [u8; 8], server: [u8; 16], out: &mut Vec<u8>) {
-    out.extend_from_slice(&[0, 28, 0, 10, 0, 24]);
-    out.extend_from_slice(&client);
-    out.extend_from_slice(&server);
 }
 
 /// A pointer to the name that was asked for.

@@ -81,15 +81,26 @@ fn other_answers_are_what_they_are_called() {
 
 #[test]
 fn what_an_upstream_said_gets_the_client_s_number_spelling_and_cookie() {
-    let upstream =
-        answered("A.EXAMPLE", Some(Edns { payload: 0, wants_signatures: false, cookie: None }), |to, out| {
-            to.addresses([IpAddr::from([192, 0, 2, 1])].into_iter(), 5, out);
-        });
+    let upstream = answered("A.EXAMPLE", None, |to, out| {
+        to.addresses([IpAddr::from([192, 0, 2, 1])].into_iter(), 5, out);
+    });
     let mut bytes = upstream.as_slice().to_vec();
     bytes[0] = 0xff;
+    bytes[3] |= 0x20; // AD
     let cookie = Some(Cookie { client: [1; 8], server: Some([2; 16]) });
     let edns = Some(Edns { payload: 1232, wants_signatures: false, cookie });
-    let message = answered("a.ExamplE", edns, |to, out| to.passed(&bytes, out));
+    let message = answered("a.ExamplE", edns, |to, out| to.passed(&bytes, None, out));
     assert_eq!(message.answer().unwrap().count(), 1);
     assert!(message.opt().is_some() && message.as_slice().ends_with(&[2; 16]));
+    assert!(!message.header().ad(), "who does not ask for it is not told (RFC 6840 section 5.8)");
+    let error = ExtendedError { code: 3, text: "old".into() };
+    let message = answered("a.ExamplE", edns, |to, out| to.passed(&bytes, Some(&error), out));
+    let size = To { head: &[], edns }.edns_size(Some(&error));
+    assert_eq!(message.as_slice().len(), bytes.len() + size);
+    assert!(message.as_slice().ends_with(b"\0\x0f\0\x05\0\x03old"));
+    let signed = Some(Edns { payload: 1232, wants_signatures: true, cookie: None });
+    let message = answered("a.ExamplE", signed, |to, out| to.passed(&bytes, None, out));
+    assert!(message.header().ad() && message.opt().unwrap().dnssec_ok());
+    let message = answered("a.ExamplE", None, |to, out| to.passed(&bytes, Some(&error), out));
+    assert!(message.opt().is_none(), "no EDNS where the question has none");
 }

@@ -70,6 +70,9 @@ fn dead_names_are_no_silence_of_upstreams() {
     assert_eq!(count(&server, "silent"), 0, "but not about everything");
     upstream.say(Says::Nothing);
     let until = Instant::now() + Duration::from_secs(10);
+    for n in 3..6 {
+        assert_eq!(code(&ask_one(&server, &format!("n{n}.example"), Rtype::A)), Rcode::SERVFAIL);
+    }
     while count(&server, "silent") == 0 {
         assert!(Instant::now() < until, "never silent");
         std::thread::sleep(Duration::from_millis(20));

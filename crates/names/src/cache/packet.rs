@@ -1,0 +1,162 @@
+//! How far a message reaches, and what of it decides for how long it is kept.
+
+use domain::base::iana::Rtype;
+use domain::base::message_builder::TreeCompressor;
+use domain::base::{Message, MessageBuilder, ParsedName, ParsedRecord};
+use domain::rdata::AllRecordData;
+
+use crate::extended_error::ExtendedError;
+use crate::wire::HEADER;
+
+/// The longest that "no such name" and "no such data" are kept, in seconds (RFC 2308 section 5: one to three hours).
+const LONGEST_NEGATIVE: u32 = 3 * 3_600;
+
+/// A message that was read to its end.
+pub(super) struct Extent {
+    /// Offsets of the TTLs, the OPT record's excepted.
+    pub(super) ttls: Vec<u16>,
+    /// What EDNS added about the answer.
+    pub(super) extended_error: Option<ExtendedError>,
+    /// The shortest TTL of answer and authority.
+    shortest: u32,
+    has_answer: bool,
+    /// Whether a SOA record tells for how long a negative answer holds (RFC 2308 section 5).
+    has_soa: bool,
+    /// Where the OPT record begins and ends.
+    opt: Option<(usize, usize)>,
+}
+
+impl Extent {
+    /// Reads a message to its end; `None` where that is not possible, or where it is cut off.
+    pub(super) fn of(message: &[u8]) -> Option<Self> {
+        let header: &[u8; HEADER] = message.first_chunk()?;
+        let count = |at: usize| usize::from(u16::from_be_bytes([header[at], header[at + 1]]));
+        let is_cut = header[2] & 2 != 0;
+        if is_cut || count(4) != 1 {
+            return None;
+        }
+        let mut extent = Extent {
+            ttls: Vec::new(),
+            extended_error: None,
+            shortest: u32::MAX,
+            has_answer: count(6) > 0,
+            has_soa: false,
+            opt: None,
+        };
+        let mut at = skip_name(message, HEADER)? + 4;
+        for (section, records) in [count(6), count(8), count(10)].into_iter().enumerate() {
+            for _ in 0..records {
+                at = extent.take_record(message, at, section)?;
+            }
+        }
+        (at == message.len()).then_some(extent)
+    }
+
+    /// Takes the record that begins there; gives where it ends.
+    fn take_record(&mut self, message: &[u8], start: usize, section: usize) -> Option<usize> {
+        let fixed = skip_name(message, start)?;
+        let [t1, t2, _, _, a, b, c, d, l1, l2] = *message.get(fixed..)?.first_chunk()?;
+        let (kind, ttl) = (Rtype::from_int(u16::from_be_bytes([t1, t2])), ttl_of([a, b, c, d]));
+        let end = fixed + 10 + usize::from(u16::from_be_bytes([l1, l2]));
+        let data = message.get(fixed + 10..end)?;
+        if kind == Rtype::OPT {
+            if self.opt.replace((start, end)).is_some() || section < 2 {
+                return None; // one only, and in the additional section (RFC 6891 section 6.1.1)
+            }
+            self.extended_error = ExtendedError::read(data);
+            return Some(end);
+        }
+        self.ttls.push(u16::try_from(fixed + 4).ok()?);
+        if section < 2 {
+            self.shortest = self.shortest.min(ttl);
+        }
+        if section == 1 && kind == Rtype::SOA {
+            self.has_soa = true;
+            self.shortest = self.shortest.min(data.last_chunk().map_or(0, |minimum| ttl_of(*minimum)));
+        }
+        Some(end)
+    }
+
+    /// For how many seconds the answer may be kept, by its TTLs and these limits.
+    pub(super) fn ttl(&self, max_ttl: u32, negative_ttl: u32) -> u32 {
+        match (self.has_answer, self.has_soa) {
+            (true, _) => self.shortest.min(max_ttl),
+            (false, true) => self.shortest.min(negative_ttl).min(LONGEST_NEGATIVE),
+            (false, false) => 0, // nothing says for how long there is none (RFC 2308 section 5)
+        }
+    }
+}
+
+/// A reply with the number 0 and without its OPT record, and its extent; `None` where it cannot be read to its end.
+pub(super) fn normalize(reply: &[u8]) -> Option<(Vec<u8>, Extent)> {
+    let extent = Extent::of(reply)?;
+    let (mut message, extent) = match extent.opt {
+        None => (reply.to_vec(), extent),
+        Some((start, end)) if end == reply.len() => {
+            let mut message = reply[..start].to_vec();
+            let count = u16::from_be_bytes([message[10], message[11]]).saturating_sub(1);
+            message[10..HEADER].copy_from_slice(&count.to_be_bytes());
+            (message, extent)
+        }
+        // Names behind it may refer to one another by their offsets.
+        Some(_) => {
+            let message = copy_records(Message::from_slice(reply).ok()?, |_| Some(true))?;
+            let copied = Extent::of(&message)?;
+            (message, Extent { extended_error: extent.extended_error, ..copied })
+        }
+    };
+    message[..2].fill(0);
+    Some((message, extent))
+}
+
+/// What a reply says about its code (RFC 8914), if it can be read to its end.
+pub(crate) fn extended_error(reply: &[u8]) -> Option<ExtendedError> {
+    Extent::of(reply)?.extended_error
+}
+
+/// Writes a message again with the records that are to be kept, without OPT; `None` where `keep` gives `None`, or a record cannot be
+/// read.
+pub(crate) fn copy_records(
+    message: &Message<[u8]>,
+    mut keep: impl FnMut(&ParsedRecord<'_, [u8]>) -> Option<bool>,
+) -> Option<Vec<u8>> {
+    let mut builder = MessageBuilder::from_target(TreeCompressor::new(Vec::new())).ok()?;
+    *builder.header_mut() = message.header();
+    let mut questions = builder.question();
+    questions.push(message.sole_question().ok()?).ok()?;
+    let mut is_readable = true;
+    let copied = message.copy_records(questions, |record| {
+        if record.rtype() == Rtype::OPT || !keep(&record)? {
+            return None;
+        }
+        let record = record.into_any_record::<AllRecordData<_, ParsedName<_>>>();
+        is_readable &= record.is_ok();
+        record.ok()
+    });
+    copied.ok().filter(|_| is_readable).map(|copied| copied.finish().into_target())
+}
+
+/// Changes the TTL at an offset.
+pub(super) fn change_ttl(message: &mut [u8], offset: u16, change: impl Fn(u32) -> u32) {
+    if let Some(bytes) = message.get_mut(usize::from(offset)..).and_then(|rest| rest.first_chunk_mut()) {
+        *bytes = change(ttl_of(*bytes)).to_be_bytes();
+    }
+}
+
+/// Where a name ends that begins there.
+fn skip_name(message: &[u8], mut at: usize) -> Option<usize> {
+    loop {
+        match *message.get(at)? {
+            0 => return Some(at + 1),
+            length @ 1..=63 => at += 1 + usize::from(length),
+            192.. => return Some(at + 2),
+            _ => return None,
+        }
+    }
+}
+
+/// A TTL; one with the highest bit counts as 0 (RFC 2181 section 8).
+fn ttl_of(bytes: [u8; 4]) -> u32 {
+    let ttl = u32::from_be_bytes(bytes);
+    if ttl >> 31 == 0 { ttl } else { 0 }
+}

@@ -1,0 +1,203 @@
+use domain::base::iana::{Rcode, Rtype};
+use domain::base::message_builder::TreeCompressor;
+use domain::base::opt::ExtendedError as DomainError;
+use domain::base::{Message, MessageBuilder, Name, Serial, Ttl};
+use domain::rdata::{Mx, Soa, Txt};
+use lycosa_url::FailureKind;
+use proptest::prelude::*;
+
+use super::*;
+
+const NOW: Micros = 1_800_000_000_000_000;
+
+fn name(text: &str) -> Name<Vec<u8>> {
+    text.parse().unwrap()
+}
+
+/// A question for MX records.
+fn question(text: &str) -> PacketKey {
+    PacketKey::of_text(text, Rtype::MX, false).unwrap()
+}
+
+/// An answer to a question: a code, TTLs of MX records, and a SOA's TTL and minimum.
+fn answer(key: &PacketKey, code: Rcode, ttls: &[u32], soa: Option<(u32, u32)>) -> Vec<u8> {
+    let owner = Name::from_octets(key.name().to_vec()).unwrap();
+    let mut builder = MessageBuilder::from_target(TreeCompressor::new(Vec::new())).unwrap().question();
+    builder.header_mut().set_id(4_711);
+    builder.header_mut().set_qr(true);
+    builder.header_mut().set_rcode(code);
+    builder.push((&owner, key.rtype())).unwrap();
+    let mut builder = builder.answer();
+    for &ttl in ttls {
+        builder.push((&owner, ttl, Mx::new(5, name("mx.example.com")))).unwrap();
+    }
+    let mut builder = builder.authority();
+    if let Some((ttl, minimum)) = soa {
+        let [mname, rname] = ["ns.example.com", "hostmaster.example.com"].map(name);
+        let times = [3_600, 600, 86_400, minimum].map(Ttl::from_secs);
+        let soa = Soa::new(mname, rname, Serial(1), times[0], times[1], times[2], times[3]);
+        builder.push((name("example.com"), ttl, soa)).unwrap();
+    }
+    let mut builder = builder.additional();
+    builder.push((name("mx.example.com"), 9_999, Txt::<Vec<u8>>::build_from_slice(b"x").unwrap())).unwrap();
+    builder.opt(|_| Ok(())).unwrap();
+    builder.finish().into_target()
+}
+
+fn packets() -> PacketCache {
+    cache(1 << 20, 86_400)
+}
+
+fn cache(bytes: u64, max_ttl: u32) -> PacketCache {
+    PacketCache::new(bytes, PacketLimits { max_ttl, negative_ttl: 900 }, NOW, 1.0)
+}
+
+/// Seconds later.
+fn after(seconds: u64) -> Micros {
+    NOW + seconds * 1_000_000
+}
+
+/// For how many seconds a reply is given.
+fn kept_for(key: &PacketKey, reply: &[u8], packets: &PacketCache) -> u64 {
+    let Some(packet) = packets.read(reply, NOW) else { return 0 };
+    packets.put(key.clone(), packet);
+    (0..100_000).take_while(|&seconds| packets.get(key, after(seconds)).is_some()).count() as u64
+}
+
+#[test]
+fn an_answer_is_given_for_its_shortest_ttl_and_its_ttls_grow_less() {
+    let key = question("example.com");
+    let reply = answer(&key, Rcode::NOERROR, &[600, 60], None);
+    let packets = packets();
+    packets.put(key.clone(), packets.read(&reply, NOW).unwrap());
+    for seconds in [0, 1, 59] {
+        let packet = packets.get(&key, after(seconds)).unwrap();
+        let given = Message::from_octets(packets.message(&packet, after(seconds))).unwrap();
+        let ttls: Vec<u32> = given.answer().unwrap().map(|record| record.unwrap().ttl().as_secs()).collect();
+        assert_eq!(ttls, [600 - seconds as u32, 60 - seconds as u32]);
+        let additional = given.additional().unwrap().next().unwrap().unwrap();
+        assert_eq!(additional.ttl().as_secs(), 9_999 - seconds as u32);
+        assert_eq!(
+            (given.header().id(), given.opt().is_some()),
+            (0, false),
+            "EDNS is between neighbours only"
+        );
+    }
+    assert!(packets.get(&key, after(60)).is_none());
+    assert_eq!(packets.size().1, 1);
+}
+
+#[test]
+fn an_answer_that_has_expired_is_there_for_whom_upstreams_fail() {
+    let key = question("example.com");
+    let packets = packets();
+    packets.put(key.clone(), packets.read(&answer(&key, Rcode::NOERROR, &[60], None), NOW).unwrap());
+    assert!(packets.get_stale(&key, after(59), 100).is_none(), "it holds");
+    packets.put_failure(key.clone(), Failure::new(FailureKind::NameTimeout, "silence"), None, after(70));
+    assert!(packets.get(&key, after(74)).unwrap().message().is_err(), "nobody is asked for a while");
+    assert!(packets.get(&key, after(75)).is_none());
+    let stale = packets.get_stale(&key, after(159), 100).unwrap();
+    let given = Message::from_octets(packets.message(&stale, after(159))).unwrap();
+    assert_eq!(given.answer().unwrap().next().unwrap().unwrap().ttl().as_secs(), STALE_TTL);
+    assert!(packets.get_stale(&key, after(160), 100).is_none(), "its time is over");
+}
+
+#[test]
+fn an_opt_record_goes_wherever_it_stands() {
+    let key = question("example.com");
+    let mut builder = MessageBuilder::from_target(TreeCompressor::new(Vec::new())).unwrap().question();
+    builder.push((name("example.com"), Rtype::MX)).unwrap();
+    let mut builder = builder.answer();
+    builder.push((name("example.com"), 60, Mx::new(5, name("mx.other.example")))).unwrap();
+    let mut builder = builder.additional();
+    builder.opt(|opt| opt.push(&DomainError::<Vec<u8>>::from(22_u16))).unwrap();
+    for number in 0..2 {
+        let text = Txt::<Vec<u8>>::build_from_slice(b"x").unwrap();
+        builder.push((name(&format!("a{number}.third.example")), 60, text)).unwrap();
+    }
+    let packets = packets();
+    let packet = packets.read(&builder.finish().into_target(), NOW).unwrap();
+    assert_eq!(packet.extended_error().unwrap().code, 22);
+    let packet = packets.put(key, packet);
+    let given = Message::from_octets(packets.message(&packet, after(20))).unwrap();
+    assert!(given.opt().is_none());
+    let others: Vec<(String, u32)> = given
+        .additional()
+        .unwrap()
+        .map(|record| record.map(|record| (record.owner().to_string(), record.ttl().as_secs())).unwrap())
+        .collect();
+    assert_eq!(others, [("a0.third.example".to_owned(), 40), ("a1.third.example".to_owned(), 40)]);
+}
+
+#[test]
+fn times_are_those_of_the_standards_and_the_limits() {
+    let key = question("example.com");
+    let cases = [
+        (answer(&key, Rcode::NOERROR, &[90_000], None), 7_200, "no longer than the limit"),
+        (answer(&key, Rcode::NOERROR, &[0], None), 0, "not at all"),
+        (answer(&key, Rcode::NOERROR, &[u32::MAX], None), 0, "RFC 2181 section 8"),
+        (answer(&key, Rcode::NXDOMAIN, &[], Some((900, 300))), 300, "RFC 2308 section 5"),
+        (answer(&key, Rcode::NOERROR, &[], Some((100, 300))), 100, "the same of no data"),
+        (answer(&key, Rcode::NOERROR, &[50], Some((900, 300))), 50, "an alias that ends in nothing"),
+        (answer(&key, Rcode::NXDOMAIN, &[], None), 0, "nothing says for how long"),
+        (answer(&key, Rcode::NOERROR, &[], None), 0, "the same of no data, and a referral"),
+        (answer(&key, Rcode::NXDOMAIN, &[], Some((9_000, 9_000))), 900, "no longer than the limit, either"),
+    ];
+    for (reply, seconds, why) in cases {
+        assert_eq!(kept_for(&key, &reply, &cache(1 << 20, 7_200)), seconds, "{why}");
+    }
+    let mut cut = answer(&key, Rcode::NOERROR, &[600], None);
+    cut[2] |= 2;
+    assert_eq!(kept_for(&key, &cut, &packets()), 0, "cut off");
+    assert_eq!(kept_for(&key, &cut[..20], &packets()), 0, "no message");
+    let packets = packets();
+    packets.put_failure(key.clone(), Failure::new(FailureKind::NameTimeout, "silence"), None, NOW);
+    assert!(packets.get(&key, after(4)).is_some() && packets.get(&key, after(5)).is_none(), "RFC 9520");
+}
+
+#[test]
+fn a_failure_takes_the_place_of_no_answer_and_ttls_are_shortened_also_for_who_waited() {
+    let key = question("example.com");
+    let packets = packets();
+    let packet = packets.read(&answer(&key, Rcode::NOERROR, &[90_000], None), NOW).unwrap();
+    let told = Message::from_octets(packet.message().unwrap()).unwrap();
+    assert_eq!(told.answer().unwrap().next().unwrap().unwrap().ttl().as_secs(), 86_400);
+    packets.put(key.clone(), packet);
+    let failure = Failure::new(FailureKind::NameServerFailure, "SERVFAIL");
+    let told = packets.put_failure(key.clone(), failure, None, after(1));
+    assert!(told.message().is_ok() && packets.get(&key, after(2)).unwrap().message().is_ok());
+}
+
+#[test]
+fn memory_is_bounded() {
+    let packets = cache(100_000, 86_400);
+    for number in 0..10_000 {
+        let key = question(&format!("n{number}.example.com"));
+        packets.put(key.clone(), packets.read(&answer(&key, Rcode::NOERROR, &[600], None), NOW).unwrap());
+    }
+    let (bytes, count) = packets.size();
+    assert!(bytes <= 100_000 && count > 100, "{bytes} bytes of {count} answers");
+    let (none, key) = (cache(0, 86_400), question("example.com"));
+    none.put_failure(key.clone(), Failure::new(FailureKind::NameTimeout, "silence"), None, NOW);
+    assert!(none.get(&key, NOW).is_none() && none.size() == (0, 0));
+}
+
+proptest! {
+    /// Whatever the bytes, nothing panics, and what is kept can be read again.
+    #[test]
+    fn any_bytes_are_borne(changes in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 0..6), cut in 0usize..40) {
+        let key = question("example.com");
+        let mut reply = answer(&key, Rcode::NOERROR, &[600, 60], Some((900, 300)));
+        for (place, byte) in changes {
+            let place = place.index(reply.len());
+            reply[place] = byte;
+        }
+        reply.truncate(reply.len() - cut);
+        let packets = packets();
+        if let Some(packet) = packets.read(&reply, NOW) {
+            let packet = packets.put(key, packet);
+            let given = packets.message(&packet, after(1));
+            prop_assert!(given.len() <= 2 * reply.len() && packets.read(&given, NOW).is_some());
+        }
+    }
+}

@@ -1,0 +1,103 @@
+//! Questions about records of any type, whose whole reply is wanted.
+
+use std::sync::Arc;
+
+use lycosa_url::{Failure, FailureKind, Micros};
+
+use super::{Core, later};
+use crate::asked::{Sent, Try, Whom};
+use crate::cache::{Packet, packet};
+use crate::client::PacketAnswer;
+use crate::lookup::{Lookup, LookupId};
+use crate::name::is_special_use;
+use crate::packet_key::PacketKey;
+use crate::wire::{self, Kind, Reply};
+
+impl Core {
+    /// Answers a question from the cache, joins it to the same one in flight, or queues it.
+    pub(super) fn accept_packet(&mut self, key: PacketKey, now: Micros) {
+        if self.lookups.find_packet(&key).is_some() {
+            self.statistics.coalesced += 1;
+            return;
+        }
+        if let Some(packet) = self.packets.get(&key, now) {
+            self.statistics.cache_hits += 1;
+            return self.publish_packet(key, 0, packet);
+        }
+        if self.settings.special_use && is_special_use(key.top_label()) {
+            let failure =
+                Failure::new(FailureKind::NameNotFound, "no such name: it is not in the DNS (RFC 6761)");
+            let packet = self.packets.put_failure(key.clone(), failure, None, now);
+            return self.publish_packet(key, 0, packet);
+        }
+        self.queue.push_back(self.lookups.insert(Lookup::of_packet(key, now)));
+    }
+
+    /// Asks each server once, whether it rests or not.
+    pub(super) fn probe(&mut self, key: &PacketKey, now: Micros) {
+        for place in 0..self.upstreams.count() {
+            let mut lookup = Lookup::of_packet(key.clone(), now);
+            lookup.is_quiet = true;
+            lookup.ask(Kind::Packet);
+            lookup.until = later(now, self.settings.timeout);
+            let lookup = self.lookups.insert(lookup);
+            self.active += 1;
+            let (kind, number, whom) = (Kind::Packet, self.settings.attempts, Whom::This(place));
+            let manner = self.manner(kind, 0);
+            self.ready.push_back(Try { lookup, kind, number, errors: 0, whom, manner });
+        }
+    }
+
+    /// What follows from a reply.
+    pub(super) fn weigh_packet(&mut self, sent: &Sent, reply: Reply, message: &[u8], now: Micros) {
+        match reply {
+            Reply::Packet => match self.packets.read(message, now) {
+                Some(packet) => self.settle_packet(&sent.attempt, packet, now),
+                None if sent.is_overdue => (), // another try is under way
+                None => self.refused(sent, wire::MALFORMED, now),
+            },
+            Reply::Failed(_) | Reply::Misunderstood(_) => {
+                if let (Some(error), Some(lookup)) =
+                    (packet::extended_error(message), self.lookups.get_mut(sent.attempt.lookup))
+                {
+                    lookup.extended_error = Some(error);
+                }
+                self.weigh(sent, reply, now);
+            }
+            other => self.weigh(sent, other, now),
+        }
+    }
+
+    /// A question is answered.
+    fn settle_packet(&mut self, attempt: &Try, packet: Packet, now: Micros) {
+        let Some((key, elapsed_us, lookup)) = self.take_packet(attempt.lookup, now) else { return };
+        if !lookup.is_quiet {
+            let packet = self.packets.put(key.clone(), packet);
+            self.publish_packet(key, elapsed_us, packet);
+        }
+    }
+
+    /// A question gets no answer.
+    pub(super) fn fail_packet(&mut self, attempt: &Try, failure: Failure, now: Micros) {
+        let Some((key, elapsed_us, mut lookup)) = self.take_packet(attempt.lookup, now) else { return };
+        if !lookup.is_quiet {
+            let error = lookup.extended_error.take();
+            let packet = self.packets.put_failure(key.clone(), failure, error, now);
+            self.publish_packet(key, elapsed_us, packet);
+        }
+    }
+
+    /// Takes a question out, with how many microseconds it was there.
+    fn take_packet(&mut self, id: LookupId, now: Micros) -> Option<(PacketKey, u32, Lookup)> {
+        let mut lookup = self.lookups.remove(id)?;
+        self.active -= 1;
+        let elapsed = u32::try_from(now.saturating_sub(lookup.since)).unwrap_or(u32::MAX).max(1);
+        Some((lookup.take_packet()?, elapsed, lookup))
+    }
+
+    /// Puts an answer out.
+    fn publish_packet(&mut self, key: PacketKey, elapsed_us: u32, packet: Arc<Packet>) {
+        let expires = self.packets.expires(&packet);
+        self.packets_answered.push(PacketAnswer { key, elapsed_us, expires, packet });
+    }
+}
