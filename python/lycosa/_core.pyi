@@ -435,6 +435,17 @@ class Resolution:
     def detail(self) -> str | None:
         """What went wrong, in words."""
 
+    @property
+    def records(self) -> list[tuple[str, str, int, str]]:
+        """The records of the ``types`` that were asked for, and the aliases that lead to them.
+
+        Owner, type, TTL in seconds, data as in a zone file (RFC 1035 section 5.1).
+        """
+
+    @property
+    def validated(self) -> bool | None:
+        """Whether the resolver has validated all ``records`` (AD, RFC 4035); None where none were asked for."""
+
 @final
 class Resolutions:
     """Answers as they came; one becomes a Python object when it is asked for."""
@@ -449,11 +460,14 @@ class Resolutions:
         """JSON lines, in UTF-8."""
 
     def csv(self) -> bytes:
-        """Lines of comma-separated values, in UTF-8; addresses stand in one field, with spaces between them."""
+        """Lines of comma-separated values, in UTF-8.
+
+        Addresses stand in one field, with spaces between them; records in one field, as JSON.
+        """
 
     @staticmethod
-    def columns() -> list[str]:
-        """The names of the columns."""
+    def columns(records: bool = False) -> list[str]:
+        """The names of the columns, with or without those for records."""
 
     def __arrow_c_stream__(self, requested_schema: object | None = None) -> Any:
         """The answers for any Arrow library (Arrow PyCapsule interface)."""

@@ -415,8 +415,8 @@ def test_it_is_behind_the_simulated_internet(tmp_path: Path) -> None:
             assert ask("kdig", lower.port, "+short", *net.hosts).split() == list(net.hosts.values())
         asked = net.report()["totals"]["dns_by_answer"]
         assert asked.pop("address") == 100
-        assert set(asked) <= {"nxdomain"}  # its search for loops asks for a name that nobody has
-        assert asked.get("nxdomain", 0) <= 1
+        assert set(asked) <= {"nxdomain"}
+        assert asked.get("nxdomain", 0) <= 2, "each server's search for loops asks for a name that nobody has"
 
 
 # What protects it, and those behind it.

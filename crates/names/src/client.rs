@@ -27,6 +27,7 @@ const PREFETCHES: usize = 1_024;
 /// Resolves names on a thread of its own.
 pub struct Client {
     shared: Arc<Shared>,
+    packets: Arc<PacketCache>,
     /// The other end of what the thread waits on.
     bell: UnixStream,
     thread: Option<JoinHandle<()>>,
@@ -56,14 +57,19 @@ impl Client {
         descriptors::raise_limit();
         let shared = Arc::new(Shared::default());
         shared.lock().upstreams.extend(Upstreams::new(&settings).figures());
-        let told = shared.clone();
+        let (told, cached) = (shared.clone(), packets.clone());
         let (bell, ear) = UnixStream::pair()?;
         bell.set_nonblocking(true)?;
         ear.set_nonblocking(true)?;
         let thread = std::thread::Builder::new()
             .name("lycosa-names".to_owned())
-            .spawn(move || Engine::new(settings, (cache, packets), trust, told, ear).run())?;
-        Ok(Client { shared, bell, thread: Some(thread) })
+            .spawn(move || Engine::new(settings, (cache, cached), trust, told, ear).run())?;
+        Ok(Client { shared, packets, bell, thread: Some(thread) })
+    }
+
+    /// The cache of records, which may be shared.
+    pub fn packets(&self) -> &PacketCache {
+        &self.packets
     }
 
     /// Hands names over; never blocks. Addresses are answered at once. A name that is in flight already is

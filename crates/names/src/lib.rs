@@ -21,6 +21,7 @@ mod lookup;
 mod name;
 mod nameserver;
 mod packet_key;
+mod records;
 mod scaled;
 pub mod server;
 mod settings;
@@ -33,10 +34,13 @@ mod wildcards;
 mod wire;
 
 pub use client::{Client, PacketAnswer};
+/// Types of records.
+pub use domain::base::iana::Rtype;
 pub use extended_error::ExtendedError;
 pub use host::{BadName, HostName, MAX_LABEL, MAX_NAME};
 pub use nameserver::Nameserver;
 pub use packet_key::PacketKey;
+pub use records::{Record, Records, read_records};
 pub use settings::{Families, Settings, Statistics, UpstreamFigures, system_servers};
 pub use upstream::Pace;
 #[doc(hidden)]

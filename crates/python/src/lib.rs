@@ -6,6 +6,7 @@
 mod arrow;
 mod batch;
 mod block_list;
+mod bulk;
 mod cache;
 mod clock;
 mod designs;
@@ -18,6 +19,7 @@ mod frontier;
 mod job;
 mod ledger;
 mod names;
+mod outcome;
 mod page;
 mod parse;
 mod pulse;

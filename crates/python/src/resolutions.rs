@@ -4,19 +4,40 @@ use std::io::Write as _;
 use std::net::IpAddr;
 use std::sync::Arc;
 
-use arrow_array::builder::{BooleanBuilder, Float64Builder, ListBuilder, StringBuilder, UInt64Builder};
+use arrow_array::builder::{
+    BooleanBuilder, Float64Builder, ListBuilder, StringBuilder, StructBuilder, UInt32Builder, UInt64Builder,
+};
 use arrow_array::{ArrayRef, RecordBatch};
-use lycosa_url::{FailureKind, Micros, NameClass, Resolved};
+use arrow_schema::{DataType, Field};
+use lycosa_names::Record;
+use lycosa_url::{Micros, NameClass};
 use pyo3::exceptions::{PyIndexError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyCapsule, PyIterator, PyList};
 use serde::Serialize;
 
 use crate::arrow;
+use crate::outcome::Outcome;
 
-/// The columns of lines and tables, in their order.
-pub(crate) const COLUMNS: [&str; 9] =
-    ["place", "name", "status", "addresses", "expires", "class", "seconds", "cached", "detail"];
+/// The columns of lines and tables, in their order; the last two where types of records were asked for.
+const COLUMNS: [&str; 11] = [
+    "place",
+    "name",
+    "status",
+    "addresses",
+    "expires",
+    "class",
+    "seconds",
+    "cached",
+    "detail",
+    "records",
+    "validated",
+];
+
+/// The columns of answers with or without records.
+fn columns(has_records: bool) -> &'static [&'static str] {
+    if has_records { &COLUMNS } else { &COLUMNS[..9] }
+}
 
 /// What became of a name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -61,20 +82,6 @@ impl Status {
             Status::BadName => "bad-name",
         }
     }
-
-    /// The status that a client's answer has.
-    pub(crate) fn of(resolved: &Resolved) -> Status {
-        match &resolved.result {
-            Ok(_) => Status::Ok,
-            Err(failure) => match failure.kind {
-                FailureKind::NameNotFound => Status::NxDomain,
-                FailureKind::NameNoData => Status::NoData,
-                FailureKind::NameTimeout => Status::Timeout,
-                FailureKind::NameBad => Status::BadName,
-                _ => Status::ServerFailure,
-            },
-        }
-    }
 }
 
 /// The answer to one input.
@@ -99,27 +106,43 @@ pub(crate) struct Row {
     pub(crate) cached: bool,
     /// What went wrong, in words.
     pub(crate) detail: Option<Box<str>>,
+    /// The records that were asked for; nothing where addresses alone were.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) records: Option<Vec<RecordRow>>,
+    /// Whether the resolver has validated all of these.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) validated: Option<bool>,
+}
+
+/// A record in outputs.
+#[derive(Clone, Debug, Serialize)]
+pub(crate) struct RecordRow {
+    owner: String,
+    #[serde(rename = "type")]
+    rtype: String,
+    ttl: u32,
+    data: String,
 }
 
 impl Row {
     /// A client's answer to one who asked.
-    pub(crate) fn new(resolved: Resolved, place: u64, name: Box<str>) -> Self {
-        let status = Status::of(&resolved);
+    pub(crate) fn new(outcome: Outcome, place: u64, name: Box<str>) -> Self {
+        let status = outcome.status;
         let second = |micros: Micros| micros / 1_000_000;
-        let (addresses, detail) = match resolved.result {
-            Ok(addresses) => (addresses, None),
-            Err(failure) => (Vec::new(), Some(failure.detail.into())),
-        };
+        let row = |Record { owner, rtype, ttl, data }| RecordRow { owner, rtype, ttl, data };
+        let records = outcome.validated.map(|_| outcome.records.into_iter().map(row).collect());
         Row {
             place,
             name,
             status,
-            addresses,
-            expires: (status != Status::BadName).then(|| second(resolved.expires)),
-            class: resolved.class,
-            seconds: f64::from(resolved.elapsed_us) / 1e6,
-            cached: resolved.elapsed_us == 0,
-            detail,
+            addresses: outcome.addresses,
+            expires: (status != Status::BadName).then(|| second(outcome.expires)),
+            class: outcome.class,
+            seconds: f64::from(outcome.elapsed_us) / 1e6,
+            cached: outcome.elapsed_us == 0,
+            detail: outcome.detail,
+            records,
+            validated: outcome.validated,
         }
     }
 }
@@ -189,6 +212,21 @@ impl Resolution {
         self.0.detail.as_deref()
     }
 
+    /// The records as (owner, type, TTL in seconds, data as in a zone file); empty where addresses alone were asked for.
+    #[getter]
+    fn records(&self) -> Vec<(String, String, u32, String)> {
+        let tuple = |record: &RecordRow| {
+            (record.owner.clone(), record.rtype.clone(), record.ttl, record.data.clone())
+        };
+        self.0.records.iter().flatten().map(tuple).collect()
+    }
+
+    /// Whether the resolver has validated all records (AD); `None` where none were asked for.
+    #[getter]
+    fn validated(&self) -> Option<bool> {
+        self.0.validated
+    }
+
     fn __repr__(&self) -> String {
         let row = &self.0;
         format!("<Resolution {} {} {:?}>", row.name, row.status.name(), self.addresses())
@@ -197,29 +235,34 @@ impl Resolution {
 
 /// Answers as they came. One becomes a Python object when it is asked for.
 #[pyclass(frozen, sequence, module = "lycosa._core")]
-pub(crate) struct Resolutions(pub(crate) Vec<Arc<Row>>);
+pub(crate) struct Resolutions {
+    pub(crate) rows: Vec<Arc<Row>>,
+    /// Whether they have columns for records.
+    pub(crate) has_records: bool,
+}
 
 #[pymethods]
 impl Resolutions {
     fn __len__(&self) -> usize {
-        self.0.len()
+        self.rows.len()
     }
 
     fn __getitem__(&self, index: isize) -> PyResult<Resolution> {
-        let len = self.0.len() as isize;
-        let found =
-            usize::try_from(if index < 0 { index + len } else { index }).ok().and_then(|at| self.0.get(at));
+        let len = self.rows.len() as isize;
+        let found = usize::try_from(if index < 0 { index + len } else { index })
+            .ok()
+            .and_then(|at| self.rows.get(at));
         let missing = || PyIndexError::new_err(format!("{index} of {len} answers"));
         found.cloned().map(Resolution).ok_or_else(missing)
     }
 
     fn __iter__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyIterator>> {
-        PyList::new(py, self.0.iter().cloned().map(Resolution))?.try_iter()
+        PyList::new(py, self.rows.iter().cloned().map(Resolution))?.try_iter()
     }
 
     /// Those that are no names: place, text, the rule that it breaks.
     fn bad_names(&self) -> Vec<(u64, String, String)> {
-        let bad = self.0.iter().filter(|row| row.status == Status::BadName);
+        let bad = self.rows.iter().filter(|row| row.status == Status::BadName);
         let detail = |row: &Row| row.detail.as_deref().unwrap_or_default().to_owned();
         bad.map(|row| (row.place, row.name.to_string(), detail(row))).collect()
     }
@@ -227,8 +270,8 @@ impl Resolutions {
     /// JSON lines, in UTF-8.
     fn lines<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
         let lines = py.detach(|| {
-            let mut lines = Vec::with_capacity(self.0.len() * 160);
-            for row in &self.0 {
+            let mut lines = Vec::with_capacity(self.rows.len() * 160);
+            for row in &self.rows {
                 serde_json::to_writer(&mut lines, &**row)?;
                 lines.push(b'\n');
             }
@@ -242,8 +285,8 @@ impl Resolutions {
     /// spaces between them.
     fn csv<'py>(&self, py: Python<'py>) -> Bound<'py, PyBytes> {
         let lines = py.detach(|| {
-            let mut lines = Vec::with_capacity(self.0.len() * 96);
-            self.0.iter().for_each(|row| write_csv(row, &mut lines));
+            let mut lines = Vec::with_capacity(self.rows.len() * 96);
+            self.rows.iter().for_each(|row| write_csv(row, self.has_records, &mut lines));
             lines
         });
         PyBytes::new(py, &lines)
@@ -251,8 +294,9 @@ impl Resolutions {
 
     /// The names of the columns.
     #[staticmethod]
-    fn columns() -> [&'static str; 9] {
-        COLUMNS
+    #[pyo3(name = "columns", signature = (records=false))]
+    fn column_names(records: bool) -> Vec<&'static str> {
+        columns(records).to_vec()
     }
 
     /// The answers for any Arrow library (Arrow PyCapsule interface).
@@ -263,12 +307,12 @@ impl Resolutions {
         requested_schema: Option<Bound<'py, PyAny>>,
     ) -> PyResult<Bound<'py, PyCapsule>> {
         drop(requested_schema);
-        arrow::stream(py, || record_batch(&self.0))
+        arrow::stream(py, || record_batch(&self.rows, self.has_records))
     }
 }
 
 /// One line of comma-separated values.
-fn write_csv(row: &Row, into: &mut Vec<u8>) {
+fn write_csv(row: &Row, has_records: bool, into: &mut Vec<u8>) {
     // Writing to memory does not fail.
     let _ = write!(into, "{},", row.place);
     write_field(&row.name, into);
@@ -279,6 +323,12 @@ fn write_csv(row: &Row, into: &mut Vec<u8>) {
     let expires = row.expires.map(|second| second.to_string()).unwrap_or_default();
     let _ = write!(into, ",{expires},{},{:.6},{},", row.class.as_str(), row.seconds, row.cached);
     write_field(row.detail.as_deref().unwrap_or_default(), into);
+    if has_records {
+        let records = row.records.as_deref().unwrap_or_default();
+        into.push(b',');
+        write_field(&serde_json::to_string(records).unwrap_or_default(), into);
+        let _ = write!(into, ",{}", row.validated.map(|validated| validated.to_string()).unwrap_or_default());
+    }
     into.push(b'\n');
 }
 
@@ -294,7 +344,7 @@ fn write_field(text: &str, into: &mut Vec<u8>) {
 }
 
 /// The answers as columns.
-fn record_batch(rows: &[Arc<Row>]) -> Result<RecordBatch, impl std::error::Error + use<>> {
+fn record_batch(rows: &[Arc<Row>], has_records: bool) -> Result<RecordBatch, impl std::error::Error + use<>> {
     let text = |get: &dyn Fn(&Row) -> Option<&str>| -> ArrayRef {
         let mut column = StringBuilder::new();
         rows.iter().for_each(|row| column.append_option(get(row)));
@@ -315,7 +365,7 @@ fn record_batch(rows: &[Arc<Row>]) -> Result<RecordBatch, impl std::error::Error
         seconds.append_value(row.seconds);
         cached.append_value(row.cached);
     }
-    let columns: [(ArrayRef, bool); 9] = [
+    let mut all: Vec<(ArrayRef, bool)> = vec![
         (Arc::new(places.finish()), false),
         (text(&|row| Some(&row.name)), false),
         (text(&|row| Some(row.status.name())), false),
@@ -326,6 +376,40 @@ fn record_batch(rows: &[Arc<Row>]) -> Result<RecordBatch, impl std::error::Error
         (Arc::new(cached.finish()), false),
         (text(&|row| row.detail.as_deref()), true),
     ];
-    let named = COLUMNS.into_iter().zip(columns).map(|(name, (column, nullable))| (name, column, nullable));
+    if has_records {
+        all.extend([(record_column(rows), true), (validated_column(rows), true)]);
+    }
+    let named =
+        columns(has_records).iter().zip(all).map(|(name, (column, nullable))| (*name, column, nullable));
     RecordBatch::try_from_iter_with_nullable(named)
+}
+
+/// The records of each row, as a list of structures.
+fn record_column(rows: &[Arc<Row>]) -> ArrayRef {
+    let text = |name| Field::new(name, DataType::Utf8, false);
+    let fields = vec![text("owner"), text("type"), Field::new("ttl", DataType::UInt32, false), text("data")];
+    let mut lists = ListBuilder::new(StructBuilder::from_fields(fields, rows.len()));
+    for row in rows {
+        for record in row.records.iter().flatten() {
+            let values = lists.values();
+            for (place, text) in [(0, &record.owner), (1, &record.rtype), (3, &record.data)] {
+                if let Some(column) = values.field_builder::<StringBuilder>(place) {
+                    column.append_value(text);
+                }
+            }
+            if let Some(column) = values.field_builder::<UInt32Builder>(2) {
+                column.append_value(record.ttl);
+            }
+            values.append(true);
+        }
+        lists.append(row.records.is_some());
+    }
+    Arc::new(lists.finish())
+}
+
+/// Whether each row is validated.
+fn validated_column(rows: &[Arc<Row>]) -> ArrayRef {
+    let mut column = BooleanBuilder::with_capacity(rows.len());
+    rows.iter().for_each(|row| column.append_option(row.validated));
+    Arc::new(column.finish())
 }

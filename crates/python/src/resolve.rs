@@ -4,33 +4,29 @@
 //! waits already is asked for once; at most `concurrency` names are taken and not given out, whatever the caller does;
 //! under a rate no more names reach the client than it allows. No call but `take` waits, and that one without the GIL.
 
-use std::collections::hash_map::{Entry, RandomState};
-use std::collections::{HashMap, VecDeque};
-use std::hash::BuildHasher as _;
+use std::collections::HashMap;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use lycosa_names::cache::compact::{CompactCache, CompactSettings};
-use lycosa_names::{Client, Families, HostName, Nameserver, Settings, UpstreamFigures};
-use lycosa_url::{Clock, Resolved};
+use lycosa_names::{Client, Families, Nameserver, Rtype, Settings, UpstreamFigures};
+use lycosa_url::Clock;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList, PyString};
 
+use crate::bulk::Bulk;
 use crate::cache::Fallback;
 use crate::errors::{lock, setting, system};
 use crate::job::{RESOLVERS, families, seconds, server, system_servers};
-use crate::resolutions::{Resolutions, Row, Status};
+use crate::resolutions::{Resolutions, Row};
 
 /// Fewer answers than this are worth a short wait for more, while many are on their way.
 const FEW: usize = 256;
 
 /// The short wait: how late an answer may be because of others.
 const LINGER: Duration = Duration::from_millis(1);
-
-/// For how long a rate may be exceeded to make up for time in which nobody submitted.
-const BURST: f64 = 0.05; // s
 
 /// Settings as Python gives and has checked them.
 #[derive(FromPyObject)]
@@ -41,6 +37,8 @@ pub(crate) struct ResolverSettings {
     /// Further roots, for servers that are asked over TLS.
     ca_file: Option<PathBuf>,
     families: String,
+    /// Types of records to ask for; none: addresses by the families alone.
+    types: Vec<String>,
     /// Names taken and not given out.
     concurrency: usize,
     /// Names a second.
@@ -79,20 +77,20 @@ impl Resolver {
     #[new]
     fn new(py: Python<'_>, settings: ResolverSettings) -> PyResult<Self> {
         let (resolvers, refused) = servers(&settings.resolvers)?;
+        let (addresses, types) = wanted(&settings)?;
         let made = CompactSettings::default();
         let capacity = settings.capacity.unwrap_or(made.capacity);
         let min_ttl = if settings.cache.is_some() { made.min_ttl } else { SHORTEST_KEPT };
         let compact = CompactSettings { capacity, min_ttl, ..made };
         let clock = Clock::shared();
-        let prefer_v4 = settings.families == "prefer-v4";
         let mut client = Settings {
             servers: resolvers.clone(),
             ca_file: settings.ca_file,
             timeout: seconds(settings.timeout),
             attempts: settings.attempts,
             in_flight: settings.concurrency,
-            families: if prefer_v4 { Families::Both } else { families(&settings.families)? },
-            prefer_v4,
+            families: addresses.unwrap_or_default(),
+            prefer_v4: settings.types.is_empty() && settings.families == "prefer-v4",
             rate: settings.server_rate,
             nxdomain_cut: settings.nxdomain_cut,
             rotate: settings.rotate,
@@ -119,7 +117,7 @@ impl Resolver {
             let client = client.map_err(|error| system("the DNS client", &error))?;
             Ok(Resolver {
                 client: Mutex::new(Some(Arc::new(client))),
-                bulk: Mutex::new(Bulk::new(settings.concurrency, settings.rate)),
+                bulk: Mutex::new(Bulk::new(settings.concurrency, settings.rate, addresses.is_some(), types)),
                 resolvers,
                 refused,
                 fallback,
@@ -149,17 +147,14 @@ impl Resolver {
     fn pass_over(&self, py: Python<'_>, names: Vec<String>) {
         py.detach(|| {
             let mut bulk = lock(&self.bulk);
-            for name in &names {
-                let hash = bulk.hasher.hash_one(name);
-                *bulk.before.entry(hash).or_default() += 1;
-            }
+            names.iter().for_each(|name| bulk.pass_over(name));
         });
     }
 
     /// Takes names, the first of which has the number `place`, as far as there is room; gives how many. Never waits.
     fn submit(&self, py: Python<'_>, names: &Bound<'_, PyList>, place: u64) -> PyResult<usize> {
         let client = self.client()?;
-        let room = self.room().saturating_add(lock(&self.bulk).before.len());
+        let room = lock(&self.bulk).may_take();
         // Made texts of their own while the GIL is held; all else happens without it.
         let texts: Vec<String> = names
             .iter()
@@ -177,26 +172,27 @@ impl Resolver {
     /// The answers that are there, at most `max`; waits at most `within` seconds for the first.
     fn take(&self, py: Python<'_>, max: usize, within: f64) -> PyResult<Resolutions> {
         let client = self.client()?;
-        Ok(py.detach(|| Resolutions(self.answers(&client, max, seconds(within)))))
+        Ok(py.detach(|| {
+            let has_records = lock(&self.bulk).has_records();
+            Resolutions { rows: self.answers(&client, max, seconds(within)), has_records }
+        }))
     }
 
     /// How many more names are taken now.
     fn room(&self) -> usize {
-        let bulk = lock(&self.bulk);
-        bulk.concurrency.saturating_sub(bulk.pending)
+        lock(&self.bulk).room()
     }
 
     /// Names that were taken and whose answers were not given out.
     fn pending(&self) -> usize {
-        lock(&self.bulk).pending
+        lock(&self.bulk).pending()
     }
 
     /// Counts since the start: what was given and answered, and what the client did for it.
     fn statistics(&self) -> PyResult<HashMap<&'static str, u64>> {
         let mut counts = crate::names::statistics(&self.client()?.statistics());
         let bulk = lock(&self.bulk);
-        counts.extend([("names", bulk.names), ("passed_over", bulk.passed_over)]);
-        counts.extend(Status::ALL.map(|status| (status.name(), bulk.statuses[status as usize])));
+        counts.extend(bulk.counts());
         Ok(counts)
     }
 
@@ -227,7 +223,8 @@ impl Resolver {
             let mut bulk = lock(&self.bulk);
             bulk.release(client);
             bulk.collect(client);
-            let (ready, awaited) = (bulk.ready.len(), bulk.pending - bulk.ready.len());
+            let ready = bulk.ready();
+            let awaited = bulk.pending() - ready;
             let left = until.saturating_duration_since(Instant::now());
             let few = ready < FEW.min(max) && awaited > ready && !lingered && !left.is_zero();
             if (ready > 0 && !few) || left.is_zero() {
@@ -282,179 +279,34 @@ fn servers(texts: &[String]) -> PyResult<(Vec<Nameserver>, Vec<String>)> {
     Ok((resolvers, refused))
 }
 
-/// Who waits for what, and what nobody has fetched. No I/O.
-struct Bulk {
-    concurrency: usize,
-    /// Names that the client has or that wait for the rate, by the text that the client is given.
-    waiting: HashMap<Box<str>, Waiting>,
-    /// Names that wait for the rate. Filled by `accept`, emptied by `release`.
-    queue: VecDeque<Box<str>>,
-    /// Answers. Filled by `collect`, emptied by `give`.
-    ready: VecDeque<Arc<Row>>,
-    /// Answers of the client that are being worked on.
-    drained: Vec<Resolved>,
-    /// Names that were taken and not given out.
-    pending: usize,
-    /// How often each name, by its hash, was answered before. Of a hundred million names, two have the same 64 bits with a
-    /// probability of 3e-4.
-    before: HashMap<u64, u32>,
-    hasher: RandomState,
-    pace: Option<Pace>,
-    names: u64,
-    passed_over: u64,
-    statuses: [u64; Status::ALL.len()],
+/// The families of addresses that are asked for, and the other types: by `types`, where any are given.
+fn wanted(settings: &ResolverSettings) -> PyResult<(Option<Families>, Vec<Rtype>)> {
+    let types: Vec<Rtype> = settings.types.iter().map(|text| record_type(text)).collect::<PyResult<_>>()?;
+    if types.is_empty() {
+        let name = settings.families.as_str();
+        let families = if name == "prefer-v4" { Families::Both } else { families(name)? };
+        return Ok((Some(families), types));
+    }
+    let addresses = match (types.contains(&Rtype::A), types.contains(&Rtype::AAAA)) {
+        (true, true) => Some(Families::Both),
+        (true, false) => Some(Families::V4),
+        (false, true) => Some(Families::V6),
+        (false, false) => None,
+    };
+    let mut others: Vec<Rtype> = Vec::new();
+    for rtype in types {
+        if !matches!(rtype, Rtype::A | Rtype::AAAA) && !others.contains(&rtype) {
+            others.push(rtype);
+        }
+    }
+    Ok((addresses, others))
 }
 
-/// Those who wait for one name.
-struct Waiting {
-    first: Asker,
-    others: Vec<Asker>,
-}
-
-/// One who asked: the number, and the text where it is not the one that the client is given.
-struct Asker {
-    place: u64,
-    given: Option<Box<str>>,
-}
-
-impl Bulk {
-    /// Nobody waits.
-    fn new(concurrency: usize, rate: Option<f64>) -> Self {
-        Bulk {
-            concurrency,
-            waiting: HashMap::new(),
-            queue: VecDeque::new(),
-            ready: VecDeque::new(),
-            drained: Vec::new(),
-            pending: 0,
-            before: HashMap::new(),
-            hasher: RandomState::new(),
-            pace: rate.map(|rate| Pace::new(rate, Instant::now())),
-            names: 0,
-            passed_over: 0,
-            statuses: [0; Status::ALL.len()],
-        }
-    }
-
-    /// Takes names as far as there is room; gives how many, those that were passed over included.
-    fn accept(&mut self, names: Vec<String>, first: u64) -> usize {
-        let mut taken = 0;
-        for (name, place) in names.into_iter().zip(first..) {
-            if !self.was_answered(&name) {
-                if self.pending >= self.concurrency {
-                    break;
-                }
-                self.ask(name, place);
-            }
-            taken += 1;
-        }
-        taken
-    }
-
-    /// Whether a name was answered before, and not passed over as often.
-    fn was_answered(&mut self, name: &str) -> bool {
-        if self.before.is_empty() {
-            return false;
-        }
-        let Entry::Occupied(mut count) = self.before.entry(self.hasher.hash_one(name)) else { return false };
-        *count.get_mut() -= 1;
-        if *count.get() == 0 {
-            count.remove();
-        }
-        self.passed_over += 1;
-        true
-    }
-
-    /// Queues a name, or joins it to one that waits.
-    fn ask(&mut self, name: String, place: u64) {
-        self.pending += 1;
-        self.names += 1;
-        let mut buffer = String::new();
-        // What is no name goes to the client as it is: it may be an address, and otherwise the client says what is wrong.
-        let (text, given): (Box<str>, _) = match HostName::normalize(&name, &mut buffer) {
-            Ok(host) if host.as_str() != name => (host.as_str().into(), Some(name.into_boxed_str())),
-            Ok(_) | Err(_) => (name.into_boxed_str(), None),
-        };
-        let asker = Asker { place, given };
-        match self.waiting.entry(text) {
-            Entry::Occupied(mut waiting) => waiting.get_mut().others.push(asker),
-            Entry::Vacant(vacant) => {
-                self.queue.push_back(vacant.key().clone());
-                vacant.insert(Waiting { first: asker, others: Vec::new() });
-            }
-        }
-    }
-
-    /// Hands the client what the rate allows.
-    fn release(&mut self, client: &Client) {
-        let allowed = match &mut self.pace {
-            None => self.queue.len(),
-            Some(pace) => pace.take(self.queue.len(), Instant::now()),
-        };
-        client.submit(self.queue.drain(..allowed).collect());
-    }
-
-    /// Takes the client's answers, for all who asked.
-    fn collect(&mut self, client: &Client) {
-        let mut drained = std::mem::take(&mut self.drained);
-        client.drain(&mut drained);
-        for resolved in drained.drain(..) {
-            let Some((text, waiting)) = self.waiting.remove_entry(&resolved.name) else { continue };
-            for asker in waiting.others {
-                let name = asker.given.unwrap_or_else(|| text.clone());
-                self.answer(Row::new(resolved.clone(), asker.place, name));
-            }
-            let name = waiting.first.given.unwrap_or(text);
-            self.answer(Row::new(resolved, waiting.first.place, name));
-        }
-        self.drained = drained;
-    }
-
-    /// Counts an answer and keeps it for whoever takes it.
-    fn answer(&mut self, row: Row) {
-        self.statuses[row.status as usize] += 1;
-        self.ready.push_back(Arc::new(row));
-    }
-
-    /// Gives answers out.
-    fn give(&mut self, max: usize) -> Vec<Arc<Row>> {
-        let given: Vec<_> = self.ready.drain(..max.min(self.ready.len())).collect();
-        self.pending -= given.len();
-        given
-    }
-
-    /// How long the first name in the queue waits for the rate, if one does.
-    fn pause(&self) -> Option<Duration> {
-        let pace = self.pace.as_ref().filter(|_| !self.queue.is_empty())?;
-        Some(pace.next())
-    }
-}
-
-/// A rate: a bucket of tokens, one a name.
-struct Pace {
-    rate: f64,
-    tokens: f64,
-    at: Instant,
-}
-
-impl Pace {
-    /// So many a second; the first at once.
-    fn new(rate: f64, now: Instant) -> Self {
-        Pace { rate, tokens: 1.0, at: now }
-    }
-
-    /// Allows as many as there are tokens for, at most `wanted`.
-    fn take(&mut self, wanted: usize, now: Instant) -> usize {
-        let passed = now.saturating_duration_since(self.at).as_secs_f64();
-        self.tokens = (self.tokens + passed * self.rate).min((self.rate * BURST).max(1.0));
-        self.at = now;
-        let taken = wanted.min(self.tokens as usize);
-        self.tokens -= taken as f64;
-        taken
-    }
-
-    /// How long until there is a token; a millisecond at least, so that quick rates release batches.
-    fn next(&self) -> Duration {
-        Duration::from_secs_f64(((1.0 - self.tokens).max(0.0) / self.rate).clamp(0.001, 3_600.0))
-    }
+/// A type of records; not one of those that ask about a server or a message (RFC 6895 section 3.1).
+fn record_type(text: &str) -> PyResult<Rtype> {
+    let is_data = |rtype: &Rtype| !matches!(rtype.to_int(), 0 | 41 | 128..=255 | 65_535);
+    text.to_ascii_uppercase().parse().ok().filter(is_data).ok_or_else(|| {
+        let allowed = "a type of records: A, AAAA, CAA, CNAME, HTTPS, MX, NS, PTR, SOA, SRV, SVCB, TXT and others, or by number as in TYPE65";
+        setting("types", text, allowed)
+    })
 }

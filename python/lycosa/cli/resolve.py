@@ -13,7 +13,7 @@ import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, BinaryIO, Literal
+from typing import Any, BinaryIO
 
 from lycosa.cli.name_lines import LineReader, Names
 from lycosa.cli.resolve_outputs import Output, output
@@ -73,7 +73,13 @@ def add_parser(subparsers: Any) -> None:
     parser.add_argument(
         "--ca-file", metavar="PEM", type=Path, help="roots beyond Mozilla's, for servers that are asked over TLS"
     )
-    parser.add_argument("--types", metavar="A,AAAA", default="A", help="A (default), AAAA or both")
+    parser.add_argument(
+        "--types",
+        metavar="A,MX",
+        default="A",
+        help="types of records, such as A (default), AAAA, MX, TXT, NS, CNAME, PTR, SRV, CAA, SVCB, HTTPS, or by number as "
+        "in TYPE65; others than A and AAAA come in columns of their own",
+    )
     parser.add_argument(
         "--rate", metavar="N", type=float, help="names a second at most (default: as many as the servers bear)"
     )
@@ -126,10 +132,11 @@ def add_parser(subparsers: Any) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Resolve; give the exit status."""
+    types = [kind.strip().upper() for kind in args.types.split(",")]
     options: Options = {
         "resolvers": _resolvers(args),
         "ca_file": args.ca_file,
-        "families": _families(args.types),
+        "types": types,
         "concurrency": args.concurrency,
         "rate": args.rate,
         "server_rate": args.server_rate,
@@ -140,7 +147,8 @@ def run(args: argparse.Namespace) -> int:
         "wildcards": args.wildcards,
         "cache": args.cache,
     }
-    target = retrying(output(args.output, sys.stdout.buffer), args.retry_failed)
+    has_records = not {"A", "AAAA"}.issuperset(types)
+    target = retrying(output(args.output, sys.stdout.buffer, has_records=has_records), args.retry_failed)
     with told(quiet=args.quiet), _input(args.file) as file, _open(options) as resolver:
         work = Work(resolver, target, file)
         try:
@@ -290,19 +298,6 @@ def _resolvers(args: argparse.Namespace) -> list[str]:
         given = ",".join(args.resolver) or str(args.resolvers)
         raise SettingError("resolvers", given, "at least one address of a DNS server")
     return texts
-
-
-def _families(types: str) -> Literal["v4", "v6", "both"]:
-    """The kinds of addresses that were named."""
-    families: dict[frozenset[str], Literal["v4", "v6", "both"]] = {
-        frozenset({"A"}): "v4",
-        frozenset({"AAAA"}): "v6",
-        frozenset({"A", "AAAA"}): "both",
-    }
-    found = families.get(frozenset(kind.strip().upper() for kind in types.split(",")))
-    if found is None:
-        raise SettingError("--types", types, "A, AAAA or A,AAAA")
-    return found
 
 
 @contextlib.contextmanager

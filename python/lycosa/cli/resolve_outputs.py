@@ -11,6 +11,7 @@ import os
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO, Protocol
 
@@ -57,14 +58,14 @@ class Output(Protocol):
         """Complete it; it can be gone on with all the same."""
 
 
-def output(path: str | None, standard: BinaryIO) -> Output:
+def output(path: str | None, standard: BinaryIO, *, has_records: bool = False) -> Output:
     """The output of this name; without one, standard output. Raises SettingError."""
     if path is None or path == "-":
         return StandardOutput(standard)
     kinds: dict[str, Callable[[Path], TextOutput | ParquetOutput]] = {
-        ".jsonl": lambda path: TextOutput(path, b"", Resolutions.lines, _from_json),
-        ".csv": lambda path: TextOutput(path, _header(), Resolutions.csv, _from_csv),
-        ".parquet": ParquetOutput,
+        ".jsonl": lambda path: TextOutput(path, b"", Resolutions.lines, partial(_from_json, has_records)),
+        ".csv": lambda path: TextOutput(path, _header(has_records), Resolutions.csv, partial(_from_csv, has_records)),
+        ".parquet": partial(ParquetOutput, has_records=has_records),
     }
     make = kinds.get(Path(path).suffix)
     if make is None:
@@ -73,7 +74,7 @@ def output(path: str | None, standard: BinaryIO) -> Output:
         raise SettingError("output", path, "a file in a directory that exists")
     if Path(path).is_dir():
         raise SettingError("output", path, "a file, which this directory is not")
-    if make is ParquetOutput and importlib.util.find_spec("pyarrow") is None:
+    if Path(path).suffix == ".parquet" and importlib.util.find_spec("pyarrow") is None:
         raise SettingError("output", path, "a .jsonl or .csv file; for Parquet: pip install 'lycosa[parquet]'")
     return make(Path(path))
 
@@ -182,16 +183,18 @@ class TextOutput:
         """What is in the file is nothing of ours."""
         where = f"line {first}" if last <= first else f"one of the lines {first} to {last}"
         return StorageError(
-            f"{self.path}: {where} was not written by lycosa resolve; move the file away or give another output"
+            f"{self.path}: {where} was not written by lycosa resolve with the same --types; move the file away or give "
+            "another output"
         )
 
 
 class ParquetOutput:
     """Parts, each complete when it takes its name; at the end they become one file."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, *, has_records: bool) -> None:
         """Nothing is opened yet."""
         self.path, self._folder = path, path.with_name(path.name + ".parts")
+        self._has_records = has_records
         self._schema: pyarrow.Schema | None = None
         self._writer: PartWriter | None = None
         self._start = self._rows = 0
@@ -211,6 +214,10 @@ class ParquetOutput:
         for part in parts.parts_in(self._folder):
             self._check(part.path)
             with pyarrow.parquet.ParquetFile(part.path) as file:
+                if file.schema_arrow.names != Resolutions.columns(self._has_records):
+                    raise StorageError(
+                        f"{self.path}: written with other --types; move it away or give another output"
+                    )
                 for batch in file.iter_batches(BATCH, columns=["name"]):
                     yield batch.column(0).to_pylist()
             self._start = self._rows = part.end
@@ -237,7 +244,7 @@ class ParquetOutput:
 
     def beside(self, path: Path) -> ParquetOutput:
         """Another output of the same kind."""
-        return ParquetOutput(path)
+        return ParquetOutput(path, has_records=self._has_records)
 
     def copy(self, rows: list[Answered]) -> None:
         """Take rows of an output of the same kind."""
@@ -334,23 +341,25 @@ def _lock(descriptor: int, path: Path) -> None:
         raise StorageError(f"{path}: another process writes to it; wait until it has ended") from None
 
 
-def _header() -> bytes:
+def _header(has_records: bool) -> bytes:
     """The first line of comma-separated values."""
-    return (",".join(Resolutions.columns()) + "\n").encode()
+    return (",".join(Resolutions.columns(has_records)) + "\n").encode()
 
 
-def _from_json(lines: bytes) -> list[Answered]:
+def _from_json(has_records: bool, lines: bytes) -> list[Answered]:
     """The rows of JSON lines."""
     each = lines.splitlines(keepends=True)
     rows = [json.loads(line) for line in each]
     if not all(isinstance(row, dict) and isinstance(row.get("name"), str) and "status" in row for row in rows):
         raise ValueError("another kind of line")
+    if any(("records" in row) != has_records and row["status"] != "bad-name" for row in rows):
+        raise ValueError("other types")
     return [Answered(row["name"], row["status"], line) for row, line in zip(rows, each, strict=True)]
 
 
-def _from_csv(lines: bytes) -> list[Answered]:
+def _from_csv(has_records: bool, lines: bytes) -> list[Answered]:
     """The rows of comma-separated values."""
-    columns = Resolutions.columns()
+    columns = Resolutions.columns(has_records)
     try:
         rows = list(csv.reader(io.StringIO(lines.decode(), newline=""), strict=True))
     except csv.Error as error:

@@ -41,6 +41,7 @@ class Options(TypedDict, total=False):
     resolvers: Sequence[str]
     ca_file: str | PathLike[str] | None
     families: Literal["v4", "v6", "both", "prefer-v4"]
+    types: Sequence[str]
     concurrency: int
     rate: float | None
     server_rate: float | None
@@ -71,6 +72,7 @@ class Resolver(_core.Resolver):
         resolvers: Sequence[str] = (),
         ca_file: str | PathLike[str] | None = None,
         families: Literal["v4", "v6", "both", "prefer-v4"] = "v4",
+        types: Sequence[str] = (),
         concurrency: int = 1_000,
         rate: float | None = None,
         server_rate: float | None = None,
@@ -89,6 +91,9 @@ class Resolver(_core.Resolver):
         ``#`` (without one: its address). What is no address is told to the logger ``lycosa`` and left out.
         ``ca_file``: PEM of roots beyond Mozilla's by which such certificates may be signed.
         ``families``: which addresses are asked for; ``prefer-v4``: IPv6 only where there is no IPv4.
+        ``types``: types of records, such as ``["A", "MX", "HTTPS"]`` or ``["TYPE65"]``; then ``families`` does not
+        count, and answers have ``records`` of all types but A and AAAA, whose addresses are in ``addresses``. With PTR
+        an address stands for its name in ``in-addr.arpa`` or ``ip6.arpa``.
         ``concurrency``: names that are taken and not given out again, 1 to 50,000.
         ``rate``: names a second, above 0 to 10,000,000; by default as many as the servers bear. It counts names: with
         ``both`` each is two questions, and repeated questions come on top.
@@ -115,10 +120,13 @@ class Resolver(_core.Resolver):
             raise SettingError("families", families, "v4, v6, both or prefer-v4")
         if isinstance(resolvers, str):
             raise SettingError("resolvers", resolvers, "a list of addresses")
+        if isinstance(types, str):
+            raise SettingError("types", types, "a list of types of records")
         settings = {
             "resolvers": list(resolvers),
             "ca_file": ca_file,
             "families": families,
+            "types": list(types),
             "concurrency": concurrency,
             "rate": None if rate is None else float(rate),
             "server_rate": None if server_rate is None else float(server_rate),

@@ -87,7 +87,7 @@ impl Extent {
     }
 }
 
-/// A reply with the number 0 and without its OPT record, and its extent; `None` where it cannot be read to its end.
+/// A reply with the number 0, its question in lower case and without its OPT record, and its extent; `None` where it cannot be read to its end.
 pub(super) fn normalize(reply: &[u8]) -> Option<(Vec<u8>, Extent)> {
     let extent = Extent::of(reply)?;
     let (mut message, extent) = match extent.opt {
@@ -106,6 +106,9 @@ pub(super) fn normalize(reply: &[u8]) -> Option<(Vec<u8>, Extent)> {
         }
     };
     message[..2].fill(0);
+    // The random case of the question's letters would show wherever records refer to its name.
+    let end = skip_name(&message, HEADER)?;
+    message[HEADER..end].make_ascii_lowercase();
     Some((message, extent))
 }
 

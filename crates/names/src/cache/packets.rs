@@ -35,7 +35,7 @@ const TYPICAL: u64 = 600;
 /// One answer of an upstream, or why there is none.
 #[derive(Debug)]
 pub struct Packet {
-    /// The message with the number 0, without its OPT record; empty where there is a failure.
+    /// The message with the number 0, its question in lower case, without its OPT record; empty where there is a failure.
     message: Box<[u8]>,
     /// Offsets of its TTLs.
     ttls: Box<[u16]>,
@@ -49,7 +49,7 @@ pub struct Packet {
 }
 
 impl Packet {
-    /// The message as it was received, but for its number (0) and its OPT record; or why there is none.
+    /// The message as it was received, but for its number (0), the case of its question and its OPT record; or why there is none.
     ///
     /// # Errors
     ///

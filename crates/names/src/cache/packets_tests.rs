@@ -130,6 +130,22 @@ fn an_opt_record_goes_wherever_it_stands() {
 }
 
 #[test]
+fn the_random_case_of_a_question_shows_nowhere() {
+    let mut builder = MessageBuilder::from_target(TreeCompressor::new(Vec::new())).unwrap().question();
+    builder.push((name("eXaMPle.COM"), Rtype::MX)).unwrap();
+    let mut builder = builder.answer();
+    builder.push((name("eXaMPle.COM"), 60, Mx::new(5, name("mail.eXaMPle.COM")))).unwrap();
+    let packets = packets();
+    let packet = packets.read(&builder.finish().into_target(), NOW).unwrap();
+    let given = Message::from_octets(packet.message().unwrap()).unwrap();
+    let mx = given.answer().unwrap().limit_to::<Mx<_>>().next().unwrap().unwrap();
+    assert_eq!(
+        (mx.owner().to_string(), mx.data().exchange().to_string()),
+        ("example.com".to_owned(), "mail.example.com".to_owned())
+    );
+}
+
+#[test]
 fn times_are_those_of_the_standards_and_the_limits() {
     let key = question("example.com");
     let cases = [

@@ -1,0 +1,163 @@
+//! What a reply says about the question for records: whether there are any, and the records as text.
+
+use domain::base::iana::{Class, Rcode, Rtype};
+use domain::base::zonefile_fmt::{DisplayKind, ZonefileFmt as _};
+use domain::base::{Message, ParsedName};
+use domain::rdata::{AllRecordData, Cname};
+
+/// The longest chain of aliases that is followed; as for addresses.
+const MAX_CHAIN: usize = 10;
+
+/// A record as text.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Record {
+    /// The name that has it, without the root's dot.
+    pub owner: String,
+    /// Its type, such as `MX` or `TYPE65280`.
+    pub rtype: String,
+    /// For how many seconds it holds.
+    pub ttl: u32,
+    /// Its data as in a zone file (RFC 1035 section 5.1; RFC 3597 section 5 for types that are not known).
+    pub data: String,
+}
+
+/// What a reply says.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Records {
+    /// The records, behind the aliases that lead to them.
+    Found(Vec<Record>),
+    /// The name exists, but has no record of this type. The aliases that lead to it.
+    NoData(Vec<Record>),
+    /// There is no such name. The aliases that lead to it.
+    NxDomain(Vec<Record>),
+}
+
+/// Reads the records that follow from the question, through aliases, and nothing else that the server adds; `None` where the reply is
+/// malformed. What servers say besides NOERROR and NXDOMAIN counts as no data: callers ask for failures before.
+pub fn read_records(reply: &[u8], rtype: Rtype) -> Option<Records> {
+    let message = Message::from_slice(reply).ok()?;
+    let mut name = message.sole_question().ok()?.into_qname();
+    let (mut records, mut is_found) = (Vec::new(), false);
+    for _ in 0..=MAX_CHAIN {
+        let mut alias = None;
+        for record in message.answer().ok()? {
+            let record = record.ok()?;
+            if record.class() != Class::IN || record.owner() != name {
+                continue;
+            }
+            let is_wanted = record.rtype() == rtype;
+            if !is_wanted && record.rtype() != Rtype::CNAME {
+                continue;
+            }
+            if !is_wanted && alias.is_none() {
+                alias = Some(*record.to_record::<Cname<_>>().ok()??.data().cname());
+            }
+            is_found |= is_wanted;
+            let ttl = record.ttl().as_secs();
+            let record = record.into_any_record::<AllRecordData<_, ParsedName<_>>>().ok()?;
+            records.push(Record {
+                owner: record.owner().to_string(),
+                rtype: record.rtype().to_string(),
+                ttl: if ttl >> 31 == 0 { ttl } else { 0 }, // RFC 2181 section 8
+                data: record.data().display_zonefile(DisplayKind::Simple).to_string(),
+            });
+        }
+        match alias.filter(|_| !is_found) {
+            Some(target) => name = target,
+            None => break,
+        }
+    }
+    Some(match message.header().rcode() {
+        _ if is_found => Records::Found(records),
+        Rcode::NXDOMAIN => Records::NxDomain(records),
+        _ => Records::NoData(records),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use domain::base::{MessageBuilder, Name};
+    use domain::rdata::{Mx, Txt};
+
+    use super::*;
+
+    fn name(text: &str) -> Name<Vec<u8>> {
+        text.parse().unwrap()
+    }
+
+    /// A reply to the question for MX records of `www.example`, with these aliases and then a mail server of `owner`.
+    fn reply(aliases: &[(&str, &str)], owner: Option<&str>, code: Rcode) -> Vec<u8> {
+        let mut builder = MessageBuilder::new_vec().question();
+        builder.header_mut().set_rcode(code);
+        builder.push((name("www.example"), Rtype::MX)).unwrap();
+        let mut builder = builder.answer();
+        if let Some(owner) = owner {
+            builder.push((name(owner), 60, Mx::new(5, name("mail.example")))).unwrap();
+            let text = Txt::<Vec<u8>>::build_from_slice(b"a \"text\"").unwrap();
+            builder.push((name(owner), 60, text)).unwrap();
+        }
+        for (from, to) in aliases {
+            builder.push((name(from), 30, Cname::new(name(to)))).unwrap();
+        }
+        builder.finish()
+    }
+
+    fn lines(records: &[Record]) -> Vec<String> {
+        let line =
+            |record: &Record| format!("{} {} {} {}", record.owner, record.ttl, record.rtype, record.data);
+        records.iter().map(line).collect()
+    }
+
+    #[test]
+    fn records_follow_from_the_question() {
+        let Some(Records::Found(records)) = read_records(
+            &reply(
+                &[("b.example", "a.example"), ("WWW.example", "b.example")],
+                Some("a.example"),
+                Rcode::NOERROR,
+            ),
+            Rtype::MX,
+        ) else {
+            panic!()
+        };
+        let expected = [
+            "WWW.example 30 CNAME b.example.",
+            "b.example 30 CNAME a.example.",
+            "a.example 60 MX 5 mail.example.",
+        ];
+        assert_eq!(lines(&records), expected);
+    }
+
+    #[test]
+    fn what_does_not_follow_is_left_out() {
+        let stray = reply(&[], Some("stray.example"), Rcode::NOERROR);
+        assert_eq!(read_records(&stray, Rtype::MX), Some(Records::NoData(Vec::new())));
+        let gone = reply(&[("www.example", "gone.example")], Some("stray.example"), Rcode::NXDOMAIN);
+        let Some(Records::NxDomain(aliases)) = read_records(&gone, Rtype::MX) else { panic!() };
+        assert_eq!(lines(&aliases), ["www.example 30 CNAME gone.example."]);
+        let round =
+            reply(&[("www.example", "a.example"), ("a.example", "www.example")], None, Rcode::NOERROR);
+        assert!(matches!(read_records(&round, Rtype::MX), Some(Records::NoData(_))), "a loop has an end");
+    }
+
+    #[test]
+    fn an_alias_is_data_where_it_is_asked_for() {
+        let alias = reply(&[("www.example", "a.example")], None, Rcode::NOERROR);
+        assert!(
+            matches!(read_records(&alias, Rtype::CNAME), Some(Records::Found(records)) if records.len() == 1)
+        );
+    }
+
+    #[test]
+    fn text_is_quoted_and_unknown_types_are_bytes() {
+        let mut builder = MessageBuilder::new_vec().question();
+        builder.push((name("www.example"), Rtype::TXT)).unwrap();
+        let mut builder = builder.answer();
+        builder
+            .push((name("www.example"), 1, Txt::<Vec<u8>>::build_from_slice(b"a \"b\"").unwrap()))
+            .unwrap();
+        let Some(Records::Found(records)) = read_records(&builder.finish(), Rtype::TXT) else { panic!() };
+        assert_eq!(records[0].data, r#""a \"b\"""#);
+        assert_eq!(read_records(b"short", Rtype::TXT), None);
+    }
+}
