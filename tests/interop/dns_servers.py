@@ -143,7 +143,7 @@ def _static(anchor: str) -> str:
 
 @contextlib.contextmanager
 def serving(recipe: Recipe, folder: Path, name: str = f"www.{ZONE}") -> Iterator[Server]:
-    """Run a foreign server that knows a name; where it is not installed the test is skipped, but not in CI, which is root."""
+    """Run a foreign server that knows a name; where it is not installed the test is skipped, but not in CI."""
     require(recipe.program)
     with running(recipe, folder, name=name) as server:
         yield server

@@ -1,4 +1,4 @@
-"""Records of every type: `lycosa.resolve` says what kdig, dig, delv and dnspython say, asked directly and through two tiers."""
+"""Records of every type: `lycosa.resolve` says what kdig, dig, delv and dnspython say, also through two tiers."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from tests.interop.programs import require
 
 ZONE = "types.example"
 
-#: One record set of each type that zone files have a form for and that a crawler, an archive or a researcher may ask for.
+#: Records of each type that a crawler, an archive or a researcher may ask for.
 RECORDS = """\
 @ SOA ns hostmaster 1 3600 900 604800 300
 @ NS ns

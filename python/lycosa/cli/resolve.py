@@ -77,8 +77,8 @@ def add_parser(subparsers: Any) -> None:
         "--types",
         metavar="A,MX",
         default="A",
-        help="types of records, such as A (default), AAAA, MX, TXT, NS, CNAME, PTR, SRV, CAA, SVCB, HTTPS, or by number as "
-        "in TYPE65; others than A and AAAA come in columns of their own",
+        help="types of records, such as A (default), AAAA, MX, TXT, NS, CNAME, PTR, SRV, CAA, SVCB, HTTPS, or by "
+        "number as in TYPE65; others than A and AAAA come in columns of their own",
     )
     parser.add_argument(
         "--rate", metavar="N", type=float, help="names a second at most (default: as many as the servers bear)"

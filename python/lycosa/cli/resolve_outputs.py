@@ -183,8 +183,8 @@ class TextOutput:
         """What is in the file is nothing of ours."""
         where = f"line {first}" if last <= first else f"one of the lines {first} to {last}"
         return StorageError(
-            f"{self.path}: {where} was not written by lycosa resolve with the same --types; move the file away or give "
-            "another output"
+            f"{self.path}: {where} was not written by lycosa resolve with the same --types; move the file away or "
+            "give another output"
         )
 
 

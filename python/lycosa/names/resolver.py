@@ -92,8 +92,8 @@ class Resolver(_core.Resolver):
         ``ca_file``: PEM of roots beyond Mozilla's by which such certificates may be signed.
         ``families``: which addresses are asked for; ``prefer-v4``: IPv6 only where there is no IPv4.
         ``types``: types of records, such as ``["A", "MX", "HTTPS"]`` or ``["TYPE65"]``; then ``families`` does not
-        count, and answers have ``records`` of all types but A and AAAA, whose addresses are in ``addresses``. With PTR
-        an address stands for its name in ``in-addr.arpa`` or ``ip6.arpa``.
+        count, and answers have ``records`` of all types but A and AAAA, whose addresses are in ``addresses``. With
+        PTR an address stands for its name in ``in-addr.arpa`` or ``ip6.arpa``.
         ``concurrency``: names that are taken and not given out again, 1 to 50,000.
         ``rate``: names a second, above 0 to 10,000,000; by default as many as the servers bear. It counts names: with
         ``both`` each is two questions, and repeated questions come on top.
