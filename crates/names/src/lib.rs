@@ -16,6 +16,7 @@ mod descriptors;
 mod dice;
 mod engine;
 mod host;
+mod hosts;
 mod lookup;
 mod name;
 mod nameserver;
@@ -34,6 +35,7 @@ mod wire;
 
 pub use client::Client;
 pub use host::{BadName, HostName, MAX_LABEL, MAX_NAME};
+pub use hosts::{Hosts, HostsFile};
 pub use nameserver::Nameserver;
 pub use resolv_conf::{ResolvConf, ResolvOptions, Surroundings, system_servers};
 pub use settings::{Families, Settings, Statistics, UpstreamFigures};
