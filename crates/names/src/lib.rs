@@ -22,6 +22,7 @@ mod name;
 mod nameserver;
 mod resolv_conf;
 mod scaled;
+mod search;
 pub mod server;
 mod settings;
 mod sockets;
@@ -32,13 +33,16 @@ mod warnings;
 mod wheel;
 mod wildcards;
 mod wire;
+mod zones;
 
 pub use client::Client;
 pub use host::{BadName, HostName, MAX_LABEL, MAX_NAME};
 pub use hosts::{Hosts, HostsFile};
 pub use nameserver::Nameserver;
 pub use resolv_conf::{ResolvConf, ResolvOptions, Surroundings, system_servers};
+pub use search::{BadSearch, SearchList};
 pub use settings::{Families, Settings, Statistics, UpstreamFigures};
 pub use upstream::Pace;
 #[doc(hidden)]
 pub use wire::examine;
+pub use zones::{BadZone, ZoneTable};
