@@ -32,6 +32,7 @@ mod upstream;
 mod wheel;
 mod wildcards;
 mod wire;
+mod zones;
 
 pub use client::{Client, PacketAnswer};
 /// Types of records.
@@ -41,7 +42,8 @@ pub use host::{BadName, HostName, MAX_LABEL, MAX_NAME};
 pub use nameserver::Nameserver;
 pub use packet_key::PacketKey;
 pub use records::{Record, Records, read_records};
-pub use settings::{Families, Settings, Statistics, UpstreamFigures, system_servers};
+pub use settings::{Families, Settings, Statistics, UpstreamFigures};
 pub use upstream::Pace;
 #[doc(hidden)]
 pub use wire::examine;
+pub use zones::{BadZone, ZoneTable};

@@ -1,7 +1,6 @@
 //! What one client is told, and what it tells.
 
 use std::io;
-use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
@@ -169,42 +168,4 @@ pub struct UpstreamFigures {
     pub is_resting: bool,
     /// Why the last connection to it failed, until it answers.
     pub trouble: Option<Arc<str>>,
-}
-
-/// The resolvers that `/etc/resolv.conf` names; 127.0.0.1 where it names none or does not exist, as in libc.
-pub fn system_servers() -> io::Result<Vec<Nameserver>> {
-    match std::fs::read_to_string("/etc/resolv.conf") {
-        Ok(text) => Ok(servers_in(&text)),
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(servers_in("")),
-        Err(error) => Err(io::Error::new(error.kind(), format!("/etc/resolv.conf: {error}"))),
-    }
-}
-
-/// The `nameserver` lines of a resolv.conf (resolv.conf(5)); lines without a usable address are skipped.
-fn servers_in(text: &str) -> Vec<Nameserver> {
-    let address = |line: &str| {
-        let mut words = line.split_ascii_whitespace();
-        let word = words.next().filter(|word| *word == "nameserver").and(words.next())?;
-        word.parse::<IpAddr>().ok()
-    };
-    let mut servers: Vec<Nameserver> =
-        text.lines().filter_map(address).map(|address| SocketAddr::new(address, 53).into()).collect();
-    if servers.is_empty() {
-        servers.push(SocketAddr::new(Ipv4Addr::LOCALHOST.into(), 53).into());
-    }
-    servers
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn resolv_conf_is_read_as_libc_does() {
-        let text =
-            "# c\nsearch example.com\nnameserver 192.0.2.1\n nameserver\t2001:db8::1 # x\nnameserver x\n";
-        let servers: Vec<String> = servers_in(text).iter().map(ToString::to_string).collect();
-        assert_eq!(servers, ["192.0.2.1:53", "[2001:db8::1]:53"]);
-        assert_eq!(servers_in("")[0].to_string(), "127.0.0.1:53");
-    }
 }

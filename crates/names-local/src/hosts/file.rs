@@ -1,0 +1,203 @@
+//! A hosts file that may change while it is used.
+
+use std::fs::{File, Metadata};
+use std::io::{self, Read as _};
+use std::os::unix::fs::MetadataExt as _;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use lycosa_url::Micros;
+
+use super::{Hosts, MAX_FILE};
+
+/// How long nobody looks whether the file has changed, in microseconds.
+const PAUSE: Micros = 1_000_000;
+
+impl Hosts {
+    /// Reads a file. One that does not exist is an empty one, as for libc; one of more than 64 MiB is refused.
+    pub fn read(path: &Path) -> io::Result<Self> {
+        load(path).map(|(hosts, _)| hosts)
+    }
+}
+
+/// A hosts file and what was read of it.
+#[derive(Debug)]
+pub struct HostsFile {
+    path: PathBuf,
+    hosts: Arc<Hosts>,
+    /// By what a change is known; none where there is no file.
+    stamp: Option<Stamp>,
+    /// When it was looked at.
+    looked: Micros,
+}
+
+impl HostsFile {
+    /// Reads a file, at this time.
+    pub fn open(path: &Path, now: Micros) -> io::Result<Self> {
+        let (hosts, stamp) = load(path)?;
+        Ok(HostsFile { path: path.to_owned(), hosts: Arc::new(hosts), stamp, looked: now })
+    }
+
+    /// What was read.
+    pub fn hosts(&self) -> &Arc<Hosts> {
+        &self.hosts
+    }
+
+    /// Reads the file again where it has changed; looks at most once a second. Tells whether there is anything new. After an error,
+    /// which names the file, what was read before stays, and the file is read again as soon as it changes or the next second has come.
+    pub fn refresh(&mut self, now: Micros) -> io::Result<bool> {
+        if now.abs_diff(self.looked) < PAUSE {
+            return Ok(false);
+        }
+        self.looked = now;
+        match std::fs::metadata(&self.path) {
+            Ok(metadata) if self.stamp == Some(Stamp::of(&metadata)) => return Ok(false),
+            Err(error) if error.kind() == io::ErrorKind::NotFound && self.stamp.is_none() => {
+                return Ok(false);
+            }
+            _ => (), // opening it tells what is wrong
+        }
+        let (hosts, stamp) = load(&self.path)?;
+        (self.hosts, self.stamp) = (Arc::new(hosts), stamp);
+        Ok(true)
+    }
+}
+
+/// What changes when a file is written, or another one is put in its place.
+#[derive(Debug, PartialEq, Eq)]
+struct Stamp {
+    size: u64,
+    /// Seconds and nanoseconds.
+    modified: (i64, i64),
+    /// The same of the last change of any kind: some programs set the time of a file's modification.
+    changed: (i64, i64),
+    /// Device and number.
+    file: (u64, u64),
+}
+
+impl Stamp {
+    /// A file's.
+    fn of(metadata: &Metadata) -> Self {
+        Stamp {
+            size: metadata.size(),
+            modified: (metadata.mtime(), metadata.mtime_nsec()),
+            changed: (metadata.ctime(), metadata.ctime_nsec()),
+            file: (metadata.dev(), metadata.ino()),
+        }
+    }
+}
+
+/// Reads a file. Its stamp is taken before, so that a change while it is read is found later.
+fn load(path: &Path) -> io::Result<(Hosts, Option<Stamp>)> {
+    let named = |error: io::Error| io::Error::new(error.kind(), format!("{}: {error}", path.display()));
+    let file = match File::open(path) {
+        Ok(file) => file,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok((Hosts::default(), None)),
+        Err(error) => return Err(named(error)),
+    };
+    let metadata = file.metadata().map_err(named)?;
+    if metadata.size() > MAX_FILE {
+        return Err(named(too_large(metadata.size())));
+    }
+    let mut bytes = Vec::new();
+    file.take(MAX_FILE + 1).read_to_end(&mut bytes).map_err(named)?; // it may have grown
+    Ok((Hosts::parse(&bytes).map_err(named)?, Some(Stamp::of(&metadata))))
+}
+
+/// What is told of a file with too many bytes.
+pub(super) fn too_large(size: u64) -> io::Error {
+    let why = format!("a hosts file of {size} bytes; at most {MAX_FILE} (64 MiB) are allowed");
+    io::Error::new(io::ErrorKind::FileTooLarge, why)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use lycosa_names::Families;
+    use lycosa_names::HostName;
+
+    /// The addresses of `printer.lan`, as text.
+    fn printer(file: &HostsFile) -> Option<Vec<String>> {
+        let name = HostName::new("printer.lan").unwrap();
+        let addresses = file.hosts().addresses(name, Families::Both)?;
+        Some(addresses.iter().map(ToString::to_string).collect())
+    }
+
+    /// One address.
+    fn only(address: &str) -> Option<Vec<String>> {
+        Some(vec![address.to_owned()])
+    }
+
+    #[test]
+    fn a_change_is_found_when_a_second_has_passed() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("hosts");
+        std::fs::write(&path, "192.0.2.7 printer.lan").unwrap();
+        let mut file = HostsFile::open(&path, 5_000_000).unwrap();
+        assert_eq!(printer(&file), only("192.0.2.7"));
+        std::fs::write(&path, "192.0.2.77 printer.lan").unwrap();
+        let held = file.hosts().clone();
+        assert!(!file.refresh(5_999_999).unwrap());
+        assert_eq!(printer(&file), only("192.0.2.7"));
+        assert!(file.refresh(6_000_000).unwrap());
+        assert_eq!(printer(&file), only("192.0.2.77"));
+        assert!(!file.refresh(9_000_000).unwrap(), "nothing has changed since");
+        assert!(Arc::strong_count(&held) == 1, "who holds the older one may keep it");
+    }
+
+    #[test]
+    fn another_file_of_the_same_size_in_its_place_is_a_change() {
+        let folder = tempfile::tempdir().unwrap();
+        let (path, new) = (folder.path().join("hosts"), folder.path().join("new"));
+        std::fs::write(&path, "192.0.2.7 printer.lan").unwrap();
+        let mut file = HostsFile::open(&path, 0).unwrap();
+        std::fs::write(&new, "192.0.2.8 printer.lan").unwrap();
+        let modified = std::fs::metadata(&path).unwrap().modified().unwrap();
+        File::options().append(true).open(&new).unwrap().set_modified(modified).unwrap();
+        std::fs::rename(&new, &path).unwrap();
+        assert!(file.refresh(PAUSE).unwrap());
+        assert_eq!(printer(&file), only("192.0.2.8"));
+    }
+
+    #[test]
+    fn a_file_may_come_and_go() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("hosts");
+        let mut file = HostsFile::open(&path, 0).unwrap();
+        assert!(file.hosts().is_empty());
+        assert!(!file.refresh(PAUSE).unwrap());
+        std::fs::write(&path, "192.0.2.7 printer.lan").unwrap();
+        assert!(file.refresh(2 * PAUSE).unwrap());
+        assert_eq!(printer(&file), only("192.0.2.7"));
+        std::fs::remove_file(&path).unwrap();
+        assert!(file.refresh(3 * PAUSE).unwrap());
+        assert_eq!(printer(&file), None);
+    }
+
+    #[test]
+    fn a_file_that_is_too_large_is_refused_and_the_older_one_stays() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("hosts");
+        std::fs::write(&path, "192.0.2.7 printer.lan").unwrap();
+        let mut file = HostsFile::open(&path, 0).unwrap();
+        File::options().write(true).open(&path).unwrap().set_len(MAX_FILE + 1).unwrap(); // takes no room
+        for now in [PAUSE, 2 * PAUSE] {
+            let error = file.refresh(now).unwrap_err().to_string();
+            assert!(error.starts_with(&path.display().to_string()), "{error}");
+            assert!(error.contains("67108865 bytes; at most 67108864 (64 MiB)"), "{error}");
+        }
+        assert_eq!(printer(&file), only("192.0.2.7"));
+        assert_eq!(Hosts::read(&path).unwrap_err().kind(), io::ErrorKind::FileTooLarge);
+        let error = Hosts::read(folder.path()).unwrap_err().to_string();
+        assert!(error.starts_with(&folder.path().display().to_string()), "{error}");
+    }
+
+    #[test]
+    fn a_clock_that_steps_back_does_not_stop_the_looking() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("hosts");
+        let mut file = HostsFile::open(&path, 1_000 * PAUSE).unwrap();
+        std::fs::write(&path, "192.0.2.7 printer.lan").unwrap();
+        assert!(file.refresh(0).unwrap());
+    }
+}

@@ -1,0 +1,13 @@
+//! What is known of names without asking a server: the hosts file, records that a person gives, and the system's resolver
+//! configuration with its search domains.
+
+mod hosts;
+mod local_data;
+mod resolv_conf;
+mod search;
+mod warnings;
+
+pub use hosts::{Hosts, HostsFile};
+pub use local_data::{BadLocalData, LocalAnswer, LocalData, LocalRecord, RecordData};
+pub use resolv_conf::{ResolvConf, ResolvOptions, Surroundings, system_servers};
+pub use search::{BadSearch, SearchList};
