@@ -20,6 +20,31 @@ use crate::wire::{self, Fit, Kind, Manner, Query};
 /// The engine's number for a socket or a TCP connection; never used twice.
 pub(crate) type SocketId = u64;
 
+/// Servers that have answered with an error. Of those beyond the 64th it is not known which.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Refusals {
+    count: u32,
+    places: u64,
+}
+
+impl Refusals {
+    /// The same and one more.
+    pub(crate) fn and(self, place: Place) -> Self {
+        let bit = u32::try_from(place).ok().and_then(|place| 1_u64.checked_shl(place)).unwrap_or_default();
+        Refusals { count: self.count + 1, places: self.places | bit }
+    }
+
+    /// How many errors there were.
+    pub(crate) fn count(self) -> usize {
+        self.count as usize
+    }
+
+    /// Whether a server is one of them.
+    pub(crate) fn has(self, place: Place) -> bool {
+        place < 64 && self.places >> place & 1 == 1
+    }
+}
+
 /// Whom a try may ask.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Whom {
@@ -27,6 +52,8 @@ pub(crate) enum Whom {
     Any,
     /// The same, but another one than this if there is one.
     Other(Place),
+    /// One that has not answered with an error yet.
+    Unrefused,
     /// This one.
     This(Place),
 }
@@ -40,8 +67,8 @@ pub(crate) struct Try {
     pub(crate) kind: Kind,
     /// Earlier tries of this question.
     pub(crate) number: u32,
-    /// Earlier tries that ended with an error of a server.
-    pub(crate) errors: u32,
+    /// The servers that answered earlier tries with an error.
+    pub(crate) refused: Refusals,
     /// Whom to ask.
     pub(crate) whom: Whom,
     /// How.

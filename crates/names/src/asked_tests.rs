@@ -17,8 +17,14 @@ impl Scene {
 
     /// Asks; gives the message.
     fn ask(&mut self, manner: Manner) -> Vec<u8> {
-        let attempt =
-            Try { lookup: self.lookup, kind: Kind::A, number: 0, errors: 0, whom: Whom::Any, manner };
+        let attempt = Try {
+            lookup: self.lookup,
+            kind: Kind::A,
+            number: 0,
+            refused: Refusals::default(),
+            whom: Whom::Any,
+            manner,
+        };
         let sent = Sent { attempt, place: 0, at: 0, is_overdue: false };
         let place = self.table.insert(sent, &Lookup::new(NAME.into(), None, 0), 1, (10, 20)).unwrap();
         self.table.message(place).unwrap().to_vec()

@@ -22,7 +22,7 @@ use std::time::Duration;
 use lycosa_url::{Failure, FailureKind, Micros, NameClass, Resolved};
 
 use crate::answer;
-use crate::asked::{Sent, SocketId, Table, Try, Whom};
+use crate::asked::{Refusals, Sent, SocketId, Table, Try, Whom};
 use crate::cache::{self, FIRST_PAUSE, Found, NameCache, PacketCache, Resolution, Seconds};
 use crate::client::{Order, PacketAnswer};
 use crate::host::HostName;
@@ -227,7 +227,8 @@ impl Core {
             lookup.ask(kind);
         }
         let manner = self.manner(kind, 0);
-        self.ready.push_back(Try { lookup, kind, number: 0, errors: 0, whom: Whom::Any, manner });
+        let refused = Refusals::default();
+        self.ready.push_back(Try { lookup, kind, number: 0, refused, whom: Whom::Any, manner });
     }
 
     /// The next try to be sent, and to whom; none where there is none, or no server has room for it.
@@ -254,6 +255,7 @@ impl Core {
                 Whom::This(place) => (!self.upstreams.is_paused(place, now)).then_some(place),
                 Whom::Any => self.upstreams.choose_for(name, None, now),
                 Whom::Other(place) => self.upstreams.choose_for(name, Some(place), now),
+                Whom::Unrefused => self.upstreams.choose_unrefused(attempt.refused, now),
             };
             let Some(place) = place else {
                 if self.pass_over(&mut passed_over, now) {

@@ -176,7 +176,7 @@ impl Lookup {
                     addresses.extend(found.addresses);
                     ttl = ttl.min(found.ttl);
                 }
-                Err(other) if failure.as_ref().is_none_or(|failure| !failure.kind.is_transient()) => {
+                Err(other) if failure.as_ref().is_none_or(|failure| hope(&other) > hope(failure)) => {
                     failure = Some(other);
                 }
                 Err(_) => (),
@@ -188,6 +188,15 @@ impl Lookup {
             Some(failure) if addresses.is_empty() => Merged { asked, result: Err(failure), ttl: 0, lost },
             _ => Merged { asked, result: Ok(addresses), ttl, lost },
         }
+    }
+}
+
+/// How much hope a failure leaves that the name has an address: a transient one most, then that the name exists.
+fn hope(failure: &Failure) -> u8 {
+    match failure.kind {
+        FailureKind::NameNotFound => 0,
+        kind if !kind.is_transient() => 1,
+        _ => 2,
     }
 }
 

@@ -4,7 +4,7 @@ use std::net::IpAddr;
 
 use domain::base::iana::{Class, OptRcode, Rcode, Rtype};
 use domain::base::wire::ParseError;
-use domain::base::{Message, ParsedName, ParsedRecord};
+use domain::base::{Message, ParsedName, ParsedRecord, Ttl};
 use domain::rdata::{A, Aaaa, Cname, Soa};
 
 use crate::cache::packet;
@@ -264,6 +264,9 @@ pub(crate) fn read(message: &[u8], kind: Kind) -> Reply {
             Ok(reply) => reply,
             Err(_) => Reply::Failed(MALFORMED.to_owned()),
         },
+        Rcode::NXDOMAIN if parsed.opt_rcode() != OptRcode::NXDOMAIN => {
+            Reply::Misunderstood(parsed.opt_rcode().to_string())
+        }
         Rcode::NXDOMAIN if kind == Kind::Packet => Reply::Packet,
         Rcode::NXDOMAIN => Reply::NotFound(last_target(parsed, kind)),
         rcode @ (Rcode::FORMERR | Rcode::NOTIMP) => Reply::Misunderstood(rcode.to_string()),
@@ -281,7 +284,7 @@ pub(crate) const MALFORMED: &str = "malformed reply";
 pub(crate) fn negative_ttl(message: &[u8]) -> Option<u32> {
     let authority = Message::from_slice(message).ok()?.authority().ok()?;
     let soa = authority.limit_to::<Soa<ParsedName<&[u8]>>>().flatten().next()?;
-    Some(soa.ttl().as_secs().min(soa.data().minimum().as_secs()))
+    Some(sound_ttl(soa.ttl()).min(sound_ttl(soa.data().minimum())))
 }
 
 /// Whether a server that does not recurse names others to be asked, instead of an answer: it is lame as a resolver.
@@ -403,11 +406,13 @@ fn record<'a>(parsed: &ParsedRecord<'a, [u8]>, kind: Kind) -> Result<Option<Reco
         }
         _ => None,
     };
-    let ttl = match parsed.ttl().as_secs() {
-        ttl if ttl >> 31 == 1 => 0, // RFC 2181 section 8
-        ttl => ttl,
-    };
-    Ok(data.map(|data| Record { owner: parsed.owner(), ttl, data }))
+    Ok(data.map(|data| Record { owner: parsed.owner(), ttl: sound_ttl(parsed.ttl()), data }))
+}
+
+/// A TTL in seconds; one with the highest bit counts as 0 (RFC 2181 section 8).
+fn sound_ttl(ttl: Ttl) -> u32 {
+    let seconds = ttl.as_secs();
+    if seconds >> 31 == 0 { seconds } else { 0 }
 }
 
 #[cfg(test)]

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use lycosa_url::{Failure, FailureKind, Micros};
 
 use super::{Core, later};
-use crate::asked::{Sent, Try, Whom};
+use crate::asked::{Refusals, Sent, Try, Whom};
 use crate::cache::{Packet, packet};
 use crate::client::PacketAnswer;
 use crate::lookup::{Lookup, LookupId};
@@ -44,7 +44,8 @@ impl Core {
             self.active += 1;
             let (kind, number, whom) = (Kind::Packet, self.settings.attempts, Whom::This(place));
             let manner = self.manner(kind, 0);
-            self.ready.push_back(Try { lookup, kind, number, errors: 0, whom, manner });
+            let refused = Refusals::default();
+            self.ready.push_back(Try { lookup, kind, number, refused, whom, manner });
         }
     }
 

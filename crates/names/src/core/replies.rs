@@ -86,8 +86,8 @@ impl Core {
     /// would only double its load. One to which names are spread is believed alone: it has asked whoever could be asked.
     pub(super) fn refused(&mut self, sent: &Sent, why: &str, now: Micros) {
         let failure = self.failure(FailureKind::NameServerFailure, sent.place, why);
-        let attempt = Try { errors: sent.attempt.errors + 1, ..sent.attempt };
-        if attempt.errors as usize >= self.upstreams.count() || self.settings.spread {
+        let attempt = Try { refused: sent.attempt.refused.and(sent.place), ..sent.attempt };
+        if attempt.refused.count() >= self.upstreams.count() || self.settings.spread {
             self.give_up(&attempt, failure, now);
         } else {
             self.again(attempt, sent.place, failure, now);
@@ -189,7 +189,11 @@ impl Core {
         let stays = self.settings.spread
             && failure.kind == FailureKind::NameTimeout
             && number + 1 < self.settings.attempts;
-        let whom = if stays { Whom::Any } else { Whom::Other(place) };
+        let whom = match () {
+            () if stays => Whom::Any,
+            () if attempt.refused.count() > 0 => Whom::Unrefused,
+            () => Whom::Other(place),
+        };
         self.ready.push_back(Try { number, whom, manner, ..attempt });
     }
 }

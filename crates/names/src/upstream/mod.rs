@@ -16,6 +16,7 @@ pub(crate) use server::Limits;
 pub use server::Pace;
 use server::Server;
 
+use crate::asked::Refusals;
 use crate::nameserver::Nameserver;
 use crate::settings::{Settings, UpstreamFigures};
 
@@ -110,6 +111,21 @@ impl Upstreams {
         })
     }
 
+    /// The server to ask next, where others have answered with an error: the quickest of the rest, or the one whose rest ends first;
+    /// none, where no such server has room.
+    pub(crate) fn choose_unrefused(&self, refused: Refusals, now: Micros) -> Option<Place> {
+        let others = || self.servers.iter().enumerate().filter(|(place, _)| !refused.has(*place));
+        let is_well = |(_, (_, server)): &(Place, &(Arc<Nameserver>, Server))| !server.is_resting();
+        let open = others().filter(|(_, (_, server))| server.has_room(now));
+        if others().any(|other| is_well(&other)) {
+            let by_time =
+                open.filter(is_well).map(|(place, (_, server))| (place, server.expected(self.typical())));
+            by_time.min_by(|(_, one), (_, other)| one.total_cmp(other)).map(|(place, _)| place)
+        } else {
+            open.min_by_key(|(_, (_, server))| server.rest()).map(|(place, _)| place)
+        }
+    }
+
     /// The same for one name: where names are spread, its own server, or the next one on the ring that is well; none while that
     /// one has no room, since another one would have to learn what it knows.
     pub(crate) fn choose_for(&self, name: &str, before: Option<Place>, now: Micros) -> Option<Place> {
@@ -139,13 +155,18 @@ impl Upstreams {
 
     /// The server that is expected to answer first, of those that have room and do not rest.
     fn quickest(&self, except: Option<Place>, now: Micros) -> Option<Place> {
-        let known = self.servers.iter().filter_map(|(_, server)| server.round_trip());
-        let typical = known.min().map_or(self.ceiling as f64, |time| time.as_micros() as f64);
+        let typical = self.typical();
         let open = self.servers.iter().enumerate().filter(|(place, (_, server))| {
             Some(*place) != except && !server.is_resting() && server.has_room(now)
         });
         let by_time = open.map(|(place, (_, server))| (place, server.expected(typical)));
         by_time.min_by(|(_, one), (_, other)| one.total_cmp(other)).map(|(place, _)| place)
+    }
+
+    /// The shortest round-trip time that is known, in microseconds.
+    fn typical(&self) -> f64 {
+        let known = self.servers.iter().filter_map(|(_, server)| server.round_trip());
+        known.min().map_or(self.ceiling as f64, |time| time.as_micros() as f64)
     }
 
     /// Where all rest: the server whose rest ends first, another one than that which was asked before if there is one.
