@@ -19,7 +19,7 @@ class DnsServer:
     """Answers by what stands in the name.
 
     ``gone`` does not exist, ``empty`` has no address, ``broken`` fails at the server, ``silent`` gets no answer; all
-    other names have 192.0.2.1 and 2001:db8::1, for ``ttl`` seconds.
+    other names have 192.0.2.1 and 2001:db8::1, or what stands in ``hosts``, for ``ttl`` seconds.
     """
 
     def __init__(self, delay: float = 0.0) -> None:
@@ -30,6 +30,8 @@ class DnsServer:
         self._delay, self._ended = delay, False
         #: Seconds that answers hold.
         self.ttl = 3_600
+        #: Names that have other addresses, in lower case.
+        self.hosts: dict[str, list[str]] = {}
         #: Whether ``broken`` and ``silent`` are answered like all others by now.
         self.mended = False
         self._thread = threading.Thread(target=self._serve, daemon=True)
@@ -79,11 +81,12 @@ class DnsServer:
         if "silent" in name and not self.mended:
             return None
         code = 3 if "gone" in name else 2 if "broken" in name and not self.mended else 0
-        data = socket.inet_aton("192.0.2.1") if kind == 1 else socket.inet_pton(socket.AF_INET6, "2001:db8::1")
-        has_answer = code == 0 and "empty" not in name and kind in (1, 28)
-        header = question[:2] + bytes([0x81, 0x80 | code, 0, 1, 0, has_answer, 0, 0, 0, 0])
-        record = b"\xc0\x0c" + kind.to_bytes(2) + b"\x00\x01" + self.ttl.to_bytes(4) + len(data).to_bytes(2) + data
-        return header + question[12:end] + (record if has_answer else b"")
+        texts = self.hosts.get(name, ["192.0.2.1", "2001:db8::1"]) if code == 0 and "empty" not in name else []
+        family = socket.AF_INET6 if kind == 28 else socket.AF_INET
+        found = [socket.inet_pton(family, text) for text in texts if kind == (28 if ":" in text else 1)]
+        header = question[:2] + bytes([0x81, 0x80 | code, 0, 1, 0, len(found), 0, 0, 0, 0])
+        start = b"\xc0\x0c" + kind.to_bytes(2) + b"\x00\x01" + self.ttl.to_bytes(4)
+        return header + question[12:end] + b"".join(start + len(data).to_bytes(2) + data for data in found)
 
 
 @pytest.fixture(scope="session")

@@ -13,23 +13,27 @@ import time
 import urllib.error
 import urllib.parse
 import urllib.request
-from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
-from contextlib import asynccontextmanager
+from collections.abc import Callable, Coroutine, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import aiohttp
+import anyio
 import httpcore
 import httpx
 import pytest
-from lycosa._core import Resolution
+import trio
 from lycosa.errors import SettingError
 from lycosa.names.adapters.aiohttp import AiohttpResolver
 from lycosa.names.adapters.event_loop import loop_getaddrinfo_by
-from lycosa.names.adapters.httpcore import HttpcoreBackend
+from lycosa.names.adapters.httpcore import HttpcoreBackend, HttpcoreSyncBackend
+from lycosa.names.adapters.httpx import HttpxAsyncTransport, HttpxTransport
 from lycosa.names.adapters.sockets import getaddrinfo_by
+from lycosa.names.adapters.trio import trio_resolver_by
 from lycosa.names.lookups import Lookups
 from lycosa.simnet import SimulatedInternet
+
+from tests.interop.connections import black_hole, causes
 
 if TYPE_CHECKING:
     from tests.conftest import DnsServer
@@ -112,47 +116,18 @@ def test_httpcore_goes_on_to_the_next_address_and_keeps_its_time(start_dns: Call
     assert asyncio.run(story()) < 2
 
 
-class Fixed(Lookups):
-    """Lookups by which every name has these addresses."""
+def test_httpcore_connects_past_a_first_address_that_is_silent(start_dns: Callable[..., DnsServer]) -> None:
+    dns = start_dns()
 
-    def __init__(self, *fixed: str) -> None:
-        super().__init__(resolvers=["127.0.0.1:9"])
-        self._fixed = fixed
-
-    def addresses(self, answer: Resolution, family: int = socket.AF_UNSPEC) -> list[str]:
-        return list(self._fixed)
-
-
-@asynccontextmanager
-async def black_hole() -> AsyncIterator[tuple[str, int]]:
-    """An address that answers no connection: a listener whose queue is full, as one behind a firewall looks."""
-    with socket.socket() as listener:
-        listener.bind(("127.0.0.2", 0))
-        listener.listen(0)
-        waiting = []
-        for _ in range(4):  # the queue holds one or two; the others are not answered
-            caller = socket.socket()
-            caller.setblocking(False)
-            caller.connect_ex(listener.getsockname())
-            waiting.append(caller)
-        await asyncio.sleep(0.05)
-        try:
-            yield listener.getsockname()
-        finally:
-            for caller in waiting:
-                caller.close()
-
-
-def test_httpcore_connects_past_a_first_address_that_is_silent() -> None:
     async def story() -> tuple[str, float]:
-        async with black_hole() as (silent, port):
+        with black_hole() as (silent, port), Lookups(resolvers=[dns.address]) as lookups:
+            dns.hosts["two.example"] = [silent, "127.0.0.3"]
             server = await asyncio.start_server(lambda _, writer: writer.close(), "127.0.0.3", port)
-            with Fixed(silent, "127.0.0.3") as lookups:
-                begin = time.monotonic()
-                stream = await HttpcoreBackend(lookups).connect_tcp("localhost", port, timeout=3)
-                taken = time.monotonic() - begin
-                peer = stream.get_extra_info("server_addr")
-                await stream.aclose()
+            begin = time.monotonic()
+            stream = await HttpcoreBackend(lookups).connect_tcp("two.example", port, timeout=3)
+            taken = time.monotonic() - begin
+            peer = stream.get_extra_info("server_addr")
+            await stream.aclose()
             server.close()
             await server.wait_closed()
             return peer[0], taken
@@ -192,14 +167,19 @@ class Stream(httpcore.AsyncNetworkStream):
         self._backend.open.remove(self.host)
 
 
-def test_httpcore_tries_families_in_turn_and_closes_what_comes_too_late(monkeypatch: pytest.MonkeyPatch) -> None:
-    async def story(fixed: list[str], within: float = 2) -> tuple[str | None, Backend]:
+def test_httpcore_tries_families_in_turn_and_closes_what_comes_too_late(
+    monkeypatch: pytest.MonkeyPatch, start_dns: Callable[..., DnsServer]
+) -> None:
+    dns = start_dns()
+
+    async def story(addresses: list[str], within: float = 2) -> tuple[str | None, Backend]:
         backend = Backend()
-        with Fixed(*fixed) as lookups:
+        dns.hosts["host.example"] = addresses
+        with Lookups(resolvers=[dns.address]) as lookups:
             connecting = HttpcoreBackend(lookups)
             monkeypatch.setattr(connecting, "_network", backend)
             try:
-                stream = await connecting.connect_tcp("localhost", 80, timeout=within)
+                stream = await connecting.connect_tcp("host.example", 80, timeout=within)
             except httpcore.ConnectTimeout:
                 return None, backend
             assert isinstance(stream, Stream)
@@ -210,9 +190,9 @@ def test_httpcore_tries_families_in_turn_and_closes_what_comes_too_late(monkeypa
     assert (host, backend.tried, backend.open) == ("2001:db8::1", ["192.0.2.1", "2001:db8::1"], {"2001:db8::1"})
     host, backend = asyncio.run(story(["192.0.2.2", "192.0.2.3"]))
     assert (host, backend.open) == ("192.0.2.3", {"192.0.2.3"})
-    assert asyncio.run(story(["192.0.2.9", "192.0.2.4"]))[0] == "192.0.2.4"
+    assert asyncio.run(story(["192.0.2.10", "192.0.2.9"]))[0] == "192.0.2.10"
     with pytest.raises(httpcore.ConnectError, match="refused"):
-        asyncio.run(story(["192.0.2.9", "192.0.2.9"]))
+        asyncio.run(story(["192.0.2.9"]))
     host, backend = asyncio.run(story(["192.0.2.1", "192.0.2.2"], within=0.1))
     assert (host, backend.open) == (None, set())
 
@@ -335,6 +315,46 @@ async def by_httpcore(lookups: Lookups, url: str) -> int:
         return (await pool.request("GET", url)).status
 
 
+async def by_synchronous_httpcore(lookups: Lookups, url: str) -> int:
+    def get() -> int:
+        with httpcore.ConnectionPool(network_backend=HttpcoreSyncBackend(lookups)) as pool:
+            return pool.request("GET", url).status
+
+    return await asyncio.to_thread(get)
+
+
+async def by_synchronous_httpx(lookups: Lookups, url: str) -> int:
+    def get() -> int:
+        with httpx.Client(transport=HttpxTransport(lookups)) as client:
+            return client.get(url).status_code
+
+    return await asyncio.to_thread(get)
+
+
+async def by_httpx_transport(lookups: Lookups, url: str) -> int:
+    async with httpx.AsyncClient(transport=HttpxAsyncTransport(lookups)) as client:
+        return (await client.get(url)).status_code
+
+
+async def by_httpx_on_trio(lookups: Lookups, url: str) -> int:
+    async def get() -> int:
+        with trio_resolver_by(lookups):
+            async with httpx.AsyncClient() as client:
+                return (await client.get(url)).status_code
+
+    return await asyncio.to_thread(trio.run, get)
+
+
+async def by_anyio_on_trio(lookups: Lookups, url: str) -> int:
+    async def connect() -> int:
+        split = urllib.parse.urlsplit(url)
+        with trio_resolver_by(lookups):
+            async with await anyio.connect_tcp(str(split.hostname), split.port or 80):
+                return 200
+
+    return await asyncio.to_thread(trio.run, connect)
+
+
 async def by_urllib(lookups: Lookups, url: str) -> int:
     with getaddrinfo_by(lookups), await asyncio.to_thread(urllib.request.urlopen, url) as response:
         return int(response.status)
@@ -344,14 +364,21 @@ async def by_urllib(lookups: Lookups, url: str) -> int:
 REFUSED = (OSError, httpx.ConnectError, httpcore.ConnectError)
 
 
-def causes(error: BaseException | None) -> Iterator[str]:
-    """What an error says, and those that led to it: httpx has several connections that failed in one."""
-    while error is not None:
-        yield str(error)
-        error = error.__cause__ or error.__context__
+ASKS = [
+    by_aiohttp,
+    by_httpx,
+    by_httpx_transport,
+    by_synchronous_httpx,
+    by_httpx_on_trio,
+    by_asyncio,
+    by_anyio_on_trio,
+    by_httpcore,
+    by_synchronous_httpcore,
+    by_urllib,
+]
 
 
-@pytest.mark.parametrize("ask", [by_aiohttp, by_httpx, by_asyncio, by_httpcore, by_urllib])
+@pytest.mark.parametrize("ask", ASKS)
 def test_addresses_that_are_not_public_are_refused_where_that_is_wanted(net: SimulatedInternet, ask: Ask) -> None:
     # The simulated Internet lives on loopback addresses.
     name, address = next(iter(net.hosts.items()))

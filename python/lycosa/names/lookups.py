@@ -9,6 +9,7 @@ import threading
 from collections import deque
 from collections.abc import Sequence
 from concurrent.futures import Future
+from itertools import chain, zip_longest
 from types import TracebackType
 from typing import Self, Unpack
 
@@ -77,16 +78,20 @@ class Lookups:
                 self._queue.append((place, name))
         return future
 
-    def wait(self, name: str) -> Resolution:
-        """Ask and wait, on a thread that may."""
-        return self.ask(name).result()
+    def wait(self, name: str, within: float | None = None) -> Resolution:
+        """Ask and wait, on a thread that may. Raises TimeoutError when no answer came ``within`` so many seconds."""
+        future = self.ask(name)
+        try:
+            return future.result(within)
+        finally:
+            future.cancel()
 
     async def lookup(self, name: str) -> Resolution:
         """Ask and wait in an event loop."""
         return await asyncio.wrap_future(self.ask(name))
 
     def addresses(self, answer: Resolution, family: int = socket.AF_UNSPEC) -> list[str]:
-        """The addresses of a family that may be spoken to, IPv4 first.
+        """The addresses of a family that may be spoken to, families in turn, IPv4 first: as they are to be tried.
 
         Raises socket.gaierror when there are none, as the system does.
         """
@@ -98,7 +103,7 @@ class Lookups:
         permitted = [text for text in kept if self.permits(text)]
         if not permitted:
             raise refusal(answer.name, kept)
-        return permitted
+        return interleaved(permitted)
 
     def permits(self, address: str) -> bool:
         """Whether an address may be spoken to, by ``filter_private`` and ``allow_addresses``."""
@@ -162,3 +167,10 @@ def refusal(name: str, found: Sequence[str]) -> socket.gaierror:
 def family_of(address: str) -> socket.AddressFamily:
     """The family of an address."""
     return socket.AF_INET6 if ":" in address else socket.AF_INET
+
+
+def interleaved(addresses: Sequence[str]) -> list[str]:
+    """The addresses with their families in turn, that of the first one first (RFC 8305 section 4)."""
+    first = [address for address in addresses if family_of(address) == family_of(addresses[0])]
+    other = [address for address in addresses if family_of(address) != family_of(addresses[0])]
+    return [address for address in chain.from_iterable(zip_longest(first, other)) if address is not None]

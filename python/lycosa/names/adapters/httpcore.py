@@ -1,14 +1,17 @@
-"""httpcore: ``httpcore.AsyncConnectionPool(network_backend=HttpcoreBackend(lookups))``, on asyncio through anyio.
+"""httpcore: ``httpcore.ConnectionPool(network_backend=HttpcoreSyncBackend(lookups))``, and the same for asyncio.
 
-httpx does not let its user choose a backend; it resolves by the loop, for which there is ``event_loop``.
+That is ``httpcore.AsyncConnectionPool(network_backend=HttpcoreBackend(lookups))``, through anyio. httpx lets nobody
+choose its backend; the transports of ``adapters.httpx`` have these.
 """
 
 from __future__ import annotations
 
 import asyncio
+import math
+import time
 from collections import deque
-from collections.abc import Callable, Coroutine, Iterable, Sequence
-from itertools import chain, zip_longest
+from collections.abc import Callable, Coroutine, Iterable
+from concurrent.futures import CancelledError
 from typing import Any
 
 from httpcore import (
@@ -17,12 +20,14 @@ from httpcore import (
     AsyncNetworkStream,
     ConnectError,
     ConnectTimeout,
+    NetworkBackend,
+    NetworkStream,
+    SyncBackend,
 )
 
-from lycosa.names.lookups import Lookups, family_of
-
-#: Seconds after which the next address is tried as well, while earlier ones are silent (RFC 8305 section 5).
-DELAY = 0.25
+from lycosa.names.adapters.connecting import DELAY, connect_to_first
+from lycosa.names.adapters.httpcore_streams import SocketStream
+from lycosa.names.lookups import Lookups
 
 
 class HttpcoreBackend(AsyncNetworkBackend):
@@ -52,7 +57,7 @@ class HttpcoreBackend(AsyncNetworkBackend):
                     found = self._lookups.addresses(await self._lookups.lookup(host))
                 except OSError as error:
                     raise ConnectError(str(error)) from error
-                return await _race(_interleaved(found), connect)
+                return await _race(found, connect)
         except TimeoutError as error:
             raise ConnectTimeout(f"{host}: not connected in {timeout} s") from error
 
@@ -67,11 +72,39 @@ class HttpcoreBackend(AsyncNetworkBackend):
         await self._network.sleep(seconds)
 
 
-def _interleaved(addresses: Sequence[str]) -> list[str]:
-    """The addresses with their families in turn, that of the first one first (RFC 8305 section 4)."""
-    first = [address for address in addresses if family_of(address) == family_of(addresses[0])]
-    other = [address for address in addresses if address not in first]
-    return [address for address in chain.from_iterable(zip_longest(first, other)) if address is not None]
+class HttpcoreSyncBackend(NetworkBackend):
+    """The same on the caller's thread, which waits for all addresses at once; there are no others."""
+
+    def __init__(self, lookups: Lookups) -> None:
+        """Take the lookups."""
+        self._lookups, self._network = lookups, SyncBackend()
+
+    def connect_tcp(
+        self,
+        host: str,
+        port: int,
+        timeout: float | None = None,
+        local_address: str | None = None,
+        socket_options: Iterable[Any] | None = None,
+    ) -> NetworkStream:
+        """Connect within ``timeout`` seconds, resolving included. Raises ConnectError, ConnectTimeout."""
+        deadline = math.inf if timeout is None else time.monotonic() + timeout
+        options = [] if socket_options is None else list(socket_options)
+        try:
+            found = self._lookups.addresses(self._lookups.wait(host, timeout))
+            return SocketStream(connect_to_first(found, port, deadline, local_address, options))
+        except TimeoutError as error:
+            raise ConnectTimeout(f"{host}: not connected in {timeout} s") from error
+        except CancelledError as error:
+            raise ConnectError(f"{host}: the lookups are closed") from error
+        except OSError as error:
+            raise ConnectError(str(error)) from error
+
+    def connect_unix_socket(
+        self, path: str, timeout: float | None = None, socket_options: Iterable[Any] | None = None
+    ) -> NetworkStream:
+        """Connect to a local socket, which has no name to resolve."""
+        return self._network.connect_unix_socket(path, timeout, socket_options)
 
 
 async def _race(
