@@ -681,11 +681,26 @@ fn each_server_is_asked_in_its_own_manner() {
     scene.core.receive(sent[0].0, &reply(&sent[0].3, Rcode::FORMERR, 0), scene.now);
     let again = scene.sent();
     assert_eq!((&*again[0].1, again[0].2), ("192.0.2.2", Manner::Full));
+    scene.core.receive(again[0].0, &reply(&again[0].3, Rcode::NOERROR, 1), scene.now);
+    scene.answers();
+    // The quicker one is gone, then the other one.
+    scene.submit(&["b.example"]);
+    let sent = scene.sent();
+    scene.core.fail(sent[0].0, "gone", scene.now);
+    let again = scene.sent();
+    assert_ne!(sent[0].1, again[0].1);
     scene.core.fail(again[0].0, "gone", scene.now);
     let last = scene.sent();
+    assert_eq!(last[0].1, sent[0].1, "whoever did not answer is asked again");
+    let last = if last[0].2 == Manner::Tls {
+        last
+    } else {
+        scene.core.fail(last[0].0, "gone", scene.now);
+        scene.sent()
+    };
     assert_eq!((&*last[0].1, last[0].2), ("192.0.2.1", Manner::Tls));
     scene.core.receive(last[0].0, &swap_case(reply(&last[0].3, Rcode::NOERROR, 1)), scene.now);
-    assert_eq!(scene.answers(), [("a.example".to_owned(), Ok(1))]);
+    assert_eq!(scene.answers(), [("b.example".to_owned(), Ok(1))]);
     let known: Vec<_> = scene.core.upstreams().map(|known| known.trouble).collect();
     assert_eq!(known, [None, Some("gone".into())]);
 }
