@@ -16,9 +16,9 @@ struct Part {
 /// Which places of [`Plain`] families mean.
 fn places(families: Families) -> &'static [usize] {
     match families {
-        Families::V4 => &[0],
-        Families::V6 => &[1],
-        Families::Both => &[0, 1],
+        V4 => &[0],
+        V6 => &[1],
+        Both => &[0, 1],
     }
 }
 
@@ -53,24 +53,24 @@ proptest! {
         for step in steps {
             match step {
                 Step::Put(number, families, given4, given6, ttl) => {
-                    let families = slot::families_of(families.into());
+                    let families = record::families_from(families.into());
                     let given = Addresses { v4: given4.iter().map(|&n| v4(n)).collect(), v6: given6.iter().map(|&n| v6(n.into())).collect() };
                     let mut kept = given.clone();
                     kept.v4.sort();
                     kept.v4.dedup();
-                    kept.v4.truncate(if families == Families::V6 { 0 } else { 4 });
+                    kept.v4.truncate(if families == V6 { 0 } else { 4 });
                     kept.v6.sort();
                     kept.v6.dedup();
-                    kept.v6.truncate(if families == Families::V4 { 0 } else { 4 });
+                    kept.v6.truncate(if families == V4 { 0 } else { 4 });
                     let nothing = kept.v4.is_empty() && kept.v6.is_empty();
                     let ttl = if nothing { ttl.clamp(1, 3_600) } else { ttl.clamp(120, 7_200) };
                     let text = format!("n{number}.example.com");
                     prop_assert!(cache.put(name(&text), families, &resolved(Answer::Addresses(given), ttl), now));
                     let parts = plain.entry(number).or_default();
                     let other = match families {
-                        Families::V4 => parts[1].clone(),
-                        Families::V6 => parts[0].clone(),
-                        Families::Both => None,
+                        V4 => parts[1].clone(),
+                        V6 => parts[0].clone(),
+                        Both => None,
                     }.filter(|other| now < other.latest);
                     let mut latest = now + u64::from(ttl);
                     let had = other.as_ref().is_some_and(|other| other.addresses != Addresses::default());
@@ -95,11 +95,11 @@ proptest! {
                         parts[place] = Some(Part { addresses, earliest, latest });
                     }
                     if let Some(other) = other.filter(|_| joins) {
-                        parts[usize::from(families == Families::V4)] = Some(Part { earliest, latest, ..other });
+                        parts[usize::from(families == V4)] = Some(Part { earliest, latest, ..other });
                     }
                 }
                 Step::Get(number, families) => {
-                    let asked = slot::families_of(families.into());
+                    let asked = record::families_from(families.into());
                     let found = answer(&cache, &format!("n{number}.example.com"), asked, now);
                     let expected = plain.get(&number).and_then(|parts| {
                         let parts: Option<Vec<&Part>> = places(asked).iter().map(|&place| parts[place].as_ref()).collect();
