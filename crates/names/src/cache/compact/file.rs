@@ -1,7 +1,7 @@
 //! Creating, opening, upgrading, flushing and replacing the file.
 
 use std::fs::{self, File, OpenOptions};
-use std::io;
+use std::io::{self, ErrorKind};
 use std::os::unix::fs::{FileExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicU64;
@@ -33,73 +33,33 @@ impl CompactCache {
     /// Errors: a setting out of range; a capacity that exceeds disk or memory; a file that is no cache, is damaged, or was made with
     /// other settings.
     pub fn open(path: &Path, settings: CompactSettings, now: Seconds) -> Result<Self, CompactError> {
-        Self::open_if(path, settings, now, FileHeader::check)
+        Opening { path, settings, now }.open(FileHeader::check)
     }
 
     /// The same for a file that may have been made with other settings, as when a DNS server and crawls share it: only capacity,
     /// verification and secret have to match.
     pub fn share(path: &Path, settings: CompactSettings, now: Seconds) -> Result<Self, CompactError> {
-        Self::open_if(path, settings, now, FileHeader::check_shared)
-    }
-
-    /// Opens a file that passes `check`, or creates it.
-    fn open_if(
-        path: &Path,
-        settings: CompactSettings,
-        now: Seconds,
-        check: fn(&FileHeader, &CompactSettings) -> Result<(), Refusal>,
-    ) -> Result<Self, CompactError> {
-        settings.check()?;
-        let needed = Layout::of(&settings).bytes();
-        let exists = fs::metadata(path).is_ok_and(|found| found.len() > 0);
-        if !exists && let Some(why) = check_disk(path, needed)? {
-            return Self::in_memory(settings, now, Some(why));
-        }
-        let locks = lock_file(path, true)?;
-        let Some((header, outdated)) = read_header(path, &locks.0)? else {
-            if !locks.alone() {
-                // Truncated while other processes have it open: they keep theirs.
-                let why = "it was emptied while others had it open: a new one takes its place";
-                return Self::replace(path, &locks, settings, now, why);
-            }
-            return match allocate(&locks.0, needed) {
-                Ok(()) => Self::create(path, locks, settings, now),
-                Err(error) => {
-                    // Best effort: an empty file is made into a cache by the next process.
-                    drop(locks.0.set_len(0));
-                    drop(fs::remove_file(path));
-                    use io::ErrorKind::{FileTooLarge, QuotaExceeded, StorageFull};
-                    if !matches!(error.kind(), StorageFull | QuotaExceeded | FileTooLarge) {
-                        return Err(CompactError::io(path, error));
-                    }
-                    Self::in_memory(settings, now, Some(format!("{}: {error}", path.display())))
-                }
-            };
-        };
-        check(&header, &settings).map_err(|refusal| CompactError::refused(path, refusal))?;
-        Self::join(path, locks, settings, (header, outdated), now)
+        Opening { path, settings, now }.open(FileHeader::check_shared)
     }
 
     /// Opens an existing cache as it was made: for operators. Limits of time are the defaults.
     pub fn open_as_made(path: &Path, now: Seconds) -> Result<Self, CompactError> {
         let locks = lock_file(path, false)?;
-        let found = read_header(path, &locks.0)?;
-        let (header, outdated) = found.ok_or_else(|| CompactError::refused(path, Refusal::NoCache))?;
-        Self::join(path, locks, settings_of(&header), (header, outdated), now)
+        let (header, outdated) = read_header(path, &locks.0)?.ok_or_else(|| no_cache(path))?;
+        Opening { path, settings: settings_of(&header), now }.join(locks, header, outdated)
     }
 
     /// A copy-on-write view of a file as it was made: takes no locks, does not change the file, and keeps insertions in this process.
     ///
     /// Errors: a file that cannot be read, is no cache, or is outdated in more than its Public Suffix List.
     pub fn view(path: &Path) -> Result<Self, CompactError> {
-        let file = File::open(path).map_err(|error| CompactError::io(path, error))?;
-        let found = read_header(path, &file)?;
-        let (header, outdated) = found.ok_or_else(|| CompactError::refused(path, Refusal::NoCache))?;
+        let io = |error| CompactError::io(path, error);
+        let file = File::open(path).map_err(io)?;
+        let (header, outdated) = read_header(path, &file)?.ok_or_else(|| no_cache(path))?;
         if let Some(outdated) = outdated.filter(|found| found.upgrade(header.verify) != Upgrade::KeepAll) {
             return Err(CompactError::refused(path, outdated.refusal()));
         }
-        let map = Mapping::copy_of_file(&file, in_memory(header.layout.bytes())?);
-        let map = map.map_err(|error| CompactError::io(path, error))?;
+        let map = Mapping::copy_of_file(&file, in_memory(header.layout.bytes())?).map_err(io)?;
         let place = PlaceOf::File(path.to_owned());
         Ok(Self::of(place, None, map, settings_of(&header), header, WriterId::new(1, 1)))
     }
@@ -119,20 +79,6 @@ impl CompactCache {
         Ok(cache)
     }
 
-    /// The same while the old file is locked, so that processes waiting for it find the new one. `why` is for
-    /// [`CompactCache::renewed`].
-    fn replace(
-        path: &Path,
-        _locked: &FileLocks,
-        settings: CompactSettings,
-        now: Seconds,
-        why: &str,
-    ) -> Result<Self, CompactError> {
-        let mut cache = Self::rebuild(path, settings, now)?;
-        cache.renewed = Some(format!("{}: {why}", path.display()));
-        Ok(cache)
-    }
-
     /// A cache in the memory of this process, and why it is not in a file.
     pub fn in_memory(
         settings: CompactSettings,
@@ -142,7 +88,7 @@ impl CompactCache {
         settings.check()?;
         let needed = Layout::of(&settings).bytes();
         check_memory(needed, "MemAvailable:")?;
-        let io = |error: io::Error| CompactError::io(Path::new("memory"), error);
+        let io = |error| CompactError::io(Path::new("memory"), error);
         let header = FileHeader::new(&settings).map_err(io)?;
         let map = Mapping::anonymous(in_memory(needed)?).map_err(io)?;
         let cache = Self::of(PlaceOf::Memory(why), None, map, settings, header, WriterId::new(1, 1));
@@ -156,13 +102,11 @@ impl CompactCache {
         let Some(locks) = &self.locks else { return Ok(()) };
         let _guard = self.maintenance.lock();
         locks.enter()?;
-        let flushed = self.map.flush().and_then(|()| match locks.alone() {
-            true => {
-                self.live(word::CLEAN).store(1, Release);
-                self.map.flush_header()
-            }
-            false => Ok(()),
-        });
+        let mut flushed = self.map.flush();
+        if flushed.is_ok() && locks.alone() {
+            self.live(word::CLEAN).store(1, Release);
+            flushed = self.map.flush_header();
+        }
         locks.leave();
         flushed
     }
@@ -172,92 +116,6 @@ impl CompactCache {
     pub(super) fn mark_dirty(&self) -> io::Result<()> {
         self.live(word::CLEAN).store(0, Release);
         self.map.flush_header()
-    }
-
-    /// Makes a cache of an allocated empty file.
-    fn create(
-        path: &Path,
-        locks: FileLocks,
-        settings: CompactSettings,
-        now: Seconds,
-    ) -> Result<Self, CompactError> {
-        let header = FileHeader::new(&settings).map_err(|error| CompactError::io(path, error))?;
-        let cache = Self::map_file(path, locks, settings, header)?;
-        cache.initialise(now);
-        cache.locks.iter().for_each(FileLocks::leave);
-        Ok(cache)
-    }
-
-    /// Opens an existing file, and upgrades it if it is outdated.
-    ///
-    /// If other processes have an outdated file open, it is changed only if they do not notice; else they keep it, and an empty
-    /// file takes its place.
-    fn join(
-        path: &Path,
-        locks: FileLocks,
-        settings: CompactSettings,
-        (header, outdated): (FileHeader, Option<Outdated>),
-        now: Seconds,
-    ) -> Result<Self, CompactError> {
-        let io = |error: io::Error| CompactError::io(path, error);
-        let alone = locks.alone();
-        let upgrade = outdated.map(|outdated| (outdated.refusal(), outdated.upgrade(header.verify)));
-        if let Some((reason, Upgrade::KeepTable | Upgrade::Reset)) = &upgrade
-            && !alone
-        {
-            let why = format!("{reason}, and others have it open: an empty one takes its place");
-            return Self::replace(path, &locks, settings, now, &why);
-        }
-        let mut cache = Self::map_file(path, locks, settings, header)?;
-        let boot = boot_digest();
-        let is_clean = cache.live(word::CLEAN).load(Acquire) == 1;
-        if alone && !is_clean && cache.live(word::BOOT).load(Acquire) != boot {
-            // After a power failure pages may be inconsistent: a name could have another's addresses.
-            cache.wipe();
-        }
-        cache.live(word::BOOT).store(boot, Relaxed);
-        if is_clean {
-            cache.mark_dirty().map_err(io)?;
-        }
-        cache.filter().advance(now);
-        if alone {
-            cache.repair(now);
-        }
-        if let Some((reason, upgrade)) = upgrade {
-            let kept = match upgrade {
-                Upgrade::KeepAll => "its names are kept",
-                Upgrade::KeepTable => {
-                    cache.filter().clear();
-                    "its names are kept, not those that did not resolve"
-                }
-                Upgrade::Reset => {
-                    cache.wipe();
-                    cache.recount();
-                    "it begins empty"
-                }
-            };
-            if let Some(locks) = cache.locks.as_ref().filter(|_| alone) {
-                // Last, and in one write: a process that dies before it leaves a file that is upgraded again.
-                locks.0.write_all_at(&cache.header.to_bytes(), 0).map_err(io)?;
-            }
-            cache.renewed = Some(format!("{}: {reason}: {kept}", path.display()));
-        }
-        cache.locks.iter().for_each(FileLocks::leave);
-        Ok(cache)
-    }
-
-    /// Maps a file and claims a writer ID.
-    fn map_file(
-        path: &Path,
-        locks: FileLocks,
-        settings: CompactSettings,
-        header: FileHeader,
-    ) -> Result<Self, CompactError> {
-        let map = Mapping::of_file(&locks.0, in_memory(header.layout.bytes())?);
-        let map = map.map_err(|error| CompactError::io(path, error))?;
-        let me = locks.claim(map.words(GENERATIONS).1);
-        let me = me.ok_or_else(|| CompactError::Crowded(path.to_owned()))?;
-        Ok(Self::of(PlaceOf::File(path.to_owned()), Some(locks), map, settings, header, me))
     }
 
     /// Writes the header of a new cache.
@@ -296,6 +154,141 @@ impl CompactCache {
     }
 }
 
+/// What all ways of opening a file have in common.
+struct Opening<'p> {
+    path: &'p Path,
+    settings: CompactSettings,
+    now: Seconds,
+}
+
+impl Opening<'_> {
+    /// Opens a file that passes `check`, or creates it.
+    fn open(
+        self,
+        check: fn(&FileHeader, &CompactSettings) -> Result<(), Refusal>,
+    ) -> Result<CompactCache, CompactError> {
+        self.settings.check()?;
+        let needed = Layout::of(&self.settings).bytes();
+        let exists = fs::metadata(self.path).is_ok_and(|found| found.len() > 0);
+        if !exists && let Some(why) = check_disk(self.path, needed)? {
+            return CompactCache::in_memory(self.settings, self.now, Some(why));
+        }
+        let locks = lock_file(self.path, true)?;
+        if let Some((header, outdated)) = read_header(self.path, &locks.0)? {
+            check(&header, &self.settings).map_err(|refusal| CompactError::refused(self.path, refusal))?;
+            return self.join(locks, header, outdated);
+        }
+        if !locks.alone() {
+            // Truncated while other processes have it open: they keep theirs.
+            return self
+                .replace(&locks, "it was emptied while others had it open: a new one takes its place");
+        }
+        let Err(error) = allocate(&locks.0, needed) else { return self.create(locks) };
+        // Best effort: an empty file is made into a cache by the next process.
+        drop(locks.0.set_len(0));
+        drop(fs::remove_file(self.path));
+        if !matches!(
+            error.kind(),
+            ErrorKind::StorageFull | ErrorKind::QuotaExceeded | ErrorKind::FileTooLarge
+        ) {
+            return Err(self.io(error));
+        }
+        let why = format!("{}: {error}", self.path.display());
+        CompactCache::in_memory(self.settings, self.now, Some(why))
+    }
+
+    /// Rebuilds the file while the old one is locked, so that processes waiting for it find the new one.
+    fn replace(self, _locked: &FileLocks, why: &str) -> Result<CompactCache, CompactError> {
+        let mut cache = CompactCache::rebuild(self.path, self.settings, self.now)?;
+        cache.renewed = Some(format!("{}: {why}", self.path.display()));
+        Ok(cache)
+    }
+
+    /// Makes a cache of an allocated empty file.
+    fn create(self, locks: FileLocks) -> Result<CompactCache, CompactError> {
+        let header = FileHeader::new(&self.settings).map_err(|error| self.io(error))?;
+        let cache = self.map(locks, header)?;
+        cache.initialise(self.now);
+        cache.locks.iter().for_each(FileLocks::leave);
+        Ok(cache)
+    }
+
+    /// Opens an existing file, and upgrades it if it is outdated.
+    ///
+    /// If other processes have an outdated file open, it is changed only if they do not notice; else they keep it, and an empty
+    /// file takes its place.
+    fn join(
+        self,
+        locks: FileLocks,
+        header: FileHeader,
+        outdated: Option<Outdated>,
+    ) -> Result<CompactCache, CompactError> {
+        let alone = locks.alone();
+        let upgrade = outdated.map(|outdated| (outdated.refusal(), outdated.upgrade(header.verify)));
+        if let Some((reason, Upgrade::KeepTable | Upgrade::Reset)) = &upgrade
+            && !alone
+        {
+            let why = format!("{reason}, and others have it open: an empty one takes its place");
+            return self.replace(&locks, &why);
+        }
+        let (mut cache, boot) = (self.map(locks, header)?, boot_digest());
+        let is_clean = cache.live(word::CLEAN).load(Acquire) == 1;
+        if alone && !is_clean && cache.live(word::BOOT).load(Acquire) != boot {
+            // After a power failure pages may be inconsistent: a name could have another's addresses.
+            cache.wipe();
+        }
+        cache.live(word::BOOT).store(boot, Relaxed);
+        if is_clean {
+            cache.mark_dirty().map_err(|error| self.io(error))?;
+        }
+        cache.filter().advance(self.now);
+        if alone {
+            cache.repair(self.now);
+        }
+        if let Some((reason, upgrade)) = upgrade {
+            let kept = match upgrade {
+                Upgrade::KeepAll => "its names are kept",
+                Upgrade::KeepTable => {
+                    cache.filter().clear();
+                    "its names are kept, not those that did not resolve"
+                }
+                Upgrade::Reset => {
+                    cache.wipe();
+                    cache.recount();
+                    "it begins empty"
+                }
+            };
+            if let Some(locks) = cache.locks.as_ref().filter(|_| alone) {
+                // Last, and in one write: a process that dies before it leaves a file that is upgraded again.
+                locks.0.write_all_at(&cache.header.to_bytes(), 0).map_err(|error| self.io(error))?;
+            }
+            cache.renewed = Some(format!("{}: {reason}: {kept}", self.path.display()));
+        }
+        cache.locks.iter().for_each(FileLocks::leave);
+        Ok(cache)
+    }
+
+    /// Maps the file and claims a writer ID.
+    fn map(&self, locks: FileLocks, header: FileHeader) -> Result<CompactCache, CompactError> {
+        let map = Mapping::of_file(&locks.0, in_memory(header.layout.bytes())?);
+        let map = map.map_err(|error| self.io(error))?;
+        let me = locks.claim(map.words(GENERATIONS).1);
+        let me = me.ok_or_else(|| CompactError::Crowded(self.path.to_owned()))?;
+        let place = PlaceOf::File(self.path.to_owned());
+        Ok(CompactCache::of(place, Some(locks), map, self.settings.clone(), header, me))
+    }
+
+    /// A system error about the file.
+    fn io(&self, error: io::Error) -> CompactError {
+        CompactError::io(self.path, error)
+    }
+}
+
+/// The error for an empty file where a cache has to exist.
+fn no_cache(path: &Path) -> CompactError {
+    CompactError::refused(path, Refusal::NoCache)
+}
+
 /// Opens a file, created if it is missing and `create` is set, and takes its maintenance lock.
 fn lock_file(path: &Path, create: bool) -> Result<FileLocks, CompactError> {
     let attempt = || {
@@ -309,10 +302,8 @@ fn lock_file(path: &Path, create: bool) -> Result<FileLocks, CompactError> {
         io::Result::Ok(is_same.then_some(locks))
     };
     loop {
-        match attempt() {
-            Ok(None) => {}
-            Ok(Some(locks)) => return Ok(locks),
-            Err(error) => return Err(CompactError::io(path, error)),
+        if let Some(locks) = attempt().map_err(|error| CompactError::io(path, error))? {
+            return Ok(locks);
         }
     }
 }
@@ -339,7 +330,7 @@ pub(super) fn read_header(
 /// Allocates the whole file: a full disk is an error now, not a SIGBUS later.
 fn allocate(file: &File, bytes: u64) -> io::Result<()> {
     file.write_all_at(&UNFINISHED, 0)?;
-    let length = bytes.try_into().map_err(|_| io::Error::from(io::ErrorKind::FileTooLarge))?;
+    let length = bytes.try_into().map_err(|_| io::Error::from(ErrorKind::FileTooLarge))?;
     match posix_fallocate(file, 0, length) {
         Err(Errno::EINTR) => allocate(file, bytes),
         result => Ok(result?),
@@ -350,7 +341,7 @@ fn allocate(file: &File, bytes: u64) -> io::Result<()> {
 fn check_disk(path: &Path, needed: u64) -> Result<Option<String>, CompactError> {
     check_memory(needed, "MemTotal:")?;
     let directory = path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    let disk = statvfs(directory).map_err(|error| CompactError::io(path, error))?;
+    let disk = statvfs(directory).map_err(|error| CompactError::io(path, error.into()))?;
     #[allow(clippy::unnecessary_cast, reason = "the width differs between systems")]
     let [total, available] = [disk.blocks() as u64, disk.blocks_available() as u64]
         .map(|blocks| blocks.saturating_mul(disk.fragment_size() as u64));

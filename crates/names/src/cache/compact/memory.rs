@@ -107,38 +107,7 @@ word!(AtomicU64, u64);
 word!(AtomicU32, u32);
 
 #[cfg(test)]
-pub(super) mod model {
-    //! Loom's memory: all interleavings, and all values that a weak memory model allows a load to return.
-
-    use loom::sync::atomic::{AtomicU32, AtomicU64};
-
-    use super::{Memory, Ordering, Word};
-
-    /// Loom's memory.
-    pub(in super::super) struct LoomMemory;
-
-    impl Memory for LoomMemory {
-        type W64 = AtomicU64;
-        type W32 = AtomicU32;
-
-        fn fence(order: Ordering) {
-            loom::sync::atomic::fence(order);
-        }
-
-        fn pause() {
-            loom::thread::yield_now();
-        }
-
-        fn back_off(_: usize) {}
-
-        const READS: usize = 2;
-        const SPINS: usize = 2;
-        const CHECK_EVERY: usize = 1;
-    }
-
-    word!(AtomicU64, u64);
-    word!(AtomicU32, u32);
-}
+pub(super) use word;
 
 /// Mapped memory as atomic words; other processes may write to it at any time.
 #[derive(Debug)]

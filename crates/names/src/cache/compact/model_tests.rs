@@ -7,9 +7,34 @@ use loom::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use loom::thread::{self, JoinHandle};
 
 use super::bucket::{Bucket, SLOTS, WriterId, Writers};
-use super::memory::model::LoomMemory;
+use super::memory::{Memory, Word, word};
 use super::record::{Slot, SlotKind, SlotMeta};
 use super::sets::{AddressSet, SetArea};
+
+/// Loom's memory.
+struct LoomMemory;
+
+impl Memory for LoomMemory {
+    type W64 = AtomicU64;
+    type W32 = AtomicU32;
+
+    fn fence(order: Ordering) {
+        loom::sync::atomic::fence(order);
+    }
+
+    fn pause() {
+        thread::yield_now();
+    }
+
+    fn back_off(_: usize) {}
+
+    const READS: usize = 2;
+    const SPINS: usize = 2;
+    const CHECK_EVERY: usize = 1;
+}
+
+word!(AtomicU64, u64);
+word!(AtomicU32, u32);
 
 /// A bucket and a cell for an address set.
 struct Words {
@@ -112,7 +137,7 @@ fn a_reader_never_sees_a_torn_slot_of_two_writers() {
     check(|words| {
         let writers = [1, 2].map(|number| spawn(words, move |words| words.put(number, 0, slot(number))));
         words.read();
-        writers.map(|writer| writer.join().unwrap());
+        writers.into_iter().for_each(|writer| writer.join().unwrap());
     });
 }
 

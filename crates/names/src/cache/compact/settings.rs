@@ -200,8 +200,8 @@ pub enum Refusal {
 
 impl CompactError {
     /// A system error about a file.
-    pub(super) fn io(path: &Path, error: impl Into<io::Error>) -> Self {
-        CompactError::Io { path: path.to_owned(), error: error.into() }
+    pub(super) fn io(path: &Path, error: io::Error) -> Self {
+        CompactError::Io { path: path.to_owned(), error }
     }
 
     /// A file that cannot be used.

@@ -1,9 +1,9 @@
-//! A cache that is full, or nearly: who has to go, and who is found.
+//! Full and nearly full caches: evictions and lookups.
 
 use super::*;
 
 #[test]
-fn at_ninety_percent_hardly_anybody_has_to_go_early() {
+fn at_ninety_percent_load_hardly_any_name_is_evicted_early() {
     let cache = memory(CompactSettings { capacity: 100_000, ..small() });
     for number in 0..100_000 {
         cache.put(name(&format!("n{number}.example.com")), V4, &one(1), NOW);
@@ -32,7 +32,7 @@ fn a_wrong_answer_takes_all_of_64_bits_in_one_of_twelve_slots() {
 }
 
 #[test]
-fn what_is_found_in_a_crowded_cache_is_what_was_put_in_last() {
+fn a_lookup_in_a_crowded_cache_gives_the_last_insertion() {
     let cache = memory(CompactSettings { small_sets: Some(20_000), large_sets: Some(20_000), ..small() });
     let texts: Vec<String> = (0..5_000).map(|number| format!("n{number}.example.com")).collect();
     let mut told: Vec<Option<Answer>> = vec![None; texts.len()];
@@ -61,11 +61,11 @@ fn what_is_found_in_a_crowded_cache_is_what_was_put_in_last() {
     let counted = cache.details();
     assert_eq!((cache.count(), counted.used), (held, held));
     cache.recount();
-    assert_eq!(cache.details(), counted, "references are those of the slots");
+    assert_eq!(cache.details(), counted, "reference counts are those of the slots");
 }
 
 #[test]
-fn a_scan_of_one_time_names_does_not_push_out_what_was_asked_for_again() {
+fn a_scan_of_one_time_names_does_not_evict_names_that_were_looked_up_again() {
     let cache = memory(CompactSettings { capacity: 10_000, ..small() });
     let useful: Vec<String> = (0..2_000).map(|number| format!("u{number}.example.com")).collect();
     for text in &useful {
@@ -80,7 +80,7 @@ fn a_scan_of_one_time_names_does_not_push_out_what_was_asked_for_again() {
 }
 
 #[test]
-fn what_was_useful_long_ago_gives_way() {
+fn names_that_were_useful_long_ago_are_evicted() {
     let cache = memory(CompactSettings { capacity: 2_000, ..small() });
     for number in 0..2_000 {
         let text = format!("old{number}.example.com");
@@ -100,7 +100,7 @@ fn what_was_useful_long_ago_gives_way() {
 }
 
 #[test]
-fn expired_names_make_room_before_others() {
+fn expired_names_are_replaced_before_others() {
     let cache = memory(small());
     let lives = |number: u32| if number.is_multiple_of(2) { 300 } else { 7_200 };
     for number in 0..1_000 {
@@ -118,7 +118,7 @@ fn expired_names_make_room_before_others() {
 }
 
 #[test]
-fn a_writer_waits_for_one_who_was_interrupted_and_a_reader_does_not() {
+fn a_writer_waits_for_a_preempted_writer_and_a_reader_does_not() {
     let cache = memory(small());
     cache.put(name("a.example.com"), V4, &one(1), NOW);
     let (table, key) = (cache.table(), cache.keys.of("a.example.com"));
@@ -126,7 +126,7 @@ fn a_writer_waits_for_one_who_was_interrupted_and_a_reader_does_not() {
     let held = bucket.take(&cache.writers()).unwrap();
     std::thread::scope(|scope| {
         let writer = scope.spawn(|| cache.put(name("a.example.com"), V4, &one(2), NOW));
-        assert_eq!(table.bucket(table.homes(&key)[0]).read(|_| ()), None, "it is told nothing");
+        assert_eq!(table.bucket(table.homes(&key)[0]).read(|_| ()), None, "it gets nothing");
         std::thread::sleep(std::time::Duration::from_millis(5));
         drop(held);
         assert!(writer.join().unwrap());

@@ -8,6 +8,11 @@ fn failed() -> Resolution {
     resolved(Answer::Failed { trouble: Trouble::TimeOut, attempts: 1 }, 0)
 }
 
+/// The answers with the first IPv4 address, the first IPv6 address, and both.
+fn first() -> [Option<Answer>; 3] {
+    [Some(addresses(&[v4(1)], &[])), Some(addresses(&[], &[v6(1)])), Some(addresses(&[v4(1)], &[v6(1)]))]
+}
+
 fn only6(last: u16) -> Resolution {
     resolved(addresses(&[], &[v6(last)]), 3_600)
 }
@@ -18,21 +23,17 @@ fn known(cache: &CompactCache, now: Seconds) -> [Option<Answer>; 3] {
 }
 
 #[test]
-fn one_family_s_answer_stands_beside_the_other_one_s() {
+fn answers_of_both_families_are_merged_until_the_first_expires() {
     for filter in [0, 1_000] {
         let cache = memory(CompactSettings { negative_capacity: Some(filter), ..small() });
         let none = resolved(Answer::NoData, 900);
         cache.put(name(NAME), V4, &one(1), NOW);
         cache.put(name(NAME), V6, &only6(1), NOW);
-        let both = addresses(&[v4(1)], &[v6(1)]);
-        assert_eq!(
-            known(&cache, NOW),
-            [Some(addresses(&[v4(1)], &[])), Some(addresses(&[], &[v6(1)])), Some(both)]
-        );
+        assert_eq!(known(&cache, NOW), first());
         cache.put(name(NAME), V6, &none, NOW);
         let v4_only = Some(addresses(&[v4(1)], &[]));
         assert_eq!(known(&cache, NOW), [v4_only.clone(), Some(Answer::NoData), v4_only], "filter: {filter}");
-        // The whole holds as long as both do.
+        // The merged answer expires with the first of them.
         assert_eq!(answer(&cache, NAME, V4, NOW + 900), None);
         cache.put(name(NAME), V4, &none, NOW);
         cache.put(name(NAME), V6, &none, NOW);
@@ -41,7 +42,7 @@ fn one_family_s_answer_stands_beside_the_other_one_s() {
 }
 
 #[test]
-fn no_address_for_a_moment_takes_nothing_from_the_other_family() {
+fn a_short_denial_of_one_family_keeps_the_addresses_of_the_other() {
     let cache = memory(small());
     cache.put(name(NAME), V4, &one(1), NOW);
     cache.put(name(NAME), V6, &resolved(Answer::NoData, 5), NOW);
@@ -49,21 +50,19 @@ fn no_address_for_a_moment_takes_nothing_from_the_other_family() {
 }
 
 #[test]
-fn a_failure_never_takes_the_place_of_an_answer() {
+fn a_failure_never_replaces_an_answer() {
     for negative in [Negative::Generations(4), Negative::ClearAll] {
         let cache = memory(CompactSettings { negative, ..small() });
         cache.put(name(NAME), Both, &resolved(addresses(&[v4(1)], &[v6(1)]), 3_600), NOW);
         for families in [V4, V6, Both] {
             cache.put(name(NAME), families, &failed(), NOW + 10);
         }
-        let both = addresses(&[v4(1)], &[v6(1)]);
-        let parts = [Some(addresses(&[v4(1)], &[])), Some(addresses(&[], &[v6(1)])), Some(both)];
-        assert_eq!(known(&cache, NOW + 11), parts, "{negative:?}");
+        assert_eq!(known(&cache, NOW + 11), first(), "{negative:?}");
     }
 }
 
 #[test]
-fn what_has_expired_is_told_with_its_own_expiry_however_often_resolving_fails() {
+fn stale_data_keeps_its_expiry_however_often_resolving_fails() {
     let cache = memory(small());
     cache.put(name(NAME), Both, &resolved(addresses(&[v4(1)], &[v6(1)]), 600), NOW);
     let stale = |now| cache.get_expired(name(NAME), V4, now, 3_600).map(|record| record.found().answer);
@@ -72,12 +71,12 @@ fn what_has_expired_is_told_with_its_own_expiry_however_often_resolving_fails() 
         assert_eq!(stale(NOW + after), Some(addresses(&[v4(1)], &[])), "{after} s later");
     }
     assert_eq!(stale(NOW + 600 + 3_600), None, "an hour after its end and no longer");
-    // The other family has lost nothing by it.
+    // The other family is unchanged.
     assert!(cache.get_expired(name(NAME), V6, NOW + 4_000, 3_600).is_some());
 }
 
 #[test]
-fn one_family_that_fails_is_not_asked_for_again_while_the_other_one_holds() {
+fn a_family_that_failed_pauses_while_the_other_one_is_valid() {
     let cache = memory(small());
     cache.put(name(NAME), V4, &one(1), NOW);
     for _ in 0..4 {
@@ -98,7 +97,7 @@ fn one_family_that_fails_is_not_asked_for_again_while_the_other_one_holds() {
 }
 
 #[test]
-fn an_answer_ends_the_failures_before_it() {
+fn an_answer_resets_earlier_failures() {
     let cache = memory(small());
     (0..9).for_each(|_| _ = cache.put(name(NAME), Both, &failed(), NOW));
     cache.put(name(NAME), Both, &resolved(addresses(&[v4(1)], &[]), 60), NOW);
@@ -110,7 +109,7 @@ fn an_answer_ends_the_failures_before_it() {
 }
 
 #[test]
-fn failures_take_no_room_from_what_has_expired() {
+fn failures_evict_no_stale_data() {
     let cache = memory(CompactSettings { capacity: 1_000, ..small() });
     let names: Vec<String> = (0..1_000).map(|number| format!("n{number}.example.com")).collect();
     for text in &names {
@@ -133,7 +132,7 @@ fn failures_take_no_room_from_what_has_expired() {
 }
 
 #[test]
-fn a_failure_beside_an_answer_lengthens_the_pause_and_nothing_else() {
+fn a_failure_while_an_answer_is_valid_only_lengthens_the_pause() {
     let cache = memory(small());
     cache.put(name(NAME), V4, &resolved(addresses(&[v4(1)], &[]), 600), NOW);
     let paused = |now| cache.paused_until(name(NAME), V4, now).map(|until| until - now);
@@ -146,7 +145,7 @@ fn a_failure_beside_an_answer_lengthens_the_pause_and_nothing_else() {
 }
 
 #[test]
-fn a_clock_set_back_makes_no_pause_longer() {
+fn a_clock_that_is_set_back_prolongs_no_pause() {
     let cache = memory(small());
     cache.put(name(NAME), V4, &failed(), NOW + 3_600);
     assert_eq!(answer(&cache, NAME, V4, NOW), None, "it may be asked for at once, not in an hour");
