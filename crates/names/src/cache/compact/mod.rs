@@ -1,9 +1,9 @@
 //! The compact cache (SYSTEMS.md section 1): about 24 bytes per name, in one mapped file shared by all processes of a machine.
 //!
-//! A lookup (`lookup`): `key` hashes the name → `table` finds its slot in one of two buckets (`bucket`, a sequence lock over the atomic words
-//! of `memory`) → `record` decodes addresses from the slot or from its address set (`sets`) → if there is none, `negative` checks the
-//! filter, cuts above the name, and failures. `insert` writes; `file` creates and opens files with the layout of `layout`; `sharing`
-//! has locks and writer IDs; `scan` counts, sweeps and repairs.
+//! A lookup (`lookup`): `key` hashes the name → `table` finds its slot in one of two buckets (`bucket`, a sequence lock over the
+//! atomic words of `memory`) → `record` decodes the slot and its address set (`sets`) → if there is none, `negative` checks the
+//! filter, cuts above the name, and failures. `insert` writes; `file` creates and opens files; `layout` has their format;
+//! `sharing` has locks and writer IDs; `scan` counts, sweeps and repairs.
 //!
 //! Guarantees:
 //! - A lookup takes no lock and never waits for a writer; it gives what one writer completed, or nothing.

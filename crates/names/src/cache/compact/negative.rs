@@ -39,8 +39,8 @@ pub(super) struct Filter<'m> {
     pub(super) filled: &'m AtomicU64,
 }
 
-/// The hash of a name in the filter. Each bit is drawn from 128 bits of hash: plain double hashing (first bit and step only) exceeds the
-/// false-positive rate of small filters (Dillinger and Manolios 2004, section 4).
+/// The hash of a name in the filter. Each bit is drawn from 128 bits of hash: plain double hashing (first bit and step only)
+/// exceeds the false-positive rate of small filters (Dillinger and Manolios 2004, section 4).
 #[derive(Clone, Copy)]
 pub(super) struct FilterHash {
     first: u64,
@@ -223,9 +223,9 @@ const MAX_FAILURES: usize = 65_536;
 
 /// Resolution failures, which say nothing about the name (RFC 9520): per family, in the memory of this process only.
 ///
-/// Guarantees: a failure takes no slot, so that it evicts no addresses, valid or expired; it counts with earlier ones until the name is
-/// resolved; a failure while an answer is valid only lengthens the retry pause: after the answer expires the name is queried
-/// again. Memory is bounded.
+/// Guarantees: a failure takes no slot, so that it evicts no addresses, valid or expired; it counts with earlier ones until the
+/// name is resolved; a failure while an answer is valid only lengthens the retry pause: after the answer expires the name is
+/// queried again. Memory is bounded.
 #[derive(Debug)]
 pub(super) struct Failures(Cache<(u64, u64), Failure>);
 
@@ -267,8 +267,8 @@ impl Failures {
         self.0.insert(key, Failure { trouble, attempts, since: now, until, is_beside });
     }
 
-    /// The failure whose pause lasts. None if it lies more than 2 s in the future (threads read the clock at different times): then the
-    /// clock was set back, which would prolong the pause.
+    /// The failure whose pause lasts. None if it lies more than 2 s in the future (threads read the clock at different times):
+    /// then the clock was set back, which would prolong the pause.
     pub(super) fn get(&self, key: (u64, u64), now: Seconds) -> Option<Failure> {
         self.0.get(&key).filter(|failure| now < failure.until && failure.since <= now + 2)
     }

@@ -153,32 +153,26 @@ pub(super) enum NegativeKind {
     Failed(Trouble),
 }
 
+/// The kinds with their codes: bits 0, 1 and 4 of the value.
+const CODES: [(NegativeKind, u32); 5] = [
+    (NegativeKind::NoData, 0),
+    (NegativeKind::Cut, 1),
+    (NegativeKind::Failed(Trouble::ServerFailure), 2),
+    (NegativeKind::NxDomain, 3),
+    (NegativeKind::Failed(Trouble::TimeOut), 0b10010),
+];
+
 impl NegativeEntry {
     /// Packs it into 32 bits.
     pub(super) fn pack(self) -> u32 {
-        let (kind, time_out) = match self.kind {
-            NegativeKind::NoData => (0, 0),
-            NegativeKind::Cut => (1, 0),
-            NegativeKind::NxDomain => (3, 0),
-            NegativeKind::Failed(Trouble::ServerFailure) => (2, 0),
-            NegativeKind::Failed(Trouble::TimeOut) => (2, 1),
-        };
+        let code = CODES.iter().find(|(kind, _)| *kind == self.kind).map_or(0, |(_, code)| *code);
         let attempts = u32::from(self.attempts.min(127));
-        kind | families_bits(self.families) << 2
-            | time_out << 4
-            | attempts << 5
-            | u32::from(self.seconds) << 12
+        code | families_bits(self.families) << 2 | attempts << 5 | u32::from(self.seconds) << 12
     }
 
-    /// Unpacks 32 bits.
+    /// Unpacks 32 bits. Only failures use bit 4.
     pub(super) fn unpack(bits: u32) -> Self {
-        let kind = match (bits & 3, bits >> 4 & 1) {
-            (0, _) => NegativeKind::NoData,
-            (1, _) => NegativeKind::Cut,
-            (3, _) => NegativeKind::NxDomain,
-            (_, 0) => NegativeKind::Failed(Trouble::ServerFailure),
-            (_, _) => NegativeKind::Failed(Trouble::TimeOut),
-        };
+        let kind = if bits & 0b10011 == 0b10010 { CODES[4].0 } else { CODES[bits as usize & 3].0 };
         let (attempts, seconds) = ((bits >> 5 & 127) as u8, (bits >> 12 & 63) as u8);
         NegativeEntry { kind, families: families_from(bits >> 2), attempts, seconds: seconds.min(59) }
     }
@@ -195,11 +189,7 @@ pub(super) fn families_bits(families: Families) -> u32 {
 
 /// The families of two bits.
 pub(super) fn families_from(bits: u32) -> Families {
-    match bits & 3 {
-        0 => Families::V4,
-        1 => Families::V6,
-        _ => Families::Both,
-    }
+    [Families::V4, Families::V6, Families::Both, Families::Both][bits as usize & 3]
 }
 
 /// What a lookup gives, without heap memory: addresses are copied out of the shared memory.
@@ -339,9 +329,24 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
+    #[test]
+    fn codes_are_those_of_existing_files() {
+        for (bits, kind) in [
+            (0b1100, NegativeKind::NoData),
+            (0b11101, NegativeKind::Cut),
+            (0b10, NegativeKind::Failed(Trouble::ServerFailure)),
+            (0b10010, NegativeKind::Failed(Trouble::TimeOut)),
+            (0b10011, NegativeKind::NxDomain),
+        ] {
+            assert_eq!(NegativeEntry::unpack(bits).kind, kind, "{bits:b}");
+        }
+    }
+
     proptest! {
         #[test]
-        fn every_field_is_unpacked_as_packed(minute in 0u64..1 << 40, left in 1..=SPAN, tld in 0u16..4096, slow: bool, both: bool, weight in 0u32..=MAX_WEIGHT) {
+        fn every_field_is_unpacked_as_packed(
+            (minute, left) in (0u64..1 << 40, 1..=SPAN), tld in 0u16..4096, slow: bool, both: bool, weight in 0..=MAX_WEIGHT,
+        ) {
             let meta = SlotMeta::new(minute + left, tld, slow, both).with_weight(weight);
             prop_assert_eq!((meta.tld(), meta.slow(), meta.both(), meta.weight()), (tld, slow, both, weight));
             prop_assert_eq!(meta.left(minute), Some(left));
@@ -353,9 +358,7 @@ mod tests {
 
         #[test]
         fn a_negative_entry_is_unpacked_as_packed(kind in 0usize..5, families in 0u32..3, attempts in 0u8..=127, seconds in 0u8..60) {
-            let failed = NegativeKind::Failed;
-            let kind = [NegativeKind::NoData, NegativeKind::NxDomain, NegativeKind::Cut, failed(Trouble::ServerFailure), failed(Trouble::TimeOut)][kind];
-            let entry = NegativeEntry { kind, families: families_from(families), attempts, seconds };
+            let entry = NegativeEntry { kind: CODES[kind].0, families: families_from(families), attempts, seconds };
             prop_assert_eq!(NegativeEntry::unpack(entry.pack()), entry);
         }
     }

@@ -1,9 +1,9 @@
 //! Sharing of the file with other processes: writer IDs, locks, and detection of a truncated or replaced file.
 //!
-//! Each writer holds a lock on the byte of the file for its ID. The lock belongs to the open file description (fcntl(2)), so that the kernel
-//! drops it however the process ends, and it works across containers and PID namespaces. An ID that is reused gets another
-//! generation, so that a bucket locked by its last holder is not taken for the new one's. A forked child shares the lock: until
-//! both processes have ended, their ID counts as alive.
+//! Each writer holds a lock on the byte of the file for its ID. The lock belongs to the open file description (fcntl(2)), so that
+//! the kernel drops it however the process ends, and it works across containers and PID namespaces. An ID that is reused gets
+//! another generation, so that a bucket locked by its last holder is not taken for the new one's. A forked child shares the
+//! writer-ID lock: until both processes have ended, their ID counts as alive.
 
 use std::fs::{self, File};
 use std::os::unix::fs::MetadataExt as _;
