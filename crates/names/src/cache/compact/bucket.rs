@@ -1,58 +1,71 @@
-//! A bucket: six slots under one control word.
+//! A bucket: six slots under one control word, a sequence lock with one owner.
 //!
 //! Guarantees:
-//! - A reader takes no lock, writes nothing to the bucket and never waits: what it sees is what one writer left whole,
-//!   or nothing.
-//! - At most one writer has a bucket. A writer that finds it taken by one that lives gives up after a bounded time.
-//! - A writer that dies in the midst of writing neither blocks the bucket nor leaves anything torn: the next writer
-//!   takes the bucket over, empty.
+//! - A reader takes no lock, writes nothing and never waits: it gets a consistent snapshot, or nothing.
+//! - At most one writer owns a bucket. A writer that finds it locked by a live owner gives up after a bounded time.
+//! - A writer that dies while it owns a bucket neither blocks it nor leaves torn slots: the next writer takes it over, empty.
 //!
-//! The control word: 12 bits kinds of the slots, 20 bits who has it (0: nobody), 32 bits sequence number. Orders of
-//! memory as in Boehm, "Can seqlocks get along with programming language memory models?" (MSPC 2012): words are atomic, a
-//! writer's words come after a release fence, a reader's second look at the control word comes after an acquire fence.
+//! Control word: 12 bits of slot kinds, 20 bits of owner (0: unlocked), 32 bits of sequence number. Memory orders as in Boehm, "Can
+//! seqlocks get along with programming language memory models?" (MSPC 2012): words are atomic, a writer stores after a
+//! release fence, a reader validates the control word after an acquire fence.
 //!
-//! 128 bytes: control word, six verifying words of 64 bits, then 18 words of 32 bits: six metas, six values, six labels.
-//! Whether a name is there is thus decided in the first cache line.
+//! 128 bytes: control word, six `verify` words of 64 bits, then six metas, six values and six labels of 32 bits. The first
+//! cache line thus decides whether a name is present.
 
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 
 use super::memory::{Memory, Word};
-use super::slot::{Kind, MAX_WEIGHT, Meta, Slot};
+use super::record::{MAX_WEIGHT, Slot, SlotKind, SlotMeta};
 
 /// Slots of a bucket.
 pub(super) const SLOTS: usize = 6;
 /// Words of 64 bits of a bucket.
 pub(super) const WORDS: usize = 16;
-/// Bytes of a bucket.
-pub(super) const BYTES: usize = WORDS * 8;
 
-/// Who writes: the number of a writer (10 bits, from 1) and how many before it had that number (10 bits).
+/// Identifies a writer: its ID (10 bits, from 1) and a generation of that ID (10 bits).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Writer(pub(super) u32);
+pub(super) struct WriterId(pub(super) u32);
 
-impl Writer {
-    /// The bits of a number and of its turn.
-    pub(super) fn new(number: u32, turn: u32) -> Self {
-        Writer(number & 0x3ff | (turn & 0x3ff) << 10)
+impl WriterId {
+    /// Packs ID and generation.
+    pub(super) fn new(id: u32, generation: u32) -> Self {
+        WriterId(id & 0x3ff | (generation & 0x3ff) << 10)
     }
 
-    /// Its number.
-    pub(super) fn number(self) -> u32 {
+    /// The ID.
+    pub(super) fn id(self) -> u32 {
         self.0 & 0x3ff
     }
 
-    /// How many had the number before it.
-    pub(super) fn turn(self) -> u32 {
+    /// The generation.
+    pub(super) fn generation(self) -> u32 {
         self.0 >> 10
     }
 }
 
-/// All who write, as one of them sees them.
+/// The writers of a table as one of them sees them.
 pub(super) trait Writers {
-    /// Who it is itself.
-    fn me(&self) -> Writer;
-    /// Whether another has died; when in doubt, no.
-    fn is_dead(&self, writer: Writer) -> bool;
+    /// This writer.
+    fn me(&self) -> WriterId;
+    /// Whether another writer has died; false when in doubt.
+    fn is_dead(&self, writer: WriterId) -> bool;
+}
+
+/// The owner in a control word; 0: unlocked.
+#[inline]
+pub(super) fn owner(control: u64) -> u32 {
+    (control >> 12 & 0xf_ffff) as u32
+}
+
+/// The number of occupied slots by a control word.
+pub(super) fn occupied(control: u64) -> u32 {
+    ((control | control >> 1) & 0x555).count_ones()
+}
+
+/// The kind of a slot by a control word.
+#[inline]
+fn kind(control: u64, index: usize) -> SlotKind {
+    SlotKind::from_bits(control >> (2 * index))
 }
 
 /// A bucket.
@@ -69,14 +82,14 @@ impl<'m, M: Memory> Bucket<'m, M> {
         Bucket { control, verify, rest }
     }
 
-    /// Has a look, several times if need be; `None` when writers kept the bucket busy. What `look` sees may be torn: only
-    /// what this returns counts.
+    /// Runs `look` on a snapshot until it is validated; `None` if writers kept the bucket locked. What `look` sees may be
+    /// torn: only the returned value is consistent.
     #[inline]
-    pub(super) fn read<R>(&self, mut look: impl FnMut(Glance<'_, 'm, M>) -> R) -> Option<R> {
-        for _ in 0..M::LOOKS {
+    pub(super) fn read<R>(&self, mut look: impl FnMut(Snapshot<'_, 'm, M>) -> R) -> Option<R> {
+        for _ in 0..M::READS {
             let control = self.control.load(Acquire);
-            if control >> 12 & 0xf_ffff == 0 {
-                let seen = look(Glance { bucket: self, kinds: control });
+            if owner(control) == 0 {
+                let seen = look(Snapshot { bucket: self, control });
                 M::fence(Acquire);
                 if self.control.load(Relaxed) == control {
                     return Some(seen);
@@ -87,40 +100,39 @@ impl<'m, M: Memory> Bucket<'m, M> {
         None
     }
 
-    /// The control word as it is: kinds of slots for statistics and guesses, and what brings the bucket near.
+    /// The control word, without validation.
     #[inline]
     pub(super) fn control(&self) -> u64 {
         self.control.load(Relaxed)
     }
 
-    /// A slot as it stands, which may be torn: for counts.
+    /// A slot without validation, possibly torn: for counts.
     #[inline]
-    pub(super) fn glimpse(&self, index: usize) -> Slot {
-        self.slot(index, Kind::of(self.control() >> (2 * index)))
+    pub(super) fn peek(&self, index: usize) -> Slot {
+        self.slot(index, self.control())
     }
 
-    /// Takes the bucket for writing; `None` when one who lives kept it all the time.
-    pub(super) fn take(&self, writers: &impl Writers) -> Option<Held<'_, 'm, M>> {
-        for turn in 1..=M::TURNS {
-            let look = turn % M::LOOK_AFTER == 0;
-            if let Some(held) = self.try_take(writers, look) {
-                return Some(held);
+    /// Locks the bucket for writing; `None` if a live owner kept it all the time.
+    pub(super) fn take(&self, writers: &impl Writers) -> Option<WriteGuard<'_, 'm, M>> {
+        for turn in 1..=M::SPINS {
+            let check = turn % M::CHECK_EVERY == 0;
+            if let Some(guard) = self.try_take(writers, check) {
+                return Some(guard);
             }
-            if look {
-                M::rest(turn / M::LOOK_AFTER);
+            if check {
+                M::back_off(turn / M::CHECK_EVERY);
             }
             M::pause();
         }
         None
     }
 
-    /// Takes the bucket if nobody has it, or, where that is to be looked at, one who died. Who has another bucket already
-    /// and may meet somebody who has this one takes no other way: they would wait for each other.
-    pub(super) fn try_take(&self, writers: &impl Writers, look: bool) -> Option<Held<'_, 'm, M>> {
+    /// Locks the bucket if it is unlocked or, with `check`, if its owner has died. A caller that owns another bucket out of
+    /// order must use `try_take`; blocking could deadlock.
+    pub(super) fn try_take(&self, writers: &impl Writers, check: bool) -> Option<WriteGuard<'_, 'm, M>> {
         let control = self.control.load(Relaxed);
-        let owner = Writer((control >> 12 & 0xf_ffff) as u32);
-        let free = owner.0 == 0;
-        if !(free || look && writers.is_dead(owner)) {
+        let is_free = owner(control) == 0;
+        if !(is_free || check && writers.is_dead(WriterId(owner(control)))) {
             return None;
         }
         let taken = control & !(0xf_ffff << 12) | u64::from(writers.me().0) << 12;
@@ -128,76 +140,77 @@ impl<'m, M: Memory> Bucket<'m, M> {
             return None;
         }
         M::fence(Release);
-        // What a dead writer left may be torn: it goes, and may take references to address sets with it.
-        let kinds = if free { control & 0xfff } else { 0 };
-        Some(Held { bucket: self, kinds, sequence: control >> 32, inherited: !free })
+        // Slots of a dead owner may be torn: they are dropped, and their references to address sets leak until the next recount.
+        let kinds = if is_free { control & 0xfff } else { 0 };
+        Some(WriteGuard { bucket: self, kinds, sequence: control >> 32, inherited: !is_free })
     }
 
-    /// Raises the weight of a slot whose meta was this, unless something has changed. No lock: whatever stands there
-    /// now with the same expiry, domain and flags may have the weight.
+    /// Increments the weight of a slot by compare-and-swap, unless its meta has changed. Lock-free: a slot written meanwhile
+    /// with the same meta may get the weight.
     #[inline]
-    pub(super) fn raise(&self, slot: usize, meta: Meta) {
+    pub(super) fn raise(&self, index: usize, meta: SlotMeta) {
         if meta.weight() < MAX_WEIGHT {
-            self.rest[slot].replace(meta.0, meta.with_weight(meta.weight() + 1).0, Relaxed);
+            self.rest[index].replace(meta.0, meta.with_weight(meta.weight() + 1).0, Relaxed);
         }
     }
 
-    /// The slot as it stands.
+    /// Loads a slot whose kind is in a control word.
     #[inline]
-    fn slot(&self, index: usize, kind: Kind) -> Slot {
+    fn slot(&self, index: usize, control: u64) -> Slot {
         Slot {
-            kind,
+            kind: kind(control, index),
             verify: self.verify[index].load(Relaxed),
-            meta: Meta(self.rest[index].load(Relaxed)),
+            meta: SlotMeta(self.rest[index].load(Relaxed)),
             value: self.rest[SLOTS + index].load(Relaxed),
             label: self.rest[2 * SLOTS + index].load(Relaxed),
         }
     }
 }
 
-/// What a reader sees; it may be torn.
-pub(super) struct Glance<'b, 'm, M: Memory> {
+/// A reader's view of a bucket before validation.
+pub(super) struct Snapshot<'b, 'm, M: Memory> {
     bucket: &'b Bucket<'m, M>,
-    kinds: u64,
+    control: u64,
 }
 
-impl<M: Memory> Glance<'_, '_, M> {
-    /// The first slot that is not empty and has this verifying word, if the rest fits too.
+impl<M: Memory> Snapshot<'_, '_, M> {
+    /// The first occupied slot with this `verify` word that matches.
     #[inline]
-    pub(super) fn find(&self, verify: u64, fits: impl Fn(&Slot) -> bool) -> Option<(usize, Slot)> {
-        let here = |&index: &usize| self.bucket.verify[index].load(Relaxed) == verify;
-        (0..SLOTS).filter(here).find_map(|index| {
+    pub(super) fn find(&self, verify: u64, matches: impl Fn(&Slot) -> bool) -> Option<(usize, Slot)> {
+        let has_word = |&index: &usize| self.bucket.verify[index].load(Relaxed) == verify;
+        (0..SLOTS).filter(has_word).find_map(|index| {
             let slot = self.slot(index);
-            (slot.kind != Kind::Empty && fits(&slot)).then_some((index, slot))
+            (slot.kind != SlotKind::Empty && matches(&slot)).then_some((index, slot))
         })
     }
 
     /// A slot.
     #[inline]
     pub(super) fn slot(&self, index: usize) -> Slot {
-        self.bucket.slot(index, Kind::of(self.kinds >> (2 * index)))
+        self.bucket.slot(index, self.control)
+    }
+
+    /// All slots.
+    #[inline]
+    pub(super) fn slots(&self) -> [Slot; SLOTS] {
+        std::array::from_fn(|index| self.slot(index))
     }
 }
 
-/// A bucket that a writer has; dropping it makes what was written public.
-pub(super) struct Held<'b, 'm, M: Memory> {
+/// Exclusive write access to a bucket; dropping it publishes the changes.
+pub(super) struct WriteGuard<'b, 'm, M: Memory> {
     bucket: &'b Bucket<'m, M>,
     kinds: u64,
-    /// How often the bucket was written to, modulo 2^32.
+    /// Sequence number: writes to the bucket, modulo 2^32.
     pub(super) sequence: u64,
-    /// Whether its last writer died in it, so that it was emptied.
+    /// Whether the previous owner died in it, so that it was emptied.
     pub(super) inherited: bool,
 }
 
-impl<M: Memory> Held<'_, '_, M> {
-    /// The kind of a slot.
-    pub(super) fn kind(&self, index: usize) -> Kind {
-        Kind::of(self.kinds >> (2 * index))
-    }
-
+impl<M: Memory> WriteGuard<'_, '_, M> {
     /// A slot.
     pub(super) fn slot(&self, index: usize) -> Slot {
-        self.bucket.slot(index, self.kind(index))
+        self.bucket.slot(index, self.kinds)
     }
 
     /// Writes a slot.
@@ -211,25 +224,15 @@ impl<M: Memory> Held<'_, '_, M> {
 
     /// Lowers the weight of a slot.
     pub(super) fn lower(&mut self, index: usize, by: u32) {
-        let meta = Meta(self.bucket.rest[index].load(Relaxed));
+        let meta = SlotMeta(self.bucket.rest[index].load(Relaxed));
         let lower = meta.with_weight(meta.weight().saturating_sub(by));
         self.bucket.rest[index].replace(meta.0, lower.0, Relaxed);
     }
-
-    /// The places of slots of which this holds.
-    pub(super) fn position(&self, holds: impl Fn(Slot) -> bool) -> Option<usize> {
-        (0..SLOTS).find(|&index| holds(self.slot(index)))
-    }
 }
 
-impl<M: Memory> Drop for Held<'_, '_, M> {
+impl<M: Memory> Drop for WriteGuard<'_, '_, M> {
     fn drop(&mut self) {
         let sequence = (self.sequence + 1) & 0xffff_ffff;
         self.bucket.control.store(sequence << 32 | self.kinds, Release);
     }
-}
-
-/// How many slots of a control word are not empty.
-pub(super) fn used(control: u64) -> u32 {
-    ((control | control >> 1) & 0x555).count_ones()
 }

@@ -1,159 +1,85 @@
-//! Making, opening, closing and replacing the file.
+//! Creating, opening, upgrading, flushing and replacing the file.
 
 use std::fs::{self, File, OpenOptions};
-use std::io;
+use std::io::{self, ErrorKind};
 use std::os::unix::fs::{FileExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicU64;
-use std::sync::atomic::Ordering::{Relaxed, Release};
+use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 use std::sync::{Arc, Mutex};
 
 use nix::errno::Errno;
 use nix::fcntl::posix_fallocate;
 use nix::sys::statvfs::statvfs;
 
-use super::bucket::Writer;
-use super::error::{CompactError, Refusal};
-use super::failures::Failures;
-use super::header::{FIXED_BYTES, Kept, Live, Made, Outdated, UNFINISHED, boot_digest};
-use super::key::Keys;
-use super::layout::Layout;
-use super::map::Mapping;
-use super::roster::Locks;
-use super::settings::CompactSettings;
-use super::{CompactCache, PlaceOf, Tally, directory};
+use super::bucket::WriterId;
+use super::key::KeyHasher;
+use super::layout::{FIXED_BYTES, FileHeader, GENERATIONS, HEADER, Layout, Outdated, UNFINISHED, Upgrade};
+use super::layout::{boot_digest, word};
+use super::memory::Mapping;
+use super::negative::Failures;
+use super::settings::{CompactError, CompactSettings, Refusal};
+use super::sharing::FileLocks;
+use super::{CompactCache, PlaceOf, Tally};
 use crate::cache::Seconds;
 
 impl CompactCache {
-    /// Opens the cache in a file, which is made if there is none. Where the disk is full the cache is made in the memory of
-    /// this process; [`CompactCache::place`] says so.
+    /// Opens the cache in a file, which is created if it is missing. If the disk is full the cache is in the memory of this process
+    /// instead; [`CompactCache::place`] tells.
     ///
-    /// A file that was made with other lists of suffixes or of top-level domains, or of the version before, is brought up to date;
-    /// [`CompactCache::renewed`] says so.
+    /// A file of the previous version, or made with other lists of suffixes or top-level domains, is upgraded;
+    /// [`CompactCache::renewed`] tells.
     ///
-    /// Errors: a setting beyond its limits; a capacity that neither the disk nor memory can ever hold; a file that is no cache,
-    /// damaged, or made in another way than the settings say.
+    /// Errors: a setting out of range; a capacity that exceeds disk or memory; a file that is no cache, is damaged, or was made with
+    /// other settings.
     pub fn open(path: &Path, settings: CompactSettings, now: Seconds) -> Result<Self, CompactError> {
-        Self::open_if(path, settings, now, Made::fits)
+        Opening { path, settings, now }.open(FileHeader::check)
     }
 
-    /// The same for a file that others may have made for the same names in another way, such as a server of names that crawls
-    /// on its machine share: only capacity, verification and secret have to be those of the settings.
+    /// The same for a file that may have been made with other settings, as when a DNS server and crawls share it: only capacity,
+    /// verification and secret have to match.
     pub fn share(path: &Path, settings: CompactSettings, now: Seconds) -> Result<Self, CompactError> {
-        Self::open_if(path, settings, now, Made::can_be_shared)
+        Opening { path, settings, now }.open(FileHeader::check_shared)
     }
 
-    /// Opens a file if it `fits`, or makes it.
-    fn open_if(
-        path: &Path,
-        settings: CompactSettings,
-        now: Seconds,
-        fits: fn(&Made, &CompactSettings) -> Result<(), Refusal>,
-    ) -> Result<Self, CompactError> {
-        settings.check()?;
-        let io = |error: io::Error| CompactError::of(path, error);
-        let needed = Layout::of(&settings).bytes();
-        let exists = fs::metadata(path).is_ok_and(|found| found.len() > 0);
-        if !exists && let Some(why) = check_disk(path, needed)? {
-            return Self::in_memory(settings, now, Some(why));
-        }
-        let locks = enter(path, true).map_err(io)?;
-        let opened = match begin(&locks.0).map_err(io)? {
-            // What others have open was cut to nothing: theirs and the new one are not to share a file.
-            Begin::Nothing if !locks.alone() => {
-                let mut made = Self::rebuild(path, settings, now)?;
-                let text = "it was emptied while others had it open: a new one takes its place";
-                made.renewed = Some(format!("{}: {text}", path.display()));
-                drop(locks);
-                Ok(made)
-            }
-            // Nothing, or what one left who was killed while making it.
-            Begin::Nothing => match allocate(&locks.0, needed) {
-                Ok(()) => Self::make(path, locks, settings, now),
-                Err(error) => {
-                    // Best effort: an empty file is made into a cache by whoever comes next.
-                    drop(locks.0.set_len(0));
-                    drop(fs::remove_file(path));
-                    match error.kind() {
-                        // The disk is full, or this user's part of it, or no file may be so large.
-                        io::ErrorKind::StorageFull
-                        | io::ErrorKind::QuotaExceeded
-                        | io::ErrorKind::FileTooLarge => {
-                            return Self::in_memory(
-                                settings,
-                                now,
-                                Some(format!("{}: {error}", path.display())),
-                            );
-                        }
-                        _ => return Err(io(error)),
-                    }
-                }
-            },
-            Begin::Header(start, bytes) => {
-                let refused = |refusal| CompactError::Refused { path: path.to_owned(), refusal };
-                let (made, outdated) = Made::read(&start, bytes).map_err(refused)?;
-                fits(&made, &settings).map_err(refused)?;
-                Self::join_renewed(path, locks, settings, (made, outdated), now)
-            }
-        }?;
-        if let Some(locks) = &opened.locks {
-            locks.leave();
-        }
-        Ok(opened)
-    }
-
-    /// Opens a cache that exists, as it was made: for operators. Limits of time are the defaults.
+    /// Opens an existing cache as it was made: for operators. Limits of time are the defaults.
     pub fn open_as_made(path: &Path, now: Seconds) -> Result<Self, CompactError> {
-        let io = |error: io::Error| CompactError::of(path, error);
-        let locks = enter(path, false).map_err(io)?;
-        let refused = |refusal| CompactError::Refused { path: path.to_owned(), refusal };
-        let Begin::Header(start, bytes) = begin(&locks.0).map_err(io)? else {
-            return Err(refused(Refusal::NoCache));
-        };
-        let (made, outdated) = Made::read(&start, bytes).map_err(refused)?;
-        let opened = Self::join_renewed(path, locks, as_made(&made), (made, outdated), now)?;
-        if let Some(locks) = &opened.locks {
-            locks.leave();
-        }
-        Ok(opened)
+        let locks = lock_file(path, false)?;
+        let (header, outdated) = read_header(path, &locks.0)?.ok_or_else(|| no_cache(path))?;
+        Opening { path, settings: settings_of(&header), now }.join(locks, header, outdated)
     }
 
-    /// A view of a file as it was made, for who only looks: nothing in the file changes, nobody waits, and what is put into the
-    /// view stays in the memory of this process.
+    /// A copy-on-write view of a file as it was made: takes no locks, does not change the file, and keeps insertions in this process.
     ///
-    /// Errors: a file that cannot be read, is no cache, or is of before in more than its Public Suffix List.
+    /// Errors: a file that cannot be read, is no cache, or is outdated in more than its Public Suffix List.
     pub fn view(path: &Path) -> Result<Self, CompactError> {
-        let io = |error: io::Error| CompactError::of(path, error);
-        let refused = |refusal| CompactError::Refused { path: path.to_owned(), refusal };
+        let io = |error| CompactError::io(path, error);
         let file = File::open(path).map_err(io)?;
-        let Begin::Header(start, bytes) = begin(&file).map_err(io)? else {
-            return Err(refused(Refusal::NoCache));
-        };
-        let (made, outdated) = Made::read(&start, bytes).map_err(refused)?;
-        if let Some(outdated) = outdated.filter(|outdated| outdated.keeps(made.verify) != Kept::All) {
-            return Err(refused(outdated.refusal()));
+        let (header, outdated) = read_header(path, &file)?.ok_or_else(|| no_cache(path))?;
+        if let Some(outdated) = outdated.filter(|found| found.upgrade(header.verify) != Upgrade::KeepAll) {
+            return Err(CompactError::refused(path, outdated.refusal()));
         }
-        let map = Mapping::copy_of_file(&file, in_memory(made.layout.bytes())?).map_err(io)?;
+        let map = Mapping::copy_of_file(&file, in_memory(header.layout.bytes())?).map_err(io)?;
         let place = PlaceOf::File(path.to_owned());
-        Ok(Self::of(place, None, map, as_made(&made), made, Writer::new(1, 1)))
+        Ok(Self::of(place, None, map, settings_of(&header), header, WriterId::new(1, 1)))
     }
 
-    /// Puts an empty cache in the place of a file, whatever is there now. Processes that have the old one open go on with it.
+    /// Puts an empty cache in the place of any file. Processes that have the old one open keep it.
     pub fn rebuild(path: &Path, settings: CompactSettings, now: Seconds) -> Result<Self, CompactError> {
         let mut aside = path.as_os_str().to_owned();
         aside.push(format!(".new.{}", std::process::id()));
         let aside = PathBuf::from(aside);
-        let io = |error: io::Error| CompactError::of(path, error);
-        drop(fs::remove_file(&aside)); // what an earlier process with this number left
-        let mut made = Self::open(&aside, settings, now)?;
-        if made.locks.is_some() {
-            fs::rename(&aside, path).inspect_err(|_| drop(fs::remove_file(&aside))).map_err(io)?;
-            made.place = PlaceOf::File(path.to_owned());
+        drop(fs::remove_file(&aside)); // left by an earlier process with this PID
+        let mut cache = Self::open(&aside, settings, now)?;
+        if cache.locks.is_some() {
+            let renamed = fs::rename(&aside, path).inspect_err(|_| drop(fs::remove_file(&aside)));
+            renamed.map_err(|error| CompactError::io(path, error))?;
+            cache.place = PlaceOf::File(path.to_owned());
         }
-        Ok(made)
+        Ok(cache)
     }
 
-    /// A cache in the memory of this process, which nobody shares.
+    /// A cache in the memory of this process, and why it is not in a file.
     pub fn in_memory(
         settings: CompactSettings,
         now: Seconds,
@@ -162,158 +88,64 @@ impl CompactCache {
         settings.check()?;
         let needed = Layout::of(&settings).bytes();
         check_memory(needed, "MemAvailable:")?;
-        let io = |error: io::Error| CompactError::of(Path::new("memory"), error);
-        let made = Made::new(&settings).map_err(io)?;
+        let io = |error| CompactError::io(Path::new("memory"), error);
+        let header = FileHeader::new(&settings).map_err(io)?;
         let map = Mapping::anonymous(in_memory(needed)?).map_err(io)?;
-        let cache = Self::of(PlaceOf::Memory(why), None, map, settings, made, Writer::new(1, 1));
-        made.write(cache.map.wide(0..512));
-        cache.live().swept().store(now / 60, Relaxed);
-        cache.live().generation().store(now, Relaxed);
+        let cache = Self::of(PlaceOf::Memory(why), None, map, settings, header, WriterId::new(1, 1));
+        cache.initialise(now);
         Ok(cache)
     }
 
-    /// Brings all to the disk and, if nobody else has the file open, notes that it is whole until the next change: only then does
-    /// it outlive a loss of power. Without this call it outlives the process, not the machine. To be called while no other thread
-    /// of this process writes.
+    /// Flushes everything to the disk and, if no other process has the file open, marks it clean until the next change: only a clean
+    /// file survives a power failure; any file survives the process. Other threads must not write meanwhile.
     pub fn flush(&self) -> io::Result<()> {
         let Some(locks) = &self.locks else { return Ok(()) };
         let _guard = self.maintenance.lock();
         locks.enter()?;
-        let whole = self.map.flush().and_then(|()| match locks.alone() {
-            true => {
-                self.live().clean().store(1, Release);
-                self.map.flush_header()
-            }
-            false => Ok(()),
-        });
+        let mut flushed = self.map.flush();
+        if flushed.is_ok() && locks.alone() {
+            self.live(word::CLEAN).store(1, Release);
+            flushed = self.map.flush_header();
+        }
         locks.leave();
-        whole
+        flushed
     }
 
-    /// Notes that the file is about to change, before anything else does: a loss of power must not leave changes in a file that
-    /// says it is whole.
+    /// Flushes the dirty flag before the first change: after a power failure a changed file must not look clean.
     #[cold]
-    pub(super) fn begin_changes(&self) -> io::Result<()> {
-        self.live().clean().store(0, Release);
+    pub(super) fn mark_dirty(&self) -> io::Result<()> {
+        self.live(word::CLEAN).store(0, Release);
         self.map.flush_header()
     }
 
-    /// Makes a cache in an empty file that is large enough.
-    fn make(
-        path: &Path,
-        locks: Locks,
-        settings: CompactSettings,
-        now: Seconds,
-    ) -> Result<Self, CompactError> {
-        let io = |error: io::Error| CompactError::of(path, error);
-        let made = Made::new(&settings).map_err(io)?;
-        let map = Mapping::of_file(&locks.0, in_memory(made.layout.bytes())?).map_err(io)?;
-        let live = Live(map.wide(0..512));
-        live.swept().store(now / 60, Relaxed);
-        live.generation().store(now, Relaxed);
-        live.boot().store(boot_digest(), Relaxed);
-        let me =
-            locks.claim(map.narrow(1_024..2_048)).ok_or_else(|| CompactError::Crowded(path.to_owned()))?;
-        made.write(map.wide(0..512));
-        Ok(Self::of(PlaceOf::File(path.to_owned()), Some(locks), map, settings, made, me))
-    }
-
-    /// Joins those who have a file open.
-    fn join(
-        path: &Path,
-        locks: Locks,
-        settings: CompactSettings,
-        made: Made,
-        now: Seconds,
-    ) -> Result<Self, CompactError> {
-        let map = Mapping::of_file(&locks.0, in_memory(made.layout.bytes())?)
-            .map_err(|error| CompactError::of(path, error))?;
-        let me =
-            locks.claim(map.narrow(1_024..2_048)).ok_or_else(|| CompactError::Crowded(path.to_owned()))?;
-        let alone = locks.alone();
-        let cache = Self::of(PlaceOf::File(path.to_owned()), Some(locks), map, settings, made, me);
-        let (live, boot) = (cache.live(), boot_digest());
-        if alone && live.is_doubtful(boot) {
-            // After a loss of power parts of the file may be older than others: a name could have another's addresses.
-            cache.wipe();
-        }
-        live.boot().store(boot, Relaxed);
-        if live.clean().load(Relaxed) == 1 {
-            cache.begin_changes().map_err(|error| CompactError::of(path, error))?;
-        }
-        cache.filter().advance(now);
-        if alone {
-            cache.tidy(now);
-            cache.recount();
-        }
-        Ok(cache)
-    }
-
-    /// The same for a file that may be outdated, and is brought up to date first.
-    ///
-    /// What others have open is changed only where they notice nothing; else they go on with it, and an empty file takes its place.
-    fn join_renewed(
-        path: &Path,
-        locks: Locks,
-        settings: CompactSettings,
-        (made, outdated): (Made, Option<Outdated>),
-        now: Seconds,
-    ) -> Result<Self, CompactError> {
-        let Some(outdated) = outdated else { return Self::join(path, locks, settings, made, now) };
-        let (kept, alone) = (outdated.keeps(made.verify), locks.alone());
-        let refusal = outdated.refusal();
-        if !alone && kept != Kept::All {
-            // The lock is held until the new file is there: who waits for it finds that one.
-            let mut new = Self::rebuild(path, settings, now)?;
-            new.renewed = Some(format!(
-                "{}: {refusal}, and others have it open: an empty one takes its place",
-                path.display()
-            ));
-            drop(locks);
-            return Ok(new);
-        }
-        let mut cache = Self::join(path, locks, settings, made, now)?;
-        if alone {
-            match kept {
-                Kept::All => {}
-                Kept::Table => cache.filter().clear(),
-                Kept::Nothing => cache.wipe(),
-            }
-            cache.recount();
-            // Last, and at once: who is killed before is followed by one who does all of it again.
-            let start = cache.made.start();
-            let written = cache.locks.as_ref().map_or(Ok(()), |locks| locks.0.write_all_at(&start, 0));
-            written.map_err(|error| CompactError::of(path, error))?;
-        }
-        let kept = match kept {
-            Kept::All => "its names are kept",
-            Kept::Table => "its names are kept, not those that did not resolve",
-            Kept::Nothing => "it begins empty",
-        };
-        cache.renewed = Some(format!("{}: {refusal}: {kept}", path.display()));
-        Ok(cache)
+    /// Writes the header of a new cache.
+    fn initialise(&self, now: Seconds) {
+        self.live(word::SWEPT).store(now / 60, Relaxed);
+        self.live(word::FILTER).store(now, Relaxed);
+        self.live(word::BOOT).store(boot_digest(), Relaxed);
+        self.header.write(self.map.words(HEADER).0);
     }
 
     /// A cache of its parts.
     fn of(
         place: PlaceOf,
-        locks: Option<Locks>,
+        locks: Option<FileLocks>,
         map: Mapping,
         settings: CompactSettings,
-        made: Made,
-        me: Writer,
+        header: FileHeader,
+        me: WriterId,
     ) -> Self {
         CompactCache {
-            keys: Keys { secret: made.secret, verify: made.verify },
+            keys: KeyHasher { secret: header.secret, verify: header.verify },
             process: std::process::id(),
             maintenance: Mutex::new(()),
-            failures: Failures::new(made.capacity),
+            failures: Failures::new(header.capacity),
             tally: Tally::default(),
             renewed: None,
             notices: Arc::default(),
-            looked: AtomicU64::default(),
+            checked: AtomicU64::default(),
             settings,
-            made,
+            header,
             map,
             place,
             locks,
@@ -322,64 +154,194 @@ impl CompactCache {
     }
 }
 
-/// Opens a file, made if it is missing and `create` says so, and keeps others from opening, sweeping or closing it.
-fn enter(path: &Path, create: bool) -> io::Result<Locks> {
-    loop {
+/// What all ways of opening a file have in common.
+struct Opening<'p> {
+    path: &'p Path,
+    settings: CompactSettings,
+    now: Seconds,
+}
+
+impl Opening<'_> {
+    /// Opens a file that passes `check`, or creates it.
+    fn open(
+        self,
+        check: fn(&FileHeader, &CompactSettings) -> Result<(), Refusal>,
+    ) -> Result<CompactCache, CompactError> {
+        self.settings.check()?;
+        let needed = Layout::of(&self.settings).bytes();
+        let exists = fs::metadata(self.path).is_ok_and(|found| found.len() > 0);
+        if !exists && let Some(why) = check_disk(self.path, needed)? {
+            return CompactCache::in_memory(self.settings, self.now, Some(why));
+        }
+        let locks = lock_file(self.path, true)?;
+        if let Some((header, outdated)) = read_header(self.path, &locks.0)? {
+            check(&header, &self.settings).map_err(|refusal| CompactError::refused(self.path, refusal))?;
+            return self.join(locks, header, outdated);
+        }
+        if !locks.alone() {
+            // Truncated while other processes have it open: they keep theirs.
+            return self
+                .replace(&locks, "it was emptied while others had it open: a new one takes its place");
+        }
+        let Err(error) = allocate(&locks.0, needed) else { return self.create(locks) };
+        // Best effort: an empty file is made into a cache by the next process.
+        drop(locks.0.set_len(0));
+        drop(fs::remove_file(self.path));
+        if !matches!(
+            error.kind(),
+            ErrorKind::StorageFull | ErrorKind::QuotaExceeded | ErrorKind::FileTooLarge
+        ) {
+            return Err(self.io(error));
+        }
+        let why = format!("{}: {error}", self.path.display());
+        CompactCache::in_memory(self.settings, self.now, Some(why))
+    }
+
+    /// Rebuilds the file while the old one is locked, so that processes waiting for it find the new one.
+    fn replace(self, _locked: &FileLocks, why: &str) -> Result<CompactCache, CompactError> {
+        let mut cache = CompactCache::rebuild(self.path, self.settings, self.now)?;
+        cache.renewed = Some(format!("{}: {why}", self.path.display()));
+        Ok(cache)
+    }
+
+    /// Makes a cache of an allocated empty file.
+    fn create(self, locks: FileLocks) -> Result<CompactCache, CompactError> {
+        let header = FileHeader::new(&self.settings).map_err(|error| self.io(error))?;
+        let cache = self.map(locks, header)?;
+        cache.initialise(self.now);
+        cache.locks.iter().for_each(FileLocks::leave);
+        Ok(cache)
+    }
+
+    /// Opens an existing file, and upgrades it if it is outdated.
+    ///
+    /// If other processes have an outdated file open, it is changed only if they do not notice; else they keep it, and an empty
+    /// file takes its place.
+    fn join(
+        self,
+        locks: FileLocks,
+        header: FileHeader,
+        outdated: Option<Outdated>,
+    ) -> Result<CompactCache, CompactError> {
+        let alone = locks.alone();
+        let upgrade = outdated.map(|outdated| (outdated.refusal(), outdated.upgrade(header.verify)));
+        if let Some((reason, Upgrade::KeepTable | Upgrade::Reset)) = &upgrade
+            && !alone
+        {
+            let why = format!("{reason}, and others have it open: an empty one takes its place");
+            return self.replace(&locks, &why);
+        }
+        let (mut cache, boot) = (self.map(locks, header)?, boot_digest());
+        let is_clean = cache.live(word::CLEAN).load(Acquire) == 1;
+        if alone && !is_clean && cache.live(word::BOOT).load(Acquire) != boot {
+            // After a power failure pages may be inconsistent: a name could have another's addresses.
+            cache.wipe();
+        }
+        cache.live(word::BOOT).store(boot, Relaxed);
+        if is_clean {
+            cache.mark_dirty().map_err(|error| self.io(error))?;
+        }
+        cache.filter().advance(self.now);
+        if alone {
+            cache.repair(self.now);
+        }
+        if let Some((reason, upgrade)) = upgrade {
+            let kept = match upgrade {
+                Upgrade::KeepAll => "its names are kept",
+                Upgrade::KeepTable => {
+                    cache.filter().clear();
+                    "its names are kept, not those that did not resolve"
+                }
+                Upgrade::Reset => {
+                    cache.wipe();
+                    cache.recount();
+                    "it begins empty"
+                }
+            };
+            if let Some(locks) = cache.locks.as_ref().filter(|_| alone) {
+                // Last, and in one write: a process that dies before it leaves a file that is upgraded again.
+                locks.0.write_all_at(&cache.header.to_bytes(), 0).map_err(|error| self.io(error))?;
+            }
+            cache.renewed = Some(format!("{}: {reason}: {kept}", self.path.display()));
+        }
+        cache.locks.iter().for_each(FileLocks::leave);
+        Ok(cache)
+    }
+
+    /// Maps the file and claims a writer ID.
+    fn map(&self, locks: FileLocks, header: FileHeader) -> Result<CompactCache, CompactError> {
+        let map = Mapping::of_file(&locks.0, in_memory(header.layout.bytes())?);
+        let map = map.map_err(|error| self.io(error))?;
+        let me = locks.claim(map.words(GENERATIONS).1);
+        let me = me.ok_or_else(|| CompactError::Crowded(self.path.to_owned()))?;
+        let place = PlaceOf::File(self.path.to_owned());
+        Ok(CompactCache::of(place, Some(locks), map, self.settings.clone(), header, me))
+    }
+
+    /// A system error about the file.
+    fn io(&self, error: io::Error) -> CompactError {
+        CompactError::io(self.path, error)
+    }
+}
+
+/// The error for an empty file where a cache has to exist.
+fn no_cache(path: &Path) -> CompactError {
+    CompactError::refused(path, Refusal::NoCache)
+}
+
+/// Opens a file, created if it is missing and `create` is set, and takes its maintenance lock.
+fn lock_file(path: &Path, create: bool) -> Result<FileLocks, CompactError> {
+    let attempt = || {
         let mut options = OpenOptions::new();
         options.read(true).write(true).create(create).truncate(false).mode(0o600);
-        let locks = Locks(options.open(path)?);
+        let locks = FileLocks(options.open(path)?);
         locks.enter()?;
-        // Who was waited for may have put another file in its place, or removed it.
-        let (here, there) = (locks.0.metadata()?, fs::metadata(path));
-        if there.is_ok_and(|there| (there.dev(), there.ino()) == (here.dev(), here.ino())) {
+        // The previous holder of the lock may have removed or replaced the file.
+        let (opened, there) = (locks.0.metadata()?, fs::metadata(path));
+        let is_same = there.is_ok_and(|there| (there.dev(), there.ino()) == (opened.dev(), opened.ino()));
+        io::Result::Ok(is_same.then_some(locks))
+    };
+    loop {
+        if let Some(locks) = attempt().map_err(|error| CompactError::io(path, error))? {
             return Ok(locks);
         }
     }
 }
 
-/// The settings by which a file was made, as far as they are known. Limits of time are the defaults.
-fn as_made(made: &Made) -> CompactSettings {
-    CompactSettings { capacity: made.capacity, verify: made.verify, ..CompactSettings::default() }
+/// The settings by which a file was made, as far as its header has them. Limits of time are the defaults.
+fn settings_of(header: &FileHeader) -> CompactSettings {
+    CompactSettings { capacity: header.capacity, verify: header.verify, ..CompactSettings::default() }
 }
 
-/// How a file begins.
-pub(super) enum Begin {
-    /// There is nothing yet.
-    Nothing,
-    /// Its first words, and how long it is.
-    Header(Box<[u8; FIXED_BYTES]>, u64),
-}
-
-/// Reads how a file begins.
-pub(super) fn begin(file: &File) -> io::Result<Begin> {
-    let bytes = file.metadata()?.len();
+/// Reads the header of an open file, and how it is outdated; `None` if the file is empty or its creation was interrupted.
+pub(super) fn read_header(
+    path: &Path,
+    file: &File,
+) -> Result<Option<(FileHeader, Option<Outdated>)>, CompactError> {
     let mut start = [0; FIXED_BYTES];
-    let read = file.read_at(&mut start, 0)?;
-    Ok(if read == 0 || start.starts_with(&UNFINISHED) {
-        Begin::Nothing
-    } else {
-        Begin::Header(Box::new(start), bytes)
-    })
+    let read = file.metadata().and_then(|found| Ok((found.len(), file.read_at(&mut start, 0)?)));
+    let (bytes, read) = read.map_err(|error| CompactError::io(path, error))?;
+    if read == 0 || start.starts_with(&UNFINISHED) {
+        return Ok(None);
+    }
+    FileHeader::read(&start, bytes).map(Some).map_err(|refusal| CompactError::refused(path, refusal))
 }
 
-/// Has the disk keep room for the whole file: a full disk is found now, not as a signal in the midst of a write.
+/// Allocates the whole file: a full disk is an error now, not a SIGBUS later.
 fn allocate(file: &File, bytes: u64) -> io::Result<()> {
     file.write_all_at(&UNFINISHED, 0)?;
-    match posix_fallocate(
-        file,
-        0,
-        bytes.try_into().map_err(|_| io::Error::from(io::ErrorKind::FileTooLarge))?,
-    ) {
-        Ok(()) => Ok(()),
+    let length = bytes.try_into().map_err(|_| io::Error::from(ErrorKind::FileTooLarge))?;
+    match posix_fallocate(file, 0, length) {
         Err(Errno::EINTR) => allocate(file, bytes),
-        Err(error) => Err(error.into()),
+        result => Ok(result?),
     }
 }
 
-/// Checks that a file of this size fits; tells why not if that is so only because the disk is full now.
+/// Checks that a file of this size fits; gives the reason if it does not fit only because the disk is full now.
 fn check_disk(path: &Path, needed: u64) -> Result<Option<String>, CompactError> {
     check_memory(needed, "MemTotal:")?;
-    let disk = statvfs(directory(path)).map_err(|error| CompactError::of(path, error))?;
+    let directory = path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let disk = statvfs(directory).map_err(|error| CompactError::io(path, error.into()))?;
     #[allow(clippy::unnecessary_cast, reason = "the width differs between systems")]
     let [total, available] = [disk.blocks() as u64, disk.blocks_available() as u64]
         .map(|blocks| blocks.saturating_mul(disk.fragment_size() as u64));
@@ -390,7 +352,7 @@ fn check_disk(path: &Path, needed: u64) -> Result<Option<String>, CompactError> 
     Ok((needed > available).then(|| format!("the cache needs {needed} bytes; {place} has {available}")))
 }
 
-/// Checks that this many bytes of memory are there, by a line of /proc/meminfo and by the limit of the control group.
+/// Checks available memory, by a line of /proc/meminfo and by the limit of the control group.
 fn check_memory(needed: u64, line: &str) -> Result<(), CompactError> {
     let read = |path: &str| fs::read_to_string(path).unwrap_or_default();
     let of_line = |text: &str| text.strip_prefix(line)?.split_ascii_whitespace().next()?.parse::<u64>().ok();
@@ -404,11 +366,8 @@ fn check_memory(needed: u64, line: &str) -> Result<(), CompactError> {
     Ok(())
 }
 
-/// A size as this machine counts memory.
-fn in_memory(bytes: u64) -> Result<usize, CompactError> {
-    bytes.try_into().map_err(|_| CompactError::NoRoom {
-        place: "memory".to_owned(),
-        needed: bytes,
-        available: usize::MAX as u64,
-    })
+/// A size as the machine addresses memory.
+fn in_memory(needed: u64) -> Result<usize, CompactError> {
+    let available = usize::MAX as u64;
+    needed.try_into().map_err(|_| CompactError::NoRoom { place: "memory".to_owned(), needed, available })
 }

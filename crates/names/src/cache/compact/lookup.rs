@@ -1,40 +1,33 @@
-//! Lookups: one name, or many at once so that waits for memory overlap.
+//! Lookups of one name, or of many at once so that their cache misses overlap.
 
 use std::sync::atomic::Ordering::Relaxed;
 
 use super::super::Seconds;
-use super::failures::Failure;
-use super::filter::Bits;
-use super::key::Key;
-use super::record::{Record, State};
-use super::slot::{Kind, MOST_CELLS, Slot};
-use super::table::Table;
-use super::{CompactCache, sets};
+use super::CompactCache;
+use super::key::NameKey;
+use super::negative::{Failure, FilterHash};
+use super::record::{Record, Slot, State};
+use super::sets::AddressSet;
+use super::table::{BucketTable, Located};
 use crate::host::{BadName, HostName};
 use crate::settings::Families;
 
-/// Names that are brought near together: more than the reads that a core can have under way, so that it always has some.
+/// Names that are prefetched together: more than a core's outstanding cache misses.
 const GROUP: usize = 32;
 
 impl CompactCache {
     /// What is known of a name's addresses of these families.
     pub fn get(&self, name: HostName<'_>, families: Families, now: Seconds) -> Option<Record> {
-        self.maintain(now);
-        let record = self.look_up(name, families, now, true);
-        self.count_lookups(u64::from(record.is_some()), 1);
-        record
+        self.look_up(name, families, now, true)
     }
 
-    /// The same without the filter: for one who tries again a name that the filter may hold by mistake.
+    /// The same without the negative filter: for retries of a name that may be a false positive.
     pub fn get_past_filter(&self, name: HostName<'_>, families: Families, now: Seconds) -> Option<Record> {
-        self.maintain(now);
-        let record = self.look_up(name, families, now, false);
-        self.count_lookups(u64::from(record.is_some()), 1);
-        record
+        self.look_up(name, families, now, false)
     }
 
-    /// What the name's own entry says, or said until `since` seconds before `now`: for one who has nothing better (RFC 8767). Expired
-    /// names are there until their room is needed.
+    /// The name's own entry if it was valid at some time since `since` seconds before `now`: stale data (RFC 8767). Expired entries
+    /// stay until their slot is needed.
     pub fn get_expired(
         &self,
         name: HostName<'_>,
@@ -46,7 +39,7 @@ impl CompactCache {
         self.find(&table, &key, table.homes(&key), families, now.saturating_sub(since))
     }
 
-    /// Looks up many names at once: several times as fast as one by one.
+    /// Looks up many names at once, several times as fast as one by one.
     pub fn get_many(
         &self,
         names: &[HostName<'_>],
@@ -66,7 +59,7 @@ impl CompactCache {
         self.count_lookups(hits, names.len() as u64);
     }
 
-    /// The same for texts, which are brought into normal form first.
+    /// The same for texts, which are normalised first.
     pub fn get_texts(
         &self,
         texts: &[&str],
@@ -90,8 +83,7 @@ impl CompactCache {
                     Err(bad) => found(number * GROUP + place, Err(bad)),
                 }
             }
-            let first = names[0];
-            let Some(first) = first else { continue };
+            let Some(first) = names[0] else { continue };
             let names: [HostName<'_>; GROUP] = std::array::from_fn(|place| names[place].unwrap_or(first));
             looked += good as u64;
             self.get_group(&table, &names[..good], families, now, |place, record| {
@@ -102,17 +94,17 @@ impl CompactCache {
         self.count_lookups(hits, looked);
     }
 
-    /// Looks up at most [`GROUP`] names, whose buckets are brought near first.
+    /// Looks up at most [`GROUP`] names, whose buckets are prefetched first.
     #[inline]
     fn get_group(
         &self,
-        table: &Table<'_>,
+        table: &BucketTable<'_>,
         names: &[HostName<'_>],
         families: Families,
         now: Seconds,
         mut found: impl FnMut(usize, Option<Record>),
     ) {
-        let mut keys = [(Key::default(), [0; 2]); GROUP];
+        let mut keys = [(NameKey::default(), [0; 2]); GROUP];
         for (name, (key, homes)) in names.iter().zip(&mut keys) {
             *key = self.keys.of(name.as_str());
             *homes = table.homes(key);
@@ -120,37 +112,41 @@ impl CompactCache {
         }
         for (place, (name, (key, homes))) in names.iter().zip(&keys).enumerate() {
             let record = self.find(table, key, *homes, families, now);
-            found(place, record.or_else(|| self.look_beyond(name.as_str(), families, now, true)));
+            found(place, record.or_else(|| self.find_negative(name.as_str(), families, now, true)));
         }
     }
 
-    /// Looks everywhere.
+    /// Looks up one name, with or without the filter.
     fn look_up(&self, name: HostName<'_>, families: Families, now: Seconds, filter: bool) -> Option<Record> {
+        self.maintain(now);
         let (table, key) = (self.table(), self.keys.of(name.as_str()));
         let homes = table.homes(&key);
         table.prefetch(homes);
-        self.find(&table, &key, homes, families, now)
-            .or_else(|| self.look_beyond(name.as_str(), families, now, filter))
+        let record = self
+            .find(&table, &key, homes, families, now)
+            .or_else(|| self.find_negative(name.as_str(), families, now, filter));
+        self.count_lookups(u64::from(record.is_some()), 1);
+        record
     }
 
-    /// Looks in the table.
+    /// Looks in the table, and raises the weight of what is found.
     #[inline]
-    pub(super) fn find(
+    fn find(
         &self,
-        table: &Table<'_>,
-        key: &Key,
+        table: &BucketTable<'_>,
+        key: &NameKey,
         homes: [usize; 2],
         families: Families,
         now: Seconds,
     ) -> Option<Record> {
-        let found = table.find(key, homes, key.fits(), |slot| self.set_of(slot))?;
-        let record = Record::of(&found.slot, found.more, families, now)?;
+        let found = table.find(key, homes, |slot| self.set_of(slot))?;
+        let record = Record::of(&found.slot, found.loaded, families, now)?;
         found.raise(table);
         Some(record)
     }
 
-    /// Looks into the filter, then for a name above that does not exist, then for failures.
-    fn look_beyond(&self, name: &str, families: Families, now: Seconds, filter: bool) -> Option<Record> {
+    /// Looks in the filter, for a cut above the name, and for failures.
+    fn find_negative(&self, name: &str, families: Families, now: Seconds, filter: bool) -> Option<Record> {
         if filter && self.is_negative(name, families) {
             self.tally.negative_hits.fetch_add(1, Relaxed);
             let state = if self.clears_all() { State::Negative } else { State::NxDomain };
@@ -159,64 +155,73 @@ impl CompactCache {
         self.cut_above(name, now).or_else(|| self.after_failure(name, families, now))
     }
 
-    /// Whether the filter holds a name.
+    /// Whether the filter has a name.
     pub(super) fn is_negative(&self, name: &str, families: Families) -> bool {
         let filter = self.filter();
-        filter.exists() && filter.contains(self.bits(name, families))
+        filter.exists() && filter.contains(self.filter_hash(name, families))
     }
 
-    /// The bits of a name in the filter. As published they are of one question; else they say that the name does not exist,
-    /// which is so for all families.
-    pub(super) fn bits(&self, name: &str, families: Families) -> Bits {
-        Bits::of(&self.keys.whole(name), if self.clears_all() { families } else { Families::Both })
+    /// The filter's hash of a name: of one question in the published mode, else of all families, because the name does not exist.
+    pub(super) fn filter_hash(&self, name: &str, families: Families) -> FilterHash {
+        FilterHash::of(&self.keys.keyed(name), if self.clears_all() { families } else { Families::Both })
     }
 
-    /// What is known where resolving failed lately: of both families, what each one's own entry says.
+    /// The result of recent failures; for both families joined with what is known of the other one.
     fn after_failure(&self, name: &str, families: Families, now: Seconds) -> Option<Record> {
-        match families {
-            Families::Both => {
-                let [v4, v6] = [Families::V4, Families::V6].map(|family| self.failure(name, family, now));
-                if v4.is_none() && v6.is_none() {
-                    return None;
-                }
-                let known = |family, failure| self.known(name, family, now).or(failure);
-                Some(known(Families::V4, v4)?.beside(&known(Families::V6, v6)?))
-            }
-            one => self.failure(name, one, now),
+        if families != Families::Both {
+            return self.failure(name, families, now);
         }
+        let both = [Families::V4, Families::V6].map(|family| (family, self.failure(name, family, now)));
+        if both.iter().all(|(_, failure)| failure.is_none()) {
+            return None;
+        }
+        let [v4, v6] = both.map(|(family, failure)| self.known(name, family, now).or(failure));
+        Some(v4?.join(&v6?))
     }
 
-    /// What the name's own slot says of families; changes no weight.
-    pub(super) fn known(&self, name: &str, families: Families, now: Seconds) -> Option<Record> {
-        let (table, key) = (self.table(), self.keys.of(name));
-        let found = table.find(&key, table.homes(&key), key.fits(), |slot| self.set_of(slot))?;
-        Record::of(&found.slot, found.more, families, now)
-    }
-
-    /// The failure that is known of a family of a name's addresses, which had none then.
+    /// The recent failure of one family, unless an answer was valid at that time.
     fn failure(&self, name: &str, family: Families, now: Seconds) -> Option<Record> {
-        let failure = self.failures.get(&self.keys.of_failure(name, family), now)?;
+        let failure = self.failures.get(self.keys.of_failure(name, family), now)?;
         let Failure { trouble, attempts, until, is_beside, .. } = failure;
         (!is_beside).then(|| Record::without(State::Failed { trouble, attempts }, Some(until)))
     }
 
-    /// When the pause ends after which families of a name may be asked for again that could not be resolved.
+    /// When the pause after failures of these families ends, the earliest one.
     pub fn paused_until(&self, name: HostName<'_>, families: Families, now: Seconds) -> Option<Seconds> {
-        let of = |family: &Families| self.failures.get(&self.keys.of_failure(name.as_str(), *family), now);
-        super::insert::each(families).iter().filter_map(of).map(|failure| failure.until).min()
+        let of = |family: &Families| self.failures.get(self.keys.of_failure(name.as_str(), *family), now);
+        each(families).iter().filter_map(of).map(|failure| failure.until).min()
     }
 
-    /// Copies the set that a slot refers to.
+    /// What the table has of a name, without raising its weight.
+    pub(super) fn known(&self, name: &str, families: Families, now: Seconds) -> Option<Record> {
+        let found = self.locate(&self.keys.of(name), |slot| self.set_of(slot))?;
+        Record::of(&found.slot, found.loaded, families, now)
+    }
+
+    /// Finds a key in the table, with what `load` gives for its slot.
+    pub(super) fn locate<R>(&self, key: &NameKey, load: impl Fn(&Slot) -> R) -> Option<Located<R>> {
+        let table = self.table();
+        table.find(key, table.homes(key), load)
+    }
+
+    /// Copies the address set of a slot.
     #[inline]
-    pub(super) fn set_of(&self, slot: &Slot) -> Option<sets::Set> {
-        (slot.kind == Kind::Set)
-            .then(|| self.sets(slot.value >> 31 != 0).copy(slot.value & (MOST_CELLS - 1) as u32))
-            .flatten()
+    pub(super) fn set_of(&self, slot: &Slot) -> Option<AddressSet> {
+        slot.cell().and_then(|(is_large, cell)| self.sets(is_large).copy(cell))
     }
 
     /// Counts lookups.
     fn count_lookups(&self, hits: u64, all: u64) {
         self.tally.hits.fetch_add(hits, Relaxed);
         self.tally.misses.fetch_add(all - hits, Relaxed);
+    }
+}
+
+/// The single families.
+pub(super) fn each(families: Families) -> &'static [Families] {
+    match families {
+        Families::V4 => &[Families::V4],
+        Families::V6 => &[Families::V6],
+        Families::Both => &[Families::V4, Families::V6],
     }
 }

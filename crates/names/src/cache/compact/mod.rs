@@ -1,50 +1,41 @@
-//! The compact cache (SYSTEMS.md section 1): about 24 bytes a name, in one mapped file that all processes of a machine share.
+//! The compact cache (SYSTEMS.md section 1): about 24 bytes per name, in one mapped file shared by all processes of a machine.
 //!
-//! The way of a lookup: `key` hashes the name → `table` finds its slot in one of two buckets (`bucket`, the protocol) →
-//! the address is there, or in `sets` → else `filter` knows whether it did not resolve, and `cuts` whether a name above it does
-//! not exist. `file` makes and opens; `sweep` removes what has expired; `scan` counts.
+//! A lookup (`lookup`): `key` hashes the name → `table` finds its slot in one of two buckets (`bucket`, a sequence lock over the
+//! atomic words of `memory`) → `record` decodes the slot and its address set (`sets`) → if there is none, `negative` checks the
+//! filter, cuts above the name, and failures. `insert` writes; `file` creates and opens files; `layout` has their format;
+//! `sharing` has locks and writer IDs; `scan` counts, sweeps and repairs.
 //!
 //! Guarantees:
-//! - A lookup takes no lock and never waits for a writer; it gives what one writer left whole, or nothing.
-//! - Another name's answer is given once in 10^18 lookups or more seldom, whatever the number of names ([`WRONG_ANSWERS`]).
-//! - An expired answer is never given, except by a filter's rate of false positives.
-//! - Any number of processes up to 1,023 read and write one file. One that is killed at any moment neither blocks nor corrupts
-//!   it; it takes with it the names of the buckets that it was just writing to.
-//! - Memory is fixed when the cache is made: 24 bytes a name of its capacity, and what address sets and the filter take.
-//! - A damaged file gives wrong answers at worst, never a panic; one whose header is wrong is refused. One that is cut or written
-//!   over while it is open (`loss`, `sigbus`) reads as empty and takes nothing any more; that is told once.
-//! - A name that was asked for again is not pushed out by names that nobody asks for again.
+//! - A lookup takes no lock and never waits for a writer; it gives what one writer completed, or nothing.
+//! - A lookup gives another name's answer with probability 10^-18 at most, for any number of names ([`WRONG_ANSWERS`]).
+//! - An expired answer is never given, except by a filter's false positive.
+//! - Up to 1,023 processes read and write one file. A process that is killed at any moment neither blocks nor corrupts it; only the
+//!   buckets that it was writing to are lost.
+//! - Memory is fixed at creation: 24 bytes per name of the capacity, plus address sets and filter.
+//! - A damaged file gives wrong answers at worst, never a panic; one with a wrong header is refused. One that is truncated or
+//!   overwritten while it is open reads as empty and accepts nothing; that is reported once.
+//! - Names that were looked up again are not evicted by names that were not.
 
 mod bucket;
-mod cuts;
-mod error;
-mod failures;
 mod file;
-mod filter;
-mod header;
 mod insert;
 mod key;
 mod layout;
 mod lookup;
-mod loss;
-mod map;
 mod memory;
 #[cfg(test)]
 mod model_tests;
-mod place;
+mod negative;
 mod record;
-mod roster;
 mod scan;
 mod sets;
 mod settings;
-mod sigbus;
-mod slot;
-mod sweep;
+mod sharing;
 mod table;
 #[cfg(test)]
 mod tests;
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::atomic::AtomicU64;
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::{Arc, Mutex};
@@ -52,57 +43,54 @@ use std::sync::{Arc, Mutex};
 use super::{CacheStatistics, Found, NameCache, Resolution, Seconds};
 use crate::host::HostName;
 use crate::settings::Families;
-pub use error::{CompactError, Refusal};
-pub use loss::Notices;
 pub use record::{Record, State};
 pub use scan::{BadRange, Entry, KeyRange};
-pub use settings::{CompactSettings, Negative, Verify, WRONG_ANSWERS};
+pub use settings::{CompactError, CompactSettings, Negative, Refusal, Verify, WRONG_ANSWERS};
+pub use sharing::Notices;
 
-use bucket::Writer;
-use failures::Failures;
-use filter::Filter;
-use header::{Live, Made};
-use key::Keys;
-use layout::in_words;
-use map::Mapping;
-use memory::Machine;
-use roster::{Locks, Roster};
-use sets::Area;
-use table::Table;
+use bucket::WriterId;
+use key::KeyHasher;
+use layout::{FileHeader, GENERATIONS, HEADER, SET_WORDS, word};
+use memory::{Mapping, Native};
+use negative::{Failures, Filter};
+use sets::SetArea;
+use sharing::{FileLocks, WriterRegistry};
+use table::BucketTable;
 
-/// The cache. All of its work goes through shared references: threads of a process may share one.
+/// The cache. All methods take shared references: threads of a process may share it.
 #[derive(Debug)]
 pub struct CompactCache {
     settings: CompactSettings,
-    made: Made,
-    keys: Keys,
+    header: FileHeader,
+    keys: KeyHasher,
     map: Mapping,
     failures: Failures,
     place: PlaceOf,
-    locks: Option<Locks>,
-    me: Writer,
-    /// Who forks shares the lock of its number with the child, which must not write by it.
+    locks: Option<FileLocks>,
+    me: WriterId,
+    /// The process that opened it. A forked child shares the writer-ID lock and must not write.
     process: u32,
-    /// Held by the thread that sweeps or rotates; other processes are kept away by a lock of the file.
+    /// Held while sweeping or rotating the filter; other processes are excluded by the maintenance lock of the file.
     maintenance: Mutex<()>,
     tally: Tally,
-    /// What was done to bring its file up to date.
+    /// How the file was upgraded or replaced when it was opened.
     renewed: Option<String>,
-    /// What happened to its file since, and the second at which that was last looked for.
+    /// What happened to the file since.
     notices: Arc<Notices>,
-    looked: AtomicU64,
+    /// The second at which the file was last checked.
+    checked: AtomicU64,
 }
 
-/// Where a cache lies.
+/// Where a cache is stored.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum PlaceOf {
     /// In a file, which other processes may share.
     File(PathBuf),
-    /// In the memory of this process alone; if it was to be a file, why it is not.
+    /// In the memory of this process; with the reason, if a file was asked for.
     Memory(Option<String>),
 }
 
-/// What one process has done.
+/// Counters of this process.
 #[derive(Debug, Default)]
 struct Tally {
     hits: AtomicU64,
@@ -116,22 +104,22 @@ struct Tally {
     inherited: AtomicU64,
 }
 
-/// What a compact cache has done and holds, beyond [`CacheStatistics`].
+/// Figures of a compact cache beyond [`CacheStatistics`].
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct CompactStatistics {
-    /// Lookups that the filter answered.
+    /// Lookups answered by the filter.
     pub negative_hits: u64,
-    /// Names that the filter holds and that were then resolved: false positives, or names that came to life.
+    /// Names in the filter that were then resolved: false positives, or names registered since.
     pub suspected_false_positives: u64,
-    /// Insertions that found no room for their address set and kept one IPv4 address, or nothing.
+    /// Insertions without room for their address set, which stored one IPv4 address or nothing.
     pub sets_full: u64,
-    /// Buckets that were taken over from a writer that had died.
+    /// Buckets taken over from dead writers.
     pub inherited: u64,
-    /// Slots in use, of all processes: names with addresses, failures, cuts.
+    /// Occupied slots, by all processes: names with addresses, negative entries, cuts.
     pub used: u64,
     /// Slots in all.
     pub slots: u64,
-    /// Bytes of the slots' buckets.
+    /// Bytes of the buckets.
     pub table_bytes: u64,
     /// Bytes of the address sets.
     pub set_bytes: u64,
@@ -144,12 +132,12 @@ pub struct CompactStatistics {
 }
 
 impl CompactCache {
-    /// Where it lies.
+    /// Where it is stored.
     pub fn place(&self) -> &PlaceOf {
         &self.place
     }
 
-    /// Why it lies in the memory of this process, when it was to be in a file.
+    /// Why it is in the memory of this process, if a file was asked for.
     pub fn fallen_back(&self) -> Option<&str> {
         match &self.place {
             PlaceOf::Memory(why) => why.as_deref(),
@@ -157,8 +145,7 @@ impl CompactCache {
         }
     }
 
-    /// What was done when it was opened, because its file was of before: made with other lists of suffixes or of top-level
-    /// domains, or of the version before.
+    /// How an outdated file was upgraded or replaced when it was opened.
     pub fn renewed(&self) -> Option<&str> {
         self.renewed.as_deref()
     }
@@ -168,18 +155,15 @@ impl CompactCache {
         &self.notices
     }
 
-    /// How it was told to be.
+    /// Its settings.
     pub fn settings(&self) -> &CompactSettings {
         &self.settings
     }
 
-    /// What was done so far, and how full it is; counting sets and bits takes a pass over them.
+    /// Further statistics; counting sets and bits takes a pass over them.
     pub fn details(&self) -> CompactStatistics {
-        let layout = &self.made.layout;
+        let layout = &self.header.layout;
         let bytes = |range: std::ops::Range<u64>| range.end - range.start;
-        let sets = |area: Area<'_, Machine>| {
-            (0..area.cells()).filter(|&cell| area.references(cell) > 0).count() as u64
-        };
         CompactStatistics {
             negative_hits: self.tally.negative_hits.load(Relaxed),
             suspected_false_positives: self.tally.suspected.load(Relaxed),
@@ -188,21 +172,21 @@ impl CompactCache {
             used: self.used(),
             slots: layout.buckets * bucket::SLOTS as u64,
             table_bytes: bytes(layout.bucket_bytes()),
-            set_bytes: bytes(layout.small_bytes()) + bytes(layout.large_bytes()),
-            sets: [sets(self.sets(false)), sets(self.sets(true))],
+            set_bytes: bytes(layout.set_bytes(false)) + bytes(layout.set_bytes(true)),
+            sets: [self.sets(false).in_use(), self.sets(true).in_use()],
             filter_bytes: bytes(layout.filter_bytes()),
             filter_fill: self.filter().fill(),
         }
     }
 
-    /// How many names with addresses are held, by all processes; some of them may have expired.
+    /// Names with addresses, by all processes; some may have expired.
     pub fn count(&self) -> u64 {
-        self.live().names().load(Relaxed)
+        self.live(word::NAMES).load(Relaxed)
     }
 
-    /// Slots in use, by all processes: names with addresses, failures, cuts.
+    /// Occupied slots, by all processes: names with addresses, negative entries, cuts.
     pub fn used(&self) -> u64 {
-        self.live().used().load(Relaxed)
+        self.live(word::USED).load(Relaxed)
     }
 
     /// Bytes of the file or memory.
@@ -210,7 +194,7 @@ impl CompactCache {
         self.map.bytes()
     }
 
-    /// What this process did so far.
+    /// What this process has done.
     pub fn statistics(&self) -> CacheStatistics {
         let Tally { hits, misses, insertions, evictions, refused, .. } = &self.tally;
         CacheStatistics {
@@ -222,70 +206,61 @@ impl CompactCache {
         }
     }
 
-    /// Words of the header that change.
-    fn live(&self) -> Live<'_> {
-        Live(self.map.wide(0..512))
+    /// A header word that changes; see [`word`].
+    #[inline]
+    fn live(&self, word: usize) -> &AtomicU64 {
+        &self.map.words(HEADER).0[word]
     }
 
     /// The buckets.
     #[inline]
-    fn table(&self) -> Table<'_> {
-        let bytes = self.made.layout.bucket_bytes();
-        Table::new(self.map.wide(in_words(bytes.clone(), 8)), self.map.narrow(in_words(bytes, 4)))
+    fn table(&self) -> BucketTable<'_> {
+        BucketTable::new(self.map.words(self.header.layout.bucket_bytes()))
     }
 
-    /// The address sets of one size.
+    /// The small or large address sets.
     #[inline]
-    fn sets(&self, large: bool) -> Area<'_, Machine> {
-        let layout = &self.made.layout;
-        let (bytes, size) = match large {
-            false => (layout.small_bytes(), layout::SMALL),
-            true => (layout.large_bytes(), layout::LARGE),
-        };
-        Area::new(self.map.wide(in_words(bytes.clone(), 8)), self.map.narrow(in_words(bytes, 4)), size)
+    fn sets(&self, is_large: bool) -> SetArea<'_, Native> {
+        let words = self.map.words(self.header.layout.set_bytes(is_large));
+        SetArea::new(words, SET_WORDS[usize::from(is_large)])
     }
 
     /// The negative filter.
     fn filter(&self) -> Filter<'_> {
-        let layout = &self.made.layout;
+        let layout = &self.header.layout;
         Filter {
-            words: self.map.wide(in_words(layout.filter_bytes(), 8)),
+            words: self.map.words(layout.filter_bytes()).0,
             generations: layout.generations,
             hashes: layout.hashes,
-            ttl: self.made.negative_ttl,
-            state: self.live().generation(),
-            filled: self.live().filled(),
+            ttl: self.header.negative_ttl,
+            state: self.live(word::FILTER),
+            filled: self.live(word::FILLED),
         }
     }
 
-    /// Whether the filter is as published: it takes every failure, and is cleared as a whole.
+    /// Whether the filter is in the published mode: it takes all failures and is cleared as a whole.
     fn clears_all(&self) -> bool {
-        self.made.layout.generations == 1 && self.made.layout.filter_words > 0
+        self.header.layout.generations == 1 && self.header.layout.filter_words > 0
     }
 
-    /// Who writes, and who lives.
-    fn roster(&self) -> Roster<'_> {
-        Roster { locks: self.locks.as_ref(), turns: self.map.narrow(1_024..2_048), me: self.me }
+    /// This writer and the others.
+    fn writers(&self) -> WriterRegistry<'_> {
+        let generations = self.map.words(GENERATIONS).1;
+        WriterRegistry { locks: self.locks.as_ref(), generations, me: self.me }
     }
+}
 
-    /// Runs work that only one may do at a time, unless another is at it.
-    fn alone_for(&self, work: impl FnOnce()) -> bool {
-        let Ok(_guard) = self.maintenance.try_lock() else { return false };
-        if !self.locks.as_ref().is_none_or(Locks::try_enter) {
-            return false;
-        }
-        work();
-        if let Some(locks) = &self.locks {
-            locks.leave();
-        }
-        true
+/// Adds to a shared count, which stays at 0 rather than underflow.
+fn add(count: &AtomicU64, by: i64) {
+    if by != 0 {
+        let _ = count.fetch_update(Relaxed, Relaxed, |count| Some(count.saturating_add_signed(by)));
     }
 }
 
 impl Drop for CompactCache {
-    /// A file that is closed in order outlives a loss of power.
+    /// Flushes, so that the file survives a power failure.
     fn drop(&mut self) {
-        // Without it the file is still right for as long as the machine runs.
+        // If that fails the file is still valid until the machine stops.
         drop(self.flush());
     }
 }
@@ -322,9 +297,4 @@ impl NameCache for CompactCache {
     fn statistics(&self) -> CacheStatistics {
         CompactCache::statistics(self)
     }
-}
-
-/// The directory of a path.
-fn directory(path: &Path) -> &Path {
-    path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }

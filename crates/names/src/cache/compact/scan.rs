@@ -1,37 +1,37 @@
-//! Questions about many names: counts, scans and forgetting, by one pass over all buckets at the speed of memory.
+//! Passes over all buckets: counts, scans, removal of ranges, sweeps and recounts.
 //!
-//! Names themselves are not kept; a slot has the code of the top-level domain and the hash of the registered domain's label.
-//! What these fields cannot express is refused. Two registered domains under one top-level domain are taken for one with
-//! probability 2^-32.
+//! Names are not stored; a slot has the code of the top-level domain and the hash of the registered domain's label. Ranges that
+//! these fields cannot express are refused. Two registered domains under one top-level domain collide with probability 2^-32.
 
 use std::fmt;
 use std::ops::RangeInclusive;
+use std::sync::atomic::Ordering::Relaxed;
 
 use lycosa_url::registered_domain;
 
 use super::super::Seconds;
 use super::CompactCache;
-use super::bucket::SLOTS;
-use super::key::{self, Fields, UNKNOWN};
-use super::record::Record;
-use super::slot::{Kind, Slot};
+use super::bucket::{SLOTS, Snapshot, occupied, owner};
+use super::key::{DomainCode, TOP_LEVEL, UNKNOWN, code};
+use super::layout::word;
+use super::record::{Record, SPAN, Slot, SlotKind};
 use crate::host::{BadName, HostName};
 use crate::settings::Families;
 
-/// Names in the order of their keys: by top-level domain, in the order of their codes, then by the label's hash.
+/// A range of names, ordered by the code of the top-level domain, then by the hash of the label.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct KeyRange(RangeInclusive<u64>);
 
-/// Why a question cannot be asked.
+/// Why a range cannot be expressed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum BadRange {
-    /// It is about something that is no name.
+    /// The text is not a name.
     Name(String, BadName),
     /// Unknown top-level domains share one code.
     Unknown(String),
-    /// A public suffix of several labels: slots know the top-level domain and the registered domain only.
+    /// A public suffix of several labels: slots have the top-level domain and the registered domain only.
     Suffix(String),
-    /// A name below a registered domain: slots know that domain only.
+    /// A name below a registered domain: slots have that domain only.
     Deeper {
         /// The name.
         name: String,
@@ -41,21 +41,23 @@ pub enum BadRange {
 }
 
 impl fmt::Display for BadRange {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            BadRange::Name(name, why) => write!(formatter, "{name:?}: {why}"),
+            BadRange::Name(name, why) => write!(out, "{name:?}: {why}"),
             BadRange::Unknown(name) => write!(
-                formatter,
+                out,
                 "{name}: no top-level domain of the list that is compiled in; unknown ones are kept together"
             ),
             BadRange::Suffix(name) => write!(
-                formatter,
+                out,
                 "{name} is a public suffix of several labels: ask for its top-level domain or for a registered domain"
             ),
-            BadRange::Deeper { name, domain } => write!(
-                formatter,
-                "{name} lies below the registered domain {domain}: ask for that, or look the name up"
-            ),
+            BadRange::Deeper { name, domain } => {
+                write!(
+                    out,
+                    "{name} lies below the registered domain {domain}: ask for that, or look the name up"
+                )
+            }
         }
     }
 }
@@ -68,57 +70,40 @@ impl KeyRange {
         KeyRange(0..=u64::MAX)
     }
 
-    /// Names under a top-level domain or a registered domain, itself included; all for an empty text or the root's dot.
+    /// Names under a top-level domain or a registered domain, itself included; all for an empty text or the root.
     pub fn under(text: &str) -> Result<Self, BadRange> {
         if text.is_empty() || text == "." {
             return Ok(Self::all());
         }
         let mut buffer = String::new();
-        let name = HostName::normalize(text, &mut buffer)
-            .map_err(|why| BadRange::Name(text.to_owned(), why))?
-            .as_str();
+        let name =
+            HostName::normalize(text, &mut buffer).map_err(|why| BadRange::Name(text.to_owned(), why))?;
+        let name = name.as_str();
         if !name.contains('.') {
-            return match key::code(name) {
+            return match code(name) {
                 UNKNOWN => Err(BadRange::Unknown(name.to_owned())),
-                code => Ok(Self::of_codes(code, code)),
+                code => Ok(KeyRange(u64::from(code) << 32..=u64::from(code) << 32 | 0xffff_ffff)),
             };
         }
         let domain = registered_domain(name);
-        match () {
-            () if domain != name => {
-                Err(BadRange::Deeper { name: name.to_owned(), domain: domain.to_owned() })
-            }
-            () if is_public_suffix(name) => Err(BadRange::Suffix(name.to_owned())),
-            () => {
-                let number = Fields::of(name).number();
-                Ok(KeyRange(number..=number))
-            }
+        if domain != name {
+            return Err(BadRange::Deeper { name: name.to_owned(), domain: domain.to_owned() });
         }
+        if is_public_suffix(name) {
+            return Err(BadRange::Suffix(name.to_owned()));
+        }
+        let number = DomainCode::of(name).number();
+        Ok(KeyRange(number..=number))
     }
 
-    /// Names under all top-level domains from one to another, in the order of the alphabet.
-    pub fn between(first: &str, last: &str) -> Result<Self, BadRange> {
-        let code = |top: &str| {
-            Some(key::code(top))
-                .filter(|&code| code != UNKNOWN)
-                .ok_or_else(|| BadRange::Unknown(top.to_owned()))
-        };
-        Ok(Self::of_codes(code(first)?, code(last)?))
-    }
-
-    /// Names under the top-level domains with these codes.
-    fn of_codes(first: u16, last: u16) -> Self {
-        KeyRange(u64::from(first) << 32..=u64::from(last) << 32 | 0xffff_ffff)
-    }
-
-    /// Whether it holds a slot.
+    /// Whether a slot is in the range.
     #[inline]
-    fn holds(&self, slot: &Slot) -> bool {
-        self.0.contains(&Fields { tld: slot.meta.tld(), label: slot.label }.number())
+    fn contains(&self, slot: &Slot) -> bool {
+        self.0.contains(&DomainCode { tld: slot.meta.tld(), label: slot.label }.number())
     }
 }
 
-/// A slot, as far as it can be told.
+/// What is known of a slot's name.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Entry {
     /// The top-level domain, if it is known.
@@ -132,86 +117,164 @@ pub struct Entry {
 }
 
 impl CompactCache {
-    /// How many names with addresses that hold now are in a range. Names that are written meanwhile may or may not count.
+    /// The number of names with valid addresses in a range. Concurrent changes may or may not count.
     pub fn count_in(&self, range: &KeyRange, now: Seconds) -> u64 {
         let mut count = 0;
-        self.pass(now, |slot| count += u64::from(range.holds(slot)));
+        self.pass(now, |slot| count += u64::from(range.contains(slot)));
         count
     }
 
-    /// How many names with addresses that hold now are under each top-level domain, the most first; `None`: unknown ones.
+    /// The number of names with valid addresses by top-level domain, in descending order; `None`: unknown ones.
     pub fn count_by_tld(&self, now: Seconds) -> Vec<(Option<&'static str>, u64)> {
         let mut counts = vec![0_u64; 4_096];
         self.pass(now, |slot| counts[usize::from(slot.meta.tld())] += 1);
-        let names = std::iter::once(None).chain(key::TOP_LEVEL.iter().copied().map(Some));
+        let names = std::iter::once(None).chain(TOP_LEVEL.iter().copied().map(Some));
         let mut named: Vec<_> = names.zip(counts).filter(|(_, count)| *count > 0).collect();
         named.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
         named
     }
 
-    /// Tells all that holds now in a range, in no order.
+    /// Passes all valid entries in a range to `tell`, in no order.
     pub fn scan(&self, range: &KeyRange, now: Seconds, mut tell: impl FnMut(Entry)) {
         self.maintain(now);
         let table = self.table();
-        for home in 0..table.len() {
-            let bucket = table.bucket(home);
-            if super::bucket::used(bucket.control()) == 0 {
+        for bucket in (0..table.len()).map(|home| table.bucket(home)) {
+            if occupied(bucket.control()) == 0 {
                 continue;
             }
-            let read = bucket.read(|glance| {
-                std::array::from_fn::<_, SLOTS, _>(|index| {
-                    let slot = glance.slot(index);
-                    (slot, range.holds(&slot).then(|| self.set_of(&slot)).flatten())
-                })
-            });
-            for (slot, set) in read.into_iter().flatten().filter(|(slot, _)| range.holds(slot)) {
+            let load = |slot: Slot| (slot, range.contains(&slot).then(|| self.set_of(&slot)).flatten());
+            let read = bucket.read(|snapshot| snapshot.slots().map(load));
+            for (slot, set) in read.into_iter().flatten().filter(|(slot, _)| range.contains(slot)) {
                 let families = [Families::Both, Families::V4, Families::V6];
                 let record = families.into_iter().find_map(|families| Record::of(&slot, set, families, now));
                 if let Some(record) = record {
-                    let top = slot
-                        .meta
-                        .tld()
-                        .checked_sub(1)
-                        .and_then(|place| key::TOP_LEVEL.get(usize::from(place)).copied());
+                    let place = slot.meta.tld().checked_sub(1);
+                    let top = place.and_then(|place| TOP_LEVEL.get(usize::from(place)).copied());
                     tell(Entry { top, label: slot.label, hash: slot.verify, record });
                 }
             }
         }
     }
 
-    /// Forgets all names in a range; gives how many slots were emptied.
+    /// Removes all names in a range; gives the number of slots that were emptied.
     pub fn forget_in(&self, range: &KeyRange) -> u64 {
         let table = self.table();
-        (0..table.len())
-            .filter(|&home| {
-                let held = |index| {
-                    let slot = table.bucket(home).glimpse(index);
-                    slot.kind != Kind::Empty && range.holds(&slot)
-                };
-                (0..SLOTS).any(held)
-            })
-            .map(|home| self.purge(home, |slot| range.holds(slot)) as u64)
-            .sum()
+        let is_in = |slot: &Slot| slot.kind != SlotKind::Empty && range.contains(slot);
+        let has_some = |home: &usize| (0..SLOTS).any(|index| is_in(&table.bucket(*home).peek(index)));
+        let purged = |home| self.purge(home, |slot| range.contains(slot)) as u64;
+        (0..table.len()).filter(has_some).map(purged).sum()
     }
 
-    /// Looks at each slot with addresses that hold now. What is being written may be seen half: for counts only.
+    /// Passes each slot with valid addresses to `see`, possibly torn: for counts only.
     #[inline]
     fn pass(&self, now: Seconds, mut see: impl FnMut(&Slot)) {
         self.maintain(now);
         let (table, minute) = (self.table(), now / 60);
-        for home in 0..table.len() {
-            let bucket = table.bucket(home);
+        for bucket in (0..table.len()).map(|home| table.bucket(home)) {
             for index in 0..SLOTS {
-                let slot = bucket.glimpse(index);
+                let slot = bucket.peek(index);
                 if slot.kind.has_addresses() && slot.meta.left(minute).is_some() {
                     see(&slot);
                 }
             }
         }
     }
+
+    /// Runs maintenance that is due, unless another thread or process does.
+    #[inline]
+    pub(super) fn maintain(&self, now: Seconds) {
+        self.watch_file(now);
+        let (sweep_due, filter) = (self.since_sweep(now) >= SPAN, self.filter());
+        if sweep_due || (filter.exists() && filter.is_due(now)) {
+            self.catch_up(now, sweep_due);
+        }
+    }
+
+    /// Advances the filter, and sweeps if `sweep_due`.
+    #[cold]
+    pub(super) fn catch_up(&self, now: Seconds, sweep_due: bool) {
+        let Some(_guard) = self.maintenance.try_lock().ok().filter(|_| self.may_write()) else { return };
+        if !self.locks.as_ref().is_none_or(|locks| locks.try_enter()) {
+            return;
+        }
+        self.filter().advance(now);
+        if sweep_due {
+            self.clean_up(now, true);
+        }
+        self.locks.iter().for_each(|locks| locks.leave());
+    }
+
+    /// Minutes since the last sweep.
+    fn since_sweep(&self, now: Seconds) -> u64 {
+        (now / 60).abs_diff(self.live(word::SWEPT).load(Relaxed))
+    }
+
+    /// Empties the buckets of dead writers and, in a sweep, all expired slots; else these stay as stale data (RFC 8767). Requires
+    /// the maintenance lock.
+    fn clean_up(&self, now: Seconds, is_sweep: bool) {
+        let (table, minute) = (self.table(), now / 60);
+        // Every insertion sweeps first if that is due, so that no entry is younger than the last sweep by more than a span, nor lives
+        // longer than one. After two spans all have expired, while their minutes modulo 2^16 might look valid.
+        let is_late = self.since_sweep(now) >= 2 * SPAN;
+        let is_stale = |slot: &Slot| is_late || (is_sweep && slot.meta.left(minute).is_none());
+        for home in 0..table.len() {
+            let bucket = table.bucket(home);
+            let control = bucket.control();
+            if occupied(control) == 0 && owner(control) == 0 {
+                continue;
+            }
+            let is_stale_slot = |slot: &Slot| slot.kind != SlotKind::Empty && is_stale(slot);
+            if bucket.read(|snapshot| snapshot.slots().iter().any(is_stale_slot)) != Some(false) {
+                self.purge(home, is_stale);
+            }
+        }
+        if is_sweep {
+            self.live(word::SWEPT).store(minute, Relaxed);
+        }
+    }
+
+    /// Cleans up and recounts slots and references. Requires exclusive use of the file.
+    pub(super) fn repair(&self, now: Seconds) {
+        self.clean_up(now, self.since_sweep(now) >= SPAN);
+        self.recount();
+    }
+
+    /// Recounts slots and references. Requires exclusive use of the file.
+    pub(super) fn recount(&self) {
+        let table = self.table();
+        let areas = [self.sets(false), self.sets(true)];
+        let mut references = areas.each_ref().map(|area| vec![0_u32; area.cells()]);
+        let (mut names, mut used, mut cuts) = (0, 0, 0);
+        for home in 0..table.len() {
+            let slots = table.bucket(home).read(|snapshot: Snapshot<'_, '_, _>| snapshot.slots());
+            for slot in slots.unwrap_or_default().iter().filter(|slot| slot.kind != SlotKind::Empty) {
+                used += 1;
+                names += u64::from(slot.kind.has_addresses());
+                cuts += u64::from(slot.is_cut());
+                if let Some((is_large, cell)) = slot.cell()
+                    && let Some(count) = references[usize::from(is_large)].get_mut(cell as usize)
+                {
+                    *count = count.saturating_add(1);
+                }
+            }
+        }
+        for (place, count) in [(word::NAMES, names), (word::USED, used), (word::CUTS, cuts)] {
+            self.live(place).store(count, Relaxed);
+        }
+        for (area, references) in areas.iter().zip(references) {
+            references.into_iter().enumerate().for_each(|(cell, count)| area.recount(cell, count));
+        }
+    }
+
+    /// Empties table, sets and filter. Requires exclusive use of the file.
+    pub(super) fn wipe(&self) {
+        let layout = &self.header.layout;
+        let (words, _) = self.map.words(layout.bucket_bytes().start..layout.filter_bytes().end);
+        words.iter().for_each(|word| word.store(0, Relaxed));
+    }
 }
 
-/// Whether a name is a public suffix: what is registered below it belongs to others.
+/// Whether a name is a public suffix: names below it belong to other registrants.
 pub(super) fn is_public_suffix(name: &str) -> bool {
     let below = format!("x.{name}");
     registered_domain(&below) == below
