@@ -36,15 +36,18 @@ __all__ = [
     "Ring",
     "Robots",
     "Rows",
+    "Search",
     "Simnet",
     "Snapshots",
     "__version__",
     "canonical_link",
     "canonical_url",
     "check_block_list",
+    "check_local_data",
     "check_network",
     "check_port",
     "check_resolver",
+    "check_zone",
     "domain_of",
     "empty_rows",
     "enter_private_namespaces",
@@ -52,6 +55,7 @@ __all__ = [
     "import_log",
     "is_permitted_address",
     "public_suffix_list",
+    "resolv_conf",
     "ring_key",
     "story",
 ]
@@ -327,10 +331,10 @@ class DnsServer:
     def statistics(self) -> dict[str, int]:
         """Counts since the start, and how it is now.
 
-        Questions by protocol; ``hits``, ``misses``, ``stale``, ``prefetches``, ``passed_through``; answers by code;
-        what was ``truncated``, ``dropped``, refused or filtered; ``accept_failures`` of connections. Now: ``waiting``
-        clients, ``tcp_open`` connections, ``loop`` (1: an upstream leads back here), ``cache_names``, ``cache_used``
-        (slots), ``cache_capacity``, ``cache_bytes``.
+        Questions by protocol; ``hits``, ``misses``, ``stale``, ``prefetches``, ``local``, ``passed_through``; answers
+        by code; what was ``truncated``, ``dropped``, refused or filtered; ``accept_failures`` of connections. Now:
+        ``waiting`` clients, ``tcp_open`` connections, ``loop`` (1: an upstream leads back here), ``cache_names``,
+        ``cache_used`` (slots), ``cache_capacity``, ``cache_bytes``.
         """
 
     def upstreams(self) -> list[dict[str, Any]]:
@@ -394,6 +398,31 @@ class Resolver:
 
     def close(self) -> None:
         """End the client; what is in flight is given up."""
+
+@final
+class Search:
+    """Search domains (resolv.conf(5)): which names are tried for one that was given."""
+
+    def __new__(cls, domains: list[str], ndots: int = 1, no_tld_query: bool = False) -> Self:
+        """Take domains; raises SettingError for more than 32 and for what is none."""
+
+    def names(self, name: str) -> list[str]:
+        """The names to try, one after the other, in normal form; raises BadName."""
+
+def check_zone(text: str) -> None:
+    """Raise SettingError for a text that is no zone with servers, such as ``corp.example=192.0.2.1``."""
+
+def check_local_data(lines: list[str]) -> None:
+    """Raise SettingError for lines that are no records of a zone file."""
+
+def resolv_conf(path: str | PathLike[str] | None = None) -> dict[str, Any]:
+    """What a resolv.conf says; that of the system, with its environment, where no path is given.
+
+    ``resolvers``, ``search``, ``ndots``, ``timeout`` and ``attempts`` (None where nothing is said), ``rotate``,
+    ``use_vc``, ``trust_ad``, ``no_aaaa``, ``no_tld_query``; ``warnings`` about what could not be used.
+
+    Raises OSError when it cannot be read.
+    """
 
 @final
 class Resolution:

@@ -50,6 +50,18 @@ def _resolver(text: str) -> str:
     return text
 
 
+def _zone(text: str) -> str:
+    """Refuse what is no zone with resolvers."""
+    _core.check_zone(text)
+    return text
+
+
+def _local_data(lines: tuple[str, ...]) -> tuple[str, ...]:
+    """Refuse what is no record of a zone file."""
+    _core.check_local_data(list(lines))
+    return lines
+
+
 def _field(name: str) -> str:
     """Refuse what is no column."""
     if name not in _core.FIELDS:
@@ -135,6 +147,19 @@ class Names(Room):
         (),
         description="DNS servers, with or without port; over TLS: tls://192.0.2.1:853#name, where the certificate "
         "must bear the name; empty: the system's",
+    )
+    zones: tuple[Annotated[str, AfterValidator(_zone)], ...] = Field(
+        (),
+        description="zones with resolvers of their own, such as corp.example=192.0.2.1,192.0.2.2; the longest zone "
+        "that a name is in counts",
+    )
+    hosts_file: Path | None = Field(
+        None, description="a hosts file, such as /etc/hosts, that is looked at before anything else; none: none is"
+    )
+    local_data: Annotated[tuple[str, ...], AfterValidator(_local_data)] = Field(
+        (),
+        description="records as lines of a zone file, such as printer.lan A 192.0.2.7 (A, AAAA, CNAME, PTR, TXT, MX, "
+        "SRV); they come before the hosts file",
     )
     rotate: bool = Field(False, description="the resolvers take turns; else the quickest are asked")
     families: Literal["v4", "v6", "both"] = Field("v4", description="which addresses are asked for")

@@ -11,6 +11,9 @@ class NamesSettings(TypedDict, total=False):
     """DNS."""
 
     resolvers: Sequence[str]
+    zones: Sequence[str]
+    hosts_file: str | PathLike[str] | None
+    local_data: Sequence[str]
     rotate: bool
     families: Literal["v4", "v6", "both"]
     timeout: float

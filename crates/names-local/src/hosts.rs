@@ -79,6 +79,11 @@ impl Hosts {
         own.iter().map(|number| name(&self.text, &self.starts, *number))
     }
 
+    /// Whether a name is listed.
+    pub fn has(&self, name: HostName<'_>) -> bool {
+        self.number(name.as_str()).is_some()
+    }
+
     /// How many names there are.
     pub fn len(&self) -> usize {
         self.starts.len() - 1

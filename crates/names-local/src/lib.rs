@@ -5,9 +5,11 @@ mod hosts;
 mod local_data;
 mod resolv_conf;
 mod search;
+mod table;
 mod warnings;
 
 pub use hosts::{Hosts, HostsFile};
 pub use local_data::{BadLocalData, LocalAnswer, LocalData, LocalRecord, RecordData};
 pub use resolv_conf::{ResolvConf, ResolvOptions, Surroundings, system_servers};
 pub use search::{BadSearch, SearchList};
+pub use table::{BadAlias, LocalTable};

@@ -125,6 +125,13 @@ impl LocalData {
         })
     }
 
+    /// The names that are aliases.
+    pub fn aliases(&self) -> impl Iterator<Item = HostName<'_>> {
+        let aliases =
+            self.names.iter().filter(|(_, records)| records.iter().any(|record| record.data.is_alias()));
+        aliases.filter_map(|(name, _)| HostName::new(name).ok())
+    }
+
     /// How many names there are.
     pub fn len(&self) -> usize {
         self.names.len()

@@ -34,6 +34,12 @@ impl Refusals {
         Refusals { count: self.count + 1, places: self.places | bit }
     }
 
+    /// The same of servers that are numbered from this one on.
+    pub(crate) fn from(self, first: Place) -> Self {
+        let shift = u32::try_from(first).unwrap_or(u32::MAX);
+        Refusals { places: self.places.checked_shr(shift).unwrap_or_default(), ..self }
+    }
+
     /// How many errors there were.
     pub(crate) fn count(self) -> usize {
         self.count as usize

@@ -16,7 +16,7 @@ use crate::descriptors;
 use crate::engine::Engine;
 use crate::packet_key::PacketKey;
 use crate::settings::{Settings, Statistics, UpstreamFigures};
-use crate::upstream::Upstreams;
+use crate::upstream::UpstreamGroups;
 
 /// Bytes of records that a client keeps which has a cache of its own; none are taken before there are any.
 const PACKET_MEMORY: u64 = 16 << 20;
@@ -47,8 +47,8 @@ impl Client {
         packets: Arc<PacketCache>,
     ) -> io::Result<Client> {
         let bad = |why: String| Err(io::Error::new(io::ErrorKind::InvalidInput, why));
-        if settings.servers.is_empty() {
-            return bad("no DNS server; at least one is needed".to_owned());
+        if settings.servers.is_empty() || settings.zones.values().any(Vec::is_empty) {
+            return bad("no DNS server; at least one is needed, for each zone, too".to_owned());
         }
         if let Some(rate) = settings.rate.filter(|rate| !(rate.is_finite() && *rate > 0.0)) {
             return bad(format!("a rate of {rate} questions a second; it must be more than 0, or absent"));
@@ -56,7 +56,7 @@ impl Client {
         let trust = settings.trust()?;
         descriptors::raise_limit();
         let shared = Arc::new(Shared::default());
-        shared.lock().upstreams.extend(Upstreams::new(&settings).figures());
+        shared.lock().upstreams.extend(UpstreamGroups::new(&settings).figures());
         let (told, cached) = (shared.clone(), packets.clone());
         let (bell, ear) = UnixStream::pair()?;
         bell.set_nonblocking(true)?;

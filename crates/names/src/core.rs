@@ -26,12 +26,13 @@ use crate::asked::{Refusals, Sent, SocketId, Table, Try, Whom};
 use crate::cache::{self, FIRST_PAUSE, Found, NameCache, PacketCache, Resolution, Seconds};
 use crate::client::{Order, PacketAnswer};
 use crate::host::HostName;
+use crate::local::LocalAddresses;
 use crate::lookup::{Left, Lookup, LookupId, Lookups, Merged, Part};
 use crate::name::{self, Known};
 use crate::nameserver::Nameserver;
 use crate::scaled::ScaledTime;
 use crate::settings::{Families, Settings, Statistics, UpstreamFigures};
-use crate::upstream::{Place, Upstreams, micros};
+use crate::upstream::{Place, UpstreamGroups, micros};
 use crate::wildcards::Wildcards;
 use crate::wire::{Kind, Manner};
 
@@ -57,7 +58,7 @@ pub(crate) struct Core {
     /// Tries to be sent before any other name's questions begin.
     ready: VecDeque<Try>,
     asked: Table,
-    upstreams: Upstreams,
+    upstreams: UpstreamGroups,
     /// When the cache was asked for names that are due.
     refreshed: Seconds,
     /// Domains that answer for any name, if that is wanted.
@@ -85,7 +86,7 @@ impl Core {
             cache,
             packets,
             time: ScaledTime::start(now, settings.speed),
-            upstreams: Upstreams::new(&settings),
+            upstreams: UpstreamGroups::new(&settings),
             refreshed: 0,
             wildcards: settings.wildcards.then(|| Wildcards::new(settings.speed)),
             settings,
@@ -129,8 +130,11 @@ impl Core {
             self.statistics.coalesced += u64::from(!std::mem::take(&mut lookup.is_quiet));
             return;
         }
-        let host = match name::judge(&name, buffer, self.settings.families, self.settings.special_use) {
+        let Settings { families, special_use, local, .. } = &self.settings;
+        let known = |host: HostName<'_>| local.as_ref()?.addresses(host, *families, now);
+        let host = match name::judge(&name, buffer, *families, *special_use, known) {
             Known::Ask(host) => host,
+            Known::Local(found) => return self.publish_local(name, found, now),
             Known::Addresses(addresses) => {
                 return self.publish(name, 0, self.forever(now), NameClass::Fast, Ok(addresses));
             }
@@ -160,6 +164,16 @@ impl Core {
             Lookup::new(name, normal, now)
         };
         self.queue.push_back(self.lookups.insert(lookup));
+    }
+
+    /// Answers a name that is known locally.
+    fn publish_local(&mut self, name: Box<str>, found: LocalAddresses, now: Micros) {
+        let expires = now.saturating_add(self.time.real(Micros::from(found.ttl).saturating_mul(1_000_000)));
+        if found.addresses.is_empty() {
+            let failure = Failure::new(FailureKind::NameNoData, "the name has no address: known locally");
+            return self.publish(name, 0, expires, NameClass::Failed, Err(failure));
+        }
+        self.publish(name, 0, expires, NameClass::Fast, Ok(found.addresses));
     }
 
     /// Asks again for names that the cache wants to have resolved periodically (SYSTEMS.md section 5), once a second and as far as
@@ -255,7 +269,7 @@ impl Core {
                 Whom::This(place) => (!self.upstreams.is_paused(place, now)).then_some(place),
                 Whom::Any => self.upstreams.choose_for(name, None, now),
                 Whom::Other(place) => self.upstreams.choose_for(name, Some(place), now),
-                Whom::Unrefused => self.upstreams.choose_unrefused(attempt.refused, now),
+                Whom::Unrefused => self.upstreams.choose_unrefused(name, attempt.refused, now),
             };
             let Some(place) = place else {
                 if self.pass_over(&mut passed_over, now) {
@@ -307,7 +321,7 @@ impl Core {
             return None;
         };
         self.statistics.questions += 1;
-        self.upstreams.sent(place, now);
+        self.upstreams.at(place, |group, place| group.sent(place, now));
         self.asked.message(asked)
     }
 
@@ -495,6 +509,9 @@ impl Core {
     /// How try `number` is made: the last one plainly, for servers or paths that lose everything modern; but not about records, whose
     /// signatures would be missing.
     fn manner(&self, kind: Kind, number: u32) -> Manner {
+        if self.settings.tcp_only {
+            return Manner::Tcp;
+        }
         let is_last = number > 0 && number + 1 >= self.settings.attempts;
         if is_last && kind != Kind::Packet { Manner::Plain } else { Manner::Full }
     }

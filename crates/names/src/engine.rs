@@ -62,7 +62,7 @@ impl Engine {
     ) -> Self {
         let now = settings.clock.now();
         let patience = micros(settings.timeout).saturating_mul(2);
-        let sockets = Sockets::new(patience, settings.servers.len(), descriptors::limit());
+        let sockets = Sockets::new(patience, settings.all_servers().count(), descriptors::limit());
         Engine {
             clock: settings.clock,
             core: Core::new(settings, caches, now),

@@ -5,6 +5,7 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use lycosa_url::{Failure, FailureKind};
 
 use crate::host::HostName;
+use crate::local::LocalAddresses;
 use crate::settings::Families;
 
 /// What to do about a name.
@@ -12,6 +13,8 @@ use crate::settings::Families;
 pub(crate) enum Known<'n> {
     /// It is an address, or a name that is always the same one.
     Addresses(Vec<IpAddr>),
+    /// It is known locally.
+    Local(LocalAddresses),
     /// No server could know it, or none is to be asked for it.
     Bad(Failure),
     /// To be asked for.
@@ -19,12 +22,13 @@ pub(crate) enum Known<'n> {
 }
 
 /// Judges a name as it was submitted; `buffer` holds its normal form where that differs. `special_use`: whether names that are not in the
-/// DNS do not exist.
+/// DNS do not exist; `local`: what is known of a name locally, which comes first.
 pub(crate) fn judge<'n>(
     name: &'n str,
     buffer: &'n mut String,
     families: Families,
     special_use: bool,
+    local: impl FnOnce(HostName<'_>) -> Option<LocalAddresses>,
 ) -> Known<'n> {
     let literal = name.strip_prefix('[').and_then(|name| name.strip_suffix(']')).unwrap_or(name);
     if let Ok(address) = literal.parse::<IpAddr>() {
@@ -34,6 +38,9 @@ pub(crate) fn judge<'n>(
         Ok(name) => name,
         Err(why) => return Known::Bad(Failure::new(FailureKind::NameBad, why.to_string())),
     };
+    if let Some(found) = local(name) {
+        return Known::Local(found);
+    }
     match name.as_str().rsplit('.').next() {
         // RFC 6761 section 6.3: never asked of a server.
         Some("localhost") => Known::Addresses(loopback(families)),
@@ -70,14 +77,17 @@ mod tests {
 
     fn is_bad(name: &str) -> bool {
         let mut buffer = String::new();
-        matches!(judge(name, &mut buffer, Families::V4, true), Known::Bad(failure) if failure.kind == FailureKind::NameBad)
+        matches!(judge(name, &mut buffer, Families::V4, true, |_| None), Known::Bad(failure) if failure.kind == FailureKind::NameBad)
     }
 
     #[test]
     fn names_are_checked_before_they_are_asked_for() {
         for name in ["example.com", "Example.com.", "_dmarc.example.com", "bücher.example"] {
             let mut buffer = String::new();
-            assert!(matches!(judge(name, &mut buffer, Families::V4, true), Known::Ask(_)), "{name}");
+            assert!(
+                matches!(judge(name, &mut buffer, Families::V4, true, |_| None), Known::Ask(_)),
+                "{name}"
+            );
         }
         for name in ["", ".", "a..b", "a b", "xn--a", "0x7f.1"] {
             assert!(is_bad(name), "{name:?}");
@@ -88,7 +98,7 @@ mod tests {
     fn special_use_names_do_not_exist_and_are_told_to_nobody() {
         for name in ["gone.invalid", "printer.local", "Local", "abcdef.ONION.", "a.b.alt", "invalid"] {
             let mut buffer = String::new();
-            let Known::Bad(failure) = judge(name, &mut buffer, Families::Both, true) else {
+            let Known::Bad(failure) = judge(name, &mut buffer, Families::Both, true, |_| None) else {
                 panic!("{name}")
             };
             assert_eq!(failure.kind, FailureKind::NameNotFound, "{name}");
@@ -97,7 +107,10 @@ mod tests {
         for name in ["example", "www.example", "a.test", "local.example", "onion.test", "xlocal", "a-alt.com"]
         {
             let mut buffer = String::new();
-            assert!(matches!(judge(name, &mut buffer, Families::Both, true), Known::Ask(_)), "{name}");
+            assert!(
+                matches!(judge(name, &mut buffer, Families::Both, true, |_| None), Known::Ask(_)),
+                "{name}"
+            );
         }
     }
 
@@ -105,11 +118,14 @@ mod tests {
     fn addresses_need_no_server() {
         for name in ["127.0.0.1", "::1", "[::1]"] {
             let mut buffer = String::new();
-            assert!(matches!(judge(name, &mut buffer, Families::V4, true), Known::Addresses(_)), "{name}");
+            assert!(
+                matches!(judge(name, &mut buffer, Families::V4, true, |_| None), Known::Addresses(_)),
+                "{name}"
+            );
         }
         let mut buffer = String::new();
         assert_eq!(
-            judge("App.Localhost", &mut buffer, Families::Both, true),
+            judge("App.Localhost", &mut buffer, Families::Both, true, |_| None),
             Known::Addresses(loopback(Families::Both))
         );
     }

@@ -31,14 +31,14 @@ impl PacketKey {
     }
 
     /// The key of a name as people write it: a host name in any script, or whatever RFC 1035 section 5.1 can express; an address
-    /// stands for its name in `in-addr.arpa` or `ip6.arpa` where PTR is asked for.
+    /// stands for its name in `in-addr.arpa` or `ip6.arpa`.
     ///
     /// # Errors
     ///
     /// Why the text is no name, for people.
     pub fn of_text(text: &str, rtype: Rtype, dnssec_ok: bool) -> Result<Self, String> {
         let mut buffer = String::new();
-        let reverse = text.parse::<IpAddr>().ok().filter(|_| rtype == Rtype::PTR).map(reverse_name);
+        let reverse = text.parse::<IpAddr>().ok().map(reverse_name);
         let text = reverse.as_deref().unwrap_or(text);
         let normal = HostName::normalize(text, &mut buffer);
         let text = normal.as_ref().map_or(text, |name| name.as_str());
@@ -50,7 +50,7 @@ impl PacketKey {
     }
 
     /// The name in lower case on the wire, the root's zero included.
-    pub(crate) fn name(&self) -> &[u8] {
+    pub fn name(&self) -> &[u8] {
         &self.0[..self.0.len() - TAIL]
     }
 
@@ -132,7 +132,7 @@ mod tests {
     }
 
     #[test]
-    fn an_address_stands_for_its_reverse_name_where_ptr_is_asked_for() {
+    fn an_address_stands_for_its_reverse_name() {
         assert_eq!(key("192.0.2.7", Rtype::PTR).text(), "7.2.0.192.in-addr.arpa");
         assert_eq!(
             key("2001:db8::1", Rtype::PTR).text(),

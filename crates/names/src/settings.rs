@@ -9,14 +9,22 @@ use lycosa_url::Clock;
 use rustls::ClientConfig;
 
 use crate::cache::SLOW;
+use crate::local::LocalNames;
 use crate::nameserver::Nameserver;
 use crate::upstream::Pace;
+use crate::zones::ZoneTable;
 
 /// Servers and limits of a [`Client`](crate::Client).
 #[derive(Clone, Debug)]
 pub struct Settings {
     /// The resolvers to ask, the preferred one first; at least one.
     pub servers: Vec<Nameserver>,
+    /// Other resolvers for the names of some zones.
+    pub zones: ZoneTable<Vec<Nameserver>>,
+    /// What is known without asking a resolver; looked at first.
+    pub local: Option<Arc<dyn LocalNames>>,
+    /// Whether resolvers are asked over TCP alone (resolv.conf(5), `use-vc`).
+    pub tcp_only: bool,
     /// PEM of further roots, by which certificates of servers that are asked over TLS may be signed.
     pub ca_file: Option<PathBuf>,
     /// For one try, at most; later rounds over the servers get twice as long. Where a server is known to be quicker, the
@@ -72,6 +80,9 @@ impl Default for Settings {
     fn default() -> Self {
         Settings {
             servers: Vec::new(),
+            zones: ZoneTable::default(),
+            local: None,
+            tcp_only: false,
             ca_file: None,
             timeout: Duration::from_secs(2),
             attempts: 4,
@@ -97,9 +108,14 @@ impl Default for Settings {
 }
 
 impl Settings {
+    /// All resolvers, those of zones last.
+    pub(crate) fn all_servers(&self) -> impl Iterator<Item = &Nameserver> {
+        self.servers.iter().chain(self.zones.values().flatten())
+    }
+
     /// Whose certificates are good, where a server is asked over TLS; fails where the file of further roots cannot be used.
     pub(crate) fn trust(&self) -> io::Result<Option<ClientConfig>> {
-        let is_encrypted = self.servers.iter().any(Nameserver::is_encrypted);
+        let is_encrypted = self.all_servers().any(|server| server.is_encrypted());
         is_encrypted.then(|| lycosa_tls::client_config(self.ca_file.as_deref())).transpose()
     }
 }

@@ -78,6 +78,20 @@ impl<T> ZoneTable<T> {
         Ok(())
     }
 
+    /// The values, in no order.
+    pub fn values(&self) -> impl Iterator<Item = &T> {
+        self.zones.values().chain(&self.root)
+    }
+
+    /// A table with other values.
+    pub fn map<U>(&self, mut change: impl FnMut(&T) -> U) -> ZoneTable<U> {
+        ZoneTable {
+            zones: self.zones.iter().map(|(zone, value)| (zone.clone(), change(value))).collect(),
+            root: self.root.as_ref().map(&mut change),
+            deepest: self.deepest,
+        }
+    }
+
     /// The value of the longest zone that a name is in.
     pub fn find(&self, name: &HostName<'_>) -> Option<&T> {
         self.find_text(name.as_str())

@@ -30,6 +30,9 @@ const LONGEST_NEGATIVE: u32 = 86_400;
 pub(crate) struct DnsSettings {
     listen: Vec<String>,
     upstreams: Vec<String>,
+    zones: Vec<String>,
+    hosts_file: Option<PathBuf>,
+    local_data: Vec<String>,
     /// PEM of roots beyond Mozilla's.
     ca_file: Option<PathBuf>,
     spread: bool,
@@ -68,7 +71,7 @@ pub(crate) struct DnsSettings {
 
 impl DnsSettings {
     /// What a reload can change beside the upstreams.
-    fn policy(&self) -> PyResult<Policy> {
+    fn policy(&self, py: Python<'_>) -> PyResult<Policy> {
         let network =
             |text: &String| text.parse::<Network>().map_err(|allowed| setting("allow", text, allowed));
         Ok(Policy {
@@ -81,6 +84,7 @@ impl DnsSettings {
             prefetch: self.prefetch,
             allow: self.allow.iter().map(network).collect::<PyResult<_>>()?,
             rate: self.rate,
+            local: crate::local::open(py, self.hosts_file.as_deref(), &self.local_data)?,
             filter_private: self.filter_private,
             private_names: zones(&self.private_names)?,
         })
@@ -90,6 +94,7 @@ impl DnsSettings {
     fn upstream(&self, clock: Clock) -> PyResult<Settings> {
         Ok(Settings {
             servers: self.upstreams.iter().map(|text| server("upstreams", text)).collect::<PyResult<_>>()?,
+            zones: crate::local::zones(&self.zones)?,
             ca_file: self.ca_file.clone(),
             spread: self.spread,
             timeout: seconds(self.timeout),
@@ -143,7 +148,7 @@ impl DnsServer {
             listen: addresses(&settings.listen)?,
             workers: settings.workers,
             upstream: settings.upstream(clock)?,
-            policy: settings.policy()?,
+            policy: settings.policy(py)?,
             packet_memory: settings.packet_memory << 20,
             cookies: settings.cookies,
             tcp_connections: settings.tcp_connections,
@@ -172,7 +177,8 @@ impl DnsServer {
 
     /// Takes another policy and other upstreams; on an error nothing has changed.
     fn reload(&self, py: Python<'_>, settings: DnsSettings) -> PyResult<()> {
-        let (server, policy, upstream) = (self.server()?, settings.policy()?, settings.upstream(self.clock)?);
+        let (server, policy, upstream) =
+            (self.server()?, settings.policy(py)?, settings.upstream(self.clock)?);
         py.detach(|| server.reload(policy, upstream)).map_err(|error| system("the DNS server", &error))
     }
 

@@ -46,6 +46,9 @@ pub(crate) struct Job {
 #[derive(FromPyObject)]
 struct NamesSettings {
     resolvers: Vec<String>,
+    zones: Vec<String>,
+    hosts_file: Option<PathBuf>,
+    local_data: Vec<String>,
     timeout: f64,
     attempts: u32,
     in_flight: usize,
@@ -244,7 +247,7 @@ impl Job {
     }
 
     /// Settings of the DNS client.
-    pub(crate) fn names(&self, clock: Clock) -> PyResult<lycosa_names::Settings> {
+    pub(crate) fn names(&self, py: Python<'_>, clock: Clock) -> PyResult<lycosa_names::Settings> {
         let names = &self.names;
         let families = families(&names.families)?;
         let servers = if names.resolvers.is_empty() {
@@ -254,6 +257,8 @@ impl Job {
         };
         Ok(lycosa_names::Settings {
             servers,
+            zones: crate::local::zones(&names.zones)?,
+            local: crate::local::open(py, names.hosts_file.as_deref(), &names.local_data)?,
             ca_file: self.fetch.ca_file.clone(),
             timeout: self.timeout(names.timeout),
             attempts: names.attempts,
@@ -388,7 +393,7 @@ pub(crate) fn product(user_agent: &str) -> &str {
 
 /// The servers that the system asks.
 pub(crate) fn system_servers() -> PyResult<Vec<Nameserver>> {
-    lycosa_names::system_servers().map_err(|error| system("the system's resolvers", &error))
+    lycosa_names_local::system_servers().map_err(|error| system("the system's resolvers", &error))
 }
 
 /// The setting of resolvers.

@@ -18,6 +18,7 @@ mod fetch;
 mod frontier;
 mod job;
 mod ledger;
+mod local;
 mod names;
 mod outcome;
 mod page;
@@ -66,6 +67,7 @@ fn _core(m: &Bound<'_, PyModule>) -> PyResult<()> {
     story::register(m)?;
     url::register(m)?;
     block_list::register(m)?;
+    local::register(m)?;
     ledger::register(m)?;
     simnet::register(m)
 }

@@ -40,7 +40,7 @@ impl Names {
     #[pyo3(signature = (job, clock = None))]
     fn new(py: Python<'_>, job: Job, clock: Option<&Clock>) -> PyResult<Self> {
         let clock = Clock::of(clock);
-        let settings = job.names(clock)?;
+        let settings = job.names(py, clock)?;
         py.detach(|| {
             let (cache, fallback) = job.name_cache(&settings)?;
             let client = Client::start(settings, cache).map_err(|error| system("the DNS client", &error))?;

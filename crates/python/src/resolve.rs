@@ -11,6 +11,7 @@ use std::time::{Duration, Instant};
 
 use lycosa_names::cache::compact::{CompactCache, CompactSettings};
 use lycosa_names::{Client, Families, Nameserver, Rtype, Settings, UpstreamFigures};
+use lycosa_names_local::ResolvConf;
 use lycosa_url::Clock;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -19,7 +20,7 @@ use pyo3::types::{PyDict, PyList, PyString};
 use crate::bulk::Bulk;
 use crate::cache::Fallback;
 use crate::errors::{lock, setting, system};
-use crate::job::{RESOLVERS, families, seconds, server, system_servers};
+use crate::job::{RESOLVERS, families, seconds, server};
 use crate::resolutions::{Resolutions, Row};
 
 /// Fewer answers than this are worth a short wait for more, while many are on their way.
@@ -45,11 +46,15 @@ pub(crate) struct ResolverSettings {
     rate: Option<f64>,
     /// Questions a second to each server.
     server_rate: Option<f64>,
-    /// Seconds for one try.
-    timeout: f64,
-    attempts: u32,
+    /// Resolvers of some zones.
+    zones: Vec<String>,
+    hosts_file: Option<PathBuf>,
+    local_data: Vec<String>,
+    /// Seconds for one try; without it as resolv.conf says, where its servers are asked.
+    timeout: Option<f64>,
+    attempts: Option<u32>,
+    rotate: Option<bool>,
     nxdomain_cut: bool,
-    rotate: bool,
     wildcards: bool,
     /// The file of a cache that processes share.
     cache: Option<PathBuf>,
@@ -77,6 +82,7 @@ impl Resolver {
     #[new]
     fn new(py: Python<'_>, settings: ResolverSettings) -> PyResult<Self> {
         let (resolvers, refused) = servers(&settings.resolvers)?;
+        let local = crate::local::open(py, settings.hosts_file.as_deref(), &settings.local_data)?;
         let (addresses, types) = wanted(&settings)?;
         let made = CompactSettings::default();
         let capacity = settings.capacity.unwrap_or(made.capacity);
@@ -84,20 +90,29 @@ impl Resolver {
         let compact = CompactSettings { capacity, min_ttl, ..made };
         let clock = Clock::shared();
         let mut client = Settings {
-            servers: resolvers.clone(),
+            servers: resolvers,
+            zones: crate::local::zones(&settings.zones)?,
+            local,
             ca_file: settings.ca_file,
-            timeout: seconds(settings.timeout),
-            attempts: settings.attempts,
             in_flight: settings.concurrency,
             families: addresses.unwrap_or_default(),
             prefer_v4: settings.types.is_empty() && settings.families == "prefer-v4",
             rate: settings.server_rate,
             nxdomain_cut: settings.nxdomain_cut,
-            rotate: settings.rotate,
             wildcards: settings.wildcards,
             clock,
             ..Settings::default()
         };
+        if client.servers.is_empty() {
+            let conf = ResolvConf::system().map_err(|error| system("the system's resolvers", &error))?;
+            crate::local::warn(py, &conf.warnings)?;
+            conf.apply(&mut client);
+            client.tcp_only = conf.options.use_vc;
+        }
+        client.timeout = settings.timeout.map_or(client.timeout, seconds);
+        client.attempts = settings.attempts.unwrap_or(client.attempts);
+        client.rotate = settings.rotate.unwrap_or(client.rotate);
+        let resolvers = client.servers.clone();
         py.detach(|| {
             let now = clock.wall() / 1_000_000;
             let cache = match &settings.cache {
@@ -256,11 +271,8 @@ pub(crate) fn upstream(py: Python<'_>, known: UpstreamFigures) -> PyResult<Bound
     Ok(dict)
 }
 
-/// The servers of these texts, and the texts that are none; the system's servers where none is given.
+/// The servers of these texts, and the texts that are none.
 fn servers(texts: &[String]) -> PyResult<(Vec<Nameserver>, Vec<String>)> {
-    if texts.is_empty() {
-        return Ok((system_servers()?, Vec::new()));
-    }
     let (mut resolvers, mut refused) = (Vec::new(), Vec::new());
     for text in texts {
         match server(RESOLVERS, text) {
@@ -269,7 +281,7 @@ fn servers(texts: &[String]) -> PyResult<(Vec<Nameserver>, Vec<String>)> {
             Err(_) => refused.push(text.clone()),
         }
     }
-    if resolvers.is_empty() {
+    if resolvers.is_empty() && !texts.is_empty() {
         return Err(setting(
             "resolvers",
             texts.join(","),

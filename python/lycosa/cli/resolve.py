@@ -93,9 +93,33 @@ def add_parser(subparsers: Any) -> None:
         default=1_000,
         help=f"names under way at most, 1 to {MAX_CONCURRENCY:,} (default 1,000)",
     )
-    parser.add_argument("--timeout", metavar="S", type=float, default=2.0, help="seconds for one try (default 2)")
-    parser.add_argument("--attempts", metavar="N", type=int, default=4, help="tries over all servers (default 4)")
-    parser.add_argument("--rotate", action="store_true", help="the servers take turns; else the quickest are asked")
+    parser.add_argument("--timeout", metavar="S", type=float, help="seconds for one try (default 2)")
+    parser.add_argument("--attempts", metavar="N", type=int, help="tries over all servers (default 4)")
+    parser.add_argument(
+        "--rotate",
+        action="store_const",
+        const=True,
+        help="the servers take turns; else the quickest are asked (the system's servers: these three as resolv.conf "
+        "says, unless given)",
+    )
+    parser.add_argument(
+        "--zone",
+        metavar="ZONE=A,B",
+        action="append",
+        default=[],
+        help="resolvers for the names of a zone, such as corp.example=192.0.2.1; may be given several times",
+    )
+    parser.add_argument(
+        "--hosts",
+        metavar="FILE",
+        type=Path,
+        nargs="?",
+        const=Path("/etc/hosts"),
+        help="a hosts file that is looked at first (without FILE: /etc/hosts)",
+    )
+    parser.add_argument(
+        "--local-data", metavar="FILE", type=Path, help="records that are looked at first, as lines of a zone file"
+    )
     parser.add_argument(
         "--nxdomain-cut",
         action="store_true",
@@ -143,6 +167,9 @@ def run(args: argparse.Namespace) -> int:
         "timeout": args.timeout,
         "attempts": args.attempts,
         "rotate": args.rotate,
+        "zones": args.zone,
+        "hosts_file": args.hosts,
+        "local_data": _lines("--local-data", args.local_data),
         "nxdomain_cut": args.nxdomain_cut,
         "wildcards": args.wildcards,
         "cache": args.cache,
@@ -288,16 +315,23 @@ def _resolvers(args: argparse.Namespace) -> list[str]:
     """The servers that were named."""
     texts = [text.strip() for each in args.resolver for text in each.split(",")]
     if args.resolvers is not None:
-        try:
-            lines = args.resolvers.read_text(encoding="utf-8", errors="replace").splitlines()
-        except OSError as error:
-            raise SettingError("--resolvers", args.resolvers, f"a file that can be read ({error.strerror})") from None
+        lines = _lines("--resolvers", args.resolvers)
         texts += [COMMENT.sub(r"\1", line).strip() for line in lines]
     texts = [text for text in texts if text]
     if not texts and (args.resolver or args.resolvers is not None):
         given = ",".join(args.resolver) or str(args.resolvers)
         raise SettingError("resolvers", given, "at least one address of a DNS server")
     return texts
+
+
+def _lines(name: str, path: Path | None) -> list[str]:
+    """The lines of a file that an argument names."""
+    if path is None:
+        return []
+    try:
+        return path.read_text(encoding="utf-8", errors="replace").splitlines()
+    except OSError as error:
+        raise SettingError(name, path, f"a file that can be read ({error.strerror})") from None
 
 
 @contextlib.contextmanager

@@ -15,7 +15,7 @@ from typing import Self, Unpack
 
 from lycosa import _core
 from lycosa._core import Resolution
-from lycosa.errors import SettingError
+from lycosa.errors import BadName, SettingError
 from lycosa.names.resolver import TAKE_ANSWERS, Options, Resolver
 
 #: Seconds that the thread waits for answers before it looks whether it is to end.
@@ -39,9 +39,19 @@ class Lookups:
     """
 
     def __init__(
-        self, *, filter_private: bool = False, allow_addresses: Sequence[str] = (), **options: Unpack[Options]
+        self,
+        *,
+        filter_private: bool = False,
+        allow_addresses: Sequence[str] = (),
+        search: Sequence[str] = (),
+        ndots: int = 1,
+        **options: Unpack[Options],
     ) -> None:
         """Start; the options are those of `lycosa.names.Resolver`, with IPv4 and IPv6 asked for by default.
+
+        ``search``: domains that are added to names which do not exist as they are, one after the other, 32 at most
+        (resolv.conf(5)). ``ndots``: names with fewer dots are tried with the domains first, 0 to 15. A name that ends
+        with a dot is tried as it is alone. `system_lookups` takes them from the system.
 
         ``filter_private``: leave out addresses that are not public (loopback, private, link-local and the like), so
         that whoever chooses the names does not choose who is spoken to in one's own network; off by default.
@@ -53,12 +63,17 @@ class Lookups:
             raise SettingError("allow_addresses", allow_addresses, "a list of addresses and networks")
         for network in allow_addresses:
             _core.check_network(network)
+        if isinstance(search, str):
+            raise SettingError("search", search, "a list of domains")
+        self._search = _core.Search(list(search), ndots) if search else None
         self._filters, self._allowed = filter_private, list(allow_addresses)
         options.setdefault("families", "both")
         self._resolver = Resolver(**options)
         #: Guards what follows. Filled by `ask`, emptied by the thread.
         self._lock = threading.Lock()
         self._waiting: dict[int, Future[Resolution]] = {}
+        #: Names to try where the one before does not exist.
+        self._further: dict[int, list[str]] = {}
         self._queue: deque[tuple[int, str]] = deque()
         self._count = 0
         self._closed = False
@@ -68,11 +83,14 @@ class Lookups:
     def ask(self, name: str) -> Future[Resolution]:
         """Ask; never blocks. Raises ValueError once closed."""
         future: Future[Resolution] = Future()
+        name, *further = self._names(name)
         with self._lock:
             if self._closed:
                 raise ValueError("the lookups are closed")
             place, self._count = self._count, self._count + 1
             self._waiting[place] = future
+            if further:
+                self._further[place] = further
             # Nobody overtakes those that found no room.
             if self._queue or not self._resolver.submit([name], place):
                 self._queue.append((place, name))
@@ -145,17 +163,55 @@ class Lookups:
         """Close them."""
         self.close()
 
+    def _names(self, name: str) -> list[str]:
+        """The names to try, one after the other."""
+        if self._search is None or is_address(name):
+            return [name]
+        try:
+            return self._search.names(name) or [name]
+        except BadName:
+            return [name]  # the answer says what is wrong with it
+
+    def _is_last(self, answer: Resolution) -> bool:
+        """Whether an answer is given; else the next name is queued. Holds the lock."""
+        further = self._further.get(answer.place)
+        if further and answer.status in ("nxdomain", "nodata") and answer.place in self._waiting:
+            self._queue.append((answer.place, further.pop(0)))
+            return False
+        self._further.pop(answer.place, None)
+        return True
+
     def _deliver(self) -> None:
         """Give answers to those who wait, until closed; the thread's body."""
         while not self._closed:
-            answers = self._resolver.take(TAKE_ANSWERS, WAIT)
+            taken = self._resolver.take(TAKE_ANSWERS, WAIT)
             with self._lock:
+                answers = [answer for answer in taken if self._is_last(answer)]
                 while self._queue and self._resolver.submit([self._queue[0][1]], self._queue[0][0]):
                     self._queue.popleft()
                 futures = [(self._waiting.pop(answer.place, None), answer) for answer in answers]
             for future, answer in futures:
                 if future is not None and future.set_running_or_notify_cancel():
                     future.set_result(answer)
+
+
+def system_lookups(**options: Unpack[Options]) -> Lookups:
+    """Lookups as the system's resolver makes them: by ``/etc/resolv.conf`` with its search domains, and ``/etc/hosts``.
+
+    Raises what `Lookups` raises, OSError when a file cannot be read.
+    """
+    system = _core.resolv_conf()
+    options.setdefault("hosts_file", "/etc/hosts")
+    return Lookups(search=system["search"], ndots=system["ndots"], **options)
+
+
+def is_address(name: str) -> bool:
+    """Whether a text is an address."""
+    try:
+        ipaddress.ip_address(name)
+    except ValueError:
+        return False
+    return True
 
 
 def refusal(name: str, found: Sequence[str]) -> socket.gaierror:

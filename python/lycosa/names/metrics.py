@@ -74,6 +74,7 @@ FAMILIES = (
         "Questions answered by an upstream's answer that was kept as it came.",
         (("packet_hits", ""),),
     ),
+    Family("local_total", "counter", "Questions answered from the hosts file or local data.", (("local", ""),)),
     Family("passed_through_total", "counter", "Questions passed through to upstreams.", (("passed_through", ""),)),
     Family("truncated_total", "counter", "Answers cut so that the client comes back by TCP.", (("truncated", ""),)),
     Family("dropped_total", "counter", "Packets that got no answer.", (("dropped", ""),)),

@@ -45,9 +45,12 @@ class Options(TypedDict, total=False):
     concurrency: int
     rate: float | None
     server_rate: float | None
-    timeout: float
-    attempts: int
-    rotate: bool
+    timeout: float | None
+    attempts: int | None
+    rotate: bool | None
+    zones: Sequence[str]
+    hosts_file: str | PathLike[str] | None
+    local_data: Sequence[str]
     nxdomain_cut: bool
     wildcards: bool
     cache: str | PathLike[str] | None
@@ -76,9 +79,12 @@ class Resolver(_core.Resolver):
         concurrency: int = 1_000,
         rate: float | None = None,
         server_rate: float | None = None,
-        timeout: float = 2.0,
-        attempts: int = 4,
-        rotate: bool = False,
+        timeout: float | None = None,
+        attempts: int | None = None,
+        rotate: bool | None = None,
+        zones: Sequence[str] = (),
+        hosts_file: str | PathLike[str] | None = None,
+        local_data: Sequence[str] = (),
         nxdomain_cut: bool = False,
         wildcards: bool = False,
         cache: str | PathLike[str] | None = None,
@@ -86,20 +92,26 @@ class Resolver(_core.Resolver):
     ) -> Self:
         """Start the client on a thread of its own.
 
-        ``resolvers``: addresses of DNS servers that recurse, with or without port; by default the system's. With
+        ``resolvers``: addresses of DNS servers that recurse, with or without port; by default those of
+        ``/etc/resolv.conf``, whose options timeout, attempts, rotate, use-vc and no-aaaa hold then, too. With
         ``tls://192.0.2.1:853#dns.example`` a server is asked over TLS only, if its certificate bears the name behind
         ``#`` (without one: its address). What is no address is told to the logger ``lycosa`` and left out.
         ``ca_file``: PEM of roots beyond Mozilla's by which such certificates may be signed.
         ``families``: which addresses are asked for; ``prefer-v4``: IPv6 only where there is no IPv4.
         ``types``: types of records, such as ``["A", "MX", "HTTPS"]`` or ``["TYPE65"]``; then ``families`` does not
-        count, and answers have ``records`` of all types but A and AAAA, whose addresses are in ``addresses``. With
-        PTR an address stands for its name in ``in-addr.arpa`` or ``ip6.arpa``.
+        count, and answers have ``records`` of all types but A and AAAA, whose addresses are in ``addresses``.
+        For these an address stands for its name in ``in-addr.arpa`` or ``ip6.arpa``, such as for PTR.
         ``concurrency``: names that are taken and not given out again, 1 to 50,000.
         ``rate``: names a second, above 0 to 10,000,000; by default as many as the servers bear. It counts names: with
         ``both`` each is two questions, and repeated questions come on top.
         ``server_rate``: questions a second to each server, repeated ones included, within the same limits.
-        ``timeout``: seconds that one try may take, 0.1 to 60. ``attempts``: tries over all servers, 1 to 20.
-        ``rotate``: the servers take turns; else the quickest are asked.
+        ``timeout``: seconds that one try may take, 0.1 to 60, by default 2. ``attempts``: tries over all servers,
+        1 to 20, by default 4. ``rotate``: the servers take turns; else, by default, the quickest are asked.
+        ``zones``: zones with resolvers of their own, such as ``"corp.example=192.0.2.1,192.0.2.2"``; the longest zone
+        that a name is in counts.
+        ``hosts_file``: a hosts file, such as ``/etc/hosts``, that is looked at before anything else; it is read
+        again when it changes. ``local_data``: records as lines of a zone file, such as ``"printer.lan A 192.0.2.7"``, of
+        the types A, AAAA, CNAME, PTR, TXT, MX and SRV; they come before the hosts file.
         ``nxdomain_cut``: a name that does not exist ends the search for all names below it, too (RFC 8020); some
         servers deny names that have others below them.
         ``wildcards``: hosts of a domain whose random labels all share one set of addresses are not asked for, but one
@@ -111,8 +123,10 @@ class Resolver(_core.Resolver):
         that cannot be used, OSError when the system refuses a thread or a socket, or ``ca_file`` cannot be used.
         """
         _check("concurrency", concurrency, 1, MAX_CONCURRENCY, whole=True)
-        _check("timeout", timeout, 0.1, 60)
-        _check("attempts", attempts, 1, 20, whole=True)
+        if timeout is not None:
+            _check("timeout", timeout, 0.1, 60)
+        if attempts is not None:
+            _check("attempts", attempts, 1, 20, whole=True)
         for name, limit in (("rate", rate), ("server_rate", server_rate)):
             if limit is not None and not (isinstance(limit, int | float) and 0 < limit <= MAX_RATE):
                 raise SettingError(name, limit, f"above 0 to {MAX_RATE:,.0f} a second")
@@ -120,8 +134,9 @@ class Resolver(_core.Resolver):
             raise SettingError("families", families, "v4, v6, both or prefer-v4")
         if isinstance(resolvers, str):
             raise SettingError("resolvers", resolvers, "a list of addresses")
-        if isinstance(types, str):
-            raise SettingError("types", types, "a list of types of records")
+        for name, texts in (("types", types), ("zones", zones), ("local_data", local_data)):
+            if isinstance(texts, str):
+                raise SettingError(name, texts, "a list of texts")
         settings = {
             "resolvers": list(resolvers),
             "ca_file": ca_file,
@@ -130,9 +145,12 @@ class Resolver(_core.Resolver):
             "concurrency": concurrency,
             "rate": None if rate is None else float(rate),
             "server_rate": None if server_rate is None else float(server_rate),
-            "timeout": float(timeout),
+            "timeout": None if timeout is None else float(timeout),
             "attempts": attempts,
-            "rotate": bool(rotate),
+            "rotate": rotate,
+            "zones": list(zones),
+            "hosts_file": hosts_file,
+            "local_data": list(local_data),
             "nxdomain_cut": bool(nxdomain_cut),
             "wildcards": bool(wildcards),
             "cache": cache,

@@ -115,6 +115,18 @@ def _domain(text: str, info: ValidationInfo) -> str:
         raise SettingError(str(info.field_name), text, allowed) from None
 
 
+def _zone(text: str) -> str:
+    """A zone and its servers."""
+    _core.check_zone(text)
+    return text
+
+
+def _local_data(lines: tuple[str, ...]) -> tuple[str, ...]:
+    """Lines of a zone file."""
+    _core.check_local_data(list(lines))
+    return lines
+
+
 Endpoint = Annotated[str, AfterValidator(_endpoint)]
 Upstream = Annotated[str, AfterValidator(_upstream)]
 Endpoints = Annotated[tuple[Endpoint, ...], BeforeValidator(_listed), Field(max_length=64)]
@@ -127,12 +139,19 @@ Domains = Annotated[
 ]
 
 
+Zones = Annotated[tuple[Annotated[str, AfterValidator(_zone)], ...], Field(max_length=10_000)]
+LocalData = Annotated[tuple[str, ...], AfterValidator(_local_data), Field(max_length=100_000)]
+
+
 class ServerSettings(Room):
     """One server. Each line has default, minimum, maximum and unit; defaults that differ by tier are in `TIERS`."""
 
     tier: Literal["lower", "upper"] = Field("", validate_default=True)  # has to be given
     listen: Endpoints = ("127.0.0.1:53",)  # addresses to answer on
     upstreams: Upstreams = ()  # servers to ask; at least one has to be given; over TLS: tls://192.0.2.1:853#name
+    zones: Zones = ()  # zones with upstreams of their own: corp.example=192.0.2.1,192.0.2.2
+    hosts_file: Path | None = None  # a hosts file that is looked at before anything else, such as /etc/hosts
+    local_data: LocalData = ()  # records as lines of a zone file; they come before the hosts file
     ca_file: Path | None = None  # PEM of further roots, of upstreams that are asked over TLS
     spread: bool  # each name has its own upstream, and the next one where that fails; false: the quickest, balanced
     workers: int = Field(default_factory=lambda: min(len(os.sched_getaffinity(0)), 256), ge=1, le=256)  # threads

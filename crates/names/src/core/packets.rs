@@ -20,6 +20,10 @@ impl Core {
             self.statistics.coalesced += 1;
             return;
         }
+        let local = self.settings.local.as_ref().and_then(|local| local.records(&key, now));
+        if let Some(packet) = local.and_then(|reply| self.packets.read(&reply, now)) {
+            return self.publish_packet(key, 0, Arc::new(packet));
+        }
         if let Some(packet) = self.packets.get(&key, now) {
             self.statistics.cache_hits += 1;
             return self.publish_packet(key, 0, packet);

@@ -4,7 +4,7 @@ use lycosa_url::{Failure, FailureKind, Micros};
 
 use super::Core;
 use crate::asked::{Sent, SocketId, Try, Whom};
-use crate::upstream::Place;
+use crate::upstream::{Place, Upstreams};
 use crate::wire::{self, Fit, Kind, Manner, PAYLOAD, Reply};
 
 impl Core {
@@ -25,7 +25,10 @@ impl Core {
         };
         self.heard = now;
         let is_useful = !matches!(reply, Some(Reply::Failed(_)));
-        self.upstreams.answered(sent.place, sent.at, now, is_useful, sent.is_overdue);
+        let answered = |group: &mut Upstreams, place| {
+            group.answered(place, sent.at, now, is_useful, sent.is_overdue);
+        };
+        self.upstreams.at(sent.place, answered);
         match reply {
             // Either a server that does not keep the case, or a forger who guessed port and number: TCP
             // satisfies the one and stops the other.
@@ -83,11 +86,11 @@ impl Core {
     }
 
     /// A server answered with an error. Each server is believed once: repeating the question to it at once
-    /// would only double its load. One to which names are spread is believed alone: it has asked whoever could be asked.
+    /// would only double its load.
     pub(super) fn refused(&mut self, sent: &Sent, why: &str, now: Micros) {
         let failure = self.failure(FailureKind::NameServerFailure, sent.place, why);
         let attempt = Try { refused: sent.attempt.refused.and(sent.place), ..sent.attempt };
-        if attempt.refused.count() >= self.upstreams.count() || self.settings.spread {
+        if attempt.refused.count() >= self.upstreams.believed(sent.place) {
             self.give_up(&attempt, failure, now);
         } else {
             self.again(attempt, sent.place, failure, now);
@@ -108,9 +111,9 @@ impl Core {
     /// A socket is of no use any more: what was asked on it is asked elsewhere.
     pub(crate) fn fail(&mut self, socket: SocketId, why: &str, now: Micros) {
         for sent in self.asked.take_all(socket) {
-            self.upstreams.blame(sent.place, why);
+            self.upstreams.at(sent.place, |group, place| group.blame(place, why));
             if !sent.is_overdue {
-                self.upstreams.lost(sent.place, sent.at, now, sent.attempt.number == 0);
+                self.lose(&sent, now);
                 self.unsent(sent.attempt, sent.place, why, now);
             }
         }
@@ -120,7 +123,7 @@ impl Core {
     pub(crate) fn reconnect(&mut self, socket: SocketId) {
         for sent in self.asked.take_all(socket) {
             if !sent.is_overdue {
-                self.upstreams.withdrawn(sent.place);
+                self.upstreams.at(sent.place, Upstreams::withdrawn);
                 self.repeat(&sent, sent.attempt.manner);
             }
         }
@@ -129,7 +132,7 @@ impl Core {
     /// A try could not be sent for want of a file descriptor, which is no fault of its server: it waits, and meanwhile that
     /// server is not asked, so that those are that have a socket.
     pub(crate) fn postpone(&mut self, attempt: Try, place: Place, why: &str, now: Micros) {
-        self.upstreams.pause(place, why, now);
+        self.upstreams.at(place, |group, place| group.pause(place, why, now));
         let is_encrypted = attempt.manner == Manner::Tls; // of this server; another one may not be
         let manner = if is_encrypted { self.manner(attempt.kind, attempt.number) } else { attempt.manner };
         self.ready.push_back(Try { manner, ..attempt });
@@ -145,10 +148,16 @@ impl Core {
     pub(crate) fn expire(&mut self, now: Micros) {
         while let Some(sent) = self.asked.silent(now) {
             self.statistics.timeouts += 1;
-            self.upstreams.lost(sent.place, sent.at, now, sent.attempt.number == 0);
+            self.lose(&sent, now);
             let failure = self.failure(FailureKind::NameTimeout, sent.place, "no answer in time");
             self.again(sent.attempt, sent.place, failure, now);
         }
+    }
+
+    /// A try gets no reply in time, or none can come.
+    fn lose(&mut self, sent: &Sent, now: Micros) {
+        self.upstreams
+            .at(sent.place, |group, place| group.lost(place, sent.at, now, sent.attempt.number == 0));
     }
 
     /// A failure for which a server stands.
@@ -186,7 +195,7 @@ impl Core {
         let manner = self.manner(attempt.kind, number);
         // Where names are spread, a silent server is asked again, which costs it nothing: it may wait for others itself. Only the
         // last try goes to another one.
-        let stays = self.settings.spread
+        let stays = self.upstreams.is_spread(place)
             && failure.kind == FailureKind::NameTimeout
             && number + 1 < self.settings.attempts;
         let whom = match () {

@@ -21,6 +21,8 @@ pub(super) enum Count {
     Prefetches,
     /// Questions answered by what is kept of an upstream's answer as it came.
     PacketHits,
+    /// Questions answered by what is known without asking anybody: hosts, local data.
+    Local,
     /// Questions that were passed through to upstreams.
     PassedThrough,
     /// Answers that were cut off, or not given by datagram.
@@ -57,7 +59,7 @@ pub(super) enum Count {
 
 impl Count {
     /// All of them, by their names elsewhere.
-    pub(super) const NAMES: [(&str, Count); 23] = [
+    pub(super) const NAMES: [(&str, Count); 24] = [
         ("questions_udp", Count::QuestionsUdp),
         ("questions_tcp", Count::QuestionsTcp),
         ("hits", Count::Hits),
@@ -65,6 +67,7 @@ impl Count {
         ("stale", Count::Stale),
         ("prefetches", Count::Prefetches),
         ("packet_hits", Count::PacketHits),
+        ("local", Count::Local),
         ("passed_through", Count::PassedThrough),
         ("truncated", Count::Truncated),
         ("dropped", Count::Dropped),

@@ -6,8 +6,9 @@ use std::sync::atomic::Ordering::Relaxed;
 use super::desk::{Desk, Moment, write};
 use super::figures::{Count, Figures};
 use super::question::{Code, Edns, Question, Read, read, rtype};
-use super::reply::To;
+use super::reply::{Asked, To};
 use crate::host::HostName;
+use crate::local::LocalNames;
 use crate::name::is_special_use;
 use crate::settings::Families;
 
@@ -69,7 +70,7 @@ impl Desk {
         let (to, code) = match parsed {
             Read::Question(mut question) if is_allowed => {
                 question.is_vouched = vouched;
-                return self.sort(question, moment, texts, out);
+                return self.sort(question, is_stream, moment, texts, out);
             }
             Read::Question(question) => (To::of(&question), Code::Refused),
             Read::Greeting(head, edns) if self.cookies.is_some() => {
@@ -117,6 +118,7 @@ impl Desk {
     fn sort<'m>(
         &self,
         question: Question<'m>,
+        is_stream: bool,
         moment: &Moment<'_>,
         texts: &mut String,
         out: &mut Vec<u8>,
@@ -140,6 +142,18 @@ impl Desk {
             self.looped.store(moment.now, Relaxed);
             return code(Code::Refused, out);
         }
+        if let (true, Some(local)) = (is_text, &moment.policy.local)
+            && self.write_local(
+                &**local,
+                (&question, is_stream),
+                (name, families.filter(|_| is_host)),
+                moment,
+                out,
+            )
+        {
+            texts.truncate(start);
+            return Verdict::Written;
+        }
         let top = question.top_label();
         let is_localhost = top.eq_ignore_ascii_case(b"localhost");
         // Another server's probe goes on to the upstreams, or loops through several servers would not be found.
@@ -161,6 +175,34 @@ impl Desk {
         // What is passed through is filtered when it comes back, whatever its name and type.
         texts.truncate(start);
         if question.wants_recursion() { Verdict::Pass(question) } else { code(Code::Refused, out) }
+    }
+}
+
+impl Desk {
+    /// Writes what is known locally; tells whether anything is.
+    fn write_local(
+        &self,
+        local: &dyn LocalNames,
+        (question, is_stream): (&Question<'_>, bool),
+        (name, families): (&str, Option<Families>),
+        moment: &Moment<'_>,
+        out: &mut Vec<u8>,
+    ) -> bool {
+        let to = To::of(question);
+        if let (Some(families), Ok(host)) = (families, HostName::new(name)) {
+            let Some(found) = local.addresses(host, families, moment.now) else { return false };
+            moment.figures.add(Count::Local);
+            write(moment.figures, out, |out| match found.addresses.is_empty() {
+                true => to.negative(Code::NoError, found.ttl, out),
+                false => _ = to.addresses(found.addresses.into_iter(), found.ttl, out),
+            });
+            return true;
+        }
+        let Some(reply) = local.records(&question.key(), moment.now) else { return false };
+        moment.figures.add(Count::Local);
+        let fits = is_stream || reply.len() + to.edns_size(None) <= Asked::of(question).most();
+        write(moment.figures, out, |out| if fits { to.passed(&reply, None, out) } else { to.truncated(out) });
+        true
     }
 }
 

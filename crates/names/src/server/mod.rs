@@ -288,7 +288,7 @@ impl Drop for Server {
 /// The clients that ask upstreams by these settings: one for each family, TTLs as they come, since the policy sees to them.
 fn ask(settings: &Settings, held: &Held, packets: &Arc<PacketCache>) -> io::Result<Upstream> {
     // Both keep to the rate together.
-    let paces: Vec<Pace> = settings.servers.iter().map(|_| Pace::default()).collect();
+    let paces: Vec<Pace> = settings.all_servers().map(|_| Pace::default()).collect();
     let client = |families| {
         let settings = Settings {
             families,
@@ -328,6 +328,7 @@ fn is_same(one: &Settings, other: &Settings) -> bool {
         && one.negative_ttl == other.negative_ttl
         && one.nxdomain_cut == other.nxdomain_cut
         && one.wildcards == other.wildcards
+        && one.zones == other.zones
 }
 
 /// What a message of a client gets from a server that knows nothing: a code, or that there is no such name. For the fuzz target.

@@ -2,11 +2,13 @@
 
 use std::collections::HashSet;
 use std::net::IpAddr;
+use std::sync::Arc;
 
 use lycosa_url::{AddressPolicy, Network};
 
 use super::limits;
 use super::question::name_of;
+use crate::local::LocalNames;
 
 /// The rules of a server that a reload changes.
 #[derive(Clone, Debug)]
@@ -29,6 +31,8 @@ pub struct Policy {
     pub allow: Vec<Network>,
     /// Answers a second that one client gets by datagram, at most.
     pub rate: Option<f64>,
+    /// What is known without asking an upstream; looked at first.
+    pub local: Option<Arc<dyn LocalNames>>,
     /// Whether addresses that are not public are taken out of answers.
     pub filter_private: bool,
     /// Names that may have such addresses.
@@ -47,6 +51,7 @@ impl Default for Policy {
             prefetch: true,
             allow: ["127.0.0.0/8", "::1/128"].iter().filter_map(|network| network.parse().ok()).collect(),
             rate: None,
+            local: None,
             filter_private: false,
             private_names: Zones::default(),
         }

@@ -5,6 +5,7 @@
 //! whose rest ends first is asked. Where they rotate, each has the same number of questions as long as it is well (SYSTEMS.md section 4).
 //! Where names are spread, each has a server of its own, by the ring, as long as that one is well.
 
+mod groups;
 mod server;
 
 use std::sync::Arc;
@@ -12,6 +13,7 @@ use std::time::Duration;
 
 use lycosa_url::{DEFAULT_VIRTUAL_NODES, Micros, Ring, digest_of};
 
+pub(crate) use groups::UpstreamGroups;
 pub(crate) use server::Limits;
 pub use server::Pace;
 use server::Server;
@@ -42,6 +44,7 @@ pub(crate) struct Upstreams {
     servers: Vec<(Arc<Nameserver>, Server)>,
     ceiling: Micros,
     is_eager: bool,
+    is_spread: bool,
     /// Where names take turns: whose turn is next.
     turn: Option<Place>,
     /// By what names are spread, if they are: the servers' addresses are its nodes, so that all clients agree, in whatever
@@ -74,12 +77,18 @@ impl Upstreams {
         let ring =
             (settings.spread && nodes.len() > 1).then(|| Ring::new(&nodes, DEFAULT_VIRTUAL_NODES).ok());
         let (is_eager, turn) = (settings.eager, settings.rotate.then_some(0));
-        Upstreams { servers, ceiling, is_eager, turn, ring: ring.flatten(), names, shortage: None }
+        let (is_spread, ring) = (settings.spread, ring.flatten());
+        Upstreams { servers, ceiling, is_eager, is_spread, turn, ring, names, shortage: None }
     }
 
     /// How many there are.
     pub(crate) fn count(&self) -> usize {
         self.servers.len()
+    }
+
+    /// Whether each name has a server of its own.
+    pub(crate) fn is_spread(&self) -> bool {
+        self.is_spread
     }
 
     /// Who is asked there.
