@@ -196,7 +196,7 @@ class Lookups:
 
 
 def system_lookups(**options: Unpack[Options]) -> Lookups:
-    """Lookups as the system's resolver makes them: by ``/etc/resolv.conf`` with its search domains, and ``/etc/hosts``.
+    """Lookups as the system's resolver makes them: by ``/etc/resolv.conf``, its search domains, and ``/etc/hosts``.
 
     Raises what `Lookups` raises, OSError when a file cannot be read.
     """

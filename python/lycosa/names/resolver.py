@@ -110,8 +110,8 @@ class Resolver(_core.Resolver):
         ``zones``: zones with resolvers of their own, such as ``"corp.example=192.0.2.1,192.0.2.2"``; the longest zone
         that a name is in counts.
         ``hosts_file``: a hosts file, such as ``/etc/hosts``, that is looked at before anything else; it is read
-        again when it changes. ``local_data``: records as lines of a zone file, such as ``"printer.lan A 192.0.2.7"``, of
-        the types A, AAAA, CNAME, PTR, TXT, MX and SRV; they come before the hosts file.
+        again when it changes. ``local_data``: records as lines of a zone file, such as ``"printer.lan A
+        192.0.2.7"``, of the types A, AAAA, CNAME, PTR, TXT, MX and SRV; they come before the hosts file.
         ``nxdomain_cut``: a name that does not exist ends the search for all names below it, too (RFC 8020); some
         servers deny names that have others below them.
         ``wildcards``: hosts of a domain whose random labels all share one set of addresses are not asked for, but one
