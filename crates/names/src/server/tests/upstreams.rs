@@ -350,3 +350,91 @@ fn nobody_is_asked_for_names_that_are_not_in_the_dns() {
     assert_eq!(others, [&("a.onion.example".to_owned(), 1)], "and that name goes on");
     assert!(asked.iter().any(|(name, _)| *name == probe));
 }
+
+/// The same question with EDNS.
+fn with_edns(mut question: Vec<u8>) -> Vec<u8> {
+    question[11] += 1;
+    question.extend_from_slice(&[0, 0, 41, 0x04, 0xd0, 0, 0, 0, 0, 0, 0]);
+    question
+}
+
+/// The extended error of an answer, as an option of EDNS begins with it.
+fn extended_error(answer: &Message<Vec<u8>>) -> Option<u16> {
+    let opt = answer.opt()?;
+    let first = opt.opt().iter::<domain::base::opt::ExtendedError<_>>().next()?;
+    Some(first.unwrap().code().to_int())
+}
+
+#[test]
+fn records_outlive_their_ttl_while_upstreams_fail() {
+    let upstream = Upstream::start(Says::Text(20)); // with a TTL of a minute
+    // A second is ten minutes: an answer holds for a tenth of one, and is given on for two.
+    let server = server_of(&[upstream.address], |settings| {
+        settings.upstream.speed = 600.0;
+        settings.policy = Policy { stale: 1_200, ..Policy::default() };
+    });
+    let asked = with_edns(question("a.example", Rtype::TXT));
+    let fresh = ask_bytes(&server, &asked);
+    assert_eq!((ttl(&fresh), extended_error(&fresh)), (60, None));
+    upstream.say(Says::Code(Rcode::SERVFAIL));
+    std::thread::sleep(Duration::from_millis(300));
+    let old = ask_bytes(&server, &asked);
+    assert_eq!((code(&old), old.header_counts().ancount(), ttl(&old)), (Rcode::NOERROR, 1, 30));
+    assert_eq!((extended_error(&old), count(&server, "stale")), (Some(3), 1), "RFC 8914: stale answer");
+    std::thread::sleep(Duration::from_millis(2_100));
+    assert_eq!(code(&ask_bytes(&server, &asked)), Rcode::SERVFAIL, "its time is over");
+}
+
+#[test]
+fn who_is_impatient_gets_old_records() {
+    let upstream = Upstream::start(Says::Text(20));
+    let server = server_of(&[upstream.address], |settings| {
+        settings.upstream.speed = 600.0;
+        settings.upstream.timeout = Duration::from_secs(4);
+        settings.policy = Policy { stale: 86_400, ..Policy::default() };
+    });
+    ask_one(&server, "a.example", Rtype::TXT);
+    upstream.say(Says::Nothing);
+    std::thread::sleep(Duration::from_millis(300));
+    let begun = Instant::now();
+    assert_eq!(ttl(&ask_one(&server, "a.example", Rtype::TXT)), 30);
+    let waited = begun.elapsed();
+    assert!(
+        (Duration::from_millis(1_700)..Duration::from_secs(4)).contains(&waited),
+        "{waited:?}: RFC 8767 section 5"
+    );
+}
+
+#[test]
+fn why_an_upstream_fails_is_passed_on() {
+    /// SERVFAIL, since signatures do not validate.
+    fn bogus(message: &Message<[u8]>) -> Vec<u8> {
+        let answer = MessageBuilder::new_vec().start_answer(message, Rcode::SERVFAIL).unwrap();
+        let mut answer = answer.additional();
+        answer.opt(|opt| opt.push(&domain::base::opt::ExtendedError::<Vec<u8>>::from(6_u16))).unwrap();
+        answer.finish()
+    }
+    let upstream = Upstream::start(Says::Built(bogus));
+    let server = server_of(&[upstream.address], |_| ());
+    for _ in 0..2 {
+        let answer = ask_bytes(&server, &with_edns(question("a.example", Rtype::MX)));
+        assert_eq!((code(&answer), extended_error(&answer)), (Rcode::SERVFAIL, Some(6)), "also from memory");
+    }
+    assert_eq!(upstream.asked("a.example", Rtype::MX), 1);
+    assert!(ask_one(&server, "a.example", Rtype::MX).opt().is_none(), "not to who has no EDNS");
+}
+
+#[test]
+fn zones_have_upstreams_of_their_own_for_all_types() {
+    let (outside, inside) = (Upstream::start(Says::Addresses(60)), Upstream::start(Says::Text(20)));
+    let server = server_of(&[outside.address], |settings| {
+        settings.upstream.zones =
+            crate::ZoneTable::new([("corp.example", vec![inside.address.into()])]).unwrap();
+    });
+    assert_eq!(ask_one(&server, "www.corp.example", Rtype::TXT).header_counts().ancount(), 1);
+    ask_one(&server, "www.corp.example", Rtype::A);
+    ask_one(&server, "www.example", Rtype::TXT);
+    let asked = |upstream: &Upstream, name| [Rtype::A, Rtype::TXT].map(|rtype| upstream.asked(name, rtype));
+    assert_eq!((asked(&inside, "www.corp.example"), asked(&outside, "www.corp.example")), ([1, 1], [0, 0]));
+    assert_eq!((asked(&inside, "www.example"), asked(&outside, "www.example")), ([0, 0], [0, 1]));
+}
