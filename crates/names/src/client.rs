@@ -37,14 +37,16 @@ impl Client {
     /// Starts the thread, after it has raised the process's limit of file descriptors as far as may be; fails without servers, and where the file of further roots is needed and cannot be used. The cache is the client's alone, unless its design is shared by itself.
     pub fn start(settings: Settings, cache: Box<dyn NameCache>) -> io::Result<Client> {
         let packets = Arc::new(PacketCache::of(&settings, PACKET_MEMORY));
-        Client::start_with(settings, cache, packets)
+        Client::start_with(settings, cache, packets, None)
     }
 
-    /// The same with a cache of records that is shared with others.
+    /// The same with a cache of records that is shared with others; and with a sink, if there is one, to which the client's thread gives
+    /// answers as they come, instead of keeping them for [`drain`](Self::drain).
     pub fn start_with(
         settings: Settings,
         cache: Box<dyn NameCache>,
         packets: Arc<PacketCache>,
+        sink: Option<Sink>,
     ) -> io::Result<Client> {
         let bad = |why: String| Err(io::Error::new(io::ErrorKind::InvalidInput, why));
         if settings.servers.is_empty() || settings.zones.values().any(Vec::is_empty) {
@@ -63,7 +65,7 @@ impl Client {
         ear.set_nonblocking(true)?;
         let thread = std::thread::Builder::new()
             .name("lycosa-names".to_owned())
-            .spawn(move || Engine::new(settings, (cache, cached), trust, told, ear).run())?;
+            .spawn(move || Engine::new(settings, (cache, cached), trust, (told, sink), ear).run())?;
         Ok(Client { shared, packets, bell, thread: Some(thread) })
     }
 
@@ -190,6 +192,9 @@ pub(crate) struct Shared {
     is_asleep: AtomicBool,
 }
 
+/// Takes answers as they come, on the client's thread, which asks and receives nothing meanwhile; empties both lists.
+pub type Sink = Box<dyn FnMut(&mut Vec<Resolved>, &mut Vec<PacketAnswer>) + Send>;
+
 /// What is to be resolved.
 pub(crate) enum Order {
     /// The addresses of a name.
@@ -244,8 +249,13 @@ impl Shared {
         self.pending.fetch_sub(names, Ordering::AcqRel);
     }
 
-    /// Puts answers where `drain` finds them.
-    pub(crate) fn publish(&self, core: &mut Core) {
+    /// Gives answers to the sink, or puts them where `drain` finds them.
+    pub(crate) fn publish(&self, core: &mut Core, sink: &mut Option<Sink>) {
+        if let Some(sink) = sink.as_mut().filter(|_| core.has_answers()) {
+            let count = core.answers.len() + core.packets_answered.len();
+            sink(&mut core.answers, &mut core.packets_answered);
+            self.forget(count);
+        }
         let mut told = self.lock();
         told.answers.append(&mut core.answers);
         told.packets.append(&mut core.packets_answered);

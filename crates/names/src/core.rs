@@ -351,6 +351,11 @@ impl Core {
         self.upstreams.figures()
     }
 
+    /// Whether there are answers to be given out.
+    pub(crate) fn has_answers(&self) -> bool {
+        !self.answers.is_empty() || !self.packets_answered.is_empty()
+    }
+
     /// Whether time alone may change something.
     pub(crate) fn is_waiting(&self) -> bool {
         !self.asked.is_empty() || !self.ready.is_empty()

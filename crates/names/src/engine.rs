@@ -14,7 +14,7 @@ use rustls::ClientConfig;
 use crate::asked::{SocketId, Try};
 use crate::batch::{BATCH, Incoming};
 use crate::cache::{NameCache, PacketCache};
-use crate::client::{Order, Shared};
+use crate::client::{Order, Shared, Sink};
 use crate::core::Core;
 use crate::descriptors;
 use crate::settings::Settings;
@@ -47,6 +47,8 @@ pub(crate) struct Engine {
     /// The longest wait for one reply.
     patience: Micros,
     shared: Arc<Shared>,
+    /// Who takes answers as they come.
+    sink: Option<Sink>,
     /// Readable when there are new names.
     bell: UnixStream,
 }
@@ -57,7 +59,7 @@ impl Engine {
         settings: Settings,
         caches: (Box<dyn NameCache>, Arc<PacketCache>),
         trust: Option<ClientConfig>,
-        shared: Arc<Shared>,
+        (shared, sink): (Arc<Shared>, Option<Sink>),
         bell: UnixStream,
     ) -> Self {
         let now = settings.clock.now();
@@ -72,6 +74,7 @@ impl Engine {
             names: Vec::new().into_iter(),
             patience,
             shared,
+            sink,
             bell,
         }
     }
@@ -86,7 +89,7 @@ impl Engine {
             }
             self.pass(now);
             self.send(now);
-            self.shared.publish(&mut self.core);
+            self.shared.publish(&mut self.core, &mut self.sink);
             self.wait();
         }
     }

@@ -35,7 +35,7 @@ mod wildcards;
 mod wire;
 mod zones;
 
-pub use client::{Client, PacketAnswer};
+pub use client::{Client, PacketAnswer, Sink};
 /// Types of records.
 pub use domain::base::iana::Rtype;
 pub use extended_error::ExtendedError;

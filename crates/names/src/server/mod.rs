@@ -300,7 +300,7 @@ fn ask(settings: &Settings, held: &Held, packets: &Arc<PacketCache>) -> io::Resu
             max_ttl: Duration::from_secs(604_800), // RFC 8767 section 4: a week is the longest that makes sense
             ..settings.clone()
         };
-        Client::start_with(settings, Box::new(held.clone()), packets.clone())
+        Client::start_with(settings, Box::new(held.clone()), packets.clone(), None)
     };
     Ok(Upstream::new(client(Families::V4)?, client(Families::V6)?, micros(settings.timeout)))
 }
