@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from os import PathLike
-from typing import Any, Self, TypedDict, final, type_check_only
+from typing import Any, ClassVar, Self, TypedDict, final, type_check_only
 
 from typing_extensions import disjoint_base
 
@@ -309,6 +309,9 @@ class Names:
 class DnsServer:
     """A DNS server of a tier; see ``lycosa.names.server``."""
 
+    #: Upper bounds, in seconds, of the buckets in which times are counted; one more bucket has what took longer.
+    BOUNDS: ClassVar[list[float]]
+
     def __new__(cls, settings: dict[str, Any]) -> Self: ...
     @property
     def listening(self) -> list[str]:
@@ -333,8 +336,18 @@ class DnsServer:
         (slots), ``cache_capacity``, ``cache_bytes``.
         """
 
+    def answer_times(self) -> dict[str, tuple[list[int], float]]:
+        """How long answers took, from receipt to sending, by where they came from.
+
+        ``cache``, ``upstream``, ``stale``, ``own``, ``refused``, ``limited``: counts by bucket (``BOUNDS``), and the sum
+        in seconds.
+        """
+
     def upstreams(self) -> list[dict[str, Any]]:
-        """What is known of each upstream, as ``Resolver.upstreams`` has it."""
+        """What is known of each upstream, as ``Resolver.upstreams`` has it.
+
+        With ``round_trips``: how long replies took, as ``answer_times`` has it.
+        """
 
     def drain(self, within: float) -> bool:
         """Take no more questions; whether those under way were answered in some seconds. Without the GIL."""

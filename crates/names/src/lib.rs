@@ -27,6 +27,7 @@ pub mod server;
 mod settings;
 mod sockets;
 mod streams;
+mod times;
 mod transport;
 mod upstream;
 mod wheel;
@@ -42,6 +43,7 @@ pub use nameserver::Nameserver;
 pub use packet_key::PacketKey;
 pub use records::{Record, Records, read_records};
 pub use settings::{Families, Settings, Statistics, UpstreamFigures, system_servers};
+pub use times::{TIME_BOUNDS, Times};
 pub use upstream::Pace;
 #[doc(hidden)]
 pub use wire::examine;

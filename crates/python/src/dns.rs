@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex};
 
 use lycosa_names::cache::compact::{CompactCache, CompactSettings};
 use lycosa_names::server::{Policy, Server, ServerSettings, Zones};
-use lycosa_names::{HostName, Nameserver, Settings};
+use lycosa_names::{HostName, Nameserver, Settings, TIME_BOUNDS, Times, UpstreamFigures};
 use lycosa_url::{Clock, Network};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -158,6 +158,13 @@ impl DnsServer {
         })
     }
 
+    /// The upper bounds of the buckets in which times are counted, in seconds; what took longer is counted after the last.
+    #[classattr]
+    #[pyo3(name = "BOUNDS")]
+    fn bounds() -> Vec<f64> {
+        TIME_BOUNDS.iter().map(|micros| *micros as f64 / 1e6).collect()
+    }
+
     /// Where it listens, with the ports.
     #[getter]
     fn listening(&self) -> PyResult<Vec<String>> {
@@ -182,9 +189,21 @@ impl DnsServer {
         Ok(py.detach(|| server.statistics().into_iter().collect()))
     }
 
-    /// What is known of each upstream.
+    /// How long answers took, by where they came from: counts by bucket, and the sum in seconds.
+    fn answer_times(&self) -> PyResult<HashMap<&'static str, (Vec<u64>, f64)>> {
+        let times = self.server()?.answer_times().into_iter();
+        Ok(times.map(|(source, times)| (source, counted(&times))).collect())
+    }
+
+    /// What is known of each upstream; with how long its replies took, as above.
     fn upstreams<'py>(&self, py: Python<'py>) -> PyResult<Vec<Bound<'py, PyDict>>> {
-        self.server()?.upstreams().into_iter().map(|known| upstream(py, known)).collect()
+        let known = |known: UpstreamFigures| {
+            let times = counted(&known.round_trips);
+            let dict = upstream(py, known)?;
+            dict.set_item("round_trips", times)?;
+            Ok(dict)
+        };
+        self.server()?.upstreams().into_iter().map(known).collect()
     }
 
     /// Takes no more questions; waits at most `within` seconds until those under way are answered; tells whether they are.
@@ -205,6 +224,11 @@ impl DnsServer {
     fn server(&self) -> PyResult<Arc<Server>> {
         lock(&self.server).clone().ok_or_else(|| PyValueError::new_err("the server is closed"))
     }
+}
+
+/// A histogram as Python has it: counts by bucket, and the sum in seconds.
+fn counted(times: &Times) -> (Vec<u64>, f64) {
+    (times.counts.to_vec(), times.sum as f64 / 1e6)
 }
 
 /// Addresses by their texts.

@@ -9,6 +9,7 @@ from typing import Any, Self
 
 from lycosa import _core
 from lycosa.errors import LycosaError, SettingError
+from lycosa.names.histograms import Histogram
 from lycosa.names.server_settings import ServerSettings, check_loop
 
 #: What a running server was made with and cannot change.
@@ -63,9 +64,13 @@ class Server:
         """Counts since the start, and gauges, by name (``DnsServer.statistics``)."""
         return self._core.statistics()
 
+    def answer_times(self) -> dict[str, Histogram]:
+        """How long answers took, from the question's receipt to the sending, by where they came from."""
+        return {source: Histogram(*times) for source, times in self._core.answer_times().items()}
+
     def upstreams(self) -> list[dict[str, Any]]:
-        """What is known of each server that it asks (``Resolver.upstreams``)."""
-        return self._core.upstreams()
+        """What is known of each server that it asks (``Resolver.upstreams``), with ``round_trips`` as a histogram."""
+        return [{**each, "round_trips": Histogram(*each["round_trips"])} for each in self._core.upstreams()]
 
     def trouble(self) -> str | None:
         """Why clients had better ask another server now; None where nothing is known against this one."""

@@ -428,6 +428,10 @@ def test_top_tells_programs_what_a_server_does(start: Start, dns: DnsServer, tmp
     assert 0.3 < figures["hit_rate"] < 0.7
     assert figures["upstreams"][0]["questions_per_second"] > 0
     assert figures["cache"]["names"] > 2
+    for source in ("cache", "upstream"):
+        times = figures["answer_seconds"][source]
+        assert 0 < times["p50"] <= times["p99"] <= 10
+    assert figures["upstreams"][0]["round_trip_seconds"]["p50"] > 0
 
 
 def test_top_shows_people_the_same(start: Start, dns: DnsServer, tmp_path: Path) -> None:
@@ -512,6 +516,27 @@ def test_rates_are_of_the_time_between_two_looks() -> None:
     assert figures["answers_per_second"]["noerror"] == 195.0
     assert (figures["hit_rate"], figures["per_second"]["limited"]) == (0.75, 5.0)
     assert figures["upstreams"][0]["questions_per_second"] == 50.0
+
+
+def timed(found: dict[str, Any], **counts: list[int]) -> dict[str, Any]:
+    """The same with times: of answers by source, and of the upstream's replies as of those from it."""
+    times = {source: {"counts": each, "sum": 0.0} for source, each in counts.items()}
+    upstream = found["upstreams"][0] | {"round_trips": times["upstream"]}
+    return found | {"time_bounds": [0.001, 0.1], "answer_seconds": times, "upstreams": [upstream]}
+
+
+def test_times_are_of_what_was_answered_between_two_looks() -> None:
+    before = timed(look(7, 1.0), cache=[50, 0, 0], upstream=[0, 0, 9], stale=[5, 0, 0])
+    after = timed(look(7, 2.0), cache=[150, 0, 0], upstream=[0, 2, 9], stale=[5, 0, 0])
+    figures = compare(before, after)
+    assert figures["answer_seconds"] == {
+        "cache": {"p50": pytest.approx(0.0005), "p99": pytest.approx(0.00099)},
+        "upstream": {"p50": pytest.approx(0.0505), "p99": pytest.approx(0.09901)},
+    }
+    assert figures["upstreams"][0]["round_trip_seconds"] == figures["answer_seconds"]["upstream"]
+    text = io.StringIO()
+    Console(file=text, width=120).print(render(figures))
+    assert "cache 500 µs, 990 µs; upstream 50.5 ms, 99.0 ms" in text.getvalue()
 
 
 def test_a_server_that_began_anew_counts_from_its_start() -> None:

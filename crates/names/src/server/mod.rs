@@ -12,6 +12,7 @@
 //! - Memory is bounded: the cache, what is under way, connections, limits of clients.
 //! - A reload that cannot be carried out changes nothing.
 
+mod answered;
 mod answering;
 mod cookies;
 mod datagrams;
@@ -44,9 +45,11 @@ use crate::client::Client;
 use crate::dice::Dice;
 use crate::scaled::ScaledTime;
 use crate::settings::{Families, Settings, UpstreamFigures};
+use crate::times::Times;
 use crate::upstream::{Pace, micros};
 pub use policy::{Policy, Zones};
 
+use answered::Source;
 use answering::Answering;
 use cookies::Cookies;
 use desk::Desk;
@@ -211,6 +214,16 @@ impl Server {
             ("packet_bytes", self.desk.packets.size().0),
         ]);
         all
+    }
+
+    /// How long answers took, from the question's receipt to the sending, by where they came from.
+    pub fn answer_times(&self) -> Vec<(&'static str, Times)> {
+        let all = |source| {
+            let mut sum = Times::default();
+            self.figures.iter().for_each(|figures| sum.merge(&figures.times(source)));
+            sum
+        };
+        Source::NAMES.iter().map(|(name, source)| (*name, all(*source))).collect()
     }
 
     /// What is known of each upstream.

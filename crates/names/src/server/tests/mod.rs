@@ -4,6 +4,7 @@ mod clients;
 mod connections;
 mod prefetches;
 mod private;
+mod times;
 mod upstreams;
 
 use std::io::{Read as _, Write as _};
