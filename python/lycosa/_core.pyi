@@ -324,7 +324,8 @@ class DnsServer:
     def reload(self, settings: dict[str, Any]) -> None:
         """Take another policy and other upstreams; on an error nothing has changed.
 
-        Where it listens, its workers, cache, cookies and connections stay as they were.
+        Where it listens, its workers, cache, cookies and connections stay as they were. Its log of questions is opened
+        again.
         """
 
     def statistics(self) -> dict[str, int]:
@@ -333,8 +334,12 @@ class DnsServer:
         Questions by protocol; ``hits``, ``misses``, ``stale``, ``prefetches``, ``passed_through``; answers by code;
         what was ``truncated``, ``dropped``, refused or filtered; ``accept_failures`` of connections. Now: ``waiting``
         clients, ``tcp_open`` connections, ``loop`` (1: an upstream leads back here), ``cache_names``, ``cache_used``
-        (slots), ``cache_capacity``, ``cache_bytes``.
+        (slots), ``cache_capacity``, ``cache_bytes``. Lines of the log of questions that were lost: ``query_log_dropped``.
         """
+
+    @property
+    def query_log_trouble(self) -> str | None:
+        """Why questions are not logged now, although they are to be."""
 
     def answer_times(self) -> dict[str, tuple[list[int], float]]:
         """How long answers took, from receipt to sending, by where they came from.

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
 
 use lycosa_names::cache::compact::{CompactCache, CompactSettings};
-use lycosa_names::server::{Policy, Server, ServerSettings, Zones};
+use lycosa_names::server::{ClientBits, Policy, Server, ServerSettings, Zones};
 use lycosa_names::{HostName, Nameserver, Settings, TIME_BOUNDS, Times, UpstreamFigures};
 use lycosa_url::{Clock, Network};
 use pyo3::exceptions::PyValueError;
@@ -64,6 +64,10 @@ pub(crate) struct DnsSettings {
     tcp_connections: usize,
     /// Seconds.
     tcp_idle: f64,
+    /// The file of the log of questions; `-`: standard output.
+    query_log: Option<PathBuf>,
+    /// Bits of clients' addresses that are logged, of IPv4 and IPv6; none: no address.
+    query_log_clients: Option<(u8, u8)>,
 }
 
 impl DnsSettings {
@@ -83,6 +87,7 @@ impl DnsSettings {
             rate: self.rate,
             filter_private: self.filter_private,
             private_names: zones(&self.private_names)?,
+            query_log_clients: self.query_log_clients.map(|(v4, v6)| ClientBits { v4, v6 }),
         })
     }
 
@@ -148,6 +153,7 @@ impl DnsServer {
             cookies: settings.cookies,
             tcp_connections: settings.tcp_connections,
             tcp_idle: seconds(settings.tcp_idle),
+            query_log: settings.query_log.clone(),
         };
         py.detach(|| {
             let cache = settings.open_cache(clock)?;
@@ -187,6 +193,12 @@ impl DnsServer {
     fn statistics(&self, py: Python<'_>) -> PyResult<HashMap<&'static str, u64>> {
         let server = self.server()?;
         Ok(py.detach(|| server.statistics().into_iter().collect()))
+    }
+
+    /// Why questions are not logged now, although they are to be.
+    #[getter]
+    fn query_log_trouble(&self) -> PyResult<Option<String>> {
+        Ok(self.server()?.query_log_trouble())
     }
 
     /// How long answers took, by where they came from: counts by bucket, and the sum in seconds.

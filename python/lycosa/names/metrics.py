@@ -104,6 +104,12 @@ FAMILIES = (
     Family("cache_bytes", "gauge", "Bytes of the memory of names.", (("cache_bytes", ""),)),
     Family("packets", "gauge", "Answers that are kept as they came.", (("packets", ""),)),
     Family("packet_bytes", "gauge", "Bytes of these.", (("packet_bytes", ""),)),
+    Family(
+        "query_log_dropped_total",
+        "counter",
+        "Lines of the log of questions that were lost: too many at once, or not taken by the disk.",
+        (("query_log_dropped", ""),),
+    ),
     Family("tcp_connections", "gauge", "TCP connections that are open.", (("tcp_open", ""),)),
 )
 

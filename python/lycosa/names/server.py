@@ -15,7 +15,7 @@ from lycosa.names.server_settings import ServerSettings, check_loop
 #: What a running server was made with and cannot change.
 RESTART = (
     "tier", "listen", "workers", "cache", "capacity", "packet_memory", "tcp_connections", "cookies",
-    "http", "http_public",
+    "http", "http_public", "query_log",
 )  # fmt: skip
 
 
@@ -63,6 +63,11 @@ class Server:
     def statistics(self) -> dict[str, int]:
         """Counts since the start, and gauges, by name (``DnsServer.statistics``)."""
         return self._core.statistics()
+
+    @property
+    def query_log_trouble(self) -> str | None:
+        """Why questions are not logged now, although they are to be: the disk is full, or nobody reads a pipe."""
+        return self._core.query_log_trouble
 
     def answer_times(self) -> dict[str, Histogram]:
         """How long answers took, from the question's receipt to the sending, by where they came from."""
@@ -131,7 +136,8 @@ class Server:
 def _of_core(settings: ServerSettings) -> dict[str, Any]:
     """What the core is told."""
     given = settings.model_dump(exclude={"http", "http_public"})
-    return {name: list(value) if isinstance(value, tuple) else value for name, value in given.items()}
+    told = {name: list(value) if isinstance(value, tuple) else value for name, value in given.items()}
+    return told | {"query_log_clients": settings.client_bits()}
 
 
 def _shown(value: object) -> str:

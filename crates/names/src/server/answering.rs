@@ -43,7 +43,7 @@ impl Answering {
     /// Tells what upstreams answer about one family, until the server ends, or others are asked and these have answered all.
     pub(super) fn run(&self, upstream: &Arc<Upstream>, families: Families, figures: &Figures) {
         let client = upstream.client(families);
-        let (mut answers, mut packets, mut post) = (Vec::new(), Vec::new(), Post::default());
+        let (mut answers, mut packets, mut post) = (Vec::new(), Vec::new(), Post::of(&self.desk));
         let mut was_asked = true;
         loop {
             client.wait(LOOK);
@@ -72,7 +72,7 @@ impl Answering {
 
     /// Serves stale data when the client-response timer fires (RFC 8767 section 5), looks for loops; until the server ends.
     pub(super) fn keep(&self, figures: &Figures) {
-        let mut post = Post::default();
+        let mut post = Post::of(&self.desk);
         let (mut next_probe, mut next_look) = (0, 0);
         while !self.is_closed.load(Relaxed) {
             std::thread::sleep(TICK);
@@ -162,7 +162,7 @@ fn wait_after(error: &io::Error, figures: &Figures) {
 
 /// Answers what comes over a connection, until it ends, or its client may not ask any more.
 fn serve(desk: &Desk, connection: &Arc<Connection>, figures: &Figures) {
-    let (mut buffer, mut texts, mut out, mut post) = (Vec::new(), String::new(), Vec::new(), Post::default());
+    let (mut buffer, mut texts, mut out, mut post) = (Vec::new(), String::new(), Vec::new(), Post::of(desk));
     while !desk.is_draining.load(Relaxed)
         && let Some(message) = connection.read(&mut buffer)
     {
@@ -184,7 +184,7 @@ fn serve(desk: &Desk, connection: &Arc<Connection>, figures: &Figures) {
             Verdict::Silence => return, // who sends no questions is not listened to
             Verdict::Written(source) => {
                 connection.send(&out);
-                post.answered.add(source, moment.now);
+                post.answered.add(source, moment.now, (connection.client, true), &out);
             }
             Verdict::Pass(question) => {
                 desk.pass(&question, waiter(&question), &mut post, &moment);
@@ -194,7 +194,7 @@ fn serve(desk: &Desk, connection: &Arc<Connection>, figures: &Figures) {
                 if let Some(record) = known {
                     let source = desk.tell(&question, &texts, &record, &moment, &mut out);
                     connection.send(&out);
-                    post.answered.add(source, moment.now);
+                    post.answered.add(source, moment.now, (connection.client, true), &out);
                     if desk.is_worth_prefetching(&texts, families, &record, &moment) {
                         desk.prefetch(vec![texts.as_str().into()], families, &moment);
                     }

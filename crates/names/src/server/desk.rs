@@ -19,6 +19,7 @@ use super::misses::{Miss, Misses, Waiter, Wanted, Way};
 use super::policy::{Policy, is_public};
 use super::post::Post;
 use super::private::Screened;
+use super::query_log::QueryLog;
 use super::question::{Code, HEADER, Question, rtype};
 use super::recent::Recent;
 use super::reply::{Asked, To};
@@ -44,6 +45,8 @@ pub(super) struct Desk {
     pub(super) cookies: Option<Cookies>,
     pub(super) rates: Rates,
     pub(super) recent: Recent,
+    /// Where questions are logged, if they are.
+    pub(super) log: Option<Arc<QueryLog>>,
     pub(super) clock: Clock,
     pub(super) time: ScaledTime,
     /// The name that only this server asks for.

@@ -6,6 +6,7 @@ use std::net::IpAddr;
 use lycosa_url::{AddressPolicy, Network};
 
 use super::limits;
+use super::query_log::ClientBits;
 use super::question::name_of;
 
 /// The rules of a server that a reload changes.
@@ -33,6 +34,8 @@ pub struct Policy {
     pub filter_private: bool,
     /// Names that may have such addresses.
     pub private_names: Zones,
+    /// How much of clients' addresses is logged; none: they are left out.
+    pub query_log_clients: Option<ClientBits>,
 }
 
 impl Default for Policy {
@@ -49,6 +52,7 @@ impl Default for Policy {
             rate: None,
             filter_private: false,
             private_names: Zones::default(),
+            query_log_clients: Some(ClientBits::default()),
         }
     }
 }

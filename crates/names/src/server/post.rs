@@ -16,7 +16,6 @@ use super::reply::To;
 use crate::extended_error::ExtendedError;
 
 /// Answers of one thread that are to be sent.
-#[derive(Default)]
 pub(super) struct Post {
     /// By the socket that they are sent from; few, so that they are searched one by one.
     datagrams: Vec<(Arc<UdpSocket>, Answers)>,
@@ -26,14 +25,20 @@ pub(super) struct Post {
 }
 
 impl Post {
+    /// None yet.
+    pub(super) fn of(desk: &Desk) -> Self {
+        let answered = Answered::new(desk.log.clone());
+        Post { datagrams: Vec::new(), scratch: Vec::new(), answered }
+    }
+
     /// Writes an answer, of which is told where it came from, and sends it, or puts it among those that are sent together.
     pub(super) fn deliver(&mut self, waiter: &Waiter, write: impl FnOnce(To<'_>, &mut Vec<u8>) -> Source) {
-        let source = match &waiter.way {
+        match &waiter.way {
             Way::Stream(connection) => {
                 self.scratch.clear();
                 let source = write(waiter.asked.to(), &mut self.scratch);
                 connection.send(&self.scratch);
-                source
+                self.answered.add(source, waiter.received, (waiter.client, true), &self.scratch);
             }
             Way::Datagram(socket, to) => {
                 let known = self.datagrams.iter().position(|(other, _)| Arc::ptr_eq(other, socket));
@@ -43,14 +48,13 @@ impl Post {
                 });
                 let answers = &mut self.datagrams[place].1;
                 let source = write(waiter.asked.to(), &mut answers.bytes);
-                answers.push(*to);
+                let answer = answers.push(*to);
+                self.answered.add(source, waiter.received, (waiter.client, false), answer);
                 if answers.is_full() {
                     answers.send(socket);
                 }
-                source
             }
-        };
-        self.answered.add(source, waiter.received);
+        }
     }
 
     /// Answers with a code alone.

@@ -74,7 +74,7 @@ impl Worker {
     pub(super) fn run(self) {
         let (mut questions, mut answers, mut texts) =
             (Questions::of(&self.socket), Answers::default(), String::new());
-        let (mut post, mut arrivals) = (Post::default(), Arrivals::start(self.desk.clock.now()));
+        let (mut post, mut arrivals) = (Post::of(&self.desk), Arrivals::start(self.desk.clock.now()));
         while !self.desk.is_draining.load(Relaxed) {
             match questions.receive(&self.socket) {
                 Ok(()) => {
@@ -107,8 +107,7 @@ impl Worker {
             match self.desk.judge(message, client, &moment, texts, &mut answers.bytes) {
                 Verdict::Silence => (),
                 Verdict::Written(source) => {
-                    answers.push(peer);
-                    post.answered.add(source, moment.now);
+                    post.answered.add(source, moment.now, client, answers.push(peer));
                 }
                 Verdict::LookUp(question, families) => {
                     open.push(Open { question, peer, name: start..texts.len(), families });
@@ -149,8 +148,8 @@ impl Worker {
                 let Some(record) = record else { return missed.push(place) };
                 let (name, question) = (name_of(place), &open[place].question);
                 let source = self.desk.tell(question, name, &record, moment, &mut answers.bytes);
-                answers.push(open[place].peer);
-                post.answered.add(source, moment.now);
+                let peer = open[place].peer;
+                post.answered.add(source, moment.now, (peer.address.ip(), false), answers.push(peer));
                 if self.desk.is_worth_prefetching(name, families, &record, moment) {
                     expiring.push(name.into());
                 }

@@ -2,6 +2,7 @@
 
 mod clients;
 mod connections;
+mod logged;
 mod prefetches;
 mod private;
 mod times;
