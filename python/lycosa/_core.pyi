@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from os import PathLike
-from typing import Any, Self, TypedDict, final, type_check_only
+from typing import Any, ClassVar, Self, TypedDict, final, type_check_only
 
 from typing_extensions import disjoint_base
 
@@ -313,6 +313,9 @@ class Names:
 class DnsServer:
     """A DNS server of a tier; see ``lycosa.names.server``."""
 
+    #: Upper bounds, in seconds, of the buckets in which times are counted; one more bucket has what took longer.
+    BOUNDS: ClassVar[list[float]]
+
     def __new__(cls, settings: dict[str, Any]) -> Self: ...
     @property
     def listening(self) -> list[str]:
@@ -325,7 +328,8 @@ class DnsServer:
     def reload(self, settings: dict[str, Any]) -> None:
         """Take another policy and other upstreams; on an error nothing has changed.
 
-        Where it listens, its workers, cache, cookies and connections stay as they were.
+        Where it listens, its workers, cache, cookies and connections stay as they were. Its log of questions is opened
+        again.
         """
 
     def statistics(self) -> dict[str, int]:
@@ -334,11 +338,26 @@ class DnsServer:
         Questions by protocol; ``hits``, ``misses``, ``stale``, ``prefetches``, ``local``, ``passed_through``; answers
         by code; what was ``truncated``, ``dropped``, refused or filtered; ``accept_failures`` of connections. Now:
         ``waiting`` clients, ``tcp_open`` connections, ``loop`` (1: an upstream leads back here), ``cache_names``,
-        ``cache_used`` (slots), ``cache_capacity``, ``cache_bytes``.
+        ``cache_used`` (slots), ``cache_capacity``, ``cache_bytes``. Lines of the log of questions that were lost:
+        ``query_log_dropped``.
+        """
+
+    @property
+    def query_log_trouble(self) -> str | None:
+        """Why questions are not logged now, although they are to be."""
+
+    def answer_times(self) -> dict[str, tuple[list[int], float]]:
+        """How long answers took, from receipt to sending, by where they came from.
+
+        ``cache``, ``upstream``, ``stale``, ``own``, ``refused``, ``limited``: counts by bucket (``BOUNDS``), and the sum
+        in seconds.
         """
 
     def upstreams(self) -> list[dict[str, Any]]:
-        """What is known of each upstream, as ``Resolver.upstreams`` has it."""
+        """What is known of each upstream, as ``Resolver.upstreams`` has it.
+
+        With ``round_trips``: how long replies took, as ``answer_times`` has it.
+        """
 
     def drain(self, within: float) -> bool:
         """Take no more questions; whether those under way were answered in some seconds. Without the GIL."""

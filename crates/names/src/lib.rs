@@ -28,6 +28,7 @@ pub mod server;
 mod settings;
 mod sockets;
 mod streams;
+mod times;
 mod transport;
 mod upstream;
 mod wheel;
@@ -45,6 +46,7 @@ pub use nameserver::Nameserver;
 pub use packet_key::PacketKey;
 pub use records::{Record, Records, read_records};
 pub use settings::{Families, Settings, Statistics, UpstreamFigures};
+pub use times::{TIME_BOUNDS, Times};
 pub use upstream::Pace;
 #[doc(hidden)]
 pub use wire::examine;

@@ -11,6 +11,7 @@ use rustls::ClientConfig;
 use crate::cache::SLOW;
 use crate::local::LocalNames;
 use crate::nameserver::Nameserver;
+use crate::times::Times;
 use crate::upstream::Pace;
 use crate::zones::ZoneTable;
 
@@ -176,6 +177,8 @@ pub struct UpstreamFigures {
     pub timeouts: u64,
     /// Its smoothed round-trip time; none before the first reply.
     pub round_trip: Option<Duration>,
+    /// How long its replies took, late ones and refusals included.
+    pub round_trips: Times,
     /// Questions that may be in flight to it at a time.
     pub window: u32,
     /// Questions that are.

@@ -6,8 +6,8 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
 
 use lycosa_names::cache::compact::{CompactCache, CompactSettings};
-use lycosa_names::server::{Policy, Server, ServerSettings, Zones};
-use lycosa_names::{HostName, Nameserver, Settings};
+use lycosa_names::server::{ClientBits, Policy, Server, ServerSettings, Zones};
+use lycosa_names::{HostName, Nameserver, Settings, TIME_BOUNDS, Times, UpstreamFigures};
 use lycosa_url::{Clock, Network};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -67,6 +67,10 @@ pub(crate) struct DnsSettings {
     tcp_connections: usize,
     /// Seconds.
     tcp_idle: f64,
+    /// The file of the log of questions; `-`: standard output.
+    query_log: Option<PathBuf>,
+    /// Bits of clients' addresses that are logged, of IPv4 and IPv6; none: no address.
+    query_log_clients: Option<(u8, u8)>,
 }
 
 impl DnsSettings {
@@ -87,6 +91,7 @@ impl DnsSettings {
             local: crate::local::open(py, self.hosts_file.as_deref(), &self.local_data)?,
             filter_private: self.filter_private,
             private_names: zones(&self.private_names)?,
+            query_log_clients: self.query_log_clients.map(|(v4, v6)| ClientBits { v4, v6 }),
         })
     }
 
@@ -153,6 +158,7 @@ impl DnsServer {
             cookies: settings.cookies,
             tcp_connections: settings.tcp_connections,
             tcp_idle: seconds(settings.tcp_idle),
+            query_log: settings.query_log.clone(),
         };
         py.detach(|| {
             let cache = settings.open_cache(clock)?;
@@ -161,6 +167,13 @@ impl DnsServer {
                 Server::start(server, Arc::new(cache)).map_err(|error| system("the DNS server", &error))?;
             Ok(DnsServer { server: Mutex::new(Some(Arc::new(server))), clock, fallback })
         })
+    }
+
+    /// The upper bounds of the buckets in which times are counted, in seconds; what took longer is counted after the last.
+    #[classattr]
+    #[pyo3(name = "BOUNDS")]
+    fn bounds() -> Vec<f64> {
+        TIME_BOUNDS.iter().map(|micros| *micros as f64 / 1e6).collect()
     }
 
     /// Where it listens, with the ports.
@@ -188,9 +201,27 @@ impl DnsServer {
         Ok(py.detach(|| server.statistics().into_iter().collect()))
     }
 
-    /// What is known of each upstream.
+    /// Why questions are not logged now, although they are to be.
+    #[getter]
+    fn query_log_trouble(&self) -> PyResult<Option<String>> {
+        Ok(self.server()?.query_log_trouble())
+    }
+
+    /// How long answers took, by where they came from: counts by bucket, and the sum in seconds.
+    fn answer_times(&self) -> PyResult<HashMap<&'static str, (Vec<u64>, f64)>> {
+        let times = self.server()?.answer_times().into_iter();
+        Ok(times.map(|(source, times)| (source, counted(&times))).collect())
+    }
+
+    /// What is known of each upstream; with how long its replies took, as above.
     fn upstreams<'py>(&self, py: Python<'py>) -> PyResult<Vec<Bound<'py, PyDict>>> {
-        self.server()?.upstreams().into_iter().map(|known| upstream(py, known)).collect()
+        let known = |known: UpstreamFigures| {
+            let times = counted(&known.round_trips);
+            let dict = upstream(py, known)?;
+            dict.set_item("round_trips", times)?;
+            Ok(dict)
+        };
+        self.server()?.upstreams().into_iter().map(known).collect()
     }
 
     /// Takes no more questions; waits at most `within` seconds until those under way are answered; tells whether they are.
@@ -211,6 +242,11 @@ impl DnsServer {
     fn server(&self) -> PyResult<Arc<Server>> {
         lock(&self.server).clone().ok_or_else(|| PyValueError::new_err("the server is closed"))
     }
+}
+
+/// A histogram as Python has it: counts by bucket, and the sum in seconds.
+fn counted(times: &Times) -> (Vec<u64>, f64) {
+    (times.counts.to_vec(), times.sum as f64 / 1e6)
 }
 
 /// Addresses by their texts.

@@ -36,6 +36,11 @@ def add_parser(subparsers: Any) -> None:
     add("--cache", metavar="FILE", help="the memory, shared with crawlers (default: none that outlives the server)")
     add("--workers", metavar="N", help="threads (default: one a core)")
     add("--http", metavar="ADDR:PORT", help="where /metrics, /healthz and /statistics are (default: nowhere)")
+    add(
+        "--query-log",
+        metavar="FILE",
+        help="log each question as a line of JSON; -: on standard output (default: none)",
+    )
     add("--check", action="store_true", help="only say what is wrong with the settings")
     add("-q", "--quiet", action="store_true", help="say nothing but what needs attention")
     parser.set_defaults(run=run)

@@ -34,6 +34,10 @@ NO_DESCRIPTORS = (
 )
 
 
+#: What is told when the log of questions cannot be written.
+NOT_LOGGED = "%s; questions are answered, but not logged: lines are lost and counted (query_log_dropped)"
+
+
 def run(args: argparse.Namespace) -> int:
     """Serve until a signal ends it; give the exit status."""
 
@@ -64,10 +68,11 @@ def run(args: argparse.Namespace) -> int:
 def serve(server: Server, load: Callable[[], ServerSettings], signals: Callable[[float], set[int]]) -> None:
     """Let it answer until SIGTERM or SIGINT; ``signals`` gives those that have come, or come in some seconds."""
     trouble: str | None = None
-    accepts = True
+    accepts = logs = True
     while not (come := signals(LOOK)) & {signal.SIGTERM, signal.SIGINT}:
         if signal.SIGHUP in come:
             _reload(server, load)
+            logs = True
         before, trouble = trouble, server.trouble()
         if trouble != before:
             if trouble is None:
@@ -77,6 +82,9 @@ def serve(server: Server, load: Callable[[], ServerSettings], signals: Callable[
         if accepts and server.statistics()["accept_failures"]:
             accepts = False  # told once: a line for each connection helps nobody
             logger.warning(NO_DESCRIPTORS)
+        if logs and (lost := server.query_log_trouble) is not None:
+            logs = False  # the same: a disk may be full, and not, and full again
+            logger.warning(NOT_LOGGED, lost)
     notify("STOPPING=1")
     if not server.drain(DRAIN):
         logger.warning("not all questions under way were answered within %g s", DRAIN)
@@ -104,6 +112,7 @@ def _settings(args: argparse.Namespace) -> ServerSettings:
         "cache": args.cache,
         "workers": args.workers,
         "http": args.http,
+        "query_log": args.query_log,
     }
     return make_settings(given | {name: value for name, value in over.items() if value is not None})
 

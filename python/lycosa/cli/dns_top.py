@@ -16,6 +16,7 @@ from rich.table import Table
 from rich.text import Text
 
 from lycosa.errors import LycosaError, SettingError
+from lycosa.names.histograms import quantile, since
 from lycosa.names.server_settings import endpoint
 
 #: Seconds between two looks; seconds that an answer may take; bytes of it.
@@ -23,6 +24,9 @@ EVERY, WITHIN, MAX_BYTES = 1.0, 2.0, 1 << 20
 
 #: Response codes, as they are shown.
 CODES = ("noerror", "nxdomain", "servfail", "refused", "formerr", "notimp", "other")
+
+#: Quantiles of times that are shown.
+SHARES = {"p50": 0.5, "p99": 0.99}
 
 #: Further counts that are shown as rates.
 RATES = ("stale", "prefetches", "passed_through", "truncated", "dropped", "refused_clients", "limited", "unfair")
@@ -118,8 +122,16 @@ def compare(before: dict[str, Any], after: dict[str, Any]) -> dict[str, Any]:
         "waiting": new["waiting"],
         "tcp_open": new["tcp_open"],
         "per_second": {name: rate(name) for name in RATES},
+        "answer_seconds": {
+            source: quantiles
+            for source, times in after.get("answer_seconds", {}).items()
+            if (quantiles := _quantiles(times, before.get("answer_seconds", {}).get(source), after)) is not None
+        },
         "upstreams": [
             {
+                "round_trip_seconds": _quantiles(
+                    each.get("round_trips"), known.get(each["server"], {}).get("round_trips"), after
+                ),
                 **{name: each[name] for name in ("server", "round_trip", "window", "is_resting")},
                 **{
                     f"{name}_per_second": rate(name, each, known.get(each["server"], {}))
@@ -130,6 +142,18 @@ def compare(before: dict[str, Any], after: dict[str, Any]) -> dict[str, Any]:
         ],
         "cache": {name: new[f"cache_{name}"] for name in ("names", "capacity", "bytes")},
     }
+
+
+def _quantiles(
+    times: dict[str, Any] | None, before: dict[str, Any] | None, found: dict[str, Any]
+) -> dict[str, float] | None:
+    """p50 and p99, in seconds, of what was timed between two looks; None where nothing was."""
+    if times is None:
+        return None
+    counts = since(times["counts"], before and before["counts"])
+    if not any(counts):
+        return None
+    return {name: quantile(share, counts, found["time_bounds"]) or 0.0 for name, share in SHARES.items()}
 
 
 def render(figures: dict[str, Any]) -> Group:
@@ -143,6 +167,7 @@ def render(figures: dict[str, Any]) -> Group:
         ("questions/s", f"{sum(asked.values()):,.0f} (TCP {asked['tcp']:,.0f})"),
         ("answers/s", ", ".join(f"{code} {rate:,.0f}" for code, rate in codes.items() if rate) or "none"),
         ("from memory", hit_rate),
+        ("p50, p99", _times(figures["answer_seconds"])),
         ("under way", f"{figures['waiting']:,}; TCP connections {figures['tcp_open']:,}"),
         ("also, by second", ", ".join(others) or "nothing"),
         (
@@ -156,18 +181,32 @@ def render(figures: dict[str, Any]) -> Group:
     for name, value in rows:
         server.add_row(name, Text(value))
     upstreams = Table("upstream", title="Asked", title_justify="left")
-    for name in ("questions/s", "RTT", "window", "timeouts/s", ""):
+    for name in ("questions/s", "RTT", "p50", "p99", "window", "timeouts/s", ""):
         upstreams.add_column(name, justify="right")
     for each in figures["upstreams"]:
         upstreams.add_row(
             each["server"],
             f"{each['questions_per_second']:,.0f}",
-            "–" if each["round_trip"] is None else f"{each['round_trip'] * 1e3:,.1f} ms",
+            _time(each["round_trip"]),
+            *(_time((each["round_trip_seconds"] or {}).get(name)) for name in SHARES),
             f"{each['window']:,}",
             f"{each['timeouts_per_second']:,.0f}",
             "resting" if each["is_resting"] else "",
         )
     return Group(server, upstreams)
+
+
+def _times(answers: dict[str, dict[str, float]]) -> str:
+    """How long answers took, by where they came from."""
+    told = (f"{source} {', '.join(map(_time, quantiles.values()))}" for source, quantiles in answers.items())
+    return "; ".join(told) or "–"
+
+
+def _time(seconds: float | None) -> str:
+    """A short time."""
+    if seconds is None:
+        return "–"
+    return f"{seconds * 1e6:,.0f} µs" if seconds < 1e-3 else f"{seconds * 1e3:,.1f} ms"
 
 
 def _duration(seconds: float) -> str:

@@ -13,13 +13,14 @@ import resource
 import socket
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from types import TracebackType
 from typing import Any, NamedTuple, Self
 
 from lycosa import __version__
 from lycosa.errors import LycosaError
+from lycosa.names.histograms import BOUNDS, Histogram, series
 from lycosa.names.server import Server
 from lycosa.names.server_settings import endpoint, told
 
@@ -104,6 +105,12 @@ FAMILIES = (
     Family("cache_bytes", "gauge", "Bytes of the memory of names.", (("cache_bytes", ""),)),
     Family("packets", "gauge", "Answers that are kept as they came.", (("packets", ""),)),
     Family("packet_bytes", "gauge", "Bytes of these.", (("packet_bytes", ""),)),
+    Family(
+        "query_log_dropped_total",
+        "counter",
+        "Lines of the log of questions that were lost: too many at once, or not taken by the disk.",
+        (("query_log_dropped", ""),),
+    ),
     Family("tcp_connections", "gauge", "TCP connections that are open.", (("tcp_open", ""),)),
 )
 
@@ -133,7 +140,9 @@ def overview(server: Server) -> dict[str, Any]:
         "reloads": server.reloads,
         "reloads_refused": server.reloads_refused,
         "statistics": server.statistics(),
-        "upstreams": server.upstreams(),
+        "time_bounds": list(BOUNDS),
+        "answer_seconds": {source: times._asdict() for source, times in server.answer_times().items()},
+        "upstreams": [{**each, "round_trips": each["round_trips"]._asdict()} for each in server.upstreams()],
     }
 
 
@@ -156,6 +165,16 @@ def _lines(server: Server) -> Iterator[str]:
                 if upstream[value] is not None:  # no round trip before the first answer
                     label = f'server="{upstream["server"]}"'
                     yield _line(f"lycosa_dns_{family.name}", label, upstream[value])
+    yield from _histogram(
+        "lycosa_dns_answer_seconds",
+        "From the receipt of a question to the sending of its answer, by where that came from.",
+        ((f'source="{source}"', times) for source, times in server.answer_times().items()),
+    )
+    yield from _histogram(
+        "lycosa_dns_upstream_seconds",
+        "From a question to an upstream to its reply.",
+        ((f'server="{each["server"]}"', each["round_trips"]) for each in upstreams),
+    )
     yield from _head("lycosa_dns_reloads_total", "counter", "Reloads of the settings, by what became of them.")
     yield _line("lycosa_dns_reloads_total", 'result="taken"', server.reloads)
     yield _line("lycosa_dns_reloads_total", 'result="refused"', server.reloads_refused)
@@ -176,6 +195,14 @@ def _lines(server: Server) -> Iterator[str]:
 def _head(name: str, kind: str, says: str) -> tuple[str, str]:
     """What stands above a family."""
     return f"# HELP {name} {says}", f"# TYPE {name} {kind}"
+
+
+def _histogram(name: str, says: str, each: Iterable[tuple[str, Histogram]]) -> Iterator[str]:
+    """A family of histograms, each with its labels."""
+    yield from _head(name, "histogram", says)
+    for labels, times in each:
+        for suffix, bound, now in series(times):
+            yield _line(f"{name}_{suffix}", labels if bound is None else f'{labels},le="{bound}"', now)
 
 
 def _line(name: str, labels: str, value: float) -> str:

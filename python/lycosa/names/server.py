@@ -9,12 +9,13 @@ from typing import Any, Self
 
 from lycosa import _core
 from lycosa.errors import LycosaError, SettingError
+from lycosa.names.histograms import Histogram
 from lycosa.names.server_settings import ServerSettings, check_loop
 
 #: What a running server was made with and cannot change.
 RESTART = (
     "tier", "listen", "workers", "cache", "capacity", "packet_memory", "tcp_connections", "cookies",
-    "http", "http_public",
+    "http", "http_public", "query_log",
 )  # fmt: skip
 
 
@@ -63,9 +64,18 @@ class Server:
         """Counts since the start, and gauges, by name (``DnsServer.statistics``)."""
         return self._core.statistics()
 
+    @property
+    def query_log_trouble(self) -> str | None:
+        """Why questions are not logged now, although they are to be: the disk is full, or nobody reads a pipe."""
+        return self._core.query_log_trouble
+
+    def answer_times(self) -> dict[str, Histogram]:
+        """How long answers took, from the question's receipt to the sending, by where they came from."""
+        return {source: Histogram(*times) for source, times in self._core.answer_times().items()}
+
     def upstreams(self) -> list[dict[str, Any]]:
-        """What is known of each server that it asks (``Resolver.upstreams``)."""
-        return self._core.upstreams()
+        """What is known of each server that it asks (``Resolver.upstreams``), with ``round_trips`` as a histogram."""
+        return [{**each, "round_trips": Histogram(*each["round_trips"])} for each in self._core.upstreams()]
 
     def trouble(self) -> str | None:
         """Why clients had better ask another server now; None where nothing is known against this one."""
@@ -126,7 +136,8 @@ class Server:
 def _of_core(settings: ServerSettings) -> dict[str, Any]:
     """What the core is told."""
     given = settings.model_dump(exclude={"http", "http_public"})
-    return {name: list(value) if isinstance(value, tuple) else value for name, value in given.items()}
+    told = {name: list(value) if isinstance(value, tuple) else value for name, value in given.items()}
+    return told | {"query_log_clients": settings.client_bits()}
 
 
 def _shown(value: object) -> str:

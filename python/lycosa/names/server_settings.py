@@ -36,6 +36,12 @@ ENDPOINT = re.compile(
 )
 
 
+#: How many bits of clients' addresses of IPv4 and IPv6 are logged unless it is said: networks that many share.
+CLIENT_BITS = (24, 48)
+
+#: The same as a text; of IPv6 by choice.
+CLIENTS = re.compile(r"/(?P<four>[0-9]{1,2})(?:\s*,\s*/(?P<six>[0-9]{1,3}))?", re.ASCII)
+
 #: What is told of a text that is no address.
 ALLOWED = {
     "listen": "an address with or without port: 127.0.0.1, 127.0.0.1:5300, [::1]:5300; port 0: any that is free",
@@ -103,6 +109,21 @@ def _network(text: str) -> str:
     return text
 
 
+def _clients(given: object) -> object:
+    """How much of clients' addresses is logged, in one form; a word of the command line or of a file is no text."""
+    match = CLIENTS.fullmatch(given.strip()) if isinstance(given, str) else None
+    if match is None:
+        word = given.strip().lower() if isinstance(given, str) else given
+        if word in (True, False, "true", "false"):
+            return word in (True, "true")
+    else:
+        four, six = int(match["four"]), int(match["six"] or CLIENT_BITS[1])
+        if four <= 32 and six <= 128:
+            return f"/{four},/{six}"
+    allowed = "true, false, or the bits that are kept: /24 of IPv4 (and /48 of IPv6), or of both: /24,/48"
+    raise SettingError("query_log_clients", str(given), allowed)
+
+
 def _domain(text: str, info: ValidationInfo) -> str:
     """A name in the form in which names are compared (UTS 46): by the rule of URLs, which is the same."""
     name = text.strip().removesuffix(".")
@@ -137,6 +158,8 @@ Networks = Annotated[
 Domains = Annotated[
     tuple[Annotated[str, AfterValidator(_domain)], ...], BeforeValidator(_listed), Field(max_length=10_000)
 ]
+
+Clients = Annotated[bool | str, BeforeValidator(_clients)]
 
 
 Zones = Annotated[tuple[Annotated[str, AfterValidator(_zone)], ...], Field(max_length=10_000)]
@@ -181,6 +204,8 @@ class ServerSettings(Room):
     tcp_idle: float = Field(10.0, ge=0.1, le=3_600)  # s
     http: Endpoint | None = None  # where metrics are; default: nowhere
     http_public: bool = False  # whether that may be seen by others than this machine
+    query_log: Path | None = None  # a file of JSON lines; -: standard output; default: nothing is logged
+    query_log_clients: Clients = "/24,/48"  # addresses of clients in it: whole, none, or so many bits of them
 
     @model_validator(mode="before")
     @classmethod
@@ -205,6 +230,13 @@ class ServerSettings(Room):
             allowed = "an address of this machine alone, such as 127.0.0.1:9153; others with http_public = true"
             raise SettingError("http", self.http, allowed)
         return self
+
+    def client_bits(self) -> tuple[int, int] | None:
+        """How many bits of clients' addresses of IPv4 and IPv6 are logged; None: the addresses are left out."""
+        if isinstance(self.query_log_clients, bool):
+            return (32, 128) if self.query_log_clients else None
+        four, _, six = self.query_log_clients.replace("/", "").partition(",")
+        return int(four), int(six)
 
     def refuses_others(self) -> bool:
         """Whether only this machine may ask, although others could reach the server."""

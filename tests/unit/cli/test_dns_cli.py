@@ -17,6 +17,7 @@ import time
 import urllib.request
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
@@ -51,7 +52,12 @@ class Running:
     """A server of its own process."""
 
     def __init__(
-        self, *arguments: str, cwd: Path, notify: str | None = None, command: tuple[str, ...] = COMMAND
+        self,
+        *arguments: str,
+        cwd: Path,
+        notify: str | None = None,
+        command: tuple[str, ...] = COMMAND,
+        stdout: int | None = None,
     ) -> None:
         """Start it; it says on stderr when it listens."""
         environment = {name: value for name, value in os.environ.items() if name != "NOTIFY_SOCKET"}
@@ -59,6 +65,7 @@ class Running:
             [*command, *arguments],
             cwd=cwd,
             env=environment | ({} if notify is None else {"NOTIFY_SOCKET": notify}),
+            stdout=stdout,
             stderr=subprocess.PIPE,
         )
         self.said = b""
@@ -119,10 +126,10 @@ def start(tmp_path: Path) -> Iterator[Start]:
         yield started
 
 
-def serve(start: Start, *upstreams: str, **others: Any) -> Running:
+def serve(start: Start, upstream: str, *arguments: str, **others: Any) -> Running:
     """A lower server on a free port, with metrics."""
     options = ["--tier", "lower", "--listen", "127.0.0.1:0", "--http", "127.0.0.1:0", "--workers", "1"]
-    return start(*options, "--upstream", ",".join(upstreams), **others).ready()
+    return start(*options, "--upstream", upstream, *arguments, **others).ready()
 
 
 def dns_message(name: str) -> bytes:
@@ -408,6 +415,74 @@ def test_quiet_says_only_what_needs_attention(start: Start, dns: DnsServer, tmp_
     assert running.process.stderr.read() == b""
 
 
+def logged(file: Path, count: int) -> list[dict[str, Any]]:
+    """The lines of a log once there are so many."""
+    until = time.monotonic() + 20
+    while len(lines := file.read_text(encoding="ascii").splitlines()) < count:
+        assert time.monotonic() < until, lines
+        time.sleep(0.01)
+    return [json.loads(line) for line in lines]
+
+
+def test_questions_are_logged_and_the_log_can_be_rotated(start: Start, dns: DnsServer, tmp_path: Path) -> None:
+    file, settings = tmp_path / "queries.jsonl", tmp_path / "dns.toml"
+    settings.write_text("query_log_clients = true\n")
+    running = serve(start, dns.address, "--config", str(settings), "--query-log", file.name)
+    begin = datetime.now(UTC)
+    resolve(running, "a.example")
+    resolve(running, "a.example")
+    asked, hit = logged(file, 2)
+    assert (asked["name"], asked["type"], asked["code"], asked["transport"]) == ("a.example", "A", "NOERROR", "udp")
+    assert (asked["source"], hit["source"], asked["client"]) == ("upstream", "cache", "127.0.0.1")
+    assert begin <= datetime.fromisoformat(asked["time"]) <= datetime.fromisoformat(hit["time"]) <= datetime.now(UTC)
+    assert asked["microseconds"] > 0
+    assert file.stat().st_mode & 0o777 == 0o640
+    file.rename(tmp_path / "old.jsonl")
+    settings.write_text("query_log_clients = '/8'\n")
+    running.process.send_signal(signal.SIGHUP)
+    assert "changed: query_log_clients" in running.line()
+    resolve(running, "gone.example")
+    (after,) = logged(file, 1)
+    assert (after["name"], after["code"], after["client"]) == ("gone.example", "NXDOMAIN", "127.0.0.0/8")
+    assert len(logged(tmp_path / "old.jsonl", 2)) == 2
+    assert statistics(running)["statistics"]["query_log_dropped"] == 0
+
+
+def test_questions_can_be_logged_on_standard_output(start: Start, dns: DnsServer) -> None:
+    running = serve(start, dns.address, "--query-log", "-", stdout=subprocess.PIPE)
+    names = [f"n{number}.example" for number in range(50)]
+    resolve(running, *names)
+    assert running.end() == 0
+    assert running.process.stdout is not None
+    lines = [json.loads(line) for line in running.process.stdout.read().splitlines()]
+    assert sorted(line["name"] for line in lines) == sorted(names)
+    assert {line["client"] for line in lines} == {"127.0.0.0/24"}
+
+
+def test_a_full_disk_stops_the_log_alone_and_is_told_once(start: Start, dns: DnsServer) -> None:
+    running = serve(start, dns.address, "--query-log", "/dev/full")
+    resolve(running, "a.example")
+    told = "query_log: /dev/full: No space left on device (os error 28); questions are answered, but not logged"
+    assert told in running.line()
+    for number in range(3):
+        assert resolve(running, f"n{number}.example") == [["192.0.2.1"]]
+        time.sleep(1.1)
+    assert statistics(running)["statistics"]["query_log_dropped"] == 4
+    assert running.end() == 0
+    assert running.process.stderr is not None
+    assert running.said + running.process.stderr.read() == b""
+
+
+def test_a_log_that_cannot_be_opened_is_told_in_one_line(start: Start, dns: DnsServer, tmp_path: Path) -> None:
+    done = command(
+        *("--tier", "lower", "--listen", "127.0.0.1:0", "--upstream", dns.address, "--query-log", "/nowhere/log"),
+        cwd=tmp_path,
+    )
+    assert done.returncode == 1
+    assert done.stderr.endswith("query_log: /nowhere/log: No such file or directory (os error 2)\n")
+    assert done.stderr.count("\n") == 1
+
+
 def test_top_tells_programs_what_a_server_does(start: Start, dns: DnsServer, tmp_path: Path) -> None:
     running = serve(start, dns.address)
     resolve(running, "a.example", "gone.example")
@@ -428,6 +503,10 @@ def test_top_tells_programs_what_a_server_does(start: Start, dns: DnsServer, tmp
     assert 0.3 < figures["hit_rate"] < 0.7
     assert figures["upstreams"][0]["questions_per_second"] > 0
     assert figures["cache"]["names"] > 2
+    for source in ("cache", "upstream"):
+        times = figures["answer_seconds"][source]
+        assert 0 < times["p50"] <= times["p99"] <= 10
+    assert figures["upstreams"][0]["round_trip_seconds"]["p50"] > 0
 
 
 def test_top_shows_people_the_same(start: Start, dns: DnsServer, tmp_path: Path) -> None:
@@ -512,6 +591,27 @@ def test_rates_are_of_the_time_between_two_looks() -> None:
     assert figures["answers_per_second"]["noerror"] == 195.0
     assert (figures["hit_rate"], figures["per_second"]["limited"]) == (0.75, 5.0)
     assert figures["upstreams"][0]["questions_per_second"] == 50.0
+
+
+def timed(found: dict[str, Any], **counts: list[int]) -> dict[str, Any]:
+    """The same with times: of answers by source, and of the upstream's replies as of those from it."""
+    times = {source: {"counts": each, "sum": 0.0} for source, each in counts.items()}
+    upstream = found["upstreams"][0] | {"round_trips": times["upstream"]}
+    return found | {"time_bounds": [0.001, 0.1], "answer_seconds": times, "upstreams": [upstream]}
+
+
+def test_times_are_of_what_was_answered_between_two_looks() -> None:
+    before = timed(look(7, 1.0), cache=[50, 0, 0], upstream=[0, 0, 9], stale=[5, 0, 0])
+    after = timed(look(7, 2.0), cache=[150, 0, 0], upstream=[0, 2, 9], stale=[5, 0, 0])
+    figures = compare(before, after)
+    assert figures["answer_seconds"] == {
+        "cache": {"p50": pytest.approx(0.0005), "p99": pytest.approx(0.00099)},
+        "upstream": {"p50": pytest.approx(0.0505), "p99": pytest.approx(0.09901)},
+    }
+    assert figures["upstreams"][0]["round_trip_seconds"] == figures["answer_seconds"]["upstream"]
+    text = io.StringIO()
+    Console(file=text, width=120).print(render(figures))
+    assert "cache 500 µs, 990 µs; upstream 50.5 ms, 99.0 ms" in text.getvalue()
 
 
 def test_a_server_that_began_anew_counts_from_its_start() -> None:

@@ -83,6 +83,12 @@ def test_prometheus_reads_what_the_server_counts(server: Server, served: HttpSer
     assert found[("process_cpu_seconds_total",)] > 0
     assert found[("process_resident_memory_bytes",)] > 1e6
     assert all(family.documentation for family in families.values())
+    assert found["lycosa_dns_answer_seconds_count", ("source", "upstream")] == 3
+    assert found["lycosa_dns_answer_seconds_bucket", ("le", "+Inf"), ("source", "upstream")] == 3
+    assert found["lycosa_dns_answer_seconds_sum", ("source", "upstream")] > 0
+    assert found["lycosa_dns_answer_seconds_count", ("source", "cache")] == 0
+    assert found["lycosa_dns_upstream_seconds_count", ("server", dns.address)] >= 3
+    assert families["lycosa_dns_upstream_seconds"].type == "histogram"
 
 
 def test_an_upstream_that_never_answered_has_no_round_trip() -> None:
@@ -104,6 +110,10 @@ def test_programs_get_everything_as_json(server: Server, served: HttpServer) -> 
     assert found.keys() == overview(server).keys()
     assert (found["tier"], found["listening"], found["status"]) == ("upper", server.listening, "ok")
     assert found["statistics"]["answers_nxdomain"] == 1
+    times = found["answer_seconds"]["upstream"]
+    assert (len(times["counts"]), sum(times["counts"])) == (len(found["time_bounds"]) + 1, 3)
+    (upstream,) = found["upstreams"]
+    assert sum(upstream["round_trips"]["counts"]) == upstream["answers"]
 
 
 def test_health_is_ok_or_says_why_not(server: Server, served: HttpServer, monkeypatch: pytest.MonkeyPatch) -> None:

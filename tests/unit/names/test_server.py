@@ -124,6 +124,7 @@ OTHERS = [
     ("cookies", False, "True"),
     ("http", "127.0.0.1:9153", "none"),
     ("http_public", True, "False"),
+    ("query_log", "queries.jsonl", "none"),
 ]
 
 

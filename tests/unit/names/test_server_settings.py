@@ -138,6 +138,9 @@ def _word(value: object) -> str:
         ({"timeout": float("inf")}, ["timeout: 'inf'", "finite"]),
         ({"http": "127.0.0.1"}, ["http: '127.0.0.1'", "127.0.0.1:9153"]),
         ({"http": "192.0.2.1:9153"}, ["http: '192.0.2.1:9153'", "http_public"]),
+        ({"query_log_clients": "/33"}, ["query_log_clients: '/33'", "/24,/48"]),
+        ({"query_log_clients": "/24,/129"}, ["query_log_clients: '/24,/129'", "/24,/48"]),
+        ({"query_log_clients": 24}, ["query_log_clients: '24'", "true, false"]),
         ({"http_publik": True}, ["http_publik", "did you mean http_public?"]),
     ],
 )
@@ -147,6 +150,22 @@ def test_bad_settings_are_told_in_one_line(settings: dict[str, Any], parts: list
     assert "\n" not in str(error.value)
     for part in parts:
         assert part in str(error.value)
+
+
+@pytest.mark.parametrize(
+    ("given", "taken", "bits"),
+    [
+        (True, True, (32, 128)),
+        ("FALSE", False, None),
+        (" /16", "/16,/48", (16, 48)),
+        ("/0 , /64", "/0,/64", (0, 64)),
+        ("/24,/48", "/24,/48", (24, 48)),
+    ],
+)
+def test_so_much_of_clients_is_logged_as_is_said(given: object, taken: object, bits: object) -> None:
+    settings = made(query_log_clients=given)
+    assert (settings.query_log_clients, settings.client_bits()) == (taken, bits)
+    assert made().client_bits() == (24, 48)
 
 
 def test_metrics_are_public_by_choice_only() -> None:

@@ -10,6 +10,7 @@ use std::time::Duration;
 use lycosa_url::Micros;
 use nix::poll::{PollFd, PollFlags, poll};
 
+use super::answered::Source;
 use super::desk::{Desk, Moment};
 use super::figures::{Count, Figures};
 use super::judging::Verdict;
@@ -42,7 +43,7 @@ impl Answering {
     /// Tells what upstreams answer about one family, until the server ends, or others are asked and these have answered all.
     pub(super) fn run(&self, upstream: &Arc<Upstream>, families: Families, figures: &Figures) {
         let client = upstream.client(families);
-        let (mut answers, mut packets, mut post) = (Vec::new(), Vec::new(), Post::default());
+        let (mut answers, mut packets, mut post) = (Vec::new(), Vec::new(), Post::of(&self.desk));
         let mut was_asked = true;
         loop {
             client.wait(LOOK);
@@ -51,15 +52,14 @@ impl Answering {
             let moment = self.desk.moment(figures);
             for (answer, waiters) in self.desk.misses.take(families, &mut answers) {
                 for waiter in waiters {
-                    post.deliver(&waiter, |to, out| {
-                        self.desk.settle(&answer, families, to, &moment, out);
-                    });
+                    post.deliver(&waiter, |to, out| self.desk.settle(&answer, families, to, &moment, out));
                 }
             }
             for (answer, waiters) in self.desk.misses.take_packets(&mut packets) {
-                self.desk.tell_packet(&answer.key, &answer.packet, &waiters, &mut post, &moment);
+                let (key, packet) = (&answer.key, &answer.packet);
+                self.desk.tell_packet(key, packet, &waiters, Source::Upstream, &mut post, &moment);
             }
-            post.flush();
+            post.flush(&self.desk, figures);
             let is_asked = Arc::ptr_eq(&self.desk.misses.upstream(), upstream);
             let is_over = !is_asked && !was_asked && client.pending() == 0;
             if is_over || self.is_closed.load(Relaxed) {
@@ -72,7 +72,7 @@ impl Answering {
 
     /// Serves stale data when the client-response timer fires (RFC 8767 section 5), looks for loops; until the server ends.
     pub(super) fn keep(&self, figures: &Figures) {
-        let mut post = Post::default();
+        let mut post = Post::of(&self.desk);
         let (mut next_probe, mut next_look) = (0, 0);
         while !self.is_closed.load(Relaxed) {
             std::thread::sleep(TICK);
@@ -80,7 +80,7 @@ impl Answering {
             for (wanted, waiters) in self.desk.misses.take_impatient(moment.now) {
                 self.tell_stale(&wanted, &waiters, &mut post, &moment);
             }
-            post.flush();
+            post.flush(&self.desk, figures);
             if moment.now >= next_look {
                 next_look = moment.now + PULSE;
                 // Where those that are asked for names rest, it may be the names' fault.
@@ -99,16 +99,19 @@ impl Answering {
             Wanted::V6(name) => (name, Families::V6),
             Wanted::Packet(key) => {
                 if !self.desk.tell_stale_packet(key, waiters, post, moment) {
-                    waiters.iter().for_each(|waiter| post.code(waiter, Code::ServFail, moment.figures));
+                    let code = |waiter| post.code(waiter, Code::ServFail, Source::Upstream, moment.figures);
+                    waiters.iter().for_each(code);
                 }
                 return;
             }
         };
         for waiter in waiters {
             post.deliver(waiter, |to, out| {
-                if !self.desk.tell_stale(name, families, to, moment, out) {
-                    to.code(Code::ServFail, out);
+                if self.desk.tell_stale(name, families, to, moment, out) {
+                    return Source::Stale;
                 }
+                to.code(Code::ServFail, out);
+                Source::Upstream
             });
         }
     }
@@ -159,7 +162,7 @@ fn wait_after(error: &io::Error, figures: &Figures) {
 
 /// Answers what comes over a connection, until it ends, or its client may not ask any more.
 fn serve(desk: &Desk, connection: &Arc<Connection>, figures: &Figures) {
-    let (mut buffer, mut texts, mut out, mut post) = (Vec::new(), String::new(), Vec::new(), Post::default());
+    let (mut buffer, mut texts, mut out, mut post) = (Vec::new(), String::new(), Vec::new(), Post::of(desk));
     while !desk.is_draining.load(Relaxed)
         && let Some(message) = connection.read(&mut buffer)
     {
@@ -175,18 +178,23 @@ fn serve(desk: &Desk, connection: &Arc<Connection>, figures: &Figures) {
             asked: Asked::of(question),
             way: way(),
             client: connection.client,
+            received: moment.now,
         };
         match desk.judge(message, (connection.client, true), &moment, &mut texts, &mut out) {
             Verdict::Silence => return, // who sends no questions is not listened to
-            Verdict::Written => connection.send(&out),
+            Verdict::Written(source) => {
+                connection.send(&out);
+                post.answered.add(source, moment.now, (connection.client, true), &out);
+            }
             Verdict::Pass(question) => {
                 desk.pass(&question, waiter(&question), &mut post, &moment);
             }
             Verdict::LookUp(question, families) => {
                 let known = desk.held.cache.get(HostName::of_normal(&texts), families, moment.second);
                 if let Some(record) = known {
-                    desk.tell(&question, &texts, &record, &moment, &mut out);
+                    let source = desk.tell(&question, &texts, &record, &moment, &mut out);
                     connection.send(&out);
+                    post.answered.add(source, moment.now, (connection.client, true), &out);
                     if desk.is_worth_prefetching(&texts, families, &record, &moment) {
                         desk.prefetch(vec![texts.as_str().into()], families, &moment);
                     }
@@ -197,9 +205,10 @@ fn serve(desk: &Desk, connection: &Arc<Connection>, figures: &Figures) {
                         post.turn_away(&waiter, figures);
                     }
                 } else {
-                    post.code(&waiter(&question), Code::Refused, figures);
+                    post.code(&waiter(&question), Code::Refused, Source::Refused, figures);
                 }
             }
         }
+        post.flush(desk, figures);
     }
 }

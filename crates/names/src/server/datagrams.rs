@@ -70,9 +70,11 @@ pub(super) struct Answers {
 }
 
 impl Answers {
-    /// What was written since the last one is an answer to this client.
-    pub(super) fn push(&mut self, to: Peer) {
+    /// What was written since the last one is an answer to this client; gives it.
+    pub(super) fn push(&mut self, to: Peer) -> &[u8] {
+        let start = self.ends.last().map_or(0, |(end, _)| *end);
         self.ends.push((self.bytes.len(), to));
+        &self.bytes[start..]
     }
 
     /// Whether they are to be sent before there are more.

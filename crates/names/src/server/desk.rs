@@ -10,6 +10,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use domain::base::iana::Rtype;
 use lycosa_url::{Clock, FailureKind, Micros, Resolved};
 
+use super::answered::Source;
 use super::cookies::Cookies;
 use super::figures::{Count, Figures};
 use super::held::Held;
@@ -18,6 +19,7 @@ use super::misses::{Miss, Misses, Waiter, Wanted, Way};
 use super::policy::{Policy, is_public};
 use super::post::Post;
 use super::private::Screened;
+use super::query_log::QueryLog;
 use super::question::{Code, HEADER, Question, rtype};
 use super::recent::Recent;
 use super::reply::{Asked, To};
@@ -43,6 +45,8 @@ pub(super) struct Desk {
     pub(super) cookies: Option<Cookies>,
     pub(super) rates: Rates,
     pub(super) recent: Recent,
+    /// Where questions are logged, if they are.
+    pub(super) log: Option<Arc<QueryLog>>,
     pub(super) clock: Clock,
     pub(super) time: ScaledTime,
     /// The name that only this server asks for.
@@ -93,7 +97,7 @@ impl Desk {
         }
     }
 
-    /// Writes what the cache knows.
+    /// Writes what the cache knows; tells where that is from.
     pub(super) fn tell(
         &self,
         question: &Question<'_>,
@@ -101,10 +105,10 @@ impl Desk {
         record: &Record,
         moment: &Moment<'_>,
         out: &mut Vec<u8>,
-    ) {
+    ) -> Source {
         let is_failure = matches!(record.state, State::Failed { .. });
         if is_failure && self.tell_stale(name, families_of(question), To::of(question), moment, out) {
-            return;
+            return Source::Stale;
         }
         let left = record
             .expires
@@ -114,6 +118,7 @@ impl Desk {
             if record.state == State::Addresses { left.min(moment.policy.longest(name)) } else { left };
         moment.figures.add(Count::Hits);
         self.write_record(To::of(question), name, record, left, moment, out);
+        Source::Cache
     }
 
     /// Writes what is known of a name.
@@ -205,7 +210,7 @@ impl Desk {
     ) -> Miss {
         let has_stale = moment.policy.stale > 0
             && self.held.stale(HostName::of_normal(name), families, moment.second).is_some();
-        let waiter = Waiter { asked: Asked::of(question), way, client };
+        let waiter = Waiter { asked: Asked::of(question), way, client, received: moment.now };
         Miss { wanted: Wanted::addresses(families, name.into()), waiter, has_stale }
     }
 
@@ -214,7 +219,7 @@ impl Desk {
         let (figures, key) = (moment.figures, question.key());
         if let Some(packet) = self.packets.get(&key, moment.now) {
             figures.add(Count::PacketHits);
-            return self.tell_packet(&key, &packet, &[waiter], post, moment);
+            return self.tell_packet(&key, &packet, &[waiter], Source::Cache, post, moment);
         }
         figures.add(Count::PassedThrough);
         let has_stale = self.packets.get_stale(&key, moment.now, moment.policy.stale).is_some();
@@ -230,6 +235,7 @@ impl Desk {
         key: &PacketKey,
         packet: &Packet,
         waiters: &[Waiter],
+        source: Source,
         post: &mut Post,
         moment: &Moment<'_>,
     ) {
@@ -239,7 +245,7 @@ impl Desk {
         let message = packet.message().is_ok().then(|| self.packets.message(packet, moment.now));
         let screened = Screened::of(message, &moment.policy);
         for waiter in waiters {
-            post.pass_back(waiter, &screened, packet.extended_error(), moment.figures);
+            post.pass_back(waiter, &screened, packet.extended_error(), source, moment.figures);
         }
     }
 
@@ -256,12 +262,12 @@ impl Desk {
         let screened = Screened::of(Some(self.packets.message(&packet, moment.now)), &moment.policy);
         let error = ExtendedError { code: STALE_ANSWER, text: Box::default() };
         for waiter in waiters {
-            post.pass_back(waiter, &screened, Some(&error), moment.figures);
+            post.pass_back(waiter, &screened, Some(&error), Source::Stale, moment.figures);
         }
         true
     }
 
-    /// Writes the answer of others to one who waits for it.
+    /// Writes the answer of others to one who waits for it, or an old one; tells which.
     pub(super) fn settle(
         &self,
         answer: &Resolved,
@@ -269,7 +275,7 @@ impl Desk {
         to: To<'_>,
         moment: &Moment<'_>,
         out: &mut Vec<u8>,
-    ) {
+    ) -> Source {
         let left = answer.expires.saturating_sub(moment.now);
         let ttl = self.time.millis(left).div_ceil(1_000).max(1);
         let name = &*answer.name;
@@ -289,10 +295,11 @@ impl Desk {
                 FailureKind::NameNoData => {
                     write(moment.figures, out, |out| to.negative(Code::NoError, ttl, out));
                 }
-                _ if self.tell_stale(name, families, to, moment, out) => (),
+                _ if self.tell_stale(name, families, to, moment, out) => return Source::Stale,
                 _ => write(moment.figures, out, |out| to.code(Code::ServFail, out)),
             },
         }
+        Source::Upstream
     }
 
     /// Writes an old answer, where there is one and nobody can tell a newer one; tells whether there is.

@@ -2,7 +2,11 @@
 
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
+use lycosa_url::Micros;
+
+use super::answered::Source;
 use super::question::Code;
+use crate::times::{SharedTimes, Times};
 
 /// Something that is counted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -90,7 +94,11 @@ impl Count {
 /// The counts of one thread.
 #[derive(Debug, Default)]
 #[repr(align(64))]
-pub(super) struct Figures([AtomicU64; Count::NAMES.len()]);
+pub(super) struct Figures {
+    counts: [AtomicU64; Count::NAMES.len()],
+    /// How long answers took, by source.
+    times: [SharedTimes; Source::NAMES.len()],
+}
 
 impl Figures {
     /// Counts one.
@@ -102,7 +110,7 @@ impl Figures {
     /// Counts several. One thread writes, so that no lock is needed on the way.
     #[inline]
     pub(super) fn add_many(&self, what: Count, count: u64) {
-        self.0[what as usize].fetch_add(count, Relaxed);
+        self.counts[what as usize].fetch_add(count, Relaxed);
     }
 
     /// Counts an answer's code, as the message has it: its low bits, all that are used without EDNS.
@@ -119,8 +127,18 @@ impl Figures {
         });
     }
 
+    /// Counts answers that took equally long.
+    pub(super) fn took(&self, source: Source, time: Micros, count: u64) {
+        self.times[source as usize].add_many(time, count);
+    }
+
+    /// How long answers of a source took.
+    pub(super) fn times(&self, source: Source) -> Times {
+        self.times[source as usize].read()
+    }
+
     /// How many.
     pub(super) fn get(&self, what: Count) -> u64 {
-        self.0[what as usize].load(Relaxed)
+        self.counts[what as usize].load(Relaxed)
     }
 }

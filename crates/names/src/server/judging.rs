@@ -3,6 +3,7 @@
 use std::net::IpAddr;
 use std::sync::atomic::Ordering::Relaxed;
 
+use super::answered::Source;
 use super::desk::{Desk, Moment, write};
 use super::figures::{Count, Figures};
 use super::question::{Code, Edns, Question, Read, read, rtype};
@@ -24,7 +25,7 @@ pub(super) enum Verdict<'m> {
     /// It gets no answer.
     Silence,
     /// Its answer is written.
-    Written,
+    Written(Source),
     /// Its name, which is appended to the texts, is to be looked up.
     LookUp(Question<'m>, Families),
     /// It is to be passed through.
@@ -85,7 +86,7 @@ impl Desk {
             Read::Nothing => return Verdict::Silence,
         };
         let code = if is_allowed { code } else { Code::Refused };
-        written(moment.figures, out, |out| to.code(code, out))
+        written(Source::of(code), moment.figures, out, |out| to.code(code, out))
     }
 
     /// Judges a cookie, if there is one; has the answer bring the one that is good from now on. Tells whether it was good.
@@ -105,7 +106,7 @@ impl Desk {
         match parsed {
             Read::Question(question) if moment.figures.get(Count::Limited).is_multiple_of(2) => {
                 moment.figures.add(Count::Truncated);
-                written(moment.figures, out, |out| To::of(question).truncated(out))
+                written(Source::Limited, moment.figures, out, |out| To::of(question).truncated(out))
             }
             _ => {
                 moment.figures.add(Count::Dropped);
@@ -123,10 +124,12 @@ impl Desk {
         texts: &mut String,
         out: &mut Vec<u8>,
     ) -> Verdict<'m> {
-        let code =
-            |code, out: &mut Vec<u8>| written(moment.figures, out, |out| To::of(&question).code(code, out));
+        let own = Source::Own;
+        let code = |code, out: &mut Vec<u8>| {
+            written(Source::of(code), moment.figures, out, |out| To::of(&question).code(code, out))
+        };
         let families = match question.rtype {
-            rtype::ANY => return written(moment.figures, out, |out| To::of(&question).minimal(out)),
+            rtype::ANY => return written(own, moment.figures, out, |out| To::of(&question).minimal(out)),
             0 | rtype::OPT => return code(Code::FormErr, out),
             rtype::FIRST_META..rtype::ANY => return code(Code::NotImp, out),
             rtype::A => Some(Families::V4),
@@ -152,7 +155,7 @@ impl Desk {
             )
         {
             texts.truncate(start);
-            return Verdict::Written;
+            return Verdict::Written(Source::Own);
         }
         let top = question.top_label();
         let is_localhost = top.eq_ignore_ascii_case(b"localhost");
@@ -165,7 +168,9 @@ impl Desk {
             }
             texts.truncate(start);
             let code = if is_localhost { Code::NoError } else { Code::NxDomain };
-            return written(moment.figures, out, |out| To::of(&question).negative(code, SPECIAL_TTL, out));
+            return written(own, moment.figures, out, |out| {
+                To::of(&question).negative(code, SPECIAL_TTL, out)
+            });
         }
         let wants_signatures = question.edns.is_some_and(|edns| edns.wants_signatures);
         // With signatures an answer is kept as it came.
@@ -207,7 +212,12 @@ impl Desk {
 }
 
 /// Writes an answer and counts its code: the question is settled with it.
-fn written(figures: &Figures, out: &mut Vec<u8>, answer: impl FnOnce(&mut Vec<u8>)) -> Verdict<'static> {
+fn written(
+    source: Source,
+    figures: &Figures,
+    out: &mut Vec<u8>,
+    answer: impl FnOnce(&mut Vec<u8>),
+) -> Verdict<'static> {
     write(figures, out, answer);
-    Verdict::Written
+    Verdict::Written(source)
 }

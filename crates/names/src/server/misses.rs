@@ -29,6 +29,8 @@ pub(super) struct Waiter {
     pub(super) way: Way,
     /// Who asked.
     pub(super) client: IpAddr,
+    /// When.
+    pub(super) received: Micros,
 }
 
 /// Where an answer goes.
@@ -77,6 +79,7 @@ impl Upstream {
             one.answers += other.answers;
             one.timeouts += other.timeouts;
             one.in_flight += other.in_flight;
+            one.round_trips.merge(&other.round_trips);
             one.round_trip = one.round_trip.or(other.round_trip);
             // One that is asked about IPv6 alone is known by that alone.
             one.is_resting |= other.is_resting && one.questions == other.questions;

@@ -12,6 +12,7 @@
 //! - Memory is bounded: the cache, what is under way, connections, limits of clients.
 //! - A reload that cannot be carried out changes nothing.
 
+mod answered;
 mod answering;
 mod cookies;
 mod datagrams;
@@ -25,6 +26,7 @@ mod misses;
 mod policy;
 mod post;
 mod private;
+mod query_log;
 mod question;
 mod recent;
 mod reply;
@@ -33,6 +35,7 @@ mod worker;
 
 use std::io;
 use std::net::SocketAddr;
+use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 use std::thread::JoinHandle;
@@ -44,9 +47,12 @@ use crate::client::Client;
 use crate::dice::Dice;
 use crate::scaled::ScaledTime;
 use crate::settings::{Families, Settings, UpstreamFigures};
+use crate::times::Times;
 use crate::upstream::{Pace, micros};
 pub use policy::{Policy, Zones};
+pub use query_log::ClientBits;
 
+use answered::Source;
 use answering::Answering;
 use cookies::Cookies;
 use desk::Desk;
@@ -54,6 +60,7 @@ use figures::{Count, Figures};
 use held::Held;
 use judging::LOOP_ZONE;
 use misses::{Misses, Upstream};
+use query_log::QueryLog;
 use stream::Connections;
 use worker::Worker;
 
@@ -80,6 +87,8 @@ pub struct ServerSettings {
     pub tcp_connections: usize,
     /// How long one may be idle.
     pub tcp_idle: Duration,
+    /// Where questions are logged, as lines of JSON; `-`: standard output.
+    pub query_log: Option<PathBuf>,
 }
 
 impl Default for ServerSettings {
@@ -93,6 +102,7 @@ impl Default for ServerSettings {
             cookies: true,
             tcp_connections: 150,
             tcp_idle: Duration::from_secs(10), // RFC 7766 section 6.2.3: "a few seconds"
+            query_log: None,
         }
     }
 }
@@ -117,8 +127,8 @@ impl Server {
     ///
     /// # Errors
     ///
-    /// Those of the system, with the address; no upstream, no address to listen on, a rate that is not positive, a file of roots that
-    /// cannot be used.
+    /// Those of the system, with the address; no upstream, no address to listen on, a rate that is not positive, a file of roots or
+    /// a log that cannot be used.
     pub fn start(settings: ServerSettings, cache: Arc<CompactCache>) -> io::Result<Server> {
         let bad = |why: &str| io::Error::new(io::ErrorKind::InvalidInput, why);
         if settings.listen.is_empty() {
@@ -130,6 +140,9 @@ impl Server {
             Held { cache: cache.clone(), policy: Arc::new(RwLock::new(Arc::new(settings.policy.clone()))) };
         let packets = packet_cache(&settings);
         let upstream = Arc::new(ask(&settings.upstream, &held, &packets)?);
+        let clients = settings.policy.query_log_clients;
+        let log =
+            settings.query_log.as_deref().map(|path| QueryLog::start(path, clients, clock)).transpose()?;
         let mut dice = Dice::default();
         let desk = Arc::new(Desk {
             misses: Misses::new(settings.upstream.in_flight.max(1), upstream.clone()),
@@ -138,6 +151,7 @@ impl Server {
             held,
             rates: Default::default(),
             recent: Default::default(),
+            log,
             clock,
             time: ScaledTime::start(clock.now(), settings.upstream.speed),
             token: format!("{:016x}{:016x}.{LOOP_ZONE}", dice.throw(), dice.throw()),
@@ -170,13 +184,14 @@ impl Server {
         &self.listening
     }
 
-    /// Takes another policy and other upstreams; all else stays as it was. On an error nothing has changed.
+    /// Takes another policy and other upstreams, and opens its log again; all else stays as it was. On an error nothing has changed.
     ///
     /// # Errors
     ///
-    /// No upstream, a rate that is not positive, a file of roots that cannot be used.
+    /// No upstream, a rate that is not positive, a file of roots or a log that cannot be used.
     pub fn reload(&self, policy: Policy, upstream: Settings) -> io::Result<()> {
         let mut settings = lock(&self.settings);
+        let file = self.desk.log.as_ref().map_or(Ok(None), |log| log.open())?;
         if !is_same(&settings.upstream, &upstream) {
             let new = Arc::new(ask(&upstream, &self.desk.held, &self.desk.packets)?);
             self.answer(new.clone())?;
@@ -184,6 +199,9 @@ impl Server {
             self.desk.probed.store(0, Relaxed);
             self.desk.probe(self.desk.clock.now());
             settings.upstream = upstream;
+        }
+        if let Some(log) = &self.desk.log {
+            log.reload(file, policy.query_log_clients);
         }
         self.desk.packets.limit(limits(&policy));
         let shared = Arc::new(policy.clone());
@@ -209,8 +227,24 @@ impl Server {
             ("cache_used", self.cache.used()),
             ("packets", self.desk.packets.size().1),
             ("packet_bytes", self.desk.packets.size().0),
+            ("query_log_dropped", self.desk.log.as_ref().map_or(0, |log| log.dropped())),
         ]);
         all
+    }
+
+    /// Why questions are not logged now, although they are to be.
+    pub fn query_log_trouble(&self) -> Option<String> {
+        self.desk.log.as_ref().and_then(|log| log.trouble())
+    }
+
+    /// How long answers took, from the question's receipt to the sending, by where they came from.
+    pub fn answer_times(&self) -> Vec<(&'static str, Times)> {
+        let all = |source| {
+            let mut sum = Times::default();
+            self.figures.iter().for_each(|figures| sum.merge(&figures.times(source)));
+            sum
+        };
+        Source::NAMES.iter().map(|(name, source)| (*name, all(*source))).collect()
     }
 
     /// What is known of each upstream.
@@ -281,6 +315,9 @@ impl Drop for Server {
         self.connections.hush();
         for thread in lock(&self.threads).drain(..) {
             let _ = thread.join();
+        }
+        if let Some(log) = &self.desk.log {
+            log.close();
         }
     }
 }

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use lycosa_url::{AddressPolicy, Network};
 
 use super::limits;
+use super::query_log::ClientBits;
 use super::question::name_of;
 use crate::local::LocalNames;
 
@@ -37,6 +38,8 @@ pub struct Policy {
     pub filter_private: bool,
     /// Names that may have such addresses.
     pub private_names: Zones,
+    /// How much of clients' addresses is logged; none: they are left out.
+    pub query_log_clients: Option<ClientBits>,
 }
 
 impl Default for Policy {
@@ -54,6 +57,7 @@ impl Default for Policy {
             local: None,
             filter_private: false,
             private_names: Zones::default(),
+            query_log_clients: Some(ClientBits::default()),
         }
     }
 }

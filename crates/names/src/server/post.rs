@@ -3,8 +3,11 @@
 use std::net::UdpSocket;
 use std::sync::Arc;
 
+use lycosa_url::Micros;
+
+use super::answered::{Answered, Source};
 use super::datagrams::Answers;
-use super::desk::{SHORT, write};
+use super::desk::{Desk, SHORT, write};
 use super::figures::{Count, Figures};
 use super::misses::{Waiter, Way};
 use super::private::Screened;
@@ -13,21 +16,29 @@ use super::reply::To;
 use crate::extended_error::ExtendedError;
 
 /// Answers of one thread that are to be sent.
-#[derive(Default)]
 pub(super) struct Post {
     /// By the socket that they are sent from; few, so that they are searched one by one.
     datagrams: Vec<(Arc<UdpSocket>, Answers)>,
     scratch: Vec<u8>,
+    /// All that the thread has answered, also what it sends by itself.
+    pub(super) answered: Answered,
 }
 
 impl Post {
-    /// Writes an answer and sends it, or puts it among those that are sent together.
-    pub(super) fn deliver(&mut self, waiter: &Waiter, write: impl FnOnce(To<'_>, &mut Vec<u8>)) {
+    /// None yet.
+    pub(super) fn of(desk: &Desk) -> Self {
+        let answered = Answered::new(desk.log.clone());
+        Post { datagrams: Vec::new(), scratch: Vec::new(), answered }
+    }
+
+    /// Writes an answer, of which is told where it came from, and sends it, or puts it among those that are sent together.
+    pub(super) fn deliver(&mut self, waiter: &Waiter, write: impl FnOnce(To<'_>, &mut Vec<u8>) -> Source) {
         match &waiter.way {
             Way::Stream(connection) => {
                 self.scratch.clear();
-                write(waiter.asked.to(), &mut self.scratch);
+                let source = write(waiter.asked.to(), &mut self.scratch);
                 connection.send(&self.scratch);
+                self.answered.add(source, waiter.received, (waiter.client, true), &self.scratch);
             }
             Way::Datagram(socket, to) => {
                 let known = self.datagrams.iter().position(|(other, _)| Arc::ptr_eq(other, socket));
@@ -36,8 +47,9 @@ impl Post {
                     self.datagrams.len() - 1
                 });
                 let answers = &mut self.datagrams[place].1;
-                write(waiter.asked.to(), &mut answers.bytes);
-                answers.push(*to);
+                let source = write(waiter.asked.to(), &mut answers.bytes);
+                let answer = answers.push(*to);
+                self.answered.add(source, waiter.received, (waiter.client, false), answer);
                 if answers.is_full() {
                     answers.send(socket);
                 }
@@ -46,15 +58,18 @@ impl Post {
     }
 
     /// Answers with a code alone.
-    pub(super) fn code(&mut self, waiter: &Waiter, code: Code, figures: &Figures) {
+    pub(super) fn code(&mut self, waiter: &Waiter, code: Code, source: Source, figures: &Figures) {
         figures.add_code(code as u8 & 0xf);
-        self.deliver(waiter, |to, out| to.code(code, out));
+        self.deliver(waiter, |to, out| {
+            to.code(code, out);
+            source
+        });
     }
 
     /// There is no place for the question: its client has too many under way, or all have.
     pub(super) fn turn_away(&mut self, waiter: &Waiter, figures: &Figures) {
         figures.add(Count::Unfair);
-        self.code(waiter, Code::ServFail, figures);
+        self.code(waiter, Code::ServFail, Source::Limited, figures);
     }
 
     /// Answers with what an upstream said to a question that was passed through.
@@ -63,6 +78,7 @@ impl Post {
         waiter: &Waiter,
         answer: &Screened,
         error: Option<&ExtendedError>,
+        source: Source,
         figures: &Figures,
     ) {
         let is_stream = matches!(waiter.way, Way::Stream(_));
@@ -82,15 +98,19 @@ impl Post {
                     to.truncated(out);
                 }
             });
+            source
         });
     }
 
-    /// Sends what is left.
-    pub(super) fn flush(&mut self) {
+    /// Sends what is left, and counts what was answered since the last time; gives the time.
+    pub(super) fn flush(&mut self, desk: &Desk, figures: &Figures) -> Micros {
         for (socket, answers) in &mut self.datagrams {
             answers.send(socket);
         }
         // A socket that is closed elsewhere is not kept open here.
         self.datagrams.retain(|(socket, _)| Arc::strong_count(socket) > 1);
+        let now = desk.clock.now();
+        self.answered.settle(now, figures);
+        now
     }
 }

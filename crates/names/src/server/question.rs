@@ -138,7 +138,7 @@ fn write_name(name: &[u8], text: &mut String) -> bool {
 }
 
 /// The labels of a name on the wire, which was found to be whole, without the root's.
-fn labels(mut name: &[u8]) -> impl Iterator<Item = &[u8]> {
+pub(super) fn labels(mut name: &[u8]) -> impl Iterator<Item = &[u8]> {
     std::iter::from_fn(move || {
         let (&length, rest) = name.split_first().filter(|(length, _)| **length > 0)?;
         let (label, next) = rest.split_at_checked(length.into())?;
@@ -210,7 +210,7 @@ pub(super) fn read(message: &[u8]) -> Read<'_> {
 }
 
 /// Where an uncompressed name ends that begins here.
-fn skip_name(message: &[u8], start: usize) -> Option<usize> {
+pub(super) fn skip_name(message: &[u8], start: usize) -> Option<usize> {
     let mut at = start;
     loop {
         let length = usize::from(*message.get(at)?);

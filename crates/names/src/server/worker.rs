@@ -5,8 +5,11 @@ use std::io;
 use std::net::UdpSocket;
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
+use lycosa_url::Micros;
+
+use super::answered::Source;
 use super::datagrams::{Answers, Peer, Questions};
 use super::desk::{Desk, Moment};
 use super::figures::{Count, Figures};
@@ -35,21 +38,20 @@ const WORTH: f64 = 5.0;
 /// How many questions come, so that a worker under load takes them in larger batches: as network cards moderate interrupts. One
 /// question is answered at once.
 struct Arrivals {
-    last: Instant,
+    last: Micros,
     /// Questions a second, smoothed.
     rate: f64,
 }
 
 impl Arrivals {
     /// Nothing has come.
-    fn start() -> Self {
-        Arrivals { last: Instant::now(), rate: 0.0 }
+    fn start(now: Micros) -> Self {
+        Arrivals { last: now, rate: 0.0 }
     }
 
     /// So many have come since the last time; waits, where that brings more.
-    fn moderate(&mut self, count: usize) {
-        let now = Instant::now();
-        let passed = now.duration_since(self.last).as_secs_f64().max(1e-6);
+    fn moderate(&mut self, count: usize, now: Micros) {
+        let passed = now.saturating_sub(self.last).max(1) as f64 / 1e6;
         self.last = now;
         self.rate += (count as f64 / passed - self.rate) / 8.0;
         if count < BATCH && self.rate * LINGER.as_secs_f64() >= WORTH {
@@ -72,12 +74,12 @@ impl Worker {
     pub(super) fn run(self) {
         let (mut questions, mut answers, mut texts) =
             (Questions::of(&self.socket), Answers::default(), String::new());
-        let (mut post, mut arrivals) = (Post::default(), Arrivals::start());
+        let (mut post, mut arrivals) = (Post::of(&self.desk), Arrivals::start(self.desk.clock.now()));
         while !self.desk.is_draining.load(Relaxed) {
             match questions.receive(&self.socket) {
                 Ok(()) => {
-                    self.serve(&questions, &mut answers, &mut texts, &mut post);
-                    arrivals.moderate(questions.messages().count());
+                    let now = self.serve(&questions, &mut answers, &mut texts, &mut post);
+                    arrivals.moderate(questions.messages().count(), now);
                 }
                 // What the kernel has to tell of an earlier answer: nobody was there to take it.
                 Err(error) if error.kind() == io::ErrorKind::ConnectionRefused => (),
@@ -87,8 +89,14 @@ impl Worker {
         }
     }
 
-    /// Answers a batch, or has others asked.
-    fn serve(&self, questions: &Questions, answers: &mut Answers, texts: &mut String, post: &mut Post) {
+    /// Answers a batch, or has others asked; gives when it was done.
+    fn serve(
+        &self,
+        questions: &Questions,
+        answers: &mut Answers,
+        texts: &mut String,
+        post: &mut Post,
+    ) -> Micros {
         let moment = self.desk.moment(&self.figures);
         texts.clear();
         let (mut open, mut count) = (Vec::new(), 0);
@@ -98,7 +106,9 @@ impl Worker {
             let client = (peer.address.ip(), false);
             match self.desk.judge(message, client, &moment, texts, &mut answers.bytes) {
                 Verdict::Silence => (),
-                Verdict::Written => answers.push(peer),
+                Verdict::Written(source) => {
+                    post.answered.add(source, moment.now, client, answers.push(peer));
+                }
                 Verdict::LookUp(question, families) => {
                     open.push(Open { question, peer, name: start..texts.len(), families });
                 }
@@ -106,12 +116,12 @@ impl Worker {
             }
         }
         self.figures.add_many(Count::QuestionsUdp, count);
-        let missed = self.look_up(&open, texts, &moment, answers);
+        let missed = self.look_up(&open, texts, &moment, answers, post);
         if !missed.is_empty() {
             self.ask(&open, &missed, texts, &moment, post);
         }
         answers.send(&self.socket);
-        post.flush();
+        post.flush(&self.desk, &self.figures)
     }
 
     /// Answers what the cache knows; gives what it does not.
@@ -121,6 +131,7 @@ impl Worker {
         texts: &str,
         moment: &Moment<'_>,
         answers: &mut Answers,
+        post: &mut Post,
     ) -> Vec<usize> {
         let mut missed = Vec::new();
         for families in [Families::V4, Families::V6] {
@@ -136,8 +147,9 @@ impl Worker {
                 let Some(place) = places.next() else { return };
                 let Some(record) = record else { return missed.push(place) };
                 let (name, question) = (name_of(place), &open[place].question);
-                self.desk.tell(question, name, &record, moment, &mut answers.bytes);
-                answers.push(open[place].peer);
+                let source = self.desk.tell(question, name, &record, moment, &mut answers.bytes);
+                let peer = open[place].peer;
+                post.answered.add(source, moment.now, (peer.address.ip(), false), answers.push(peer));
                 if self.desk.is_worth_prefetching(name, families, &record, moment) {
                     expiring.push(name.into());
                 }
@@ -162,15 +174,19 @@ impl Worker {
         }
         for place in unwanted {
             let Open { question, peer, .. } = &open[place];
-            let waiter = Waiter { asked: Asked::of(question), way: way(*peer), client: peer.address.ip() };
-            post.code(&waiter, Code::Refused, &self.figures);
+            let waiter = self.waiter(question, *peer, moment);
+            post.code(&waiter, Code::Refused, Source::Refused, &self.figures);
         }
     }
 
     /// Has a question passed through.
     fn pass(&self, question: &Question<'_>, peer: Peer, moment: &Moment<'_>, post: &mut Post) {
+        self.desk.pass(question, self.waiter(question, peer, moment), post, moment);
+    }
+
+    /// One who waits for an answer by datagram.
+    fn waiter(&self, question: &Question<'_>, peer: Peer, moment: &Moment<'_>) -> Waiter {
         let way = Way::Datagram(self.socket.clone(), peer);
-        let waiter = Waiter { asked: Asked::of(question), way, client: peer.address.ip() };
-        self.desk.pass(question, waiter, post, moment);
+        Waiter { asked: Asked::of(question), way, client: peer.address.ip(), received: moment.now }
     }
 }

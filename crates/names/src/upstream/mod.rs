@@ -268,6 +268,7 @@ impl Upstreams {
             answers: server.answers,
             timeouts: server.timeouts,
             round_trip: server.round_trip(),
+            round_trips: server.round_trips.clone(),
             window: server.window(),
             in_flight: server.in_flight,
             is_resting: server.is_resting(),

@@ -13,6 +13,8 @@ use std::time::Duration;
 
 use lycosa_url::Micros;
 
+use crate::times::Times;
+
 /// Questions in flight that a server is trusted with from the start: what a host with one CPU answers in about a millisecond.
 const FIRST: f64 = 128.0;
 
@@ -108,6 +110,8 @@ pub(crate) struct Server {
     pub(super) questions: u64,
     pub(super) answers: u64,
     pub(super) timeouts: u64,
+    /// How long replies took.
+    pub(super) round_trips: Times,
     /// Until when it is not asked, since there is no socket for it.
     pub(super) paused: Micros,
     /// Why the last connection to it failed, until it answers.
@@ -138,6 +142,7 @@ impl Server {
             questions: 0,
             answers: 0,
             timeouts: 0,
+            round_trips: Times::default(),
             paused: 0,
             trouble: None,
         }
@@ -212,6 +217,7 @@ impl Server {
     /// A reply came: `useful` unless the server could not or would not answer; `late` if it was given up before.
     pub(super) fn answered(&mut self, sent: Micros, now: Micros, useful: bool, late: bool) {
         self.answers += 1;
+        self.round_trips.add(now.saturating_sub(sent));
         self.measure(now.saturating_sub(sent) as f64);
         self.silences = 0;
         self.trouble = None;

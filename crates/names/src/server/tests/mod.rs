@@ -2,8 +2,10 @@
 
 mod clients;
 mod connections;
+mod logged;
 mod prefetches;
 mod private;
+mod times;
 mod upstreams;
 
 use std::io::{Read as _, Write as _};
