@@ -30,7 +30,7 @@ pub struct Client {
     packets: Arc<PacketCache>,
     /// The other end of what the thread waits on.
     bell: UnixStream,
-    thread: Option<JoinHandle<()>>,
+    thread: Mutex<Option<JoinHandle<()>>>,
 }
 
 impl Client {
@@ -46,7 +46,7 @@ impl Client {
         settings: Settings,
         cache: Box<dyn NameCache>,
         packets: Arc<PacketCache>,
-        sink: Option<Sink>,
+        sink: Option<MakeSink>,
     ) -> io::Result<Client> {
         let bad = |why: String| Err(io::Error::new(io::ErrorKind::InvalidInput, why));
         if settings.servers.is_empty() || settings.zones.values().any(Vec::is_empty) {
@@ -63,10 +63,11 @@ impl Client {
         let (bell, ear) = UnixStream::pair()?;
         bell.set_nonblocking(true)?;
         ear.set_nonblocking(true)?;
-        let thread = std::thread::Builder::new()
-            .name("lycosa-names".to_owned())
-            .spawn(move || Engine::new(settings, (cache, cached), trust, (told, sink), ear).run())?;
-        Ok(Client { shared, packets, bell, thread: Some(thread) })
+        let thread = std::thread::Builder::new().name("lycosa-names".to_owned()).spawn(move || {
+            let sink = sink.map(|make| make());
+            Engine::new(settings, (cache, cached), trust, (told, sink), ear).run();
+        })?;
+        Ok(Client { shared, packets, bell, thread: Mutex::new(Some(thread)) })
     }
 
     /// The cache of records, which may be shared.
@@ -170,13 +171,21 @@ impl Client {
     }
 }
 
-impl Drop for Client {
-    fn drop(&mut self) {
+impl Client {
+    /// Ends the thread and waits for its end; not to be called by a sink. What is in flight gets no answer.
+    pub fn close(&self) {
         self.shared.orders().is_closed = true;
         self.shared.ring(&self.bell);
-        if let Some(thread) = self.thread.take() {
+        let thread = self.thread.lock().unwrap_or_else(PoisonError::into_inner).take();
+        if let Some(thread) = thread {
             let _ = thread.join();
         }
+    }
+}
+
+impl Drop for Client {
+    fn drop(&mut self) {
+        self.close();
     }
 }
 
@@ -193,7 +202,10 @@ pub(crate) struct Shared {
 }
 
 /// Takes answers as they come, on the client's thread, which asks and receives nothing meanwhile; empties both lists.
-pub type Sink = Box<dyn FnMut(&mut Vec<Resolved>, &mut Vec<PacketAnswer>) + Send>;
+pub type Sink = Box<dyn FnMut(&mut Vec<Resolved>, &mut Vec<PacketAnswer>)>;
+
+/// Makes a sink, on the client's thread.
+pub type MakeSink = Box<dyn FnOnce() -> Sink + Send>;
 
 /// What is to be resolved.
 pub(crate) enum Order {

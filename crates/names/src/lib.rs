@@ -36,7 +36,7 @@ mod wildcards;
 mod wire;
 mod zones;
 
-pub use client::{Client, PacketAnswer, Sink};
+pub use client::{Client, MakeSink, PacketAnswer, Sink};
 /// Types of records.
 pub use domain::base::iana::Rtype;
 pub use extended_error::ExtendedError;

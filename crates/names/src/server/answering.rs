@@ -1,13 +1,13 @@
-//! Threads beside the workers: they tell clients what upstreams answer, accept connections, and see to what is due.
+//! What is done beside the workers: telling clients what upstreams answer, accepting connections, and what is due.
 
 use std::io;
 use std::net::TcpListener;
 use std::os::fd::AsFd as _;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::sync::{Arc, OnceLock, Weak};
 use std::time::Duration;
 
-use lycosa_url::Micros;
+use lycosa_url::{Micros, Resolved};
 use nix::poll::{PollFd, PollFlags, poll};
 
 use super::answered::Source;
@@ -15,11 +15,12 @@ use super::desk::{Desk, Moment};
 use super::figures::{Count, Figures};
 use super::judging::Verdict;
 use super::listen::LOOK;
-use super::misses::{Upstream, Waiter, Wanted, Way};
+use super::misses::{Waiter, Wanted, Way};
 use super::post::Post;
 use super::question::{Code, Question};
 use super::reply::Asked;
 use super::stream::{Connection, Connections};
+use crate::client::{MakeSink, PacketAnswer};
 use crate::host::HostName;
 use crate::settings::Families;
 
@@ -39,43 +40,73 @@ pub(super) struct Answering {
     pub(super) is_closed: Arc<AtomicBool>,
 }
 
-impl Answering {
-    /// Tells what upstreams answer about one family, until the server ends, or others are asked and these have answered all.
-    pub(super) fn run(&self, upstream: &Arc<Upstream>, families: Families, figures: &Figures) {
-        let client = upstream.client(families);
-        let (mut answers, mut packets, mut post) = (Vec::new(), Vec::new(), Post::of(&self.desk));
-        let mut was_asked = true;
-        loop {
-            client.wait(LOOK);
-            client.drain(&mut answers);
-            client.drain_packets(&mut packets);
-            let moment = self.desk.moment(figures);
-            for (answer, waiters) in self.desk.misses.take(families, &mut answers) {
-                for waiter in waiters {
-                    post.deliver(&waiter, |to, out| self.desk.settle(&answer, families, to, &moment, out));
-                }
-            }
-            for (answer, waiters) in self.desk.misses.take_packets(&mut packets) {
-                let (key, packet) = (&answer.key, &answer.packet);
-                self.desk.tell_packet(key, packet, &waiters, Source::Upstream, &mut post, &moment);
-            }
-            post.flush(&self.desk, figures);
-            let is_asked = Arc::ptr_eq(&self.desk.misses.upstream(), upstream);
-            let is_over = !is_asked && !was_asked && client.pending() == 0;
-            if is_over || self.is_closed.load(Relaxed) {
-                return;
-            }
-            // One more round: a question may have been on its way to these while others took their place.
-            was_asked = is_asked;
-        }
+/// Tells clients what upstreams answer, on the threads of those who ask these.
+#[derive(Clone, Default)]
+pub(super) struct Teller {
+    /// Nothing before the server has begun. Weak, since the server owns who asks upstreams.
+    desk: Arc<OnceLock<Weak<Desk>>>,
+    figures: Arc<Figures>,
+}
+
+impl Teller {
+    /// Tells nobody yet; counts there.
+    pub(super) fn new(figures: Arc<Figures>) -> Self {
+        Teller { desk: Arc::default(), figures }
     }
 
+    /// The server begins.
+    pub(super) fn begin(&self, desk: &Arc<Desk>) {
+        self.desk.get_or_init(|| Arc::downgrade(desk));
+    }
+
+    /// Makes what takes the answers about one family, and about records.
+    pub(super) fn sink(&self, families: Families) -> MakeSink {
+        let teller = self.clone();
+        Box::new(move || {
+            let mut post = None;
+            Box::new(move |answers, packets| match teller.desk.get().and_then(Weak::upgrade) {
+                Some(desk) => {
+                    let post = post.get_or_insert_with(|| Post::of(&desk));
+                    tell(&desk, families, (answers, packets), post, &teller.figures);
+                }
+                None => {
+                    answers.clear();
+                    packets.clear();
+                }
+            })
+        })
+    }
+}
+
+/// Tells clients what upstreams have answered.
+fn tell(
+    desk: &Desk,
+    families: Families,
+    (answers, packets): (&mut Vec<Resolved>, &mut Vec<PacketAnswer>),
+    post: &mut Post,
+    figures: &Figures,
+) {
+    let moment = desk.moment(figures);
+    for (answer, waiters) in desk.misses.take(families, answers) {
+        for waiter in waiters {
+            post.deliver(&waiter, |to, out| desk.settle(&answer, families, to, &moment, out));
+        }
+    }
+    for (answer, waiters) in desk.misses.take_packets(packets) {
+        let (key, packet) = (&answer.key, &answer.packet);
+        desk.tell_packet(key, packet, &waiters, Source::Upstream, post, &moment);
+    }
+    post.flush(desk, figures);
+}
+
+impl Answering {
     /// Serves stale data when the client-response timer fires (RFC 8767 section 5), looks for loops; until the server ends.
     pub(super) fn keep(&self, figures: &Figures) {
         let mut post = Post::of(&self.desk);
         let (mut next_probe, mut next_look) = (0, 0);
         while !self.is_closed.load(Relaxed) {
             std::thread::sleep(TICK);
+            self.desk.misses.close_retired();
             let moment = self.desk.moment(figures);
             for (wanted, waiters) in self.desk.misses.take_impatient(moment.now) {
                 self.tell_stale(&wanted, &waiters, &mut post, &moment);

@@ -61,6 +61,17 @@ impl Upstream {
         if families == Families::V6 { &self.v6 } else { &self.v4 }
     }
 
+    /// Questions that are not answered.
+    fn pending(&self) -> usize {
+        self.v4.pending() + self.v6.pending()
+    }
+
+    /// Ends both.
+    fn close(&self) {
+        self.v4.close();
+        self.v6.close();
+    }
+
     /// The client that is asked for records.
     pub(super) fn packets(&self) -> &Client {
         &self.v4
@@ -116,6 +127,8 @@ pub(super) struct Misses {
     table: Mutex<Table>,
     places: usize,
     upstream: RwLock<Arc<Upstream>>,
+    /// Upstreams that are asked no more, until they have answered all.
+    retired: Mutex<Vec<Arc<Upstream>>>,
 }
 
 /// Who waits for what.
@@ -141,7 +154,7 @@ pub(super) struct Miss {
 impl Misses {
     /// Nobody waits; at most so many may.
     pub(super) fn new(places: usize, upstream: Arc<Upstream>) -> Self {
-        Misses { table: Mutex::default(), places, upstream: RwLock::new(upstream) }
+        Misses { table: Mutex::default(), places, upstream: RwLock::new(upstream), retired: Mutex::default() }
     }
 
     /// The clients of the upstreams.
@@ -150,8 +163,29 @@ impl Misses {
     }
 
     /// Asks others from now on. What is under way ends with those that were asked.
-    pub(super) fn replace(&self, upstream: Arc<Upstream>) -> Arc<Upstream> {
-        std::mem::replace(&mut *self.upstream.write().unwrap_or_else(PoisonError::into_inner), upstream)
+    pub(super) fn replace(&self, upstream: Arc<Upstream>) {
+        let mut current = self.upstream.write().unwrap_or_else(PoisonError::into_inner);
+        self.retired().push(std::mem::replace(&mut *current, upstream));
+    }
+
+    /// Ends upstreams that are asked no more and have answered all. Whoever took one before it was replaced, and may ask it yet, holds it.
+    pub(super) fn close_retired(&self) {
+        let is_over =
+            |upstream: &mut Arc<Upstream>| Arc::strong_count(upstream) == 1 && upstream.pending() == 0;
+        let over: Vec<Arc<Upstream>> = self.retired().extract_if(.., is_over).collect();
+        drop(over); // waits for their threads, which may wait for the lock
+    }
+
+    /// Ends all upstreams; what is in flight gets no answer.
+    pub(super) fn close(&self) {
+        self.upstream().close();
+        let retired = std::mem::take(&mut *self.retired());
+        retired.iter().for_each(|upstream| upstream.close());
+    }
+
+    /// The lock of the upstreams that are asked no more.
+    fn retired(&self) -> MutexGuard<'_, Vec<Arc<Upstream>>> {
+        self.retired.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Enqueues lookups; returns rejected waiters.

@@ -53,7 +53,7 @@ pub use policy::{Policy, Zones};
 pub use query_log::ClientBits;
 
 use answered::Source;
-use answering::Answering;
+use answering::{Answering, Teller};
 use cookies::Cookies;
 use desk::Desk;
 use figures::{Count, Figures};
@@ -113,7 +113,9 @@ pub struct Server {
     cache: Arc<CompactCache>,
     connections: Arc<Connections>,
     listening: Vec<SocketAddr>,
-    /// Of all threads; the first ones are those of the threads that tell.
+    /// Tells what upstreams answer.
+    teller: Teller,
+    /// Of all threads; the first ones are those of who tells what upstreams answer.
     figures: Vec<Arc<Figures>>,
     /// Ends all threads.
     is_closed: Arc<AtomicBool>,
@@ -139,13 +141,15 @@ impl Server {
         let held =
             Held { cache: cache.clone(), policy: Arc::new(RwLock::new(Arc::new(settings.policy.clone()))) };
         let packets = packet_cache(&settings);
-        let upstream = Arc::new(ask(&settings.upstream, &held, &packets)?);
+        let figures = vec![Arc::<Figures>::default()];
+        let teller = Teller::new(figures[0].clone());
+        let upstream = Arc::new(ask(&settings.upstream, &held, &packets, &teller)?);
         let clients = settings.policy.query_log_clients;
         let log =
             settings.query_log.as_deref().map(|path| QueryLog::start(path, clients, clock)).transpose()?;
         let mut dice = Dice::default();
         let desk = Arc::new(Desk {
-            misses: Misses::new(settings.upstream.in_flight.max(1), upstream.clone()),
+            misses: Misses::new(settings.upstream.in_flight.max(1), upstream),
             packets,
             cookies: settings.cookies.then(Cookies::new).transpose()?,
             held,
@@ -159,18 +163,19 @@ impl Server {
             looped: AtomicU64::new(0),
             is_draining: AtomicBool::new(false),
         });
+        teller.begin(&desk);
         let connections = Arc::new(Connections::new(settings.tcp_connections, settings.tcp_idle));
         let mut server = Server {
             desk,
             cache,
             connections,
             listening: sockets.iter().map(|(address, _)| *address).collect(),
-            figures: vec![Arc::default()],
+            figures,
+            teller,
             is_closed: Arc::default(),
             threads: Mutex::default(),
             settings: Mutex::new(settings),
         };
-        server.answer(upstream)?;
         let (figures, keeper) = (server.count(), server.answering());
         server.spawn("lycosa-dns-keep", move || keeper.keep(&figures))?;
         for (_, sockets) in sockets {
@@ -193,9 +198,8 @@ impl Server {
         let mut settings = lock(&self.settings);
         let file = self.desk.log.as_ref().map_or(Ok(None), |log| log.open())?;
         if !is_same(&settings.upstream, &upstream) {
-            let new = Arc::new(ask(&upstream, &self.desk.held, &self.desk.packets)?);
-            self.answer(new.clone())?;
-            self.desk.misses.replace(new);
+            let new = ask(&upstream, &self.desk.held, &self.desk.packets, &self.teller)?;
+            self.desk.misses.replace(Arc::new(new));
             self.desk.probed.store(0, Relaxed);
             self.desk.probe(self.desk.clock.now());
             settings.upstream = upstream;
@@ -276,16 +280,6 @@ impl Server {
         Answering { desk: self.desk.clone(), is_closed: self.is_closed.clone() }
     }
 
-    /// Threads that tell what these upstreams answer; they end when others are asked and nobody waits for these any more.
-    fn answer(&self, upstream: Arc<Upstream>) -> io::Result<()> {
-        for families in [Families::V4, Families::V6] {
-            let (answering, upstream) = (self.answering(), upstream.clone());
-            let figures = self.figures.first().cloned().unwrap_or_default();
-            self.spawn("lycosa-dns-tell", move || answering.run(&upstream, families, &figures))?;
-        }
-        Ok(())
-    }
-
     /// Threads for the sockets of one address.
     fn serve(&mut self, sockets: listen::Sockets) -> io::Result<()> {
         for socket in sockets.datagrams {
@@ -316,6 +310,8 @@ impl Drop for Server {
         for thread in lock(&self.threads).drain(..) {
             let _ = thread.join();
         }
+        // Before the rest, which their threads use.
+        self.desk.misses.close();
         if let Some(log) = &self.desk.log {
             log.close();
         }
@@ -323,7 +319,12 @@ impl Drop for Server {
 }
 
 /// The clients that ask upstreams by these settings: one for each family, TTLs as they come, since the policy sees to them.
-fn ask(settings: &Settings, held: &Held, packets: &Arc<PacketCache>) -> io::Result<Upstream> {
+fn ask(
+    settings: &Settings,
+    held: &Held,
+    packets: &Arc<PacketCache>,
+    teller: &Teller,
+) -> io::Result<Upstream> {
     // Both keep to the rate together.
     let paces: Vec<Pace> = settings.all_servers().map(|_| Pace::default()).collect();
     let client = |families| {
@@ -337,7 +338,7 @@ fn ask(settings: &Settings, held: &Held, packets: &Arc<PacketCache>) -> io::Resu
             max_ttl: Duration::from_secs(604_800), // RFC 8767 section 4: a week is the longest that makes sense
             ..settings.clone()
         };
-        Client::start_with(settings, Box::new(held.clone()), packets.clone(), None)
+        Client::start_with(settings, Box::new(held.clone()), packets.clone(), Some(teller.sink(families)))
     };
     Ok(Upstream::new(client(Families::V4)?, client(Families::V6)?, micros(settings.timeout)))
 }

@@ -375,7 +375,7 @@ fn records_outlive_their_ttl_while_upstreams_fail() {
     });
     let asked = with_edns(question("a.example", Rtype::TXT));
     let fresh = ask_bytes(&server, &asked);
-    assert_eq!((ttl(&fresh), extended_error(&fresh)), (60, None));
+    assert!((1..=60).contains(&ttl(&fresh)) && extended_error(&fresh).is_none());
     upstream.say(Says::Code(Rcode::SERVFAIL));
     std::thread::sleep(Duration::from_millis(300));
     let old = ask_bytes(&server, &asked);
