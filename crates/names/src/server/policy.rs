@@ -8,6 +8,7 @@ use lycosa_url::{AddressPolicy, Network};
 use super::limits;
 use super::query_log::ClientBits;
 use super::question::name_of;
+use super::secrets::CookieSecrets;
 
 /// The rules of a server that a reload changes.
 #[derive(Clone, Debug)]
@@ -34,6 +35,8 @@ pub struct Policy {
     pub filter_private: bool,
     /// Names that may have such addresses.
     pub private_names: Zones,
+    /// The secrets of cookies, where several servers share them; none: each start makes its own.
+    pub cookie_secrets: Option<CookieSecrets>,
     /// How much of clients' addresses is logged; none: they are left out.
     pub query_log_clients: Option<ClientBits>,
 }
@@ -52,6 +55,7 @@ impl Default for Policy {
             rate: None,
             filter_private: false,
             private_names: Zones::default(),
+            cookie_secrets: None,
             query_log_clients: Some(ClientBits::default()),
         }
     }
