@@ -43,6 +43,7 @@ __all__ = [
     "canonical_link",
     "canonical_url",
     "check_block_list",
+    "check_cookie_secrets",
     "check_local_data",
     "check_network",
     "check_port",
@@ -90,6 +91,9 @@ def domain_of(url: str) -> str:
 
 def check_block_list(path: str | PathLike[str]) -> None:
     """Raise SettingError where the file cannot be read or a line is neither name, host nor network."""
+
+def check_cookie_secrets(path: str | PathLike[str]) -> None:
+    """Refuse a file that holds no secrets of cookies, or that is open to others; nothing of it is told."""
 
 def check_network(text: str) -> None:
     """Raise SettingError where the text is no address and no network."""

@@ -2,11 +2,11 @@
 
 use std::collections::HashMap;
 use std::net::SocketAddr;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
 use lycosa_names::cache::compact::{CompactCache, CompactSettings};
-use lycosa_names::server::{ClientBits, Policy, Server, ServerSettings, Zones};
+use lycosa_names::server::{ClientBits, CookieSecrets, Policy, Server, ServerSettings, Zones};
 use lycosa_names::{HostName, Nameserver, Settings, TIME_BOUNDS, Times, UpstreamFigures};
 use lycosa_url::{Clock, Network};
 use pyo3::exceptions::PyValueError;
@@ -64,6 +64,8 @@ pub(crate) struct DnsSettings {
     /// MiB.
     packet_memory: u64,
     cookies: bool,
+    /// The file of secrets that servers share.
+    cookie_secret_file: Option<PathBuf>,
     tcp_connections: usize,
     /// Seconds.
     tcp_idle: f64,
@@ -91,6 +93,7 @@ impl DnsSettings {
             local: crate::local::open(py, self.hosts_file.as_deref(), &self.local_data)?,
             filter_private: self.filter_private,
             private_names: zones(&self.private_names)?,
+            cookie_secrets: self.cookie_secret_file.as_deref().map(secrets).transpose()?,
             query_log_clients: self.query_log_clients.map(|(v4, v6)| ClientBits { v4, v6 }),
         })
     }
@@ -242,6 +245,17 @@ impl DnsServer {
     fn server(&self) -> PyResult<Arc<Server>> {
         lock(&self.server).clone().ok_or_else(|| PyValueError::new_err("the server is closed"))
     }
+}
+
+/// Refuses a file that holds no secrets of cookies, or that is open to others.
+#[pyfunction]
+pub(crate) fn check_cookie_secrets(path: PathBuf) -> PyResult<()> {
+    secrets(&path).map(|_| ())
+}
+
+/// The secrets of a file.
+fn secrets(path: &Path) -> PyResult<CookieSecrets> {
+    CookieSecrets::read(path).map_err(|allowed| setting("cookie_secret_file", path.display(), allowed))
 }
 
 /// A histogram as Python has it: counts by bucket, and the sum in seconds.

@@ -50,6 +50,7 @@ fn _core(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add_class::<cache::NameAnswers>()?;
     m.add_class::<cache::NameCache>()?;
     m.add_class::<dns::DnsServer>()?;
+    m.add_function(wrap_pyfunction!(dns::check_cookie_secrets, m)?)?;
     m.add_class::<resolve::Resolver>()?;
     m.add_class::<resolutions::Resolution>()?;
     m.add_class::<resolutions::Resolutions>()?;

@@ -109,6 +109,12 @@ def _network(text: str) -> str:
     return text
 
 
+def _secrets(path: Path) -> Path:
+    """A file of secrets that can be used; nothing of it is kept here."""
+    _core.check_cookie_secrets(path)
+    return path
+
+
 def _clients(given: object) -> object:
     """How much of clients' addresses is logged, in one form; a word of the command line or of a file is no text."""
     match = CLIENTS.fullmatch(given.strip()) if isinstance(given, str) else None
@@ -159,6 +165,7 @@ Domains = Annotated[
     tuple[Annotated[str, AfterValidator(_domain)], ...], BeforeValidator(_listed), Field(max_length=10_000)
 ]
 
+Secrets = Annotated[Path, AfterValidator(_secrets)]
 Clients = Annotated[bool | str, BeforeValidator(_clients)]
 
 
@@ -200,6 +207,7 @@ class ServerSettings(Room):
     filter_private: bool = False  # private addresses are taken out of answers
     private_names: Domains = ()  # names, with all below them, that may have them
     cookies: bool = True  # RFC 7873
+    cookie_secret_file: Secrets | None = None  # secrets that servers behind one address share; default: its own
     tcp_connections: int = Field(150, ge=1, le=65_535)  # at a time; RFC 7766 recommends 150 to none
     tcp_idle: float = Field(10.0, ge=0.1, le=3_600)  # s
     http: Endpoint | None = None  # where metrics are; default: nowhere
@@ -224,6 +232,8 @@ class ServerSettings(Room):
             twice = [text for text in texts if texts.count(text) > 1 and not text.endswith(":0")]
             if twice:
                 raise SettingError(name, twice[0], "each address once")
+        if self.cookie_secret_file is not None and not self.cookies:
+            raise SettingError("cookie_secret_file", self.cookie_secret_file, "nothing while cookies = false")
         if self.min_ttl > self.max_ttl:
             raise SettingError("min_ttl", self.min_ttl, f"at most max_ttl, which is {self.max_ttl}")
         if self.http is not None and not self.http_public and not _address(self.http).is_loopback:

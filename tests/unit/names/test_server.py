@@ -154,6 +154,44 @@ def test_who_may_not_ask_is_refused_and_counted(start: Start, dns: DnsServer) ->
     assert dig(server, "www.example")["code"] == "NOERROR"
 
 
+def ask_with_cookie(server: Server, cookie: str) -> str:
+    """The cookie that a client is given, who shows this one."""
+    address, _, port = server.listening[0].rpartition(":")
+    command = ["dig", f"@{address}", "-p", port, "+tries=1", f"+cookie={cookie}", "www.example"]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=30)
+    found = re.search(r"COOKIE: ([0-9a-f]{48})", done.stdout)
+    assert found is not None, done.stdout
+    return found[1]
+
+
+def test_servers_with_one_secret_take_each_others_cookies(start: Start, dns: DnsServer, tmp_path: Path) -> None:
+    file, old, new = tmp_path / "cookies", "e5e973e5a6b2a43f48e7dc849e37bfcf", "445536bcd2513298075a5d379663c962"
+    file.touch(mode=0o600)
+    file.write_text(old)
+    one, other = (start(dns.address, cookie_secret_file=file) for _ in range(2))
+    alone = start(dns.address)
+    given = ask_with_cookie(one, "2464c4abcf10c957")
+    assert given[:24] == "2464c4abcf10c95701000000"
+    assert ask_with_cookie(other, given) == given
+    assert other.statistics()["bad_cookies"] == 0
+    assert ask_with_cookie(alone, given) != given
+    assert alone.statistics()["bad_cookies"] == 1
+    file.write_text(f"{new}\n{old}\n")
+    assert other.reload(lambda: make_settings(other.settings.model_dump())) == []
+    renewed = ask_with_cookie(other, given)
+    assert renewed != given
+    assert other.statistics()["bad_cookies"] == 0
+    assert ask_with_cookie(one, renewed) not in (given, renewed), "it has not read the new one yet"
+    file.write_text(new)
+    other.reload(lambda: make_settings(other.settings.model_dump()))
+    ask_with_cookie(other, given)
+    assert other.statistics()["bad_cookies"] == 1
+    file.write_text("none")
+    with pytest.raises(SettingError, match="cookie_secret_file"):
+        other.reload(lambda: make_settings(other.settings.model_dump()))
+    assert ask_with_cookie(other, renewed) == renewed
+
+
 def test_a_reload_that_fails_or_makes_a_loop_changes_nothing(start: Start, dns: DnsServer) -> None:
     server = start(dns.address)
     before = server.settings

@@ -152,6 +152,41 @@ def test_bad_settings_are_told_in_one_line(settings: dict[str, Any], parts: list
         assert part in str(error.value)
 
 
+@pytest.fixture
+def secrets(tmp_path: Path) -> Path:
+    """A file of secrets of cookies."""
+    file = tmp_path / "cookies"
+    file.touch(mode=0o600)
+    file.write_text("e5e973e5a6b2a43f48e7dc849e37bfcf\n445536bcd2513298075a5d379663c962\n")
+    return file
+
+
+def test_secrets_of_cookies_are_read_and_not_kept(secrets: Path) -> None:
+    settings = made(cookie_secret_file=str(secrets))
+    assert settings.cookie_secret_file == secrets
+    assert "e5e9" not in repr(settings)
+    with pytest.raises(SettingError, match=r"cookie_secret_file: .* cookies = false"):
+        made(cookie_secret_file=secrets, cookies=False)
+
+
+def test_secrets_that_others_may_read_are_refused_with_what_to_do(secrets: Path) -> None:
+    secrets.chmod(0o644)
+    with pytest.raises(SettingError) as error:
+        made(cookie_secret_file=secrets)
+    assert f"cookie_secret_file: '{secrets}'" in str(error.value)
+    assert f"mode 644: `chmod 640 {secrets}`" in str(error.value)
+
+
+def test_a_file_of_something_else_is_refused_and_nothing_of_it_told(secrets: Path) -> None:
+    secrets.write_text("e5e973e5a6b2a43f48e7dc849e37bfcf\nswordfish\n")
+    with pytest.raises(SettingError, match=r"32 hexadecimal digits each, .*; line 2 is none") as error:
+        made(cookie_secret_file=secrets)
+    assert "e5e9" not in str(error.value)
+    assert "swordfish" not in str(error.value)
+    with pytest.raises(SettingError, match="No such file or directory"):
+        made(cookie_secret_file=secrets.with_name("none"))
+
+
 @pytest.mark.parametrize(
     ("given", "taken", "bits"),
     [

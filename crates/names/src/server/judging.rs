@@ -92,7 +92,8 @@ impl Desk {
     /// Judges a cookie, if there is one; has the answer bring the one that is good from now on. Tells whether it was good.
     fn judge_cookie(&self, edns: &mut Edns, client: IpAddr, moment: &Moment<'_>) -> bool {
         let (Some(cookies), Some(cookie)) = (&self.cookies, edns.cookie) else { return false };
-        let (is_good, next) = cookies.judge(cookie, client, moment.now / 1_000_000);
+        let secrets = moment.policy.cookie_secrets.as_ref();
+        let (is_good, next) = cookies.judge(secrets, cookie, client, moment.second);
         if !is_good && cookie.server.is_some() {
             moment.figures.add(Count::BadCookies);
         }

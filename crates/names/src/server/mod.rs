@@ -30,6 +30,7 @@ mod query_log;
 mod question;
 mod recent;
 mod reply;
+mod secrets;
 mod stream;
 mod worker;
 
@@ -51,6 +52,7 @@ use crate::times::Times;
 use crate::upstream::{Pace, micros};
 pub use policy::{Policy, Zones};
 pub use query_log::ClientBits;
+pub use secrets::CookieSecrets;
 
 use answered::Source;
 use answering::{Answering, Teller};

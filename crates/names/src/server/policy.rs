@@ -9,6 +9,7 @@ use lycosa_url::{AddressPolicy, Network};
 use super::limits;
 use super::query_log::ClientBits;
 use super::question::name_of;
+use super::secrets::CookieSecrets;
 use crate::local::LocalNames;
 
 /// The rules of a server that a reload changes.
@@ -38,6 +39,8 @@ pub struct Policy {
     pub filter_private: bool,
     /// Names that may have such addresses.
     pub private_names: Zones,
+    /// The secrets of cookies, where several servers share them; none: each start makes its own.
+    pub cookie_secrets: Option<CookieSecrets>,
     /// How much of clients' addresses is logged; none: they are left out.
     pub query_log_clients: Option<ClientBits>,
 }
@@ -57,6 +60,7 @@ impl Default for Policy {
             local: None,
             filter_private: false,
             private_names: Zones::default(),
+            cookie_secrets: None,
             query_log_clients: Some(ClientBits::default()),
         }
     }
