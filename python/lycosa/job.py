@@ -145,8 +145,8 @@ class Names(Room):
 
     resolvers: tuple[Annotated[str, AfterValidator(_resolver)], ...] = Field(
         (),
-        description="DNS servers, with or without port; over TLS: tls://192.0.2.1:853#name, where the certificate "
-        "must bear the name; empty: the system's",
+        description="DNS servers, with or without port; over TLS: tls://192.0.2.1:853#name, over HTTPS: "
+        "https://192.0.2.1/dns-query#name, where the certificate must bear the name; empty: the system's",
     )
     zones: tuple[Annotated[str, AfterValidator(_zone)], ...] = Field(
         (),
@@ -332,7 +332,7 @@ class Fetch(Room):
     max_header_bytes: Bytes = Field(64 * 1024, ge=8_192, le=MIB, description="of all header fields of a response")
     max_body_bytes: Bytes = Field(10 * MIB, ge=1, le=1024 * MIB, description="of a body, as received")
     ca_file: Path | None = Field(
-        None, description="PEM of further roots: of sites, and of resolvers that are asked over TLS"
+        None, description="PEM of further roots: of sites, and of resolvers that are asked over TLS or HTTPS"
     )
     from_email: Annotated[str, AfterValidator(_email)] | None = Field(
         None, description="the From header: an e-mail address of who is behind the crawl"

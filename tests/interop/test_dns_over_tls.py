@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import shlex
 import subprocess
 import sys
 import time
@@ -18,6 +17,7 @@ from lycosa.names import Resolver
 from lycosa.names.probe import silent
 
 from benchmarks.dns_servers import free_port
+from tests.interop.certificates import certify
 from tests.interop.dns_servers import ask, our_server
 
 #: Hosts of the zone that Unbound serves.
@@ -39,25 +39,11 @@ class Server:
         return f"tls://{self.address}#{name}"
 
 
-def _certify(folder: Path) -> None:
-    """Make an authority, and a certificate of ``dns.example`` and 127.0.0.1 that it signs."""
-    (folder / "names").write_text("subjectAltName=DNS:dns.example,IP:127.0.0.1\n")
-    new = shlex.split("openssl req -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes")
-    sign = shlex.split("openssl x509 -req -in dns.csr -CA ca.pem -CAkey ca.key -days 2 -extfile names -out dns.pem")
-    commands = [
-        [*new, "-x509", "-days", "2", "-subj", "/CN=Test authority", "-keyout", "ca.key", "-out", "ca.pem"],
-        [*new, "-subj", "/CN=dns.example", "-keyout", "dns.key", "-out", "dns.csr"],
-        sign,
-    ]
-    for command in commands:
-        subprocess.run(command, cwd=folder, check=True, capture_output=True)
-
-
 @pytest.fixture(scope="module")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     """Unbound with a zone of its own, on loopback only."""
     folder = tmp_path_factory.mktemp("unbound")
-    _certify(folder)
+    certify(folder)
     port = free_port()
     zone = "\n".join(f'    local-data: "h{n}.zone.example. 3600 IN A 192.0.2.{n % 250 + 1}"' for n in range(HOSTS))
     texts = "\n".join(f"    local-data: 'long.zone.example. 3600 IN TXT \"{n:03} {'x' * 90}\"'" for n in range(LONG))

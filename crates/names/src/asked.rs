@@ -206,6 +206,12 @@ impl Table {
         self.keeps_case[server] = keeps;
     }
 
+    /// Takes out what was asked by this number on a socket.
+    pub(crate) fn take_one(&mut self, socket: SocketId, number: u16) -> Option<Sent> {
+        let place = self.find(socket, number)?;
+        self.remove(place)
+    }
+
     /// Takes out all that was asked on a socket.
     pub(crate) fn take_all(&mut self, socket: SocketId) -> Vec<Sent> {
         let is_of_it = |asked: &Asked| asked.sent.is_some() && asked.socket == socket;

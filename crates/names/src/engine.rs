@@ -19,8 +19,9 @@ use crate::core::Core;
 use crate::descriptors;
 use crate::settings::Settings;
 use crate::sockets::Sockets;
-use crate::streams::{Ended, Streams};
+use crate::streams::{Came, Ended, Streams};
 use crate::upstream::{Place, micros};
+use crate::wire;
 
 /// Names that are taken at once, so that answers are not kept waiting by more.
 const NAMES: usize = 1_024;
@@ -170,7 +171,9 @@ impl Engine {
         let id = match socket {
             Ok(id) => id,
             Err(error) => {
-                return match descriptors::explain_shortage(&error) {
+                let is_full = error.kind() == io::ErrorKind::WouldBlock;
+                let shortage = descriptors::explain_shortage(&error);
+                return match shortage.or_else(|| is_full.then(|| error.to_string())) {
                     Some(why) => self.core.postpone(attempt, place, &why, now),
                     None => self.core.unsent(attempt, place, &error.to_string(), now),
                 };
@@ -212,7 +215,18 @@ impl Engine {
         }
         for id in streams {
             let core = &mut self.core;
-            if let Some(ended) = self.streams.serve(id, now, |message| core.receive(id, message, now)) {
+            let take = |came: Came<'_>| match came {
+                Came::Reply(message) => core.receive(id, message, now),
+                Came::Own(message) => {
+                    core.receive(id, message, now);
+                    if let Some(number) = wire::id(message) {
+                        core.fail_one((id, number), "HTTPS: a reply to another question", now);
+                    }
+                }
+                Came::Failed(number, why) => core.fail_one((id, number), why, now),
+                Came::Gone(number, _) => core.reconnect_one((id, number)),
+            };
+            if let Some(ended) = self.streams.serve(id, now, take) {
                 self.end(&ended, now);
             }
         }

@@ -4,7 +4,7 @@
 //! I/O (a [`cache`] of any design, coalescing, tries, time-outs, which of the servers in `upstream`) on the bytes that `wire`
 //! makes and reads → the `engine`, which has `sockets` and `streams` → [`Client::drain`].
 //!
-//! It is a stub client: the servers it asks are resolvers that recurse, over UDP and TCP or over TLS (`transport`). `/etc/hosts` is not read.
+//! It is a stub client: the servers it asks are resolvers that recurse, over UDP and TCP, over TLS (`transport`) or HTTPS (`https`). `/etc/hosts` is not read.
 
 mod answer;
 mod asked;
@@ -17,6 +17,7 @@ mod dice;
 mod engine;
 mod extended_error;
 mod host;
+mod https;
 mod local;
 mod lookup;
 mod name;

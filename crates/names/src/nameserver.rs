@@ -1,16 +1,27 @@
-//! A DNS server that is asked: where it listens, and whether it is asked over TLS. The one place that reads and writes such texts.
+//! A DNS server that is asked: where it listens, and whether it is asked over TLS or HTTPS. The one place that reads and writes such texts.
 
 use std::fmt;
 use std::net::{IpAddr, SocketAddr};
 use std::str::FromStr;
 
+use http::Uri;
+use http::uri::Scheme;
 use rustls::pki_types::ServerName;
 
-/// The port of DNS, and of DNS over TLS (RFC 7858 section 3.1).
-const PORTS: (u16, u16) = (53, 853);
+/// The ports of DNS, of DNS over TLS (RFC 7858 section 3.1) and of HTTPS.
+const PORTS: (u16, u16, u16) = (53, 853, 443);
+
+/// Where DNS over HTTPS is asked for, unless said otherwise.
+const PATH: &str = "/dns-query";
+
+/// The longest path.
+const LONGEST: usize = 1_024;
 
 /// What a text of a server that is asked over TLS begins with.
 const TLS: &str = "tls://";
+
+/// The same over HTTPS.
+const HTTPS: &str = "https://";
 
 /// A DNS server.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -19,14 +30,17 @@ pub struct Nameserver {
     pub address: SocketAddr,
     /// What its certificate must bear; without it, the server is asked over UDP, and over TCP where that does not do.
     pub(crate) tls: Option<ServerName<'static>>,
+    /// What is asked for over HTTPS; without it, the server is not asked so. Where there is one, there is a name.
+    pub(crate) https: Option<Uri>,
 }
 
 impl Nameserver {
     /// What texts are allowed.
-    pub const ALLOWED: &'static str = "an address, with or without port: 192.0.2.1, 192.0.2.1:53, [2001:db8::1]:53; over TLS, \
-         with the name that its certificate bears: tls://192.0.2.1#dns.example, tls://192.0.2.1:853#dns.example";
+    pub const ALLOWED: &'static str = "an address, with or without port: 192.0.2.1, 192.0.2.1:53, [2001:db8::1]:53; over TLS \
+         or HTTPS, with the name that its certificate bears: tls://192.0.2.1#dns.example, tls://192.0.2.1:853#dns.example, \
+         https://192.0.2.1/dns-query#dns.example";
 
-    /// Whether it is asked over TLS.
+    /// Whether it is asked over TLS or HTTPS.
     pub fn is_encrypted(&self) -> bool {
         self.tls.is_some()
     }
@@ -34,7 +48,7 @@ impl Nameserver {
 
 impl From<SocketAddr> for Nameserver {
     fn from(address: SocketAddr) -> Self {
-        Nameserver { address, tls: None }
+        Nameserver { address, tls: None, https: None }
     }
 }
 
@@ -43,30 +57,62 @@ impl FromStr for Nameserver {
 
     /// Reads [`Nameserver::ALLOWED`]. Without a name, the certificate of a server that is asked over TLS must bear its address.
     fn from_str(text: &str) -> Result<Self, Self::Err> {
-        let Some(encrypted) = text.strip_prefix(TLS) else {
-            return address(text, PORTS.0).map(Nameserver::from).ok_or(Self::ALLOWED);
+        Self::read(text).ok_or(Self::ALLOWED)
+    }
+}
+
+impl Nameserver {
+    /// Reads a text.
+    fn read(text: &str) -> Option<Self> {
+        let (encrypted, is_https) = match (text.strip_prefix(TLS), text.strip_prefix(HTTPS)) {
+            (None, None) => return address(text, PORTS.0).map(Nameserver::from),
+            (Some(rest), _) => (rest, false),
+            (_, Some(rest)) => (rest, true),
         };
         let (place, name) = match encrypted.split_once('#') {
             Some((place, name)) => (place, Some(name)),
             None => (encrypted, None),
         };
-        let address = address(place, PORTS.1).ok_or(Self::ALLOWED)?;
+        let (place, path) = match place.find('/').filter(|_| is_https) {
+            Some(slash) => place.split_at(slash),
+            None => (place, PATH),
+        };
+        let address = address(place, if is_https { PORTS.2 } else { PORTS.1 })?;
         let name = match name {
-            Some(name) => ServerName::try_from(name.to_owned()).map_err(|_| Self::ALLOWED)?,
+            Some(name) => ServerName::try_from(name.to_owned()).ok()?,
             None => address.ip().into(),
         };
-        Ok(Nameserver { address, tls: Some(name) })
+        let https = if is_https { Some(target(&name, address.port(), path)?) } else { None };
+        Some(Nameserver { address, tls: Some(name), https })
     }
 }
 
 impl fmt::Display for Nameserver {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match &self.tls {
-            None => self.address.fmt(f),
-            Some(name) if *name == self.address.ip().into() => write!(f, "{TLS}{}", self.address),
-            Some(name) => write!(f, "{TLS}{}#{}", self.address, name.to_str()),
+        let Some(name) = &self.tls else { return self.address.fmt(f) };
+        match &self.https {
+            None => write!(f, "{TLS}{}", self.address)?,
+            Some(target) => write!(f, "{HTTPS}{}{}", self.address, target.path())?,
         }
+        if *name == self.address.ip().into() { Ok(()) } else { write!(f, "#{}", name.to_str()) }
     }
+}
+
+/// What is asked for over HTTPS. A path is made of letters, digits and marks that stand for themselves: no template, no query.
+fn target(name: &ServerName<'static>, port: u16, path: &str) -> Option<Uri> {
+    let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"/-._~%!$&'()*+,;=:@".contains(&byte);
+    if path.len() > LONGEST || !path.bytes().all(is_plain) {
+        return None;
+    }
+    let host = match name {
+        ServerName::IpAddress(address) => match IpAddr::from(*address) {
+            IpAddr::V4(address) => address.to_string(),
+            IpAddr::V6(address) => format!("[{address}]"),
+        },
+        name => name.to_str().into_owned(),
+    };
+    let authority = if port == PORTS.2 { host } else { format!("{host}:{port}") };
+    Uri::builder().scheme(Scheme::HTTPS).authority(authority).path_and_query(path).build().ok()
 }
 
 /// An address, with or without port.
@@ -90,6 +136,10 @@ mod tests {
             ("tls://192.0.2.1#192.0.2.1", "tls://192.0.2.1:853"),
             ("tls://192.0.2.1#dns.example", "tls://192.0.2.1:853#dns.example"),
             ("tls://[2001:db8::1]:8853#dns.example", "tls://[2001:db8::1]:8853#dns.example"),
+            ("https://192.0.2.1", "https://192.0.2.1:443/dns-query"),
+            ("https://192.0.2.1#dns.example", "https://192.0.2.1:443/dns-query#dns.example"),
+            ("https://192.0.2.1:8443/a/b#dns.example", "https://192.0.2.1:8443/a/b#dns.example"),
+            ("https://[2001:db8::1]/#2001:db8::1", "https://[2001:db8::1]:443/"),
         ] {
             let server: Nameserver = text.parse().unwrap();
             assert_eq!(server.to_string(), expected);
@@ -101,10 +151,30 @@ mod tests {
             "tls://",
             "tls://dns.example",
             "tls://192.0.2.1#",
+            "tls://192.0.2.1/dns-query#dns.example",
+            "https://dns.example/dns-query",
+            "https://192.0.2.1/dns-query#",
+            "https://192.0.2.1/dns-query{?dns}#dns.example",
+            "https://192.0.2.1/dns query",
+            "https://user@192.0.2.1/dns-query",
+            "http://192.0.2.1/dns-query",
             "192.0.2.1#dns.example",
             "tcp://192.0.2.1",
         ] {
             assert_eq!(text.parse::<Nameserver>(), Err(Nameserver::ALLOWED), "{text}");
+        }
+    }
+
+    #[test]
+    fn what_is_asked_for_over_https_names_the_server() {
+        for (text, expected) in [
+            ("https://192.0.2.1#dns.example", "https://dns.example/dns-query"),
+            ("https://192.0.2.1:8443/q#dns.example", "https://dns.example:8443/q"),
+            ("https://192.0.2.1", "https://192.0.2.1/dns-query"),
+            ("https://[2001:db8::1]:8443", "https://[2001:db8::1]:8443/dns-query"),
+        ] {
+            let server: Nameserver = text.parse().unwrap();
+            assert_eq!(server.https.unwrap().to_string(), expected);
         }
     }
 }

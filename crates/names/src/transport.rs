@@ -1,4 +1,4 @@
-//! What a connection to a server consists of: TCP, or TLS on it (RFC 7858). Nothing here waits.
+//! What a connection to a server consists of: TCP, or TLS on it (RFC 7858, RFC 8484). Nothing here waits.
 
 use std::io::{self, Read as _, Write as _};
 use std::net::{SocketAddr, TcpStream};
@@ -17,17 +17,20 @@ use rustls::{ClientConfig, ClientConnection};
 pub(crate) struct Transport {
     tcp: TcpStream,
     session: Option<Box<ClientConnection>>,
+    /// What both ends must have agreed to speak over TLS, where that is not left open.
+    protocol: Option<&'static [u8]>,
 }
 
 impl Transport {
-    /// Begins a connection; over TLS, to whoever has a certificate with this name.
+    /// Begins a connection; over TLS, to whoever has a certificate with this name, and speaks this protocol if there is one.
     pub(crate) fn begin(
         address: SocketAddr,
         tls: Option<(Arc<ClientConfig>, ServerName<'static>)>,
+        protocol: Option<&'static [u8]>,
     ) -> io::Result<Transport> {
         let session = tls.map(|(trust, name)| ClientConnection::new(trust, name));
         let session = session.transpose().map_err(io::Error::other)?.map(Box::new);
-        Ok(Transport { tcp: begin(address)?, session })
+        Ok(Transport { tcp: begin(address)?, session, protocol })
     }
 
     /// By what it is waited for.
@@ -62,6 +65,9 @@ impl Transport {
                 None => self.tcp.write(outgoing).map(|count| drop(outgoing.drain(..count))),
                 Some(session) => {
                     if !session.is_handshaking() && !outgoing.is_empty() {
+                        if self.protocol.is_some() && session.alpn_protocol() != self.protocol {
+                            return Err(io::Error::other("the server does not speak HTTP/2"));
+                        }
                         let count = session.writer().write(outgoing)?;
                         outgoing.drain(..count);
                     }

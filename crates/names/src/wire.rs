@@ -19,7 +19,7 @@ pub(crate) const HEADER: usize = 12;
 /// The largest datagram asked for: not fragmented on any path (DNS flag day 2020).
 pub(crate) const PAYLOAD: u16 = 1232;
 
-/// The length of questions over TLS is a multiple of this many bytes (RFC 8467 section 4.1).
+/// The length of questions over TLS and HTTPS is a multiple of this many bytes (RFC 8467 section 4.1).
 const BLOCK: usize = 128;
 
 /// The longest chain of aliases that is followed; Unbound follows 11.
@@ -47,7 +47,7 @@ pub(crate) enum Manner {
     Plain,
     /// Over TCP: no forged reply can come, so the case of letters does not matter.
     Tcp,
-    /// Over TLS, padded, so that its length does not tell the name.
+    /// Over TLS or HTTPS, padded, so that its length does not tell the name.
     Tls,
 }
 

@@ -2,22 +2,20 @@
 
 #![allow(clippy::unwrap_used)]
 
+#[path = "support/world.rs"]
+mod world;
+
 use std::io::{Read as _, Write as _};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-use domain::base::iana::Rcode;
-use domain::base::{Message, MessageBuilder};
-use domain::rdata::A;
 use lycosa_names::cache::compact::{CompactCache, CompactSettings};
-use lycosa_names::{Client, Nameserver, Settings};
-use lycosa_url::{FailureKind, Resolved};
-use rcgen::{BasicConstraints, CertificateParams, IsCa, Issuer, KeyPair};
-use rustls::pki_types::PrivateKeyDer;
+use lycosa_names::{Client, Settings};
+use lycosa_url::FailureKind;
 use rustls::{HandshakeKind, ServerConfig, ServerConnection, StreamOwned};
-use tempfile::TempDir;
+use world::{World, answer, detail, names, resolve, start};
 
 /// What a server does with connections.
 #[derive(Clone, Copy, PartialEq)]
@@ -47,35 +45,10 @@ struct Server {
     most: AtomicUsize,
 }
 
-/// An authority, and servers that it certifies.
-struct World {
-    folder: TempDir,
-    issuer: Issuer<'static, KeyPair>,
-}
-
 impl World {
-    fn new() -> World {
-        let mut params = CertificateParams::new(Vec::new()).unwrap();
-        params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
-        let key = KeyPair::generate().unwrap();
-        let folder = tempfile::tempdir().unwrap();
-        std::fs::write(folder.path().join("ca.pem"), params.self_signed(&key).unwrap().pem()).unwrap();
-        World { folder, issuer: Issuer::new(params, key) }
-    }
-
     /// Starts a server whose certificate bears `name`.
     fn serve(&self, name: &str, manners: Manners) -> (SocketAddr, Arc<Server>) {
-        let key = KeyPair::generate().unwrap();
-        let params = CertificateParams::new(vec![name.to_owned()]).unwrap();
-        let chain = vec![params.signed_by(&key, &self.issuer).unwrap().der().clone()];
-        let provider = Arc::new(rustls::crypto::ring::default_provider());
-        let config = ServerConfig::builder_with_provider(provider)
-            .with_safe_default_protocol_versions()
-            .unwrap()
-            .with_no_client_auth()
-            .with_single_cert(chain, PrivateKeyDer::Pkcs8(key.serialize_der().into()))
-            .unwrap();
-        let config = Arc::new(config);
+        let config = Arc::new(self.certified(name));
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let (address, server) = (listener.local_addr().unwrap(), Arc::new(Server::default()));
         let told = server.clone();
@@ -92,15 +65,6 @@ impl World {
             }
         });
         (address, server)
-    }
-
-    fn settings(&self, servers: &[String]) -> Settings {
-        Settings {
-            servers: servers.iter().map(|text| text.parse::<Nameserver>().unwrap()).collect(),
-            ca_file: Some(self.folder.path().join("ca.pem")),
-            timeout: Duration::from_millis(400),
-            ..Settings::default()
-        }
     }
 }
 
@@ -144,43 +108,6 @@ impl Server {
     fn kinds(&self) -> Vec<HandshakeKind> {
         self.connections.lock().unwrap().clone()
     }
-}
-
-/// A reply with one address.
-fn answer(message: &[u8]) -> Vec<u8> {
-    let query = Message::from_slice(message).unwrap();
-    let mut reply = MessageBuilder::new_vec().start_answer(query, Rcode::NOERROR).unwrap();
-    let name = query.sole_question().unwrap().into_qname();
-    reply.push((name, 60, A::from_octets(192, 0, 2, 1))).unwrap();
-    reply.finish()
-}
-
-fn start(settings: Settings) -> Client {
-    Client::start(settings, Box::new(CompactCache::in_memory(CompactSettings::default(), 0, None).unwrap()))
-        .unwrap()
-}
-
-/// Asks for names, and waits for their answers.
-fn resolve(client: &Client, names: impl Iterator<Item = String>) -> Vec<Resolved> {
-    client.submit(names.map(Into::into).collect());
-    let (mut answers, began) = (Vec::new(), Instant::now());
-    while client.pending() > 0 {
-        client.drain(&mut answers);
-        assert!(began.elapsed() < Duration::from_secs(20), "{} names without answer", client.pending());
-        client.wait(Duration::from_millis(10));
-    }
-    answers
-}
-
-fn names(count: usize) -> impl Iterator<Item = String> {
-    (0..count).map(|number| format!("n{number}.{}example", "x.".repeat(number % 7)))
-}
-
-/// The detail of a failure of this kind.
-fn detail(answer: &Resolved, kind: FailureKind) -> &str {
-    let failure = answer.result.as_ref().unwrap_err();
-    assert_eq!(failure.kind, kind, "{failure:?}");
-    &failure.detail
 }
 
 #[test]

@@ -90,7 +90,8 @@ def add_parser(subparsers: Any) -> None:
         "--resolver",
         action="append",
         metavar="ADDR",
-        help="DNS server, with or without port, or tls://ADDRESS#NAME; may be repeated (default: the system's)",
+        help="DNS server, with or without port, tls://ADDRESS#NAME or https://ADDRESS/PATH#NAME; may be repeated "
+        "(default: the system's)",
     )
     add("--user-agent", metavar="TEXT", help="how the crawler introduces itself: with a page or an e-mail address")
     add("--speed", type=float, metavar="K", help="divide every delay by K: for simulated Internets only")

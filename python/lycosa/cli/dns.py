@@ -31,7 +31,12 @@ def add_parser(subparsers: Any) -> None:
     add("--tier", help="lower or upper: what the defaults are for")
     many: dict[str, Any] = {"nargs": "+", "action": "extend", "metavar": "ADDR"}
     add("--listen", **many, help="addresses to answer on, port 53 unless given; 0: any (default 127.0.0.1:53)")
-    add("--upstream", dest="upstreams", **many, help="servers to ask, port 53 unless given; or tls://ADDR#NAME")
+    add(
+        "--upstream",
+        dest="upstreams",
+        **many,
+        help="servers to ask, port 53 unless given; or tls://ADDR#NAME, https://ADDR#NAME",
+    )
     add("--config", metavar="FILE", type=Path, help="settings (TOML)")
     add("--cache", metavar="FILE", help="the memory, shared with crawlers (default: none that outlives the server)")
     add("--workers", metavar="N", help="threads (default: one a core)")

@@ -41,8 +41,8 @@ STATUSES = ("ok", "nxdomain", "nodata", "servfail", "timeout", "bad-name")
 #: What the client counts, as the report has it.
 COUNTS = ("questions", "answers", "retries", "timeouts", "truncated", "mismatched", "cache_hits", "coalesced")
 
-#: A comment in a line of resolvers: behind one that is asked over TLS, whose name follows a #, only after a space.
-COMMENT = re.compile(r"(?<!\S)#.*|(?<!\S)(?!tls://)(\S+?)#.*")
+#: A comment in a line of resolvers: behind one over TLS or HTTPS, whose name follows a #, only after a space.
+COMMENT = re.compile(r"(?<!\S)#.*|(?<!\S)(?!tls://|https://)(\S+?)#.*")
 
 #: Lines that are no names shown in the report, at most.
 SHOWN = 20
@@ -66,12 +66,12 @@ def add_parser(subparsers: Any) -> None:
         metavar="A,B",
         action="append",
         default=[],
-        help="DNS servers, with or without port: 192.0.2.1,[2001:db8::1]:53; over TLS: tls://192.0.2.1#dns.example "
-        "(default: the system's)",
+        help="DNS servers, with or without port: 192.0.2.1,[2001:db8::1]:53; over TLS: tls://192.0.2.1#dns.example; "
+        "over HTTPS: https://192.0.2.1/dns-query#dns.example (default: the system's)",
     )
     parser.add_argument("--resolvers", metavar="FILE", type=Path, help="more of them, one a line; # begins a comment")
     parser.add_argument(
-        "--ca-file", metavar="PEM", type=Path, help="roots beyond Mozilla's, for servers that are asked over TLS"
+        "--ca-file", metavar="PEM", type=Path, help="roots beyond Mozilla's, for servers over TLS or HTTPS"
     )
     parser.add_argument(
         "--types",

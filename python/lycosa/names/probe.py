@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from contextlib import ExitStack
 from os import PathLike
 
-from lycosa.names.resolver import TLS, Resolver
+from lycosa.names.resolver import ENCRYPTED, Resolver
 
 #: Seconds between two questions to a server that has not answered.
 AGAIN = 0.5
@@ -20,7 +20,7 @@ AGAIN = 0.5
 AT_ONCE = 500
 
 
-#: What every resolver knows, for those that are asked over TLS: by the client itself, as names are later.
+#: What every resolver knows, for those that are asked over TLS or HTTPS: by the client itself, as names are later.
 KNOWN = "a.root-servers.net"
 
 
@@ -29,9 +29,10 @@ def silent(
 ) -> dict[str, str]:
     """Give those of the servers that answer nothing in some seconds, and why, if that is known; any answer counts.
 
-    Each is ``ADDRESS:PORT`` or ``tls://ADDRESS:PORT`` with or without ``#NAME``, as `Resolver.resolvers` has them.
+    Each is ``ADDRESS:PORT``, or ``tls://ADDRESS:PORT`` or ``https://ADDRESS:PORT/PATH`` with or without ``#NAME``, as
+    `Resolver.resolvers` has them.
     """
-    encrypted = [resolver for resolver in resolvers if resolver.startswith(TLS)]
+    encrypted = [resolver for resolver in resolvers if resolver.startswith(ENCRYPTED)]
     with ExitStack() as clients:
         asked = {}
         for resolver in encrypted:

@@ -14,8 +14,8 @@ from lycosa.errors import SettingError
 
 logger = logging.getLogger("lycosa")
 
-#: What a server begins with that is asked over TLS (RFC 7858).
-TLS = "tls://"
+#: What servers begin with that are asked over TLS (RFC 7858) or HTTPS (RFC 8484).
+ENCRYPTED = ("tls://", "https://")
 
 #: Names asked for at the same time, at most: a socket has 65,536 numbers for its questions.
 MAX_CONCURRENCY = 50_000
@@ -95,7 +95,8 @@ class Resolver(_core.Resolver):
         ``resolvers``: addresses of DNS servers that recurse, with or without port; by default those of
         ``/etc/resolv.conf``, whose options timeout, attempts, rotate, use-vc and no-aaaa hold then, too. With
         ``tls://192.0.2.1:853#dns.example`` a server is asked over TLS only, if its certificate bears the name behind
-        ``#`` (without one: its address). What is no address is told to the logger ``lycosa`` and left out.
+        ``#`` (without one: its address); with ``https://192.0.2.1:443/dns-query#dns.example`` over HTTPS only, in the
+        same way. What is no address is told to the logger ``lycosa`` and left out.
         ``ca_file``: PEM of roots beyond Mozilla's by which such certificates may be signed.
         ``families``: which addresses are asked for; ``prefer-v4``: IPv6 only where there is no IPv4.
         ``types``: types of records, such as ``["A", "MX", "HTTPS"]`` or ``["TYPE65"]``; then ``families`` does not
@@ -159,7 +160,8 @@ class Resolver(_core.Resolver):
         made = super().__new__(cls, settings)
         for text in made.refused:
             logger.warning(
-                "resolver %r is no address and is left out; allowed: 192.0.2.1, 192.0.2.1:53, tls://192.0.2.1#name",
+                "resolver %r is no address and is left out; allowed: 192.0.2.1, 192.0.2.1:53, tls://192.0.2.1#name, "
+                "https://192.0.2.1/dns-query#name",
                 text,
             )
         if made.fallen_back is not None:

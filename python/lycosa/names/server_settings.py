@@ -16,7 +16,7 @@ from lycosa import _core
 from lycosa.errors import SettingError
 from lycosa.explain import explain
 from lycosa.job import Room
-from lycosa.names.resolver import MAX_CONCURRENCY, MAX_RATE, TLS
+from lycosa.names.resolver import ENCRYPTED, MAX_CONCURRENCY, MAX_RATE
 
 IpAddress = ipaddress.IPv4Address | ipaddress.IPv6Address
 
@@ -45,8 +45,9 @@ CLIENTS = re.compile(r"/(?P<four>[0-9]{1,2})(?:\s*,\s*/(?P<six>[0-9]{1,3}))?", r
 #: What is told of a text that is no address.
 ALLOWED = {
     "listen": "an address with or without port: 127.0.0.1, 127.0.0.1:5300, [::1]:5300; port 0: any that is free",
-    "upstreams": "a server's address, with or without port: 192.0.2.1, 192.0.2.1:53, [2001:db8::1]:53; over TLS, "
-    "with the name that its certificate bears: tls://192.0.2.1#dns.example",
+    "upstreams": "a server's address, with or without port: 192.0.2.1, 192.0.2.1:53, [2001:db8::1]:53; over TLS or "
+    "HTTPS, with the name that its certificate bears: tls://192.0.2.1#dns.example, "
+    "https://192.0.2.1/dns-query#dns.example",
     "http": "an address and a port: 127.0.0.1:9153, [::1]:9153",
 }
 
@@ -88,13 +89,13 @@ def _endpoint(text: str, info: ValidationInfo) -> str:
 
 
 def _upstream(text: str, info: ValidationInfo) -> str:
-    """The same, or a server that is asked over TLS, by the rule of resolvers."""
+    """The same, or a server that is asked over TLS or HTTPS, by the rule of resolvers."""
     given = text.strip()
-    if not given.startswith(TLS):
+    if not given.startswith(ENCRYPTED):
         return _endpoint(text, info)
     try:
         taken = _core.check_resolver(given)
-        _endpoint(taken.removeprefix(TLS).partition("#")[0], info)
+        _endpoint(re.split("[/#]", taken.partition("://")[2])[0], info)
     except SettingError:
         raise SettingError(str(info.field_name), text, ALLOWED["upstreams"]) from None
     return taken
@@ -178,11 +179,11 @@ class ServerSettings(Room):
 
     tier: Literal["lower", "upper"] = Field("", validate_default=True)  # has to be given
     listen: Endpoints = ("127.0.0.1:53",)  # addresses to answer on
-    upstreams: Upstreams = ()  # servers to ask; at least one has to be given; over TLS: tls://192.0.2.1:853#name
+    upstreams: Upstreams = ()  # servers to ask; at least one has to be given; over TLS: tls://192.0.2.1#name
     zones: Zones = ()  # zones with upstreams of their own: corp.example=192.0.2.1,192.0.2.2
     hosts_file: Path | None = None  # a hosts file that is looked at before anything else, such as /etc/hosts
     local_data: LocalData = ()  # records as lines of a zone file; they come before the hosts file
-    ca_file: Path | None = None  # PEM of further roots, of upstreams that are asked over TLS
+    ca_file: Path | None = None  # PEM of further roots, of upstreams that are asked over TLS or HTTPS
     spread: bool  # each name has its own upstream, and the next one where that fails; false: the quickest, balanced
     workers: int = Field(default_factory=lambda: min(len(os.sched_getaffinity(0)), 256), ge=1, le=256)  # threads
     cache: Path | None = None  # the file that crawls on this machine may share; default: in memory
@@ -271,8 +272,8 @@ def check_loop(listening: Iterable[str], upstreams: Iterable[str]) -> None:
     for own in listening:
         address, port = _address(own), _port(own)
         for upstream in upstreams:
-            if upstream.startswith(TLS):
-                continue  # none of ours answers over TLS
+            if upstream.startswith(ENCRYPTED):
+                continue  # none of ours answers so
             asked = _address(upstream)
             # [::] is bound for IPv6 alone.
             wide = address.is_unspecified and asked.version == address.version and _is_here(asked)

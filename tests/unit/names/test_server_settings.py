@@ -60,9 +60,11 @@ def test_addresses_have_ports_and_one_form(given: object, taken: tuple[str, ...]
         ("tls://192.0.2.1", "tls://192.0.2.1:853"),
         (" tls://192.0.2.1:8853#dns.example", "tls://192.0.2.1:8853#dns.example"),
         ("tls://[2001:DB8::1]#dns.example", "tls://[2001:db8::1]:853#dns.example"),
+        ("https://192.0.2.1#dns.example", "https://192.0.2.1:443/dns-query#dns.example"),
+        (" https://[2001:DB8::1]:8443/q", "https://[2001:db8::1]:8443/q"),
     ],
 )
-def test_upstreams_can_be_asked_over_tls(given: str, taken: str) -> None:
+def test_upstreams_can_be_asked_over_tls_and_https(given: str, taken: str) -> None:
     assert made(upstreams=given).upstreams == (taken,)
 
 
@@ -116,6 +118,12 @@ def _word(value: object) -> str:
         ({"upstreams": ["0.0.0.0"]}, ["upstreams: '0.0.0.0'"]),
         ({"upstreams": ["192.0.2.1:0"]}, ["upstreams: '192.0.2.1:0'"]),
         ({"upstreams": ["tls://0.0.0.0#dns.example"]}, ["upstreams: 'tls://0.0.0.0#dns.example'"]),
+        ({"upstreams": ["https://0.0.0.0#dns.example"]}, ["upstreams: 'https://0.0.0.0#dns.example'"]),
+        ({"upstreams": ["https://192.0.2.1:0/q"]}, ["upstreams: 'https://192.0.2.1:0/q'"]),
+        (
+            {"upstreams": ["https://dns.example/q"]},
+            ["upstreams: 'https://dns.example/q'", "https://192.0.2.1/dns-query#"],
+        ),
         ({"upstreams": ["tls://192.0.2.1:0"]}, ["upstreams: 'tls://192.0.2.1:0'"]),
         ({"upstreams": ["tls://dns.example"]}, ["upstreams: 'tls://dns.example'", "tls://192.0.2.1#dns.example"]),
         ({"listen": ["tls://192.0.2.1"]}, ["listen: 'tls://192.0.2.1'"]),
@@ -245,6 +253,7 @@ def test_an_address_of_this_machine_is_found_out_behind_one_for_all() -> None:
         ("0.0.0.0:53", "[::1]:53"),
         ("[::]:53", "127.0.0.1:53"),
         ("127.0.0.1:853", "tls://127.0.0.1:853#dns.example"),
+        ("127.0.0.1:443", "https://127.0.0.1:443/dns-query#dns.example"),
     ],
 )
 def test_other_servers_are_no_loop(listen: str, upstream: str) -> None:

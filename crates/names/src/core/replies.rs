@@ -76,7 +76,7 @@ impl Core {
                 self.ask_over_tcp(sent);
             }
             Reply::Truncated => self.refused(sent, "truncated over TCP", now),
-            // Over TLS there is no plainer manner: who speaks it knows EDNS.
+            // Over TLS or HTTPS there is no plainer manner: who speaks it knows EDNS.
             Reply::Misunderstood(_) if !matches!(attempt.manner, Manner::Plain | Manner::Tls) => {
                 self.repeat(sent, Manner::Plain);
             }
@@ -111,21 +111,45 @@ impl Core {
     /// A socket is of no use any more: what was asked on it is asked elsewhere.
     pub(crate) fn fail(&mut self, socket: SocketId, why: &str, now: Micros) {
         for sent in self.asked.take_all(socket) {
-            self.upstreams.at(sent.place, |group, place| group.blame(place, why));
-            if !sent.is_overdue {
-                self.lose(&sent, now);
-                self.unsent(sent.attempt, sent.place, why, now);
-            }
+            self.fail_sent(&sent, why, now);
+        }
+    }
+
+    /// One question gets no reply, by its number on a socket: it is asked elsewhere. It may have been answered.
+    pub(crate) fn fail_one(&mut self, (socket, number): (SocketId, u16), why: &str, now: Micros) {
+        if let Some(sent) = self.asked.take_one(socket, number) {
+            self.fail_sent(&sent, why, now);
+        }
+    }
+
+    /// What was sent gets no reply.
+    fn fail_sent(&mut self, sent: &Sent, why: &str, now: Micros) {
+        self.upstreams.at(sent.place, |group, place| group.blame(place, why));
+        if !sent.is_overdue {
+            self.lose(sent, now);
+            self.unsent(sent.attempt, sent.place, why, now);
         }
     }
 
     /// A connection has ended, which is no fault of the server: what was asked on it and not answered is asked on another one.
     pub(crate) fn reconnect(&mut self, socket: SocketId) {
         for sent in self.asked.take_all(socket) {
-            if !sent.is_overdue {
-                self.upstreams.at(sent.place, Upstreams::withdrawn);
-                self.repeat(&sent, sent.attempt.manner);
-            }
+            self.withdraw(&sent);
+        }
+    }
+
+    /// The same for one question, by its number on a socket.
+    pub(crate) fn reconnect_one(&mut self, (socket, number): (SocketId, u16)) {
+        if let Some(sent) = self.asked.take_one(socket, number) {
+            self.withdraw(&sent);
+        }
+    }
+
+    /// What was sent is asked on another connection.
+    fn withdraw(&mut self, sent: &Sent) {
+        if !sent.is_overdue {
+            self.upstreams.at(sent.place, Upstreams::withdrawn);
+            self.repeat(sent, sent.attempt.manner);
         }
     }
 

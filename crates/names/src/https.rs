@@ -1,0 +1,333 @@
+//! DNS over HTTPS (RFC 8484): questions and replies as requests of HTTP/2 on one connection, by the `h2` crate. No I/O and no thread:
+//! what came and what is to be sent stand in buffers, and `h2` is polled whenever something came or was asked.
+//!
+//! Guarantees: a question becomes a reply, a failure with its reason, or is given back, once, unless the connection ends; replies have
+//! 65,535 bytes at most, header lists [`HEADERS`], what waits to be sent is bounded (`pipe`); at most [`STREAMS`] questions
+//! are under way, and no more than the server allows, the others wait; only status 200 with the media type of DNS is a reply: nothing
+//! is followed, decoded or kept.
+
+mod pipe;
+
+use std::cell::RefCell;
+use std::collections::VecDeque;
+use std::io;
+use std::pin::{Pin, pin};
+use std::rc::Rc;
+use std::sync::Arc;
+use std::task::{Context, Poll, Waker, ready};
+
+use bytes::Bytes;
+use h2::client::{Builder, Connection, ResponseFuture, SendRequest};
+use h2::{Reason, RecvStream};
+use hashbrown::HashMap;
+use http::header::{ACCEPT, CONTENT_LENGTH, CONTENT_TYPE, HeaderValue};
+use http::{Method, Request, Response, StatusCode, Uri};
+use lycosa_url::Micros;
+
+use self::pipe::{Buffers, Flag, Pipe};
+use crate::streams::Came;
+use crate::wire::HEADER;
+
+/// What HTTP/2 is called in a TLS handshake (RFC 9113 section 3.2).
+pub(crate) const PROTOCOL: &[u8] = b"h2";
+
+/// The media type of messages (RFC 8484 section 6).
+const MESSAGE: &str = "application/dns-message";
+
+/// The longest reply.
+const LONGEST: usize = 65_535;
+
+/// Questions under way at most: so many incomplete replies can be in memory.
+const STREAMS: usize = 256;
+
+/// Questions before the server has told how many it allows, which it does at once (RFC 9113 section 3.4).
+const FIRST: usize = 1;
+
+/// Bytes of a reply's header fields at most.
+const HEADERS: u32 = 16_384;
+
+/// Bytes that all replies under way may have unread; one reply has [`LONGEST`].
+const WINDOW: u32 = 1 << 18;
+
+/// Bytes that came and could not be read, since what they ask for could not be sent, at most; beyond the windows no server has any.
+const UNREAD: usize = 1 << 20;
+
+/// HTTP/2 on one connection.
+pub(crate) struct Https {
+    buffers: Rc<RefCell<Buffers>>,
+    requests: SendRequest<Bytes>,
+    connection: Connection<Pipe, Bytes>,
+    /// Set when the connection has something to do.
+    alarm: Arc<Flag>,
+    /// What each request looks like.
+    request: Request<()>,
+    /// Questions that wait to be sent, the oldest first.
+    queue: VecDeque<Question>,
+    /// Those that were sent, by their numbers.
+    open: HashMap<u16, Exchange>,
+    /// Whether the server takes no more questions.
+    is_leaving: bool,
+    /// How many it took and did not answer, since it did not want to.
+    given_back: usize,
+}
+
+/// A question to be sent.
+struct Question {
+    number: u16,
+    message: Bytes,
+    /// When it was asked.
+    at: Micros,
+}
+
+/// A question that was sent, and how far its reply has come.
+struct Exchange {
+    at: Micros,
+    stage: Stage,
+    /// Set when there is news of it.
+    news: Arc<Flag>,
+}
+
+/// How far a reply has come.
+enum Stage {
+    Head(ResponseFuture),
+    Body(RecvStream, Vec<u8>),
+}
+
+/// Why there is no reply.
+enum Trouble {
+    /// The connection takes or answers no more.
+    Gone(String),
+    /// The server's answer is none.
+    Failed(String),
+}
+
+impl Https {
+    /// HTTP/2 from its beginning, which is put into `outgoing`.
+    pub(crate) fn begin(target: &Uri, outgoing: &mut Vec<u8>) -> io::Result<Https> {
+        let mut request = Request::new(());
+        *request.method_mut() = Method::POST;
+        *request.uri_mut() = target.clone();
+        request.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static(MESSAGE));
+        request.headers_mut().insert(ACCEPT, HeaderValue::from_static(MESSAGE));
+        let buffers = Rc::<RefCell<Buffers>>::default();
+        let mut builder = Builder::new();
+        builder.enable_push(false).max_header_list_size(HEADERS).initial_max_send_streams(FIRST);
+        builder.initial_window_size(LONGEST as u32).initial_connection_window_size(WINDOW);
+        builder.max_concurrent_reset_streams(STREAMS);
+        let beginning = pin!(builder.handshake(Pipe(buffers.clone())));
+        // It waits for nothing but room to write, which there is.
+        let Poll::Ready(begun) = beginning.poll(&mut Context::from_waker(Waker::noop())) else {
+            return Err(io::ErrorKind::WouldBlock.into());
+        };
+        let (requests, connection) = begun.map_err(io::Error::other)?;
+        std::mem::swap(&mut buffers.borrow_mut().outgoing, outgoing);
+        Ok(Https {
+            buffers,
+            requests,
+            connection,
+            alarm: Flag::set(),
+            request,
+            queue: VecDeque::new(),
+            open: HashMap::new(),
+            is_leaving: false,
+            given_back: 0,
+        })
+    }
+
+    /// Takes a question. Its number is 0 on the way (RFC 8484 section 4.1), since the stream tells which reply is its own.
+    pub(crate) fn push(&mut self, message: &[u8], at: Micros) {
+        let Some((number, rest)) = message.split_first_chunk() else { return };
+        let number = u16::from_be_bytes(*number);
+        let message = [&[0, 0], rest].concat().into();
+        self.open.remove(&number); // whose question the core has given up
+        self.queue.push_back(Question { number, message, at });
+        self.alarm.ring();
+    }
+
+    /// Questions without answer.
+    pub(crate) fn waiting(&self) -> usize {
+        self.queue.len() + self.open.len()
+    }
+
+    /// Whether the server takes no more questions.
+    pub(crate) fn is_leaving(&self) -> bool {
+        self.is_leaving
+    }
+
+    /// How many questions the server took that it will not answer, if the connection is over or not.
+    pub(crate) fn lost(&self, is_over: bool) -> usize {
+        self.given_back + if is_over { self.open.len() } else { 0 }
+    }
+
+    /// Whether there is something to do before anything comes.
+    pub(crate) fn is_busy(&self) -> bool {
+        self.alarm.is_set() || self.buffers.borrow().is_full
+    }
+
+    /// Drops questions that nobody waits for any more.
+    pub(crate) fn forget(&mut self, patience: Micros, now: Micros) {
+        let (before, is_new) = (self.waiting(), |at: Micros| at.saturating_add(patience) > now);
+        while self.queue.front().is_some_and(|question| !is_new(question.at)) {
+            self.queue.pop_front();
+        }
+        self.open.retain(|_, exchange| is_new(exchange.at));
+        if self.waiting() < before {
+            self.alarm.ring(); // the server is told
+        }
+    }
+
+    /// Reads what came, writes what is to be sent, tells what became of questions. An error is the end of the connection.
+    pub(crate) fn exchange(
+        &mut self,
+        incoming: &mut Vec<u8>,
+        outgoing: &mut Vec<u8>,
+        mut take: impl FnMut(Came<'_>),
+    ) -> io::Result<()> {
+        self.buffers.borrow_mut().swap(incoming, outgoing);
+        self.buffers.borrow_mut().is_full = false;
+        let turned = self.turn(&mut take);
+        self.buffers.borrow_mut().swap(incoming, outgoing);
+        if incoming.len() > UNREAD {
+            return Err(io::Error::other("the server sends and does not read"));
+        }
+        turned
+    }
+
+    /// Polls `h2` as long as it has something to do.
+    fn turn(&mut self, take: &mut impl FnMut(Came<'_>)) -> io::Result<()> {
+        let waker = Waker::from(self.alarm.clone());
+        let context = &mut Context::from_waker(&waker);
+        loop {
+            self.alarm.clear();
+            let polled = Pin::new(&mut self.connection).poll(context);
+            self.collect(take);
+            self.send(context, take);
+            match polled {
+                Poll::Ready(Ok(())) => return Err(closed()),
+                Poll::Ready(Err(error)) => return Err(io::Error::other(error)),
+                Poll::Pending if self.is_leaving && self.waiting() == 0 => return Err(closed()),
+                Poll::Pending => (),
+            }
+            if !self.alarm.is_set() {
+                return Ok(());
+            }
+        }
+    }
+
+    /// Sends questions, as many as the server allows.
+    fn send(&mut self, context: &mut Context<'_>, take: &mut impl FnMut(Came<'_>)) {
+        while self.open.len() < STREAMS {
+            match self.requests.poll_ready(context) {
+                Poll::Ready(Ok(())) => (),
+                Poll::Ready(Err(error)) => {
+                    self.is_leaving = true;
+                    let why = explain(&error);
+                    self.queue.drain(..).for_each(|question| take(Came::Gone(question.number, &why)));
+                    return;
+                }
+                Poll::Pending => return,
+            }
+            let Some(Question { number, message, at }) = self.queue.pop_front() else { return };
+            let mut request = self.request.clone();
+            request.headers_mut().insert(CONTENT_LENGTH, message.len().into());
+            let sent = self.requests.send_request(request, false).and_then(|(response, mut body)| {
+                body.send_data(message, true)?;
+                Ok(Stage::Head(response))
+            });
+            match sent {
+                Ok(stage) => drop(self.open.insert(number, Exchange { at, stage, news: Flag::set() })),
+                Err(error) => take(Came::Failed(number, &explain(&error))),
+            }
+        }
+    }
+
+    /// Tells of the questions of which there is news: first of those that are answered, since they speak for the others.
+    fn collect(&mut self, take: &mut impl FnMut(Came<'_>)) {
+        let mut gone = Vec::new();
+        self.open.retain(|number, exchange| {
+            if !exchange.news.clear() {
+                return true;
+            }
+            let waker = Waker::from(exchange.news.clone());
+            let Poll::Ready(end) = exchange.advance(&mut Context::from_waker(&waker)) else { return true };
+            self.alarm.ring(); // there is room for another one
+            match end {
+                Ok(mut reply) if reply.len() >= HEADER => {
+                    reply[..2].copy_from_slice(&number.to_be_bytes());
+                    take(Came::Own(&reply));
+                }
+                Ok(_) => take(Came::Failed(*number, "HTTPS: the reply is no DNS message")),
+                Err(Trouble::Failed(why)) => take(Came::Failed(*number, &why)),
+                Err(Trouble::Gone(why)) => gone.push((*number, why)),
+            }
+            false
+        });
+        self.given_back += gone.len();
+        gone.iter().for_each(|(number, why)| take(Came::Gone(*number, why)));
+    }
+}
+
+impl Exchange {
+    /// Takes what has come of the reply.
+    fn advance(&mut self, context: &mut Context<'_>) -> Poll<Result<Vec<u8>, Trouble>> {
+        loop {
+            match &mut self.stage {
+                Stage::Head(response) => {
+                    let response = ready!(Pin::new(response).poll(context))?;
+                    judge(&response).map_err(|why| Trouble::Failed(format!("HTTPS: {why}")))?;
+                    self.stage = Stage::Body(response.into_body(), Vec::new());
+                }
+                Stage::Body(body, reply) => {
+                    let Some(part) = ready!(body.poll_data(context)).transpose()? else {
+                        return Poll::Ready(Ok(std::mem::take(reply)));
+                    };
+                    body.flow_control().release_capacity(part.len())?;
+                    if reply.len() + part.len() > LONGEST {
+                        return Poll::Ready(Err(Trouble::Failed(format!("HTTPS: {}", too_long()))));
+                    }
+                    reply.extend_from_slice(&part);
+                }
+            }
+        }
+    }
+}
+
+/// Whether a response bears a reply; if not, why.
+fn judge(response: &Response<RecvStream>) -> Result<(), String> {
+    if response.status() != StatusCode::OK {
+        return Err(format!("status {}", response.status().as_u16()));
+    }
+    let field = |name| response.headers().get(name).map(|value| String::from_utf8_lossy(value.as_bytes()));
+    let media = field(CONTENT_TYPE).unwrap_or_default();
+    if !media.split(';').next().is_some_and(|media| media.trim().eq_ignore_ascii_case(MESSAGE)) {
+        let told: String = media.chars().filter(|letter| !letter.is_control()).take(64).collect();
+        return Err(format!("the content type is {told:?} instead of {MESSAGE}"));
+    }
+    let length = field(CONTENT_LENGTH).and_then(|length| length.parse::<u64>().ok());
+    if length.is_some_and(|length| length > LONGEST as u64) { Err(too_long()) } else { Ok(()) }
+}
+
+/// What is said of a reply that no DNS message can be.
+fn too_long() -> String {
+    format!("a reply of more than {LONGEST} bytes")
+}
+
+/// The end of a connection that nobody can be blamed for.
+fn closed() -> io::Error {
+    io::Error::new(io::ErrorKind::UnexpectedEof, "the server closed the connection")
+}
+
+/// What an error of `h2` says.
+fn explain(error: &h2::Error) -> String {
+    if error.is_go_away() && error.reason() == Some(Reason::NO_ERROR) {
+        return "HTTPS: the server is about to close the connection".to_owned();
+    }
+    format!("HTTPS: {error}")
+}
+
+impl From<h2::Error> for Trouble {
+    fn from(error: h2::Error) -> Self {
+        let why = explain(&error);
+        if error.is_go_away() || error.is_io() { Trouble::Gone(why) } else { Trouble::Failed(why) }
+    }
+}
