@@ -150,7 +150,7 @@ def _quantiles(
     """p50 and p99, in seconds, of what was timed between two looks; None where nothing was."""
     if times is None:
         return None
-    counts = since(times["counts"], before and before["counts"])
+    counts = since(times["counts"], before["counts"] if before else None)
     if not any(counts):
         return None
     return {name: quantile(share, counts, found["time_bounds"]) or 0.0 for name, share in SHARES.items()}

@@ -47,10 +47,11 @@ def test_what_was_counted_since_a_look_is_the_difference(before: list[int], new:
     after = [then + now for then, now in zip(before, new, strict=True)]
     assert since(after, before) == new
     assert since(after, None) == after
-    assert since([0] * len(after), [*before[:-1], 1]) == [0] * len(after), "another process"
+    less = [0] * len(after)
+    assert since(less, [*before[:-1], 1]) == less, "another process"
 
 
 def test_prometheus_has_cumulated_counts_that_end_in_all() -> None:
     told = list(series(Histogram([1] * len(BOUNDS) + [2], 25.5)))
-    assert told[0] == ("bucket", "1e-05", 1)
+    assert list(told[0]) == ["bucket", "1e-05", 1]
     assert told[-3:] == [("bucket", "+Inf", len(BOUNDS) + 2), ("sum", None, 25.5), ("count", None, len(BOUNDS) + 2)]

@@ -22,17 +22,13 @@ use super::private::Screened;
 use super::query_log::QueryLog;
 use super::question::{Code, HEADER, Question, rtype};
 use super::recent::Recent;
-use super::reply::{Asked, To};
+use super::reply::{Asked, Reason, To};
 use crate::cache::compact::{Record, State};
 use crate::cache::{Packet, PacketCache, STALE_TTL, Seconds};
-use crate::extended_error::ExtendedError;
 use crate::host::HostName;
 use crate::packet_key::PacketKey;
 use crate::scaled::ScaledTime;
 use crate::settings::Families;
-
-/// The extended error of an answer that has expired (RFC 8914 section 4.4).
-const STALE_ANSWER: u16 = 3;
 
 /// For how many seconds clients may keep that there is nothing, where the cache does not know for how long it holds.
 pub(super) const SHORT: u32 = 60;
@@ -141,7 +137,9 @@ impl Desk {
             State::NoData | State::Negative => {
                 write(moment.figures, out, |out| to.negative(Code::NoError, ttl, out));
             }
-            State::Failed { .. } => write(moment.figures, out, |out| to.code(Code::ServFail, out)),
+            State::Failed { .. } => {
+                write(moment.figures, out, |out| to.because(Reason::CachedError).code(Code::ServFail, out));
+            }
         }
     }
 
@@ -169,6 +167,7 @@ impl Desk {
         moment.figures.add_many(Count::PrivateFiltered, u64::from(taken > 0));
         if left == 0 {
             out.truncate(start);
+            let to = if taken > 0 { to.because(Reason::Blocked) } else { to };
             to.negative(Code::NoError, SHORT, out);
         }
         moment.figures.add_code(out[start + 3] & 0xf);
@@ -242,10 +241,16 @@ impl Desk {
         if packet.message().is_err() && self.tell_stale_packet(key, waiters, post, moment) {
             return;
         }
+        let own = packet.message().err().and_then(|failure| match failure.kind {
+            _ if source == Source::Cache => Some(Reason::CachedError.error()),
+            FailureKind::NameTimeout => Some(Reason::NoReachableAuthority.error()),
+            _ => None,
+        });
+        let error = packet.extended_error().or(own.as_ref());
         let message = packet.message().is_ok().then(|| self.packets.message(packet, moment.now));
         let screened = Screened::of(message, &moment.policy);
         for waiter in waiters {
-            post.pass_back(waiter, &screened, packet.extended_error(), source, moment.figures);
+            post.pass_back(waiter, &screened, error, source, moment.figures);
         }
     }
 
@@ -260,7 +265,7 @@ impl Desk {
         let Some(packet) = self.packets.get_stale(key, moment.now, moment.policy.stale) else { return false };
         moment.figures.add_many(Count::Stale, waiters.len() as u64);
         let screened = Screened::of(Some(self.packets.message(&packet, moment.now)), &moment.policy);
-        let error = ExtendedError { code: STALE_ANSWER, text: Box::default() };
+        let error = Reason::StaleAnswer.error();
         for waiter in waiters {
             post.pass_back(waiter, &screened, Some(&error), Source::Stale, moment.figures);
         }
@@ -296,6 +301,9 @@ impl Desk {
                     write(moment.figures, out, |out| to.negative(Code::NoError, ttl, out));
                 }
                 _ if self.tell_stale(name, families, to, moment, out) => return Source::Stale,
+                FailureKind::NameTimeout => write(moment.figures, out, |out| {
+                    to.because(Reason::NoReachableAuthority).code(Code::ServFail, out);
+                }),
                 _ => write(moment.figures, out, |out| to.code(Code::ServFail, out)),
             },
         }
@@ -314,7 +322,7 @@ impl Desk {
         let Ok(host) = HostName::new(name) else { return false };
         let Some(record) = self.held.stale(host, families, moment.second) else { return false };
         moment.figures.add(Count::Stale);
-        self.write_record(to, name, &record, STALE_TTL, moment, out);
+        self.write_record(to.because(Reason::StaleAnswer), name, &record, STALE_TTL, moment, out);
         true
     }
 }

@@ -7,7 +7,7 @@ use super::answered::Source;
 use super::desk::{Desk, Moment, write};
 use super::figures::{Count, Figures};
 use super::question::{Code, Edns, Question, Read, read, rtype};
-use super::reply::{Asked, To};
+use super::reply::{Asked, Reason, To};
 use crate::host::HostName;
 use crate::local::LocalNames;
 use crate::name::is_special_use;
@@ -75,17 +75,19 @@ impl Desk {
             }
             Read::Question(question) => (To::of(&question), Code::Refused),
             Read::Greeting(head, edns) if self.cookies.is_some() => {
-                (To { head, edns: Some(edns) }, Code::NoError)
+                (To { head, edns: Some(edns), reason: None }, Code::NoError)
             }
-            Read::Greeting(head, _) => (To { head, edns: None }, Code::FormErr),
+            Read::Greeting(head, _) => (To { head, edns: None, reason: None }, Code::FormErr),
             Read::Bad(head, code) => {
                 // RFC 6891 section 6.1.3: who is told of the version gets EDNS.
                 let edns = Edns { payload: 0, wants_signatures: false, cookie: None };
-                (To { head, edns: (is_allowed && code == Code::BadVers).then_some(edns) }, code)
+                let edns = (is_allowed && code == Code::BadVers).then_some(edns);
+                (To { head, edns, reason: None }, code)
             }
             Read::Nothing => return Verdict::Silence,
         };
-        let code = if is_allowed { code } else { Code::Refused };
+        let (to, code) =
+            if is_allowed { (to, code) } else { (to.because(Reason::Prohibited), Code::Refused) };
         written(Source::of(code), moment.figures, out, |out| to.code(code, out))
     }
 

@@ -378,9 +378,11 @@ pub fn examine(message: &[u8]) -> Option<Vec<u8>> {
     match question::read(message) {
         question::Read::Nothing => return None,
         question::Read::Greeting(head, edns) => {
-            reply::To { head, edns: Some(edns) }.code(question::Code::NoError, &mut answer);
+            reply::To { head, edns: Some(edns), reason: None }.code(question::Code::NoError, &mut answer);
         }
-        question::Read::Bad(head, code) => reply::To { head, edns: None }.code(code, &mut answer),
+        question::Read::Bad(head, code) => {
+            reply::To { head, edns: None, reason: None }.code(code, &mut answer)
+        }
         question::Read::Question(question) => {
             question.write_name(&mut String::new());
             reply::To::of(&question).negative(question::Code::NxDomain, 900, &mut answer);

@@ -12,7 +12,7 @@ use super::figures::{Count, Figures};
 use super::misses::{Waiter, Way};
 use super::private::Screened;
 use super::question::Code;
-use super::reply::To;
+use super::reply::{Reason, To};
 use crate::extended_error::ExtendedError;
 
 /// Answers of one thread that are to be sent.
@@ -87,7 +87,7 @@ impl Post {
         self.deliver(waiter, |to, out| {
             write(figures, out, |out| match answer {
                 Screened::Unusable => to.failure(error, out),
-                Screened::NoData => to.negative(Code::NoError, SHORT, out),
+                Screened::NoData => to.because(Reason::Blocked).negative(Code::NoError, SHORT, out),
                 Screened::Whole(message) | Screened::Rest(message)
                     if message.len() + to.edns_size(error) <= most =>
                 {

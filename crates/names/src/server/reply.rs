@@ -17,6 +17,28 @@ const PLAIN: u16 = 512;
 /// gained by having this server flood another one's victim.
 const AMPLIFICATION: usize = 10;
 
+/// Why the server answers as it does (RFC 8914 section 4).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Reason {
+    /// Nobody can tell a newer answer; this one has expired.
+    StaleAnswer = 3,
+    /// It could not be told a short time ago, and is not asked for again yet.
+    CachedError = 13,
+    /// The operator's policy has left nothing of the answer: all addresses were private.
+    Blocked = 15,
+    /// The client may not ask.
+    Prohibited = 18,
+    /// No upstream answered in time.
+    NoReachableAuthority = 22,
+}
+
+impl Reason {
+    /// The same as an extended error, without a text.
+    pub(super) fn error(self) -> ExtendedError {
+        ExtendedError { code: self as u16, text: Box::default() }
+    }
+}
+
 /// What an answer needs of its question, for as long as the answer takes.
 #[derive(Clone, Debug)]
 pub(super) struct Asked {
@@ -42,7 +64,7 @@ impl Asked {
 
     /// Where the answer begins.
     pub(super) fn to(&self) -> To<'_> {
-        To { head: &self.head, edns: self.edns }
+        To { head: &self.head, edns: self.edns, reason: None }
     }
 }
 
@@ -53,12 +75,19 @@ pub(super) struct To<'q> {
     pub(super) head: &'q [u8],
     /// What EDNS added, with the cookie that the client is to have.
     pub(super) edns: Option<Edns>,
+    /// Why it is answered so, for those who understand EDNS.
+    pub(super) reason: Option<Reason>,
 }
 
 impl<'q> To<'q> {
     /// The client that asked a question.
     pub(super) fn of(question: &Question<'q>) -> Self {
-        To { head: question.head, edns: question.edns }
+        To { head: question.head, edns: question.edns, reason: None }
+    }
+
+    /// The same, told why.
+    pub(super) fn because(self, reason: Reason) -> Self {
+        To { reason: Some(reason), ..self }
     }
 
     /// A code alone.
@@ -169,9 +198,9 @@ impl<'q> To<'q> {
         out.extend_from_slice(&head[HEADER..]);
     }
 
-    /// EDNS, where the question had it.
+    /// EDNS, where the question had it, with the reason.
     fn end(self, code: Code, out: &mut Vec<u8>) {
-        self.end_with(code, None, out);
+        self.end_with(code, self.reason.map(Reason::error).as_ref(), out);
     }
 
     /// The same with an extended error.

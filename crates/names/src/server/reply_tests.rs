@@ -95,7 +95,7 @@ fn what_an_upstream_said_gets_the_client_s_number_spelling_and_cookie() {
     assert!(!message.header().ad(), "who does not ask for it is not told (RFC 6840 section 5.8)");
     let error = ExtendedError { code: 3, text: "old".into() };
     let message = answered("a.ExamplE", edns, |to, out| to.passed(&bytes, Some(&error), out));
-    let size = To { head: &[], edns }.edns_size(Some(&error));
+    let size = To { head: &[], edns, reason: None }.edns_size(Some(&error));
     assert_eq!(message.as_slice().len(), bytes.len() + size);
     assert!(message.as_slice().ends_with(b"\0\x0f\0\x05\0\x03old"));
     let signed = Some(Edns { payload: 1232, wants_signatures: true, cookie: None });

@@ -5,6 +5,7 @@ mod connections;
 mod logged;
 mod prefetches;
 mod private;
+mod reasons;
 mod times;
 mod upstreams;
 
