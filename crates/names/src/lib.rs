@@ -4,7 +4,11 @@
 //! I/O (a [`cache`] of any design, coalescing, tries, time-outs, which of the servers in `upstream`) on the bytes that `wire`
 //! makes and reads → the `engine`, which has `sockets` and `streams` → [`Client::drain`].
 //!
-//! It is a stub client: the servers it asks are resolvers that recurse, over UDP and TCP, over TLS (`transport`) or HTTPS (`https`). `/etc/hosts` is not read.
+//! Records of any type take the same way, from [`Client::submit_packets`] to [`Client::drain_packets`]; their whole replies are in a
+//! cache of their own, which [`read_records`] understands.
+//!
+//! It is a stub client: the servers it asks are resolvers that recurse, over UDP and TCP, over TLS (`transport`) or HTTPS (`https`), those of a zone for its
+//! names ([`ZoneTable`]). It reads no files: what is known without asking, such as `/etc/hosts`, it is given as [`LocalNames`].
 
 mod answer;
 mod asked;
