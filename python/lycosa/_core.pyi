@@ -44,11 +44,11 @@ __all__ = [
     "canonical_url",
     "check_block_list",
     "check_cookie_secrets",
-    "check_local_data",
+    "check_local_names",
     "check_network",
     "check_port",
     "check_resolver",
-    "check_zone",
+    "check_zones",
     "domain_of",
     "empty_rows",
     "enter_private_namespaces",
@@ -332,8 +332,8 @@ class DnsServer:
     def reload(self, settings: dict[str, Any]) -> None:
         """Take another policy and other upstreams; on an error nothing has changed.
 
-        Where it listens, its workers, cache, cookies and connections stay as they were. Its log of questions is opened
-        again.
+        Where it listens, its workers, cache, cookies and connections stay as they were. Its log of questions is
+        opened again.
         """
 
     def statistics(self) -> dict[str, int]:
@@ -353,8 +353,8 @@ class DnsServer:
     def answer_times(self) -> dict[str, tuple[list[int], float]]:
         """How long answers took, from receipt to sending, by where they came from.
 
-        ``cache``, ``upstream``, ``stale``, ``own``, ``refused``, ``limited``: counts by bucket (``BOUNDS``), and the sum
-        in seconds.
+        ``cache``, ``upstream``, ``stale``, ``own``, ``refused``, ``limited``: counts by bucket (``BOUNDS``), and
+        the sum in seconds.
         """
 
     def upstreams(self) -> list[dict[str, Any]]:
@@ -432,11 +432,14 @@ class Search:
     def names(self, name: str) -> list[str]:
         """The names to try, one after the other, in normal form; raises BadName."""
 
-def check_zone(text: str) -> None:
-    """Raise SettingError for a text that is no zone with servers, such as ``corp.example=192.0.2.1``."""
+def check_zones(texts: list[str]) -> None:
+    """Raise SettingError for texts that are no zones with servers, such as ``corp.example=192.0.2.1``."""
 
-def check_local_data(lines: list[str]) -> None:
-    """Raise SettingError for lines that are no records of a zone file."""
+def check_local_names(hosts_file: str | PathLike[str] | None, lines: list[str]) -> None:
+    """Raise SettingError for lines that are no records of a zone file, or an alias that leads to no local name.
+
+    Raises OSError when the hosts file cannot be read.
+    """
 
 def resolv_conf(path: str | PathLike[str] | None = None) -> dict[str, Any]:
     """What a resolv.conf says; that of the system, with its environment, where no path is given.

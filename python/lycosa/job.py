@@ -50,16 +50,10 @@ def _resolver(text: str) -> str:
     return text
 
 
-def _zone(text: str) -> str:
+def _zones(texts: tuple[str, ...]) -> tuple[str, ...]:
     """Refuse what is no zone with resolvers."""
-    _core.check_zone(text)
-    return text
-
-
-def _local_data(lines: tuple[str, ...]) -> tuple[str, ...]:
-    """Refuse what is no record of a zone file."""
-    _core.check_local_data(list(lines))
-    return lines
+    _core.check_zones(list(texts))
+    return texts
 
 
 def _field(name: str) -> str:
@@ -148,7 +142,7 @@ class Names(Room):
         description="DNS servers, with or without port; over TLS: tls://192.0.2.1:853#name, over HTTPS: "
         "https://192.0.2.1/dns-query#name, where the certificate must bear the name; empty: the system's",
     )
-    zones: tuple[Annotated[str, AfterValidator(_zone)], ...] = Field(
+    zones: Annotated[tuple[str, ...], AfterValidator(_zones)] = Field(
         (),
         description="zones with resolvers of their own, such as corp.example=192.0.2.1,192.0.2.2; the longest zone "
         "that a name is in counts",
@@ -156,7 +150,7 @@ class Names(Room):
     hosts_file: Path | None = Field(
         None, description="a hosts file, such as /etc/hosts, that is looked at before anything else; none: none is"
     )
-    local_data: Annotated[tuple[str, ...], AfterValidator(_local_data)] = Field(
+    local_data: tuple[str, ...] = Field(
         (),
         description="records as lines of a zone file, such as printer.lan A 192.0.2.7 (A, AAAA, CNAME, PTR, TXT, MX, "
         "SRV); they come before the hosts file",
@@ -238,6 +232,7 @@ class Names(Room):
     @model_validator(mode="after")
     def _agree(self) -> Self:
         """Refuse settings that contradict each other."""
+        _core.check_local_names(self.hosts_file, list(self.local_data))
         for key, designs in DESIGNS.items():
             value = getattr(self, key)
             if value is not None and self.cache not in designs:

@@ -261,8 +261,8 @@ impl Shared {
         self.pending.fetch_sub(names, Ordering::AcqRel);
     }
 
-    /// Gives answers to the sink, or puts them where `drain` finds them.
-    pub(crate) fn publish(&self, core: &mut Core, sink: &mut Option<Sink>) {
+    /// Gives answers to the sink, or puts them where `drain` finds them; tells what is known of the servers, if that `is_due`.
+    pub(crate) fn publish(&self, core: &mut Core, sink: &mut Option<Sink>, is_due: bool) {
         if let Some(sink) = sink.as_mut().filter(|_| core.has_answers()) {
             let count = core.answers.len() + core.packets_answered.len();
             sink(&mut core.answers, &mut core.packets_answered);
@@ -273,8 +273,9 @@ impl Shared {
         told.packets.append(&mut core.packets_answered);
         told.heard = core.heard;
         told.statistics = core.statistics;
-        told.upstreams.clear();
-        told.upstreams.extend(core.upstreams());
+        if is_due {
+            told.upstreams = core.upstreams();
+        }
         if !told.answers.is_empty() || !told.packets.is_empty() {
             self.arrived.notify_all();
         }

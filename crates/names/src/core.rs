@@ -132,7 +132,8 @@ impl Core {
         }
         let Settings { families, special_use, local, .. } = &self.settings;
         let known = |host: HostName<'_>| local.as_ref()?.addresses(host, *families, now);
-        let host = match name::judge(&name, buffer, *families, *special_use, known) {
+        let is_special = |name: &str| *special_use && !self.upstreams.has_zone(name);
+        let host = match name::judge(&name, buffer, *families, is_special, known) {
             Known::Ask(host) => host,
             Known::Local(found) => return self.publish_local(name, found, now),
             Known::Addresses(addresses) => {
@@ -347,7 +348,7 @@ impl Core {
     }
 
     /// What is known of each server.
-    pub(crate) fn upstreams(&self) -> impl Iterator<Item = UpstreamFigures> + '_ {
+    pub(crate) fn upstreams(&self) -> Vec<UpstreamFigures> {
         self.upstreams.figures()
     }
 

@@ -486,7 +486,7 @@ fn a_late_answer_is_taken_and_the_other_servers_counts_for_nothing() {
     let statistics = scene.core.statistics;
     assert_eq!((statistics.timeouts, statistics.answers, statistics.mismatched), (1, 3, 0));
     let figures: Vec<_> =
-        scene.core.upstreams().map(|one| (one.questions, one.answers, one.timeouts)).collect();
+        scene.core.upstreams().into_iter().map(|one| (one.questions, one.answers, one.timeouts)).collect();
     assert_eq!(figures, [(2, 2, 1), (1, 1, 0)]);
 }
 
@@ -701,6 +701,6 @@ fn each_server_is_asked_in_its_own_manner() {
     assert_eq!((&*last[0].1, last[0].2), ("192.0.2.1", Manner::Tls));
     scene.core.receive(last[0].0, &swap_case(reply(&last[0].3, Rcode::NOERROR, 1)), scene.now);
     assert_eq!(scene.answers(), [("b.example".to_owned(), Ok(1))]);
-    let known: Vec<_> = scene.core.upstreams().map(|known| known.trouble).collect();
+    let known: Vec<_> = scene.core.upstreams().into_iter().map(|known| known.trouble).collect();
     assert_eq!(known, [None, Some("gone".into())]);
 }

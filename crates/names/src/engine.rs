@@ -32,6 +32,9 @@ const QUEUE: usize = 65_536;
 /// How often deadlines are looked at, in milliseconds.
 const TICK: u16 = 10;
 
+/// How often it is told what is known of the servers, in microseconds, while questions are under way: there may be thousands.
+const FIGURES: Micros = 20_000;
+
 /// How often, while a rate holds questions back or the kernel does.
 const SHORT_TICK: u16 = 1;
 
@@ -48,6 +51,8 @@ pub(crate) struct Engine {
     /// The longest wait for one reply.
     patience: Micros,
     shared: Arc<Shared>,
+    /// When it was told what is known of the servers.
+    told: Micros,
     /// Who takes answers as they come.
     sink: Option<Sink>,
     /// Readable when there are new names.
@@ -75,6 +80,7 @@ impl Engine {
             names: Vec::new().into_iter(),
             patience,
             shared,
+            told: 0,
             sink,
             bell,
         }
@@ -90,7 +96,11 @@ impl Engine {
             }
             self.pass(now);
             self.send(now);
-            self.shared.publish(&mut self.core, &mut self.sink);
+            let is_due = !self.core.is_waiting() || self.told.saturating_add(FIGURES) <= now;
+            if is_due {
+                self.told = now;
+            }
+            self.shared.publish(&mut self.core, &mut self.sink, is_due);
             self.wait();
         }
     }

@@ -21,13 +21,12 @@ pub(crate) enum Known<'n> {
     Ask(HostName<'n>),
 }
 
-/// Judges a name as it was submitted; `buffer` holds its normal form where that differs. `special_use`: whether names that are not in the
-/// DNS do not exist; `local`: what is known of a name locally, which comes first.
+/// Judges a name as it was submitted; `buffer` holds its normal form where that differs. `special_use`: whether this name does not exist, since its top-level domain is not in the DNS; `local`: what is known of a name locally, which comes first.
 pub(crate) fn judge<'n>(
     name: &'n str,
     buffer: &'n mut String,
     families: Families,
-    special_use: bool,
+    special_use: impl FnOnce(&str) -> bool,
     local: impl FnOnce(HostName<'_>) -> Option<LocalAddresses>,
 ) -> Known<'n> {
     let literal = name.strip_prefix('[').and_then(|name| name.strip_suffix(']')).unwrap_or(name);
@@ -44,7 +43,7 @@ pub(crate) fn judge<'n>(
     match name.as_str().rsplit('.').next() {
         // RFC 6761 section 6.3: never asked of a server.
         Some("localhost") => Known::Addresses(loopback(families)),
-        Some(top) if special_use && is_special_use(top.as_bytes()) => {
+        Some(top) if is_special_use(top.as_bytes()) && special_use(name.as_str()) => {
             let why =
                 format!("no such name: .{top} is not in the DNS (RFC 6761) and no server is asked for it");
             Known::Bad(Failure::new(FailureKind::NameNotFound, why))
@@ -77,7 +76,7 @@ mod tests {
 
     fn is_bad(name: &str) -> bool {
         let mut buffer = String::new();
-        matches!(judge(name, &mut buffer, Families::V4, true, |_| None), Known::Bad(failure) if failure.kind == FailureKind::NameBad)
+        matches!(judge(name, &mut buffer, Families::V4, |_| true, |_| None), Known::Bad(failure) if failure.kind == FailureKind::NameBad)
     }
 
     #[test]
@@ -85,7 +84,7 @@ mod tests {
         for name in ["example.com", "Example.com.", "_dmarc.example.com", "bücher.example"] {
             let mut buffer = String::new();
             assert!(
-                matches!(judge(name, &mut buffer, Families::V4, true, |_| None), Known::Ask(_)),
+                matches!(judge(name, &mut buffer, Families::V4, |_| true, |_| None), Known::Ask(_)),
                 "{name}"
             );
         }
@@ -98,7 +97,7 @@ mod tests {
     fn special_use_names_do_not_exist_and_are_told_to_nobody() {
         for name in ["gone.invalid", "printer.local", "Local", "abcdef.ONION.", "a.b.alt", "invalid"] {
             let mut buffer = String::new();
-            let Known::Bad(failure) = judge(name, &mut buffer, Families::Both, true, |_| None) else {
+            let Known::Bad(failure) = judge(name, &mut buffer, Families::Both, |_| true, |_| None) else {
                 panic!("{name}")
             };
             assert_eq!(failure.kind, FailureKind::NameNotFound, "{name}");
@@ -108,7 +107,7 @@ mod tests {
         {
             let mut buffer = String::new();
             assert!(
-                matches!(judge(name, &mut buffer, Families::Both, true, |_| None), Known::Ask(_)),
+                matches!(judge(name, &mut buffer, Families::Both, |_| true, |_| None), Known::Ask(_)),
                 "{name}"
             );
         }
@@ -119,13 +118,13 @@ mod tests {
         for name in ["127.0.0.1", "::1", "[::1]"] {
             let mut buffer = String::new();
             assert!(
-                matches!(judge(name, &mut buffer, Families::V4, true, |_| None), Known::Addresses(_)),
+                matches!(judge(name, &mut buffer, Families::V4, |_| true, |_| None), Known::Addresses(_)),
                 "{name}"
             );
         }
         let mut buffer = String::new();
         assert_eq!(
-            judge("App.Localhost", &mut buffer, Families::Both, true, |_| None),
+            judge("App.Localhost", &mut buffer, Families::Both, |_| true, |_| None),
             Known::Addresses(loopback(Families::Both))
         );
     }

@@ -188,3 +188,22 @@ pub struct UpstreamFigures {
     /// Why the last connection to it failed, until it answers.
     pub trouble: Option<Arc<str>>,
 }
+
+impl UpstreamFigures {
+    /// Adds what another client, or for other names, is known of the same server.
+    pub(crate) fn add(&mut self, other: &UpstreamFigures) {
+        // One that was asked by one of them alone is known by that alone.
+        self.is_resting = match (self.questions > 0, other.questions > 0) {
+            (true, true) => self.is_resting && other.is_resting,
+            (false, true) => other.is_resting,
+            _ => self.is_resting,
+        };
+        self.questions += other.questions;
+        self.answers += other.answers;
+        self.timeouts += other.timeouts;
+        self.in_flight += other.in_flight;
+        self.round_trips.merge(&other.round_trips);
+        self.round_trip = self.round_trip.or(other.round_trip);
+        self.trouble = self.trouble.take().or_else(|| other.trouble.clone());
+    }
+}

@@ -1,6 +1,6 @@
 //! Which zone a name is in: the longest suffix that something was said about.
 
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 use std::fmt;
 
 use crate::host::{BadName, HostName};
@@ -12,7 +12,7 @@ use crate::host::{BadName, HostName};
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ZoneTable<T> {
     /// By the zone's name in normal form.
-    zones: HashMap<Box<str>, T>,
+    zones: BTreeMap<Box<str>, T>,
     /// What holds for all names in no other zone.
     root: Option<T>,
     /// Labels of the zone that has most.
@@ -44,7 +44,7 @@ impl std::error::Error for BadZone {}
 impl<T> Default for ZoneTable<T> {
     /// No zones.
     fn default() -> Self {
-        ZoneTable { zones: HashMap::new(), root: None, deepest: 0 }
+        ZoneTable { zones: BTreeMap::new(), root: None, deepest: 0 }
     }
 }
 
@@ -78,12 +78,12 @@ impl<T> ZoneTable<T> {
         Ok(())
     }
 
-    /// The values, in no order.
+    /// The values, by the zones' names, the root's last.
     pub fn values(&self) -> impl Iterator<Item = &T> {
         self.zones.values().chain(&self.root)
     }
 
-    /// A table with other values.
+    /// A table with other values, which are made in the same order.
     pub fn map<U>(&self, mut change: impl FnMut(&T) -> U) -> ZoneTable<U> {
         ZoneTable {
             zones: self.zones.iter().map(|(zone, value)| (zone.clone(), change(value))).collect(),
@@ -105,6 +105,11 @@ impl<T> ZoneTable<T> {
     /// The longest zone that a name is in, with its value; the root is `.`.
     pub fn zone_of<'n>(&self, name: &HostName<'n>) -> Option<(&'n str, &T)> {
         self.found(name.as_str())
+    }
+
+    /// The same for a text in lower case without a dot at its end.
+    pub fn zone_of_text<'n>(&self, name: &'n str) -> Option<&'n str> {
+        self.found(name).map(|(zone, _)| zone)
     }
 
     /// How many zones there are.

@@ -90,6 +90,7 @@ impl DnsSettings {
             prefetch: self.prefetch,
             allow: self.allow.iter().map(network).collect::<PyResult<_>>()?,
             rate: self.rate,
+            own_zones: zones(&crate::local::zone_names(&self.zones))?,
             local: crate::local::open(py, self.hosts_file.as_deref(), &self.local_data)?,
             filter_private: self.filter_private,
             private_names: zones(&self.private_names)?,

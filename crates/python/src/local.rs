@@ -15,8 +15,8 @@ use crate::job::server;
 /// Adds what is here to the module.
 pub(crate) fn register(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add_class::<Search>()?;
-    m.add_function(wrap_pyfunction!(check_zone, m)?)?;
-    m.add_function(wrap_pyfunction!(check_local_data, m)?)?;
+    m.add_function(wrap_pyfunction!(check_zones, m)?)?;
+    m.add_function(wrap_pyfunction!(check_local_names, m)?)?;
     m.add_function(wrap_pyfunction!(resolv_conf, m)?)
 }
 
@@ -29,20 +29,31 @@ pub(crate) fn open(
     if hosts_file.is_none() && lines.is_empty() {
         return Ok(None);
     }
-    let (data, now) = (local_data(lines)?, Clock::shared().now());
-    let table = py.detach(|| LocalTable::open(hosts_file, data, now));
-    let table = table.map_err(|error| match error.kind() {
-        std::io::ErrorKind::InvalidInput => setting("local_data", lines.join("; "), error),
-        _ => system("the hosts file", &error),
-    })?;
+    let table = read(py, hosts_file, lines)?;
     warn(py, &table.warnings())?;
     Ok(Some(Arc::new(table)))
+}
+
+/// Reads both.
+fn read(py: Python<'_>, hosts_file: Option<&Path>, lines: &[String]) -> PyResult<LocalTable> {
+    let (data, now) = (local_data(lines)?, Clock::shared().now());
+    let table = py.detach(|| LocalTable::open(hosts_file, data, now));
+    table.map_err(|error| match error.kind() {
+        std::io::ErrorKind::InvalidInput => setting("local_data", lines.join("; "), error),
+        _ => system("the hosts file", &error),
+    })
 }
 
 /// Zones and their servers, of texts such as `corp.example=192.0.2.1,192.0.2.2`.
 pub(crate) fn zones(texts: &[String]) -> PyResult<ZoneTable<Vec<Nameserver>>> {
     let pairs: Vec<(&str, Vec<Nameserver>)> = texts.iter().map(|text| zone(text)).collect::<PyResult<_>>()?;
     ZoneTable::new(pairs).map_err(|why| setting("zones", texts.join("; "), why))
+}
+
+/// The names of zones with servers of their own, the root's excepted.
+pub(crate) fn zone_names(texts: &[String]) -> Vec<String> {
+    let names = texts.iter().filter_map(|text| Some(text.split_once('=')?.0.trim().to_owned()));
+    names.filter(|name| name != ".").collect()
 }
 
 /// A zone and its servers.
@@ -77,16 +88,16 @@ pub(crate) fn warn(py: Python<'_>, warnings: &[String]) -> PyResult<()> {
     Ok(())
 }
 
-/// Raises SettingError for a text that is no zone with servers.
+/// Raises SettingError for texts that are no zones with servers.
 #[pyfunction]
-fn check_zone(text: &str) -> PyResult<()> {
-    zones(&[text.to_owned()]).map(drop)
+fn check_zones(texts: Vec<String>) -> PyResult<()> {
+    zones(&texts).map(drop)
 }
 
-/// Raises SettingError for lines that are no local data.
+/// Raises SettingError for lines that are no local data, or an alias that leads to no local name; OSError for the file.
 #[pyfunction]
-fn check_local_data(lines: Vec<String>) -> PyResult<()> {
-    local_data(&lines).map(drop)
+fn check_local_names(py: Python<'_>, hosts_file: Option<PathBuf>, lines: Vec<String>) -> PyResult<()> {
+    read(py, hosts_file.as_deref(), &lines).map(drop)
 }
 
 /// What a resolv.conf says; that of the system, with its environment, where no path is given.

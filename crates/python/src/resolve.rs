@@ -35,6 +35,8 @@ const LINGER: Duration = Duration::from_millis(1);
 pub(crate) struct ResolverSettings {
     /// Texts of servers; none: the system's.
     resolvers: Vec<String>,
+    /// Those of them that are not asked.
+    leave_out: Vec<String>,
     /// Further roots, for servers that are asked over TLS.
     ca_file: Option<PathBuf>,
     families: String,
@@ -112,6 +114,7 @@ impl Resolver {
         client.timeout = settings.timeout.map_or(client.timeout, seconds);
         client.attempts = settings.attempts.unwrap_or(client.attempts);
         client.rotate = settings.rotate.unwrap_or(client.rotate);
+        client.servers.retain(|server| !settings.leave_out.contains(&server.to_string()));
         let resolvers = client.servers.clone();
         py.detach(|| {
             let now = clock.wall() / 1_000_000;

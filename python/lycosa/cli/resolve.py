@@ -363,7 +363,7 @@ def _open(options: Options) -> Iterator[Resolver]:
     if mute:
         resolver.close()
         others = options.copy()
-        others["resolvers"] = left
+        others["leave_out"] = list(mute)
         resolver = Resolver(**others)
     with resolver:
         yield resolver

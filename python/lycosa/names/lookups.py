@@ -45,13 +45,15 @@ class Lookups:
         allow_addresses: Sequence[str] = (),
         search: Sequence[str] = (),
         ndots: int = 1,
+        no_tld_query: bool = False,
         **options: Unpack[Options],
     ) -> None:
         """Start; the options are those of `lycosa.names.Resolver`, with IPv4 and IPv6 asked for by default.
 
-        ``search``: domains that are added to names which do not exist as they are, one after the other, 32 at most
-        (resolv.conf(5)). ``ndots``: names with fewer dots are tried with the domains first, 0 to 15. A name that ends
-        with a dot is tried as it is alone. `system_lookups` takes them from the system.
+        ``search``: domains that are added to names which do not exist as they are, one after the other, 32 at
+        most (resolv.conf(5)). ``ndots``: names with fewer dots are tried with the domains first, 0 to 15. A
+        name that ends with a dot is tried as it is alone. ``no_tld_query``: one without dots is never tried as
+        it is. `system_lookups` takes them from the system.
 
         ``filter_private``: leave out addresses that are not public (loopback, private, link-local and the like), so
         that whoever chooses the names does not choose who is spoken to in one's own network; off by default.
@@ -65,7 +67,7 @@ class Lookups:
             _core.check_network(network)
         if isinstance(search, str):
             raise SettingError("search", search, "a list of domains")
-        self._search = _core.Search(list(search), ndots) if search else None
+        self._search = _core.Search(list(search), ndots, no_tld_query) if search else None
         self._filters, self._allowed = filter_private, list(allow_addresses)
         options.setdefault("families", "both")
         self._resolver = Resolver(**options)
@@ -195,14 +197,23 @@ class Lookups:
                     future.set_result(answer)
 
 
-def system_lookups(**options: Unpack[Options]) -> Lookups:
+def system_lookups(
+    *, filter_private: bool = False, allow_addresses: Sequence[str] = (), **options: Unpack[Options]
+) -> Lookups:
     """Lookups as the system's resolver makes them: by ``/etc/resolv.conf``, its search domains, and ``/etc/hosts``.
 
     Raises what `Lookups` raises, OSError when a file cannot be read.
     """
     system = _core.resolv_conf()
     options.setdefault("hosts_file", "/etc/hosts")
-    return Lookups(search=system["search"], ndots=system["ndots"], **options)
+    return Lookups(
+        filter_private=filter_private,
+        allow_addresses=allow_addresses,
+        search=system["search"],
+        ndots=system["ndots"],
+        no_tld_query=system["no_tld_query"],
+        **options,
+    )
 
 
 def is_address(name: str) -> bool:

@@ -39,6 +39,7 @@ class Options(TypedDict, total=False):
     """What `Resolver` takes, for whoever passes it on."""
 
     resolvers: Sequence[str]
+    leave_out: Sequence[str]
     ca_file: str | PathLike[str] | None
     families: Literal["v4", "v6", "both", "prefer-v4"]
     types: Sequence[str]
@@ -73,6 +74,7 @@ class Resolver(_core.Resolver):
         cls,
         *,
         resolvers: Sequence[str] = (),
+        leave_out: Sequence[str] = (),
         ca_file: str | PathLike[str] | None = None,
         families: Literal["v4", "v6", "both", "prefer-v4"] = "v4",
         types: Sequence[str] = (),
@@ -97,6 +99,7 @@ class Resolver(_core.Resolver):
         ``tls://192.0.2.1:853#dns.example`` a server is asked over TLS only, if its certificate bears the name behind
         ``#`` (without one: its address); with ``https://192.0.2.1:443/dns-query#dns.example`` over HTTPS only, in the
         same way. What is no address is told to the logger ``lycosa`` and left out.
+        ``leave_out``: those of them that are not to be asked, as the property ``resolvers`` has them.
         ``ca_file``: PEM of roots beyond Mozilla's by which such certificates may be signed.
         ``families``: which addresses are asked for; ``prefer-v4``: IPv6 only where there is no IPv4.
         ``types``: types of records, such as ``["A", "MX", "HTTPS"]`` or ``["TYPE65"]``; then ``families`` does not
@@ -135,11 +138,12 @@ class Resolver(_core.Resolver):
             raise SettingError("families", families, "v4, v6, both or prefer-v4")
         if isinstance(resolvers, str):
             raise SettingError("resolvers", resolvers, "a list of addresses")
-        for name, texts in (("types", types), ("zones", zones), ("local_data", local_data)):
+        for name, texts in (("leave_out", leave_out), ("types", types), ("zones", zones), ("local_data", local_data)):
             if isinstance(texts, str):
                 raise SettingError(name, texts, "a list of texts")
         settings = {
             "resolvers": list(resolvers),
+            "leave_out": list(leave_out),
             "ca_file": ca_file,
             "families": families,
             "types": list(types),

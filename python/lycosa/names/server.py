@@ -27,7 +27,7 @@ class Server:
 
     def __init__(self, settings: ServerSettings) -> None:
         """Listen; raises SettingError for a loop, OSError for what the system refuses, StorageError for a cache."""
-        check_loop(settings.listen, settings.upstreams)
+        check_loop(settings.listen, settings.asked())
         self._core = _core.DnsServer(_of_core(settings))
         self._settings = settings
         self._begun = time.monotonic()
@@ -96,7 +96,7 @@ class Server:
         try:
             settings = load()
             self._check_same(settings)
-            check_loop(self.listening, settings.upstreams)
+            check_loop(self.listening, settings.asked())
             self._core.reload(_of_core(settings))
         except (LycosaError, OSError):
             self.reloads_refused += 1

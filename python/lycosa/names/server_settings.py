@@ -143,16 +143,10 @@ def _domain(text: str, info: ValidationInfo) -> str:
         raise SettingError(str(info.field_name), text, allowed) from None
 
 
-def _zone(text: str) -> str:
-    """A zone and its servers."""
-    _core.check_zone(text)
-    return text
-
-
-def _local_data(lines: tuple[str, ...]) -> tuple[str, ...]:
-    """Lines of a zone file."""
-    _core.check_local_data(list(lines))
-    return lines
+def _zones(texts: tuple[str, ...]) -> tuple[str, ...]:
+    """Zones and their servers."""
+    _core.check_zones(list(texts))
+    return texts
 
 
 Endpoint = Annotated[str, AfterValidator(_endpoint)]
@@ -170,8 +164,8 @@ Secrets = Annotated[Path, AfterValidator(_secrets)]
 Clients = Annotated[bool | str, BeforeValidator(_clients)]
 
 
-Zones = Annotated[tuple[Annotated[str, AfterValidator(_zone)], ...], Field(max_length=10_000)]
-LocalData = Annotated[tuple[str, ...], AfterValidator(_local_data), Field(max_length=100_000)]
+Zones = Annotated[tuple[str, ...], AfterValidator(_zones), Field(max_length=10_000)]
+LocalData = Annotated[tuple[str, ...], Field(max_length=100_000)]
 
 
 class ServerSettings(Room):
@@ -235,6 +229,7 @@ class ServerSettings(Room):
                 raise SettingError(name, twice[0], "each address once")
         if self.cookie_secret_file is not None and not self.cookies:
             raise SettingError("cookie_secret_file", self.cookie_secret_file, "nothing while cookies = false")
+        _core.check_local_names(self.hosts_file, list(self.local_data))
         if self.min_ttl > self.max_ttl:
             raise SettingError("min_ttl", self.min_ttl, f"at most max_ttl, which is {self.max_ttl}")
         if self.http is not None and not self.http_public and not _address(self.http).is_loopback:
@@ -248,6 +243,11 @@ class ServerSettings(Room):
             return (32, 128) if self.query_log_clients else None
         four, _, six = self.query_log_clients.replace("/", "").partition(",")
         return int(four), int(six)
+
+    def asked(self) -> tuple[str, ...]:
+        """All servers that are asked, those of zones with their ports."""
+        of_zones = [text for zone in self.zones for text in zone.partition("=")[2].split(",")]
+        return self.upstreams + tuple(_core.check_resolver(text.strip()) for text in of_zones)
 
     def refuses_others(self) -> bool:
         """Whether only this machine may ask, although others could reach the server."""

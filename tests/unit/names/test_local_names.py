@@ -191,3 +191,63 @@ def _quick() -> Iterator[None]:
     begun = time.monotonic()
     yield
     assert time.monotonic() - begun < 30
+
+
+def test_a_zone_below_local_is_asked_for_where_it_has_resolvers(start_dns: Callable[..., DnsServer]) -> None:
+    outside, inside = start_dns(), start_dns()
+    zones = [f"cluster.local={inside.address}"]
+    options: dict[str, Any] = {"resolvers": [outside.address], "zones": zones}
+    answers = found(["api.cluster.local", "printer.local"], **options)
+    assert answers == {"api.cluster.local": ("ok", ["192.0.2.1"]), "printer.local": ("nxdomain", [])}
+    (records,) = lycosa.resolve(["api.cluster.local"], types=["TXT"], **options)
+    assert records.status == "nodata"
+    assert inside.asked == {"api.cluster.local": 2}
+    settings = {"tier": "upper", "listen": "127.0.0.1:0", "upstreams": outside.address, "zones": zones}
+    with contextlib.closing(Server(make_settings(settings))) as server:
+        (answer,) = lycosa.resolve(
+            ["b.cluster.local"], resolvers=[server.listening[0]], zones=[f"cluster.local={server.listening[0]}"]
+        )
+        assert answer.status == "ok"
+    assert not [name for name in outside.asked if name.endswith(".local")]
+
+
+def test_localhost_has_addresses_alone(start_dns: Callable[..., DnsServer]) -> None:
+    dns = start_dns()
+    (answer,) = lycosa.resolve(["localhost"], resolvers=[dns.address], types=["MX"])
+    assert (answer.status, dict(dns.asked)) == ("nodata", {})
+
+
+def test_a_server_that_several_zones_have_is_told_of_once(dns: DnsServer) -> None:
+    zones = [f"a.example={dns.address}", f"b.example={dns.address}"]
+    with Resolver(resolvers=[dns.address], zones=zones) as resolver:
+        resolver.submit(["www.a.example", "www.b.example", "www.c.example"], 0)
+        while resolver.pending():
+            resolver.take(10, 1.0)
+        (figures,) = resolver.upstreams()
+        assert (figures["server"], figures["questions"], figures["answers"]) == (dns.address, 3, 3)
+
+
+def test_resolvers_can_be_left_out(dns: DnsServer) -> None:
+    with Resolver(resolvers=["127.0.0.1:9", dns.address], leave_out=["127.0.0.1:9"]) as resolver:
+        assert resolver.resolvers == [dns.address]
+
+
+@pytest.mark.parametrize(
+    ("key", "given", "told"),
+    [
+        ("zones", ["a.example=192.0.2.1", "A.Example=192.0.2.2"], "twice"),
+        ("local_data", ["a.lan CNAME b.example"], "leads to no local name"),
+    ],
+)
+def test_a_check_of_a_server_s_settings_finds_what_its_start_would(key: str, given: list[str], told: str) -> None:
+    with pytest.raises(SettingError, match=told):
+        make_settings({"tier": "upper", "upstreams": "192.0.2.1", key: given})
+
+
+def test_a_zone_does_not_lead_back_to_the_server(free_addresses: list[str]) -> None:
+    own, _ = free_addresses
+    settings = make_settings(
+        {"tier": "upper", "listen": own, "upstreams": "192.0.2.1", "zones": [f"corp.example={own}"]}
+    )
+    with pytest.raises(SettingError, match="ask itself"):
+        Server(settings)

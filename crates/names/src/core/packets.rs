@@ -28,13 +28,23 @@ impl Core {
             self.statistics.cache_hits += 1;
             return self.publish_packet(key, 0, packet);
         }
-        if self.settings.special_use && is_special_use(key.top_label()) {
-            let failure =
-                Failure::new(FailureKind::NameNotFound, "no such name: it is not in the DNS (RFC 6761)");
+        if let Some(failure) = self.special(&key) {
             let packet = self.packets.put_failure(key.clone(), failure, None, now);
             return self.publish_packet(key, 0, packet);
         }
         self.queue.push_back(self.lookups.insert(Lookup::of_packet(key, now)));
+    }
+
+    /// What is said of a name that no server is asked for (RFC 6761); nothing of one in a zone with servers of its own.
+    fn special(&self, key: &PacketKey) -> Option<Failure> {
+        let top = key.top_label();
+        if top.eq_ignore_ascii_case(b"localhost") {
+            return Some(Failure::new(FailureKind::NameNoData, "localhost has addresses alone (RFC 6761)"));
+        }
+        let is_special =
+            self.settings.special_use && is_special_use(top) && !self.upstreams.has_zone(&key.text());
+        is_special
+            .then(|| Failure::new(FailureKind::NameNotFound, "no such name: it is not in the DNS (RFC 6761)"))
     }
 
     /// Asks each server once, whether it rests or not.

@@ -6,6 +6,7 @@ use std::sync::atomic::Ordering::Relaxed;
 use super::answered::Source;
 use super::desk::{Desk, Moment, write};
 use super::figures::{Count, Figures};
+use super::policy::Policy;
 use super::question::{Code, Edns, Question, Read, read, rtype};
 use super::reply::{Asked, Reason, To};
 use crate::host::HostName;
@@ -163,8 +164,9 @@ impl Desk {
         let top = question.top_label();
         let is_localhost = top.eq_ignore_ascii_case(b"localhost");
         // Another server's probe goes on to the upstreams, or loops through several servers would not be found.
-        // A cluster's own zone may be below `local`: who lists it as private has servers for it.
-        let is_own = || is_text && moment.policy.private_names.has(name);
+        // A cluster's own zone may be below `local`: it is listed as private, or has upstreams of its own.
+        let Policy { private_names, own_zones, .. } = &*moment.policy;
+        let is_own = || is_text && (private_names.has(name) || own_zones.has(name));
         if is_localhost || is_special_use(top) && !is_probe && !is_own() {
             if let (true, true, Some(families)) = (is_localhost, is_host, families) {
                 return Verdict::LookUp(question, families); // the upstreams' client knows the addresses

@@ -86,14 +86,7 @@ impl Upstream {
     pub(super) fn figures(&self) -> Vec<UpstreamFigures> {
         let mut figures = self.v4.upstreams();
         for (one, other) in figures.iter_mut().zip(self.v6.upstreams()) {
-            one.questions += other.questions;
-            one.answers += other.answers;
-            one.timeouts += other.timeouts;
-            one.in_flight += other.in_flight;
-            one.round_trips.merge(&other.round_trips);
-            one.round_trip = one.round_trip.or(other.round_trip);
-            // One that is asked about IPv6 alone is known by that alone.
-            one.is_resting |= other.is_resting && one.questions == other.questions;
+            one.add(&other);
         }
         figures
     }

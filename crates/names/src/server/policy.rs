@@ -33,6 +33,8 @@ pub struct Policy {
     pub allow: Vec<Network>,
     /// Answers a second that one client gets by datagram, at most.
     pub rate: Option<f64>,
+    /// Zones with upstreams of their own, which are asked for also where others would not be: below `local` and the like.
+    pub own_zones: Zones,
     /// What is known without asking an upstream; looked at first.
     pub local: Option<Arc<dyn LocalNames>>,
     /// Whether addresses that are not public are taken out of answers.
@@ -57,6 +59,7 @@ impl Default for Policy {
             prefetch: true,
             allow: ["127.0.0.0/8", "::1/128"].iter().filter_map(|network| network.parse().ok()).collect(),
             rate: None,
+            own_zones: Zones::default(),
             local: None,
             filter_private: false,
             private_names: Zones::default(),

@@ -107,9 +107,24 @@ impl UpstreamGroups {
         }
     }
 
-    /// What is known of each server.
-    pub(crate) fn figures(&self) -> impl Iterator<Item = UpstreamFigures> + '_ {
-        self.groups.iter().flat_map(|group| group.upstreams.figures())
+    /// What is known of each server; one that several groups have is told of once.
+    pub(crate) fn figures(&self) -> Vec<UpstreamFigures> {
+        let mut all: Vec<UpstreamFigures> = Vec::with_capacity(self.count());
+        for (number, group) in self.groups.iter().enumerate() {
+            for figures in group.upstreams.figures() {
+                let known = all.iter_mut().find(|other| number > 0 && other.server == figures.server);
+                match known {
+                    Some(known) => known.add(&figures),
+                    None => all.push(figures),
+                }
+            }
+        }
+        all
+    }
+
+    /// Whether a name is in a zone with servers of its own.
+    pub(crate) fn has_zone(&self, name: &str) -> bool {
+        self.groups.len() > 1 && self.zones.zone_of_text(name).is_some_and(|zone| zone != ".")
     }
 
     /// The group that is asked about a name.
