@@ -216,7 +216,7 @@ impl Https {
 
     /// Sends questions, as many as the server allows.
     fn send(&mut self, context: &mut Context<'_>, take: &mut impl FnMut(Came<'_>)) {
-        while self.open.len() < STREAMS {
+        loop {
             match self.requests.poll_ready(context) {
                 Poll::Ready(Ok(())) => (),
                 Poll::Ready(Err(error)) => {
@@ -226,6 +226,10 @@ impl Https {
                     return;
                 }
                 Poll::Pending => return,
+            }
+            // Beyond its limit `h2` would keep them itself, and nobody could tell which of them the server has.
+            if self.open.len() >= self.requests.current_max_send_streams().min(STREAMS) {
+                return;
             }
             let Some(Question { number, message, at }) = self.queue.pop_front() else { return };
             let mut request = self.request.clone();

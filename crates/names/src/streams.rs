@@ -29,6 +29,9 @@ const ENCRYPTED: usize = 8;
 /// Sessions of servers over HTTPS that are kept, to be resumed.
 const SESSIONS: usize = 256;
 
+/// Reads of 4 KiB from one connection before the others have their turn.
+const READS: usize = 64;
+
 /// Bytes of a length before a message.
 const PREFIX: usize = 2;
 
@@ -70,6 +73,8 @@ struct Stream {
     outgoing: Vec<u8>,
     /// What was received of the next reply.
     incoming: Vec<u8>,
+    /// Whether there was more to be read than at one time is.
+    has_more: bool,
     /// Questions that were not answered, and those that were.
     waiting: usize,
     answered: usize,
@@ -142,6 +147,7 @@ impl Streams {
             https: https.map(Box::new),
             outgoing,
             incoming,
+            has_more: false,
             waiting: 0,
             answered: 0,
             begun: now,
@@ -165,9 +171,10 @@ impl Streams {
         stream.waiting += 1;
     }
 
-    /// The connections to wait for, and whether they wait to send.
+    /// The connections to wait for, and whether they wait to send, or for their next turn.
     pub(crate) fn polled(&self) -> impl Iterator<Item = (SocketId, BorrowedFd<'_>, bool)> {
-        let is_busy = |stream: &Stream| stream.https.as_ref().is_some_and(|https| https.is_busy());
+        let is_busy =
+            |stream: &Stream| stream.has_more || stream.https.as_ref().is_some_and(|https| https.is_busy());
         let sends =
             move |stream: &Stream| stream.transport.sends(!stream.outgoing.is_empty() || is_busy(stream));
         self.open.iter().map(move |stream| (stream.id, stream.transport.as_fd(), sends(stream)))
@@ -222,10 +229,18 @@ impl Stream {
         }
         self.transport.send(&mut self.outgoing)?;
         let mut buffer = [0; 4_096];
-        while let Some(count) = self.transport.receive(&mut buffer)? {
+        self.has_more = true;
+        for _ in 0..READS {
+            let Some(count) = self.transport.receive(&mut buffer)? else {
+                self.has_more = false;
+                break;
+            };
             self.used = now;
             self.incoming.extend_from_slice(buffer.get(..count).unwrap_or_default());
             self.cut(&mut take)?;
+            if self.https.is_some() {
+                self.transport.send(&mut self.outgoing)?;
+            }
         }
         // What was received may have ended the handshake.
         self.transport.send(&mut self.outgoing)
