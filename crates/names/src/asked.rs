@@ -15,7 +15,7 @@ use crate::dice::Dice;
 use crate::lookup::{Lookup, LookupId};
 use crate::upstream::Place;
 use crate::wheel::Wheel;
-use crate::wire::{self, Fit, Kind, Manner, Query};
+use crate::wire::{self, Fit, Kind, Query, QueryProfile};
 
 /// The engine's number for a socket or a TCP connection; never used twice.
 pub(crate) type SocketId = u64;
@@ -78,7 +78,7 @@ pub(crate) struct Try {
     /// Whom to ask.
     pub(crate) whom: Whom,
     /// How.
-    pub(crate) manner: Manner,
+    pub(crate) profile: QueryProfile,
 }
 
 /// A try that was sent.
@@ -134,16 +134,16 @@ impl Table {
             self.places.push(Asked { sent: None, socket, id, query: Query::default(), end });
         }
         let asked = self.places.get_mut(place as usize)?;
-        let Try { kind, manner, .. } = sent.attempt;
-        let has_case = match manner {
-            Manner::Full => true,
-            Manner::Plain => self.keeps_case.get(sent.place).is_some_and(|keeps| *keeps),
-            Manner::Tcp | Manner::Tls => false,
+        let Try { kind, profile, .. } = sent.attempt;
+        let has_case = match profile {
+            QueryProfile::Full => true,
+            QueryProfile::Plain => self.keeps_case.get(sent.place).is_some_and(|keeps| *keeps),
+            QueryProfile::Tcp | QueryProfile::Tls => false,
         };
         let dice = has_case.then_some(&mut self.dice);
         match lookup.packet() {
-            Some(key) => asked.query.write_packet(key, id, manner, dice),
-            None if asked.query.write(lookup.host().as_str(), kind, id, manner, dice) => (),
+            Some(key) => asked.query.write_packet(key, id, profile, dice),
+            None if asked.query.write(lookup.host().as_str(), kind, id, profile, dice) => (),
             None => {
                 self.free.push(place);
                 return None;
@@ -187,7 +187,7 @@ impl Table {
         let place = self.find(socket, wire::id(message)?)?;
         let asked = self.places.get(place as usize)?;
         let (fit, has_case) = (wire::fit(message, &asked.query), asked.query.has_case());
-        let is_stream = asked.sent?.attempt.manner.is_stream();
+        let is_stream = asked.sent?.attempt.profile.is_stream();
         if fit == Fit::No || (fit == Fit::NotUnderstood && is_stream) {
             return None;
         }

@@ -16,14 +16,14 @@ impl Scene {
     }
 
     /// Asks; gives the message.
-    fn ask(&mut self, manner: Manner) -> Vec<u8> {
+    fn ask(&mut self, profile: QueryProfile) -> Vec<u8> {
         let attempt = Try {
             lookup: self.lookup,
             kind: Kind::A,
             number: 0,
             refused: Refusals::default(),
             whom: Whom::Any,
-            manner,
+            profile,
         };
         let sent = Sent { attempt, place: 0, at: 0, is_overdue: false };
         let place = self.table.insert(sent, &Lookup::new(NAME.into(), None, 0), 1, (10, 20)).unwrap();
@@ -31,8 +31,8 @@ impl Scene {
     }
 
     /// Asks, and answers with the question as `change` makes it; gives how well that fits.
-    fn answer(&mut self, manner: Manner, change: impl FnOnce(&mut Vec<u8>)) -> Option<Fit> {
-        let mut reply = self.ask(manner);
+    fn answer(&mut self, profile: QueryProfile, change: impl FnOnce(&mut Vec<u8>)) -> Option<Fit> {
+        let mut reply = self.ask(profile);
         reply[2] |= 0x80;
         change(&mut reply);
         self.table.take(1, &reply).map(|(_, fit)| fit)
@@ -46,12 +46,15 @@ fn has_case(message: &[u8]) -> bool {
 #[test]
 fn a_plain_try_keeps_its_random_case_where_the_server_is_known_to_repeat_it() {
     let mut scene = Scene::new();
-    assert!(!has_case(&scene.ask(Manner::Plain)), "nothing is known of the server");
-    assert_eq!(scene.answer(Manner::Full, |_| ()), Some(Fit::Exact));
-    let plain = scene.ask(Manner::Plain);
+    assert!(!has_case(&scene.ask(QueryProfile::Plain)), "nothing is known of the server");
+    assert_eq!(scene.answer(QueryProfile::Full, |_| ()), Some(Fit::Exact));
+    let plain = scene.ask(QueryProfile::Plain);
     assert!(has_case(&plain) && plain.len() == 12 + NAME.len() + 2 + 4, "and has no EDNS");
-    assert_eq!(scene.answer(Manner::Plain, |reply| reply[12..].make_ascii_lowercase()), Some(Fit::OtherCase));
-    assert!(!has_case(&scene.ask(Manner::Plain)), "it does so no more");
+    assert_eq!(
+        scene.answer(QueryProfile::Plain, |reply| reply[12..].make_ascii_lowercase()),
+        Some(Fit::OtherCase)
+    );
+    assert!(!has_case(&scene.ask(QueryProfile::Plain)), "it does so no more");
 }
 
 #[test]
@@ -61,14 +64,14 @@ fn a_header_alone_ends_a_question_only_where_a_plainer_one_follows() {
         reply[2..].copy_from_slice(&[0x80, 1, 0, 0, 0, 0, 0, 0, 0, 0]);
     };
     let mut scene = Scene::new();
-    assert_eq!(scene.answer(Manner::Full, refuse), Some(Fit::NotUnderstood));
-    for manner in [Manner::Plain, Manner::Tcp, Manner::Tls] {
-        assert_eq!(scene.answer(manner, refuse), None, "{manner:?}");
+    assert_eq!(scene.answer(QueryProfile::Full, refuse), Some(Fit::NotUnderstood));
+    for profile in [QueryProfile::Plain, QueryProfile::Tcp, QueryProfile::Tls] {
+        assert_eq!(scene.answer(profile, refuse), None, "{profile:?}");
     }
-    assert!(!has_case(&scene.ask(Manner::Plain)), "it tells nothing of the case of letters");
+    assert!(!has_case(&scene.ask(QueryProfile::Plain)), "it tells nothing of the case of letters");
     let other_number = |reply: &mut Vec<u8>| {
         refuse(reply);
         reply[1] ^= 1;
     };
-    assert_eq!(scene.answer(Manner::Full, other_number), None);
+    assert_eq!(scene.answer(QueryProfile::Full, other_number), None);
 }

@@ -34,7 +34,7 @@ use crate::scaled::ScaledTime;
 use crate::settings::{Families, Settings, Statistics, UpstreamFigures};
 use crate::upstream::{Place, UpstreamGroups, micros};
 use crate::wildcards::Wildcards;
-use crate::wire::{Kind, Manner};
+use crate::wire::{Kind, QueryProfile};
 
 /// How many scaled seconds the answer of a filter holds, which does not know when it expires. Short, so that a name is
 /// refused hardly longer than the filter keeps it; until then only the filter is asked again.
@@ -241,9 +241,9 @@ impl Core {
         if let Some(lookup) = self.lookups.get_mut(lookup) {
             lookup.ask(kind);
         }
-        let manner = self.manner(kind, 0);
+        let profile = self.profile(kind, 0);
         let refused = Refusals::default();
-        self.ready.push_back(Try { lookup, kind, number: 0, refused, whom: Whom::Any, manner });
+        self.ready.push_back(Try { lookup, kind, number: 0, refused, whom: Whom::Any, profile });
     }
 
     /// The next try to be sent, and to whom; none where there is none, or no server has room for it.
@@ -280,8 +280,8 @@ impl Core {
             };
             self.ready.pop_front();
             let is_encrypted = self.server(place).is_some_and(Nameserver::is_encrypted);
-            let manner = if is_encrypted { Manner::Tls } else { attempt.manner };
-            return Some((Try { manner, ..attempt }, place));
+            let profile = if is_encrypted { QueryProfile::Tls } else { attempt.profile };
+            return Some((Try { profile, ..attempt }, place));
         }
     }
 
@@ -514,12 +514,12 @@ impl Core {
 
     /// How try `number` is made: the last one plainly, for servers or paths that lose everything modern; but not about records, whose
     /// signatures would be missing.
-    fn manner(&self, kind: Kind, number: u32) -> Manner {
+    fn profile(&self, kind: Kind, number: u32) -> QueryProfile {
         if self.settings.tcp_only {
-            return Manner::Tcp;
+            return QueryProfile::Tcp;
         }
         let is_last = number > 0 && number + 1 >= self.settings.attempts;
-        if is_last && kind != Kind::Packet { Manner::Plain } else { Manner::Full }
+        if is_last && kind != Kind::Packet { QueryProfile::Plain } else { QueryProfile::Full }
     }
 }
 

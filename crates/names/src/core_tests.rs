@@ -92,15 +92,15 @@ impl Scene {
         self.core.submit(names.iter().map(order), self.now)
     }
 
-    /// Sends everything that is to be sent; gives socket, server, manner and message.
-    fn sent(&mut self) -> Vec<(SocketId, String, Manner, Vec<u8>)> {
+    /// Sends everything that is to be sent; gives socket, server, profile and message.
+    fn sent(&mut self) -> Vec<(SocketId, String, QueryProfile, Vec<u8>)> {
         let mut sent = Vec::new();
         while let Some((attempt, place)) = self.core.next(self.now) {
             let server = self.core.server(place).unwrap().address;
             let SocketAddr::V4(v4) = server else { panic!() };
             let socket = v4.ip().octets()[3].into();
             let message = self.core.begin(attempt, place, socket, self.now).unwrap().to_vec();
-            sent.push((socket, server.ip().to_string(), attempt.manner, message));
+            sent.push((socket, server.ip().to_string(), attempt.profile, message));
         }
         sent
     }
@@ -447,13 +447,13 @@ fn silence_ends_within_the_bound() {
     scene.submit(&["a.example"]);
     let (mut servers, began) = (Vec::new(), scene.now);
     while scene.core.answers.is_empty() {
-        servers.extend(scene.sent().into_iter().map(|(_, server, manner, _)| (server, manner)));
+        servers.extend(scene.sent().into_iter().map(|(_, server, profile, _)| (server, profile)));
         scene.wait(1);
         assert!(scene.now - began <= 16 * SECOND);
     }
     let asked: Vec<&str> = servers.iter().map(|(server, _)| server.as_str()).collect();
     assert_eq!(asked, ["192.0.2.1", "192.0.2.2", "192.0.2.1", "192.0.2.2"]);
-    assert_eq!(servers[3].1, Manner::Plain);
+    assert_eq!(servers[3].1, QueryProfile::Plain);
     assert_eq!((scene.now - began) / SECOND, 2 + 2 + 4 + 4);
     assert_eq!(scene.answers()[0].1, Err(FailureKind::NameTimeout));
     assert_eq!(scene.core.statistics.timeouts, 4);
@@ -527,7 +527,7 @@ fn a_connection_that_was_closed_costs_no_try() {
     scene.core.receive(1, &truncated, scene.now);
     for _ in 0..5 {
         let sent = scene.sent();
-        assert_eq!((sent.len(), sent[0].2), (1, Manner::Tcp));
+        assert_eq!((sent.len(), sent[0].2), (1, QueryProfile::Tcp));
         scene.core.reconnect(1);
     }
     let sent = scene.sent();
@@ -566,7 +566,9 @@ fn truncated_and_changed_case_lead_to_tcp() {
     scene.core.receive(1, &swap_case(reply(&sent[1].3, Rcode::NOERROR, 1)), scene.now);
     assert!(scene.core.answers.is_empty());
     let sent = scene.sent();
-    assert!(sent.iter().all(|(_, server, manner, _)| server == "192.0.2.1" && *manner == Manner::Tcp));
+    assert!(
+        sent.iter().all(|(_, server, profile, _)| server == "192.0.2.1" && *profile == QueryProfile::Tcp)
+    );
     for (_, _, _, message) in sent {
         scene.core.receive(1, &swap_case(reply(&message, Rcode::NOERROR, 1)), scene.now);
     }
@@ -582,7 +584,7 @@ fn a_server_that_does_not_know_edns_is_asked_plainly() {
     let sent = scene.sent();
     scene.core.receive(1, &reply(&sent[0].3, Rcode::FORMERR, 0), scene.now);
     let sent = scene.sent();
-    assert_eq!((sent[0].1.as_str(), sent[0].2), ("192.0.2.1", Manner::Plain));
+    assert_eq!((sent[0].1.as_str(), sent[0].2), ("192.0.2.1", QueryProfile::Plain));
     scene.core.receive(1, &reply(&sent[0].3, Rcode::NOERROR, 1), scene.now);
     assert_eq!(scene.answers()[0].1, Ok(1));
 }
@@ -674,13 +676,13 @@ fn each_server_is_asked_in_its_own_manner() {
     let mut scene = Scene::new(|settings| settings.servers[0] = encrypted);
     scene.submit(&["a.example"]);
     let sent = scene.sent();
-    assert_eq!((&*sent[0].1, sent[0].2), ("192.0.2.1", Manner::Tls));
+    assert_eq!((&*sent[0].1, sent[0].2), ("192.0.2.1", QueryProfile::Tls));
     assert_eq!(sent[0].3.len(), 128, "padded (RFC 8467)");
     assert_eq!(name_in(&sent[0].3), b"\x01a\x07example\0", "as nobody can forge a reply, case is left alone");
     // What it does not understand it is not asked more plainly, which would be in the clear.
     scene.core.receive(sent[0].0, &reply(&sent[0].3, Rcode::FORMERR, 0), scene.now);
     let again = scene.sent();
-    assert_eq!((&*again[0].1, again[0].2), ("192.0.2.2", Manner::Full));
+    assert_eq!((&*again[0].1, again[0].2), ("192.0.2.2", QueryProfile::Full));
     scene.core.receive(again[0].0, &reply(&again[0].3, Rcode::NOERROR, 1), scene.now);
     scene.answers();
     // The quicker one is gone, then the other one.
@@ -692,13 +694,13 @@ fn each_server_is_asked_in_its_own_manner() {
     scene.core.fail(again[0].0, "gone", scene.now);
     let last = scene.sent();
     assert_eq!(last[0].1, sent[0].1, "whoever did not answer is asked again");
-    let last = if last[0].2 == Manner::Tls {
+    let last = if last[0].2 == QueryProfile::Tls {
         last
     } else {
         scene.core.fail(last[0].0, "gone", scene.now);
         scene.sent()
     };
-    assert_eq!((&*last[0].1, last[0].2), ("192.0.2.1", Manner::Tls));
+    assert_eq!((&*last[0].1, last[0].2), ("192.0.2.1", QueryProfile::Tls));
     scene.core.receive(last[0].0, &swap_case(reply(&last[0].3, Rcode::NOERROR, 1)), scene.now);
     assert_eq!(scene.answers(), [("b.example".to_owned(), Ok(1))]);
     let known: Vec<_> = scene.core.upstreams().into_iter().map(|known| known.trouble).collect();

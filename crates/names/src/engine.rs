@@ -172,7 +172,7 @@ impl Engine {
     /// Puts one question on its way.
     fn ask(&mut self, attempt: Try, place: Place, now: Micros) {
         let Some(server) = self.core.server(place) else { return };
-        let is_stream = attempt.manner.is_stream();
+        let is_stream = attempt.profile.is_stream();
         let socket = if is_stream {
             self.streams.connect(place, server, &mut self.last, now)
         } else {

@@ -33,8 +33,8 @@ pub struct Settings {
     pub timeout: Duration,
     /// Tries for one question, over all servers.
     pub attempts: u32,
-    /// Whether names are to be answered soon rather than asked for seldom: a server that is slower than usual is not waited for
-    /// to the end before the question is asked again, and where one loses much the last try is made again, as long as there is
+    /// Low-latency mode, which hedges slow servers: a server that is slower than usual is not waited for to the end before the
+    /// question is asked again, and where one loses much the last try is made again, as long as there is
     /// time.
     pub eager: bool,
     /// Names that are asked for at the same time; the others wait inside.
@@ -144,7 +144,7 @@ pub struct Statistics {
     pub cache_hits: u64,
     /// Names that were being asked for already.
     pub coalesced: u64,
-    /// Questions sent again, to the next server or in another manner.
+    /// Questions sent again, to the next server or in another profile.
     pub retries: u64,
     /// Tries that nobody answered in time.
     pub timeouts: u64,

@@ -38,7 +38,7 @@ pub(crate) enum Kind {
 
 /// How a question is asked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Manner {
+pub(crate) enum QueryProfile {
     /// A datagram with EDNS0 and letters of random case, which the reply must repeat (draft-vixie-dnsext-dns0x20).
     Full,
     /// A datagram without EDNS, for servers that do not bear the above. The letters have random case only where the server was
@@ -51,10 +51,10 @@ pub(crate) enum Manner {
     Tls,
 }
 
-impl Manner {
+impl QueryProfile {
     /// Whether it goes over a connection, where no reply can be forged or has to be cut off.
     pub(crate) fn is_stream(self) -> bool {
-        matches!(self, Manner::Tcp | Manner::Tls)
+        matches!(self, QueryProfile::Tcp | QueryProfile::Tls)
     }
 }
 
@@ -74,10 +74,10 @@ impl Query {
         name: &str,
         kind: Kind,
         id: u16,
-        manner: Manner,
+        profile: QueryProfile,
         dice: Option<&mut Dice>,
     ) -> bool {
-        self.begin(id, 0, manner);
+        self.begin(id, 0, profile);
         let bytes = &mut self.bytes;
         for label in name.split('.') {
             if !(1..=MAX_LABEL).contains(&label.len()) {
@@ -91,27 +91,33 @@ impl Query {
             return false;
         }
         let rtype = if kind == Kind::Aaaa { Rtype::AAAA } else { Rtype::A };
-        self.end(rtype, false, manner, dice);
+        self.end(rtype, false, profile, dice);
         true
     }
 
     /// Makes it the question that a key stands for. It asks to be told whether the answer is validated (AD, RFC 6840 section 5.7).
-    pub(crate) fn write_packet(&mut self, key: &PacketKey, id: u16, manner: Manner, dice: Option<&mut Dice>) {
+    pub(crate) fn write_packet(
+        &mut self,
+        key: &PacketKey,
+        id: u16,
+        profile: QueryProfile,
+        dice: Option<&mut Dice>,
+    ) {
         let flags = 0x20 | if key.checking_disabled() { 0x10 } else { 0 };
-        self.begin(id, flags, manner);
+        self.begin(id, flags, profile);
         self.bytes.extend_from_slice(key.name());
-        self.end(key.rtype(), key.dnssec_ok(), manner, dice);
+        self.end(key.rtype(), key.dnssec_ok(), profile, dice);
     }
 
     /// Begins a message: recursion desired, these flags, one question, perhaps one additional record.
-    fn begin(&mut self, id: u16, flags: u8, manner: Manner) {
-        let ([high, low], has_options) = (id.to_be_bytes(), manner != Manner::Plain);
+    fn begin(&mut self, id: u16, flags: u8, profile: QueryProfile) {
+        let ([high, low], has_options) = (id.to_be_bytes(), profile != QueryProfile::Plain);
         self.bytes.clear();
         self.bytes.extend_from_slice(&[high, low, 1, flags, 0, 1, 0, 0, 0, 0, 0, u8::from(has_options)]);
     }
 
     /// Ends a message behind the name of its question.
-    fn end(&mut self, rtype: Rtype, dnssec_ok: bool, manner: Manner, dice: Option<&mut Dice>) {
+    fn end(&mut self, rtype: Rtype, dnssec_ok: bool, profile: QueryProfile, dice: Option<&mut Dice>) {
         let bytes = &mut self.bytes;
         if let Some(dice) = dice {
             toss(&mut bytes[HEADER..], dice);
@@ -119,12 +125,12 @@ impl Query {
         let [high, low] = rtype.to_int().to_be_bytes();
         bytes.extend_from_slice(&[high, low, 0, 1]);
         self.end = bytes.len();
-        if manner != Manner::Plain {
+        if profile != QueryProfile::Plain {
             // The root, OPT, the largest datagram, no extended code, DO (RFC 6891 section 6.1.2); then the options.
             let [high, low] = PAYLOAD.to_be_bytes();
             bytes.extend_from_slice(&[0, 0, 41, high, low, 0, 0, u8::from(dnssec_ok) << 7, 0]);
-            match manner {
-                Manner::Tls => pad(bytes),
+            match profile {
+                QueryProfile::Tls => pad(bytes),
                 _ => bytes.extend_from_slice(&[0, 0]),
             }
         }
@@ -307,7 +313,7 @@ pub fn examine(
 ) -> Option<Result<(Vec<IpAddr>, u32), String>> {
     let kind = if is_v6 { Kind::Aaaa } else { Kind::A };
     let mut query = Query::default();
-    if !query.write(name.as_str(), kind, id, Manner::Plain, None) {
+    if !query.write(name.as_str(), kind, id, QueryProfile::Plain, None) {
         return None;
     }
     (fit(message, &query) == Fit::Exact).then(|| match read(message, kind) {

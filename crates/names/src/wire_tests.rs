@@ -20,17 +20,17 @@ fn reply(query: &Query, rcode: Rcode, records: &[(&str, u32, &str)]) -> Vec<u8> 
     message.finish()
 }
 
-fn query(name: &str, kind: Kind, manner: Manner, dice: &mut Dice) -> Option<Query> {
+fn query(name: &str, kind: Kind, profile: QueryProfile, dice: &mut Dice) -> Option<Query> {
     let mut query = Query::default();
-    query.write(name, kind, 7, manner, (manner == Manner::Full).then_some(dice)).then_some(query)
+    query.write(name, kind, 7, profile, (profile == QueryProfile::Full).then_some(dice)).then_some(query)
 }
 
-fn asked(manner: Manner) -> Query {
-    query("www.example.com", Kind::A, manner, &mut Dice::default()).unwrap()
+fn asked(profile: QueryProfile) -> Query {
+    query("www.example.com", Kind::A, profile, &mut Dice::default()).unwrap()
 }
 
 fn answer(records: &[(&str, u32, &str)]) -> Reply {
-    read(&reply(&asked(Manner::Full), Rcode::NOERROR, records), Kind::A)
+    read(&reply(&asked(QueryProfile::Full), Rcode::NOERROR, records), Kind::A)
 }
 
 fn found(addresses: &[&str], ttl: u32) -> Reply {
@@ -39,22 +39,22 @@ fn found(addresses: &[&str], ttl: u32) -> Reply {
 
 #[test]
 fn queries_are_as_resolvers_expect_them() {
-    let plain = asked(Manner::Plain).bytes;
+    let plain = asked(QueryProfile::Plain).bytes;
     assert_eq!(plain[..12], [0, 7, 1, 0, 0, 1, 0, 0, 0, 0, 0, 0]);
     assert_eq!(plain[12..], *b"\x03www\x07example\x03com\0\0\x01\0\x01");
-    let full = asked(Manner::Full).bytes;
+    let full = asked(QueryProfile::Full).bytes;
     assert_eq!(full[12..plain.len()].to_ascii_lowercase(), plain[12..]);
     assert_eq!(full[plain.len()..], [0, 0, 41, 0x04, 0xd0, 0, 0, 0, 0, 0, 0]); // OPT, 1232
     let long = "a".repeat(63) + "." + &"b".repeat(63) + "." + &"c".repeat(63) + "." + &"d".repeat(61);
-    assert!(query(&long, Kind::Aaaa, Manner::Full, &mut Dice::default()).is_some());
-    assert!(query(&"a.".repeat(140), Kind::A, Manner::Full, &mut Dice::default()).is_none());
+    assert!(query(&long, Kind::Aaaa, QueryProfile::Full, &mut Dice::default()).is_some());
+    assert!(query(&"a.".repeat(140), Kind::A, QueryProfile::Full, &mut Dice::default()).is_none());
 }
 
 #[test]
 fn the_case_of_letters_is_random() {
     let mut dice = Dice::default();
     let mut names: Vec<Vec<u8>> = (0..20)
-        .map(|_| query("averylongname.example", Kind::A, Manner::Full, &mut dice).unwrap().bytes)
+        .map(|_| query("averylongname.example", Kind::A, QueryProfile::Full, &mut dice).unwrap().bytes)
         .collect();
     names.sort();
     names.dedup();
@@ -63,7 +63,7 @@ fn the_case_of_letters_is_random() {
 
 #[test]
 fn only_the_reply_to_the_whole_question_fits() {
-    let query = asked(Manner::Full);
+    let query = asked(QueryProfile::Full);
     let good = reply(&query, Rcode::NOERROR, &[]);
     assert_eq!(fit(&good, &query), Fit::Exact);
     let with = |place: usize, flip: u8| {
@@ -85,12 +85,12 @@ fn only_the_reply_to_the_whole_question_fits() {
 
 #[test]
 fn a_header_alone_says_that_edns_was_not_understood_and_nothing_else() {
-    let full = asked(Manner::Full);
+    let full = asked(QueryProfile::Full);
     let header = |rcode: u8| vec![0, 7, 0x81, 0x80 | rcode, 0, 0, 0, 0, 0, 0, 0, 0];
     for rcode in [1, 4] {
         assert_eq!(fit(&header(rcode), &full), Fit::NotUnderstood);
         assert!(matches!(read(&header(rcode), Kind::A), Reply::Misunderstood(_)));
-        assert_eq!(fit(&header(rcode), &asked(Manner::Plain)), Fit::No, "no plainer way is left");
+        assert_eq!(fit(&header(rcode), &asked(QueryProfile::Plain)), Fit::No, "no plainer way is left");
     }
     for rcode in [0, 2, 3, 5] {
         assert_eq!(fit(&header(rcode), &full), Fit::No, "code {rcode}");
@@ -145,7 +145,7 @@ fn chains_and_loops_end() {
 #[test]
 fn what_does_not_exist_is_the_last_alias() {
     let denied = |records: &[(&str, u32, &str)]| match read(
-        &reply(&asked(Manner::Full), Rcode::NXDOMAIN, records),
+        &reply(&asked(QueryProfile::Full), Rcode::NXDOMAIN, records),
         Kind::A,
     ) {
         Reply::NotFound(denied) => denied.map(|name| name.to_ascii_lowercase()),
@@ -159,12 +159,12 @@ fn what_does_not_exist_is_the_last_alias() {
 
 #[test]
 fn response_codes_have_their_meaning() {
-    let read = |rcode| read(&reply(&asked(Manner::Full), rcode, &[]), Kind::A);
+    let read = |rcode| read(&reply(&asked(QueryProfile::Full), rcode, &[]), Kind::A);
     assert!(matches!(read(Rcode::FORMERR), Reply::Misunderstood(_)));
     for rcode in [Rcode::SERVFAIL, Rcode::REFUSED, Rcode::NOTAUTH] {
         assert!(matches!(read(rcode), Reply::Failed(_)), "{rcode}");
     }
-    let mut truncated = reply(&asked(Manner::Full), Rcode::NOERROR, &[]);
+    let mut truncated = reply(&asked(QueryProfile::Full), Rcode::NOERROR, &[]);
     truncated[2] |= 2;
     assert_eq!(super::read(&truncated, Kind::A), Reply::Truncated);
 }
@@ -172,7 +172,7 @@ fn response_codes_have_their_meaning() {
 proptest! {
     #[test]
     fn any_bytes_are_read(bytes in proptest::collection::vec(any::<u8>(), 0..600)) {
-        let _ = (id(&bytes), fit(&bytes, &asked(Manner::Full)), read(&bytes, Kind::A), read(&bytes, Kind::Aaaa));
+        let _ = (id(&bytes), fit(&bytes, &asked(QueryProfile::Full)), read(&bytes, Kind::A), read(&bytes, Kind::Aaaa));
     }
 
     #[test]
@@ -181,13 +181,13 @@ proptest! {
         length in 0..200_usize,
     ) {
         let records = [("www.example.com", 9, "a.example"), ("a.example", 5, "192.0.2.1")];
-        let mut bytes = reply(&asked(Manner::Full), Rcode::NOERROR, &records);
+        let mut bytes = reply(&asked(QueryProfile::Full), Rcode::NOERROR, &records);
         for (place, value) in damage {
             if let Some(byte) = bytes.get_mut(place) {
                 *byte = value;
             }
         }
         bytes.truncate(length);
-        let _ = (fit(&bytes, &asked(Manner::Full)), read(&bytes, Kind::A), read(&bytes, Kind::Aaaa));
+        let _ = (fit(&bytes, &asked(QueryProfile::Full)), read(&bytes, Kind::A), read(&bytes, Kind::Aaaa));
     }
 }

@@ -57,9 +57,9 @@ impl Core {
             let lookup = self.lookups.insert(lookup);
             self.active += 1;
             let (kind, number, whom) = (Kind::Packet, self.settings.attempts, Whom::This(place));
-            let manner = self.manner(kind, 0);
+            let profile = self.profile(kind, 0);
             let refused = Refusals::default();
-            self.ready.push_back(Try { lookup, kind, number, refused, whom, manner });
+            self.ready.push_back(Try { lookup, kind, number, refused, whom, profile });
         }
     }
 

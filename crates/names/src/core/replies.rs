@@ -5,7 +5,7 @@ use lycosa_url::{Failure, FailureKind, Micros};
 use super::Core;
 use crate::asked::{Sent, SocketId, Try, Whom};
 use crate::upstream::{Place, Upstreams};
-use crate::wire::{self, Fit, Kind, Manner, PAYLOAD, Reply};
+use crate::wire::{self, Fit, Kind, PAYLOAD, QueryProfile, Reply};
 
 impl Core {
     /// A message came in on a socket. One that fits no question is counted, and the wait goes on.
@@ -15,9 +15,9 @@ impl Core {
             return;
         };
         let attempt = sent.attempt;
-        let is_changed = fit == Fit::OtherCase && !attempt.manner.is_stream();
+        let is_changed = fit == Fit::OtherCase && !attempt.profile.is_stream();
         // A datagram larger than was asked for has been cut off where it was received.
-        let is_cut = message.len() > usize::from(PAYLOAD) && !attempt.manner.is_stream();
+        let is_cut = message.len() > usize::from(PAYLOAD) && !attempt.profile.is_stream();
         let reply = match is_changed {
             true => None,
             false if is_cut => Some(Reply::Truncated),
@@ -71,14 +71,16 @@ impl Core {
                 self.settle(attempt, Err(failure), now);
             }
             _ if sent.is_overdue => (), // another try is under way
-            Reply::Truncated if !attempt.manner.is_stream() => {
+            Reply::Truncated if !attempt.profile.is_stream() => {
                 self.statistics.truncated += 1;
                 self.ask_over_tcp(sent);
             }
             Reply::Truncated => self.refused(sent, "truncated over TCP", now),
-            // Over TLS or HTTPS there is no plainer manner: who speaks it knows EDNS.
-            Reply::Misunderstood(_) if !matches!(attempt.manner, Manner::Plain | Manner::Tls) => {
-                self.repeat(sent, Manner::Plain);
+            // Over TLS or HTTPS there is no plainer profile: who speaks it knows EDNS.
+            Reply::Misunderstood(_)
+                if !matches!(attempt.profile, QueryProfile::Plain | QueryProfile::Tls) =>
+            {
+                self.repeat(sent, QueryProfile::Plain);
             }
             Reply::Misunderstood(why) | Reply::Failed(why) => self.refused(sent, &why, now),
             Reply::Packet => self.refused(sent, wire::MALFORMED, now), // what could be read was taken before
@@ -99,13 +101,13 @@ impl Core {
 
     /// The same try, over TCP (RFC 7766).
     fn ask_over_tcp(&mut self, sent: &Sent) {
-        self.repeat(sent, Manner::Tcp);
+        self.repeat(sent, QueryProfile::Tcp);
     }
 
-    /// The same try of the same server, in another manner; it takes the room that the reply has left.
-    fn repeat(&mut self, sent: &Sent, manner: Manner) {
+    /// The same try of the same server, in another profile; it takes the room that the reply has left.
+    fn repeat(&mut self, sent: &Sent, profile: QueryProfile) {
         self.statistics.retries += 1;
-        self.ready.push_front(Try { manner, whom: Whom::This(sent.place), ..sent.attempt });
+        self.ready.push_front(Try { profile, whom: Whom::This(sent.place), ..sent.attempt });
     }
 
     /// A socket is of no use any more: what was asked on it is asked elsewhere.
@@ -149,7 +151,7 @@ impl Core {
     fn withdraw(&mut self, sent: &Sent) {
         if !sent.is_overdue {
             self.upstreams.at(sent.place, Upstreams::withdrawn);
-            self.repeat(sent, sent.attempt.manner);
+            self.repeat(sent, sent.attempt.profile);
         }
     }
 
@@ -157,9 +159,9 @@ impl Core {
     /// server is not asked, so that those are that have a socket.
     pub(crate) fn postpone(&mut self, attempt: Try, place: Place, why: &str, now: Micros) {
         self.upstreams.at(place, |group, place| group.pause(place, why, now));
-        let is_encrypted = attempt.manner == Manner::Tls; // of this server; another one may not be
-        let manner = if is_encrypted { self.manner(attempt.kind, attempt.number) } else { attempt.manner };
-        self.ready.push_back(Try { manner, ..attempt });
+        let is_encrypted = attempt.profile == QueryProfile::Tls; // of this server; another one may not be
+        let profile = if is_encrypted { self.profile(attempt.kind, attempt.number) } else { attempt.profile };
+        self.ready.push_back(Try { profile, ..attempt });
     }
 
     /// A try could not be sent, or its reply cannot come.
@@ -202,7 +204,7 @@ impl Core {
 
     /// Asks another server, or gives up with the failure.
     fn again(&mut self, attempt: Try, place: Place, failure: Failure, now: Micros) {
-        // Where a server loses much it is the crowd's fault: the last try is made again, as long as there is time.
+        // Under congestion the last attempt is repeated until the deadline.
         let is_crowded = self.settings.eager
             && failure.kind == FailureKind::NameTimeout
             && self.upstreams.is_crowded(place, now);
@@ -216,7 +218,7 @@ impl Core {
             return self.give_up(&attempt, failure, now);
         }
         self.statistics.retries += 1;
-        let manner = self.manner(attempt.kind, number);
+        let profile = self.profile(attempt.kind, number);
         // Where names are spread, a silent server is asked again, which costs it nothing: it may wait for others itself. Only the
         // last try goes to another one.
         let stays = self.upstreams.is_spread(place)
@@ -227,6 +229,6 @@ impl Core {
             () if attempt.refused.count() > 0 => Whom::Unrefused,
             () => Whom::Other(place),
         };
-        self.ready.push_back(Try { number, whom, manner, ..attempt });
+        self.ready.push_back(Try { number, whom, profile, ..attempt });
     }
 }

@@ -11,14 +11,14 @@ use lycosa_url::{Micros, Resolved};
 use nix::poll::{PollFd, PollFlags, poll};
 
 use super::answered::Source;
-use super::desk::{Desk, Moment};
 use super::figures::{Count, Figures};
 use super::judging::Verdict;
 use super::listen::LOOK;
-use super::misses::{Waiter, Wanted, Way};
-use super::post::Post;
+use super::pending::{Waiter, Wanted, Way};
 use super::question::{Code, Question};
 use super::reply::Asked;
+use super::reply_batch::ReplyBatch;
+use super::state::{Moment, ServerState};
 use super::stream::{Connection, Connections};
 use crate::client::{MakeSink, PacketAnswer};
 use crate::host::HostName;
@@ -35,7 +35,7 @@ const PULSE: Micros = 2_000_000;
 
 /// What these threads share.
 pub(super) struct Answering {
-    pub(super) desk: Arc<Desk>,
+    pub(super) state: Arc<ServerState>,
     /// The server has ended.
     pub(super) is_closed: Arc<AtomicBool>,
 }
@@ -44,30 +44,30 @@ pub(super) struct Answering {
 #[derive(Clone, Default)]
 pub(super) struct Teller {
     /// Nothing before the server has begun. Weak, since the server owns who asks upstreams.
-    desk: Arc<OnceLock<Weak<Desk>>>,
+    state: Arc<OnceLock<Weak<ServerState>>>,
     figures: Arc<Figures>,
 }
 
 impl Teller {
     /// Tells nobody yet; counts there.
     pub(super) fn new(figures: Arc<Figures>) -> Self {
-        Teller { desk: Arc::default(), figures }
+        Teller { state: Arc::default(), figures }
     }
 
     /// The server begins.
-    pub(super) fn begin(&self, desk: &Arc<Desk>) {
-        self.desk.get_or_init(|| Arc::downgrade(desk));
+    pub(super) fn begin(&self, state: &Arc<ServerState>) {
+        self.state.get_or_init(|| Arc::downgrade(state));
     }
 
     /// Makes what takes the answers about one family, and about records.
     pub(super) fn sink(&self, families: Families) -> MakeSink {
         let teller = self.clone();
         Box::new(move || {
-            let mut post = None;
-            Box::new(move |answers, packets| match teller.desk.get().and_then(Weak::upgrade) {
-                Some(desk) => {
-                    let post = post.get_or_insert_with(|| Post::of(&desk));
-                    tell(&desk, families, (answers, packets), post, &teller.figures);
+            let mut batch = None;
+            Box::new(move |answers, packets| match teller.state.get().and_then(Weak::upgrade) {
+                Some(state) => {
+                    let batch = batch.get_or_insert_with(|| ReplyBatch::of(&state));
+                    tell(&state, families, (answers, packets), batch, &teller.figures);
                 }
                 None => {
                     answers.clear();
@@ -80,43 +80,43 @@ impl Teller {
 
 /// Tells clients what upstreams have answered.
 fn tell(
-    desk: &Desk,
+    state: &ServerState,
     families: Families,
     (answers, packets): (&mut Vec<Resolved>, &mut Vec<PacketAnswer>),
-    post: &mut Post,
+    batch: &mut ReplyBatch,
     figures: &Figures,
 ) {
-    let moment = desk.moment(figures);
-    for (answer, waiters) in desk.misses.take(families, answers) {
+    let moment = state.moment(figures);
+    for (answer, waiters) in state.pending.take(families, answers) {
         for waiter in waiters {
-            post.deliver(&waiter, |to, out| desk.settle(&answer, families, to, &moment, out));
+            batch.deliver(&waiter, |to, out| state.settle(&answer, families, to, &moment, out));
         }
     }
-    for (answer, waiters) in desk.misses.take_packets(packets) {
+    for (answer, waiters) in state.pending.take_packets(packets) {
         let (key, packet) = (&answer.key, &answer.packet);
-        desk.tell_packet(key, packet, &waiters, Source::Upstream, post, &moment);
+        state.tell_packet(key, packet, &waiters, Source::Upstream, batch, &moment);
     }
-    post.flush(desk, figures);
+    batch.flush(state, figures);
 }
 
 impl Answering {
     /// Serves stale data when the client-response timer fires (RFC 8767 section 5), looks for loops; until the server ends.
     pub(super) fn keep(&self, figures: &Figures) {
-        let mut post = Post::of(&self.desk);
+        let mut batch = ReplyBatch::of(&self.state);
         let (mut next_probe, mut next_look) = (0, 0);
         while !self.is_closed.load(Relaxed) {
             std::thread::sleep(TICK);
-            self.desk.misses.close_retired();
-            let moment = self.desk.moment(figures);
-            for (wanted, waiters) in self.desk.misses.take_impatient(moment.now) {
-                self.tell_stale(&wanted, &waiters, &mut post, &moment);
+            self.state.pending.close_retired();
+            let moment = self.state.moment(figures);
+            for (wanted, waiters) in self.state.pending.take_impatient(moment.now) {
+                self.tell_stale(&wanted, &waiters, &mut batch, &moment);
             }
-            post.flush(&self.desk, figures);
+            batch.flush(&self.state, figures);
             if moment.now >= next_look {
                 next_look = moment.now + PULSE;
                 // Where those that are asked for names rest, it may be the names' fault.
-                if moment.now >= next_probe || self.desk.misses.upstream().is_resting() {
-                    self.desk.probe(moment.now);
+                if moment.now >= next_probe || self.state.pending.upstream().is_resting() {
+                    self.state.probe(moment.now);
                     next_probe = moment.now + PROBE;
                 }
             }
@@ -124,21 +124,21 @@ impl Answering {
     }
 
     /// Tells what was known before; that there is a failure, where it was evicted meanwhile.
-    fn tell_stale(&self, wanted: &Wanted, waiters: &[Waiter], post: &mut Post, moment: &Moment<'_>) {
+    fn tell_stale(&self, wanted: &Wanted, waiters: &[Waiter], batch: &mut ReplyBatch, moment: &Moment<'_>) {
         let (name, families) = match wanted {
             Wanted::V4(name) => (name, Families::V4),
             Wanted::V6(name) => (name, Families::V6),
             Wanted::Packet(key) => {
-                if !self.desk.tell_stale_packet(key, waiters, post, moment) {
-                    let code = |waiter| post.code(waiter, Code::ServFail, Source::Upstream, moment.figures);
+                if !self.state.tell_stale_packet(key, waiters, batch, moment) {
+                    let code = |waiter| batch.code(waiter, Code::ServFail, Source::Upstream, moment.figures);
                     waiters.iter().for_each(code);
                 }
                 return;
             }
         };
         for waiter in waiters {
-            post.deliver(waiter, |to, out| {
-                if self.desk.tell_stale(name, families, to, moment, out) {
+            batch.deliver(waiter, |to, out| {
+                if self.state.tell_stale(name, families, to, moment, out) {
                     return Source::Stale;
                 }
                 to.code(Code::ServFail, out);
@@ -154,13 +154,13 @@ impl Answering {
         connections: &Arc<Connections>,
         figures: &Arc<Figures>,
     ) {
-        while !self.desk.is_draining.load(Relaxed) {
+        while !self.state.is_draining.load(Relaxed) {
             let mut polled = [PollFd::new(listener.as_fd(), PollFlags::POLLIN)];
             let within = u16::try_from(LOOK.as_millis()).unwrap_or(u16::MAX);
             if !matches!(poll(&mut polled, within), Ok(1)) {
                 continue;
             }
-            let admits = |client| self.desk.admits(client, &self.desk.moment(figures));
+            let admits = |client| self.state.admits(client, &self.state.moment(figures));
             let (number, connection) = match connections.accept(listener, admits) {
                 Ok(Some(accepted)) => accepted,
                 Ok(None) => continue,
@@ -169,9 +169,9 @@ impl Answering {
                     continue;
                 }
             };
-            let (desk, open, figures) = (self.desk.clone(), connections.clone(), figures.clone());
+            let (state, open, figures) = (self.state.clone(), connections.clone(), figures.clone());
             let work = move || {
-                serve(&desk, &connection, &figures);
+                serve(&state, &connection, &figures);
                 open.remove(number);
             };
             if std::thread::Builder::new().name("lycosa-dns-tcp".to_owned()).spawn(work).is_err() {
@@ -192,14 +192,15 @@ fn wait_after(error: &io::Error, figures: &Figures) {
 }
 
 /// Answers what comes over a connection, until it ends, or its client may not ask any more.
-fn serve(desk: &Desk, connection: &Arc<Connection>, figures: &Figures) {
-    let (mut buffer, mut texts, mut out, mut post) = (Vec::new(), String::new(), Vec::new(), Post::of(desk));
-    while !desk.is_draining.load(Relaxed)
+fn serve(state: &ServerState, connection: &Arc<Connection>, figures: &Figures) {
+    let (mut buffer, mut texts, mut out, mut batch) =
+        (Vec::new(), String::new(), Vec::new(), ReplyBatch::of(state));
+    while !state.is_draining.load(Relaxed)
         && let Some(message) = connection.read(&mut buffer)
     {
         figures.add(Count::QuestionsTcp);
-        let moment = desk.moment(figures);
-        if !desk.admits(connection.client, &moment) {
+        let moment = state.moment(figures);
+        if !state.admits(connection.client, &moment) {
             return;
         }
         texts.clear();
@@ -211,35 +212,35 @@ fn serve(desk: &Desk, connection: &Arc<Connection>, figures: &Figures) {
             client: connection.client,
             received: moment.now,
         };
-        match desk.judge(message, (connection.client, true), &moment, &mut texts, &mut out) {
+        match state.judge(message, (connection.client, true), &moment, &mut texts, &mut out) {
             Verdict::Silence => return, // who sends no questions is not listened to
             Verdict::Written(source) => {
                 connection.send(&out);
-                post.answered.add(source, moment.now, (connection.client, true), &out);
+                batch.answered.add(source, moment.now, (connection.client, true), &out);
             }
             Verdict::Pass(question) => {
-                desk.pass(&question, waiter(&question), &mut post, &moment);
+                state.pass(&question, waiter(&question), &mut batch, &moment);
             }
             Verdict::LookUp(question, families) => {
-                let known = desk.held.cache.get(HostName::of_normal(&texts), families, moment.second);
+                let known = state.held.cache.get(HostName::of_normal(&texts), families, moment.second);
                 if let Some(record) = known {
-                    let source = desk.tell(&question, &texts, &record, &moment, &mut out);
+                    let source = state.tell(&question, &texts, &record, &moment, &mut out);
                     connection.send(&out);
-                    post.answered.add(source, moment.now, (connection.client, true), &out);
-                    if desk.is_worth_prefetching(&texts, families, &record, &moment) {
-                        desk.prefetch(vec![texts.as_str().into()], families, &moment);
+                    batch.answered.add(source, moment.now, (connection.client, true), &out);
+                    if state.is_worth_prefetching(&texts, families, &record, &moment) {
+                        state.prefetch(vec![texts.as_str().into()], families, &moment);
                     }
                 } else if question.wants_recursion() {
                     figures.add(Count::Misses);
-                    let miss = desk.miss(&question, &texts, families, way(), connection.client, &moment);
-                    for waiter in desk.misses.add([miss].into_iter(), moment.now) {
-                        post.turn_away(&waiter, figures);
+                    let miss = state.miss(&question, &texts, families, way(), connection.client, &moment);
+                    for waiter in state.pending.add([miss].into_iter(), moment.now) {
+                        batch.turn_away(&waiter, figures);
                     }
                 } else {
-                    post.code(&waiter(&question), Code::Refused, Source::Refused, figures);
+                    batch.code(&waiter(&question), Code::Refused, Source::Refused, figures);
                 }
             }
         }
-        post.flush(desk, figures);
+        batch.flush(state, figures);
     }
 }

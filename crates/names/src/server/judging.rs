@@ -4,17 +4,17 @@ use std::net::IpAddr;
 use std::sync::atomic::Ordering::Relaxed;
 
 use super::answered::Source;
-use super::desk::{Desk, Moment, write};
 use super::figures::{Count, Figures};
 use super::policy::Policy;
 use super::question::{Code, Edns, Question, Read, read, rtype};
 use super::reply::{Asked, Reason, To};
+use super::state::{Moment, ServerState, write};
 use crate::host::HostName;
 use crate::local::LocalNames;
 use crate::name::is_special_use;
 use crate::settings::Families;
 
-/// The zone below which a server asks its upstreams for itself: who is asked for a name that he made up is in a loop. It is
+/// Forwarding-loop probe zone: a server that is asked for the name that it probes its upstreams with is in a loop. It is
 /// no name of the DNS (RFC 9476).
 pub(super) const LOOP_ZONE: &str = "loop.lycosa.alt";
 
@@ -33,7 +33,7 @@ pub(super) enum Verdict<'m> {
     Pass(Question<'m>),
 }
 
-impl Desk {
+impl ServerState {
     /// Whether a client may ask at all; one that may not is counted.
     pub(super) fn admits(&self, client: IpAddr, moment: &Moment<'_>) -> bool {
         let is_allowed = moment.policy.allows(client);
@@ -188,7 +188,7 @@ impl Desk {
     }
 }
 
-impl Desk {
+impl ServerState {
     /// Writes what is known locally; tells whether anything is.
     fn write_local(
         &self,

@@ -1,7 +1,7 @@
 //! A DNS server of a tier (SYSTEMS.md section 4): answers from a compact cache, asks its upstreams for the rest.
 //!
 //! The way of a question: a [`worker`] (or a thread of [`stream`]) receives it → [`question`] reads it → [`judging`] decides by
-//! the [`policy`] → the cache knows, and [`reply`] writes the answer; or [`misses`] has a client of the upstreams ask, and
+//! the [`policy`] → the cache knows, and [`reply`] writes the answer; or [`pending`] has a client of the upstreams ask, and
 //! [`answering`] tells all who wait, of which [`private`] looks at what a client's own
 //! type of question brings.
 //!
@@ -16,21 +16,21 @@ mod answered;
 mod answering;
 mod cookies;
 mod datagrams;
-mod desk;
 mod figures;
-mod held;
 mod judging;
 mod limits;
 mod listen;
-mod misses;
+mod pending;
 mod policy;
-mod post;
+mod policy_cache;
 mod private;
 mod query_log;
 mod question;
 mod recent;
 mod reply;
+mod reply_batch;
 mod secrets;
+mod state;
 mod stream;
 mod worker;
 
@@ -57,12 +57,12 @@ pub use secrets::CookieSecrets;
 use answered::Source;
 use answering::{Answering, Teller};
 use cookies::Cookies;
-use desk::Desk;
 use figures::{Count, Figures};
-use held::Held;
 use judging::LOOP_ZONE;
-use misses::{Misses, Upstream};
+use pending::{PendingLookups, Upstream};
+use policy_cache::PolicyCache;
 use query_log::QueryLog;
+use state::ServerState;
 use stream::Connections;
 use worker::Worker;
 
@@ -111,7 +111,7 @@ impl Default for ServerSettings {
 
 /// A DNS server on threads of its own.
 pub struct Server {
-    desk: Arc<Desk>,
+    state: Arc<ServerState>,
     cache: Arc<CompactCache>,
     connections: Arc<Connections>,
     listening: Vec<SocketAddr>,
@@ -140,8 +140,10 @@ impl Server {
         }
         let sockets = listen::open(&settings.listen, settings.workers.max(1))?;
         let clock = settings.upstream.clock;
-        let held =
-            Held { cache: cache.clone(), policy: Arc::new(RwLock::new(Arc::new(settings.policy.clone()))) };
+        let held = PolicyCache {
+            cache: cache.clone(),
+            policy: Arc::new(RwLock::new(Arc::new(settings.policy.clone()))),
+        };
         let packets = packet_cache(&settings);
         let figures = vec![Arc::<Figures>::default()];
         let teller = Teller::new(figures[0].clone());
@@ -150,8 +152,8 @@ impl Server {
         let log =
             settings.query_log.as_deref().map(|path| QueryLog::start(path, clients, clock)).transpose()?;
         let mut dice = Dice::default();
-        let desk = Arc::new(Desk {
-            misses: Misses::new(settings.upstream.in_flight.max(1), upstream),
+        let state = Arc::new(ServerState {
+            pending: PendingLookups::new(settings.upstream.in_flight.max(1), upstream),
             packets,
             cookies: settings.cookies.then(Cookies::new).transpose()?,
             held,
@@ -165,10 +167,10 @@ impl Server {
             looped: AtomicU64::new(0),
             is_draining: AtomicBool::new(false),
         });
-        teller.begin(&desk);
+        teller.begin(&state);
         let connections = Arc::new(Connections::new(settings.tcp_connections, settings.tcp_idle));
         let mut server = Server {
-            desk,
+            state,
             cache,
             connections,
             listening: sockets.iter().map(|(address, _)| *address).collect(),
@@ -198,20 +200,20 @@ impl Server {
     /// No upstream, a rate that is not positive, a file of roots or a log that cannot be used.
     pub fn reload(&self, policy: Policy, upstream: Settings) -> io::Result<()> {
         let mut settings = lock(&self.settings);
-        let file = self.desk.log.as_ref().map_or(Ok(None), |log| log.open())?;
+        let file = self.state.log.as_ref().map_or(Ok(None), |log| log.open())?;
         if !is_same(&settings.upstream, &upstream) {
-            let new = ask(&upstream, &self.desk.held, &self.desk.packets, &self.teller)?;
-            self.desk.misses.replace(Arc::new(new));
-            self.desk.probed.store(0, Relaxed);
-            self.desk.probe(self.desk.clock.now());
+            let new = ask(&upstream, &self.state.held, &self.state.packets, &self.teller)?;
+            self.state.pending.replace(Arc::new(new));
+            self.state.probed.store(0, Relaxed);
+            self.state.probe(self.state.clock.now());
             settings.upstream = upstream;
         }
-        if let Some(log) = &self.desk.log {
+        if let Some(log) = &self.state.log {
             log.reload(file, policy.query_log_clients);
         }
-        self.desk.packets.limit(limits(&policy));
+        self.state.packets.limit(limits(&policy));
         let shared = Arc::new(policy.clone());
-        *self.desk.held.policy.write().unwrap_or_else(PoisonError::into_inner) = shared;
+        *self.state.held.policy.write().unwrap_or_else(PoisonError::into_inner) = shared;
         settings.policy = policy;
         Ok(())
     }
@@ -220,27 +222,27 @@ impl Server {
     pub fn statistics(&self) -> Vec<(&'static str, u64)> {
         let count = |what| self.figures.iter().map(|figures| figures.get(what)).sum();
         let mut all: Vec<_> = Count::NAMES.iter().map(|(name, what)| (*name, count(*what))).collect();
-        let looped = self.desk.looped.load(Relaxed);
-        let is_looped = looped > 0 && self.desk.clock.now().saturating_sub(looped) < LOOP_MEMORY;
+        let looped = self.state.looped.load(Relaxed);
+        let is_looped = looped > 0 && self.state.clock.now().saturating_sub(looped) < LOOP_MEMORY;
         all.extend([
-            ("waiting", self.desk.misses.waiting() as u64),
+            ("waiting", self.state.pending.waiting() as u64),
             ("loop", is_looped.into()),
-            ("silent", self.desk.is_silent().into()),
+            ("silent", self.state.is_silent().into()),
             ("tcp_open", self.connections.count() as u64),
             ("cache_names", self.cache.count()),
             ("cache_capacity", self.cache.settings().capacity),
             ("cache_bytes", self.cache.memory() as u64),
             ("cache_used", self.cache.used()),
-            ("packets", self.desk.packets.size().1),
-            ("packet_bytes", self.desk.packets.size().0),
-            ("query_log_dropped", self.desk.log.as_ref().map_or(0, |log| log.dropped())),
+            ("packets", self.state.packets.size().1),
+            ("packet_bytes", self.state.packets.size().0),
+            ("query_log_dropped", self.state.log.as_ref().map_or(0, |log| log.dropped())),
         ]);
         all
     }
 
     /// Why questions are not logged now, although they are to be.
     pub fn query_log_trouble(&self) -> Option<String> {
-        self.desk.log.as_ref().and_then(|log| log.trouble())
+        self.state.log.as_ref().and_then(|log| log.trouble())
     }
 
     /// How long answers took, from the question's receipt to the sending, by where they came from.
@@ -255,15 +257,15 @@ impl Server {
 
     /// What is known of each upstream.
     pub fn upstreams(&self) -> Vec<UpstreamFigures> {
-        self.desk.misses.upstream().figures()
+        self.state.pending.upstream().figures()
     }
 
     /// Takes no more questions; waits until those under way are answered, for so long at most. Tells whether they are.
     pub fn drain(&self, within: Duration) -> bool {
         let until = Instant::now() + within;
-        self.desk.is_draining.store(true, Relaxed);
-        self.connections.hush();
-        let is_idle = || self.desk.misses.waiting() == 0;
+        self.state.is_draining.store(true, Relaxed);
+        self.connections.stop_reading();
+        let is_idle = || self.state.pending.waiting() == 0;
         while !is_idle() && Instant::now() < until {
             std::thread::sleep(Duration::from_millis(10));
         }
@@ -279,14 +281,14 @@ impl Server {
 
     /// What the answering threads share.
     fn answering(&self) -> Answering {
-        Answering { desk: self.desk.clone(), is_closed: self.is_closed.clone() }
+        Answering { state: self.state.clone(), is_closed: self.is_closed.clone() }
     }
 
     /// Threads for the sockets of one address.
     fn serve(&mut self, sockets: listen::Sockets) -> io::Result<()> {
         for socket in sockets.datagrams {
-            let (desk, figures) = (self.desk.clone(), self.count());
-            let worker = Worker { desk, socket: Arc::new(socket), figures };
+            let (state, figures) = (self.state.clone(), self.count());
+            let worker = Worker { state, socket: Arc::new(socket), figures };
             self.spawn("lycosa-dns", move || worker.run())?;
         }
         let (figures, connections) = (self.count(), self.connections.clone());
@@ -306,15 +308,15 @@ impl Server {
 
 impl Drop for Server {
     fn drop(&mut self) {
-        self.desk.is_draining.store(true, Relaxed);
+        self.state.is_draining.store(true, Relaxed);
         self.is_closed.store(true, Relaxed);
-        self.connections.hush();
+        self.connections.stop_reading();
         for thread in lock(&self.threads).drain(..) {
             let _ = thread.join();
         }
         // Before the rest, which their threads use.
-        self.desk.misses.close();
-        if let Some(log) = &self.desk.log {
+        self.state.pending.close();
+        if let Some(log) = &self.state.log {
             log.close();
         }
     }
@@ -323,7 +325,7 @@ impl Drop for Server {
 /// The clients that ask upstreams by these settings: one for each family, TTLs as they come, since the policy sees to them.
 fn ask(
     settings: &Settings,
-    held: &Held,
+    held: &PolicyCache,
     packets: &Arc<PacketCache>,
     teller: &Teller,
 ) -> io::Result<Upstream> {

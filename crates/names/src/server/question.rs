@@ -84,7 +84,7 @@ pub(super) struct Question<'m> {
     pub(super) edns: Option<Edns>,
     /// Bytes of the whole message.
     pub(super) size: usize,
-    /// Whether the client has shown that it is where it says: by a connection, or a cookie. Judged by the desk.
+    /// Whether the client has shown that it is where it says: by a connection, or a cookie. Set in `judging`.
     pub(super) is_vouched: bool,
 }
 

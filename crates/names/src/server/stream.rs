@@ -24,7 +24,7 @@ pub(super) struct Connection {
     stream: TcpStream,
     /// How long the next message may take, from when it is waited for to its end.
     idle: Duration,
-    /// Held while one answer is sent.
+    /// PolicyCache while one answer is sent.
     sending: Mutex<()>,
     /// Who is at the other end.
     pub(super) client: IpAddr,
@@ -43,7 +43,7 @@ impl Connection {
     }
 
     /// Takes no more questions; answers can still be sent.
-    fn hush(&self) {
+    fn stop_reading(&self) {
         let _ = self.stream.shutdown(Shutdown::Read);
     }
 
@@ -140,8 +140,8 @@ impl Connections {
     }
 
     /// Takes no more questions.
-    pub(super) fn hush(&self) {
-        self.open().connections.values().for_each(|connection| connection.hush());
+    pub(super) fn stop_reading(&self) {
+        self.open().connections.values().for_each(|connection| connection.stop_reading());
     }
 
     /// The lock.

@@ -11,20 +11,20 @@ use lycosa_url::Micros;
 
 use super::answered::Source;
 use super::datagrams::{Answers, Peer, Questions};
-use super::desk::{Desk, Moment};
 use super::figures::{Count, Figures};
 use super::judging::Verdict;
-use super::misses::{Waiter, Way};
-use super::post::Post;
+use super::pending::{Waiter, Way};
 use super::question::{Code, Question};
 use super::reply::Asked;
+use super::reply_batch::ReplyBatch;
+use super::state::{Moment, ServerState};
 use crate::batch::BATCH;
 use crate::host::HostName;
 use crate::settings::Families;
 
 /// A worker's state.
 pub(super) struct Worker {
-    pub(super) desk: Arc<Desk>,
+    pub(super) state: Arc<ServerState>,
     pub(super) socket: Arc<UdpSocket>,
     pub(super) figures: Arc<Figures>,
 }
@@ -74,11 +74,12 @@ impl Worker {
     pub(super) fn run(self) {
         let (mut questions, mut answers, mut texts) =
             (Questions::of(&self.socket), Answers::default(), String::new());
-        let (mut post, mut arrivals) = (Post::of(&self.desk), Arrivals::start(self.desk.clock.now()));
-        while !self.desk.is_draining.load(Relaxed) {
+        let (mut batch, mut arrivals) =
+            (ReplyBatch::of(&self.state), Arrivals::start(self.state.clock.now()));
+        while !self.state.is_draining.load(Relaxed) {
             match questions.receive(&self.socket) {
                 Ok(()) => {
-                    let now = self.serve(&questions, &mut answers, &mut texts, &mut post);
+                    let now = self.serve(&questions, &mut answers, &mut texts, &mut batch);
                     arrivals.moderate(questions.messages().count(), now);
                 }
                 // What the kernel has to tell of an earlier answer: nobody was there to take it.
@@ -95,33 +96,33 @@ impl Worker {
         questions: &Questions,
         answers: &mut Answers,
         texts: &mut String,
-        post: &mut Post,
+        batch: &mut ReplyBatch,
     ) -> Micros {
-        let moment = self.desk.moment(&self.figures);
+        let moment = self.state.moment(&self.figures);
         texts.clear();
         let (mut open, mut count) = (Vec::new(), 0);
         for (message, peer) in questions.messages() {
             count += 1;
             let start = texts.len();
             let client = (peer.address.ip(), false);
-            match self.desk.judge(message, client, &moment, texts, &mut answers.bytes) {
+            match self.state.judge(message, client, &moment, texts, &mut answers.bytes) {
                 Verdict::Silence => (),
                 Verdict::Written(source) => {
-                    post.answered.add(source, moment.now, client, answers.push(peer));
+                    batch.answered.add(source, moment.now, client, answers.push(peer));
                 }
                 Verdict::LookUp(question, families) => {
                     open.push(Open { question, peer, name: start..texts.len(), families });
                 }
-                Verdict::Pass(question) => self.pass(&question, peer, &moment, post),
+                Verdict::Pass(question) => self.pass(&question, peer, &moment, batch),
             }
         }
         self.figures.add_many(Count::QuestionsUdp, count);
-        let missed = self.look_up(&open, texts, &moment, answers, post);
+        let missed = self.look_up(&open, texts, &moment, answers, batch);
         if !missed.is_empty() {
-            self.ask(&open, &missed, texts, &moment, post);
+            self.ask(&open, &missed, texts, &moment, batch);
         }
         answers.send(&self.socket);
-        post.flush(&self.desk, &self.figures)
+        batch.flush(&self.state, &self.figures)
     }
 
     /// Answers what the cache knows; gives what it does not.
@@ -131,7 +132,7 @@ impl Worker {
         texts: &str,
         moment: &Moment<'_>,
         answers: &mut Answers,
-        post: &mut Post,
+        batch: &mut ReplyBatch,
     ) -> Vec<usize> {
         let mut missed = Vec::new();
         for families in [Families::V4, Families::V6] {
@@ -143,45 +144,52 @@ impl Worker {
                 continue;
             }
             let (mut places, mut expiring) = (places(), Vec::new());
-            self.desk.held.cache.get_many(&names, families, moment.second, |_, record| {
+            self.state.held.cache.get_many(&names, families, moment.second, |_, record| {
                 let Some(place) = places.next() else { return };
                 let Some(record) = record else { return missed.push(place) };
                 let (name, question) = (name_of(place), &open[place].question);
-                let source = self.desk.tell(question, name, &record, moment, &mut answers.bytes);
+                let source = self.state.tell(question, name, &record, moment, &mut answers.bytes);
                 let peer = open[place].peer;
-                post.answered.add(source, moment.now, (peer.address.ip(), false), answers.push(peer));
-                if self.desk.is_worth_prefetching(name, families, &record, moment) {
+                batch.answered.add(source, moment.now, (peer.address.ip(), false), answers.push(peer));
+                if self.state.is_worth_prefetching(name, families, &record, moment) {
                     expiring.push(name.into());
                 }
             });
-            self.desk.prefetch(expiring, families, moment);
+            self.state.prefetch(expiring, families, moment);
         }
         missed
     }
 
     /// Has others asked.
-    fn ask(&self, open: &[Open<'_>], missed: &[usize], texts: &str, moment: &Moment<'_>, post: &mut Post) {
+    fn ask(
+        &self,
+        open: &[Open<'_>],
+        missed: &[usize],
+        texts: &str,
+        moment: &Moment<'_>,
+        batch: &mut ReplyBatch,
+    ) {
         let way = |peer| Way::Datagram(self.socket.clone(), peer);
         let (wanted, unwanted): (Vec<usize>, Vec<usize>) =
             missed.iter().partition(|&&place| open[place].question.wants_recursion());
         self.figures.add_many(Count::Misses, wanted.len() as u64);
         let misses = wanted.iter().map(|&place| {
             let Open { question, peer, name, families } = &open[place];
-            self.desk.miss(question, &texts[name.clone()], *families, way(*peer), peer.address.ip(), moment)
+            self.state.miss(question, &texts[name.clone()], *families, way(*peer), peer.address.ip(), moment)
         });
-        for waiter in self.desk.misses.add(misses, moment.now) {
-            post.turn_away(&waiter, &self.figures);
+        for waiter in self.state.pending.add(misses, moment.now) {
+            batch.turn_away(&waiter, &self.figures);
         }
         for place in unwanted {
             let Open { question, peer, .. } = &open[place];
             let waiter = self.waiter(question, *peer, moment);
-            post.code(&waiter, Code::Refused, Source::Refused, &self.figures);
+            batch.code(&waiter, Code::Refused, Source::Refused, &self.figures);
         }
     }
 
     /// Has a question passed through.
-    fn pass(&self, question: &Question<'_>, peer: Peer, moment: &Moment<'_>, post: &mut Post) {
-        self.desk.pass(question, self.waiter(question, peer, moment), post, moment);
+    fn pass(&self, question: &Question<'_>, peer: Peer, moment: &Moment<'_>, batch: &mut ReplyBatch) {
+        self.state.pass(question, self.waiter(question, peer, moment), batch, moment);
     }
 
     /// One who waits for an answer by datagram.

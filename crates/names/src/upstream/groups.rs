@@ -80,7 +80,7 @@ impl UpstreamGroups {
         group.upstreams.waits(place - group.first, number, is_last)
     }
 
-    /// Whether a server lost more lately than it does for the names' sake.
+    /// Whether a server's loss exceeds the baseline of dead names (congestion).
     pub(crate) fn is_crowded(&self, place: Place, now: Micros) -> bool {
         let group = self.group_of(place);
         group.upstreams.is_crowded(place - group.first, now)

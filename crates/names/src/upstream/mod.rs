@@ -201,7 +201,7 @@ impl Upstreams {
         (if is_last { longest } else { soft.saturating_mul(factor) }, longest)
     }
 
-    /// Whether a server lost more lately than it does for the names' sake.
+    /// Whether a server's loss exceeds the baseline of dead names (congestion).
     pub(crate) fn is_crowded(&self, place: Place, now: Micros) -> bool {
         self.servers.get(place).is_some_and(|(_, server)| server.is_crowded(now))
     }

@@ -160,7 +160,7 @@ impl Server {
         self.rests > 0
     }
 
-    /// Whether it lost more lately than it does for the names' sake: who got no answer may have one later.
+    /// Whether its loss exceeds the baseline of dead names (congestion): who got no answer may have one later.
     pub(super) fn is_crowded(&self, now: Micros) -> bool {
         self.crowded > now
     }

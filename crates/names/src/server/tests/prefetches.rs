@@ -53,7 +53,7 @@ fn a_name_that_nobody_knows_does_not_wait_for_those_that_are_asked_for_anew() {
 fn so_many_wait_to_be_asked_for_anew_and_no_more() {
     let (upstream, server) = with_expiring(1);
     let names = (0..1_500).map(|n| format!("m{n}.example").into()).collect();
-    let taken = server.desk.misses.upstream().client(Families::V4).prefetch(names);
+    let taken = server.state.pending.upstream().client(Families::V4).prefetch(names);
     assert!((1_020..=1_024).contains(&taken), "{taken}, and the one that was asked for twice");
     assert!(lock(&upstream.asked).len() <= 3 + IN_FLIGHT / 2, "a part of what may be under way");
 }

@@ -346,7 +346,7 @@ fn nobody_is_asked_for_names_that_are_not_in_the_dns() {
     assert_eq!(code(&ask_one(&server, &probe, Rtype::TXT)), Rcode::NXDOMAIN);
     let asked = lock(&upstream.asked);
     let others: Vec<_> =
-        asked.iter().filter(|(name, _)| *name != probe && !name.starts_with(&server.desk.token)).collect();
+        asked.iter().filter(|(name, _)| *name != probe && !name.starts_with(&server.state.token)).collect();
     assert_eq!(others, [&("a.onion.example".to_owned(), 1)], "and that name goes on");
     assert!(asked.iter().any(|(name, _)| *name == probe));
 }

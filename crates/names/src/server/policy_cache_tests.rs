@@ -7,7 +7,7 @@ use crate::cache::{Addresses, Trouble};
 
 const NOW: Seconds = 1_800_000_000;
 
-fn held(policy: Policy) -> Held {
+fn held(policy: Policy) -> PolicyCache {
     let settings = CompactSettings {
         capacity: 1_000,
         negative_capacity: Some(0),
@@ -16,7 +16,7 @@ fn held(policy: Policy) -> Held {
         ..CompactSettings::default()
     };
     let cache = CompactCache::in_memory(settings, NOW, None).unwrap();
-    Held { cache: Arc::new(cache), policy: Arc::new(RwLock::new(Arc::new(policy))) }
+    PolicyCache { cache: Arc::new(cache), policy: Arc::new(RwLock::new(Arc::new(policy))) }
 }
 
 fn name(text: &str) -> HostName<'_> {
@@ -32,7 +32,7 @@ fn failure() -> Resolution {
     Resolution { answer: Answer::Failed { trouble: Trouble::TimeOut, attempts: 1 }, ttl: 0, took: 1 }
 }
 
-fn known(held: &mut Held, text: &str, families: Families, at: Seconds) -> Option<String> {
+fn known(held: &mut PolicyCache, text: &str, families: Families, at: Seconds) -> Option<String> {
     held.lookup(name(text), families, at).map(|found| match found.answer {
         Answer::Addresses(Addresses { v4, v6 }) => {
             let v4 = v4.iter().map(ToString::to_string);

@@ -1,7 +1,7 @@
-//! All that workers, connections and the answering threads share, and the answers that they write.
+//! The state that workers, connections and the answering threads share, and the answers that they write.
 //!
-//! A question's way: [`Desk::judge`] (in [`judging`](super::judging)) → a lookup, by the caller, many at once → [`Desk::tell`] what
-//! is known, or [`Desk::miss`] it, so that others are asked → [`Desk::settle`] when they have answered.
+//! A question's way: [`ServerState::judge`] (in [`judging`](super::judging)) → a lookup, by the caller, many at once → [`ServerState::tell`] what
+//! is known, or [`ServerState::miss`] it, so that others are asked → [`ServerState::settle`] when they have answered.
 
 use std::net::IpAddr;
 use std::sync::Arc;
@@ -13,16 +13,16 @@ use lycosa_url::{Clock, FailureKind, Micros, Resolved};
 use super::answered::Source;
 use super::cookies::Cookies;
 use super::figures::{Count, Figures};
-use super::held::Held;
 use super::limits::Rates;
-use super::misses::{Miss, Misses, Waiter, Wanted, Way};
+use super::pending::{Miss, PendingLookups, Waiter, Wanted, Way};
 use super::policy::{Policy, is_public};
-use super::post::Post;
+use super::policy_cache::PolicyCache;
 use super::private::Screened;
 use super::query_log::QueryLog;
 use super::question::{Code, HEADER, Question, rtype};
 use super::recent::Recent;
 use super::reply::{Asked, Reason, To};
+use super::reply_batch::ReplyBatch;
 use crate::cache::compact::{Record, State};
 use crate::cache::{Packet, PacketCache, STALE_TTL, Seconds};
 use crate::host::HostName;
@@ -34,9 +34,9 @@ use crate::settings::Families;
 pub(super) const SHORT: u32 = 60;
 
 /// What all threads of a server share.
-pub(super) struct Desk {
-    pub(super) held: Held,
-    pub(super) misses: Misses,
+pub(super) struct ServerState {
+    pub(super) held: PolicyCache,
+    pub(super) pending: PendingLookups,
     pub(super) packets: Arc<PacketCache>,
     pub(super) cookies: Option<Cookies>,
     pub(super) rates: Rates,
@@ -65,7 +65,7 @@ pub(super) struct Moment<'f> {
     pub(super) figures: &'f Figures,
 }
 
-impl Desk {
+impl ServerState {
     /// What holds now.
     pub(super) fn moment<'f>(&self, figures: &'f Figures) -> Moment<'f> {
         let now = self.clock.now();
@@ -75,7 +75,7 @@ impl Desk {
 
     /// Whether no upstream answers: all rest, and none has answered the question that looks for loops, which is no dead name's.
     pub(super) fn is_silent(&self) -> bool {
-        let (upstream, probed) = (self.misses.upstream(), self.probed.load(Relaxed));
+        let (upstream, probed) = (self.pending.upstream(), self.probed.load(Relaxed));
         let patience = upstream.timeout;
         let is_overdue = probed > 0 && self.clock.now().saturating_sub(probed) >= patience;
         upstream.is_resting() && is_overdue && upstream.heard() < probed
@@ -83,7 +83,7 @@ impl Desk {
 
     /// Asks each upstream for the name that only this server asks for.
     pub(super) fn probe(&self, now: Micros) {
-        let upstream = self.misses.upstream();
+        let upstream = self.pending.upstream();
         // One that nobody has answered yet counts from its first question on.
         if self.probed.load(Relaxed) <= upstream.heard() {
             self.probed.store(now, Relaxed);
@@ -192,7 +192,7 @@ impl Desk {
     /// Has names asked for anew, as far as there is room: what is not is asked for when it has expired, and is wanted again.
     pub(super) fn prefetch(&self, names: Vec<Box<str>>, families: Families, moment: &Moment<'_>) {
         if !names.is_empty() {
-            let taken = self.misses.upstream().client(families).prefetch(names);
+            let taken = self.pending.upstream().client(families).prefetch(names);
             moment.figures.add_many(Count::Prefetches, taken as u64);
         }
     }
@@ -214,17 +214,23 @@ impl Desk {
     }
 
     /// Answers a question about records from the cache, or has upstreams asked.
-    pub(super) fn pass(&self, question: &Question<'_>, waiter: Waiter, post: &mut Post, moment: &Moment<'_>) {
+    pub(super) fn pass(
+        &self,
+        question: &Question<'_>,
+        waiter: Waiter,
+        batch: &mut ReplyBatch,
+        moment: &Moment<'_>,
+    ) {
         let (figures, key) = (moment.figures, question.key());
         if let Some(packet) = self.packets.get(&key, moment.now) {
             figures.add(Count::PacketHits);
-            return self.tell_packet(&key, &packet, &[waiter], Source::Cache, post, moment);
+            return self.tell_packet(&key, &packet, &[waiter], Source::Cache, batch, moment);
         }
         figures.add(Count::PassedThrough);
         let has_stale = self.packets.get_stale(&key, moment.now, moment.policy.stale).is_some();
         let miss = Miss { wanted: Wanted::Packet(key), waiter, has_stale };
-        for waiter in self.misses.add([miss].into_iter(), moment.now) {
-            post.turn_away(&waiter, figures);
+        for waiter in self.pending.add([miss].into_iter(), moment.now) {
+            batch.turn_away(&waiter, figures);
         }
     }
 
@@ -235,10 +241,10 @@ impl Desk {
         packet: &Packet,
         waiters: &[Waiter],
         source: Source,
-        post: &mut Post,
+        batch: &mut ReplyBatch,
         moment: &Moment<'_>,
     ) {
-        if packet.message().is_err() && self.tell_stale_packet(key, waiters, post, moment) {
+        if packet.message().is_err() && self.tell_stale_packet(key, waiters, batch, moment) {
             return;
         }
         let own = packet.message().err().and_then(|failure| match failure.kind {
@@ -250,7 +256,7 @@ impl Desk {
         let message = packet.message().is_ok().then(|| self.packets.message(packet, moment.now));
         let screened = Screened::of(message, &moment.policy);
         for waiter in waiters {
-            post.pass_back(waiter, &screened, error, source, moment.figures);
+            batch.pass_back(waiter, &screened, error, source, moment.figures);
         }
     }
 
@@ -259,7 +265,7 @@ impl Desk {
         &self,
         key: &PacketKey,
         waiters: &[Waiter],
-        post: &mut Post,
+        batch: &mut ReplyBatch,
         moment: &Moment<'_>,
     ) -> bool {
         let Some(packet) = self.packets.get_stale(key, moment.now, moment.policy.stale) else { return false };
@@ -267,7 +273,7 @@ impl Desk {
         let screened = Screened::of(Some(self.packets.message(&packet, moment.now)), &moment.policy);
         let error = Reason::StaleAnswer.error();
         for waiter in waiters {
-            post.pass_back(waiter, &screened, Some(&error), Source::Stale, moment.figures);
+            batch.pass_back(waiter, &screened, Some(&error), Source::Stale, moment.figures);
         }
         true
     }

@@ -7,16 +7,16 @@ use lycosa_url::Micros;
 
 use super::answered::{Answered, Source};
 use super::datagrams::Answers;
-use super::desk::{Desk, SHORT, write};
 use super::figures::{Count, Figures};
-use super::misses::{Waiter, Way};
+use super::pending::{Waiter, Way};
 use super::private::Screened;
 use super::question::Code;
 use super::reply::{Reason, To};
+use super::state::{SHORT, ServerState, write};
 use crate::extended_error::ExtendedError;
 
 /// Answers of one thread that are to be sent.
-pub(super) struct Post {
+pub(super) struct ReplyBatch {
     /// By the socket that they are sent from; few, so that they are searched one by one.
     datagrams: Vec<(Arc<UdpSocket>, Answers)>,
     scratch: Vec<u8>,
@@ -24,11 +24,11 @@ pub(super) struct Post {
     pub(super) answered: Answered,
 }
 
-impl Post {
+impl ReplyBatch {
     /// None yet.
-    pub(super) fn of(desk: &Desk) -> Self {
-        let answered = Answered::new(desk.log.clone());
-        Post { datagrams: Vec::new(), scratch: Vec::new(), answered }
+    pub(super) fn of(state: &ServerState) -> Self {
+        let answered = Answered::new(state.log.clone());
+        ReplyBatch { datagrams: Vec::new(), scratch: Vec::new(), answered }
     }
 
     /// Writes an answer, of which is told where it came from, and sends it, or puts it among those that are sent together.
@@ -103,13 +103,13 @@ impl Post {
     }
 
     /// Sends what is left, and counts what was answered since the last time; gives the time.
-    pub(super) fn flush(&mut self, desk: &Desk, figures: &Figures) -> Micros {
+    pub(super) fn flush(&mut self, state: &ServerState, figures: &Figures) -> Micros {
         for (socket, answers) in &mut self.datagrams {
             answers.send(socket);
         }
         // A socket that is closed elsewhere is not kept open here.
         self.datagrams.retain(|(socket, _)| Arc::strong_count(socket) > 1);
-        let now = desk.clock.now();
+        let now = state.clock.now();
         self.answered.settle(now, figures);
         now
     }

@@ -10,12 +10,12 @@ use crate::settings::Families;
 
 /// A compact cache by a server's policy.
 #[derive(Clone)]
-pub(super) struct Held {
+pub(super) struct PolicyCache {
     pub(super) cache: Arc<CompactCache>,
     pub(super) policy: Arc<RwLock<Arc<Policy>>>,
 }
 
-impl Held {
+impl PolicyCache {
     /// The policy of now.
     pub(super) fn policy(&self) -> Arc<Policy> {
         self.policy.read().unwrap_or_else(PoisonError::into_inner).clone()
@@ -29,7 +29,7 @@ impl Held {
     }
 }
 
-impl NameCache for Held {
+impl NameCache for PolicyCache {
     fn lookup(&mut self, name: HostName<'_>, families: Families, now: Seconds) -> Option<Found> {
         self.cache.get(name, families, now).map(|record| record.found())
     }
@@ -86,5 +86,5 @@ impl NameCache for Held {
 }
 
 #[cfg(test)]
-#[path = "held_tests.rs"]
+#[path = "policy_cache_tests.rs"]
 mod tests;

@@ -116,7 +116,7 @@ impl Wanted {
 }
 
 /// All who wait.
-pub(super) struct Misses {
+pub(super) struct PendingLookups {
     table: Mutex<Table>,
     places: usize,
     upstream: RwLock<Arc<Upstream>>,
@@ -144,10 +144,15 @@ pub(super) struct Miss {
     pub(super) has_stale: bool,
 }
 
-impl Misses {
+impl PendingLookups {
     /// Nobody waits; at most so many may.
     pub(super) fn new(places: usize, upstream: Arc<Upstream>) -> Self {
-        Misses { table: Mutex::default(), places, upstream: RwLock::new(upstream), retired: Mutex::default() }
+        PendingLookups {
+            table: Mutex::default(),
+            places,
+            upstream: RwLock::new(upstream),
+            retired: Mutex::default(),
+        }
     }
 
     /// The clients of the upstreams.
