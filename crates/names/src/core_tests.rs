@@ -706,3 +706,146 @@ fn each_server_is_asked_in_its_own_manner() {
     let known: Vec<_> = scene.core.upstreams().into_iter().map(|known| known.trouble).collect();
     assert_eq!(known, [None, Some("gone".into())]);
 }
+
+// ---- review ----
+
+fn packet_order(name: &str, dnssec_ok: bool) -> Order {
+    Order::Packet(crate::packet_key::PacketKey::of_text(name, Rtype::MX, dnssec_ok).unwrap())
+}
+
+#[test]
+fn review_a_zone_whose_server_is_silent_stops_no_other_name() {
+    let mut scene = Scene::new(|settings| {
+        settings.zones =
+            crate::ZoneTable::new([("corp.example", vec!["192.0.2.9:53".parse().unwrap()])]).unwrap();
+    });
+    let names: Vec<String> = (0..200).map(|n| format!("n{n}.corp.example")).collect();
+    scene.submit(&names.iter().map(String::as_str).collect::<Vec<_>>());
+    scene.submit(&["www.public.example"]);
+    let sent = scene.sent();
+    assert!(sent.iter().any(|(_, server, ..)| server == "192.0.2.1"), "the public name is asked at once");
+}
+
+#[test]
+fn review_names_that_one_server_refuses_stop_no_other_name_while_the_other_one_is_full() {
+    let mut scene = Scene::new(|_| ());
+    // Of every two names the first server answers one and refuses one; the second server is silent.
+    let mut served = 0;
+    for n in 0..400 {
+        let (good, bad) = (format!("good{n}.example"), format!("bad{n}.example"));
+        scene.submit(&[&good, &bad]);
+        for (socket, server, _, message) in scene.sent() {
+            if server != "192.0.2.1" {
+                continue;
+            }
+            let is_bad = name_in(&message)[1].eq_ignore_ascii_case(&b'b');
+            let code = if is_bad { Rcode::REFUSED } else { Rcode::NOERROR };
+            scene.core.receive(socket, &reply(&message, code, u8::from(!is_bad)), scene.now + 1_000);
+        }
+        served += scene.answers().iter().filter(|(_, result)| result.is_ok()).count();
+    }
+    assert_eq!(served, 400, "the first server has room all the time");
+}
+
+#[test]
+fn review_a_server_that_truncates_and_refuses_edns_over_tcp_is_not_asked_for_ever() {
+    let mut scene = Scene::new(|_| ());
+    scene.submit(&["a.example"]);
+    let mut questions = 0;
+    'end: while questions < 1_000 {
+        let sent = scene.sent();
+        if sent.is_empty() {
+            break 'end;
+        }
+        for (socket, _, profile, message) in sent {
+            questions += 1;
+            scene.now += 1_000;
+            let answer = if profile == QueryProfile::Tcp {
+                reply(&message, Rcode::FORMERR, 0)
+            } else {
+                let mut cut = reply(&message, Rcode::NOERROR, 0);
+                cut[2] |= 2;
+                cut
+            };
+            scene.core.receive(socket, &answer, scene.now);
+        }
+    }
+    assert!(questions < 50, "{questions} questions within {} ms", (scene.now - 60 * SECOND) / 1_000);
+}
+
+#[test]
+fn review_who_wants_tcp_alone_is_never_asked_over_udp() {
+    let mut scene = Scene::new(|settings| settings.tcp_only = true);
+    scene.submit(&["a.example"]);
+    let sent = scene.sent();
+    assert_eq!(sent[0].2, QueryProfile::Tcp);
+    scene.core.receive(1, &reply(&sent[0].3, Rcode::FORMERR, 0), scene.now);
+    assert!(scene.sent().iter().all(|(_, _, profile, _)| profile.is_stream()));
+}
+
+#[test]
+fn review_an_answer_without_edns_is_not_kept_for_who_wants_signatures() {
+    let mut scene = Scene::new(|_| ());
+    scene.core.submit([packet_order("a.example", true)], scene.now);
+    let sent = scene.sent();
+    // A header alone, without the question: needs the number only.
+    let mut refusal = vec![0; 12];
+    refusal[..2].copy_from_slice(&sent[0].3[..2]);
+    (refusal[2], refusal[3]) = (0x80, 1);
+    scene.core.receive(1, &refusal, scene.now);
+    for (socket, _, _, message) in scene.sent() {
+        let query = Message::from_slice(&message).unwrap();
+        let name: Name<Vec<u8>> = Name::from_octets(name_in(&message)).unwrap();
+        let mut answer = MessageBuilder::new_vec().start_answer(query, Rcode::NOERROR).unwrap();
+        answer.push((&name, 3_600, domain::rdata::Mx::new(5, name.clone()))).unwrap();
+        scene.core.receive(socket, &answer.finish(), scene.now);
+    }
+    let key = crate::packet_key::PacketKey::of_text("a.example", Rtype::MX, true).unwrap();
+    let kept = scene.core.packets.get(&key, scene.now);
+    assert!(
+        kept.is_none_or(|packet| packet.message().is_err()),
+        "an answer to a question without DO stands under the key with DO for an hour"
+    );
+}
+
+#[test]
+fn review_a_question_that_meets_a_probe_of_the_same_name_is_answered() {
+    let mut scene = Scene::new(|_| ());
+    let key = crate::packet_key::PacketKey::of_text("a.example", Rtype::MX, false).unwrap();
+    scene.core.submit([Order::Probe(key)], scene.now);
+    let own = scene.core.submit([packet_order("a.example", false)], scene.now);
+    for (socket, _, _, message) in scene.sent() {
+        scene.core.receive(socket, &reply(&message, Rcode::NXDOMAIN, 0), scene.now);
+    }
+    assert_eq!((own, scene.core.packets_answered.len()), (0, 1));
+}
+
+#[test]
+fn review_a_server_that_two_groups_have_keeps_to_its_rate() {
+    let mut scene = Scene::new(|settings| {
+        settings.servers = vec!["192.0.2.1:53".parse().unwrap()];
+        settings.rate = Some(1.0);
+        settings.zones =
+            crate::ZoneTable::new([("corp.example", vec!["192.0.2.1:53".parse().unwrap()])]).unwrap();
+    });
+    scene.submit(&["a.example", "b.corp.example"]);
+    assert_eq!(scene.sent().len(), 1, "questions a second to each server, at most");
+}
+
+#[test]
+fn review_of_seventy_servers_each_is_asked_once() {
+    let mut scene = Scene::new(|settings| {
+        settings.servers = (1..=70).map(|n| format!("192.0.2.{n}:53").parse().unwrap()).collect();
+        settings.attempts = 200;
+    });
+    scene.submit(&["a.example"]);
+    let mut asked = Vec::new();
+    loop {
+        let sent = scene.sent();
+        let Some((socket, server, _, message)) = sent.into_iter().next() else { break };
+        asked.push(server);
+        scene.core.receive(socket, &reply(&message, Rcode::REFUSED, 0), scene.now);
+    }
+    let different: std::collections::HashSet<_> = asked.iter().collect();
+    assert_eq!((asked.len(), different.len()), (70, 70));
+}

@@ -217,3 +217,104 @@ proptest! {
         }
     }
 }
+
+// ---- review ----
+
+#[test]
+fn review_what_a_newer_answer_without_ttl_contradicts_is_not_given_any_more() {
+    let key = question("example.com");
+    let packets = packets();
+    packets.put(key.clone(), packets.read(&answer(&key, Rcode::NOERROR, &[60], None), NOW).unwrap());
+    // It has expired, and the name does not exist any more: without a SOA, or with a TTL of 0.
+    packets.put(
+        key.clone(),
+        packets.read(&answer(&key, Rcode::NXDOMAIN, &[], Some((0, 0))), after(70)).unwrap(),
+    );
+    packets.put_failure(key.clone(), Failure::new(FailureKind::NameTimeout, "silence"), None, after(80));
+    assert!(packets.get_stale(&key, after(80), 86_400).is_none(), "retracted, and given for a day");
+}
+
+#[test]
+fn review_a_success_ends_a_failure_that_is_remembered() {
+    let key = question("example.com");
+    let packets = packets();
+    packets.put_failure(key.clone(), Failure::new(FailureKind::NameTimeout, "silence"), None, NOW);
+    packets.put(key.clone(), packets.read(&answer(&key, Rcode::NOERROR, &[0], None), after(1)).unwrap());
+    assert!(packets.get(&key, after(2)).is_none());
+}
+
+#[test]
+fn review_aliases_to_nothing_are_kept_no_longer_than_what_does_not_exist() {
+    let alias = |code, soa: Option<(u32, u32)>| {
+        let key = question("www.example.com");
+        let mut builder = MessageBuilder::new_vec().question();
+        builder.header_mut().set_rcode(code);
+        builder.push((name("www.example.com"), Rtype::MX)).unwrap();
+        let mut builder = builder.answer();
+        let target = domain::rdata::Cname::new(name("gone.example.com"));
+        builder.push((name("www.example.com"), 86_400, target)).unwrap();
+        let mut builder = builder.authority();
+        if let Some((ttl, minimum)) = soa {
+            let [mname, rname] = ["ns.example.com", "hostmaster.example.com"].map(name);
+            let times = [3_600, 600, 86_400, minimum].map(Ttl::from_secs);
+            let soa = Soa::new(mname, rname, Serial(1), times[0], times[1], times[2], times[3]);
+            builder.push((name("example.com"), ttl, soa)).unwrap();
+        }
+        kept_for(&key, &builder.finish(), &packets())
+    };
+    let kept = [
+        alias(Rcode::NXDOMAIN, Some((86_400, 86_400))),
+        alias(Rcode::NXDOMAIN, None),
+        alias(Rcode::NOERROR, None),
+    ];
+    assert!(kept.iter().all(|seconds| *seconds <= 900), "{kept:?} seconds; negative_ttl is 900");
+}
+
+#[test]
+fn review_a_new_answer_never_says_that_it_is_old() {
+    let key = question("example.com");
+    let packets = packets();
+    let packet =
+        packets.put(key.clone(), packets.read(&answer(&key, Rcode::NOERROR, &[1], None), NOW).unwrap());
+    // It is told a few microseconds later, in the next second.
+    let told = Message::from_octets(packets.message(&packet, after(1))).unwrap();
+    assert!(told.answer().unwrap().next().unwrap().unwrap().ttl().as_secs() <= 1);
+}
+
+#[test]
+fn review_an_extended_error_has_a_bound_in_bytes() {
+    let mut options = vec![0, 15, 0, 202, 0, 3];
+    options.extend_from_slice(&[0xff; 200]);
+    assert!(ExtendedError::read(&options).unwrap().text.len() <= 200);
+}
+
+#[test]
+fn review_a_failure_never_replaces_an_answer_that_comes_at_the_same_time() {
+    let packets = cache(1 << 28, 86_400);
+    let keys: Vec<PacketKey> = (0..2_000).map(|n| question(&format!("n{n}.example"))).collect();
+    let place = std::sync::atomic::AtomicUsize::new(0);
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            for key in &keys {
+                let packet = packets.read(&answer(key, Rcode::NOERROR, &[600], None), NOW).unwrap();
+                place.fetch_add(1, Relaxed);
+                while place.load(Relaxed) % 2 == 1 {
+                    std::hint::spin_loop();
+                }
+                packets.put(key.clone(), packet);
+            }
+        });
+        scope.spawn(|| {
+            for key in &keys {
+                let failure = Failure::new(FailureKind::NameTimeout, "silence");
+                while place.load(Relaxed) % 2 == 0 {
+                    std::hint::spin_loop();
+                }
+                place.fetch_add(1, Relaxed);
+                packets.put_failure(key.clone(), failure, None, NOW);
+            }
+        });
+    });
+    let lost = keys.iter().filter(|key| packets.get(key, NOW).is_none_or(|packet| packet.message().is_err()));
+    assert_eq!(lost.count(), 0, "of {}", keys.len());
+}

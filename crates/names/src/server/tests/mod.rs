@@ -6,6 +6,7 @@ mod logged;
 mod prefetches;
 mod private;
 mod reasons;
+mod review;
 mod times;
 mod upstreams;
 
