@@ -20,24 +20,17 @@ use crate::wire::{self, Fit, Kind, Query, QueryProfile};
 /// The engine's number for a socket or a TCP connection; never used twice.
 pub(crate) type SocketId = u64;
 
-/// Servers that have answered with an error. Of those beyond the 64th it is not known which.
+/// Servers that have answered with an error, by their places in their group. Where there are more than 128, one counts for others.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Refusals {
     count: u32,
-    places: u64,
+    places: u128,
 }
 
 impl Refusals {
     /// The same and one more.
     pub(crate) fn and(self, place: Place) -> Self {
-        let bit = u32::try_from(place).ok().and_then(|place| 1_u64.checked_shl(place)).unwrap_or_default();
-        Refusals { count: self.count + 1, places: self.places | bit }
-    }
-
-    /// The same of servers that are numbered from this one on.
-    pub(crate) fn from(self, first: Place) -> Self {
-        let shift = u32::try_from(first).unwrap_or(u32::MAX);
-        Refusals { places: self.places.checked_shr(shift).unwrap_or_default(), ..self }
+        Refusals { count: self.count + 1, places: self.places | 1 << (place % 128) }
     }
 
     /// How many errors there were.
@@ -47,7 +40,7 @@ impl Refusals {
 
     /// Whether a server is one of them.
     pub(crate) fn has(self, place: Place) -> bool {
-        place < 64 && self.places >> place & 1 == 1
+        self.places >> (place % 128) & 1 == 1
     }
 }
 
@@ -75,10 +68,22 @@ pub(crate) struct Try {
     pub(crate) number: u32,
     /// The servers that answered earlier tries with an error.
     pub(crate) refused: Refusals,
+    /// How often its profile was changed as a reply demanded.
+    pub(crate) changes: u8,
+    /// The lane in which it waits.
+    pub(crate) lane: usize,
     /// Whom to ask.
     pub(crate) whom: Whom,
     /// How.
     pub(crate) profile: QueryProfile,
+}
+
+impl Try {
+    /// The first try of a question.
+    pub(crate) fn first(lookup: LookupId, kind: Kind, lane: usize) -> Self {
+        let (refused, profile) = (Refusals::default(), QueryProfile::Full);
+        Try { lookup, kind, number: 0, refused, changes: 0, lane, whom: Whom::Any, profile }
+    }
 }
 
 /// A try that was sent.

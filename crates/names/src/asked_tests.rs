@@ -17,14 +17,7 @@ impl Scene {
 
     /// Asks; gives the message.
     fn ask(&mut self, profile: QueryProfile) -> Vec<u8> {
-        let attempt = Try {
-            lookup: self.lookup,
-            kind: Kind::A,
-            number: 0,
-            refused: Refusals::default(),
-            whom: Whom::Any,
-            profile,
-        };
+        let attempt = Try { profile, ..Try::first(self.lookup, Kind::A, 0) };
         let sent = Sent { attempt, place: 0, at: 0, is_overdue: false };
         let place = self.table.insert(sent, &Lookup::new(NAME.into(), None, 0), 1, (10, 20)).unwrap();
         self.table.message(place).unwrap().to_vec()

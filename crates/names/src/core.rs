@@ -10,19 +10,20 @@
 //! Of the tries of one question, one is the current one: it is about to be sent, or is in flight and not overdue. Only what
 //! becomes of that one leads to another try; an overdue one can still answer the question, and does nothing else.
 
+mod lanes;
 mod packets;
 mod replies;
 
-use std::collections::VecDeque;
 use std::hint::black_box;
 use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
+use lanes::Lane;
 use lycosa_url::{Failure, FailureKind, Micros, NameClass, Resolved};
 
 use crate::answer;
-use crate::asked::{Refusals, Sent, SocketId, Table, Try, Whom};
+use crate::asked::{Sent, SocketId, Table, Try};
 use crate::cache::{self, FIRST_PAUSE, Found, NameCache, PacketCache, Resolution, Seconds};
 use crate::client::{Order, PacketAnswer};
 use crate::host::HostName;
@@ -40,9 +41,6 @@ use crate::wire::{Kind, QueryProfile};
 /// refused hardly longer than the filter keeps it; until then only the filter is asked again.
 const UNDATED: u64 = 1;
 
-/// Tries that are looked at for one whose server has room, where names are spread.
-const AHEAD: usize = 32;
-
 /// The decisions of one client.
 pub(crate) struct Core {
     settings: Settings,
@@ -51,12 +49,12 @@ pub(crate) struct Core {
     packets: Arc<PacketCache>,
     time: ScaledTime,
     lookups: Lookups,
-    /// Names whose questions have not begun.
-    queue: VecDeque<LookupId>,
-    /// How many names' questions have.
+    /// What waits, by group of servers.
+    lanes: Vec<Lane>,
+    /// The lane whose turn it is.
+    turn: usize,
+    /// Names whose questions have begun.
     active: usize,
-    /// Tries to be sent before any other name's questions begin.
-    ready: VecDeque<Try>,
     asked: Table,
     upstreams: UpstreamGroups,
     /// When the cache was asked for names that are due.
@@ -82,18 +80,20 @@ impl Core {
         (cache, packets): (Box<dyn NameCache>, Arc<PacketCache>),
         now: Micros,
     ) -> Self {
+        let upstreams = UpstreamGroups::new(&settings);
+        let lanes = std::iter::repeat_with(Lane::default).take(upstreams.groups()).collect();
         Core {
             cache,
             packets,
             time: ScaledTime::start(now, settings.speed),
-            upstreams: UpstreamGroups::new(&settings),
+            upstreams,
             refreshed: 0,
             wildcards: settings.wildcards.then(|| Wildcards::new(settings.speed)),
             settings,
             lookups: Lookups::default(),
-            queue: VecDeque::new(),
+            lanes,
+            turn: 0,
             active: 0,
-            ready: VecDeque::new(),
             asked: Table::default(),
             buffer: String::new(),
             answers: Vec::new(),
@@ -164,7 +164,7 @@ impl Core {
             let normal = Some(host.as_str().into());
             Lookup::new(name, normal, now)
         };
-        self.queue.push_back(self.lookups.insert(lookup));
+        self.enqueue(lookup);
     }
 
     /// Answers a name that is known locally.
@@ -184,12 +184,12 @@ impl Core {
         if std::mem::replace(&mut self.refreshed, second) == second {
             return;
         }
-        let room = self.settings.in_flight.saturating_sub(self.active + self.queue.len());
+        let room = self.settings.in_flight.saturating_sub(self.active + self.queued());
         for (name, _) in self.cache.due(second, room) {
             if self.lookups.find(&name).is_none() {
                 let mut lookup = Lookup::new(name, None, now);
                 lookup.is_quiet = true;
-                self.queue.push_back(self.lookups.insert(lookup));
+                self.enqueue(lookup);
             }
         }
     }
@@ -210,97 +210,12 @@ impl Core {
         self.settings.prefer_v4 && self.settings.families == Families::Both
     }
 
-    /// Begins the questions of the next name, if the bound allows.
-    fn start(&mut self, now: Micros) -> bool {
-        if self.active >= self.settings.in_flight.max(1) {
-            return false;
-        }
-        let Some(id) = self.queue.pop_front() else { return false };
-        let rounds = self.settings.timeout.saturating_mul(2).saturating_mul(self.settings.attempts.max(1));
-        if let Some(lookup) = self.lookups.get_mut(id) {
-            (lookup.began, lookup.until) = (now, later(now, rounds));
-        }
-        self.active += 1;
-        match self.settings.families {
-            _ if self.lookups.get_mut(id).is_some_and(|lookup| lookup.packet().is_some()) => {
-                self.first_try(id, Kind::Packet);
-            }
-            _ if self.prefers_v4() => self.first_try(id, Kind::A),
-            Families::V4 => self.first_try(id, Kind::A),
-            Families::V6 => self.first_try(id, Kind::Aaaa),
-            Families::Both => {
-                self.first_try(id, Kind::A);
-                self.first_try(id, Kind::Aaaa);
-            }
-        }
-        true
-    }
-
     /// Makes the first try of a question ready.
     fn first_try(&mut self, lookup: LookupId, kind: Kind) {
-        if let Some(lookup) = self.lookups.get_mut(lookup) {
-            lookup.ask(kind);
-        }
-        let profile = self.profile(kind, 0);
-        let refused = Refusals::default();
-        self.ready.push_back(Try { lookup, kind, number: 0, refused, whom: Whom::Any, profile });
-    }
-
-    /// The next try to be sent, and to whom; none where there is none, or no server has room for it.
-    pub(crate) fn next(&mut self, now: Micros) -> Option<(Try, Place)> {
-        let mut passed_over = 0;
-        loop {
-            let Some(attempt) = self.ready.front().copied() else {
-                if self.start(now) {
-                    continue;
-                }
-                return None;
-            };
-            let (name, until) = match self.lookups.get_mut(attempt.lookup) {
-                Some(lookup) => (lookup.text(), lookup.until),
-                None => ("", 0),
-            };
-            if now >= until {
-                self.ready.pop_front();
-                let failure = Failure::new(FailureKind::NameTimeout, self.upstreams.why_full(now));
-                self.give_up(&attempt, failure, now);
-                continue;
-            }
-            let place = match attempt.whom {
-                Whom::This(place) => (!self.upstreams.is_paused(place, now)).then_some(place),
-                Whom::Any => self.upstreams.choose_for(name, None, now),
-                Whom::Other(place) => self.upstreams.choose_for(name, Some(place), now),
-                Whom::Unrefused => self.upstreams.choose_unrefused(name, attempt.refused, now),
-            };
-            let Some(place) = place else {
-                if self.pass_over(&mut passed_over, now) {
-                    continue;
-                }
-                return None;
-            };
-            self.ready.pop_front();
-            let is_encrypted = self.server(place).is_some_and(Nameserver::is_encrypted);
-            let profile = if is_encrypted { QueryProfile::Tls } else { attempt.profile };
-            return Some((Try { profile, ..attempt }, place));
-        }
-    }
-
-    /// Puts the next try behind the others, where names are spread: the servers of these may have room. Tells whether there is one
-    /// that was not looked at.
-    fn pass_over(&mut self, passed_over: &mut usize, now: Micros) -> bool {
-        if !self.settings.spread || self.ready.is_empty() {
-            return false;
-        }
-        self.ready.rotate_left(1);
-        *passed_over += 1;
-        if *passed_over < self.ready.len() {
-            return true;
-        }
-        let is_begun = self.ready.len() < AHEAD && self.start(now);
-        if is_begun {
-            self.ready.rotate_right(1);
-        }
-        is_begun
+        let Some(name) = self.lookups.get_mut(lookup) else { return };
+        name.ask(kind);
+        let (lane, profile) = (name.lane, self.profile(kind, 0));
+        self.push(Try { profile, ..Try::first(lookup, kind, lane) });
     }
 
     /// Registers a try on a socket; gives the message to send. Without one, the try has ended.
@@ -338,7 +253,8 @@ impl Core {
 
     /// The same for the names that are next.
     pub(crate) fn foresee_next(&self, names: usize) {
-        let bytes = self.queue.iter().take(names).filter_map(|id| self.lookups.foresee(*id));
+        let queues = self.lanes.iter().flat_map(|lane| lane.queue.iter().take(names));
+        let bytes = queues.filter_map(|id| self.lookups.foresee(*id));
         black_box(bytes.fold(0, |all, byte| all ^ byte));
     }
 
@@ -359,23 +275,18 @@ impl Core {
 
     /// Whether time alone may change something.
     pub(crate) fn is_waiting(&self) -> bool {
-        !self.asked.is_empty() || !self.ready.is_empty()
+        !self.asked.is_empty() || self.has_ready()
     }
 
     /// Whether something could be sent as soon as a server's rate allows.
     pub(crate) fn is_held_back(&self) -> bool {
-        self.settings.rate.is_some() && (!self.ready.is_empty() || !self.queue.is_empty())
+        self.settings.rate.is_some() && (self.has_ready() || self.queued() > 0)
     }
 
     /// Whether no name waits to be asked for, and less than half of those that may be under way are.
     pub(crate) fn is_at_leisure(&self) -> bool {
         let is_light = 2 * self.active < self.settings.in_flight.max(1);
-        is_light && self.ready.is_empty() && self.queue.is_empty()
-    }
-
-    /// Names that wait for their questions to begin.
-    pub(crate) fn queued(&self) -> usize {
-        self.queue.len()
+        is_light && !self.has_ready() && self.queued() == 0
     }
 
     /// A question is answered; the name is, when all its questions are.
@@ -391,7 +302,7 @@ impl Core {
             Left::Nothing => (),
         }
         let Some(lookup) = self.lookups.remove(attempt.lookup) else { return };
-        self.active -= 1;
+        self.end_one(lookup.lane);
         let elapsed = u32::try_from(now.saturating_sub(lookup.since)).unwrap_or(u32::MAX).max(1);
         let took = self.time.millis(now.saturating_sub(lookup.began));
         let (negative, is_quiet) = (lookup.negative_ttl, lookup.is_quiet);
@@ -476,7 +387,7 @@ impl Core {
         let Some(wildcards) = &mut self.wildcards else { return false };
         let lesson = wildcards.learn(host.as_str(), addresses, expires, now);
         if let Some(name) = lesson.probe {
-            self.queue.push_back(self.lookups.insert(Lookup::new(name, None, now)));
+            self.enqueue(Lookup::new(name, None, now));
         }
         lesson.is_probe
     }

@@ -707,14 +707,12 @@ fn each_server_is_asked_in_its_own_manner() {
     assert_eq!(known, [None, Some("gone".into())]);
 }
 
-// ---- review ----
-
 fn packet_order(name: &str, dnssec_ok: bool) -> Order {
     Order::Packet(crate::packet_key::PacketKey::of_text(name, Rtype::MX, dnssec_ok).unwrap())
 }
 
 #[test]
-fn review_a_zone_whose_server_is_silent_stops_no_other_name() {
+fn a_zone_whose_server_is_silent_stops_no_other_name() {
     let mut scene = Scene::new(|settings| {
         settings.zones =
             crate::ZoneTable::new([("corp.example", vec!["192.0.2.9:53".parse().unwrap()])]).unwrap();
@@ -727,7 +725,7 @@ fn review_a_zone_whose_server_is_silent_stops_no_other_name() {
 }
 
 #[test]
-fn review_names_that_one_server_refuses_stop_no_other_name_while_the_other_one_is_full() {
+fn names_that_one_server_refuses_stop_no_other_name_while_the_other_one_is_full() {
     let mut scene = Scene::new(|_| ());
     // Of every two names the first server answers one and refuses one; the second server is silent.
     let mut served = 0;
@@ -748,7 +746,7 @@ fn review_names_that_one_server_refuses_stop_no_other_name_while_the_other_one_i
 }
 
 #[test]
-fn review_a_server_that_truncates_and_refuses_edns_over_tcp_is_not_asked_for_ever() {
+fn a_server_that_truncates_and_refuses_edns_over_tcp_is_not_asked_for_ever() {
     let mut scene = Scene::new(|_| ());
     scene.submit(&["a.example"]);
     let mut questions = 0;
@@ -774,7 +772,7 @@ fn review_a_server_that_truncates_and_refuses_edns_over_tcp_is_not_asked_for_eve
 }
 
 #[test]
-fn review_who_wants_tcp_alone_is_never_asked_over_udp() {
+fn who_wants_tcp_alone_is_never_asked_over_udp() {
     let mut scene = Scene::new(|settings| settings.tcp_only = true);
     scene.submit(&["a.example"]);
     let sent = scene.sent();
@@ -784,7 +782,7 @@ fn review_who_wants_tcp_alone_is_never_asked_over_udp() {
 }
 
 #[test]
-fn review_an_answer_without_edns_is_not_kept_for_who_wants_signatures() {
+fn an_answer_without_edns_is_not_kept_for_who_wants_signatures() {
     let mut scene = Scene::new(|_| ());
     scene.core.submit([packet_order("a.example", true)], scene.now);
     let sent = scene.sent();
@@ -809,7 +807,7 @@ fn review_an_answer_without_edns_is_not_kept_for_who_wants_signatures() {
 }
 
 #[test]
-fn review_a_question_that_meets_a_probe_of_the_same_name_is_answered() {
+fn a_question_that_meets_a_probe_of_the_same_name_is_answered() {
     let mut scene = Scene::new(|_| ());
     let key = crate::packet_key::PacketKey::of_text("a.example", Rtype::MX, false).unwrap();
     scene.core.submit([Order::Probe(key)], scene.now);
@@ -821,7 +819,7 @@ fn review_a_question_that_meets_a_probe_of_the_same_name_is_answered() {
 }
 
 #[test]
-fn review_a_server_that_two_groups_have_keeps_to_its_rate() {
+fn a_server_that_two_groups_have_keeps_to_its_rate() {
     let mut scene = Scene::new(|settings| {
         settings.servers = vec!["192.0.2.1:53".parse().unwrap()];
         settings.rate = Some(1.0);
@@ -833,7 +831,7 @@ fn review_a_server_that_two_groups_have_keeps_to_its_rate() {
 }
 
 #[test]
-fn review_of_seventy_servers_each_is_asked_once() {
+fn of_seventy_servers_each_is_asked_once() {
     let mut scene = Scene::new(|settings| {
         settings.servers = (1..=70).map(|n| format!("192.0.2.{n}:53").parse().unwrap()).collect();
         settings.attempts = 200;

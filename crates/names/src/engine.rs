@@ -51,8 +51,8 @@ pub(crate) struct Engine {
     /// The longest wait for one reply.
     patience: Micros,
     shared: Arc<Shared>,
-    /// When it was told what is known of the servers.
-    told: Micros,
+    /// When it was told what is known of the servers, and how much they had been asked and answered then.
+    told: (Micros, u64),
     /// Who takes answers as they come.
     sink: Option<Sink>,
     /// Readable when there are new names.
@@ -80,7 +80,7 @@ impl Engine {
             names: Vec::new().into_iter(),
             patience,
             shared,
-            told: 0,
+            told: (0, 0),
             sink,
             bell,
         }
@@ -96,9 +96,12 @@ impl Engine {
             }
             self.pass(now);
             self.send(now);
-            let is_due = !self.core.is_waiting() || self.told.saturating_add(FIGURES) <= now;
+            let traffic =
+                self.core.statistics.questions + self.core.statistics.answers + self.core.statistics.timeouts;
+            let is_new = self.told.1 != traffic;
+            let is_due = is_new && (!self.core.is_waiting() || self.told.0.saturating_add(FIGURES) <= now);
             if is_due {
-                self.told = now;
+                self.told = (now, traffic);
             }
             self.shared.publish(&mut self.core, &mut self.sink, is_due);
             self.wait();

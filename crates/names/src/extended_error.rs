@@ -28,7 +28,10 @@ impl ExtendedError {
             if u16::from_be_bytes([c1, c2]) == OPTION {
                 let (code, text) = data.split_first_chunk()?;
                 let text = String::from_utf8_lossy(&text[..text.len().min(LONGEST_TEXT)]);
-                let text: String = text.chars().filter(|letter| !letter.is_control()).collect();
+                let mut text: String = text.chars().filter(|letter| !letter.is_control()).collect();
+                let is_end = |end: &usize| text.is_char_boundary(*end);
+                let end = (0..=LONGEST_TEXT.min(text.len())).rev().find(is_end).unwrap_or(0);
+                text.truncate(end); // what is no UTF-8 has become longer
                 return Some(ExtendedError { code: u16::from_be_bytes(*code), text: text.into() });
             }
             options = next;

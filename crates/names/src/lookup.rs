@@ -38,6 +38,8 @@ pub(crate) struct Lookup {
     pub(crate) began: Micros,
     /// When all tries must have ended; set when the first begins.
     pub(crate) until: Micros,
+    /// The lane in which it waits: the group of servers that is asked.
+    pub(crate) lane: usize,
     /// Whether nobody waits for it: the cache wants it resolved again.
     pub(crate) is_quiet: bool,
     /// For how many seconds it does not exist or has no address, by the replies' SOA; the shortest of them.
@@ -83,6 +85,7 @@ impl Lookup {
             since,
             began: since,
             until: Micros::MAX,
+            lane: 0,
             is_quiet: false,
             negative_ttl: None,
             packet: None,

@@ -61,7 +61,7 @@ pub(crate) fn is_special_use(top: &[u8]) -> bool {
 }
 
 /// The addresses of `localhost`.
-fn loopback(families: Families) -> Vec<IpAddr> {
+pub(crate) fn loopback(families: Families) -> Vec<IpAddr> {
     let (v4, v6) = (IpAddr::from(Ipv4Addr::LOCALHOST), IpAddr::from(Ipv6Addr::LOCALHOST));
     match families {
         Families::V4 => vec![v4],

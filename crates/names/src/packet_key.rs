@@ -80,9 +80,25 @@ impl PacketKey {
         self.0.last().is_some_and(|flags| flags & CHECKING_DISABLED != 0)
     }
 
-    /// The name as text, escaped as in zone files, without the root's dot.
+    /// The name as text without the root's dot; `.` for the root. Bytes that are no graphic ASCII, and dots and backslashes within labels,
+    /// are escaped by their decimal numbers (RFC 1035 section 5.1), so that each dot is between two labels.
     pub fn text(&self) -> String {
-        Name::from_octets(self.name()).map_or_else(|_| String::new(), |name| name.to_string())
+        let (mut text, mut rest) = (String::with_capacity(self.0.len()), self.name());
+        while let Some((&length, after)) = rest.split_first().filter(|(length, _)| **length > 0) {
+            let Some((label, next)) = after.split_at_checked(length.into()) else { break };
+            if !text.is_empty() {
+                text.push('.');
+            }
+            for &byte in label {
+                match byte {
+                    b'.' | b'\\' => text.push_str(&format!("\\{byte:03}")),
+                    _ if byte.is_ascii_graphic() => text.push(byte.into()),
+                    _ => text.push_str(&format!("\\{byte:03}")),
+                }
+            }
+            rest = next;
+        }
+        if text.is_empty() { ".".to_owned() } else { text }
     }
 
     /// Bytes of the key.

@@ -141,6 +141,11 @@ impl Query {
         self.bytes[HEADER.min(self.end)..self.end].iter().any(u8::is_ascii_uppercase)
     }
 
+    /// Whether it wants signatures (DO), which it would not get without EDNS.
+    fn wants_signatures(&self) -> bool {
+        self.bytes.get(self.end + 7).is_some_and(|flags| flags & 0x80 != 0)
+    }
+
     /// Whether it has EDNS.
     fn has_options(&self) -> bool {
         self.bytes.len() > self.end
@@ -195,7 +200,7 @@ pub(crate) enum Fit {
 
 /// Compares number, kind and whole question (RFC 5452 section 9.1).
 pub(crate) fn fit(message: &[u8], query: &Query) -> Fit {
-    if query.has_options() && refuses(message, &query.bytes) {
+    if query.has_options() && !query.wants_signatures() && refuses(message, &query.bytes) {
         return Fit::NotUnderstood;
     }
     fit_to(message, &query.bytes[..query.end])

@@ -19,7 +19,8 @@ pub(super) struct Extent {
     pub(super) extended_error: Option<ExtendedError>,
     /// The shortest TTL of answer and authority.
     shortest: u32,
-    has_answer: bool,
+    /// Whether there are records of the type that was asked for; an alias to nothing has none.
+    pub(super) has_data: bool,
     /// Whether a SOA record tells for how long a negative answer holds (RFC 2308 section 5).
     has_soa: bool,
     /// Where the OPT record begins and ends.
@@ -39,21 +40,23 @@ impl Extent {
             ttls: Vec::new(),
             extended_error: None,
             shortest: u32::MAX,
-            has_answer: count(6) > 0,
+            has_data: false,
             has_soa: false,
             opt: None,
         };
-        let mut at = skip_name(message, HEADER)? + 4;
+        let name_end = skip_name(message, HEADER)?;
+        let asked = message.get(name_end..).and_then(|rest| rest.first_chunk()).copied()?;
+        let mut at = name_end + 4;
         for (section, records) in [count(6), count(8), count(10)].into_iter().enumerate() {
             for _ in 0..records {
-                at = extent.take_record(message, at, section)?;
+                at = extent.take_record(message, at, section, Rtype::from_int(u16::from_be_bytes(asked)))?;
             }
         }
         (at == message.len()).then_some(extent)
     }
 
     /// Takes the record that begins there; gives where it ends.
-    fn take_record(&mut self, message: &[u8], start: usize, section: usize) -> Option<usize> {
+    fn take_record(&mut self, message: &[u8], start: usize, section: usize, asked: Rtype) -> Option<usize> {
         let fixed = skip_name(message, start)?;
         let [t1, t2, _, _, a, b, c, d, l1, l2] = *message.get(fixed..)?.first_chunk()?;
         let (kind, ttl) = (Rtype::from_int(u16::from_be_bytes([t1, t2])), ttl_of([a, b, c, d]));
@@ -66,6 +69,7 @@ impl Extent {
             self.extended_error = ExtendedError::read(data);
             return Some(end);
         }
+        self.has_data |= section == 0 && kind == asked;
         self.ttls.push(u16::try_from(fixed + 4).ok()?);
         if section < 2 {
             self.shortest = self.shortest.min(ttl);
@@ -79,7 +83,7 @@ impl Extent {
 
     /// For how many seconds the answer may be kept, by its TTLs and these limits.
     pub(super) fn ttl(&self, max_ttl: u32, negative_ttl: u32) -> u32 {
-        match (self.has_answer, self.has_soa) {
+        match (self.has_data, self.has_soa) {
             (true, _) => self.shortest.min(max_ttl),
             (false, true) => self.shortest.min(negative_ttl).min(LONGEST_NEGATIVE),
             (false, false) => 0, // nothing says for how long there is none (RFC 2308 section 5)

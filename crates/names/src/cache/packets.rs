@@ -5,8 +5,8 @@
 //! to a question without signatures (DO), or with validation (no CD), never serves another kind of question; memory is bounded; a
 //! failure is kept for [`FAILURE`] (RFC 9520) and never replaces an answer, not even one that has expired.
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use lycosa_url::{Failure, Micros};
@@ -43,6 +43,8 @@ pub struct Packet {
     received: Seconds,
     /// When it expires.
     expires: Seconds,
+    /// Whether it has records of the type that was asked for.
+    has_data: bool,
     /// What EDNS added about the answer (RFC 8914).
     extended_error: Option<ExtendedError>,
     failure: Option<Failure>,
@@ -111,6 +113,7 @@ pub struct PacketLimits {
 pub struct PacketCache {
     /// `None` where nothing is to be kept.
     entries: Option<Cache<PacketKey, Entry, Bytes>>,
+    writes: Mutex<()>,
     time: ScaledTime,
     max_ttl: AtomicU32,
     negative_ttl: AtomicU32,
@@ -122,6 +125,7 @@ impl PacketCache {
         let count = usize::try_from(bytes / TYPICAL).unwrap_or(usize::MAX);
         PacketCache {
             entries: (bytes > 0).then(|| Cache::with_weighter(count, bytes, Bytes)),
+            writes: Mutex::default(),
             time: ScaledTime::start(now, speed),
             max_ttl: AtomicU32::new(limits.max_ttl),
             negative_ttl: AtomicU32::new(limits.negative_ttl),
@@ -148,21 +152,26 @@ impl PacketCache {
         answer.into_iter().chain(failure).find(|packet| second < packet.expires)
     }
 
-    /// The answer that expired, at most so many seconds ago (RFC 8767).
+    /// The answer with data that expired, at most so many seconds ago (RFC 8767).
     pub fn get_stale(&self, key: &PacketKey, now: Micros, within: u32) -> Option<Arc<Packet>> {
         let second = self.time.seconds(now);
         let answer = self.entries.as_ref()?.get(key)?.answer?;
-        let is_stale =
-            answer.expires <= second && second < answer.expires.saturating_add(Seconds::from(within));
-        is_stale.then_some(answer)
+        let until = answer.expires.saturating_add(Seconds::from(within));
+        (answer.has_data && answer.expires <= second && second < until).then_some(answer)
     }
 
-    /// A message with the TTLs that are left; with [`STALE_TTL`] where it has expired.
+    /// The message of an answer that has expired: with [`STALE_TTL`], and no longer said to be validated.
+    pub fn stale_message(&self, packet: &Packet) -> Vec<u8> {
+        let mut message = packet.with_ttls(|_| STALE_TTL);
+        if let Some(flags) = message.get_mut(3) {
+            *flags &= !0x20; // AD
+        }
+        message
+    }
+
+    /// A message with the TTLs that are left.
     pub fn message(&self, packet: &Packet, now: Micros) -> Vec<u8> {
         let second = self.time.seconds(now);
-        if second >= packet.expires && packet.expires > packet.received {
-            return packet.with_ttls(|_| STALE_TTL);
-        }
         let age = u32::try_from(second.saturating_sub(packet.received)).unwrap_or(u32::MAX);
         packet.with_ttls(|ttl| ttl.saturating_sub(age))
     }
@@ -184,18 +193,29 @@ impl PacketCache {
             ttls: extent.ttls.into(),
             received,
             expires: received + Seconds::from(ttl),
+            has_data: extent.has_data,
             extended_error: extent.extended_error,
             failure: None,
         })
     }
 
-    /// Keeps an answer, if it has a TTL.
+    /// Keeps an answer in place of what was known; one without a TTL is not kept, and contradicts that all the same.
     pub fn put(&self, key: PacketKey, packet: Packet) -> Arc<Packet> {
         let packet = Arc::new(packet);
-        if let Some(entries) = self.entries.as_ref().filter(|_| packet.expires > packet.received) {
-            entries.insert(key, Entry { answer: Some(packet.clone()), failure: None });
+        if let Some(entries) = &self.entries {
+            let _turn = self.writing();
+            if packet.expires > packet.received {
+                entries.insert(key, Entry { answer: Some(packet.clone()), failure: None });
+            } else {
+                entries.remove(&key);
+            }
         }
         packet
+    }
+
+    /// The turn of one who writes: what is read and written again is not changed in between.
+    fn writing(&self) -> MutexGuard<'_, ()> {
+        self.writes.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Keeps that the upstreams failed; gives what is to be told: the answer, where there is one that holds.
@@ -212,10 +232,12 @@ impl PacketCache {
             ttls: Box::default(),
             received,
             expires: received + Seconds::from(FAILURE),
+            has_data: false,
             extended_error: error,
             failure: Some(failure),
         });
         let Some(entries) = &self.entries else { return packet };
+        let _turn = self.writing();
         let answer = entries.peek(&key).and_then(|entry| entry.answer);
         if let Some(answer) = answer.clone().filter(|answer| received < answer.expires) {
             return answer;

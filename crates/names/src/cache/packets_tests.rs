@@ -97,7 +97,7 @@ fn an_answer_that_has_expired_is_there_for_whom_upstreams_fail() {
     assert!(packets.get(&key, after(74)).unwrap().message().is_err(), "nobody is asked for a while");
     assert!(packets.get(&key, after(75)).is_none());
     let stale = packets.get_stale(&key, after(159), 100).unwrap();
-    let given = Message::from_octets(packets.message(&stale, after(159))).unwrap();
+    let given = Message::from_octets(packets.stale_message(&stale)).unwrap();
     assert_eq!(given.answer().unwrap().next().unwrap().unwrap().ttl().as_secs(), STALE_TTL);
     assert!(packets.get_stale(&key, after(160), 100).is_none(), "its time is over");
 }
@@ -218,10 +218,8 @@ proptest! {
     }
 }
 
-// ---- review ----
-
 #[test]
-fn review_what_a_newer_answer_without_ttl_contradicts_is_not_given_any_more() {
+fn what_a_newer_answer_without_ttl_contradicts_is_not_given_any_more() {
     let key = question("example.com");
     let packets = packets();
     packets.put(key.clone(), packets.read(&answer(&key, Rcode::NOERROR, &[60], None), NOW).unwrap());
@@ -235,7 +233,7 @@ fn review_what_a_newer_answer_without_ttl_contradicts_is_not_given_any_more() {
 }
 
 #[test]
-fn review_a_success_ends_a_failure_that_is_remembered() {
+fn a_success_ends_a_failure_that_is_remembered() {
     let key = question("example.com");
     let packets = packets();
     packets.put_failure(key.clone(), Failure::new(FailureKind::NameTimeout, "silence"), None, NOW);
@@ -244,7 +242,7 @@ fn review_a_success_ends_a_failure_that_is_remembered() {
 }
 
 #[test]
-fn review_aliases_to_nothing_are_kept_no_longer_than_what_does_not_exist() {
+fn aliases_to_nothing_are_kept_no_longer_than_what_does_not_exist() {
     let alias = |code, soa: Option<(u32, u32)>| {
         let key = question("www.example.com");
         let mut builder = MessageBuilder::new_vec().question();
@@ -271,7 +269,7 @@ fn review_aliases_to_nothing_are_kept_no_longer_than_what_does_not_exist() {
 }
 
 #[test]
-fn review_a_new_answer_never_says_that_it_is_old() {
+fn a_new_answer_never_says_that_it_is_old() {
     let key = question("example.com");
     let packets = packets();
     let packet =
@@ -282,16 +280,16 @@ fn review_a_new_answer_never_says_that_it_is_old() {
 }
 
 #[test]
-fn review_an_extended_error_has_a_bound_in_bytes() {
+fn an_extended_error_has_a_bound_in_bytes() {
     let mut options = vec![0, 15, 0, 202, 0, 3];
     options.extend_from_slice(&[0xff; 200]);
     assert!(ExtendedError::read(&options).unwrap().text.len() <= 200);
 }
 
 #[test]
-fn review_a_failure_never_replaces_an_answer_that_comes_at_the_same_time() {
+fn a_failure_never_replaces_an_answer_that_comes_at_the_same_time() {
     let packets = cache(1 << 28, 86_400);
-    let keys: Vec<PacketKey> = (0..2_000).map(|n| question(&format!("n{n}.example"))).collect();
+    let keys: Vec<PacketKey> = (0..200).map(|n| question(&format!("n{n}.example"))).collect();
     let place = std::sync::atomic::AtomicUsize::new(0);
     std::thread::scope(|scope| {
         scope.spawn(|| {
@@ -299,7 +297,7 @@ fn review_a_failure_never_replaces_an_answer_that_comes_at_the_same_time() {
                 let packet = packets.read(&answer(key, Rcode::NOERROR, &[600], None), NOW).unwrap();
                 place.fetch_add(1, Relaxed);
                 while place.load(Relaxed) % 2 == 1 {
-                    std::hint::spin_loop();
+                    std::thread::yield_now();
                 }
                 packets.put(key.clone(), packet);
             }
@@ -307,8 +305,8 @@ fn review_a_failure_never_replaces_an_answer_that_comes_at_the_same_time() {
         scope.spawn(|| {
             for key in &keys {
                 let failure = Failure::new(FailureKind::NameTimeout, "silence");
-                while place.load(Relaxed) % 2 == 0 {
-                    std::hint::spin_loop();
+                while place.load(Relaxed).is_multiple_of(2) {
+                    std::thread::yield_now();
                 }
                 place.fetch_add(1, Relaxed);
                 packets.put_failure(key.clone(), failure, None, NOW);

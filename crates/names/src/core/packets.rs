@@ -5,7 +5,7 @@ use std::sync::Arc;
 use lycosa_url::{Failure, FailureKind, Micros};
 
 use super::{Core, later};
-use crate::asked::{Refusals, Sent, Try, Whom};
+use crate::asked::{Sent, Try, Whom};
 use crate::cache::{Packet, packet};
 use crate::client::PacketAnswer;
 use crate::lookup::{Lookup, LookupId};
@@ -16,8 +16,9 @@ use crate::wire::{self, Kind, Reply};
 impl Core {
     /// Answers a question from the cache, joins it to the same one in flight, or queues it.
     pub(super) fn accept_packet(&mut self, key: PacketKey, now: Micros) {
-        if self.lookups.find_packet(&key).is_some() {
-            self.statistics.coalesced += 1;
+        if let Some(lookup) = self.lookups.find_packet(&key) {
+            // Where nobody waited for it, its answer is this one's.
+            self.statistics.coalesced += u64::from(!std::mem::take(&mut lookup.is_quiet));
             return;
         }
         let local = self.settings.local.as_ref().and_then(|local| local.records(&key, now));
@@ -32,7 +33,7 @@ impl Core {
             let packet = self.packets.put_failure(key.clone(), failure, None, now);
             return self.publish_packet(key, 0, packet);
         }
-        self.queue.push_back(self.lookups.insert(Lookup::of_packet(key, now)));
+        self.enqueue(Lookup::of_packet(key, now));
     }
 
     /// What is said of a name that no server is asked for (RFC 6761); nothing of one in a zone with servers of its own.
@@ -54,12 +55,13 @@ impl Core {
             lookup.is_quiet = true;
             lookup.ask(Kind::Packet);
             lookup.until = later(now, self.settings.timeout);
+            lookup.lane = self.upstreams.group_number(lookup.text());
+            let lane = lookup.lane;
             let lookup = self.lookups.insert(lookup);
-            self.active += 1;
-            let (kind, number, whom) = (Kind::Packet, self.settings.attempts, Whom::This(place));
-            let profile = self.profile(kind, 0);
-            let refused = Refusals::default();
-            self.ready.push_back(Try { lookup, kind, number, refused, whom, profile });
+            self.begin_one(lane);
+            let (number, whom) = (self.settings.attempts, Whom::This(place));
+            let profile = self.profile(Kind::Packet, 0);
+            self.push(Try { number, whom, profile, ..Try::first(lookup, Kind::Packet, lane) });
         }
     }
 
@@ -105,7 +107,7 @@ impl Core {
     /// Takes a question out, with how many microseconds it was there.
     fn take_packet(&mut self, id: LookupId, now: Micros) -> Option<(PacketKey, u32, Lookup)> {
         let mut lookup = self.lookups.remove(id)?;
-        self.active -= 1;
+        self.end_one(lookup.lane);
         let elapsed = u32::try_from(now.saturating_sub(lookup.since)).unwrap_or(u32::MAX).max(1);
         Some((lookup.take_packet()?, elapsed, lookup))
     }

@@ -4,8 +4,12 @@ use lycosa_url::{Failure, FailureKind, Micros};
 
 use super::Core;
 use crate::asked::{Sent, SocketId, Try, Whom};
+use crate::packet_key::PacketKey;
 use crate::upstream::{Place, Upstreams};
 use crate::wire::{self, Fit, Kind, PAYLOAD, QueryProfile, Reply};
+
+/// How often a server's replies may demand another profile of one try: TCP, without EDNS, and TCP again.
+const CHANGES: u8 = 3;
 
 impl Core {
     /// A message came in on a socket. One that fits no question is counted, and the wait goes on.
@@ -23,7 +27,9 @@ impl Core {
             false if is_cut => Some(Reply::Truncated),
             false => Some(wire::read(message, attempt.kind)),
         };
-        self.heard = now;
+        if self.upstreams.is_public(sent.place) {
+            self.heard = now;
+        }
         let is_useful = !matches!(reply, Some(Reply::Failed(_)));
         let answered = |group: &mut Upstreams, place| {
             group.answered(place, sent.at, now, is_useful, sent.is_overdue);
@@ -35,7 +41,7 @@ impl Core {
             None => {
                 self.statistics.case_mismatched += 1;
                 if !sent.is_overdue {
-                    self.ask_over_tcp(&sent);
+                    self.ask_over_tcp(&sent, now);
                 }
             }
             Some(reply) => {
@@ -60,7 +66,8 @@ impl Core {
             Reply::Addresses(found) => self.settle(attempt, Ok(found), now),
             Reply::NotFound(denied) => {
                 let soa = self.lookups.get_mut(attempt.lookup).and_then(|lookup| lookup.negative_ttl);
-                if self.settings.nxdomain_cut {
+                // Below a zone with servers of its own others do not know what there is.
+                if self.settings.nxdomain_cut && self.lanes.len() == 1 {
                     self.cut(denied.as_deref(), soa, now);
                 }
                 let failure = Failure::new(FailureKind::NameNotFound, "no such name (NXDOMAIN)");
@@ -73,14 +80,11 @@ impl Core {
             _ if sent.is_overdue => (), // another try is under way
             Reply::Truncated if !attempt.profile.is_stream() => {
                 self.statistics.truncated += 1;
-                self.ask_over_tcp(sent);
+                self.ask_over_tcp(sent, now);
             }
             Reply::Truncated => self.refused(sent, "truncated over TCP", now),
-            // Over TLS or HTTPS there is no plainer profile: who speaks it knows EDNS.
-            Reply::Misunderstood(_)
-                if !matches!(attempt.profile, QueryProfile::Plain | QueryProfile::Tls) =>
-            {
-                self.repeat(sent, QueryProfile::Plain);
+            Reply::Misunderstood(_) if self.may_be_plain(attempt) => {
+                self.change_profile(sent, QueryProfile::Plain, now);
             }
             Reply::Misunderstood(why) | Reply::Failed(why) => self.refused(sent, &why, now),
             Reply::Packet => self.refused(sent, wire::MALFORMED, now), // what could be read was taken before
@@ -91,7 +95,10 @@ impl Core {
     /// would only double its load.
     pub(super) fn refused(&mut self, sent: &Sent, why: &str, now: Micros) {
         let failure = self.failure(FailureKind::NameServerFailure, sent.place, why);
-        let attempt = Try { refused: sent.attempt.refused.and(sent.place), ..sent.attempt };
+        let attempt = Try {
+            refused: sent.attempt.refused.and(self.upstreams.place_in_group(sent.place)),
+            ..sent.attempt
+        };
         if attempt.refused.count() >= self.upstreams.believed(sent.place) {
             self.give_up(&attempt, failure, now);
         } else {
@@ -100,14 +107,34 @@ impl Core {
     }
 
     /// The same try, over TCP (RFC 7766).
-    fn ask_over_tcp(&mut self, sent: &Sent) {
-        self.repeat(sent, QueryProfile::Tcp);
+    fn ask_over_tcp(&mut self, sent: &Sent, now: Micros) {
+        self.change_profile(sent, QueryProfile::Tcp, now);
     }
 
-    /// The same try of the same server, in another profile; it takes the room that the reply has left.
+    /// The same try of the same server, in another profile, as its reply demands. One that demands this again and again has failed.
+    fn change_profile(&mut self, sent: &Sent, profile: QueryProfile, now: Micros) {
+        if sent.attempt.changes >= CHANGES {
+            return self.refused(sent, "it answers a question in no profile", now);
+        }
+        self.repeat(
+            &Sent { attempt: Try { changes: sent.attempt.changes + 1, ..sent.attempt }, ..*sent },
+            profile,
+        );
+    }
+
+    /// The same try of the same server; it takes the room that the reply has left.
     fn repeat(&mut self, sent: &Sent, profile: QueryProfile) {
         self.statistics.retries += 1;
-        self.ready.push_front(Try { profile, whom: Whom::This(sent.place), ..sent.attempt });
+        let again = Try { profile, whom: Whom::This(sent.place), ..sent.attempt };
+        self.lanes[again.lane].ready.push_front(again);
+    }
+
+    /// Whether a question may be asked again without EDNS: not over TLS or HTTPS, which nobody speaks who does not know EDNS; not where
+    /// TCP alone is wanted; and not where signatures are, which the answer would not have.
+    fn may_be_plain(&mut self, attempt: &Try) -> bool {
+        let is_modern = !matches!(attempt.profile, QueryProfile::Plain | QueryProfile::Tls);
+        let key = self.lookups.get_mut(attempt.lookup).and_then(|lookup| lookup.packet());
+        is_modern && !self.settings.tcp_only && !key.is_some_and(PacketKey::dnssec_ok)
     }
 
     /// A socket is of no use any more: what was asked on it is asked elsewhere.
@@ -161,7 +188,7 @@ impl Core {
         self.upstreams.at(place, |group, place| group.pause(place, why, now));
         let is_encrypted = attempt.profile == QueryProfile::Tls; // of this server; another one may not be
         let profile = if is_encrypted { self.profile(attempt.kind, attempt.number) } else { attempt.profile };
-        self.ready.push_back(Try { profile, ..attempt });
+        self.push(Try { profile, ..attempt });
     }
 
     /// A try could not be sent, or its reply cannot come.
@@ -229,6 +256,6 @@ impl Core {
             () if attempt.refused.count() > 0 => Whom::Unrefused,
             () => Whom::Other(place),
         };
-        self.ready.push_back(Try { number, whom, profile, ..attempt });
+        self.push(Try { number, whom, profile, ..attempt });
     }
 }

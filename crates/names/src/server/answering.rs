@@ -106,7 +106,6 @@ impl Answering {
         let (mut next_probe, mut next_look) = (0, 0);
         while !self.is_closed.load(Relaxed) {
             std::thread::sleep(TICK);
-            self.state.pending.close_retired();
             let moment = self.state.moment(figures);
             for (wanted, waiters) in self.state.pending.take_impatient(moment.now) {
                 self.tell_stale(&wanted, &waiters, &mut batch, &moment);

@@ -11,7 +11,7 @@ use super::reply::{Asked, Reason, To};
 use super::state::{Moment, ServerState, write};
 use crate::host::HostName;
 use crate::local::LocalNames;
-use crate::name::is_special_use;
+use crate::name::{is_special_use, loopback};
 use crate::settings::Families;
 
 /// Forwarding-loop probe zone: a server that is asked for the name that it probes its upstreams with is in a loop. It is
@@ -168,18 +168,22 @@ impl ServerState {
         let Policy { private_names, own_zones, .. } = &*moment.policy;
         let is_own = || is_text && (private_names.has(name) || own_zones.has(name));
         if is_localhost || is_special_use(top) && !is_probe && !is_own() {
-            if let (true, true, Some(families)) = (is_localhost, is_host, families) {
-                return Verdict::LookUp(question, families); // the upstreams' client knows the addresses
-            }
             texts.truncate(start);
+            if let (true, Some(families)) = (is_localhost, families) {
+                let addresses = loopback(families).into_iter(); // RFC 6761 section 6.3; whatever is filtered elsewhere
+                return written(own, moment.figures, out, |out| {
+                    _ = To::of(&question).addresses(addresses, SPECIAL_TTL, out);
+                });
+            }
             let code = if is_localhost { Code::NoError } else { Code::NxDomain };
             return written(own, moment.figures, out, |out| {
                 To::of(&question).negative(code, SPECIAL_TTL, out)
             });
         }
-        let wants_signatures = question.edns.is_some_and(|edns| edns.wants_signatures);
-        // With signatures an answer is kept as it came.
-        if let Some(families) = families.filter(|_| is_host && !wants_signatures) {
+        // With signatures, and unchecked (CD), an answer is kept as it came.
+        let wants_packet =
+            question.head[3] & 0x10 != 0 || question.edns.is_some_and(|edns| edns.wants_signatures);
+        if let Some(families) = families.filter(|_| is_host && !wants_packet) {
             return Verdict::LookUp(question, families);
         }
         // What is passed through is filtered when it comes back, whatever its name and type.
@@ -202,10 +206,16 @@ impl ServerState {
         if let (Some(families), Ok(host)) = (families, HostName::new(name)) {
             let Some(found) = local.addresses(host, families, moment.now) else { return false };
             moment.figures.add(Count::Local);
-            write(moment.figures, out, |out| match found.addresses.is_empty() {
+            let start = out.len();
+            match found.addresses.is_empty() {
                 true => to.negative(Code::NoError, found.ttl, out),
                 false => _ = to.addresses(found.addresses.into_iter(), found.ttl, out),
-            });
+            }
+            if !is_stream && out.len() - start > Asked::of(question).most() {
+                out.truncate(start);
+                to.truncated(out);
+            }
+            moment.figures.add_code(out[start + 3] & 0xf);
             return true;
         }
         let Some(reply) = local.records(&question.key(), moment.now) else { return false };

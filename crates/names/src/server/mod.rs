@@ -49,7 +49,7 @@ use crate::dice::Dice;
 use crate::scaled::ScaledTime;
 use crate::settings::{Families, Settings, UpstreamFigures};
 use crate::times::Times;
-use crate::upstream::{Pace, micros};
+use crate::upstream::Pace;
 pub use policy::{Policy, Zones};
 pub use query_log::ClientBits;
 pub use secrets::CookieSecrets;
@@ -344,7 +344,7 @@ fn ask(
         };
         Client::start_with(settings, Box::new(held.clone()), packets.clone(), Some(teller.sink(families)))
     };
-    Ok(Upstream::new(client(Families::V4)?, client(Families::V6)?, micros(settings.timeout)))
+    Ok(Upstream::new(client(Families::V4)?, client(Families::V6)?, settings))
 }
 
 /// The cache of records by a server's settings.

@@ -16,7 +16,8 @@ use super::reply::Asked;
 use super::stream::Connection;
 use crate::client::{Client, PacketAnswer};
 use crate::packet_key::PacketKey;
-use crate::settings::{Families, UpstreamFigures};
+use crate::settings::{Families, Settings, UpstreamFigures};
+use crate::upstream::micros;
 
 /// After how long a waiter gets what is known of old, in microseconds (RFC 8767 section 5: 1.8 s).
 pub(super) const PATIENCE: Micros = 1_800_000;
@@ -48,22 +49,19 @@ pub(super) struct Upstream {
     v6: Client,
     /// Of one try.
     pub(super) timeout: Micros,
+    /// How many of the servers are not those of zones.
+    public: usize,
 }
 
 impl Upstream {
     /// Two clients.
-    pub(super) fn new(v4: Client, v6: Client, timeout: Micros) -> Self {
-        Upstream { v4, v6, timeout }
+    pub(super) fn new(v4: Client, v6: Client, settings: &Settings) -> Self {
+        Upstream { v4, v6, timeout: micros(settings.timeout), public: settings.servers.len() }
     }
 
     /// The client of a family.
     pub(super) fn client(&self, families: Families) -> &Client {
         if families == Families::V6 { &self.v6 } else { &self.v4 }
-    }
-
-    /// Questions that are not answered.
-    fn pending(&self) -> usize {
-        self.v4.pending() + self.v6.pending()
     }
 
     /// Ends both.
@@ -91,9 +89,9 @@ impl Upstream {
         figures
     }
 
-    /// Whether all servers rest.
+    /// Whether all servers rest but for those of zones.
     pub(super) fn is_resting(&self) -> bool {
-        self.figures().iter().all(|server| server.is_resting)
+        self.figures().iter().take(self.public).all(|server| server.is_resting)
     }
 }
 
@@ -120,8 +118,6 @@ pub(super) struct PendingLookups {
     table: Mutex<Table>,
     places: usize,
     upstream: RwLock<Arc<Upstream>>,
-    /// Upstreams that are asked no more, until they have answered all.
-    retired: Mutex<Vec<Arc<Upstream>>>,
 }
 
 /// Who waits for what.
@@ -147,12 +143,7 @@ pub(super) struct Miss {
 impl PendingLookups {
     /// Nobody waits; at most so many may.
     pub(super) fn new(places: usize, upstream: Arc<Upstream>) -> Self {
-        PendingLookups {
-            table: Mutex::default(),
-            places,
-            upstream: RwLock::new(upstream),
-            retired: Mutex::default(),
-        }
+        PendingLookups { table: Mutex::default(), places, upstream: RwLock::new(upstream) }
     }
 
     /// The clients of the upstreams.
@@ -160,37 +151,40 @@ impl PendingLookups {
         self.upstream.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// Asks others from now on. What is under way ends with those that were asked.
+    /// Asks others from now on, also for what others were asked for and have not answered.
     pub(super) fn replace(&self, upstream: Arc<Upstream>) {
-        let mut current = self.upstream.write().unwrap_or_else(PoisonError::into_inner);
-        self.retired().push(std::mem::replace(&mut *current, upstream));
-    }
-
-    /// Ends upstreams that are asked no more and have answered all. Whoever took one before it was replaced, and may ask it yet, holds it.
-    pub(super) fn close_retired(&self) {
-        let is_over =
-            |upstream: &mut Arc<Upstream>| Arc::strong_count(upstream) == 1 && upstream.pending() == 0;
-        let over: Vec<Arc<Upstream>> = self.retired().extract_if(.., is_over).collect();
-        drop(over); // waits for their threads, which may wait for the lock
+        let old = {
+            let _table = self.table(); // whoever adds has added, or asks the new ones
+            std::mem::replace(
+                &mut *self.upstream.write().unwrap_or_else(PoisonError::into_inner),
+                upstream.clone(),
+            )
+        };
+        old.close(); // no failure of theirs is told or kept from here on
+        let table = self.table();
+        let (mut v4, mut v6, mut packets) = (Vec::new(), Vec::new(), Vec::new());
+        for wanted in table.waiting.keys() {
+            match wanted {
+                Wanted::V4(name) => v4.push(name.clone()),
+                Wanted::V6(name) => v6.push(name.clone()),
+                Wanted::Packet(key) => packets.push(key.clone()),
+            }
+        }
+        upstream.v4.submit(v4);
+        upstream.v6.submit(v6);
+        upstream.packets().submit_packets(packets);
     }
 
     /// Ends all upstreams; what is in flight gets no answer.
     pub(super) fn close(&self) {
         self.upstream().close();
-        let retired = std::mem::take(&mut *self.retired());
-        retired.iter().for_each(|upstream| upstream.close());
-    }
-
-    /// The lock of the upstreams that are asked no more.
-    fn retired(&self) -> MutexGuard<'_, Vec<Arc<Upstream>>> {
-        self.retired.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Enqueues lookups; returns rejected waiters.
     pub(super) fn add(&self, misses: impl Iterator<Item = Miss>, now: Micros) -> Vec<Waiter> {
         let (mut v4, mut v6, mut packets, mut refused) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
-        let upstream = self.upstream();
         let mut table = self.table();
+        let upstream = self.upstream();
         for miss in misses {
             if !table.shares.take(miss.waiter.client, self.places, self.places) {
                 refused.push(miss.waiter);

@@ -175,7 +175,8 @@ impl<'q> To<'q> {
         out.extend_from_slice(answer);
         let head = self.head.len();
         out[start..start + 2].copy_from_slice(&self.head[..2]);
-        out[start + 2] &= !0x04; // AA: this server is no authority, whatever the upstream is
+        // RD as the client has it; AA: this server is no authority, whatever the upstream is.
+        out[start + 2] = out[start + 2] & !0x05 | self.head[2] & 0x01;
         let own = self.head[3];
         // AD goes to clients that understand it (RFC 6840 section 5.8).
         let wants_validated = own & 0x20 != 0 || self.edns.is_some_and(|edns| edns.wants_signatures);

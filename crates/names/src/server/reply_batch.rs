@@ -85,6 +85,12 @@ impl ReplyBatch {
         let most = if is_stream { usize::from(u16::MAX) } else { waiter.asked.most() };
         figures.add_many(Count::PrivateFiltered, answer.is_filtered().into());
         self.deliver(waiter, |to, out| {
+            // Why it is so is left out where it does not fit.
+            let size = match answer {
+                Screened::Whole(message) | Screened::Rest(message) => message.len(),
+                Screened::Unusable | Screened::NoData => to.head.len(),
+            };
+            let error = error.filter(|error| size + to.edns_size(Some(error)) <= most);
             write(figures, out, |out| match answer {
                 Screened::Unusable => to.failure(error, out),
                 Screened::NoData => to.because(Reason::Blocked).negative(Code::NoError, SHORT, out),

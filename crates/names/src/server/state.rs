@@ -270,7 +270,7 @@ impl ServerState {
     ) -> bool {
         let Some(packet) = self.packets.get_stale(key, moment.now, moment.policy.stale) else { return false };
         moment.figures.add_many(Count::Stale, waiters.len() as u64);
-        let screened = Screened::of(Some(self.packets.message(&packet, moment.now)), &moment.policy);
+        let screened = Screened::of(Some(self.packets.stale_message(&packet)), &moment.policy);
         let error = Reason::StaleAnswer.error();
         for waiter in waiters {
             batch.pass_back(waiter, &screened, Some(&error), Source::Stale, moment.figures);

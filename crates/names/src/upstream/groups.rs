@@ -2,7 +2,7 @@
 
 use lycosa_url::Micros;
 
-use super::{Place, Upstreams};
+use super::{Pace, Place, Upstreams};
 use crate::asked::Refusals;
 use crate::nameserver::Nameserver;
 use crate::settings::{Settings, UpstreamFigures};
@@ -26,11 +26,24 @@ struct Group {
 impl UpstreamGroups {
     /// The servers of the settings.
     pub(crate) fn new(settings: &Settings) -> Self {
-        let mut groups = vec![Group { first: 0, upstreams: Upstreams::new(settings) }];
+        // A server that several groups have has one pace.
+        let all: Vec<&Nameserver> = settings.all_servers().collect();
+        let given = settings.paces.iter().cloned().chain(std::iter::repeat_with(Pace::default));
+        let paces: Vec<Pace> = given.take(all.len()).collect();
+        let pace_of = |server: &Nameserver| {
+            all.iter().position(|other| *other == server).map(|place| paces[place].clone())
+        };
+        let with = |servers: &[Nameserver], spread| Settings {
+            paces: servers.iter().filter_map(pace_of).collect(),
+            servers: servers.to_vec(),
+            spread,
+            ..settings.clone()
+        };
+        let mut groups =
+            vec![Group { first: 0, upstreams: Upstreams::new(&with(&settings.servers, settings.spread)) }];
         let mut next = settings.servers.len();
         let zones = settings.zones.map(|servers| {
-            let own = Settings { servers: servers.clone(), spread: false, ..settings.clone() };
-            let own = Settings { paces: settings.paces.iter().skip(next).cloned().collect(), ..own };
+            let own = with(servers, false);
             groups.push(Group { first: next, upstreams: Upstreams::new(&own) });
             next += servers.len();
             groups.len() - 1
@@ -65,7 +78,27 @@ impl UpstreamGroups {
     /// The same where some servers have answered with an error.
     pub(crate) fn choose_unrefused(&self, name: &str, refused: Refusals, now: Micros) -> Option<Place> {
         let group = self.group_for(name);
-        Some(group.first + group.upstreams.choose_unrefused(refused.from(group.first), now)?)
+        Some(group.first + group.upstreams.choose_unrefused(refused, now)?)
+    }
+
+    /// How many groups there are.
+    pub(crate) fn groups(&self) -> usize {
+        self.groups.len()
+    }
+
+    /// The number of the group that is asked about a name.
+    pub(crate) fn group_number(&self, name: &str) -> usize {
+        if self.groups.len() == 1 { 0 } else { self.zones.find_text(name).copied().unwrap_or(0) }
+    }
+
+    /// The place of a server among those of its group.
+    pub(crate) fn place_in_group(&self, place: Place) -> Place {
+        place - self.group_of(place).first
+    }
+
+    /// Whether a server is one of those for names in no zone.
+    pub(crate) fn is_public(&self, place: Place) -> bool {
+        self.number_of(place) == 0
     }
 
     /// Who is asked there.
@@ -129,9 +162,7 @@ impl UpstreamGroups {
 
     /// The group that is asked about a name.
     fn group_for(&self, name: &str) -> &Group {
-        let number =
-            if self.groups.len() == 1 { 0 } else { self.zones.find_text(name).copied().unwrap_or(0) };
-        &self.groups[number.min(self.groups.len() - 1)]
+        &self.groups[self.group_number(name)]
     }
 
     /// The group of a server.

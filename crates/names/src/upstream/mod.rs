@@ -123,7 +123,9 @@ impl Upstreams {
     /// The server to ask next, where others have answered with an error: the quickest of the rest, or the one whose rest ends first;
     /// none, where no such server has room.
     pub(crate) fn choose_unrefused(&self, refused: Refusals, now: Micros) -> Option<Place> {
-        let others = || self.servers.iter().enumerate().filter(|(place, _)| !refused.has(*place));
+        let is_other = |place: Place| !refused.has(place);
+        let has_other = (0..self.servers.len()).any(is_other);
+        let others = || self.servers.iter().enumerate().filter(|(place, _)| is_other(*place) || !has_other);
         let is_well = |(_, (_, server)): &(Place, &(Arc<Nameserver>, Server))| !server.is_resting();
         let open = others().filter(|(_, (_, server))| server.has_room(now));
         if others().any(|other| is_well(&other)) {

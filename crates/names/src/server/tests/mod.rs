@@ -6,7 +6,7 @@ mod logged;
 mod prefetches;
 mod private;
 mod reasons;
-mod review;
+mod regressions;
 mod times;
 mod upstreams;
 

@@ -1,4 +1,4 @@
-//! Review.
+//! Sizes, flags and moments that answers were once wrong in.
 
 use domain::base::Serial;
 use domain::base::Ttl;
@@ -28,7 +28,7 @@ fn raw(server: &Server, question: &[u8]) -> Vec<u8> {
 }
 
 #[test]
-fn review_a_failure_is_no_longer_than_the_client_takes() {
+fn a_failure_is_no_longer_than_the_client_takes() {
     fn wordy(message: &Message<[u8]>) -> Vec<u8> {
         let mut answer = MessageBuilder::new_vec().start_answer(message, Rcode::SERVFAIL).unwrap().finish();
         answer[11] = 1;
@@ -63,7 +63,7 @@ impl LocalNames for Many {
 }
 
 #[test]
-fn review_local_addresses_that_do_not_fit_are_cut_off() {
+fn local_addresses_that_do_not_fit_are_cut_off() {
     let upstream = Upstream::start(Says::Nothing);
     let server =
         server_of(&[upstream.address], |settings| settings.policy.local = Some(Arc::new(Many(1_000))));
@@ -74,7 +74,7 @@ fn review_local_addresses_that_do_not_fit_are_cut_off() {
 }
 
 #[test]
-fn review_who_disables_checking_gets_addresses_that_do_not_validate() {
+fn who_disables_checking_gets_addresses_that_do_not_validate() {
     fn validating(message: &Message<[u8]>) -> Vec<u8> {
         let is_unchecked = message.header().cd();
         let code = if is_unchecked { Rcode::NOERROR } else { Rcode::SERVFAIL };
@@ -94,7 +94,7 @@ fn review_who_disables_checking_gets_addresses_that_do_not_validate() {
 }
 
 #[test]
-fn review_what_did_not_exist_is_not_told_for_a_day() {
+fn what_did_not_exist_is_not_told_for_a_day() {
     fn gone(message: &Message<[u8]>) -> Vec<u8> {
         let answer = MessageBuilder::new_vec().start_answer(message, Rcode::NXDOMAIN).unwrap();
         let mut answer = answer.authority();
@@ -127,14 +127,14 @@ fn review_what_did_not_exist_is_not_told_for_a_day() {
 }
 
 #[test]
-fn review_localhost_is_this_host_also_where_private_addresses_are_filtered() {
+fn localhost_is_this_host_also_where_private_addresses_are_filtered() {
     let upstream = Upstream::start(Says::Nothing);
     let server = server_of(&[upstream.address], |settings| settings.policy.filter_private = true);
     assert_eq!(ask_one(&server, "localhost", Rtype::A).header_counts().ancount(), 1, "RFC 6761 section 6.3");
 }
 
 #[test]
-fn review_a_zone_whose_server_is_silent_delays_nobody_else() {
+fn a_zone_whose_server_is_silent_delays_nobody_else() {
     let (outside, inside) = (Upstream::start(Says::Addresses(60)), Upstream::start(Says::Nothing));
     let server = server_of(&[outside.address], |settings| {
         settings.upstream.timeout = Duration::from_secs(2);
@@ -161,7 +161,7 @@ fn review_a_zone_whose_server_is_silent_delays_nobody_else() {
 }
 
 #[test]
-fn review_an_upstream_that_is_repaired_by_a_reload_is_asked_at_once() {
+fn an_upstream_that_is_repaired_by_a_reload_is_asked_at_once() {
     let (first, second) = (Upstream::start(Says::Nothing), Upstream::start(Says::Addresses(600)));
     let server = server_of(&[first.address], |_| ());
     let waiting = client_of(&server, "127.0.0.1");
@@ -178,7 +178,7 @@ fn review_an_upstream_that_is_repaired_by_a_reload_is_asked_at_once() {
 }
 
 #[test]
-fn review_public_silence_shows_although_a_zone_is_well() {
+fn public_silence_shows_although_a_zone_is_well() {
     let (outside, inside) = (Upstream::start(Says::Nothing), Upstream::start(Says::Addresses(60)));
     let server = server_of(&[outside.address], |settings| {
         settings.upstream.zones =
@@ -193,7 +193,7 @@ fn review_public_silence_shows_although_a_zone_is_well() {
 }
 
 #[test]
-fn review_large_answers_over_tcp_arrive() {
+fn large_answers_over_tcp_arrive() {
     fn large(message: &Message<[u8]>) -> Vec<u8> {
         let mut answer = MessageBuilder::new_vec().start_answer(message, Rcode::NOERROR).unwrap();
         let owner = message.sole_question().unwrap();
