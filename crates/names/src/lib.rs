@@ -33,6 +33,7 @@ mod upstream;
 mod wheel;
 mod wildcards;
 mod wire;
+mod zone_text;
 mod zones;
 
 pub use client::{Client, PacketAnswer};
