@@ -8,7 +8,7 @@ mod line;
 
 use std::collections::HashMap;
 use std::fmt;
-use std::net::{Ipv4Addr, Ipv6Addr};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use lycosa_names::HostName;
 
@@ -176,6 +176,16 @@ fn place(records: &[LocalRecord], rtype: u16) -> std::ops::Range<usize> {
     let start = records.partition_point(|record| record.data.rtype() < rtype);
     let end = records.partition_point(|record| record.data.rtype() <= rtype);
     start..end
+}
+
+impl From<IpAddr> for RecordData {
+    /// The record of an address.
+    fn from(address: IpAddr) -> Self {
+        match address {
+            IpAddr::V4(address) => RecordData::A(address),
+            IpAddr::V6(address) => RecordData::Aaaa(address),
+        }
+    }
 }
 
 impl RecordData {

@@ -18,6 +18,18 @@ const HOSTS_TTL: u32 = 60;
 /// Aliases that are followed, at most.
 const MAX_CHAIN: usize = 10;
 
+/// Addresses of one family that a name in the hosts file is told to have, at most, so that a message has room for them.
+const MAX_ADDRESSES: usize = 2_000;
+
+/// The largest reply in bytes: there is room for the EDNS that a server adds (65,535 are the most of a message).
+const MAX_REPLY: usize = 65_000;
+
+/// Bytes of a message's header, behind which the question's name stands.
+const HEADER: usize = 12;
+
+/// Bytes of a record before its data, its name being a pointer.
+const HEAD: usize = 12;
+
 /// Names of one address that a PTR answer has, at most: a block list gives all its names one address.
 const MAX_NAMES: usize = 64;
 
@@ -76,15 +88,16 @@ impl LocalTable {
         Some(file.hosts().clone())
     }
 
-    /// The name to which aliases lead, itself where it is none; `None` where it is not known here.
-    fn end_of<'a>(&'a self, mut name: HostName<'a>, now: Micros) -> Option<HostName<'a>> {
+    /// The name to which aliases lead, itself where it is none, and the least TTL of the aliases; `None` where it is not known here.
+    fn end_of<'a>(&'a self, mut name: HostName<'a>, now: Micros) -> Option<(HostName<'a>, u32)> {
+        let mut least = u32::MAX;
         for _ in 0..=MAX_CHAIN {
             match self.data.lookup(name, A) {
-                None => return self.hosts_at(now)?.has(name).then_some(name),
-                Some(LocalAnswer::Records([LocalRecord { data: RecordData::Cname(target), .. }])) => {
-                    name = HostName::new(target).ok()?;
+                None => return self.hosts_at(now)?.has(name).then_some((name, least)),
+                Some(LocalAnswer::Records([LocalRecord { data: RecordData::Cname(target), ttl }])) => {
+                    (name, least) = (HostName::new(target).ok()?, least.min(*ttl));
                 }
-                Some(_) => return Some(name),
+                Some(_) => return Some((name, least)),
             }
         }
         None
@@ -94,7 +107,7 @@ impl LocalTable {
     fn addresses_of(&self, name: HostName<'_>, rtype: u16, now: Micros) -> Option<(Vec<IpAddr>, u32)> {
         let families = if rtype == AAAA { Families::V6 } else { Families::V4 };
         match self.data.lookup(name, rtype) {
-            None => Some((self.hosts_at(now)?.addresses(name, families)?, HOSTS_TTL)),
+            None => self.hosts_at(now).and_then(|hosts| Some((listed(&hosts, name, families)?, HOSTS_TTL))),
             Some(LocalAnswer::NoData) => Some((Vec::new(), HOSTS_TTL)),
             Some(LocalAnswer::Records(records)) => {
                 let address = |record: &LocalRecord| match record.data {
@@ -118,34 +131,31 @@ impl LocalTable {
             None => (),
         }
         let hosts = self.hosts_at(now)?;
-        let record = |data| LocalRecord { ttl: HOSTS_TTL, data };
-        if let Some(address) = address_of(name.as_str()) {
-            let names: Vec<LocalRecord> = hosts
-                .names_of(address)
-                .take(MAX_NAMES)
-                .map(|name| record(RecordData::Ptr(name.into())))
-                .collect();
-            return (!names.is_empty()).then(|| if rtype == PTR { names } else { Vec::new() });
+        let names = address_of(name.as_str()).into_iter().flat_map(|address| hosts.names_of(address));
+        let mut names = names.take(MAX_NAMES).peekable();
+        if names.peek().is_none() && !hosts.has(name) {
+            return None;
         }
-        let found = hosts.addresses(name, Families::Both)?;
-        let wanted = found.into_iter().filter_map(|address| match address {
-            IpAddr::V4(address) if rtype == A => Some(record(RecordData::A(address))),
-            IpAddr::V6(address) if rtype == AAAA => Some(record(RecordData::Aaaa(address))),
-            _ => None,
-        });
-        Some(wanted.collect())
+        let families = if rtype == AAAA { Families::V6 } else { Families::V4 };
+        let addresses = || listed(&hosts, name, families).unwrap_or_default();
+        let data: Vec<RecordData> = match rtype {
+            PTR => names.map(|name| RecordData::Ptr(name.into())).collect(),
+            A | AAAA => addresses().into_iter().map(RecordData::from).collect(),
+            _ => Vec::new(),
+        };
+        Some(data.into_iter().map(|data| LocalRecord { ttl: HOSTS_TTL, data }).collect())
     }
 }
 
 impl LocalNames for LocalTable {
     fn addresses(&self, name: HostName<'_>, families: Families, now: Micros) -> Option<LocalAddresses> {
-        let end = self.end_of(name, now)?;
+        let (end, ttl) = self.end_of(name, now)?;
         let types = match families {
             Families::V4 => &[A][..],
             Families::V6 => &[AAAA],
             Families::Both => &[A, AAAA],
         };
-        let mut found = LocalAddresses { addresses: Vec::new(), ttl: u32::MAX };
+        let mut found = LocalAddresses { addresses: Vec::new(), ttl };
         for rtype in types {
             let (addresses, ttl) = self.addresses_of(end, *rtype, now)?;
             found.addresses.extend(addresses);
@@ -155,22 +165,22 @@ impl LocalNames for LocalTable {
     }
 
     fn records(&self, key: &PacketKey, now: Micros) -> Option<Vec<u8>> {
-        let (mut owner, rtype) = (key.text(), key.rtype().to_int());
-        let mut records = self.records_of(HostName::new(&owner).ok()?, rtype, now)?;
+        let rtype = key.rtype().to_int();
+        let mut records = self.records_of(HostName::new(&key.text()).ok()?, rtype, now)?;
         let mut message = vec![0, 0, 0x81, 0x80, 0, 1, 0, 0, 0, 0, 0, 0];
         message.extend_from_slice(key.name());
         message.extend_from_slice(&rtype.to_be_bytes());
         message.extend_from_slice(&[0, 1]);
-        let mut count = 0_u16;
+        let (mut owner, mut count) = (HEADER, 0);
         for _ in 0..=MAX_CHAIN {
-            records.iter().for_each(|record| write_record(&owner, record, &mut message));
-            count += records.len() as u16;
+            let start = message.len();
+            count += write_records(owner, &records, &mut message);
             let Some(target) = alias_in(&records).filter(|_| rtype != CNAME) else { break };
             records = HostName::new(&target)
                 .ok()
                 .and_then(|end| self.records_of(end, rtype, now))
                 .unwrap_or_default();
-            owner = target.into();
+            owner = start + HEAD; // the alias' target
         }
         message[6..8].copy_from_slice(&count.to_be_bytes());
         if records.is_empty() {
@@ -178,6 +188,13 @@ impl LocalNames for LocalTable {
         }
         Some(message)
     }
+}
+
+/// The first addresses of a name in the hosts file, of one family.
+fn listed(hosts: &Hosts, name: HostName<'_>, families: Families) -> Option<Vec<IpAddr>> {
+    let mut found = hosts.addresses(name, families)?;
+    found.truncate(MAX_ADDRESSES);
+    Some(found)
 }
 
 /// The target of the alias that a name is, if it is one.
@@ -188,9 +205,25 @@ fn alias_in(records: &[LocalRecord]) -> Option<Box<str>> {
     })
 }
 
-/// Appends a record.
-fn write_record(owner: &str, record: &LocalRecord, message: &mut Vec<u8>) {
-    RecordData::Cname(owner.into()).write(message); // a name on the wire
+/// Appends records of a name that stands in the message already; tells how many. Of several types, which are those of a question for
+/// any, some may have no room: they are left out, as RFC 8482 section 4.1 allows.
+fn write_records(owner: usize, records: &[LocalRecord], message: &mut Vec<u8>) -> u16 {
+    let mut count = 0;
+    for set in records.chunk_by(|one, next| one.data.rtype() == next.data.rtype()) {
+        let start = message.len();
+        set.iter().for_each(|record| write_record(owner, record, message));
+        if message.len() <= MAX_REPLY {
+            count += set.len() as u16;
+        } else {
+            message.truncate(start);
+        }
+    }
+    count
+}
+
+/// Appends a record of a name that stands there in the message.
+fn write_record(owner: usize, record: &LocalRecord, message: &mut Vec<u8>) {
+    message.extend_from_slice(&(0xc000 | owner as u16).to_be_bytes());
     message.extend_from_slice(&record.data.rtype().to_be_bytes());
     message.extend_from_slice(&[0, 1]);
     message.extend_from_slice(&record.ttl.to_be_bytes());
@@ -218,7 +251,9 @@ fn address_of(name: &str) -> Option<IpAddr> {
         let mut octets = [0_u8; 4];
         let mut labels = labels.split('.');
         for octet in octets.iter_mut().rev() {
-            *octet = labels.next()?.parse().ok()?;
+            let label = labels.next()?;
+            // As it is written, without a sign or zeros before it: other names are other names.
+            *octet = label.parse().ok().filter(|octet: &u8| octet.to_string() == label)?;
         }
         return labels.next().is_none().then(|| Ipv4Addr::from(octets).into());
     }
@@ -232,73 +267,4 @@ fn address_of(name: &str) -> Option<IpAddr> {
 }
 
 #[cfg(test)]
-mod tests {
-    use lycosa_names::{Records, Rtype, read_records};
-
-    use super::*;
-
-    const HOSTS: &str = "192.0.2.7 printer.lan printer\n2001:db8::7 printer.lan\n0.0.0.0 ads.example\n";
-
-    fn table(data: &str) -> io::Result<(tempfile::TempDir, LocalTable)> {
-        let folder = tempfile::tempdir().unwrap();
-        std::fs::write(folder.path().join("hosts"), HOSTS).unwrap();
-        let data = LocalData::parse(data).unwrap();
-        let table = LocalTable::open(Some(&folder.path().join("hosts")), data, 0)?;
-        Ok((folder, table))
-    }
-
-    fn addresses(table: &LocalTable, name: &str, families: Families) -> Option<Vec<String>> {
-        let found = table.addresses(HostName::new(name).unwrap(), families, 0)?;
-        Some(found.addresses.iter().map(ToString::to_string).collect())
-    }
-
-    fn records(table: &LocalTable, name: &str, rtype: Rtype) -> Option<Records> {
-        let key = PacketKey::of_text(name, rtype, false).unwrap();
-        table.records(&key, 0).map(|reply| read_records(&reply, rtype).unwrap())
-    }
-
-    #[test]
-    fn local_data_comes_before_the_hosts_file_and_the_rest_is_unknown() {
-        let (_folder, table) = table("printer.lan 300 A 192.0.2.9\nscan.lan CNAME printer.lan").unwrap();
-        assert_eq!(addresses(&table, "printer.lan", Families::V4), Some(vec!["192.0.2.9".to_owned()]));
-        assert_eq!(addresses(&table, "scan.lan", Families::V4), Some(vec!["192.0.2.9".to_owned()]));
-        assert_eq!(addresses(&table, "printer", Families::V4), Some(vec!["192.0.2.7".to_owned()]));
-        assert_eq!(addresses(&table, "printer", Families::V6), Some(Vec::new()), "no server is asked for it");
-        assert_eq!(addresses(&table, "www.example", Families::Both), None);
-    }
-
-    #[test]
-    fn records_are_whole_replies() {
-        let (_folder, table) = table(
-            "mail.lan MX 5 printer.lan\nscan.lan CNAME mail.lan\nprinter.lan TXT \"on the second floor\"",
-        )
-        .unwrap();
-        let Some(Records::Found(found)) = records(&table, "scan.lan", Rtype::MX) else { panic!() };
-        let lines: Vec<String> =
-            found.iter().map(|record| format!("{} {} {}", record.owner, record.rtype, record.data)).collect();
-        assert_eq!(lines, ["scan.lan CNAME mail.lan.", "mail.lan MX 5 printer.lan."]);
-        assert_eq!(records(&table, "mail.lan", Rtype::TXT), Some(Records::NoData(Vec::new())));
-        assert_eq!(records(&table, "printer", Rtype::HTTPS), Some(Records::NoData(Vec::new())));
-        assert_eq!(records(&table, "www.example", Rtype::MX), None);
-    }
-
-    #[test]
-    fn addresses_have_names() {
-        let (_folder, table) = table("").unwrap();
-        for address in ["192.0.2.7", "2001:db8::7"] {
-            let Some(Records::Found(found)) = records(&table, address, Rtype::PTR) else {
-                panic!("{address}")
-            };
-            assert_eq!(found[0].data, "printer.lan.");
-        }
-        assert_eq!(records(&table, "192.0.2.8", Rtype::PTR), None);
-        assert_eq!(records(&table, "1.2.3.in-addr.arpa", Rtype::PTR), None);
-    }
-
-    #[test]
-    fn an_alias_to_nowhere_is_told() {
-        let why = table("a.lan CNAME b.example").unwrap_err().to_string();
-        assert!(why.contains("a.lan") && why.contains("allowed"), "{why}");
-        assert!(table("a.lan CNAME b.lan\nb.lan CNAME a.lan").is_err(), "a loop");
-    }
-}
+mod tests;

@@ -39,6 +39,7 @@ mod upstream;
 mod wheel;
 mod wildcards;
 mod wire;
+mod zone_text;
 mod zones;
 
 pub use client::{Client, MakeSink, PacketAnswer, Sink};

@@ -1,9 +1,10 @@
 //! What a reply says about the question for records: whether there are any, and the records as text.
 
+use domain::base::Message;
 use domain::base::iana::{Class, Rcode, Rtype};
-use domain::base::zonefile_fmt::{DisplayKind, ZonefileFmt as _};
-use domain::base::{Message, ParsedName};
-use domain::rdata::{AllRecordData, Cname};
+use domain::rdata::Cname;
+
+use crate::zone_text;
 
 /// The longest chain of aliases that is followed; as for addresses.
 const MAX_CHAIN: usize = 10;
@@ -11,7 +12,7 @@ const MAX_CHAIN: usize = 10;
 /// A record as text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Record {
-    /// The name that has it, without the root's dot.
+    /// The name that has it as in a zone file, without the root's dot.
     pub owner: String,
     /// Its type, such as `MX` or `TYPE65280`.
     pub rtype: String,
@@ -37,7 +38,7 @@ pub enum Records {
 pub fn read_records(reply: &[u8], rtype: Rtype) -> Option<Records> {
     let message = Message::from_slice(reply).ok()?;
     let mut name = message.sole_question().ok()?.into_qname();
-    let (mut records, mut is_found) = (Vec::new(), false);
+    let (mut records, mut is_found, mut names) = (Vec::new(), false, Vec::new());
     for _ in 0..=MAX_CHAIN {
         let mut alias = None;
         for record in message.answer().ok()? {
@@ -54,15 +55,16 @@ pub fn read_records(reply: &[u8], rtype: Rtype) -> Option<Records> {
             }
             is_found |= is_wanted;
             let ttl = record.ttl().as_secs();
-            let record = record.into_any_record::<AllRecordData<_, ParsedName<_>>>().ok()?;
             records.push(Record {
-                owner: record.owner().to_string(),
+                owner: zone_text::escaped(&record.owner().to_string()),
                 rtype: record.rtype().to_string(),
                 ttl: if ttl >> 31 == 0 { ttl } else { 0 }, // RFC 2181 section 8
-                data: record.data().display_zonefile(DisplayKind::Simple).to_string(),
+                data: zone_text::data(&record)?,
             });
         }
-        match alias.filter(|_| !is_found) {
+        names.push(name);
+        // A loop of aliases ends where it began, so that no record is told twice.
+        match alias.filter(|target| !is_found && !names.contains(target)) {
             Some(target) => name = target,
             None => break,
         }
@@ -137,7 +139,9 @@ mod tests {
         assert_eq!(lines(&aliases), ["www.example 30 CNAME gone.example."]);
         let round =
             reply(&[("www.example", "a.example"), ("a.example", "www.example")], None, Rcode::NOERROR);
-        assert!(matches!(read_records(&round, Rtype::MX), Some(Records::NoData(_))), "a loop has an end");
+        let Some(Records::NoData(aliases)) = read_records(&round, Rtype::MX) else { panic!() };
+        let expected = ["www.example 30 CNAME a.example.", "a.example 30 CNAME www.example."];
+        assert_eq!(lines(&aliases), expected, "a loop has an end, and each alias is told once");
     }
 
     #[test]
