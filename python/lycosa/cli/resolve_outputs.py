@@ -372,7 +372,7 @@ def _header(has_records: bool) -> bytes:
 
 
 def _whole(lines: Sequence[bytes]) -> tuple[list[bytes], bytes]:
-    """The rows of comma-separated values that these lines make, and what is left: a row whose quotes are not closed."""
+    """The rows of comma-separated values that these lines make, and what is left: a row whose quotes are open."""
     rows, parts, is_open = list[bytes](), list[bytes](), False
     for line in lines:
         parts.append(line)
