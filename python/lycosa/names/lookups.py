@@ -112,7 +112,7 @@ class Lookups:
             future.cancel()
 
     async def lookup(self, name: str) -> Resolution:
-        """Ask and wait in an event loop. Raises socket.gaierror when closed while it waits, ValueError once closed."""
+        """Ask and wait in an event loop. Raises socket.gaierror when closed while it waits, ValueError after."""
         future = self.ask(name)
         try:
             return await asyncio.wrap_future(future)
