@@ -15,6 +15,7 @@ import lycosa
 import pytest
 from lycosa import _core
 from lycosa.errors import SettingError
+from lycosa.job import Names
 from lycosa.names import Resolver
 from lycosa.names.lookups import Lookups
 from lycosa.names.server import Server
@@ -285,3 +286,17 @@ def test_a_hosts_file_that_is_a_pipe_is_refused_and_nobody_waits_for_it(tmp_path
     os.mkfifo(tmp_path / "hosts")
     with pytest.raises(OSError, match="has to be a regular file"):
         Resolver(resolvers=[dns.address], hosts_file=tmp_path / "hosts")
+
+
+@pytest.mark.parametrize(
+    ("key", "given", "told"),
+    [
+        ("zones", "corp.example", "names.zones: 'corp.example' is not allowed"),
+        ("local_data", "a.lan A x", 'names.local_data: line 1: "x"; allowed: an IPv4 address'),
+    ],
+)
+def test_a_job_names_the_room_of_what_is_refused(key: str, given: str, told: str) -> None:
+    with pytest.raises(SettingError) as error:
+        Names(**{key: (given,)})
+    assert str(error.value).startswith(told)
+    assert error.value.name == f"names.{key}"
