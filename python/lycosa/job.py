@@ -6,8 +6,10 @@ divides them.
 
 from __future__ import annotations
 
+import contextlib
 import re
 import tomllib
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self, get_args
@@ -52,8 +54,19 @@ def _resolver(text: str) -> str:
 
 def _zones(texts: tuple[str, ...]) -> tuple[str, ...]:
     """Refuse what is no zone with resolvers."""
-    _core.check_zones(list(texts))
+    with _names():
+        _core.check_zones(list(texts))
     return texts
+
+
+@contextlib.contextmanager
+def _names() -> Iterator[None]:
+    """Name settings that are refused by their place in a job."""
+    try:
+        yield
+    except SettingError as error:
+        problem = None if error.problem is None else f"names.{error.problem}"
+        raise SettingError(f"names.{error.name}", error.value, error.allowed, problem) from None
 
 
 def _field(name: str) -> str:
@@ -232,7 +245,8 @@ class Names(Room):
     @model_validator(mode="after")
     def _agree(self) -> Self:
         """Refuse settings that contradict each other."""
-        _core.check_local_names(self.hosts_file, list(self.local_data))
+        with _names():
+            _core.check_local_names(self.hosts_file, list(self.local_data))
         for key, designs in DESIGNS.items():
             value = getattr(self, key)
             if value is not None and self.cache not in designs:

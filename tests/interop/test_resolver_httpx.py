@@ -24,7 +24,7 @@ import httpx
 import pytest
 from lycosa.names.adapters import connecting
 from lycosa.names.adapters.connecting import connect_to_first
-from lycosa.names.adapters.httpcore import HttpcoreSyncBackend
+from lycosa.names.adapters.httpcore import HttpcoreBackend, HttpcoreSyncBackend
 from lycosa.names.adapters.httpx import HttpxAsyncTransport, HttpxOptions, HttpxTransport
 from lycosa.names.lookups import Lookups
 from lycosa.simnet import SimulatedInternet
@@ -182,6 +182,35 @@ def test_who_waits_is_told_when_the_lookups_close(start_dns: Callable[..., DnsSe
     with pytest.raises(httpcore.ConnectError, match="the lookups are closed"):
         HttpcoreSyncBackend(lookups).connect_tcp("silent.example", 80, timeout=5)
     closing.join()
+
+
+def test_who_waits_in_a_loop_is_told_as_well_and_is_not_cancelled(start_dns: Callable[..., DnsServer]) -> None:
+    lookups = Lookups(resolvers=[start_dns().address], families="v4", timeout=60.0)
+
+    async def wait() -> None:
+        closing = threading.Timer(0.1, lookups.close)
+        closing.start()
+        with pytest.raises(httpcore.ConnectError, match="the lookups are closed"):
+            await HttpcoreBackend(lookups).connect_tcp("silent.example", 80, timeout=30.0)
+        closing.join()
+        with pytest.raises(httpcore.ConnectError, match="the lookups are closed"):
+            await HttpcoreBackend(lookups).connect_tcp("www.example", 80)
+
+    asyncio.run(wait())
+    with pytest.raises(httpcore.ConnectError, match="the lookups are closed"):
+        HttpcoreSyncBackend(lookups).connect_tcp("www.example", 80)
+
+
+def test_a_task_that_is_cancelled_while_a_name_is_asked_for_stays_so(start_dns: Callable[..., DnsServer]) -> None:
+    async def wait() -> None:
+        with Lookups(resolvers=[start_dns().address], families="v4", timeout=60.0) as lookups:
+            task = asyncio.create_task(HttpcoreBackend(lookups).connect_tcp("silent.example", 80))
+            await asyncio.sleep(0.1)
+            task.cancel()
+            with pytest.raises(asyncio.CancelledError):
+                await task
+
+    asyncio.run(wait())
 
 
 def test_the_caller_s_address_and_options_are_used(lookups: Lookups) -> None:

@@ -5,6 +5,7 @@
 //! [`Hosts::warnings`] and ignored.
 
 mod file;
+mod shared;
 
 use std::hash::{BuildHasher as _, RandomState};
 use std::io;
@@ -13,6 +14,7 @@ use std::net::IpAddr;
 use hashbrown::{HashMap, HashTable};
 
 pub use file::HostsFile;
+pub use shared::SharedHosts;
 
 use crate::warnings::{Warnings, quoted};
 use lycosa_names::Families;

@@ -8,7 +8,7 @@ mod search;
 mod table;
 mod warnings;
 
-pub use hosts::{Hosts, HostsFile};
+pub use hosts::{Hosts, HostsFile, SharedHosts};
 pub use local_data::{BadLocalData, LocalAnswer, LocalData, LocalRecord, RecordData};
 pub use resolv_conf::{ResolvConf, ResolvOptions, Surroundings, system_servers};
 pub use search::{BadSearch, SearchList};

@@ -4,12 +4,12 @@ use std::fmt;
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::path::Path;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 use lycosa_names::{Families, HostName, LocalAddresses, LocalNames, PacketKey};
 use lycosa_url::Micros;
 
-use crate::hosts::{Hosts, HostsFile};
+use crate::hosts::{Hosts, SharedHosts};
 use crate::local_data::{LocalAnswer, LocalData, LocalRecord, RecordData};
 
 /// TTL in seconds of what a hosts file says, which has none of its own: a change of the file is seen after so long at most.
@@ -43,12 +43,30 @@ const AAAA: u16 = 28;
 #[derive(Debug, Default)]
 pub struct LocalTable {
     data: LocalData,
-    hosts: Option<Mutex<HostsFile>>,
+    hosts: Option<Arc<SharedHosts>>,
+}
+
+/// Where aliases lead.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum End<'a> {
+    /// To a name that is known here and no alias, the name itself where it is none; with the least TTL of the aliases.
+    At(HostName<'a>, u32),
+    /// Nowhere: to a name that was in the hosts file, or in a circle. No server is to be asked for it.
+    Lost,
+    /// The name is not known here.
+    Unknown,
 }
 
 /// An alias in local data whose target is not local either.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BadAlias(String);
+
+impl BadAlias {
+    /// The alias.
+    pub fn name(&self) -> &str {
+        &self.0
+    }
+}
 
 impl fmt::Display for BadAlias {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -69,9 +87,10 @@ impl LocalTable {
     ///
     /// Those of reading the file; an alias that leads nowhere.
     pub fn open(hosts: Option<&Path>, data: LocalData, now: Micros) -> io::Result<Self> {
-        let hosts = hosts.map(|path| HostsFile::open(path, now)).transpose()?;
-        let table = LocalTable { data, hosts: hosts.map(Mutex::new) };
-        let lost = table.data.aliases().find(|name| table.end_of(*name, now).is_none());
+        let hosts = hosts.map(|path| SharedHosts::open(path, now)).transpose()?;
+        let table = LocalTable { data, hosts: hosts.map(Arc::new) };
+        let read = table.hosts_at(now);
+        let lost = table.data.aliases().find(|name| table.end_of(*name, read.as_deref()) == End::Lost);
         let lost = lost.map(|name| BadAlias(name.as_str().to_owned()));
         lost.map_or(Ok(table), |alias| Err(io::Error::new(io::ErrorKind::InvalidInput, alias)))
     }
@@ -83,61 +102,63 @@ impl LocalTable {
 
     /// The hosts file as it is now. Where it cannot be read any more, what was read before stays.
     fn hosts_at(&self, now: Micros) -> Option<Arc<Hosts>> {
-        let mut file = self.hosts.as_ref()?.lock().unwrap_or_else(PoisonError::into_inner);
-        let _ = file.refresh(now);
-        Some(file.hosts().clone())
+        self.hosts.as_ref().map(|hosts| hosts.at(now))
     }
 
-    /// The name to which aliases lead, itself where it is none, and the least TTL of the aliases; `None` where it is not known here.
-    fn end_of<'a>(&'a self, mut name: HostName<'a>, now: Micros) -> Option<(HostName<'a>, u32)> {
+    /// Where the aliases lead that begin with a name, and their least TTL.
+    fn end_of<'a>(&'a self, mut name: HostName<'a>, hosts: Option<&Hosts>) -> End<'a> {
         let mut least = u32::MAX;
-        for _ in 0..=MAX_CHAIN {
+        for step in 0..=MAX_CHAIN {
             match self.data.lookup(name, A) {
-                None => return self.hosts_at(now)?.has(name).then_some((name, least)),
+                None if hosts.is_some_and(|hosts| hosts.has(name)) => return End::At(name, least),
+                None if step == 0 => return End::Unknown,
+                None => return End::Lost,
                 Some(LocalAnswer::Records([LocalRecord { data: RecordData::Cname(target), ttl }])) => {
-                    (name, least) = (HostName::new(target).ok()?, least.min(*ttl));
+                    let Ok(target) = HostName::new(target) else { return End::Lost };
+                    (name, least) = (target, least.min(*ttl));
                 }
-                Some(_) => return Some((name, least)),
+                Some(_) => return End::At(name, least),
             }
         }
-        None
+        End::Lost
     }
 
     /// The addresses of a name that is no alias, with their TTL.
-    fn addresses_of(&self, name: HostName<'_>, rtype: u16, now: Micros) -> Option<(Vec<IpAddr>, u32)> {
+    fn addresses_of(&self, name: HostName<'_>, rtype: u16, hosts: Option<&Hosts>) -> (Vec<IpAddr>, u32) {
         let families = if rtype == AAAA { Families::V6 } else { Families::V4 };
         match self.data.lookup(name, rtype) {
-            None => self.hosts_at(now).and_then(|hosts| Some((listed(&hosts, name, families)?, HOSTS_TTL))),
-            Some(LocalAnswer::NoData) => Some((Vec::new(), HOSTS_TTL)),
+            None => {
+                let found = hosts.and_then(|hosts| listed(hosts, name, families));
+                (found.unwrap_or_default(), HOSTS_TTL)
+            }
+            Some(LocalAnswer::NoData) => (Vec::new(), HOSTS_TTL),
             Some(LocalAnswer::Records(records)) => {
                 let address = |record: &LocalRecord| match record.data {
                     RecordData::A(address) => Some(address.into()),
                     RecordData::Aaaa(address) => Some(address.into()),
                     _ => None,
                 };
-                Some((
-                    records.iter().filter_map(address).collect(),
-                    records.first().map_or(HOSTS_TTL, |record| record.ttl),
-                ))
+                let ttl = records.first().map_or(HOSTS_TTL, |record| record.ttl);
+                (records.iter().filter_map(address).collect(), ttl)
             }
         }
     }
 
     /// The records of a name that is no alias, with their TTLs; empty where it has none of this type.
-    fn records_of(&self, name: HostName<'_>, rtype: u16, now: Micros) -> Option<Vec<LocalRecord>> {
+    fn records_of(&self, name: HostName<'_>, rtype: u16, hosts: Option<&Hosts>) -> Option<Vec<LocalRecord>> {
         match self.data.lookup(name, rtype) {
             Some(LocalAnswer::Records(records)) => return Some(records.to_vec()),
             Some(LocalAnswer::NoData) => return Some(Vec::new()),
             None => (),
         }
-        let hosts = self.hosts_at(now)?;
+        let hosts = hosts?;
         let names = address_of(name.as_str()).into_iter().flat_map(|address| hosts.names_of(address));
         let mut names = names.take(MAX_NAMES).peekable();
         if names.peek().is_none() && !hosts.has(name) {
             return None;
         }
         let families = if rtype == AAAA { Families::V6 } else { Families::V4 };
-        let addresses = || listed(&hosts, name, families).unwrap_or_default();
+        let addresses = || listed(hosts, name, families).unwrap_or_default();
         let data: Vec<RecordData> = match rtype {
             PTR => names.map(|name| RecordData::Ptr(name.into())).collect(),
             A | AAAA => addresses().into_iter().map(RecordData::from).collect(),
@@ -149,7 +170,12 @@ impl LocalTable {
 
 impl LocalNames for LocalTable {
     fn addresses(&self, name: HostName<'_>, families: Families, now: Micros) -> Option<LocalAddresses> {
-        let (end, ttl) = self.end_of(name, now)?;
+        let hosts = self.hosts_at(now);
+        let (end, ttl) = match self.end_of(name, hosts.as_deref()) {
+            End::At(end, ttl) => (end, ttl),
+            End::Lost => return Some(LocalAddresses { addresses: Vec::new(), ttl: HOSTS_TTL }),
+            End::Unknown => return None,
+        };
         let types = match families {
             Families::V4 => &[A][..],
             Families::V6 => &[AAAA],
@@ -157,7 +183,7 @@ impl LocalNames for LocalTable {
         };
         let mut found = LocalAddresses { addresses: Vec::new(), ttl };
         for rtype in types {
-            let (addresses, ttl) = self.addresses_of(end, *rtype, now)?;
+            let (addresses, ttl) = self.addresses_of(end, *rtype, hosts.as_deref());
             found.addresses.extend(addresses);
             found.ttl = found.ttl.min(ttl);
         }
@@ -165,8 +191,8 @@ impl LocalNames for LocalTable {
     }
 
     fn records(&self, key: &PacketKey, now: Micros) -> Option<Vec<u8>> {
-        let rtype = key.rtype().to_int();
-        let mut records = self.records_of(HostName::new(&key.text()).ok()?, rtype, now)?;
+        let (rtype, hosts) = (key.rtype().to_int(), self.hosts_at(now));
+        let mut records = self.records_of(HostName::new(&key.text()).ok()?, rtype, hosts.as_deref())?;
         let mut message = vec![0, 0, 0x81, 0x80, 0, 1, 0, 0, 0, 0, 0, 0];
         message.extend_from_slice(key.name());
         message.extend_from_slice(&rtype.to_be_bytes());
@@ -178,7 +204,7 @@ impl LocalNames for LocalTable {
             let Some(target) = alias_in(&records).filter(|_| rtype != CNAME) else { break };
             records = HostName::new(&target)
                 .ok()
-                .and_then(|end| self.records_of(end, rtype, now))
+                .and_then(|end| self.records_of(end, rtype, hosts.as_deref()))
                 .unwrap_or_default();
             owner = start + HEAD; // the alias' target
         }

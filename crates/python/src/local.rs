@@ -4,12 +4,12 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use lycosa_names::{LocalNames, Nameserver, ZoneTable};
-use lycosa_names_local::{LocalData, LocalTable, ResolvConf, SearchList, Surroundings};
+use lycosa_names_local::{BadAlias, LocalData, LocalTable, ResolvConf, SearchList, Surroundings};
 use lycosa_url::Clock;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
-use crate::errors::{bad_name, setting, system};
+use crate::errors::{SettingError, bad_name, setting, system};
 use crate::job::server;
 
 /// Adds what is here to the module.
@@ -39,7 +39,11 @@ fn read(py: Python<'_>, hosts_file: Option<&Path>, lines: &[String]) -> PyResult
     let (data, now) = (local_data(lines)?, Clock::shared().now());
     let table = py.detach(|| LocalTable::open(hosts_file, data, now));
     table.map_err(|error| match error.kind() {
-        std::io::ErrorKind::InvalidInput => setting("local_data", lines.join("; "), error),
+        std::io::ErrorKind::InvalidInput => {
+            let alias = error.get_ref().and_then(|why| why.downcast_ref::<BadAlias>());
+            let alias = alias.map_or_else(String::new, |alias| alias.name().to_owned());
+            told("local_data", &alias, &error.to_string(), "")
+        }
         _ => system("the hosts file", &error),
     })
 }
@@ -71,9 +75,23 @@ fn zone(text: &str) -> PyResult<(&str, Vec<Nameserver>)> {
 /// Local data of lines.
 fn local_data(lines: &[String]) -> PyResult<LocalData> {
     LocalData::parse(&lines.join("\n")).map_err(|why| {
-        let line = lines.get(why.line - 1).map_or_else(String::new, Clone::clone);
-        setting("local_data", line, why.why)
+        // A text may hold several lines.
+        let number = why.line;
+        let line = lines.iter().flat_map(|text| each_line(text)).nth(number - 1).unwrap_or_default();
+        told("local_data", line, &why.why, &format!("line {number}: "))
     })
+}
+
+/// The lines of a text, as they count when texts are joined: an empty one has one.
+fn each_line(text: &str) -> impl Iterator<Item = &str> {
+    text.split('\n').map(|line| line.strip_suffix('\r').unwrap_or(line))
+}
+
+/// A setting that is refused, by a text that tells what is wrong and, behind `allowed: `, what is allowed.
+fn told(name: &str, value: &str, why: &str, place: &str) -> PyErr {
+    let allowed = why.split_once("allowed: ").map_or(why, |(_, allowed)| allowed);
+    let problem = format!("{name}: {place}{why}");
+    SettingError::new_err((name.to_owned(), value.to_owned(), allowed.to_owned(), problem))
 }
 
 /// Tells the logger what could not be used.

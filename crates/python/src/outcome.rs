@@ -1,5 +1,6 @@
 //! What is known of a name after one of its answers, or all of them.
 
+use std::collections::HashMap;
 use std::net::IpAddr;
 
 use lycosa_names::cache::{PacketCache, SLOW};
@@ -104,12 +105,7 @@ impl Outcome {
             (self.detail, other.detail) = (other.detail, self.detail);
         }
         self.addresses.append(&mut other.addresses);
-        for record in other.records {
-            // Each type has found the same aliases.
-            if !self.records.contains(&record) {
-                self.records.push(record);
-            }
-        }
+        self.add_records(other.records);
         self.validated = match (self.validated, other.validated) {
             (Some(one), Some(other)) => Some(one && other),
             (one, other) => one.or(other),
@@ -120,6 +116,22 @@ impl Outcome {
         self.expires = self.expires.min(other.expires);
         self.elapsed_us = self.elapsed_us.max(other.elapsed_us);
         self
+    }
+
+    /// Takes records of another type. Each type has found the same aliases, perhaps with another TTL: they stand once, with the
+    /// lowest. Nothing else can repeat.
+    fn add_records(&mut self, others: Vec<Record>) {
+        let is_alias = |record: &Record| record.rtype == "CNAME";
+        let key = |record: &Record| (record.owner.to_ascii_lowercase(), record.data.to_ascii_lowercase());
+        let own = self.records.iter().enumerate().filter(|(_, record)| is_alias(record));
+        let known: HashMap<_, _> = own.map(|(place, record)| (key(record), place)).collect();
+        for record in others {
+            let place = if is_alias(&record) { known.get(&key(&record)) } else { None };
+            match place {
+                Some(place) => self.records[*place].ttl = self.records[*place].ttl.min(record.ttl),
+                None => self.records.push(record),
+            }
+        }
     }
 }
 

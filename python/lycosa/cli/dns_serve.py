@@ -17,7 +17,7 @@ from lycosa.errors import LycosaError
 from lycosa.job import read_job
 from lycosa.names.metrics import HttpServer
 from lycosa.names.server import Server
-from lycosa.names.server_settings import ServerSettings, check_loop, make_settings
+from lycosa.names.server_settings import ServerSettings, check_no_loop, make_settings
 
 logger = logging.getLogger("lycosa")
 
@@ -46,7 +46,7 @@ def run(args: argparse.Namespace) -> int:
 
     settings = load()
     if args.check:
-        check_loop(settings.listen, settings.upstreams)
+        check_no_loop(settings.listen, settings)
         if not args.quiet:
             print(f"lycosa dns: nothing is wrong with the settings of this {settings.tier} server", file=sys.stderr)
         return 0

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import csv
 import fcntl
 import importlib.util
-import io
 import json
 import os
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -33,6 +33,10 @@ WRITER = "lycosa resolve"
 
 #: Names given at a time of those that are there.
 BATCH = 10_000
+
+#: Characters in one field of comma-separated values: the records of many types may have megabytes. Python's own limit
+#: of 131,072 guards against files of others, which these are not.
+MAX_FIELD = 1 << 30
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +68,9 @@ def output(path: str | None, standard: BinaryIO, *, has_records: bool = False) -
         return StandardOutput(standard)
     kinds: dict[str, Callable[[Path], TextOutput | ParquetOutput]] = {
         ".jsonl": lambda path: TextOutput(path, b"", Resolutions.lines, partial(_from_json, has_records)),
-        ".csv": lambda path: TextOutput(path, _header(has_records), Resolutions.csv, partial(_from_csv, has_records)),
+        ".csv": lambda path: TextOutput(
+            path, _header(has_records), Resolutions.csv, partial(_from_csv, has_records), quoted=True
+        ),
         ".parquet": partial(ParquetOutput, has_records=has_records),
     }
     make = kinds.get(Path(path).suffix)
@@ -100,22 +106,28 @@ class StandardOutput:
 
 
 class TextOutput:
-    """One line an answer. A line that a crash has torn is cut off when it is opened again."""
+    """One row an answer. A row that a crash has torn is cut off when it is opened again."""
 
     def __init__(
         self,
         path: Path,
         header: bytes,
         format: Callable[[Resolutions], bytes],
-        read: Callable[[bytes], list[Answered]],
+        read: Callable[[Sequence[bytes]], list[Answered]],
+        *,
+        quoted: bool = False,
     ) -> None:
-        """Nothing is opened yet; ``read`` takes names and statuses from lines; ValueError where it cannot."""
+        """Nothing is opened yet; ``read`` takes names and statuses from rows; ValueError where it cannot.
+
+        ``quoted``: a line's end between quotes belongs to the row.
+        """
         self.path, self._header, self._format, self._read = path, header, format, read
+        self._quoted = quoted
         self._file: BinaryIO | None = None
         self._synced = time.monotonic()
 
     def open(self) -> Iterator[list[str]]:
-        """Cut the torn line, give the names that are there."""
+        """Cut the torn row, give the names that are there."""
         descriptor = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
         self._file = os.fdopen(descriptor, "r+b")
         _lock(descriptor, self.path)
@@ -137,7 +149,7 @@ class TextOutput:
 
     def beside(self, path: Path) -> TextOutput:
         """Another output of the same kind."""
-        return TextOutput(path, self._header, self._format, self._read)
+        return TextOutput(path, self._header, self._format, self._read, quoted=self._quoted)
 
     def copy(self, rows: list[Answered]) -> None:
         """Take rows of an output of the same kind."""
@@ -153,13 +165,26 @@ class TextOutput:
     def _rows(self) -> Iterator[list[Answered]]:
         """The rows from where the file stands."""
         assert self._file is not None, "opened before"
-        number = self._header.count(b"\n")
+        number, end, torn = self._header.count(b"\n"), self._file.tell(), b""
         while lines := self._file.readlines(BATCH * 100):
+            rows, torn = _whole([torn, *lines]) if self._quoted else (lines, b"")
             try:
-                yield self._read(b"".join(lines))
+                yield self._read(rows)
             except ValueError:
-                raise self._foreign(number + 1, number + len(lines)) from None
-            number += len(lines)
+                raise self._foreign(number + 1, number + sum(row.count(b"\n") for row in rows)) from None
+            number += sum(row.count(b"\n") for row in rows)
+            end += sum(map(len, rows))
+        if torn:
+            self._check_torn(torn.splitlines(keepends=True)[1:], number)
+            self._file.truncate(end)
+            self._file.seek(end)
+
+    def _check_torn(self, lines: Sequence[bytes], number: int) -> None:
+        """Raise StorageError where rows follow a quote that is not closed: no crash leaves that, all would be cut."""
+        for line in lines:
+            with contextlib.suppress(ValueError):
+                self._read([line])
+                raise self._foreign(number + 1)
 
     def _append(self, lines: bytes) -> None:
         """Write lines at the end."""
@@ -346,26 +371,40 @@ def _header(has_records: bool) -> bytes:
     return (",".join(Resolutions.columns(has_records)) + "\n").encode()
 
 
-def _from_json(has_records: bool, lines: bytes) -> list[Answered]:
+def _whole(lines: Sequence[bytes]) -> tuple[list[bytes], bytes]:
+    """The rows of comma-separated values that these lines make, and what is left: a row whose quotes are open."""
+    rows, parts, is_open = list[bytes](), list[bytes](), False
+    for line in lines:
+        parts.append(line)
+        # A quote within a field is doubled: those of a whole row are even in number.
+        is_open ^= line.count(b'"') % 2 == 1
+        if not is_open and line:
+            rows.append(line if len(parts) == 1 else b"".join(parts))
+            parts.clear()
+    return rows, b"".join(parts)
+
+
+def _from_json(has_records: bool, lines: Sequence[bytes]) -> list[Answered]:
     """The rows of JSON lines."""
-    each = lines.splitlines(keepends=True)
-    rows = [json.loads(line) for line in each]
+    rows = [json.loads(line) for line in lines]
     if not all(isinstance(row, dict) and isinstance(row.get("name"), str) and "status" in row for row in rows):
         raise ValueError("another kind of line")
     if any(("records" in row) != has_records and row["status"] != "bad-name" for row in rows):
         raise ValueError("other types")
-    return [Answered(row["name"], row["status"], line) for row, line in zip(rows, each, strict=True)]
+    return [Answered(row["name"], row["status"], line) for row, line in zip(rows, lines, strict=True)]
 
 
-def _from_csv(has_records: bool, lines: bytes) -> list[Answered]:
-    """The rows of comma-separated values."""
+def _from_csv(has_records: bool, lines: Sequence[bytes]) -> list[Answered]:
+    """The rows of comma-separated values, each with all its lines."""
     columns = Resolutions.columns(has_records)
+    before = csv.field_size_limit(MAX_FIELD)
     try:
-        rows = list(csv.reader(io.StringIO(lines.decode(), newline=""), strict=True))
+        rows = list(csv.reader((line.decode() for line in lines), strict=True))
     except csv.Error as error:
         raise ValueError(str(error)) from None
-    each = lines.splitlines(keepends=True)
-    if len(each) != len(rows) or not all(len(row) == len(columns) for row in rows):
+    finally:
+        csv.field_size_limit(before)
+    if len(rows) != len(lines) or not all(len(row) == len(columns) for row in rows):
         raise ValueError("another kind of line")
     name, status = columns.index("name"), columns.index("status")
-    return [Answered(row[name], row[status], line) for row, line in zip(rows, each, strict=True)]
+    return [Answered(row[name], row[status], line) for row, line in zip(rows, lines, strict=True)]

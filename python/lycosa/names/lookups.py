@@ -21,6 +21,9 @@ from lycosa.names.resolver import TAKE_ANSWERS, Options, Resolver
 #: Seconds that the thread waits for answers before it looks whether it is to end.
 WAIT = 1.0
 
+#: The most dots of names that are tried with search domains first (resolv.conf(5)).
+MAX_NDOTS = 15
+
 #: What the system's resolver would have said of each status.
 ERRORS = {
     "nxdomain": socket.EAI_NONAME,
@@ -67,6 +70,8 @@ class Lookups:
             _core.check_network(network)
         if isinstance(search, str):
             raise SettingError("search", search, "a list of domains")
+        if isinstance(ndots, bool) or not isinstance(ndots, int) or not 0 <= ndots <= MAX_NDOTS:
+            raise SettingError("ndots", ndots, f"a number from 0 to {MAX_NDOTS}")
         self._search = _core.Search(list(search), ndots, no_tld_query) if search else None
         self._filters, self._allowed = filter_private, list(allow_addresses)
         options.setdefault("families", "both")
@@ -107,8 +112,16 @@ class Lookups:
             future.cancel()
 
     async def lookup(self, name: str) -> Resolution:
-        """Ask and wait in an event loop."""
-        return await asyncio.wrap_future(self.ask(name))
+        """Ask and wait in an event loop. Raises socket.gaierror when closed while it waits, ValueError after."""
+        future = self.ask(name)
+        try:
+            return await asyncio.wrap_future(future)
+        except asyncio.CancelledError:
+            task = asyncio.current_task()
+            if task is None or task.cancelling():
+                raise
+            # Nobody cancelled the task, which must not look as if.
+            raise socket.gaierror(socket.EAI_AGAIN, f"{name}: the lookups are closed") from None
 
     def addresses(self, answer: Resolution, family: int = socket.AF_UNSPEC) -> list[str]:
         """The addresses of a family that may be spoken to, families in turn, IPv4 first: as they are to be tried.
@@ -171,17 +184,33 @@ class Lookups:
             return [name]
         try:
             return self._search.names(name) or [name]
-        except BadName:
+        except (BadName, UnicodeEncodeError):
             return [name]  # the answer says what is wrong with it
 
     def _is_last(self, answer: Resolution) -> bool:
         """Whether an answer is given; else the next name is queued. Holds the lock."""
         further = self._further.get(answer.place)
-        if further and answer.status in ("nxdomain", "nodata") and answer.place in self._waiting:
+        if further and answer.status in ("nxdomain", "nodata") and self._is_awaited(answer.place):
             self._queue.append((answer.place, further.pop(0)))
             return False
         self._further.pop(answer.place, None)
         return True
+
+    def _is_awaited(self, place: int) -> bool:
+        """Whether somebody still wants the answer. Holds the lock."""
+        future = self._waiting.get(place)
+        return future is not None and not future.cancelled()
+
+    def _submit_queue(self) -> None:
+        """Ask for those that found no room before, but for those that nobody waits for any more. Holds the lock."""
+        while self._queue:
+            place, name = self._queue[0]
+            if not self._is_awaited(place):
+                self._waiting.pop(place, None)
+                self._further.pop(place, None)
+            elif not self._resolver.submit([name], place):
+                return
+            self._queue.popleft()
 
     def _deliver(self) -> None:
         """Give answers to those who wait, until closed; the thread's body."""
@@ -189,8 +218,7 @@ class Lookups:
             taken = self._resolver.take(TAKE_ANSWERS, WAIT)
             with self._lock:
                 answers = [answer for answer in taken if self._is_last(answer)]
-                while self._queue and self._resolver.submit([self._queue[0][1]], self._queue[0][0]):
-                    self._queue.popleft()
+                self._submit_queue()
                 futures = [(self._waiting.pop(answer.place, None), answer) for answer in answers]
             for future, answer in futures:
                 if future is not None and future.set_running_or_notify_cancel():

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import hashlib
 import time
 from collections.abc import Callable
+from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
 from lycosa import _core
 from lycosa.errors import LycosaError, SettingError
 from lycosa.names.histograms import Histogram
-from lycosa.names.server_settings import ServerSettings, check_loop
+from lycosa.names.server_settings import ServerSettings, check_no_loop
 
 #: What a running server was made with and cannot change.
 RESTART = (
@@ -27,9 +29,9 @@ class Server:
 
     def __init__(self, settings: ServerSettings) -> None:
         """Listen; raises SettingError for a loop, OSError for what the system refuses, StorageError for a cache."""
-        check_loop(settings.listen, settings.asked())
+        check_no_loop(settings.listen, settings)
         self._core = _core.DnsServer(_of_core(settings))
-        self._settings = settings
+        self._settings, self._secrets = settings, _fingerprint(settings.cookie_secret_file)
         self._begun = time.monotonic()
         self._drains = False
         self.reloads = 0
@@ -89,21 +91,25 @@ class Server:
         return None
 
     def reload(self, load: Callable[[], ServerSettings]) -> list[str]:
-        """Go on with what ``load`` gives; the names of the settings that changed.
+        """Go on with what ``load`` gives; the names of the settings that changed, or whose file of secrets did.
 
         Raises what ``load`` raises, and SettingError for what only a restart can change; then all is as before.
         """
         try:
             settings = load()
             self._check_same(settings)
-            check_loop(self.listening, settings.asked())
+            check_no_loop(self.listening, settings)
             self._core.reload(_of_core(settings))
         except (LycosaError, OSError):
             self.reloads_refused += 1
             raise
         before, self._settings = self._settings, settings
+        known, self._secrets = self._secrets, _fingerprint(settings.cookie_secret_file)
         self.reloads += 1
-        return [name for name in ServerSettings.model_fields if getattr(before, name) != getattr(settings, name)]
+        changed = {name for name in ServerSettings.model_fields if getattr(before, name) != getattr(settings, name)}
+        if known != self._secrets:
+            changed.add("cookie_secret_file")
+        return [name for name in ServerSettings.model_fields if name in changed]
 
     def drain(self, within: float) -> bool:
         """Take no new questions; whether all that were under way were answered in some seconds."""
@@ -138,6 +144,14 @@ def _of_core(settings: ServerSettings) -> dict[str, Any]:
     given = settings.model_dump(exclude={"http", "http_public"})
     told = {name: list(value) if isinstance(value, tuple) else value for name, value in given.items()}
     return told | {"query_log_clients": settings.client_bits()}
+
+
+def _fingerprint(path: Path | None) -> bytes | None:
+    """By what a change of a file is known, and nothing else that is in it; None where it cannot be read."""
+    try:
+        return None if path is None else hashlib.sha256(path.read_bytes()).digest()
+    except OSError:
+        return None
 
 
 def _shown(value: object) -> str:

@@ -6,6 +6,7 @@ import ipaddress
 import os
 import re
 import socket
+import ssl
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
@@ -116,6 +117,18 @@ def _secrets(path: Path) -> Path:
     return path
 
 
+def _roots(path: Path) -> Path:
+    """A file of certificates that can be read."""
+    allowed = "a file that can be read, with at least one certificate in PEM"
+    if not path.is_file():
+        raise SettingError("ca_file", path, f"{allowed}; there is no such file")
+    try:
+        ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT).load_verify_locations(cafile=path)
+    except OSError as error:  # ssl.SSLError, too
+        raise SettingError("ca_file", path, f"{allowed} ({error.strerror or error})") from None
+    return path
+
+
 def _clients(given: object) -> object:
     """How much of clients' addresses is logged, in one form; a word of the command line or of a file is no text."""
     match = CLIENTS.fullmatch(given.strip()) if isinstance(given, str) else None
@@ -161,6 +174,7 @@ Domains = Annotated[
 ]
 
 Secrets = Annotated[Path, AfterValidator(_secrets)]
+Roots = Annotated[Path, AfterValidator(_roots)]
 Clients = Annotated[bool | str, BeforeValidator(_clients)]
 
 
@@ -177,7 +191,7 @@ class ServerSettings(Room):
     zones: Zones = ()  # zones with upstreams of their own: corp.example=192.0.2.1,192.0.2.2
     hosts_file: Path | None = None  # a hosts file that is looked at before anything else, such as /etc/hosts
     local_data: LocalData = ()  # records as lines of a zone file; they come before the hosts file
-    ca_file: Path | None = None  # PEM of further roots, of upstreams that are asked over TLS or HTTPS
+    ca_file: Roots | None = None  # PEM of further roots, of upstreams that are asked over TLS or HTTPS
     spread: bool  # each name has its own upstream, and the next one where that fails; false: the quickest, balanced
     workers: int = Field(default_factory=lambda: min(len(os.sched_getaffinity(0)), 256), ge=1, le=256)  # threads
     cache: Path | None = None  # the file that crawls on this machine may share; default: in memory
@@ -244,10 +258,10 @@ class ServerSettings(Room):
         four, _, six = self.query_log_clients.replace("/", "").partition(",")
         return int(four), int(six)
 
-    def asked(self) -> tuple[str, ...]:
-        """All servers that are asked, those of zones with their ports."""
+    def asked_for_zones(self) -> tuple[str, ...]:
+        """The servers of zones, with their ports."""
         of_zones = [text for zone in self.zones for text in zone.partition("=")[2].split(",")]
-        return self.upstreams + tuple(_core.check_resolver(text.strip()) for text in of_zones)
+        return tuple(_core.check_resolver(text.strip()) for text in of_zones)
 
     def refuses_others(self) -> bool:
         """Whether only this machine may ask, although others could reach the server."""
@@ -263,8 +277,15 @@ def make_settings(given: dict[str, Any]) -> ServerSettings:
         raise explain(error, ServerSettings) from None
 
 
-def check_loop(listening: Iterable[str], upstreams: Iterable[str]) -> None:
-    """Raise SettingError where a server would ask itself.
+def check_no_loop(listening: Iterable[str], settings: ServerSettings) -> None:
+    """Raise SettingError where a server that listens on these addresses would ask itself, also for a zone."""
+    own = tuple(listening)
+    check_loop(own, settings.upstreams)
+    check_loop(own, settings.asked_for_zones(), "zones")
+
+
+def check_loop(listening: Iterable[str], upstreams: Iterable[str], name: str = "upstreams") -> None:
+    """Raise SettingError where a server would ask itself; ``name``: of the setting that has the upstreams.
 
     Its addresses are those that it listens on; with 0.0.0.0 or [::] all of this machine. A loop by way of other
     servers shows when questions come back: the counter ``loop``.
@@ -279,7 +300,7 @@ def check_loop(listening: Iterable[str], upstreams: Iterable[str]) -> None:
             wide = address.is_unspecified and asked.version == address.version and _is_here(asked)
             if port == _port(upstream) and (asked == address or wide):
                 allowed = f"servers other than this one, which listens on {own}: it would ask itself"
-                raise SettingError("upstreams", upstream, allowed)
+                raise SettingError(name, upstream, allowed)
 
 
 def _address(text: str) -> IpAddress:

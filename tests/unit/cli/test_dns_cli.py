@@ -359,6 +359,22 @@ def test_a_check_listens_nowhere(start: Start, dns: DnsServer, tmp_path: Path) -
     assert command(*taken, "-q", cwd=tmp_path).stderr == ""
 
 
+def test_a_check_finds_what_a_start_would(free_addresses: list[str], tmp_path: Path) -> None:
+    own, _ = free_addresses
+    (tmp_path / "empty.pem").touch()
+    refused = {
+        f'zones = ["corp.example={own}"]': f"zones: '{own}' is not allowed; allowed: servers other than this one",
+        'ca_file = "missing.pem"': "ca_file: 'missing.pem' is not allowed; allowed: a file that can be read",
+        'ca_file = "empty.pem"': "with at least one certificate in PEM",
+    }
+    for line, told in refused.items():
+        (tmp_path / "dns.toml").write_text(f'tier = "upper"\nlisten = "{own}"\nupstreams = "192.0.2.1"\n{line}\n')
+        checked = command("--config", "dns.toml", "--check", cwd=tmp_path)
+        assert (checked.returncode, len(checked.stderr.splitlines())) == (2, 1), checked.stderr
+        assert told in checked.stderr
+        assert command("--config", "dns.toml", cwd=tmp_path).stderr == checked.stderr
+
+
 def test_what_the_system_refuses_is_one_line(start: Start, dns: DnsServer, tmp_path: Path) -> None:
     running = serve(start, dns.address)
     wanted = ["--tier", "lower", "--upstream", dns.address]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import logging
+import os
 import socket
 import time
 from collections.abc import Callable, Iterator
@@ -14,6 +15,7 @@ import lycosa
 import pytest
 from lycosa import _core
 from lycosa.errors import SettingError
+from lycosa.job import Names
 from lycosa.names import Resolver
 from lycosa.names.lookups import Lookups
 from lycosa.names.server import Server
@@ -249,5 +251,52 @@ def test_a_zone_does_not_lead_back_to_the_server(free_addresses: list[str]) -> N
     settings = make_settings(
         {"tier": "upper", "listen": own, "upstreams": "192.0.2.1", "zones": [f"corp.example={own}"]}
     )
-    with pytest.raises(SettingError, match="ask itself"):
+    with pytest.raises(SettingError, match="ask itself") as error:
         Server(settings)
+    assert (error.value.name, error.value.value) == ("zones", own)
+
+
+@pytest.mark.parametrize(
+    ("lines", "value", "told"),
+    [
+        (
+            ["a.lan A 192.0.2.1", "", "b.lan A nowhere"],
+            "b.lan A nowhere",
+            'local_data: line 3: "nowhere"; allowed: an IPv4 address: 192.0.2.7',
+        ),
+        (["a.lan A 192.0.2.1\nb.lan A x", "c.lan A y"], "b.lan A x", 'local_data: line 2: "x"; allowed: an IPv4'),
+        (
+            ["ok.lan A 192.0.2.1", "scan.lan CNAME printer.example"],
+            "scan.lan",
+            "local_data: the alias scan.lan leads to no local name; allowed: a CNAME to a name with local data",
+        ),
+    ],
+)
+def test_bad_local_data_is_told_by_its_line_and_once_what_is_allowed(
+    lines: list[str], value: str, told: str, dns: DnsServer
+) -> None:
+    with pytest.raises(SettingError) as error:
+        Resolver(resolvers=[dns.address], local_data=lines)
+    assert str(error.value).startswith(told)
+    assert str(error.value).count("allowed") == 1
+    assert (error.value.name, error.value.value) == ("local_data", value)
+
+
+def test_a_hosts_file_that_is_a_pipe_is_refused_and_nobody_waits_for_it(tmp_path: Path, dns: DnsServer) -> None:
+    os.mkfifo(tmp_path / "hosts")
+    with pytest.raises(OSError, match="has to be a regular file"):
+        Resolver(resolvers=[dns.address], hosts_file=tmp_path / "hosts")
+
+
+@pytest.mark.parametrize(
+    ("key", "given", "told"),
+    [
+        ("zones", "corp.example", "names.zones: 'corp.example' is not allowed"),
+        ("local_data", "a.lan A x", 'names.local_data: line 1: "x"; allowed: an IPv4 address'),
+    ],
+)
+def test_a_job_names_the_room_of_what_is_refused(key: str, given: str, told: str) -> None:
+    with pytest.raises(SettingError) as error:
+        Names(**{key: (given,)})
+    assert str(error.value).startswith(told)
+    assert error.value.name == f"names.{key}"

@@ -177,6 +177,7 @@ def test_servers_with_one_secret_take_each_others_cookies(start: Start, dns: Dns
     assert ask_with_cookie(alone, given) != given
     assert alone.statistics()["bad_cookies"] == 1
     file.write_text(f"{new}\n{old}\n")
+    assert other.reload(lambda: make_settings(other.settings.model_dump())) == ["cookie_secret_file"]
     assert other.reload(lambda: make_settings(other.settings.model_dump())) == []
     renewed = ask_with_cookie(other, given)
     assert renewed != given

@@ -1,12 +1,13 @@
 //! A hosts file that may change while it is used.
 
-use std::fs::{File, Metadata};
+use std::fs::{Metadata, OpenOptions};
 use std::io::{self, Read as _};
-use std::os::unix::fs::MetadataExt as _;
+use std::os::unix::fs::{MetadataExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use lycosa_url::Micros;
+use nix::libc::O_NONBLOCK;
 
 use super::{Hosts, MAX_FILE};
 
@@ -14,7 +15,8 @@ use super::{Hosts, MAX_FILE};
 const PAUSE: Micros = 1_000_000;
 
 impl Hosts {
-    /// Reads a file. One that does not exist is an empty one, as for libc; one of more than 64 MiB is refused.
+    /// Reads a file. One that does not exist is an empty one, as for libc; one of more than 64 MiB is refused, and what is no regular
+    /// file: reading a pipe might never end.
     pub fn read(path: &Path) -> io::Result<Self> {
         load(path).map(|(hosts, _)| hosts)
     }
@@ -46,20 +48,31 @@ impl HostsFile {
     /// Reads the file again where it has changed; looks at most once a second. Tells whether there is anything new. After an error,
     /// which names the file, what was read before stays, and the file is read again as soon as it changes or the next second has come.
     pub fn refresh(&mut self, now: Micros) -> io::Result<bool> {
+        match self.changed(now) {
+            Some(_) => self.reload().map(|()| true),
+            None => Ok(false),
+        }
+    }
+
+    /// The size in bytes of a file that has changed, 0 where it cannot be told; looks at most once a second.
+    pub(crate) fn changed(&mut self, now: Micros) -> Option<u64> {
         if now.abs_diff(self.looked) < PAUSE {
-            return Ok(false);
+            return None;
         }
         self.looked = now;
         match std::fs::metadata(&self.path) {
-            Ok(metadata) if self.stamp == Some(Stamp::of(&metadata)) => return Ok(false),
-            Err(error) if error.kind() == io::ErrorKind::NotFound && self.stamp.is_none() => {
-                return Ok(false);
-            }
-            _ => (), // opening it tells what is wrong
+            Ok(metadata) if self.stamp == Some(Stamp::of(&metadata)) => None,
+            Ok(metadata) => Some(metadata.size()),
+            Err(error) if error.kind() == io::ErrorKind::NotFound && self.stamp.is_none() => None,
+            Err(_) => Some(0), // opening it tells what is wrong
         }
+    }
+
+    /// Reads the file again. After an error, which names it, what was read before stays.
+    pub(crate) fn reload(&mut self) -> io::Result<()> {
         let (hosts, stamp) = load(&self.path)?;
         (self.hosts, self.stamp) = (Arc::new(hosts), stamp);
-        Ok(true)
+        Ok(())
     }
 }
 
@@ -90,12 +103,18 @@ impl Stamp {
 /// Reads a file. Its stamp is taken before, so that a change while it is read is found later.
 fn load(path: &Path) -> io::Result<(Hosts, Option<Stamp>)> {
     let named = |error: io::Error| io::Error::new(error.kind(), format!("{}: {error}", path.display()));
-    let file = match File::open(path) {
+    // A pipe that nobody writes to is opened at once, too.
+    let file = match OpenOptions::new().read(true).custom_flags(O_NONBLOCK).open(path) {
         Ok(file) => file,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok((Hosts::default(), None)),
         Err(error) => return Err(named(error)),
     };
     let metadata = file.metadata().map_err(named)?;
+    if !metadata.is_file() {
+        return Err(named(io::Error::other(
+            "a hosts file has to be a regular file, not a folder, a pipe or a device",
+        )));
+    }
     if metadata.size() > MAX_FILE {
         return Err(named(too_large(metadata.size())));
     }
@@ -112,6 +131,10 @@ pub(super) fn too_large(size: u64) -> io::Error {
 
 #[cfg(test)]
 mod tests {
+    use std::fs::File;
+    use std::sync::mpsc;
+    use std::time::Duration;
+
     use super::*;
     use lycosa_names::Families;
     use lycosa_names::HostName;
@@ -199,5 +222,38 @@ mod tests {
         let mut file = HostsFile::open(&path, 1_000 * PAUSE).unwrap();
         std::fs::write(&path, "192.0.2.7 printer.lan").unwrap();
         assert!(file.refresh(0).unwrap());
+    }
+
+    /// What comes of work that must not wait for anybody.
+    fn at_once<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> T {
+        let (send, receive) = mpsc::channel();
+        std::thread::spawn(move || send.send(work()));
+        receive.recv_timeout(Duration::from_secs(20)).unwrap()
+    }
+
+    #[test]
+    fn a_pipe_or_a_device_is_refused_at_once_and_later_the_older_content_stays() {
+        let folder = tempfile::tempdir().unwrap();
+        let (path, pipe) = (folder.path().join("hosts"), folder.path().join("pipe"));
+        assert!(std::process::Command::new("mkfifo").arg(&pipe).status().unwrap().success());
+        for refused in [pipe.clone(), "/dev/zero".into(), folder.path().to_owned()] {
+            let read = refused.clone();
+            let error = at_once(move || Hosts::read(&read)).unwrap_err().to_string();
+            let wanted = format!("{}: a hosts file has to be a regular file", refused.display());
+            assert!(error.starts_with(&wanted), "{error}");
+        }
+        std::fs::write(&path, "192.0.2.7 printer.lan").unwrap();
+        let mut file = HostsFile::open(&path, 0).unwrap();
+        std::fs::rename(&pipe, &path).unwrap();
+        let (mut file, result) = at_once(move || {
+            let result = file.refresh(PAUSE);
+            (file, result)
+        });
+        assert!(result.unwrap_err().to_string().contains("regular file"));
+        assert_eq!(printer(&file), only("192.0.2.7"));
+        std::fs::remove_file(&path).unwrap();
+        std::fs::write(&path, "192.0.2.8 printer.lan").unwrap();
+        assert!(file.refresh(2 * PAUSE).unwrap());
+        assert_eq!(printer(&file), only("192.0.2.8"));
     }
 }

@@ -135,3 +135,17 @@ fn an_alias_to_nowhere_is_told() {
     assert!(why.contains("a.lan") && why.contains("allowed"), "{why}");
     assert!(table("a.lan CNAME b.lan\nb.lan CNAME a.lan").is_err(), "a loop");
 }
+
+#[test]
+fn an_alias_to_a_name_that_left_the_hosts_file_has_no_data_and_no_server_is_asked_for_it() {
+    let (folder, table) = table("scan.lan CNAME printer.lan").unwrap();
+    assert_eq!(addresses(&table, "scan.lan", Families::V4), Some(vec!["192.0.2.7".to_owned()]));
+    std::fs::write(folder.path().join("hosts"), "192.0.2.1 other.lan").unwrap();
+    let (name, later) = (HostName::new("scan.lan").unwrap(), 2_000_000);
+    let found = table.addresses(name, Families::Both, later);
+    assert_eq!(found, Some(LocalAddresses { addresses: Vec::new(), ttl: HOSTS_TTL }));
+    let key = PacketKey::of_text("scan.lan", Rtype::A, false).unwrap();
+    let reply = table.records(&key, later).unwrap();
+    assert!(matches!(read_records(&reply, Rtype::A), Some(Records::NoData(_))));
+    assert_eq!(table.addresses(HostName::new("printer.lan").unwrap(), Families::Both, later), None);
+}

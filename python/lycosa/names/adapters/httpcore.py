@@ -25,6 +25,7 @@ from httpcore import (
     SyncBackend,
 )
 
+from lycosa._core import Resolution
 from lycosa.names.adapters.connecting import DELAY, connect_to_first
 from lycosa.names.adapters.httpcore_streams import SocketStream
 from lycosa.names.lookups import Lookups
@@ -55,7 +56,7 @@ class HttpcoreBackend(AsyncNetworkBackend):
             async with asyncio.timeout(timeout):
                 try:
                     found = self._lookups.addresses(await self._lookups.lookup(host))
-                except OSError as error:
+                except (OSError, ValueError) as error:  # that one where they were closed before
                     raise ConnectError(str(error)) from error
                 return await _race(found, connect)
         except TimeoutError as error:
@@ -91,14 +92,19 @@ class HttpcoreSyncBackend(NetworkBackend):
         deadline = math.inf if timeout is None else time.monotonic() + timeout
         options = [] if socket_options is None else list(socket_options)
         try:
-            found = self._lookups.addresses(self._lookups.wait(host, timeout))
+            found = self._lookups.addresses(self._wait(host, timeout))
             return SocketStream(connect_to_first(found, port, deadline, local_address, options))
         except TimeoutError as error:
             raise ConnectTimeout(f"{host}: not connected in {timeout} s") from error
-        except CancelledError as error:
-            raise ConnectError(f"{host}: the lookups are closed") from error
         except OSError as error:
             raise ConnectError(str(error)) from error
+
+    def _wait(self, host: str, timeout: float | None) -> Resolution:
+        """Ask and wait. Raises ConnectError when the lookups are closed, before or while it waits; TimeoutError."""
+        try:
+            return self._lookups.wait(host, timeout)
+        except (CancelledError, ValueError) as error:
+            raise ConnectError(f"{host}: the lookups are closed") from error
 
     def connect_unix_socket(
         self, path: str, timeout: float | None = None, socket_options: Iterable[Any] | None = None
