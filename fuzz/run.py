@@ -43,6 +43,9 @@ MOST_FILE_BYTES = 64 << 20
 MAX_BYTES = {
     "url": 1_024,
     "name": 320,
+    "records": 1_024,
+    "packets": 1_024,
+    "local_names": 768,
     "names_cache": 256,
     "cache_file": 512,
     "codings": 1_536,

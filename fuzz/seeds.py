@@ -141,6 +141,14 @@ def messages(corpora: Path) -> Iterator[bytes]:
         yield bytes([min(len(records), 7) << 3]) + wire
 
 
+def replies(corpora: Path) -> Iterator[tuple[bytes, bytes]]:
+    """How many answers a reply has and the type of the first record, and what follows the question."""
+    for asked, records in scenarios(corpora):
+        wire = b"".join(record.replace(name(asked), b"\xc0\x0c") if asked else record for record in records)
+        kind = wire[2:4] if wire[:1] == b"\xc0" else b"\0\1"
+        yield bytes([min(len(records), 15)]) + kind, wire
+
+
 def questions(corpora: Path) -> Iterator[bytes]:
     """What follows a question's header."""
     for asked, records in scenarios(corpora):
@@ -164,6 +172,8 @@ def sources(corpora: Path) -> dict[str, Iterator[bytes]]:
         "codings": (bytes([number % 256, 7, 3]) + page[:1_000] for number, page in enumerate(html)),
         "message": messages(corpora),
         "question": questions(corpora),
+        "records": (head + wire for head, wire in replies(corpora)),
+        "packets": (head[:1] + b"\0" + wire for head, wire in replies(corpora)),
     }
 
 

@@ -36,8 +36,36 @@ fn main() -> std::io::Result<()> {
     for (target, words) in texts {
         dictionary(into, target, &words.iter().map(|word| word.as_bytes()).collect::<Vec<_>>())?;
     }
+    names(into)?;
     dictionary(into, "message", words::MESSAGE)?;
     dictionary(into, "question", words::QUESTION)
+}
+
+/// Replies with records of each type, whole answers, local files; and their words.
+fn names(into: &Path) -> std::io::Result<()> {
+    let whole = words::RECORDS.iter().filter(|record| record.len() > 12);
+    let records = whole.clone().map(|record| [&[1], &record[2..4], record].concat());
+    write(into, "records", &records.collect::<Vec<_>>())?;
+    let alone = whole.clone().map(|record| [&[1, 0], *record].concat());
+    let extended = whole.flat_map(|record| {
+        let [behind, before] =
+            [[record, words::OPTIONS[1]], [words::OPTIONS[0], record]].map(|two| two.concat());
+        [[&[1, 0x10], &behind[..]].concat(), [&[0, 0x20], &before[..]].concat(), [&[0, 1], *record].concat()]
+    });
+    write(into, "packets", &alone.chain(extended).collect::<Vec<_>>())?;
+    let files = [
+        "192.0.2.7 printer.lan printer\n",
+        "scan.lan CNAME printer.lan\n",
+        "nameserver ::1\nsearch lan\n",
+        "ndots:2",
+        "lan .",
+    ];
+    let files = files.map(str::as_bytes);
+    let words = words::LOCAL.iter().map(|word| [b"192.0.2.9 a.lan\n\xff", *word].concat());
+    write(into, "local_names", &words.chain([files.join(&0xff)]).collect::<Vec<_>>())?;
+    dictionary(into, "records", words::RECORDS)?;
+    dictionary(into, "packets", &[words::RECORDS, words::OPTIONS].concat())?;
+    dictionary(into, "local_names", words::LOCAL)
 }
 
 /// Writes seeds of a target.

@@ -8,9 +8,12 @@
 mod bounds;
 mod caches;
 mod codings;
+mod local_names;
 mod logs;
 mod names;
+mod packets;
 mod pages;
+mod records;
 mod responses;
 mod sites;
 mod snapshots;
@@ -18,9 +21,12 @@ mod urls;
 
 pub use caches::{cache_file, names_cache};
 pub use codings::{brotli, codings, deflate, gzip, zstd};
+pub use local_names::local_names;
 pub use logs::{log, log_repair};
 pub use names::{message, name, question};
+pub use packets::packets;
 pub use pages::{charset, headers, html, redirect};
+pub use records::records;
 pub use responses::response;
 pub use sites::{cookies, retry_after, robots};
 pub use snapshots::{seen, snapshot, snapshot_file};
@@ -35,6 +41,9 @@ pub const TARGETS: &[(&str, Target)] = &[
     ("name", name),
     ("message", message),
     ("question", question),
+    ("records", records),
+    ("packets", packets),
+    ("local_names", local_names),
     ("names_cache", names_cache),
     ("cache_file", cache_file),
     ("gzip", gzip),

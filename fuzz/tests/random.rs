@@ -6,7 +6,7 @@ mod words;
 use proptest::collection::vec;
 use proptest::prelude::*;
 use proptest::sample::select;
-use words::{COOKIES, FIELDS, HTML, MESSAGE, NAME, QUESTION, RESPONSE, ROBOTS, URL};
+use words::{COOKIES, FIELDS, HTML, LOCAL, MESSAGE, NAME, OPTIONS, QUESTION, RECORDS, RESPONSE, ROBOTS, URL};
 
 /// Texts of words, with some bytes between.
 fn text(words: &'static [&'static str], length: usize) -> impl Strategy<Value = Vec<u8>> {
@@ -15,6 +15,13 @@ fn text(words: &'static [&'static str], length: usize) -> impl Strategy<Value = 
         1 => vec(any::<u8>(), 1..4),
     ];
     vec(word, 0..length).prop_map(|parts| parts.concat())
+}
+
+/// Bytes of pieces, with others between.
+fn bytes(pieces: &[&'static [u8]], length: usize) -> impl Strategy<Value = Vec<u8>> + use<> {
+    let piece =
+        prop_oneof![12 => select(pieces.to_vec()).prop_map(<[u8]>::to_vec), 1 => vec(any::<u8>(), 1..4)];
+    vec(piece, 0..length).prop_map(|pieces| pieces.concat())
 }
 
 /// Places in a cache of names: seldom in what has a checksum, often in what changes, mostly behind the header.
@@ -60,6 +67,22 @@ proptest! {
         1 => vec(any::<u8>(), 1..4),
     ], 0..8)) {
         lycosa_fuzz::question(&[&[first], &pieces.concat()[..]].concat());
+    }
+
+    #[test]
+    fn records(first in any::<u8>(), asked in select(RECORDS), rest in bytes(RECORDS, 6)) {
+        let rtype = asked.get(2..4).unwrap_or(&[0, 5]);
+        lycosa_fuzz::records(&[&[first], rtype, asked, &rest].concat());
+    }
+
+    #[test]
+    fn packets(counts in any::<[u8; 2]>(), pieces in bytes(&[RECORDS, OPTIONS].concat(), 5)) {
+        lycosa_fuzz::packets(&[&counts[..], &pieces].concat());
+    }
+
+    #[test]
+    fn local_names(data in bytes(LOCAL, 16)) {
+        lycosa_fuzz::local_names(&data);
     }
 
 }

@@ -1,7 +1,7 @@
 //! How far a message reaches, and what of it decides for how long it is kept.
 
 use domain::base::iana::Rtype;
-use domain::base::message_builder::TreeCompressor;
+use domain::base::message_builder::HashCompressor;
 use domain::base::{Message, MessageBuilder, ParsedName, ParsedRecord};
 use domain::rdata::AllRecordData;
 
@@ -127,7 +127,8 @@ pub(crate) fn copy_records(
     message: &Message<[u8]>,
     mut keep: impl FnMut(&ParsedRecord<'_, [u8]>) -> Option<bool>,
 ) -> Option<Vec<u8>> {
-    let mut builder = MessageBuilder::from_target(TreeCompressor::new(Vec::new())).ok()?;
+    // Unlike a tree of labels, it takes no more memory for a name than its labels, however many there are.
+    let mut builder = MessageBuilder::from_target(HashCompressor::new(Vec::new())).ok()?;
     *builder.header_mut() = message.header();
     let mut questions = builder.question();
     questions.push(message.sole_question().ok()?).ok()?;
