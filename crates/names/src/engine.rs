@@ -99,7 +99,7 @@ impl Engine {
             let traffic =
                 self.core.statistics.questions + self.core.statistics.answers + self.core.statistics.timeouts;
             let is_new = self.told.1 != traffic;
-            let is_due = is_new && (!self.core.is_waiting() || self.told.0.saturating_add(FIGURES) <= now);
+            let is_due = self.told.0.saturating_add(FIGURES) <= now || is_new && !self.core.is_waiting();
             if is_due {
                 self.told = (now, traffic);
             }

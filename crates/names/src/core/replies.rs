@@ -256,6 +256,6 @@ impl Core {
             () if attempt.refused.count() > 0 => Whom::Unrefused,
             () => Whom::Other(place),
         };
-        self.push(Try { number, whom, profile, ..attempt });
+        self.push(Try { number, whom, profile, changes: 0, ..attempt });
     }
 }
