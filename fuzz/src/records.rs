@@ -78,7 +78,7 @@ fn plain(text: &str) -> String {
 /// Reads a record as a line of a zone file.
 fn check_line(record: &Record) {
     let Record { owner, rtype, ttl, data } = record;
-    let dot = if owner.is_empty() || owner != "." { "." } else { "" };
+    let dot = if owner == "." { "" } else { "." };
     let line = format!("{owner}{dot} {ttl} IN {rtype} {data}");
     assert!(line.bytes().all(|byte| (b' '..=b'~').contains(&byte)), "{line:?} has control characters");
     check_words(data);

@@ -12,7 +12,7 @@ const MAX_CHAIN: usize = 10;
 /// A record as text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Record {
-    /// The name that has it as in a zone file, without the root's dot.
+    /// The name that has it as in a zone file, without the root's dot at its end; the root is `.`.
     pub owner: String,
     /// Its type, such as `MX` or `TYPE65280`.
     pub rtype: String,
@@ -56,7 +56,7 @@ pub fn read_records(reply: &[u8], rtype: Rtype) -> Option<Records> {
             is_found |= is_wanted;
             let ttl = record.ttl().as_secs();
             records.push(Record {
-                owner: zone_text::escaped(&record.owner().to_string()),
+                owner: zone_text::owner(&record.owner()),
                 rtype: record.rtype().to_string(),
                 ttl: if ttl >> 31 == 0 { ttl } else { 0 }, // RFC 2181 section 8
                 data: zone_text::data(&record)?,
@@ -142,6 +142,16 @@ mod tests {
         let Some(Records::NoData(aliases)) = read_records(&round, Rtype::MX) else { panic!() };
         let expected = ["www.example 30 CNAME a.example.", "a.example 30 CNAME www.example."];
         assert_eq!(lines(&aliases), expected, "a loop has an end, and each alias is told once");
+    }
+
+    #[test]
+    fn the_root_has_a_name() {
+        let mut builder = MessageBuilder::new_vec().question();
+        builder.push((Name::root_vec(), Rtype::MX)).unwrap();
+        let mut builder = builder.answer();
+        builder.push((Name::root_vec(), 60, Mx::new(5, Name::root_vec()))).unwrap();
+        let Some(Records::Found(records)) = read_records(&builder.finish(), Rtype::MX) else { panic!() };
+        assert_eq!(lines(&records), [". 60 MX 5 ."]);
     }
 
     #[test]

@@ -14,8 +14,13 @@ use domain::rdata::svcb::SvcParams;
 /// What means something in a zone file, besides the blank, the dot and the backslash, which the library escapes.
 const SPECIAL: [char; 6] = ['"', ';', '(', ')', '@', '$'];
 
+/// A name without the root's dot at its end; the root is `.`.
+pub(crate) fn owner(name: &ParsedName<&[u8]>) -> String {
+    if name.is_root() { ".".to_owned() } else { escaped(&name.to_string()) }
+}
+
 /// Escapes what means something in the text of a name, or of data that are names, numbers and the like, without quotes.
-pub(crate) fn escaped(text: &str) -> String {
+fn escaped(text: &str) -> String {
     let (mut escaped, mut letters) = (String::with_capacity(text.len()), text.chars());
     while let Some(letter) = letters.next() {
         if SPECIAL.contains(&letter) {
