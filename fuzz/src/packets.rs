@@ -23,6 +23,9 @@ const LIMITS: PacketLimits = PacketLimits { max_ttl: 86_400, negative_ttl: 900 }
 /// The type of the record that EDNS adds.
 const OPT: u16 = 41;
 
+/// The bit of the header's fourth byte that says "validated".
+const AD: u8 = 0x20;
+
 /// Invariant: any bytes are an answer that can be kept or none, in bounded time and memory; what is kept has the records that were
 /// received but OPT, can be read again, and is given for its shortest TTL, with TTLs that are never longer than they were. The first
 /// bytes say how many records each section has, or that all is what follows; the data are what follows header and question.
@@ -67,14 +70,18 @@ fn check_ages(cache: &PacketCache, packet: &Packet, key: &PacketKey, places: &[u
         let (is_fresh, is_stale) = (now < expires, now >= expires && now < expires + (second << 32));
         assert_eq!(cache.get(key, now).is_some(), is_kept && is_fresh);
         assert_eq!(cache.get_stale(key, now, u32::MAX).is_some(), is_kept && is_stale);
-        let mut given = cache.message(packet, now);
+        let (mut given, mut stale) = (cache.message(packet, now), cache.stale_message(packet));
         for (&place, &before) in places.iter().zip(&received) {
             let left = u32::try_from(u64::from(before).saturating_sub(age)).expect("no more than before");
-            let due = if is_fresh || expires == NOW { left } else { STALE_TTL };
-            assert_eq!(ttl(&given, place), due, "after {age} seconds of {before}");
+            assert_eq!(ttl(&given, place), left, "after {age} seconds of {before}");
+            assert_eq!(ttl(&stale, place), STALE_TTL);
             given[place..place + 4].copy_from_slice(&message[place..place + 4]);
+            stale[place..place + 4].copy_from_slice(&message[place..place + 4]);
         }
         assert_eq!(given, message, "nothing but TTLs has changed");
+        assert_eq!(stale[3], message[3] & !AD);
+        stale[3] = message[3];
+        assert_eq!(stale, message, "nothing but TTLs and AD has changed");
     }
 }
 

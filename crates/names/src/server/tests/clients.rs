@@ -87,8 +87,7 @@ fn a_client_that_may_be_forged_gets_no_flood() {
 
 #[test]
 fn what_waits_to_be_passed_through_is_bounded() {
-    let upstream = Upstream::start(Says::Nothing);
-    upstream.listen();
+    let (upstream, _) = Upstream::start_with_tcp(Says::Nothing);
     let server = server_of(&[upstream.address], |settings| {
         settings.upstream.attempts = 1;
         settings.upstream.in_flight = 1_000;

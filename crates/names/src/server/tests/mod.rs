@@ -1,5 +1,7 @@
 //! Whole servers on loopback, with an upstream that is told what to say.
 
+#[path = "../../../tests/support/mod.rs"]
+mod bound;
 mod clients;
 mod connections;
 mod logged;
@@ -11,11 +13,13 @@ mod times;
 mod upstreams;
 
 use std::io::{Read as _, Write as _};
-use std::net::{IpAddr, TcpListener, TcpStream, UdpSocket};
+use std::net::{IpAddr, TcpStream, UdpSocket};
 
 use domain::base::iana::{Rcode, Rtype};
 use domain::base::{Message, MessageBuilder, Name};
 use domain::rdata::{A, Aaaa, Txt};
+
+use bound::bind_both;
 
 use super::*;
 use crate::cache::compact::CompactSettings;
@@ -42,7 +46,10 @@ enum Says {
 
 impl Upstream {
     fn start(says: Says) -> Self {
-        let socket = UdpSocket::bind("127.0.0.1:0").unwrap();
+        Upstream::answering(UdpSocket::bind("127.0.0.1:0").unwrap(), says)
+    }
+
+    fn answering(socket: UdpSocket, says: Says) -> Self {
         socket.set_read_timeout(Some(Duration::from_millis(50))).unwrap();
         let upstream = Upstream {
             address: socket.local_addr().unwrap(),
@@ -96,9 +103,10 @@ impl Upstream {
     }
 
     /// Answers over TCP, too: one question a connection, which it ends then. Gives how many there were.
-    fn listen(&self) -> Arc<AtomicU64> {
-        let listener = TcpListener::bind(self.address).unwrap();
-        let (it, connections) = (self.clone(), Arc::<AtomicU64>::default());
+    fn start_with_tcp(says: Says) -> (Self, Arc<AtomicU64>) {
+        let (listener, socket) = bind_both();
+        let upstream = Upstream::answering(socket, says);
+        let (it, connections) = (upstream.clone(), Arc::<AtomicU64>::default());
         let counted = connections.clone();
         std::thread::spawn(move || {
             for mut stream in listener.incoming().flatten() {
@@ -111,7 +119,7 @@ impl Upstream {
                 }
             }
         });
-        connections
+        (upstream, connections)
     }
 
     fn say(&self, says: Says) {

@@ -122,7 +122,7 @@ fn a_name_that_is_no_host_name_leads_to_no_private_address() {
 
 #[test]
 fn no_section_of_what_is_passed_through_holds_a_private_address() {
-    let upstream = Upstream::start(Says::Built(lead_inside));
+    let (upstream, _) = Upstream::start_with_tcp(Says::Built(lead_inside));
     let server = filtering(&upstream);
     let cookie = [0, 12, 0, 10, 0, 8, 1, 2, 3, 4, 5, 6, 7, 8];
     let mut asked = question_of(&[b"evil", b"example"], Rtype::MX);
@@ -138,7 +138,6 @@ fn no_section_of_what_is_passed_through_holds_a_private_address() {
     assert!(header.ra() && !header.aa() && !header.ad(), "what is left was validated by nobody");
     assert_eq!((header.id(), header.rd(), header.qr()), (77, true, true));
     assert_eq!(answer.opt().unwrap().opt().len(), 28, "with the cookie");
-    upstream.listen();
     let mut stream = TcpStream::connect(server.listening()[0]).unwrap();
     stream.write_all(&framed(&question_of(&[b"evil", b"example"], Rtype::MX))).unwrap();
     let answer = Message::from_octets(unframed(&mut stream).unwrap()).unwrap();

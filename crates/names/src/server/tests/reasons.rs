@@ -28,8 +28,7 @@ fn ask(server: &Server, name: &str, rtype: Rtype) -> (Rcode, Vec<u16>) {
 
 #[test]
 fn a_failure_says_whether_nobody_answered_or_it_is_remembered() {
-    let upstream = Upstream::start(Says::Nothing);
-    upstream.listen();
+    let (upstream, _) = Upstream::start_with_tcp(Says::Nothing);
     let server = server_of(&[upstream.address], |_| ());
     for rtype in [Rtype::A, Rtype::MX] {
         assert_eq!(ask(&server, "silent.example", rtype), (Rcode::SERVFAIL, vec![22]), "{rtype}");

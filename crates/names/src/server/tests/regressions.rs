@@ -203,8 +203,7 @@ fn large_answers_over_tcp_arrive() {
         }
         answer.finish()
     }
-    let upstream = Upstream::start(Says::Text(3_000));
-    upstream.listen();
+    let (upstream, _) = Upstream::start_with_tcp(Says::Text(3_000));
     let server = server_of(&[upstream.address], |_| ());
     // The datagram is cut, the connection is not.
     upstream.say(Says::Built(large));

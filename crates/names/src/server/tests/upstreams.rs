@@ -151,8 +151,7 @@ fn what_was_passed_through_is_known_for_its_time() {
 #[test]
 fn what_came_over_tcp_is_passed_over_tcp_also_to_who_closes_after_each_answer() {
     const LONG: usize = 3_000;
-    let upstream = Upstream::start(Says::Text(LONG));
-    let connections = upstream.listen();
+    let (upstream, connections) = Upstream::start_with_tcp(Says::Text(LONG));
     let server = server_of(&[upstream.address], |settings| settings.upstream.attempts = 3);
     let mut client = TcpStream::connect(server.listening()[0]).unwrap();
     client.set_read_timeout(Some(Duration::from_secs(5))).unwrap();
