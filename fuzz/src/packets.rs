@@ -43,7 +43,6 @@ pub fn packets(data: &[u8]) {
     assert_eq!(message[..2], [0, 0]);
     let records = places(&message).expect("it can be read to its end");
     assert!(records.iter().all(|(rtype, _)| *rtype != OPT));
-    let places: Vec<usize> = records.into_iter().map(|(_, place)| place).collect();
     let again = cache.read(&message, NOW).expect("what is kept can be read");
     assert_eq!(again.message().ok(), Some(&message[..]), "it is kept as it was");
     if let Some(received) = listing(&reply).filter(|_| has_sound_names(&reply)) {
@@ -54,12 +53,16 @@ pub fn packets(data: &[u8]) {
     let kept = cache.get(&key, NOW);
     assert!(kept.is_none_or(|kept| Arc::ptr_eq(&kept, &packet)), "it is the answer that was put");
     assert!(cache.size().0 <= BYTES);
-    check_ages(&cache, &packet, &key, &places);
+    check_ages(&cache, &packet, &key, &records);
 }
 
-/// Looks at an answer from when it was received until it has long expired.
-fn check_ages(cache: &PacketCache, packet: &Packet, key: &PacketKey, places: &[usize]) {
+/// Looks at an answer from when it was received until it has long expired. One without data is not given any longer then.
+fn check_ages(cache: &PacketCache, packet: &Packet, key: &PacketKey, records: &[(u16, usize)]) {
     let message = packet.message().expect("an answer");
+    let asked = name_end(message, 12).and_then(|end| number(message, end));
+    let answers = number(message, 6).map_or(0, usize::from);
+    let has_data = records[..answers].iter().any(|(rtype, _)| Some(*rtype) == asked);
+    let places: Vec<usize> = records.iter().map(|&(_, place)| place).collect();
     let (expires, second) = (cache.expires(packet), 1_000_000);
     assert!(expires <= NOW + u64::from(LIMITS.max_ttl) * second);
     let is_kept = cache.get(key, NOW).is_some();
@@ -69,7 +72,7 @@ fn check_ages(cache: &PacketCache, packet: &Packet, key: &PacketKey, places: &[u
         let now = NOW + age * second;
         let (is_fresh, is_stale) = (now < expires, now >= expires && now < expires + (second << 32));
         assert_eq!(cache.get(key, now).is_some(), is_kept && is_fresh);
-        assert_eq!(cache.get_stale(key, now, u32::MAX).is_some(), is_kept && is_stale);
+        assert_eq!(cache.get_stale(key, now, u32::MAX).is_some(), is_kept && is_stale && has_data);
         let (mut given, mut stale) = (cache.message(packet, now), cache.stale_message(packet));
         for (&place, &before) in places.iter().zip(&received) {
             let left = u32::try_from(u64::from(before).saturating_sub(age)).expect("no more than before");
@@ -90,22 +93,30 @@ fn ttl(message: &[u8], place: usize) -> u32 {
     u32::from_be_bytes(message[place..place + 4].try_into().expect("four bytes"))
 }
 
-/// Type and place of the TTL of each record; `None` where a message is malformed.
-fn places(message: &[u8]) -> Option<Vec<(u16, usize)>> {
-    let number = |at: usize| Some(u16::from_be_bytes([*message.get(at)?, *message.get(at + 1)?]));
-    let skip = |mut at: usize| loop {
+/// Two bytes of a message as a number; `None` behind its end.
+fn number(message: &[u8], at: usize) -> Option<u16> {
+    Some(u16::from_be_bytes([*message.get(at)?, *message.get(at + 1)?]))
+}
+
+/// Where a name ends that begins there; `None` behind the end of the message.
+fn name_end(message: &[u8], mut at: usize) -> Option<usize> {
+    loop {
         match *message.get(at)? {
             0 => return Some(at + 1),
             192.. => return Some(at + 2),
             length => at += 1 + usize::from(length),
         }
-    };
-    let mut at = skip(12)? + 4;
+    }
+}
+
+/// Type and place of the TTL of each record; `None` where a message is malformed.
+fn places(message: &[u8]) -> Option<Vec<(u16, usize)>> {
+    let mut at = name_end(message, 12)? + 4;
     let mut places = Vec::new();
-    for _ in 0..[6, 8, 10].into_iter().filter_map(number).map(u32::from).sum() {
-        at = skip(at)?;
-        places.push((number(at)?, at + 4));
-        at += 10 + usize::from(number(at + 8)?);
+    for _ in 0..[6, 8, 10].into_iter().filter_map(|at| number(message, at)).map(u32::from).sum() {
+        at = name_end(message, at)?;
+        places.push((number(message, at)?, at + 4));
+        at += 10 + usize::from(number(message, at + 8)?);
     }
     (at == message.len()).then_some(places)
 }
