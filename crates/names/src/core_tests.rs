@@ -819,6 +819,40 @@ fn a_question_that_meets_a_probe_of_the_same_name_is_answered() {
 }
 
 #[test]
+fn a_resolver_that_is_started_again_costs_no_name() {
+    for servers in [&["192.0.2.1:53"][..], &["192.0.2.1:53", "192.0.2.2:53"]] {
+        let mut scene = Scene::new(|settings| {
+            settings.servers = servers.iter().map(|server| server.parse().unwrap()).collect()
+        });
+        let answer_all = |scene: &mut Scene| {
+            for (socket, _, _, message) in scene.sent() {
+                scene.core.receive(socket, &reply(&message, Rcode::NOERROR, 1), scene.now);
+            }
+        };
+        // It is known that there is one.
+        let before: Vec<String> = (0..200).map(|n| format!("before{n}.example")).collect();
+        scene.submit(&before.iter().map(String::as_str).collect::<Vec<_>>());
+        (0..10).for_each(|_| answer_all(&mut scene));
+        scene.answers();
+        // For three seconds nobody listens: each question comes back at once.
+        let names: Vec<String> = (0..500).map(|n| format!("n{n}.example")).collect();
+        scene.submit(&names.iter().map(String::as_str).collect::<Vec<_>>());
+        for _ in 0..300 {
+            for (socket, ..) in scene.sent() {
+                scene.core.fail(socket, "connection refused", scene.now);
+            }
+            scene.now += SECOND / 100;
+        }
+        for _ in 0..60 {
+            answer_all(&mut scene);
+            scene.now += SECOND / 10;
+        }
+        let answers = scene.answers();
+        assert_eq!(answers.iter().filter(|(_, result)| result.is_ok()).count(), 500, "of {}", answers.len());
+    }
+}
+
+#[test]
 fn a_server_that_two_groups_have_keeps_to_its_rate() {
     let mut scene = Scene::new(|settings| {
         settings.servers = vec!["192.0.2.1:53".parse().unwrap()];

@@ -156,6 +156,10 @@ impl Core {
         self.upstreams.at(sent.place, |group, place| group.blame(place, why));
         if !sent.is_overdue {
             self.lose(sent, now);
+            // Where TCP alone is refused, UDP may well be answered.
+            if sent.attempt.profile != QueryProfile::Tcp || self.settings.tcp_only {
+                self.upstreams.at(sent.place, |group, place| group.unreachable(place, now));
+            }
             self.unsent(sent.attempt, sent.place, why, now);
         }
     }

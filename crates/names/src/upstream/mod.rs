@@ -230,6 +230,13 @@ impl Upstreams {
         self.change(place, |server| server.trouble = Some(why.into()));
     }
 
+    /// No question reaches a server any more. Who is not eager is told so at once.
+    pub(crate) fn unreachable(&mut self, place: Place, now: Micros) {
+        if self.is_eager {
+            self.change(place, |server| server.unreachable(now));
+        }
+    }
+
     /// There is no socket for a server: it has no room for a moment.
     pub(crate) fn pause(&mut self, place: Place, why: &str, now: Micros) {
         let why: Arc<str> = why.into();
@@ -239,7 +246,7 @@ impl Upstreams {
         });
     }
 
-    /// Whether there was no socket for a server just now.
+    /// Whether there was no socket for a server, or no way to it, just now.
     pub(crate) fn is_paused(&self, place: Place, now: Micros) -> bool {
         self.servers.get(place).is_some_and(|(_, server)| server.paused > now)
     }

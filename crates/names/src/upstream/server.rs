@@ -112,7 +112,7 @@ pub(crate) struct Server {
     pub(super) timeouts: u64,
     /// How long replies took.
     pub(super) round_trips: Times,
-    /// Until when it is not asked, since there is no socket for it.
+    /// Until when it is not asked, since there is no socket for it, or no way to it.
     pub(super) paused: Micros,
     /// Why the last connection to it failed, until it answers.
     pub(super) trouble: Option<Arc<str>>,
@@ -247,6 +247,14 @@ impl Server {
         self.probing = false;
         if self.silences >= SILENCES {
             self.rest_from(now);
+        }
+    }
+
+    /// No question reaches it any more. One that has answered before may have been started again: it is not asked for as long as it
+    /// would be waited for, so that no question has all its tries within milliseconds. One that never answered is none.
+    pub(super) fn unreachable(&mut self, now: Micros) {
+        if self.answers > 0 && self.silences >= SILENCES {
+            self.paused = self.paused.max(now.saturating_add(self.timeout()));
         }
     }
 
