@@ -45,6 +45,9 @@ pub struct Hosts {
     warnings: Vec<String>,
 }
 
+/// U+FEFF in UTF-8, with which some editors begin a file.
+const BYTE_ORDER_MARK: &[u8] = "\u{feff}".as_bytes();
+
 impl Hosts {
     /// Reads a text, which should be UTF-8. A name in several lines has the addresses of all. More than 64 MiB are refused.
     pub fn parse(text: &[u8]) -> io::Result<Self> {
@@ -52,6 +55,7 @@ impl Hosts {
             return Err(file::too_large(text.len() as u64));
         }
         let mut reading = Reading::default();
+        let text = text.strip_prefix(BYTE_ORDER_MARK).unwrap_or(text);
         for (line, number) in text.split(|byte| *byte == b'\n').zip(1..) {
             reading.line(line, number);
         }

@@ -103,6 +103,7 @@ impl ResolvConf {
     ) -> Self {
         let mut options = ResolvOptions::default();
         let (mut servers, mut search, mut warnings) = (Vec::new(), None, Warnings::default());
+        let text = text.strip_prefix('\u{feff}').unwrap_or(text); // with which some editors begin a file
         for (line, number) in text.lines().zip(1..) {
             let place = format!("resolv.conf line {number}");
             let mut words = words(line);

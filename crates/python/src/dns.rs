@@ -36,6 +36,7 @@ pub(crate) struct DnsSettings {
     /// PEM of roots beyond Mozilla's.
     ca_file: Option<PathBuf>,
     spread: bool,
+    rotate: bool,
     workers: usize,
     /// The file of the cache.
     cache: Option<PathBuf>,
@@ -106,6 +107,7 @@ impl DnsSettings {
             zones: crate::local::zones(&self.zones)?,
             ca_file: self.ca_file.clone(),
             spread: self.spread,
+            rotate: self.rotate,
             timeout: seconds(self.timeout),
             attempts: self.attempts,
             in_flight: self.in_flight,

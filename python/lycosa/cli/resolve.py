@@ -329,7 +329,7 @@ def _lines(name: str, path: Path | None) -> list[str]:
     if path is None:
         return []
     try:
-        return path.read_text(encoding="utf-8", errors="replace").splitlines()
+        return path.read_text(encoding="utf-8-sig", errors="replace").splitlines()
     except OSError as error:
         raise SettingError(name, path, f"a file that can be read ({error.strerror})") from None
 

@@ -193,6 +193,7 @@ class ServerSettings(Room):
     local_data: LocalData = ()  # records as lines of a zone file; they come before the hosts file
     ca_file: Roots | None = None  # PEM of further roots, of upstreams that are asked over TLS or HTTPS
     spread: bool  # each name has its own upstream, and the next one where that fails; false: the quickest, balanced
+    rotate: bool = False  # upstreams take turns, as published (SYSTEMS.md section 4); ``spread`` is false then
     workers: int = Field(default_factory=lambda: min(len(os.sched_getaffinity(0)), 256), ge=1, le=256)  # threads
     cache: Path | None = None  # the file that crawls on this machine may share; default: in memory
     capacity: int = Field(1_000_000, ge=1_000, le=100_000_000)  # names in the cache
@@ -228,7 +229,8 @@ class ServerSettings(Room):
     @classmethod
     def _by_tier(cls, given: dict[str, Any]) -> dict[str, Any]:
         """Lay what is given over the tier's defaults."""
-        return {**TIERS.get(str(given.get("tier")), TIERS["lower"]), **given}
+        tier = TIERS.get(str(given.get("tier")), TIERS["lower"])
+        return {**tier, **({"spread": False} if given.get("rotate") else {}), **given}
 
     @model_validator(mode="after")
     def _agree(self) -> Self:
@@ -241,6 +243,8 @@ class ServerSettings(Room):
             twice = [text for text in texts if texts.count(text) > 1 and not text.endswith(":0")]
             if twice:
                 raise SettingError(name, twice[0], "each address once")
+        if self.rotate and self.spread:
+            raise SettingError("rotate", True, "false while spread is true")
         if self.cookie_secret_file is not None and not self.cookies:
             raise SettingError("cookie_secret_file", self.cookie_secret_file, "nothing while cookies = false")
         _core.check_local_names(self.hosts_file, list(self.local_data))

@@ -83,6 +83,14 @@ def test_tiers_differ_in_what_is_not_said() -> None:
     assert lower.workers == len(os.sched_getaffinity(0))
 
 
+def test_upstreams_take_turns_or_have_names_of_their_own() -> None:
+    turning = make_settings({"tier": "lower", "upstreams": "192.0.2.1", "rotate": True})
+    assert turning.rotate
+    assert not turning.spread
+    with pytest.raises(SettingError, match="rotate: 'True' is not allowed; allowed: false while spread"):
+        made(rotate=True, spread=True)
+
+
 def test_the_document_has_every_key_and_its_defaults() -> None:
     rows = re.findall(r"^\| `(\w+)` \| ([^|]+) \|", DOCUMENT.read_text(encoding="utf-8"), re.MULTILINE)
     assert [name for name, _ in rows] == list(ServerSettings.model_fields)

@@ -29,6 +29,13 @@ fn listed(texts: &[&str]) -> Option<Vec<String>> {
 }
 
 #[test]
+fn the_first_line_counts_also_behind_a_byte_order_mark() {
+    let hosts = hosts_of("\u{feff}192.0.2.10 foo.example\n".as_bytes());
+    assert_eq!(addresses(&hosts, "foo.example", Families::V4), listed(&["192.0.2.10"]));
+    assert_eq!(hosts.warnings(), [] as [&str; 0]);
+}
+
+#[test]
 fn an_ordinary_file_is_read() {
     let hosts = hosts_of(
         b"# static table\n127.0.0.1\tlocalhost\n::1 localhost ip6-localhost ip6-loopback\r\n\n\

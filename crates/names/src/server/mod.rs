@@ -366,6 +366,7 @@ fn is_same(one: &Settings, other: &Settings) -> bool {
     let has_roots = one.ca_file.is_some() || other.ca_file.is_some();
     !has_roots
         && key(one) == key(other)
+        && one.rotate == other.rotate
         && one.rate == other.rate
         && one.negative_ttl == other.negative_ttl
         && one.nxdomain_cut == other.nxdomain_cut

@@ -107,6 +107,18 @@ fn a_lower_server_waits_for_the_upper_one_that_a_name_is_spread_to() {
 }
 
 #[test]
+fn upstreams_that_rotate_have_as_many_questions_each() {
+    let upstreams = [(); 3].map(|()| Upstream::start(Says::Addresses(60)));
+    let addresses = upstreams.each_ref().map(|upstream| upstream.address);
+    let server = server_of(&addresses, |settings| settings.upstream.rotate = true);
+    let counts = || upstreams.each_ref().map(|upstream| lock(&upstream.asked).len());
+    for n in 0..30 {
+        assert_eq!(code(&ask_one(&server, &format!("n{n}.example"), Rtype::A)), Rcode::NOERROR);
+    }
+    assert!(counts().iter().all(|count| (9..=12).contains(count)), "{:?}", counts());
+}
+
+#[test]
 fn other_types_are_passed_through_and_any_is_not() {
     let upstream = Upstream::start(Says::Addresses(60));
     let server = server_of(&[upstream.address], |_| ());
