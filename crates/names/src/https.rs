@@ -20,11 +20,12 @@ use bytes::Bytes;
 use h2::client::{Builder, Connection, ResponseFuture, SendRequest};
 use h2::{Reason, RecvStream};
 use hashbrown::HashMap;
-use http::header::{ACCEPT, CONTENT_LENGTH, CONTENT_TYPE, HeaderValue};
+use http::header::{ACCEPT, AGE, CONTENT_LENGTH, CONTENT_TYPE, HeaderValue};
 use http::{Method, Request, Response, StatusCode, Uri};
 use lycosa_url::Micros;
 
 use self::pipe::{Buffers, Flag, Pipe};
+use crate::cache::packet::lower_ttls;
 use crate::streams::Came;
 use crate::wire::HEADER;
 
@@ -90,7 +91,8 @@ struct Exchange {
 /// How far a reply has come.
 enum Stage {
     Head(ResponseFuture),
-    Body(RecvStream, Vec<u8>),
+    /// The rest, what has come of it, and for how many seconds caches on the way have had it.
+    Body(RecvStream, Vec<u8>, u32),
 }
 
 /// Why there is no reply.
@@ -279,10 +281,12 @@ impl Exchange {
                 Stage::Head(response) => {
                     let response = ready!(Pin::new(response).poll(context))?;
                     judge(&response).map_err(|why| Trouble::Failed(format!("HTTPS: {why}")))?;
-                    self.stage = Stage::Body(response.into_body(), Vec::new());
+                    let age = age(&response);
+                    self.stage = Stage::Body(response.into_body(), Vec::new(), age);
                 }
-                Stage::Body(body, reply) => {
+                Stage::Body(body, reply, age) => {
                     let Some(part) = ready!(body.poll_data(context)).transpose()? else {
+                        lower_ttls(reply, *age);
                         return Poll::Ready(Ok(std::mem::take(reply)));
                     };
                     body.flow_control().release_capacity(part.len())?;
@@ -309,6 +313,13 @@ fn judge(response: &Response<RecvStream>) -> Result<(), String> {
     }
     let length = field(CONTENT_LENGTH).and_then(|length| length.parse::<u64>().ok());
     if length.is_some_and(|length| length > LONGEST as u64) { Err(too_long()) } else { Ok(()) }
+}
+
+/// For how many seconds caches on the way have had a reply (RFC 8484 section 5.1); what is no number counts as none.
+fn age(response: &Response<RecvStream>) -> u32 {
+    let text = response.headers().get(AGE).and_then(|value| value.to_str().ok());
+    text.and_then(|text| text.trim().parse::<u64>().ok())
+        .map_or(0, |age| u32::try_from(age).unwrap_or(u32::MAX))
 }
 
 /// What is said of a reply that no DNS message can be.

@@ -31,6 +31,8 @@ struct Manners {
     media: &'static str,
     /// Bytes of a header field.
     field: usize,
+    /// For how many seconds a cache on the way has had a reply.
+    age: &'static str,
     /// How a reply is made of a question; none is silence.
     reply: fn(&[u8]) -> Option<Vec<u8>>,
     /// How long that takes.
@@ -59,6 +61,7 @@ const GOOD: Manners = Manners {
     status: 200,
     media: "application/dns-message",
     field: 1,
+    age: "",
     reply: |message| Some(answer(message)),
     takes: Duration::ZERO,
     streams: None,
@@ -166,6 +169,7 @@ async fn reply(
     let response = Response::builder().status(manners.status).header("content-type", manners.media);
     let response = response
         .header("location", "/elsewhere")
+        .header("age", manners.age)
         .header("set-cookie", "a".repeat(manners.field))
         .body(())
         .unwrap();
@@ -276,6 +280,26 @@ fn what_is_no_reply_fails_the_try_and_is_told() {
         Some(other)
     };
     assert_eq!(replying(of_another), "HTTPS: a reply to another question");
+}
+
+#[test]
+fn the_time_that_a_reply_was_in_caches_on_the_way_counts() {
+    let world = World::new();
+    let expires = |age| {
+        let (address, _) = serve(&world, "dns.example", Manners { age, ..GOOD });
+        let client = start(Settings { min_ttl: Duration::ZERO, ..world.settings(&[text(address)]) });
+        resolve(&client, names(1))[0].expires
+    };
+    for (age, left) in [("50", 10), ("0", 60), ("soon", 60), ("99999999999", 0)] {
+        let took = Instant::now();
+        let (before, then) = (expires(""), expires(age));
+        let lost = Duration::from_micros(before.saturating_sub(then)) + took.elapsed();
+        let due = Duration::from_secs(60 - left);
+        assert!(
+            lost >= due && lost < due + 2 * took.elapsed() + Duration::from_millis(10),
+            "{age}: {lost:?}"
+        );
+    }
 }
 
 #[test]

@@ -144,6 +144,15 @@ pub(crate) fn copy_records(
     copied.ok().filter(|_| is_readable).map(|copied| copied.finish().into_target())
 }
 
+/// Lowers all TTLs of a message, as far as it can be read to its end.
+pub(crate) fn lower_ttls(message: &mut [u8], seconds: u32) {
+    if seconds == 0 {
+        return;
+    }
+    let ttls = Extent::of(message).map(|extent| extent.ttls).unwrap_or_default();
+    ttls.iter().for_each(|&offset| change_ttl(message, offset, |ttl| ttl.saturating_sub(seconds)));
+}
+
 /// Changes the TTL at an offset.
 pub(super) fn change_ttl(message: &mut [u8], offset: u16, change: impl Fn(u32) -> u32) {
     if let Some(bytes) = message.get_mut(usize::from(offset)..).and_then(|rest| rest.first_chunk_mut()) {
