@@ -1,13 +1,14 @@
 //! How long answers took, by where they came from.
 
+use lycosa_names::TIME_BOUNDS;
+
 use super::*;
-use crate::times::Times;
 
 /// Answers of a source, and the shortest bound that all of them kept, in microseconds.
 fn took(server: &Server, source: &str) -> (u64, u64) {
     let (_, times) = server.answer_times().into_iter().find(|(name, _)| *name == source).unwrap();
     let last = times.counts.iter().rposition(|count| *count > 0).unwrap_or_default();
-    (times.counts.iter().sum(), crate::TIME_BOUNDS.get(last).copied().unwrap_or(u64::MAX))
+    (times.counts.iter().sum(), TIME_BOUNDS.get(last).copied().unwrap_or(u64::MAX))
 }
 
 /// Waits until so many answers of a source were counted: that is when they have been sent.

@@ -1,6 +1,6 @@
 //! The limit of plain sockets: a server that does nothing but recvmmsg(2) and sendmmsg(2), beside which `lycosa dns` is measured.
 //!
-//! `cargo run --release -p lycosa-names --example bare_responder ADDRESS:PORT`, until it is ended.
+//! `cargo run --release -p lycosa-names-server --example bare_responder ADDRESS:PORT`, until it is ended.
 //!
 //! Each question is turned around in its buffer as an answer with one A record, as large as the answer of a real server: no
 //! name is read but for its end, nothing is looked up, nothing allocated. One thread, one socket with SO_REUSEPORT, batches

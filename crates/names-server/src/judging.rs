@@ -3,16 +3,14 @@
 use std::net::IpAddr;
 use std::sync::atomic::Ordering::Relaxed;
 
+use lycosa_names::{Families, HostName, LocalNames, is_special_use, loopback};
+
 use super::answered::Source;
 use super::figures::{Count, Figures};
 use super::policy::Policy;
 use super::question::{Code, Edns, Question, Read, read, rtype};
 use super::reply::{Asked, Reason, To};
 use super::state::{Moment, ServerState, write};
-use crate::host::HostName;
-use crate::local::LocalNames;
-use crate::name::{is_special_use, loopback};
-use crate::settings::Families;
 
 /// Forwarding-loop probe zone: a server that is asked for the name that it probes its upstreams with is in a loop. It is
 /// no name of the DNS (RFC 9476).

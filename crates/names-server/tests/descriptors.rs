@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use lycosa_names::Settings;
 use lycosa_names::cache::compact::{CompactCache, CompactSettings};
-use lycosa_names::server::{Server, ServerSettings};
+use lycosa_names_server::{Server, ServerSettings};
 use nix::sys::resource::{Resource, UsageWho, getrusage, setrlimit};
 
 /// A question for `localhost`, to which any server has the answer.

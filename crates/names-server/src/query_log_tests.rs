@@ -2,7 +2,7 @@
 
 use super::super::figures::Figures;
 use super::*;
-use crate::server::answered::Answered;
+use crate::answered::Answered;
 
 /// An answer to a question for the root's servers.
 const ANSWER: &[u8] = b"\0\x01\x81\x80\0\x01\0\0\0\0\0\0\0\0\x02\0\x01";

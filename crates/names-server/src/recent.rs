@@ -3,8 +3,8 @@
 use std::hash::{BuildHasher as _, RandomState};
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
-use crate::cache::Seconds;
-use crate::settings::Families;
+use lycosa_names::Families;
+use lycosa_names::cache::Seconds;
 
 /// Names that are remembered.
 const SLOTS: usize = 1 << 13;

@@ -8,7 +8,8 @@ use std::io;
 use std::net::{IpAddr, SocketAddr, UdpSocket};
 use std::ops::Range;
 
-use crate::batch::BATCH;
+/// Datagrams that one call sends or receives at most.
+pub(super) const BATCH: usize = 64;
 
 /// The longest question that is read: more than any has that is not to be refused.
 const ROOM: usize = 1_280;

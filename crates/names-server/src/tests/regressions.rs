@@ -5,11 +5,9 @@ use domain::base::Ttl;
 use domain::base::iana::Class;
 use domain::base::{Record, UnknownRecordData};
 use domain::rdata::Soa;
+use lycosa_names::{HostName, LocalAddresses, LocalNames, PacketKey, ZoneTable};
 
 use super::*;
-use crate::host::HostName;
-use crate::local::{LocalAddresses, LocalNames};
-use crate::packet_key::PacketKey;
 use lycosa_url::Micros;
 
 fn with_edns(mut message: Vec<u8>) -> Vec<u8> {
@@ -138,8 +136,7 @@ fn a_zone_whose_server_is_silent_delays_nobody_else() {
     let (outside, inside) = (Upstream::start(Says::Addresses(60)), Upstream::start(Says::Nothing));
     let server = server_of(&[outside.address], |settings| {
         settings.upstream.timeout = Duration::from_secs(2);
-        settings.upstream.zones =
-            crate::ZoneTable::new([("corp.example", vec![inside.address.into()])]).unwrap();
+        settings.upstream.zones = ZoneTable::new([("corp.example", vec![inside.address.into()])]).unwrap();
     });
     assert_eq!(ask_one(&server, "warm.example", Rtype::A).header_counts().ancount(), 1);
     let flood = client_of(&server, "127.0.0.1");
@@ -181,8 +178,7 @@ fn an_upstream_that_is_repaired_by_a_reload_is_asked_at_once() {
 fn public_silence_shows_although_a_zone_is_well() {
     let (outside, inside) = (Upstream::start(Says::Nothing), Upstream::start(Says::Addresses(60)));
     let server = server_of(&[outside.address], |settings| {
-        settings.upstream.zones =
-            crate::ZoneTable::new([("corp.example", vec![inside.address.into()])]).unwrap();
+        settings.upstream.zones = ZoneTable::new([("corp.example", vec![inside.address.into()])]).unwrap();
     });
     for n in 0..4 {
         ask_one(&server, &format!("n{n}.example"), Rtype::A);

@@ -12,9 +12,9 @@ use domain::base::{Message, ParsedName, ParsedRecord};
 use domain::rdata::svcb::value::{Ipv4Hint, Ipv6Hint};
 use domain::rdata::svcb::{Https, SvcParams, Svcb};
 use domain::rdata::{A, Aaaa};
+use lycosa_names::copy_records;
 
 use super::policy::{Policy, is_public};
-use crate::cache::packet::copy_records;
 
 /// What clients get of an upstream's answer to a question that was passed through.
 #[derive(Debug, PartialEq, Eq)]

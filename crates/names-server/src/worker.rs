@@ -7,10 +7,11 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::Duration;
 
+use lycosa_names::{Families, HostName};
 use lycosa_url::Micros;
 
 use super::answered::Source;
-use super::datagrams::{Answers, Peer, Questions};
+use super::datagrams::{Answers, BATCH, Peer, Questions};
 use super::figures::{Count, Figures};
 use super::judging::Verdict;
 use super::pending::{Waiter, Way};
@@ -18,9 +19,6 @@ use super::question::{Code, Question};
 use super::reply::Asked;
 use super::reply_batch::ReplyBatch;
 use super::state::{Moment, ServerState};
-use crate::batch::BATCH;
-use crate::host::HostName;
-use crate::settings::Families;
 
 /// A worker's state.
 pub(super) struct Worker {

@@ -2,11 +2,12 @@
 
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
+use lycosa_names::Times;
 use lycosa_url::Micros;
 
 use super::answered::Source;
 use super::question::Code;
-use crate::times::{SharedTimes, Times};
+use super::times::SharedTimes;
 
 /// Something that is counted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

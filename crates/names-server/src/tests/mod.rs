@@ -1,6 +1,6 @@
 //! Whole servers on loopback, with an upstream that is told what to say.
 
-#[path = "../../../tests/support/mod.rs"]
+#[path = "../../../names/tests/support/mod.rs"]
 mod bound;
 mod clients;
 mod connections;
@@ -18,11 +18,11 @@ use std::net::{IpAddr, TcpStream, UdpSocket};
 use domain::base::iana::{Rcode, Rtype};
 use domain::base::{Message, MessageBuilder, Name};
 use domain::rdata::{A, Aaaa, Txt};
+use lycosa_names::cache::compact::CompactSettings;
 
 use bound::bind_both;
 
 use super::*;
-use crate::cache::compact::CompactSettings;
 
 /// What an upstream says to all, and the names and types that it was asked for.
 #[derive(Clone)]

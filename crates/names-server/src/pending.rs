@@ -8,16 +8,13 @@ use std::collections::{HashMap, VecDeque};
 use std::net::{IpAddr, UdpSocket};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 
+use lycosa_names::{Client, Families, PacketAnswer, PacketKey, Settings, UpstreamFigures};
 use lycosa_url::{Micros, Resolved};
 
 use super::datagrams::Peer;
 use super::limits::Shares;
 use super::reply::Asked;
 use super::stream::Connection;
-use crate::client::{Client, PacketAnswer};
-use crate::packet_key::PacketKey;
-use crate::settings::{Families, Settings, UpstreamFigures};
-use crate::upstream::micros;
 
 /// After how long a waiter gets what is known of old, in microseconds (RFC 8767 section 5: 1.8 s).
 pub(super) const PATIENCE: Micros = 1_800_000;
@@ -56,7 +53,12 @@ pub(super) struct Upstream {
 impl Upstream {
     /// Two clients.
     pub(super) fn new(v4: Client, v6: Client, settings: &Settings) -> Self {
-        Upstream { v4, v6, timeout: micros(settings.timeout), public: settings.servers.len() }
+        Upstream {
+            v4,
+            v6,
+            timeout: Micros::try_from(settings.timeout.as_micros()).unwrap_or(Micros::MAX),
+            public: settings.servers.len(),
+        }
     }
 
     /// The client of a family.

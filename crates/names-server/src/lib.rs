@@ -32,8 +32,10 @@ mod reply_batch;
 mod secrets;
 mod state;
 mod stream;
+mod times;
 mod worker;
 
+use std::hash::{BuildHasher as _, RandomState};
 use std::io;
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -42,14 +44,10 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-use crate::cache::compact::CompactCache;
-use crate::cache::{PacketCache, PacketLimits};
-use crate::client::Client;
-use crate::dice::Dice;
-use crate::scaled::ScaledTime;
-use crate::settings::{Families, Settings, UpstreamFigures};
-use crate::times::Times;
-use crate::upstream::Pace;
+use lycosa_names::cache::compact::CompactCache;
+use lycosa_names::cache::{PacketCache, PacketLimits};
+use lycosa_names::{Client, Families, Pace, ScaledTime, Settings, Times, UpstreamFigures};
+
 pub use policy::{Policy, Zones};
 pub use query_log::ClientBits;
 pub use secrets::CookieSecrets;
@@ -151,7 +149,7 @@ impl Server {
         let clients = settings.policy.query_log_clients;
         let log =
             settings.query_log.as_deref().map(|path| QueryLog::start(path, clients, clock)).transpose()?;
-        let mut dice = Dice::default();
+        let random = RandomState::new();
         let state = Arc::new(ServerState {
             pending: PendingLookups::new(settings.upstream.in_flight.max(1), upstream),
             packets,
@@ -162,7 +160,7 @@ impl Server {
             log,
             clock,
             time: ScaledTime::start(clock.now(), settings.upstream.speed),
-            token: format!("{:016x}{:016x}.{LOOP_ZONE}", dice.throw(), dice.throw()),
+            token: format!("{:016x}{:016x}.{LOOP_ZONE}", random.hash_one(0), random.hash_one(1)),
             probed: AtomicU64::new(0),
             looped: AtomicU64::new(0),
             is_draining: AtomicBool::new(false),

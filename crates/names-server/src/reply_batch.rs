@@ -3,6 +3,7 @@
 use std::net::UdpSocket;
 use std::sync::Arc;
 
+use lycosa_names::ExtendedError;
 use lycosa_url::Micros;
 
 use super::answered::{Answered, Source};
@@ -13,7 +14,6 @@ use super::private::Screened;
 use super::question::Code;
 use super::reply::{Reason, To};
 use super::state::{SHORT, ServerState, write};
-use crate::extended_error::ExtendedError;
 
 /// Answers of one thread that are to be sent.
 pub(super) struct ReplyBatch {

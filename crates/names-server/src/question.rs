@@ -3,8 +3,10 @@
 //! Guarantees: [`read`] never panics and looks at each byte once at most; what it lets through has one question whose name is
 //! whole, without compression, and ends where it says.
 
-use crate::packet_key::PacketKey;
-pub(super) use crate::wire::HEADER;
+use lycosa_names::PacketKey;
+
+/// Bytes of a message's header.
+pub(super) const HEADER: usize = 12;
 
 /// The longest name on the wire (RFC 1035 section 2.3.4).
 const LONGEST_NAME: usize = 255;
@@ -12,19 +14,19 @@ const LONGEST_NAME: usize = 255;
 /// Record types.
 pub(super) mod rtype {
     /// An IPv4 address.
-    pub(in crate::server) const A: u16 = 1;
+    pub(crate) const A: u16 = 1;
     /// The start of a zone.
-    pub(in crate::server) const SOA: u16 = 6;
+    pub(crate) const SOA: u16 = 6;
     /// About a host; what ANY is answered with (RFC 8482 section 4.2).
-    pub(in crate::server) const HINFO: u16 = 13;
+    pub(crate) const HINFO: u16 = 13;
     /// An IPv6 address.
-    pub(in crate::server) const AAAA: u16 = 28;
+    pub(crate) const AAAA: u16 = 28;
     /// EDNS (RFC 6891).
-    pub(in crate::server) const OPT: u16 = 41;
+    pub(crate) const OPT: u16 = 41;
     /// From here to ANY: questions about the server, not about data: TKEY, TSIG, IXFR, AXFR, MAILB, MAILA.
-    pub(in crate::server) const FIRST_META: u16 = 249;
+    pub(crate) const FIRST_META: u16 = 249;
     /// Whatever there is.
-    pub(in crate::server) const ANY: u16 = 255;
+    pub(crate) const ANY: u16 = 255;
 }
 
 /// Response codes.

@@ -1,9 +1,10 @@
 use std::net::IpAddr;
 
+use lycosa_names::cache::compact::CompactSettings;
+use lycosa_names::cache::{Addresses, Trouble};
+
 use super::super::policy::Zones;
 use super::*;
-use crate::cache::compact::CompactSettings;
-use crate::cache::{Addresses, Trouble};
 
 const NOW: Seconds = 1_800_000_000;
 

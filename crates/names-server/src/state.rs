@@ -8,6 +8,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 
 use domain::base::iana::Rtype;
+use lycosa_names::cache::compact::{Record, State};
+use lycosa_names::cache::{Packet, PacketCache, STALE_TTL, Seconds};
+use lycosa_names::{Families, HostName, PacketKey, ScaledTime};
 use lycosa_url::{Clock, FailureKind, Micros, Resolved};
 
 use super::answered::Source;
@@ -23,12 +26,6 @@ use super::question::{Code, HEADER, Question, rtype};
 use super::recent::Recent;
 use super::reply::{Asked, Reason, To};
 use super::reply_batch::ReplyBatch;
-use crate::cache::compact::{Record, State};
-use crate::cache::{Packet, PacketCache, STALE_TTL, Seconds};
-use crate::host::HostName;
-use crate::packet_key::PacketKey;
-use crate::scaled::ScaledTime;
-use crate::settings::Families;
 
 /// For how many seconds clients may keep that there is nothing, where the cache does not know for how long it holds.
 pub(super) const SHORT: u32 = 60;

@@ -2,11 +2,11 @@
 
 use std::sync::{Arc, PoisonError, RwLock};
 
+use lycosa_names::cache::compact::{CompactCache, Record, State};
+use lycosa_names::cache::{Answer, CacheStatistics, Found, NameCache, Resolution, Seconds};
+use lycosa_names::{Families, HostName};
+
 use super::policy::Policy;
-use crate::cache::compact::{CompactCache, Record, State};
-use crate::cache::{Answer, CacheStatistics, Found, NameCache, Resolution, Seconds};
-use crate::host::HostName;
-use crate::settings::Families;
 
 /// A compact cache by a server's policy.
 #[derive(Clone)]

@@ -4,13 +4,13 @@ use std::collections::HashSet;
 use std::net::IpAddr;
 use std::sync::Arc;
 
+use lycosa_names::LocalNames;
 use lycosa_url::{AddressPolicy, Network};
 
 use super::limits;
 use super::query_log::ClientBits;
 use super::question::name_of;
 use super::secrets::CookieSecrets;
-use crate::local::LocalNames;
 
 /// The rules of a server that a reload changes.
 #[derive(Clone, Debug)]

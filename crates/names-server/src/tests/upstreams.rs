@@ -1,5 +1,7 @@
 //! What upstreams are asked, and what becomes of it.
 
+use lycosa_names::ZoneTable;
+
 use super::*;
 
 #[test]
@@ -428,8 +430,7 @@ fn why_an_upstream_fails_is_passed_on() {
 fn zones_have_upstreams_of_their_own_for_all_types() {
     let (outside, inside) = (Upstream::start(Says::Addresses(60)), Upstream::start(Says::Text(20)));
     let server = server_of(&[outside.address], |settings| {
-        settings.upstream.zones =
-            crate::ZoneTable::new([("corp.example", vec![inside.address.into()])]).unwrap();
+        settings.upstream.zones = ZoneTable::new([("corp.example", vec![inside.address.into()])]).unwrap();
     });
     assert_eq!(ask_one(&server, "www.corp.example", Rtype::TXT).header_counts().ancount(), 1);
     ask_one(&server, "www.corp.example", Rtype::A);

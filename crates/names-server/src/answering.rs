@@ -7,6 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::{Arc, OnceLock, Weak};
 use std::time::Duration;
 
+use lycosa_names::{Families, HostName, MakeSink, PacketAnswer};
 use lycosa_url::{Micros, Resolved};
 use nix::poll::{PollFd, PollFlags, poll};
 
@@ -20,9 +21,6 @@ use super::reply::Asked;
 use super::reply_batch::ReplyBatch;
 use super::state::{Moment, ServerState};
 use super::stream::{Connection, Connections};
-use crate::client::{MakeSink, PacketAnswer};
-use crate::host::HostName;
-use crate::settings::Families;
 
 /// How often it is looked for clients that wait for too long.
 const TICK: Duration = Duration::from_millis(20);
