@@ -6,13 +6,13 @@ use std::sync::Arc;
 
 use lycosa_url::Micros;
 
-use super::figures::Figures;
-use super::query_log::{Pending, QueryLog};
-use super::question::Code;
+use crate::figures::Figures;
+use crate::query_log::{Pending, QueryLog};
+use crate::question::Code;
 
 /// Where an answer came from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Source {
+pub(crate) enum Source {
     /// From memory.
     Cache,
     /// Others were asked.
@@ -29,7 +29,7 @@ pub(super) enum Source {
 
 impl Source {
     /// All of them, by their names elsewhere.
-    pub(super) const NAMES: [(&str, Source); 6] = [
+    pub(crate) const NAMES: [(&str, Source); 6] = [
         ("cache", Source::Cache),
         ("upstream", Source::Upstream),
         ("stale", Source::Stale),
@@ -39,13 +39,13 @@ impl Source {
     ];
 
     /// Of a code that the server gives by itself.
-    pub(super) fn of(code: Code) -> Self {
+    pub(crate) fn of(code: Code) -> Self {
         if code == Code::Refused { Source::Refused } else { Source::Own }
     }
 }
 
 /// Answers of one thread that have not been counted yet.
-pub(super) struct Answered {
+pub(crate) struct Answered {
     /// Those that came from the same place and whose questions were received together are one: most of a batch.
     runs: Vec<Run>,
     /// The same one by one, where questions are logged.
@@ -61,13 +61,13 @@ struct Run {
 
 impl Answered {
     /// None yet.
-    pub(super) fn new(log: Option<Arc<QueryLog>>) -> Self {
+    pub(crate) fn new(log: Option<Arc<QueryLog>>) -> Self {
         Answered { runs: Vec::new(), pending: log.map(Pending::new) }
     }
 
     /// A question that was received then, from this client and by datagram or over a connection, has its answer.
     #[inline]
-    pub(super) fn add(
+    pub(crate) fn add(
         &mut self,
         source: Source,
         received: Micros,
@@ -84,7 +84,7 @@ impl Answered {
     }
 
     /// All are sent now.
-    pub(super) fn settle(&mut self, now: Micros, figures: &Figures) {
+    pub(crate) fn settle(&mut self, now: Micros, figures: &Figures) {
         for Run { source, received, count } in self.runs.drain(..) {
             figures.took(source, now.saturating_sub(received), count);
         }

@@ -11,16 +11,16 @@ use lycosa_names::{Families, HostName, MakeSink, PacketAnswer};
 use lycosa_url::{Micros, Resolved};
 use nix::poll::{PollFd, PollFlags, poll};
 
-use super::answered::Source;
-use super::figures::{Count, Figures};
-use super::judging::Verdict;
-use super::listen::LOOK;
-use super::pending::{Waiter, Wanted, Way};
-use super::question::{Code, Question};
-use super::reply::Asked;
-use super::reply_batch::ReplyBatch;
-use super::state::{Moment, ServerState};
-use super::stream::{Connection, Connections};
+use crate::answered::Source;
+use crate::figures::{Count, Figures};
+use crate::judging::Verdict;
+use crate::listen::LOOK;
+use crate::pending::{Waiter, Wanted, Way};
+use crate::question::{Code, Question};
+use crate::reply::Asked;
+use crate::reply_batch::ReplyBatch;
+use crate::state::{Moment, ServerState};
+use crate::stream::{Connection, Connections};
 
 /// How often it is looked for clients that wait for too long.
 const TICK: Duration = Duration::from_millis(20);
@@ -32,15 +32,15 @@ const PROBE: Micros = 30_000_000;
 const PULSE: Micros = 2_000_000;
 
 /// What these threads share.
-pub(super) struct Answering {
-    pub(super) state: Arc<ServerState>,
+pub(crate) struct Answering {
+    pub(crate) state: Arc<ServerState>,
     /// The server has ended.
-    pub(super) is_closed: Arc<AtomicBool>,
+    pub(crate) is_closed: Arc<AtomicBool>,
 }
 
 /// Tells clients what upstreams answer, on the threads of those who ask these.
 #[derive(Clone, Default)]
-pub(super) struct Teller {
+pub(crate) struct Teller {
     /// Nothing before the server has begun. Weak, since the server owns who asks upstreams.
     state: Arc<OnceLock<Weak<ServerState>>>,
     figures: Arc<Figures>,
@@ -48,17 +48,17 @@ pub(super) struct Teller {
 
 impl Teller {
     /// Tells nobody yet; counts there.
-    pub(super) fn new(figures: Arc<Figures>) -> Self {
+    pub(crate) fn new(figures: Arc<Figures>) -> Self {
         Teller { state: Arc::default(), figures }
     }
 
     /// The server begins.
-    pub(super) fn begin(&self, state: &Arc<ServerState>) {
+    pub(crate) fn begin(&self, state: &Arc<ServerState>) {
         self.state.get_or_init(|| Arc::downgrade(state));
     }
 
     /// Makes what takes the answers about one family, and about records.
-    pub(super) fn sink(&self, families: Families) -> MakeSink {
+    pub(crate) fn sink(&self, families: Families) -> MakeSink {
         let teller = self.clone();
         Box::new(move || {
             let mut batch = None;
@@ -99,7 +99,7 @@ fn tell(
 
 impl Answering {
     /// Serves stale data when the client-response timer fires (RFC 8767 section 5), looks for loops; until the server ends.
-    pub(super) fn keep(&self, figures: &Figures) {
+    pub(crate) fn keep(&self, figures: &Figures) {
         let mut batch = ReplyBatch::of(&self.state);
         let (mut next_probe, mut next_look) = (0, 0);
         while !self.is_closed.load(Relaxed) {
@@ -145,7 +145,7 @@ impl Answering {
     }
 
     /// Accepts connections of who may ask, each of which gets a thread; until the server drains.
-    pub(super) fn accept(
+    pub(crate) fn accept(
         &self,
         listener: &TcpListener,
         connections: &Arc<Connections>,

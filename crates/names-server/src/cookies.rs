@@ -6,8 +6,8 @@ use std::net::IpAddr;
 
 use siphasher::sip::SipHasher24;
 
-use super::question::Cookie;
-use super::secrets::{CookieSecrets, Secret};
+use crate::question::Cookie;
+use crate::secrets::{CookieSecrets, Secret};
 
 /// For how many seconds a cookie is good (RFC 9018 section 4.3).
 const LIFE: u32 = 3_600;
@@ -22,13 +22,13 @@ const AHEAD: u32 = 300;
 const VERSION: u8 = 1;
 
 /// The secret of a server that is given none.
-pub(super) struct Cookies {
+pub(crate) struct Cookies {
     own: CookieSecrets,
 }
 
 impl Cookies {
     /// A secret of its own.
-    pub(super) fn new() -> std::io::Result<Self> {
+    pub(crate) fn new() -> std::io::Result<Self> {
         let mut first = [0; 16];
         getrandom::fill(&mut first).map_err(std::io::Error::from)?;
         Ok(Cookies { own: CookieSecrets { first, second: None } })
@@ -36,7 +36,7 @@ impl Cookies {
 
     /// Judges a client's cookie by these secrets, or by its own: whether the server's part is right, and the cookie that the client is
     /// to have from now on. `second`: of Unix time, which servers that share secrets have in common.
-    pub(super) fn judge(
+    pub(crate) fn judge(
         &self,
         secrets: Option<&CookieSecrets>,
         cookie: Cookie,

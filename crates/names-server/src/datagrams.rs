@@ -9,22 +9,22 @@ use std::net::{IpAddr, SocketAddr, UdpSocket};
 use std::ops::Range;
 
 /// Datagrams that one call sends or receives at most.
-pub(super) const BATCH: usize = 64;
+pub(crate) const BATCH: usize = 64;
 
 /// The longest question that is read: more than any has that is not to be refused.
 const ROOM: usize = 1_280;
 
 /// A client as a socket sees it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct Peer {
+pub(crate) struct Peer {
     /// Which address of this machine it asked, and expects its answer from; only where the socket has all of them.
-    pub(super) local: Option<IpAddr>,
+    pub(crate) local: Option<IpAddr>,
     /// Its own address.
-    pub(super) address: SocketAddr,
+    pub(crate) address: SocketAddr,
 }
 
 /// Questions of one call, and whom they are from.
-pub(super) struct Questions {
+pub(crate) struct Questions {
     bytes: Vec<u8>,
     received: Vec<(usize, Peer)>,
     system: system::Receiver,
@@ -32,7 +32,7 @@ pub(super) struct Questions {
 
 impl Questions {
     /// None yet, of this socket.
-    pub(super) fn of(socket: &UdpSocket) -> Self {
+    pub(crate) fn of(socket: &UdpSocket) -> Self {
         let has_all_addresses = socket.local_addr().is_ok_and(|address| address.ip().is_unspecified());
         Questions {
             bytes: vec![0; ROOM * BATCH],
@@ -42,7 +42,7 @@ impl Questions {
     }
 
     /// Waits for questions, as long as the socket's time-out; takes what is there.
-    pub(super) fn receive(&mut self, socket: &UdpSocket) -> io::Result<()> {
+    pub(crate) fn receive(&mut self, socket: &UdpSocket) -> io::Result<()> {
         self.received.clear();
         match self.system.receive(socket, &mut self.bytes, ROOM, &mut self.received) {
             Err(error) if error.kind() == io::ErrorKind::Interrupted => Ok(()),
@@ -52,7 +52,7 @@ impl Questions {
     }
 
     /// What was received.
-    pub(super) fn messages(&self) -> impl Iterator<Item = (&[u8], Peer)> {
+    pub(crate) fn messages(&self) -> impl Iterator<Item = (&[u8], Peer)> {
         let chunks = self.bytes.chunks_exact(ROOM);
         chunks.zip(&self.received).map(|(chunk, (length, peer))| (&chunk[..(*length).min(ROOM)], *peer))
     }
@@ -60,9 +60,9 @@ impl Questions {
 
 /// Answers that wait to be sent: a bounded number.
 #[derive(Default)]
-pub(super) struct Answers {
+pub(crate) struct Answers {
     /// All of them, one after the other. Filled by who writes an answer, which [`Answers::push`] then closes.
-    pub(super) bytes: Vec<u8>,
+    pub(crate) bytes: Vec<u8>,
     ends: Vec<(usize, Peer)>,
     /// The same, in the order in which they are sent; and those that go one by one.
     order: Vec<Answer>,
@@ -72,14 +72,14 @@ pub(super) struct Answers {
 
 impl Answers {
     /// What was written since the last one is an answer to this client; gives it.
-    pub(super) fn push(&mut self, to: Peer) -> &[u8] {
+    pub(crate) fn push(&mut self, to: Peer) -> &[u8] {
         let start = self.ends.last().map_or(0, |(end, _)| *end);
         self.ends.push((self.bytes.len(), to));
         &self.bytes[start..]
     }
 
     /// Whether they are to be sent before there are more.
-    pub(super) fn is_full(&self) -> bool {
+    pub(crate) fn is_full(&self) -> bool {
         self.ends.len() >= BATCH
     }
 
@@ -87,7 +87,7 @@ impl Answers {
     ///
     /// Several answers to one client, such as a server of another tier, go through the kernel as one (UDP_SEGMENT) where they are
     /// equally long, but for the last, shorter one: most of an answer's cost is its way there.
-    pub(super) fn send(&mut self, socket: &UdpSocket) {
+    pub(crate) fn send(&mut self, socket: &UdpSocket) {
         let mut start = 0;
         self.order.clear();
         self.order.extend(self.ends.drain(..).map(|(end, to)| {

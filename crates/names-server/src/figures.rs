@@ -5,13 +5,13 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use lycosa_names::Times;
 use lycosa_url::Micros;
 
-use super::answered::Source;
-use super::question::Code;
-use super::times::SharedTimes;
+use crate::answered::Source;
+use crate::question::Code;
+use crate::times::SharedTimes;
 
 /// Something that is counted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Count {
+pub(crate) enum Count {
     /// Datagrams that came.
     QuestionsUdp,
     /// Messages that came over TCP.
@@ -64,7 +64,7 @@ pub(super) enum Count {
 
 impl Count {
     /// All of them, by their names elsewhere.
-    pub(super) const NAMES: [(&str, Count); 24] = [
+    pub(crate) const NAMES: [(&str, Count); 24] = [
         ("questions_udp", Count::QuestionsUdp),
         ("questions_tcp", Count::QuestionsTcp),
         ("hits", Count::Hits),
@@ -95,7 +95,7 @@ impl Count {
 /// The counts of one thread.
 #[derive(Debug, Default)]
 #[repr(align(64))]
-pub(super) struct Figures {
+pub(crate) struct Figures {
     counts: [AtomicU64; Count::NAMES.len()],
     /// How long answers took, by source.
     times: [SharedTimes; Source::NAMES.len()],
@@ -104,18 +104,18 @@ pub(super) struct Figures {
 impl Figures {
     /// Counts one.
     #[inline]
-    pub(super) fn add(&self, what: Count) {
+    pub(crate) fn add(&self, what: Count) {
         self.add_many(what, 1);
     }
 
     /// Counts several. One thread writes, so that no lock is needed on the way.
     #[inline]
-    pub(super) fn add_many(&self, what: Count, count: u64) {
+    pub(crate) fn add_many(&self, what: Count, count: u64) {
         self.counts[what as usize].fetch_add(count, Relaxed);
     }
 
     /// Counts an answer's code, as the message has it: its low bits, all that are used without EDNS.
-    pub(super) fn add_code(&self, code: u8) {
+    pub(crate) fn add_code(&self, code: u8) {
         let is = |known: Code| known as u8 == code;
         self.add(match () {
             () if is(Code::NoError) => Count::NoError,
@@ -129,17 +129,17 @@ impl Figures {
     }
 
     /// Counts answers that took equally long.
-    pub(super) fn took(&self, source: Source, time: Micros, count: u64) {
+    pub(crate) fn took(&self, source: Source, time: Micros, count: u64) {
         self.times[source as usize].add_many(time, count);
     }
 
     /// How long answers of a source took.
-    pub(super) fn times(&self, source: Source) -> Times {
+    pub(crate) fn times(&self, source: Source) -> Times {
         self.times[source as usize].read()
     }
 
     /// How many.
-    pub(super) fn get(&self, what: Count) -> u64 {
+    pub(crate) fn get(&self, what: Count) -> u64 {
         self.counts[what as usize].load(Relaxed)
     }
 }

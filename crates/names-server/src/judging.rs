@@ -5,22 +5,22 @@ use std::sync::atomic::Ordering::Relaxed;
 
 use lycosa_names::{Families, HostName, LocalNames, is_special_use, loopback};
 
-use super::answered::Source;
-use super::figures::{Count, Figures};
-use super::policy::Policy;
-use super::question::{Code, Edns, Question, Read, read, rtype};
-use super::reply::{Asked, Reason, To};
-use super::state::{Moment, ServerState, write};
+use crate::answered::Source;
+use crate::figures::{Count, Figures};
+use crate::policy::Policy;
+use crate::question::{Code, Edns, Question, Read, read, rtype};
+use crate::reply::{Asked, Reason, To};
+use crate::state::{Moment, ServerState, write};
 
 /// Forwarding-loop probe zone: a server that is asked for the name that it probes its upstreams with is in a loop. It is
 /// no name of the DNS (RFC 9476).
-pub(super) const LOOP_ZONE: &str = "loop.lycosa.alt";
+pub(crate) const LOOP_ZONE: &str = "loop.lycosa.alt";
 
 /// For how many seconds clients may keep that there is no such name where there can be none, as the root's servers have it.
 const SPECIAL_TTL: u32 = 86_400;
 
 /// What becomes of a message.
-pub(super) enum Verdict<'m> {
+pub(crate) enum Verdict<'m> {
     /// It gets no answer.
     Silence,
     /// Its answer is written.
@@ -33,14 +33,14 @@ pub(super) enum Verdict<'m> {
 
 impl ServerState {
     /// Whether a client may ask at all; one that may not is counted.
-    pub(super) fn admits(&self, client: IpAddr, moment: &Moment<'_>) -> bool {
+    pub(crate) fn admits(&self, client: IpAddr, moment: &Moment<'_>) -> bool {
         let is_allowed = moment.policy.allows(client);
         moment.figures.add_many(Count::RefusedClients, u64::from(!is_allowed));
         is_allowed
     }
 
     /// Judges a message of a client.
-    pub(super) fn judge<'m>(
+    pub(crate) fn judge<'m>(
         &self,
         message: &'m [u8],
         (client, is_stream): (IpAddr, bool),

@@ -17,7 +17,7 @@ const SLOTS: usize = 1 << 14;
 const BURST: Micros = 1_000_000;
 
 /// The rate of each client: by when its last answer would be due if answers were evenly spaced (GCRA).
-pub(super) struct Rates {
+pub(crate) struct Rates {
     due: Box<[AtomicU64]>,
     hasher: RandomState,
 }
@@ -30,7 +30,7 @@ impl Default for Rates {
 
 impl Rates {
     /// Whether a client may have one more answer, of so many a second.
-    pub(super) fn take(&self, client: IpAddr, rate: f64, now: Micros) -> bool {
+    pub(crate) fn take(&self, client: IpAddr, rate: f64, now: Micros) -> bool {
         let slot = self.hasher.hash_one(group(client)) as usize % SLOTS;
         let cost = (1e6 / rate) as Micros;
         let room = BURST.max(cost);
@@ -43,7 +43,7 @@ impl Rates {
 }
 
 /// Whether one of these networks has the client.
-pub(super) fn is_allowed(networks: &[Network], client: IpAddr) -> bool {
+pub(crate) fn is_allowed(networks: &[Network], client: IpAddr) -> bool {
     networks.iter().any(|network| network.contains(client))
 }
 
@@ -57,7 +57,7 @@ fn group(client: IpAddr) -> u64 {
 
 /// What each client has under way.
 #[derive(Default)]
-pub(super) struct Shares {
+pub(crate) struct Shares {
     clients: HashMap<u64, u32>,
     all: usize,
 }
@@ -65,7 +65,7 @@ pub(super) struct Shares {
 impl Shares {
     /// Takes a place for a client, if it has a right to one: none has more than `own` of them; and while more than half of all
     /// are taken, none has more than its equal share.
-    pub(super) fn take(&mut self, client: IpAddr, places: usize, own: usize) -> bool {
+    pub(crate) fn take(&mut self, client: IpAddr, places: usize, own: usize) -> bool {
         let client = group(client);
         let has = self.clients.get(&client).copied().unwrap_or(0) as usize;
         let others = self.clients.len() + usize::from(has == 0);
@@ -79,7 +79,7 @@ impl Shares {
     }
 
     /// Gives a place back.
-    pub(super) fn give(&mut self, client: IpAddr) {
+    pub(crate) fn give(&mut self, client: IpAddr) {
         let client = group(client);
         if let Some(has) = self.clients.get_mut(&client) {
             *has -= 1;
@@ -91,7 +91,7 @@ impl Shares {
     }
 
     /// Places that are taken.
-    pub(super) fn taken(&self) -> usize {
+    pub(crate) fn taken(&self) -> usize {
         self.all
     }
 }

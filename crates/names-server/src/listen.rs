@@ -10,7 +10,7 @@ use nix::sys::socket::{
 };
 
 /// How often a thread that waits looks whether it is to end.
-pub(super) const LOOK: Duration = Duration::from_millis(200);
+pub(crate) const LOOK: Duration = Duration::from_millis(200);
 
 /// Connections that wait to be accepted.
 const BACKLOG: i32 = 128;
@@ -22,15 +22,15 @@ const DRAWS: usize = 20;
 const KERNEL_ROOM: usize = 4 << 20;
 
 /// The sockets of one address.
-pub(super) struct Sockets {
+pub(crate) struct Sockets {
     /// One for each worker; the kernel spreads clients over them.
-    pub(super) datagrams: Vec<UdpSocket>,
+    pub(crate) datagrams: Vec<UdpSocket>,
     /// For connections.
-    pub(super) streams: TcpListener,
+    pub(crate) streams: TcpListener,
 }
 
 /// Listens on all of these addresses, with so many sockets for datagrams each; gives the addresses with their ports.
-pub(super) fn open(addresses: &[SocketAddr], workers: usize) -> io::Result<Vec<(SocketAddr, Sockets)>> {
+pub(crate) fn open(addresses: &[SocketAddr], workers: usize) -> io::Result<Vec<(SocketAddr, Sockets)>> {
     addresses.iter().map(|address| open_one(*address, workers)).collect()
 }
 

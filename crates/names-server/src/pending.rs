@@ -11,29 +11,29 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 use lycosa_names::{Client, Families, PacketAnswer, PacketKey, Settings, UpstreamFigures};
 use lycosa_url::{Micros, Resolved};
 
-use super::datagrams::Peer;
-use super::limits::Shares;
-use super::reply::Asked;
-use super::stream::Connection;
+use crate::datagrams::Peer;
+use crate::limits::Shares;
+use crate::reply::Asked;
+use crate::stream::Connection;
 
 /// After how long a waiter gets what is known of old, in microseconds (RFC 8767 section 5: 1.8 s).
-pub(super) const PATIENCE: Micros = 1_800_000;
+pub(crate) const PATIENCE: Micros = 1_800_000;
 
 /// One who waits.
-pub(super) struct Waiter {
+pub(crate) struct Waiter {
     /// What was asked.
-    pub(super) asked: Asked,
+    pub(crate) asked: Asked,
     /// Where the answer goes.
-    pub(super) way: Way,
+    pub(crate) way: Way,
     /// Who asked.
-    pub(super) client: IpAddr,
+    pub(crate) client: IpAddr,
     /// When.
-    pub(super) received: Micros,
+    pub(crate) received: Micros,
 }
 
 /// Where an answer goes.
 #[derive(Clone)]
-pub(super) enum Way {
+pub(crate) enum Way {
     /// A datagram, from the socket that the question came to.
     Datagram(Arc<UdpSocket>, Peer),
     /// The connection that the question came over.
@@ -41,18 +41,18 @@ pub(super) enum Way {
 }
 
 /// The clients of the upstreams: one a family, since one entry of each waits for one answer.
-pub(super) struct Upstream {
+pub(crate) struct Upstream {
     v4: Client,
     v6: Client,
     /// Of one try.
-    pub(super) timeout: Micros,
+    pub(crate) timeout: Micros,
     /// How many of the servers are not those of zones.
     public: usize,
 }
 
 impl Upstream {
     /// Two clients.
-    pub(super) fn new(v4: Client, v6: Client, settings: &Settings) -> Self {
+    pub(crate) fn new(v4: Client, v6: Client, settings: &Settings) -> Self {
         Upstream {
             v4,
             v6,
@@ -62,7 +62,7 @@ impl Upstream {
     }
 
     /// The client of a family.
-    pub(super) fn client(&self, families: Families) -> &Client {
+    pub(crate) fn client(&self, families: Families) -> &Client {
         if families == Families::V6 { &self.v6 } else { &self.v4 }
     }
 
@@ -73,17 +73,17 @@ impl Upstream {
     }
 
     /// The client that is asked for records.
-    pub(super) fn packets(&self) -> &Client {
+    pub(crate) fn packets(&self) -> &Client {
         &self.v4
     }
 
     /// When a server answered something last, be it that there is no such name; 0: never.
-    pub(super) fn heard(&self) -> Micros {
+    pub(crate) fn heard(&self) -> Micros {
         self.v4.heard().max(self.v6.heard())
     }
 
     /// What is known of each server, by both.
-    pub(super) fn figures(&self) -> Vec<UpstreamFigures> {
+    pub(crate) fn figures(&self) -> Vec<UpstreamFigures> {
         let mut figures = self.v4.upstreams();
         for (one, other) in figures.iter_mut().zip(self.v6.upstreams()) {
             one.add(&other);
@@ -92,14 +92,14 @@ impl Upstream {
     }
 
     /// Whether all servers rest but for those of zones.
-    pub(super) fn is_resting(&self) -> bool {
+    pub(crate) fn is_resting(&self) -> bool {
         self.figures().iter().take(self.public).all(|server| server.is_resting)
     }
 }
 
 /// What is asked for.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub(super) enum Wanted {
+pub(crate) enum Wanted {
     /// IPv4 addresses of a name in normal form.
     V4(Box<str>),
     /// IPv6 addresses of one.
@@ -110,13 +110,13 @@ pub(super) enum Wanted {
 
 impl Wanted {
     /// Addresses of a family, of a name in normal form.
-    pub(super) fn addresses(families: Families, name: Box<str>) -> Self {
+    pub(crate) fn addresses(families: Families, name: Box<str>) -> Self {
         if families == Families::V6 { Wanted::V6(name) } else { Wanted::V4(name) }
     }
 }
 
 /// All who wait.
-pub(super) struct PendingLookups {
+pub(crate) struct PendingLookups {
     table: Mutex<Table>,
     places: usize,
     upstream: RwLock<Arc<Upstream>>,
@@ -133,28 +133,28 @@ struct Table {
 }
 
 /// What a client asks for that is not known.
-pub(super) struct Miss {
+pub(crate) struct Miss {
     /// What that is.
-    pub(super) wanted: Wanted,
+    pub(crate) wanted: Wanted,
     /// Who waits.
-    pub(super) waiter: Waiter,
+    pub(crate) waiter: Waiter,
     /// Whether there is an old answer.
-    pub(super) has_stale: bool,
+    pub(crate) has_stale: bool,
 }
 
 impl PendingLookups {
     /// Nobody waits; at most so many may.
-    pub(super) fn new(places: usize, upstream: Arc<Upstream>) -> Self {
+    pub(crate) fn new(places: usize, upstream: Arc<Upstream>) -> Self {
         PendingLookups { table: Mutex::default(), places, upstream: RwLock::new(upstream) }
     }
 
     /// The clients of the upstreams.
-    pub(super) fn upstream(&self) -> Arc<Upstream> {
+    pub(crate) fn upstream(&self) -> Arc<Upstream> {
         self.upstream.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
     /// Asks others from now on, also for what others were asked for and have not answered.
-    pub(super) fn replace(&self, upstream: Arc<Upstream>) {
+    pub(crate) fn replace(&self, upstream: Arc<Upstream>) {
         let old = {
             let _table = self.table(); // whoever adds has added, or asks the new ones
             std::mem::replace(
@@ -178,12 +178,12 @@ impl PendingLookups {
     }
 
     /// Ends all upstreams; what is in flight gets no answer.
-    pub(super) fn close(&self) {
+    pub(crate) fn close(&self) {
         self.upstream().close();
     }
 
     /// Enqueues lookups; returns rejected waiters.
-    pub(super) fn add(&self, misses: impl Iterator<Item = Miss>, now: Micros) -> Vec<Waiter> {
+    pub(crate) fn add(&self, misses: impl Iterator<Item = Miss>, now: Micros) -> Vec<Waiter> {
         let (mut v4, mut v6, mut packets, mut refused) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
         let mut table = self.table();
         let upstream = self.upstream();
@@ -215,7 +215,7 @@ impl PendingLookups {
     }
 
     /// Those who wait for these answers.
-    pub(super) fn take(
+    pub(crate) fn take(
         &self,
         families: Families,
         answers: &mut Vec<Resolved>,
@@ -229,7 +229,7 @@ impl PendingLookups {
     }
 
     /// The same of answers about records.
-    pub(super) fn take_packets(&self, answers: &mut Vec<PacketAnswer>) -> Vec<(PacketAnswer, Vec<Waiter>)> {
+    pub(crate) fn take_packets(&self, answers: &mut Vec<PacketAnswer>) -> Vec<(PacketAnswer, Vec<Waiter>)> {
         let mut table = self.table();
         let mut with_waiters = |answer: PacketAnswer| {
             let waiters = table.remove(&Wanted::Packet(answer.key.clone()))?;
@@ -239,7 +239,7 @@ impl PendingLookups {
     }
 
     /// Those whose patience is over, with what they wait for.
-    pub(super) fn take_impatient(&self, now: Micros) -> Vec<(Wanted, Vec<Waiter>)> {
+    pub(crate) fn take_impatient(&self, now: Micros) -> Vec<(Wanted, Vec<Waiter>)> {
         let mut table = self.table();
         let mut taken = Vec::new();
         while table.impatient.front().is_some_and(|(until, _)| *until <= now) {
@@ -257,7 +257,7 @@ impl PendingLookups {
     }
 
     /// How many wait.
-    pub(super) fn waiting(&self) -> usize {
+    pub(crate) fn waiting(&self) -> usize {
         self.table().shares.taken()
     }
 

@@ -7,10 +7,10 @@ use std::sync::Arc;
 use lycosa_names::LocalNames;
 use lycosa_url::{AddressPolicy, Network};
 
-use super::limits;
-use super::query_log::ClientBits;
-use super::question::name_of;
-use super::secrets::CookieSecrets;
+use crate::limits;
+use crate::query_log::ClientBits;
+use crate::question::name_of;
+use crate::secrets::CookieSecrets;
 
 /// The rules of a server that a reload changes.
 #[derive(Clone, Debug)]
@@ -71,33 +71,33 @@ impl Default for Policy {
 
 impl Policy {
     /// For how many seconds a name's addresses hold, of which it was said that they hold for `ttl`.
-    pub(super) fn ttl(&self, name: &str, ttl: u32) -> u32 {
+    pub(crate) fn ttl(&self, name: &str, ttl: u32) -> u32 {
         if self.keep_ttl.has(name) { ttl } else { ttl.min(self.max_ttl).max(self.min_ttl) }
     }
 
     /// The longest that a name's addresses may hold, in seconds.
-    pub(super) fn longest(&self, name: &str) -> u32 {
+    pub(crate) fn longest(&self, name: &str) -> u32 {
         if self.keep_ttl.has(name) { u32::MAX } else { self.max_ttl.max(self.min_ttl.saturating_add(59)) }
     }
 
     /// Whether a client may ask.
-    pub(super) fn allows(&self, client: IpAddr) -> bool {
+    pub(crate) fn allows(&self, client: IpAddr) -> bool {
         limits::is_allowed(&self.allow, client)
     }
 
     /// Whether addresses of a name have to be looked at one by one.
-    pub(super) fn filters(&self, name: &str) -> bool {
+    pub(crate) fn filters(&self, name: &str) -> bool {
         self.filter_private && !self.private_names.has(name)
     }
 
     /// The same for the name that a message asks for; one without a text is none of the exceptions.
-    pub(super) fn filters_answer(&self, message: &[u8]) -> bool {
+    pub(crate) fn filters_answer(&self, message: &[u8]) -> bool {
         self.filter_private && name_of(message).is_none_or(|name| self.filters(&name))
     }
 }
 
 /// Whether an address is the public Internet's.
-pub(super) fn is_public(address: IpAddr) -> bool {
+pub(crate) fn is_public(address: IpAddr) -> bool {
     AddressPolicy::default().permits(address)
 }
 

@@ -6,23 +6,23 @@ use lycosa_names::cache::compact::{CompactCache, Record, State};
 use lycosa_names::cache::{Answer, CacheStatistics, Found, NameCache, Resolution, Seconds};
 use lycosa_names::{Families, HostName};
 
-use super::policy::Policy;
+use crate::policy::Policy;
 
 /// A compact cache by a server's policy.
 #[derive(Clone)]
-pub(super) struct PolicyCache {
-    pub(super) cache: Arc<CompactCache>,
-    pub(super) policy: Arc<RwLock<Arc<Policy>>>,
+pub(crate) struct PolicyCache {
+    pub(crate) cache: Arc<CompactCache>,
+    pub(crate) policy: Arc<RwLock<Arc<Policy>>>,
 }
 
 impl PolicyCache {
     /// The policy of now.
-    pub(super) fn policy(&self) -> Arc<Policy> {
+    pub(crate) fn policy(&self) -> Arc<Policy> {
         self.policy.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
     /// What was known of a name's addresses that have expired, but not for longer than the policy allows.
-    pub(super) fn stale(&self, name: HostName<'_>, families: Families, now: Seconds) -> Option<Record> {
+    pub(crate) fn stale(&self, name: HostName<'_>, families: Families, now: Seconds) -> Option<Record> {
         let since = Seconds::from(self.policy().stale);
         let before = (since > 0).then(|| self.cache.get_expired(name, families, now, since))?;
         before.filter(|record| record.state == State::Addresses)

@@ -3,8 +3,8 @@ use std::net::IpAddr;
 use lycosa_names::cache::compact::CompactSettings;
 use lycosa_names::cache::{Addresses, Trouble};
 
-use super::super::policy::Zones;
 use super::*;
+use crate::policy::Zones;
 
 const NOW: Seconds = 1_800_000_000;
 

@@ -14,11 +14,11 @@ use domain::rdata::svcb::{Https, SvcParams, Svcb};
 use domain::rdata::{A, Aaaa};
 use lycosa_names::copy_records;
 
-use super::policy::{Policy, is_public};
+use crate::policy::{Policy, is_public};
 
 /// What clients get of an upstream's answer to a question that was passed through.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Screened {
+pub(crate) enum Screened {
     /// All of it.
     Whole(Vec<u8>),
     /// What is left without the records that hold private addresses.
@@ -31,7 +31,7 @@ pub(super) enum Screened {
 
 impl Screened {
     /// Screens an answer by a policy.
-    pub(super) fn of(answer: Option<Vec<u8>>, policy: &Policy) -> Self {
+    pub(crate) fn of(answer: Option<Vec<u8>>, policy: &Policy) -> Self {
         match answer {
             None => Screened::Unusable,
             Some(answer) if policy.filters_answer(&answer) => screen(answer).unwrap_or(Screened::Unusable),
@@ -40,7 +40,7 @@ impl Screened {
     }
 
     /// Whether private addresses were taken out.
-    pub(super) fn is_filtered(&self) -> bool {
+    pub(crate) fn is_filtered(&self) -> bool {
         matches!(self, Screened::Rest(_) | Screened::NoData)
     }
 }

@@ -21,8 +21,8 @@ use std::time::{Duration, Instant};
 use lycosa_url::{Clock, Micros};
 use nix::libc::O_NONBLOCK;
 
-use super::answered::Source;
-use super::lock;
+use crate::answered::Source;
+use crate::lock;
 use line::{Entries, write_line};
 
 /// Questions that may wait to be written: a third of a second of 200,000 questions/s, in about 10 MB.
@@ -75,7 +75,7 @@ impl ClientBits {
 }
 
 /// The log, as those have it who answer.
-pub(super) struct QueryLog {
+pub(crate) struct QueryLog {
     path: PathBuf,
     /// How much of a client's address is kept; none: the address is left out.
     clients: RwLock<Option<ClientBits>>,
@@ -106,14 +106,14 @@ enum Order {
 }
 
 /// Answers of one thread that are to be logged when they are sent.
-pub(super) struct Pending {
+pub(crate) struct Pending {
     log: Arc<QueryLog>,
     entries: Entries,
 }
 
 impl QueryLog {
     /// Opens a file, or standard output, and starts the thread that writes.
-    pub(super) fn start(path: &Path, clients: Option<ClientBits>, clock: Clock) -> io::Result<Arc<Self>> {
+    pub(crate) fn start(path: &Path, clients: Option<ClientBits>, clock: Clock) -> io::Result<Arc<Self>> {
         let (orders, received) = channel();
         let shared = Arc::<Shared>::default();
         let mut writer = Writer {
@@ -130,12 +130,12 @@ impl QueryLog {
     }
 
     /// Opens the file again, for [`QueryLog::reload`]: it was moved away, or is on another disk now.
-    pub(super) fn open(&self) -> io::Result<Option<File>> {
+    pub(crate) fn open(&self) -> io::Result<Option<File>> {
         (self.path.as_os_str() != STANDARD_OUTPUT).then(|| open(&self.path)).transpose()
     }
 
     /// Goes on with this file, and with so much of clients' addresses.
-    pub(super) fn reload(&self, file: Option<File>, clients: Option<ClientBits>) {
+    pub(crate) fn reload(&self, file: Option<File>, clients: Option<ClientBits>) {
         *self.clients.write().unwrap_or_else(PoisonError::into_inner) = clients;
         if let Some(file) = file {
             let _ = self.orders.send(Order::Reopen(file));
@@ -143,17 +143,17 @@ impl QueryLog {
     }
 
     /// Lines that were lost.
-    pub(super) fn dropped(&self) -> u64 {
+    pub(crate) fn dropped(&self) -> u64 {
         self.shared.dropped.load(Relaxed)
     }
 
     /// Why lines are not written now.
-    pub(super) fn trouble(&self) -> Option<String> {
+    pub(crate) fn trouble(&self) -> Option<String> {
         lock(&self.shared.trouble).clone()
     }
 
     /// Writes what waits, and ends; a reader that does not read standard output is not waited for.
-    pub(super) fn close(&self) {
+    pub(crate) fn close(&self) {
         let _ = self.orders.send(Order::End);
         let Some(thread) = lock(&self.thread).take() else { return };
         let until = Instant::now() + PATIENCE;
@@ -179,12 +179,12 @@ impl QueryLog {
 
 impl Pending {
     /// None yet.
-    pub(super) fn new(log: Arc<QueryLog>) -> Self {
+    pub(crate) fn new(log: Arc<QueryLog>) -> Self {
         Pending { log, entries: Entries::default() }
     }
 
     /// An answer, whose time is known when it is sent.
-    pub(super) fn add(
+    pub(crate) fn add(
         &mut self,
         source: Source,
         received: Micros,
@@ -196,7 +196,7 @@ impl Pending {
     }
 
     /// All are sent now.
-    pub(super) fn settle(&mut self, now: Micros) {
+    pub(crate) fn settle(&mut self, now: Micros) {
         if self.entries.count() > 0 {
             let mut entries = std::mem::take(&mut self.entries);
             entries.settle(now);

@@ -1,8 +1,8 @@
 //! The log's thread: what it does with files that go, and with disks that are full.
 
-use super::super::figures::Figures;
 use super::*;
 use crate::answered::Answered;
+use crate::figures::Figures;
 
 /// An answer to a question for the root's servers.
 const ANSWER: &[u8] = b"\0\x01\x81\x80\0\x01\0\0\0\0\0\0\0\0\x02\0\x01";

@@ -6,13 +6,13 @@
 use lycosa_names::PacketKey;
 
 /// Bytes of a message's header.
-pub(super) const HEADER: usize = 12;
+pub(crate) const HEADER: usize = 12;
 
 /// The longest name on the wire (RFC 1035 section 2.3.4).
 const LONGEST_NAME: usize = 255;
 
 /// Record types.
-pub(super) mod rtype {
+pub(crate) mod rtype {
     /// An IPv4 address.
     pub(crate) const A: u16 = 1;
     /// The start of a zone.
@@ -31,7 +31,7 @@ pub(super) mod rtype {
 
 /// Response codes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Code {
+pub(crate) enum Code {
     /// All is well.
     NoError = 0,
     /// The question is not understood.
@@ -50,70 +50,70 @@ pub(super) enum Code {
 
 /// A client's cookie, and the server's if it has one already (RFC 7873 section 4).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Cookie {
+pub(crate) struct Cookie {
     /// The client's.
-    pub(super) client: [u8; 8],
+    pub(crate) client: [u8; 8],
     /// What it says that the server gave it; only of this server's length.
-    pub(super) server: Option<[u8; 16]>,
+    pub(crate) server: Option<[u8; 16]>,
 }
 
 /// What EDNS adds to a question.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Edns {
+pub(crate) struct Edns {
     /// The largest datagram that the client takes.
-    pub(super) payload: u16,
+    pub(crate) payload: u16,
     /// Whether it wants signatures (DO).
-    pub(super) wants_signatures: bool,
+    pub(crate) wants_signatures: bool,
     /// Its cookie.
-    pub(super) cookie: Option<Cookie>,
+    pub(crate) cookie: Option<Cookie>,
 }
 
 impl Edns {
     /// The cookie that the answer brings, the client's part and the server's.
-    pub(super) fn given_cookie(&self) -> Option<([u8; 8], [u8; 16])> {
+    pub(crate) fn given_cookie(&self) -> Option<([u8; 8], [u8; 16])> {
         self.cookie.and_then(|cookie| Some((cookie.client, cookie.server?)))
     }
 }
 
 /// A question.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Question<'m> {
+pub(crate) struct Question<'m> {
     /// The message up to the end of its question.
-    pub(super) head: &'m [u8],
+    pub(crate) head: &'m [u8],
     /// What is asked for.
-    pub(super) rtype: u16,
+    pub(crate) rtype: u16,
     /// What EDNS adds.
-    pub(super) edns: Option<Edns>,
+    pub(crate) edns: Option<Edns>,
     /// Bytes of the whole message.
-    pub(super) size: usize,
+    pub(crate) size: usize,
     /// Whether the client has shown that it is where it says: by a connection, or a cookie. Set in `judging`.
-    pub(super) is_vouched: bool,
+    pub(crate) is_vouched: bool,
 }
 
 impl<'m> Question<'m> {
     /// Whether the client wants the name resolved, not only what is known of it.
-    pub(super) fn wants_recursion(&self) -> bool {
+    pub(crate) fn wants_recursion(&self) -> bool {
         self.head[2] & 1 != 0
     }
 
     /// The name on the wire, the root's zero included.
-    pub(super) fn name(&self) -> &'m [u8] {
+    pub(crate) fn name(&self) -> &'m [u8] {
         &self.head[HEADER..self.head.len() - 4]
     }
 
     /// What upstreams are asked for it, and by what their answer is kept.
-    pub(super) fn key(&self) -> PacketKey {
+    pub(crate) fn key(&self) -> PacketKey {
         let dnssec_ok = self.edns.is_some_and(|edns| edns.wants_signatures);
         PacketKey::of_wire(self.name(), self.rtype, dnssec_ok, self.head[3] & 0x10 != 0)
     }
 
     /// The last label of the name, as it was written; empty for the root.
-    pub(super) fn top_label(&self) -> &'m [u8] {
+    pub(crate) fn top_label(&self) -> &'m [u8] {
         labels(self.name()).last().unwrap_or_default()
     }
 
     /// Appends the name in text, as [`write_name`] does.
-    pub(super) fn write_name(&self, text: &mut String) -> bool {
+    pub(crate) fn write_name(&self, text: &mut String) -> bool {
         write_name(self.name(), text)
     }
 }
@@ -140,7 +140,7 @@ fn write_name(name: &[u8], text: &mut String) -> bool {
 }
 
 /// The labels of a name on the wire, which was found to be whole, without the root's.
-pub(super) fn labels(mut name: &[u8]) -> impl Iterator<Item = &[u8]> {
+pub(crate) fn labels(mut name: &[u8]) -> impl Iterator<Item = &[u8]> {
     std::iter::from_fn(move || {
         let (&length, rest) = name.split_first().filter(|(length, _)| **length > 0)?;
         let (label, next) = rest.split_at_checked(length.into())?;
@@ -150,14 +150,14 @@ pub(super) fn labels(mut name: &[u8]) -> impl Iterator<Item = &[u8]> {
 }
 
 /// The name that a message asks for, in text; none where it has no text ([`write_name`]).
-pub(super) fn name_of(message: &[u8]) -> Option<String> {
+pub(crate) fn name_of(message: &[u8]) -> Option<String> {
     let (end, mut text) = (skip_name(message, HEADER)?, String::new());
     write_name(&message[HEADER..end], &mut text).then_some(text)
 }
 
 /// What a message is.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Read<'m> {
+pub(crate) enum Read<'m> {
     /// A question.
     Question(Question<'m>),
     /// No question, but a cookie: the client wants one for later questions (RFC 7873 section 5.4). The header, and EDNS.
@@ -170,7 +170,7 @@ pub(super) enum Read<'m> {
 }
 
 /// Reads a message.
-pub(super) fn read(message: &[u8]) -> Read<'_> {
+pub(crate) fn read(message: &[u8]) -> Read<'_> {
     let Some(header) = message.first_chunk::<HEADER>() else { return Read::Nothing };
     if header[2] & 0x80 != 0 {
         return Read::Nothing; // to answer an answer is to begin a loop
@@ -212,7 +212,7 @@ pub(super) fn read(message: &[u8]) -> Read<'_> {
 }
 
 /// Where an uncompressed name ends that begins here.
-pub(super) fn skip_name(message: &[u8], start: usize) -> Option<usize> {
+pub(crate) fn skip_name(message: &[u8], start: usize) -> Option<usize> {
     let mut at = start;
     loop {
         let length = usize::from(*message.get(at)?);

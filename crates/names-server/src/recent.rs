@@ -13,7 +13,7 @@ const SLOTS: usize = 1 << 13;
 const SPAN: Seconds = 60;
 
 /// A fixed number of names, each with when it was asked for anew. A newer one in the same place pushes an older one out.
-pub(super) struct Recent {
+pub(crate) struct Recent {
     slots: Box<[AtomicU64]>,
     hasher: RandomState,
 }
@@ -26,7 +26,7 @@ impl Default for Recent {
 
 impl Recent {
     /// Whether a name is not among them; from now on it is.
-    pub(super) fn is_new(&self, name: &str, families: Families, now: Seconds) -> bool {
+    pub(crate) fn is_new(&self, name: &str, families: Families, now: Seconds) -> bool {
         let hash = self.hasher.hash_one((name, families == Families::V6));
         let slot = &self.slots[hash as usize % SLOTS];
         let mark = hash & !0xffff_ffff | now & 0xffff_ffff;

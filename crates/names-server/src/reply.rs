@@ -8,7 +8,7 @@ use std::net::IpAddr;
 
 use lycosa_names::ExtendedError;
 
-use super::question::{Code, Edns, HEADER, Question, rtype};
+use crate::question::{Code, Edns, HEADER, Question, rtype};
 
 /// The largest answer to a datagram without EDNS (RFC 1035 section 2.3.4).
 const PLAIN: u16 = 512;
@@ -22,7 +22,7 @@ const AMPLIFICATION: usize = 10;
 
 /// Why the server answers as it does (RFC 8914 section 4).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Reason {
+pub(crate) enum Reason {
     /// Nobody can tell a newer answer; this one has expired.
     StaleAnswer = 3,
     /// It could not be told a short time ago, and is not asked for again yet.
@@ -37,14 +37,14 @@ pub(super) enum Reason {
 
 impl Reason {
     /// The same as an extended error, without a text.
-    pub(super) fn error(self) -> ExtendedError {
+    pub(crate) fn error(self) -> ExtendedError {
         ExtendedError { code: self as u16, text: Box::default() }
     }
 }
 
 /// What an answer needs of its question, for as long as the answer takes.
 #[derive(Clone, Debug)]
-pub(super) struct Asked {
+pub(crate) struct Asked {
     /// The message up to the end of its question.
     head: Box<[u8]>,
     edns: Option<Edns>,
@@ -54,53 +54,53 @@ pub(super) struct Asked {
 
 impl Asked {
     /// Keeps it.
-    pub(super) fn of(question: &Question<'_>) -> Self {
+    pub(crate) fn of(question: &Question<'_>) -> Self {
         let payload = usize::from(question.edns.map_or(PLAIN, |edns| edns.payload.clamp(PLAIN, PAYLOAD)));
         let most = if question.is_vouched { payload } else { payload.min(AMPLIFICATION * question.size) };
         Asked { head: question.head.into(), edns: question.edns, most }
     }
 
     /// The longest answer by datagram: what the client takes, of what the server sends, and what may be sent to anybody.
-    pub(super) fn most(&self) -> usize {
+    pub(crate) fn most(&self) -> usize {
         self.most
     }
 
     /// Where the answer begins.
-    pub(super) fn to(&self) -> To<'_> {
+    pub(crate) fn to(&self) -> To<'_> {
         To { head: &self.head, edns: self.edns, reason: None }
     }
 }
 
 /// Whom an answer is for.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct To<'q> {
+pub(crate) struct To<'q> {
     /// The message up to the end of its question; only its header where it has none that can be read.
-    pub(super) head: &'q [u8],
+    pub(crate) head: &'q [u8],
     /// What EDNS added, with the cookie that the client is to have.
-    pub(super) edns: Option<Edns>,
+    pub(crate) edns: Option<Edns>,
     /// Why it is answered so, for those who understand EDNS.
-    pub(super) reason: Option<Reason>,
+    pub(crate) reason: Option<Reason>,
 }
 
 impl<'q> To<'q> {
     /// The client that asked a question.
-    pub(super) fn of(question: &Question<'q>) -> Self {
+    pub(crate) fn of(question: &Question<'q>) -> Self {
         To { head: question.head, edns: question.edns, reason: None }
     }
 
     /// The same, told why.
-    pub(super) fn because(self, reason: Reason) -> Self {
+    pub(crate) fn because(self, reason: Reason) -> Self {
         To { reason: Some(reason), ..self }
     }
 
     /// A code alone.
-    pub(super) fn code(self, code: Code, out: &mut Vec<u8>) {
+    pub(crate) fn code(self, code: Code, out: &mut Vec<u8>) {
         self.begin(code, [0, 0], out);
         self.end(code, out);
     }
 
     /// Not the answer, which does not fit or is not given by datagram: the client is to ask over TCP.
-    pub(super) fn truncated(self, out: &mut Vec<u8>) {
+    pub(crate) fn truncated(self, out: &mut Vec<u8>) {
         let start = out.len();
         self.code(Code::NoError, out);
         out[start + 2] |= 2;
@@ -108,7 +108,7 @@ impl<'q> To<'q> {
 
     /// Addresses of one family; tells how many. Which one comes first differs by the question's number, which clients draw at
     /// random, so that not all connect to the same one; Unbound does so, too (rrset-roundrobin).
-    pub(super) fn addresses(
+    pub(crate) fn addresses(
         self,
         addresses: impl Iterator<Item = IpAddr>,
         ttl: u32,
@@ -136,7 +136,7 @@ impl<'q> To<'q> {
 
     /// That there is no such name, or no such record, for so many seconds (RFC 2308). Which zone says so is not kept: the name
     /// above stands for it.
-    pub(super) fn negative(self, code: Code, ttl: u32, out: &mut Vec<u8>) {
+    pub(crate) fn negative(self, code: Code, ttl: u32, out: &mut Vec<u8>) {
         self.begin(code, [0, 1], out);
         let first = self.head.get(HEADER).map_or(0, |length| usize::from(*length));
         let above = HEADER + 1 + first;
@@ -153,27 +153,27 @@ impl<'q> To<'q> {
     }
 
     /// What a question for whatever there is gets (RFC 8482 section 4.2).
-    pub(super) fn minimal(self, out: &mut Vec<u8>) {
+    pub(crate) fn minimal(self, out: &mut Vec<u8>) {
         self.begin(Code::NoError, [1, 0], out);
         record(NAME, rtype::HINFO, 86_400, b"\x07RFC8482\x00", out);
         self.end(Code::NoError, out);
     }
 
     /// SERVFAIL, and why.
-    pub(super) fn failure(self, error: Option<&ExtendedError>, out: &mut Vec<u8>) {
+    pub(crate) fn failure(self, error: Option<&ExtendedError>, out: &mut Vec<u8>) {
         self.begin(Code::ServFail, [0, 0], out);
         self.end_with(Code::ServFail, error, out);
     }
 
     /// Bytes that EDNS adds to an answer.
-    pub(super) fn edns_size(self, error: Option<&ExtendedError>) -> usize {
+    pub(crate) fn edns_size(self, error: Option<&ExtendedError>) -> usize {
         let Some(edns) = self.edns else { return 0 };
         let cookie = edns.given_cookie().map_or(0, |_| 28);
         11 + cookie + error.map_or(0, ExtendedError::size)
     }
 
     /// An upstream's answer to the same question, which has no EDNS, with this client's number, spelling and EDNS.
-    pub(super) fn passed(self, answer: &[u8], error: Option<&ExtendedError>, out: &mut Vec<u8>) {
+    pub(crate) fn passed(self, answer: &[u8], error: Option<&ExtendedError>, out: &mut Vec<u8>) {
         let start = out.len();
         out.extend_from_slice(answer);
         let head = self.head.len();

@@ -6,33 +6,33 @@ use std::sync::Arc;
 use lycosa_names::ExtendedError;
 use lycosa_url::Micros;
 
-use super::answered::{Answered, Source};
-use super::datagrams::Answers;
-use super::figures::{Count, Figures};
-use super::pending::{Waiter, Way};
-use super::private::Screened;
-use super::question::Code;
-use super::reply::{Reason, To};
-use super::state::{SHORT, ServerState, write};
+use crate::answered::{Answered, Source};
+use crate::datagrams::Answers;
+use crate::figures::{Count, Figures};
+use crate::pending::{Waiter, Way};
+use crate::private::Screened;
+use crate::question::Code;
+use crate::reply::{Reason, To};
+use crate::state::{SHORT, ServerState, write};
 
 /// Answers of one thread that are to be sent.
-pub(super) struct ReplyBatch {
+pub(crate) struct ReplyBatch {
     /// By the socket that they are sent from; few, so that they are searched one by one.
     datagrams: Vec<(Arc<UdpSocket>, Answers)>,
     scratch: Vec<u8>,
     /// All that the thread has answered, also what it sends by itself.
-    pub(super) answered: Answered,
+    pub(crate) answered: Answered,
 }
 
 impl ReplyBatch {
     /// None yet.
-    pub(super) fn of(state: &ServerState) -> Self {
+    pub(crate) fn of(state: &ServerState) -> Self {
         let answered = Answered::new(state.log.clone());
         ReplyBatch { datagrams: Vec::new(), scratch: Vec::new(), answered }
     }
 
     /// Writes an answer, of which is told where it came from, and sends it, or puts it among those that are sent together.
-    pub(super) fn deliver(&mut self, waiter: &Waiter, write: impl FnOnce(To<'_>, &mut Vec<u8>) -> Source) {
+    pub(crate) fn deliver(&mut self, waiter: &Waiter, write: impl FnOnce(To<'_>, &mut Vec<u8>) -> Source) {
         match &waiter.way {
             Way::Stream(connection) => {
                 self.scratch.clear();
@@ -58,7 +58,7 @@ impl ReplyBatch {
     }
 
     /// Answers with a code alone.
-    pub(super) fn code(&mut self, waiter: &Waiter, code: Code, source: Source, figures: &Figures) {
+    pub(crate) fn code(&mut self, waiter: &Waiter, code: Code, source: Source, figures: &Figures) {
         figures.add_code(code as u8 & 0xf);
         self.deliver(waiter, |to, out| {
             to.code(code, out);
@@ -67,13 +67,13 @@ impl ReplyBatch {
     }
 
     /// There is no place for the question: its client has too many under way, or all have.
-    pub(super) fn turn_away(&mut self, waiter: &Waiter, figures: &Figures) {
+    pub(crate) fn turn_away(&mut self, waiter: &Waiter, figures: &Figures) {
         figures.add(Count::Unfair);
         self.code(waiter, Code::ServFail, Source::Limited, figures);
     }
 
     /// Answers with what an upstream said to a question that was passed through.
-    pub(super) fn pass_back(
+    pub(crate) fn pass_back(
         &mut self,
         waiter: &Waiter,
         answer: &Screened,
@@ -109,7 +109,7 @@ impl ReplyBatch {
     }
 
     /// Sends what is left, and counts what was answered since the last time; gives the time.
-    pub(super) fn flush(&mut self, state: &ServerState, figures: &Figures) -> Micros {
+    pub(crate) fn flush(&mut self, state: &ServerState, figures: &Figures) -> Micros {
         for (socket, answers) in &mut self.datagrams {
             answers.send(socket);
         }

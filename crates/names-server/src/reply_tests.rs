@@ -4,8 +4,8 @@ use domain::base::iana::{OptRcode, Rcode};
 use domain::base::{Message, MessageBuilder, Name, Rtype};
 use domain::rdata::{A, Soa};
 
-use super::super::question::{Cookie, Read, read};
 use super::*;
+use crate::question::{Cookie, Read, read};
 
 fn question(name: &str) -> Vec<u8> {
     let mut builder = MessageBuilder::new_vec();

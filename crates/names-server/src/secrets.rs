@@ -11,7 +11,7 @@ use std::path::Path;
 use nix::libc::O_NONBLOCK;
 
 /// A secret (RFC 9018 section 4.4: as long as SipHash's key).
-pub(super) type Secret = [u8; 16];
+pub(crate) type Secret = [u8; 16];
 
 /// Bytes of a file that are read: more than two lines have.
 const LONGEST: u64 = 1_024;
@@ -27,9 +27,9 @@ const CONTENT: &str =
 #[derive(Clone, PartialEq, Eq)]
 pub struct CookieSecrets {
     /// Makes cookies.
-    pub(super) first: Secret,
+    pub(crate) first: Secret,
     /// Vouches for cookies beside it, so that all servers can be given a new secret before any of them makes cookies by it.
-    pub(super) second: Option<Secret>,
+    pub(crate) second: Option<Secret>,
 }
 
 impl fmt::Debug for CookieSecrets {

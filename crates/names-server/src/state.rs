@@ -1,6 +1,6 @@
 //! The state that workers, connections and the answering threads share, and the answers that they write.
 //!
-//! A question's way: [`ServerState::judge`] (in [`judging`](super::judging)) → a lookup, by the caller, many at once → [`ServerState::tell`] what
+//! A question's way: [`ServerState::judge`] (in [`judging`](crate::judging)) → a lookup, by the caller, many at once → [`ServerState::tell`] what
 //! is known, or [`ServerState::miss`] it, so that others are asked → [`ServerState::settle`] when they have answered.
 
 use std::net::IpAddr;
@@ -13,65 +13,65 @@ use lycosa_names::cache::{Packet, PacketCache, STALE_TTL, Seconds};
 use lycosa_names::{Families, HostName, PacketKey, ScaledTime};
 use lycosa_url::{Clock, FailureKind, Micros, Resolved};
 
-use super::answered::Source;
-use super::cookies::Cookies;
-use super::figures::{Count, Figures};
-use super::limits::Rates;
-use super::pending::{Miss, PendingLookups, Waiter, Wanted, Way};
-use super::policy::{Policy, is_public};
-use super::policy_cache::PolicyCache;
-use super::private::Screened;
-use super::query_log::QueryLog;
-use super::question::{Code, HEADER, Question, rtype};
-use super::recent::Recent;
-use super::reply::{Asked, Reason, To};
-use super::reply_batch::ReplyBatch;
+use crate::answered::Source;
+use crate::cookies::Cookies;
+use crate::figures::{Count, Figures};
+use crate::limits::Rates;
+use crate::pending::{Miss, PendingLookups, Waiter, Wanted, Way};
+use crate::policy::{Policy, is_public};
+use crate::policy_cache::PolicyCache;
+use crate::private::Screened;
+use crate::query_log::QueryLog;
+use crate::question::{Code, HEADER, Question, rtype};
+use crate::recent::Recent;
+use crate::reply::{Asked, Reason, To};
+use crate::reply_batch::ReplyBatch;
 
 /// For how many seconds clients may keep that there is nothing, where the cache does not know for how long it holds.
-pub(super) const SHORT: u32 = 60;
+pub(crate) const SHORT: u32 = 60;
 
 /// What all threads of a server share.
-pub(super) struct ServerState {
-    pub(super) held: PolicyCache,
-    pub(super) pending: PendingLookups,
-    pub(super) packets: Arc<PacketCache>,
-    pub(super) cookies: Option<Cookies>,
-    pub(super) rates: Rates,
-    pub(super) recent: Recent,
+pub(crate) struct ServerState {
+    pub(crate) held: PolicyCache,
+    pub(crate) pending: PendingLookups,
+    pub(crate) packets: Arc<PacketCache>,
+    pub(crate) cookies: Option<Cookies>,
+    pub(crate) rates: Rates,
+    pub(crate) recent: Recent,
     /// Where questions are logged, if they are.
-    pub(super) log: Option<Arc<QueryLog>>,
-    pub(super) clock: Clock,
-    pub(super) time: ScaledTime,
+    pub(crate) log: Option<Arc<QueryLog>>,
+    pub(crate) clock: Clock,
+    pub(crate) time: ScaledTime,
     /// The name that only this server asks for.
-    pub(super) token: String,
+    pub(crate) token: String,
     /// When it asked upstreams for it, since one answered; 0: never.
-    pub(super) probed: AtomicU64,
+    pub(crate) probed: AtomicU64,
     /// When it was asked for it last.
-    pub(super) looped: AtomicU64,
+    pub(crate) looped: AtomicU64,
     /// Whether no questions are taken any more.
-    pub(super) is_draining: AtomicBool,
+    pub(crate) is_draining: AtomicBool,
 }
 
 /// What holds for all questions of a batch.
-pub(super) struct Moment<'f> {
-    pub(super) now: Micros,
+pub(crate) struct Moment<'f> {
+    pub(crate) now: Micros,
     /// By the wall clock, which whoever shares the cache's file goes by.
-    pub(super) second: Seconds,
-    pub(super) policy: Arc<Policy>,
+    pub(crate) second: Seconds,
+    pub(crate) policy: Arc<Policy>,
     /// The counts of the thread that is at work.
-    pub(super) figures: &'f Figures,
+    pub(crate) figures: &'f Figures,
 }
 
 impl ServerState {
     /// What holds now.
-    pub(super) fn moment<'f>(&self, figures: &'f Figures) -> Moment<'f> {
+    pub(crate) fn moment<'f>(&self, figures: &'f Figures) -> Moment<'f> {
         let now = self.clock.now();
         let second = self.time.on_wall(self.clock.wall_offset()).seconds(now);
         Moment { now, second, policy: self.held.policy(), figures }
     }
 
     /// Whether no upstream answers: all rest, and none has answered the question that looks for loops, which is no dead name's.
-    pub(super) fn is_silent(&self) -> bool {
+    pub(crate) fn is_silent(&self) -> bool {
         let (upstream, probed) = (self.pending.upstream(), self.probed.load(Relaxed));
         let patience = upstream.timeout;
         let is_overdue = probed > 0 && self.clock.now().saturating_sub(probed) >= patience;
@@ -79,7 +79,7 @@ impl ServerState {
     }
 
     /// Asks each upstream for the name that only this server asks for.
-    pub(super) fn probe(&self, now: Micros) {
+    pub(crate) fn probe(&self, now: Micros) {
         let upstream = self.pending.upstream();
         // One that nobody has answered yet counts from its first question on.
         if self.probed.load(Relaxed) <= upstream.heard() {
@@ -91,7 +91,7 @@ impl ServerState {
     }
 
     /// Writes what the cache knows; tells where that is from.
-    pub(super) fn tell(
+    pub(crate) fn tell(
         &self,
         question: &Question<'_>,
         name: &str,
@@ -171,7 +171,7 @@ impl ServerState {
     }
 
     /// Whether a name that is known is to be asked for anew, so that it is known when it expires; tells it once.
-    pub(super) fn is_worth_prefetching(
+    pub(crate) fn is_worth_prefetching(
         &self,
         name: &str,
         families: Families,
@@ -187,7 +187,7 @@ impl ServerState {
     }
 
     /// Has names asked for anew, as far as there is room: what is not is asked for when it has expired, and is wanted again.
-    pub(super) fn prefetch(&self, names: Vec<Box<str>>, families: Families, moment: &Moment<'_>) {
+    pub(crate) fn prefetch(&self, names: Vec<Box<str>>, families: Families, moment: &Moment<'_>) {
         if !names.is_empty() {
             let taken = self.pending.upstream().client(families).prefetch(names);
             moment.figures.add_many(Count::Prefetches, taken as u64);
@@ -195,7 +195,7 @@ impl ServerState {
     }
 
     /// Makes a question that nothing is known about one for others; it is refused where the client does not want that.
-    pub(super) fn miss(
+    pub(crate) fn miss(
         &self,
         question: &Question<'_>,
         name: &str,
@@ -211,7 +211,7 @@ impl ServerState {
     }
 
     /// Answers a question about records from the cache, or has upstreams asked.
-    pub(super) fn pass(
+    pub(crate) fn pass(
         &self,
         question: &Question<'_>,
         waiter: Waiter,
@@ -232,7 +232,7 @@ impl ServerState {
     }
 
     /// Writes an answer about records to all who wait for it; the one before, where it is a failure.
-    pub(super) fn tell_packet(
+    pub(crate) fn tell_packet(
         &self,
         key: &PacketKey,
         packet: &Packet,
@@ -258,7 +258,7 @@ impl ServerState {
     }
 
     /// Writes an answer about records that has expired, if there is one; tells whether there is.
-    pub(super) fn tell_stale_packet(
+    pub(crate) fn tell_stale_packet(
         &self,
         key: &PacketKey,
         waiters: &[Waiter],
@@ -276,7 +276,7 @@ impl ServerState {
     }
 
     /// Writes the answer of others to one who waits for it, or an old one; tells which.
-    pub(super) fn settle(
+    pub(crate) fn settle(
         &self,
         answer: &Resolved,
         families: Families,
@@ -314,7 +314,7 @@ impl ServerState {
     }
 
     /// Writes an old answer, where there is one and nobody can tell a newer one; tells whether there is.
-    pub(super) fn tell_stale(
+    pub(crate) fn tell_stale(
         &self,
         name: &str,
         families: Families,
@@ -336,7 +336,7 @@ fn families_of(question: &Question<'_>) -> Families {
 }
 
 /// Writes an answer and counts its code.
-pub(super) fn write(figures: &Figures, out: &mut Vec<u8>, answer: impl FnOnce(&mut Vec<u8>)) {
+pub(crate) fn write(figures: &Figures, out: &mut Vec<u8>, answer: impl FnOnce(&mut Vec<u8>)) {
     let start = out.len();
     answer(out);
     debug_assert!(out.len() >= start + HEADER);

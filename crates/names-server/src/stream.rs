@@ -14,25 +14,25 @@ use std::time::{Duration, Instant};
 
 use nix::sys::socket::{MsgFlags, send};
 
-use super::limits::Shares;
+use crate::limits::Shares;
 
 /// The longest message of a client that is read, as for datagrams.
 const ROOM: usize = 1_280;
 
 /// A client's connection.
-pub(super) struct Connection {
+pub(crate) struct Connection {
     stream: TcpStream,
     /// How long the next message may take, from when it is waited for to its end.
     idle: Duration,
     /// PolicyCache while one answer is sent.
     sending: Mutex<()>,
     /// Who is at the other end.
-    pub(super) client: IpAddr,
+    pub(crate) client: IpAddr,
 }
 
 impl Connection {
     /// Sends an answer; closes the connection where it does not take it at once: the client reads nothing.
-    pub(super) fn send(&self, answer: &[u8]) {
+    pub(crate) fn send(&self, answer: &[u8]) {
         let Ok(length) = u16::try_from(answer.len()) else { return };
         let framed = [&length.to_be_bytes()[..], answer].concat();
         let _guard = self.sending.lock().unwrap_or_else(PoisonError::into_inner);
@@ -53,7 +53,7 @@ impl Connection {
     }
 
     /// Reads one message; none at the end, where it is not whole after the idle time, or where it is longer than any question.
-    pub(super) fn read<'b>(&self, buffer: &'b mut Vec<u8>) -> Option<&'b [u8]> {
+    pub(crate) fn read<'b>(&self, buffer: &'b mut Vec<u8>) -> Option<&'b [u8]> {
         let until = Instant::now() + self.idle;
         let mut length = [0; 2];
         self.fill(&mut length, until)?;
@@ -83,7 +83,7 @@ impl Connection {
 }
 
 /// All connections.
-pub(super) struct Connections {
+pub(crate) struct Connections {
     open: Mutex<Open>,
     most: usize,
     idle: Duration,
@@ -99,17 +99,17 @@ struct Open {
 
 impl Connections {
     /// At most so many, each idle for so long at most.
-    pub(super) fn new(most: usize, idle: Duration) -> Self {
+    pub(crate) fn new(most: usize, idle: Duration) -> Self {
         Connections { open: Mutex::default(), most, idle, last: AtomicU64::new(0) }
     }
 
     /// How many are open.
-    pub(super) fn count(&self) -> usize {
+    pub(crate) fn count(&self) -> usize {
         self.open().connections.len()
     }
 
     /// Waits for a connection; gives it with its number, unless there are too many, or its client may not ask.
-    pub(super) fn accept(
+    pub(crate) fn accept(
         &self,
         listener: &TcpListener,
         admits: impl FnOnce(IpAddr) -> bool,
@@ -132,7 +132,7 @@ impl Connections {
     }
 
     /// One has ended: it is closed when its last answer is sent.
-    pub(super) fn remove(&self, number: u64) {
+    pub(crate) fn remove(&self, number: u64) {
         let mut open = self.open();
         if let Some(connection) = open.connections.remove(&number) {
             open.shares.give(connection.client);
@@ -140,7 +140,7 @@ impl Connections {
     }
 
     /// Takes no more questions.
-    pub(super) fn stop_reading(&self) {
+    pub(crate) fn stop_reading(&self) {
         self.open().connections.values().for_each(|connection| connection.stop_reading());
     }
 

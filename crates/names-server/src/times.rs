@@ -7,20 +7,20 @@ use lycosa_url::Micros;
 
 /// [`Times`] that threads share: a reader may see a time in its bucket that is not in the sum yet.
 #[derive(Debug, Default)]
-pub(super) struct SharedTimes {
+pub(crate) struct SharedTimes {
     counts: [AtomicU64; TIME_BOUNDS.len() + 1],
     sum: AtomicU64,
 }
 
 impl SharedTimes {
     /// Counts several that took equally long.
-    pub(super) fn add_many(&self, time: Micros, count: u64) {
+    pub(crate) fn add_many(&self, time: Micros, count: u64) {
         self.counts[Times::bucket(time)].fetch_add(count, Relaxed);
         self.sum.fetch_add(time.saturating_mul(count), Relaxed);
     }
 
     /// What was counted.
-    pub(super) fn read(&self) -> Times {
+    pub(crate) fn read(&self) -> Times {
         Times {
             counts: std::array::from_fn(|bucket| self.counts[bucket].load(Relaxed)),
             sum: self.sum.load(Relaxed),

@@ -10,21 +10,21 @@ use std::time::Duration;
 use lycosa_names::{Families, HostName};
 use lycosa_url::Micros;
 
-use super::answered::Source;
-use super::datagrams::{Answers, BATCH, Peer, Questions};
-use super::figures::{Count, Figures};
-use super::judging::Verdict;
-use super::pending::{Waiter, Way};
-use super::question::{Code, Question};
-use super::reply::Asked;
-use super::reply_batch::ReplyBatch;
-use super::state::{Moment, ServerState};
+use crate::answered::Source;
+use crate::datagrams::{Answers, BATCH, Peer, Questions};
+use crate::figures::{Count, Figures};
+use crate::judging::Verdict;
+use crate::pending::{Waiter, Way};
+use crate::question::{Code, Question};
+use crate::reply::Asked;
+use crate::reply_batch::ReplyBatch;
+use crate::state::{Moment, ServerState};
 
 /// A worker's state.
-pub(super) struct Worker {
-    pub(super) state: Arc<ServerState>,
-    pub(super) socket: Arc<UdpSocket>,
-    pub(super) figures: Arc<Figures>,
+pub(crate) struct Worker {
+    pub(crate) state: Arc<ServerState>,
+    pub(crate) socket: Arc<UdpSocket>,
+    pub(crate) figures: Arc<Figures>,
 }
 
 /// For how long a worker waits for more questions while many come.
@@ -69,7 +69,7 @@ struct Open<'m> {
 
 impl Worker {
     /// The worker's loop; ends when the server drains.
-    pub(super) fn run(self) {
+    pub(crate) fn run(self) {
         let (mut questions, mut answers, mut texts) =
             (Questions::of(&self.socket), Answers::default(), String::new());
         let (mut batch, mut arrivals) =

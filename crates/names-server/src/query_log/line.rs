@@ -6,8 +6,8 @@ use std::net::IpAddr;
 use domain::base::iana::{OptRcode, Rtype};
 use lycosa_url::Micros;
 
-use super::super::answered::Source;
-use super::super::question::{HEADER, labels, skip_name};
+use crate::answered::Source;
+use crate::question::{HEADER, labels, skip_name};
 
 /// What is kept of an answer.
 pub(super) struct Entry {
@@ -161,9 +161,9 @@ fn write_time(wall: Micros, out: &mut Vec<u8>) {
 mod tests {
     use proptest::prelude::*;
 
-    use super::super::super::question::{Code, Read, read};
-    use super::super::super::reply::To;
     use super::*;
+    use crate::question::{Code, Read, read};
+    use crate::reply::To;
 
     const NOON: Micros = 1_709_208_000_000_001;
 
