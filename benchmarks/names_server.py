@@ -118,7 +118,7 @@ def _start(
         contestants.append(Contestant(server, is_ours=True))
     bare = Recipe(
         BARE,
-        str(build_example("lycosa-names", "bare_responder")),
+        str(build_example("lycosa-names-server", "bare_responder")),
         "cargo",
         lambda _, port: [f"127.0.0.1:{port}"],
     )

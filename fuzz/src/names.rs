@@ -89,7 +89,7 @@ pub fn question(data: &[u8]) {
         1 => [&header, rest].concat(),
         _ => [&header, &name[..], rest].concat(),
     };
-    let Some(answer) = lycosa_names::server::examine(&message) else {
+    let Some(answer) = lycosa_names_server::examine(&message) else {
         return assert!(message.len() < 12 || message[2] & 0x80 != 0, "silence is for what is no question");
     };
     assert!(answer.len() >= 12 && answer[..2] == message[..2] && answer[2] & 0x80 != 0);

@@ -31,14 +31,21 @@ def test_only_the_binding_knows_pyo3() -> None:
             assert "pyo3" not in manifest.read_text(), manifest
 
 
+def crates_of_ours(crate: str) -> set[str]:
+    """Which crates of this workspace a crate uses. What tests and examples are made of is nobody's dependency."""
+    manifest, _, _ = (ROOT / "crates" / crate / "Cargo.toml").read_text().partition("[dev-dependencies]")
+    lines = manifest.splitlines()
+    return {line.split(".")[0].split(" ")[0] for line in lines if line.startswith("lycosa-")}
+
+
 def test_stages_do_not_import_each_other_in_rust() -> None:
-    rooms = ["names", "frontier", "fetch", "parse", "store", "simnet"]
-    for room in rooms:
-        # What tests and examples are made of is nobody's dependency.
-        manifest, _, _ = (ROOT / "crates" / room / "Cargo.toml").read_text().partition("[dev-dependencies]")
-        lines = manifest.splitlines()
-        known = {line.split(".")[0].split(" ")[0] for line in lines if line.startswith("lycosa-")}
-        assert known <= {"lycosa-url", "lycosa-tls"}, room
+    for room in ["names", "frontier", "fetch", "parse", "store", "simnet"]:
+        assert crates_of_ours(room) <= {"lycosa-url", "lycosa-tls"}, room
+
+
+def test_what_is_built_on_the_client_of_names_uses_that_alone() -> None:
+    for crate in ["names-local", "names-published", "names-server"]:
+        assert crates_of_ours(crate) <= {"lycosa-url", "lycosa-names"}, crate
 
 
 def test_every_dependency_earns_its_line() -> None:

@@ -38,8 +38,8 @@ impl ExtendedError {
         }
     }
 
-    /// Appends it as an option of EDNS.
-    pub(crate) fn write(&self, out: &mut Vec<u8>) {
+    /// Appends it as an option of EDNS. What [`text`](Self::text) has is to fit into one: some hundred bytes at most.
+    pub fn write(&self, out: &mut Vec<u8>) {
         let length = (2 + self.text.len()) as u16;
         for number in [OPTION, length, self.code] {
             out.extend_from_slice(&number.to_be_bytes());
@@ -48,7 +48,8 @@ impl ExtendedError {
     }
 
     /// Bytes that [`write`](Self::write) appends.
-    pub(crate) fn size(&self) -> usize {
+    #[inline]
+    pub fn size(&self) -> usize {
         6 + self.text.len()
     }
 }

@@ -99,8 +99,10 @@ impl<'n> HostName<'n> {
         Ok(HostName(buffer))
     }
 
-    /// The name in a text that was found to be in normal form before.
-    pub(crate) fn of_normal(text: &'n str) -> Self {
+    /// The name in a text that was found to be in normal form before, which is looked at no more: what is kept under another text is
+    /// never found under the name. A debug build panics there.
+    #[inline]
+    pub fn of_normal(text: &'n str) -> Self {
         debug_assert!(HostName::new(text).is_ok(), "{text:?} is not in normal form");
         HostName(text)
     }

@@ -9,6 +9,9 @@
 //!
 //! It is a stub client: the servers it asks are resolvers that recurse, over UDP and TCP, over TLS (`transport`) or HTTPS (`https`), those of a zone for its
 //! names ([`ZoneTable`]). It reads no files: what is known without asking, such as `/etc/hosts`, it is given as [`LocalNames`].
+//!
+//! `lycosa_names_server` is a DNS server on this client and its caches. For it there are, besides: [`ScaledTime`], by which it reads the
+//! caches that a client writes; [`is_special_use`] and [`loopback`], so that both treat the same names alike; [`copy_records`].
 
 mod answer;
 mod asked;
@@ -29,7 +32,6 @@ mod nameserver;
 mod packet_key;
 mod records;
 mod scaled;
-pub mod server;
 mod settings;
 mod sockets;
 mod streams;
@@ -42,15 +44,18 @@ mod wire;
 mod zone_text;
 mod zones;
 
+pub use cache::packet::copy_records;
 pub use client::{Client, MakeSink, PacketAnswer, Sink};
 /// Types of records.
 pub use domain::base::iana::Rtype;
 pub use extended_error::ExtendedError;
 pub use host::{BadName, HostName, MAX_LABEL, MAX_NAME};
 pub use local::{LocalAddresses, LocalNames};
+pub use name::{is_special_use, loopback};
 pub use nameserver::Nameserver;
 pub use packet_key::PacketKey;
 pub use records::{Record, Records, read_records};
+pub use scaled::ScaledTime;
 pub use settings::{Families, Settings, Statistics, UpstreamFigures};
 pub use times::{TIME_BOUNDS, Times};
 pub use upstream::Pace;

@@ -55,13 +55,13 @@ pub(crate) fn judge<'n>(
 /// Whether names that end with this label, in whichever case, are not in the DNS, so that asking for them only tells others of them:
 /// `invalid` (RFC 6761 section 6.4), `local` (RFC 6762 section 22.1), `onion` (RFC 7686 section 2), `alt` (RFC 9476 section 2). `test`
 /// and `example` are names like others: whoever tests may have a server that knows them (RFC 6761 sections 6.2 and 6.5).
-pub(crate) fn is_special_use(top: &[u8]) -> bool {
+pub fn is_special_use(top: &[u8]) -> bool {
     let special = [&b"invalid"[..], b"local", b"onion", b"alt"];
     special.iter().any(|special| top.eq_ignore_ascii_case(special))
 }
 
 /// The addresses of `localhost`.
-pub(crate) fn loopback(families: Families) -> Vec<IpAddr> {
+pub fn loopback(families: Families) -> Vec<IpAddr> {
     let (v4, v6) = (IpAddr::from(Ipv4Addr::LOCALHOST), IpAddr::from(Ipv6Addr::LOCALHOST));
     match families {
         Families::V4 => vec![v4],

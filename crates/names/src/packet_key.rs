@@ -22,8 +22,8 @@ const TAIL: usize = 3;
 pub struct PacketKey(Box<[u8]>);
 
 impl PacketKey {
-    /// The key of a whole, uncompressed name on the wire.
-    pub(crate) fn of_wire(name: &[u8], rtype: u16, dnssec_ok: bool, checking_disabled: bool) -> Self {
+    /// The key of a name on the wire, which is whole, with the root's zero, and not compressed. Letters may have any case.
+    pub fn of_wire(name: &[u8], rtype: u16, dnssec_ok: bool, checking_disabled: bool) -> Self {
         let flags =
             if dnssec_ok { DNSSEC_OK } else { 0 } | if checking_disabled { CHECKING_DISABLED } else { 0 };
         let name = name.iter().map(u8::to_ascii_lowercase);

@@ -4,10 +4,10 @@ use lycosa_url::Micros;
 
 use crate::cache::Seconds;
 
-/// Seconds since 1970 that are the crawl's at the start, and `speed` times as short from there on; they follow a wall clock that
-/// is set.
+/// Seconds since 1970 that are the crawl's (or a server's) at the start, and `speed` times as short from there on; they follow a wall
+/// clock that is set. A [`NameCache`](crate::cache::NameCache) is given these.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct ScaledTime {
+pub struct ScaledTime {
     start: Micros,
     speed: f64,
     /// How far the wall clock is ahead of the crawl's, in microseconds.
@@ -15,19 +15,21 @@ pub(crate) struct ScaledTime {
 }
 
 impl ScaledTime {
-    /// Time that runs by its own speed from now on.
-    pub(crate) fn start(now: Micros, speed: f64) -> Self {
+    /// Time that runs `speed` times as fast as the crawl's from now on; more than 0.
+    pub fn start(now: Micros, speed: f64) -> Self {
         ScaledTime { start: now, speed, wall_offset: 0 }
     }
 
     /// The same where the wall clock is so far ahead of the crawl's, in microseconds.
+    #[inline]
     #[must_use]
-    pub(crate) fn on_wall(self, wall_offset: i64) -> Self {
+    pub fn on_wall(self, wall_offset: i64) -> Self {
         ScaledTime { wall_offset, ..self }
     }
 
     /// The scaled second of a moment.
-    pub(crate) fn seconds(&self, at: Micros) -> Seconds {
+    #[inline]
+    pub fn seconds(&self, at: Micros) -> Seconds {
         let passed = at.saturating_sub(self.start) as f64 * self.speed;
         self.start.saturating_add(passed as Micros).saturating_add_signed(self.wall_offset) / 1_000_000
     }
@@ -46,7 +48,8 @@ impl ScaledTime {
     }
 
     /// How many scaled milliseconds a time has.
-    pub(crate) fn millis(&self, real: Micros) -> u32 {
+    #[inline]
+    pub fn millis(&self, real: Micros) -> u32 {
         (real as f64 * self.speed / 1_000.0) as u32
     }
 }

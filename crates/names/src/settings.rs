@@ -110,7 +110,7 @@ impl Default for Settings {
 
 impl Settings {
     /// All resolvers, those of zones last.
-    pub(crate) fn all_servers(&self) -> impl Iterator<Item = &Nameserver> {
+    pub fn all_servers(&self) -> impl Iterator<Item = &Nameserver> {
         self.servers.iter().chain(self.zones.values().flatten())
     }
 
@@ -191,7 +191,7 @@ pub struct UpstreamFigures {
 
 impl UpstreamFigures {
     /// Adds what another client, or for other names, is known of the same server.
-    pub(crate) fn add(&mut self, other: &UpstreamFigures) {
+    pub fn add(&mut self, other: &UpstreamFigures) {
         // One that was asked by one of them alone is known by that alone.
         self.is_resting = match (self.questions > 0, other.questions > 0) {
             (true, true) => self.is_resting && other.is_resting,

@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
 use lycosa_names::cache::compact::{CompactCache, CompactSettings};
-use lycosa_names::server::{ClientBits, CookieSecrets, Policy, Server, ServerSettings, Zones};
 use lycosa_names::{HostName, Nameserver, Settings, TIME_BOUNDS, Times, UpstreamFigures};
+use lycosa_names_server::{ClientBits, CookieSecrets, Policy, Server, ServerSettings, Zones};
 use lycosa_url::{Clock, Network};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;

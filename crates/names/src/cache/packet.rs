@@ -123,7 +123,7 @@ pub(crate) fn extended_error(reply: &[u8]) -> Option<ExtendedError> {
 
 /// Writes a message again with the records that are to be kept, without OPT; `None` where `keep` gives `None`, or a record cannot be
 /// read.
-pub(crate) fn copy_records(
+pub fn copy_records(
     message: &Message<[u8]>,
     mut keep: impl FnMut(&ParsedRecord<'_, [u8]>) -> Option<bool>,
 ) -> Option<Vec<u8>> {

@@ -227,11 +227,13 @@ pub enum State {
 
 impl Record {
     /// Its IPv4 addresses.
+    #[inline]
     pub fn v4(&self) -> impl ExactSizeIterator<Item = Ipv4Addr> {
         self.set.words[..self.set.v4].iter().map(|&word| Ipv4Addr::from(word))
     }
 
     /// Its IPv6 addresses.
+    #[inline]
     pub fn v6(&self) -> impl ExactSizeIterator<Item = Ipv6Addr> {
         let (addresses, _) = self.set.words[self.set.v4..self.set.len()].as_chunks::<4>();
         let whole = |words: &[u32; 4]| words.iter().fold(0, |bits, &word| bits << 32 | u128::from(word));

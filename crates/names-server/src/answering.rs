@@ -1,0 +1,243 @@
+//! What is done beside the workers: telling clients what upstreams answer, accepting connections, and what is due.
+
+use std::io;
+use std::net::TcpListener;
+use std::os::fd::AsFd as _;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::sync::{Arc, OnceLock, Weak};
+use std::time::Duration;
+
+use lycosa_names::{Families, HostName, MakeSink, PacketAnswer};
+use lycosa_url::{Micros, Resolved};
+use nix::poll::{PollFd, PollFlags, poll};
+
+use crate::answered::Source;
+use crate::figures::{Count, Figures};
+use crate::judging::Verdict;
+use crate::listen::LOOK;
+use crate::pending::{Waiter, Wanted, Way};
+use crate::question::{Code, Question};
+use crate::reply::Asked;
+use crate::reply_batch::ReplyBatch;
+use crate::state::{Moment, ServerState};
+use crate::stream::{Connection, Connections};
+
+/// How often it is looked for clients that wait for too long.
+const TICK: Duration = Duration::from_millis(20);
+
+/// How often a server looks whether it is in a loop, in microseconds.
+const PROBE: Micros = 30_000_000;
+
+/// How often it does while no upstream seems to answer, in microseconds.
+const PULSE: Micros = 2_000_000;
+
+/// What these threads share.
+pub(crate) struct Answering {
+    pub(crate) state: Arc<ServerState>,
+    /// The server has ended.
+    pub(crate) is_closed: Arc<AtomicBool>,
+}
+
+/// Tells clients what upstreams answer, on the threads of those who ask these.
+#[derive(Clone, Default)]
+pub(crate) struct Teller {
+    /// Nothing before the server has begun. Weak, since the server owns who asks upstreams.
+    state: Arc<OnceLock<Weak<ServerState>>>,
+    figures: Arc<Figures>,
+}
+
+impl Teller {
+    /// Tells nobody yet; counts there.
+    pub(crate) fn new(figures: Arc<Figures>) -> Self {
+        Teller { state: Arc::default(), figures }
+    }
+
+    /// The server begins.
+    pub(crate) fn begin(&self, state: &Arc<ServerState>) {
+        self.state.get_or_init(|| Arc::downgrade(state));
+    }
+
+    /// Makes what takes the answers about one family, and about records.
+    pub(crate) fn sink(&self, families: Families) -> MakeSink {
+        let teller = self.clone();
+        Box::new(move || {
+            let mut batch = None;
+            Box::new(move |answers, packets| match teller.state.get().and_then(Weak::upgrade) {
+                Some(state) => {
+                    let batch = batch.get_or_insert_with(|| ReplyBatch::of(&state));
+                    tell(&state, families, (answers, packets), batch, &teller.figures);
+                }
+                None => {
+                    answers.clear();
+                    packets.clear();
+                }
+            })
+        })
+    }
+}
+
+/// Tells clients what upstreams have answered.
+fn tell(
+    state: &ServerState,
+    families: Families,
+    (answers, packets): (&mut Vec<Resolved>, &mut Vec<PacketAnswer>),
+    batch: &mut ReplyBatch,
+    figures: &Figures,
+) {
+    let moment = state.moment(figures);
+    for (answer, waiters) in state.pending.take(families, answers) {
+        for waiter in waiters {
+            batch.deliver(&waiter, |to, out| state.settle(&answer, families, to, &moment, out));
+        }
+    }
+    for (answer, waiters) in state.pending.take_packets(packets) {
+        let (key, packet) = (&answer.key, &answer.packet);
+        state.tell_packet(key, packet, &waiters, Source::Upstream, batch, &moment);
+    }
+    batch.flush(state, figures);
+}
+
+impl Answering {
+    /// Serves stale data when the client-response timer fires (RFC 8767 section 5), looks for loops; until the server ends.
+    pub(crate) fn keep(&self, figures: &Figures) {
+        let mut batch = ReplyBatch::of(&self.state);
+        let (mut next_probe, mut next_look) = (0, 0);
+        while !self.is_closed.load(Relaxed) {
+            std::thread::sleep(TICK);
+            let moment = self.state.moment(figures);
+            for (wanted, waiters) in self.state.pending.take_impatient(moment.now) {
+                self.tell_stale(&wanted, &waiters, &mut batch, &moment);
+            }
+            batch.flush(&self.state, figures);
+            if moment.now >= next_look {
+                next_look = moment.now + PULSE;
+                // Where those that are asked for names rest, it may be the names' fault.
+                if moment.now >= next_probe || self.state.pending.upstream().is_resting() {
+                    self.state.probe(moment.now);
+                    next_probe = moment.now + PROBE;
+                }
+            }
+        }
+    }
+
+    /// Tells what was known before; that there is a failure, where it was evicted meanwhile.
+    fn tell_stale(&self, wanted: &Wanted, waiters: &[Waiter], batch: &mut ReplyBatch, moment: &Moment<'_>) {
+        let (name, families) = match wanted {
+            Wanted::V4(name) => (name, Families::V4),
+            Wanted::V6(name) => (name, Families::V6),
+            Wanted::Packet(key) => {
+                if !self.state.tell_stale_packet(key, waiters, batch, moment) {
+                    let code = |waiter| batch.code(waiter, Code::ServFail, Source::Upstream, moment.figures);
+                    waiters.iter().for_each(code);
+                }
+                return;
+            }
+        };
+        for waiter in waiters {
+            batch.deliver(waiter, |to, out| {
+                if self.state.tell_stale(name, families, to, moment, out) {
+                    return Source::Stale;
+                }
+                to.code(Code::ServFail, out);
+                Source::Upstream
+            });
+        }
+    }
+
+    /// Accepts connections of who may ask, each of which gets a thread; until the server drains.
+    pub(crate) fn accept(
+        &self,
+        listener: &TcpListener,
+        connections: &Arc<Connections>,
+        figures: &Arc<Figures>,
+    ) {
+        while !self.state.is_draining.load(Relaxed) {
+            let mut polled = [PollFd::new(listener.as_fd(), PollFlags::POLLIN)];
+            let within = u16::try_from(LOOK.as_millis()).unwrap_or(u16::MAX);
+            if !matches!(poll(&mut polled, within), Ok(1)) {
+                continue;
+            }
+            let admits = |client| self.state.admits(client, &self.state.moment(figures));
+            let (number, connection) = match connections.accept(listener, admits) {
+                Ok(Some(accepted)) => accepted,
+                Ok(None) => continue,
+                Err(error) => {
+                    wait_after(&error, figures);
+                    continue;
+                }
+            };
+            let (state, open, figures) = (self.state.clone(), connections.clone(), figures.clone());
+            let work = move || {
+                serve(&state, &connection, &figures);
+                open.remove(number);
+            };
+            if std::thread::Builder::new().name("lycosa-dns-tcp".to_owned()).spawn(work).is_err() {
+                connections.remove(number); // no thread to be had: closed
+            }
+        }
+    }
+}
+
+/// Waits after a connection could not be accepted: it is there still where the system lacked something, such as descriptors.
+fn wait_after(error: &io::Error, figures: &Figures) {
+    use io::ErrorKind::{ConnectionAborted, Interrupted, WouldBlock};
+    // The client has gone; the next one may be there.
+    if !matches!(error.kind(), ConnectionAborted | Interrupted | WouldBlock) {
+        figures.add(Count::AcceptFailures);
+        std::thread::sleep(LOOK);
+    }
+}
+
+/// Answers what comes over a connection, until it ends, or its client may not ask any more.
+fn serve(state: &ServerState, connection: &Arc<Connection>, figures: &Figures) {
+    let (mut buffer, mut texts, mut out, mut batch) =
+        (Vec::new(), String::new(), Vec::new(), ReplyBatch::of(state));
+    while !state.is_draining.load(Relaxed)
+        && let Some(message) = connection.read(&mut buffer)
+    {
+        figures.add(Count::QuestionsTcp);
+        let moment = state.moment(figures);
+        if !state.admits(connection.client, &moment) {
+            return;
+        }
+        texts.clear();
+        out.clear();
+        let way = || Way::Stream(connection.clone());
+        let waiter = |question: &Question<'_>| Waiter {
+            asked: Asked::of(question),
+            way: way(),
+            client: connection.client,
+            received: moment.now,
+        };
+        match state.judge(message, (connection.client, true), &moment, &mut texts, &mut out) {
+            Verdict::Silence => return, // who sends no questions is not listened to
+            Verdict::Written(source) => {
+                connection.send(&out);
+                batch.answered.add(source, moment.now, (connection.client, true), &out);
+            }
+            Verdict::Pass(question) => {
+                state.pass(&question, waiter(&question), &mut batch, &moment);
+            }
+            Verdict::LookUp(question, families) => {
+                let known = state.held.cache.get(HostName::of_normal(&texts), families, moment.second);
+                if let Some(record) = known {
+                    let source = state.tell(&question, &texts, &record, &moment, &mut out);
+                    connection.send(&out);
+                    batch.answered.add(source, moment.now, (connection.client, true), &out);
+                    if state.is_worth_prefetching(&texts, families, &record, &moment) {
+                        state.prefetch(vec![texts.as_str().into()], families, &moment);
+                    }
+                } else if question.wants_recursion() {
+                    figures.add(Count::Misses);
+                    let miss = state.miss(&question, &texts, families, way(), connection.client, &moment);
+                    for waiter in state.pending.add([miss].into_iter(), moment.now) {
+                        batch.turn_away(&waiter, figures);
+                    }
+                } else {
+                    batch.code(&waiter(&question), Code::Refused, Source::Refused, figures);
+                }
+            }
+        }
+        batch.flush(state, figures);
+    }
+}

@@ -1,0 +1,188 @@
+//! Datagrams of many clients in one system call, where the system has such calls; else one by one.
+
+#[cfg_attr(any(target_os = "linux", target_os = "android"), path = "datagrams/batched.rs")]
+#[cfg_attr(not(any(target_os = "linux", target_os = "android")), path = "datagrams/single.rs")]
+mod system;
+
+use std::io;
+use std::net::{IpAddr, SocketAddr, UdpSocket};
+use std::ops::Range;
+
+/// Datagrams that one call sends or receives at most.
+pub(crate) const BATCH: usize = 64;
+
+/// The longest question that is read: more than any has that is not to be refused.
+const ROOM: usize = 1_280;
+
+/// A client as a socket sees it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Peer {
+    /// Which address of this machine it asked, and expects its answer from; only where the socket has all of them.
+    pub(crate) local: Option<IpAddr>,
+    /// Its own address.
+    pub(crate) address: SocketAddr,
+}
+
+/// Questions of one call, and whom they are from.
+pub(crate) struct Questions {
+    bytes: Vec<u8>,
+    received: Vec<(usize, Peer)>,
+    system: system::Receiver,
+}
+
+impl Questions {
+    /// None yet, of this socket.
+    pub(crate) fn of(socket: &UdpSocket) -> Self {
+        let has_all_addresses = socket.local_addr().is_ok_and(|address| address.ip().is_unspecified());
+        Questions {
+            bytes: vec![0; ROOM * BATCH],
+            received: Vec::with_capacity(BATCH),
+            system: system::Receiver::new(has_all_addresses),
+        }
+    }
+
+    /// Waits for questions, as long as the socket's time-out; takes what is there.
+    pub(crate) fn receive(&mut self, socket: &UdpSocket) -> io::Result<()> {
+        self.received.clear();
+        match self.system.receive(socket, &mut self.bytes, ROOM, &mut self.received) {
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => Ok(()),
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => Ok(()),
+            received => received,
+        }
+    }
+
+    /// What was received.
+    pub(crate) fn messages(&self) -> impl Iterator<Item = (&[u8], Peer)> {
+        let chunks = self.bytes.chunks_exact(ROOM);
+        chunks.zip(&self.received).map(|(chunk, (length, peer))| (&chunk[..(*length).min(ROOM)], *peer))
+    }
+}
+
+/// Answers that wait to be sent: a bounded number.
+#[derive(Default)]
+pub(crate) struct Answers {
+    /// All of them, one after the other. Filled by who writes an answer, which [`Answers::push`] then closes.
+    pub(crate) bytes: Vec<u8>,
+    ends: Vec<(usize, Peer)>,
+    /// The same, in the order in which they are sent; and those that go one by one.
+    order: Vec<Answer>,
+    single: Vec<Answer>,
+    system: system::Sender,
+}
+
+impl Answers {
+    /// What was written since the last one is an answer to this client; gives it.
+    pub(crate) fn push(&mut self, to: Peer) -> &[u8] {
+        let start = self.ends.last().map_or(0, |(end, _)| *end);
+        self.ends.push((self.bytes.len(), to));
+        &self.bytes[start..]
+    }
+
+    /// Whether they are to be sent before there are more.
+    pub(crate) fn is_full(&self) -> bool {
+        self.ends.len() >= BATCH
+    }
+
+    /// Sends all. What the kernel does not take is lost, as datagrams are: the client asks again.
+    ///
+    /// Several answers to one client, such as a server of another tier, go through the kernel as one (UDP_SEGMENT) where they are
+    /// equally long, but for the last, shorter one: most of an answer's cost is its way there.
+    pub(crate) fn send(&mut self, socket: &UdpSocket) {
+        let mut start = 0;
+        self.order.clear();
+        self.order.extend(self.ends.drain(..).map(|(end, to)| {
+            let bytes = start..end;
+            start = end;
+            Answer { to, bytes }
+        }));
+        self.order.sort_unstable_by_key(Answer::place);
+        self.single.clear();
+        let mut left = &self.order[..];
+        while let Some(first) = left.first() {
+            let same = left.iter().take_while(|answer| answer.key() == first.key()).count();
+            // The last one of a piece may be shorter.
+            let has_shorter = left.get(same).is_some_and(|answer| answer.to == first.to);
+            let (piece, rest) = left.split_at(same + usize::from(has_shorter));
+            if piece.len() == 1 || !self.system.send_piece(socket, &self.bytes, piece) {
+                self.single.extend_from_slice(piece);
+            }
+            left = rest;
+        }
+        let mut left = &self.single[..];
+        while !left.is_empty() {
+            let sent = match self.system.send(socket, &self.bytes, left) {
+                Ok(sent) => sent.max(1),
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => 0,
+                Err(_) => 1, // of this client only: unreachable, or the kernel is out of room
+            };
+            left = &left[sent..];
+        }
+        self.bytes.clear();
+    }
+}
+
+/// An answer, and whom it is for.
+#[derive(Clone)]
+struct Answer {
+    to: Peer,
+    bytes: Range<usize>,
+}
+
+impl Answer {
+    /// What those have in common that go through the kernel as one.
+    fn key(&self) -> (Peer, usize) {
+        (self.to, self.bytes.len())
+    }
+
+    /// Its place among others, as one number, since each batch is sorted: together what leaves from one address, then what goes to one
+    /// client, longer ones before shorter ones. Two clients of one number are sent to in more pieces, and no worse.
+    fn place(&self) -> (Option<IpAddr>, u64) {
+        let client = match self.to.address.ip() {
+            IpAddr::V4(address) => address.to_bits(),
+            IpAddr::V6(address) => {
+                let bits = address.to_bits();
+                (bits ^ bits >> 32 ^ bits >> 64 ^ bits >> 96) as u32
+            }
+        };
+        let shorter = u16::MAX - u16::try_from(self.bytes.len()).unwrap_or(u16::MAX);
+        let place = u64::from(client) << 32 | u64::from(self.to.address.port()) << 16 | u64::from(shorter);
+        (self.to.local, place)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_client_gets_its_answers_whole() {
+        let server = UdpSocket::bind("127.0.0.1:0").unwrap();
+        let clients: Vec<UdpSocket> = (0..3).map(|_| UdpSocket::bind("127.0.0.1:0").unwrap()).collect();
+        let mut answers = Answers::default();
+        for round in 0..2_u8 {
+            for n in 0..60 {
+                // The first two get answers of few lengths, the third one of many.
+                let length = if n % 3 == 2 { n + 1 } else { 20 + n % 2 };
+                answers.bytes.extend(std::iter::repeat_n(n + round, length.into()));
+                let address = clients[usize::from(n % 3)].local_addr().unwrap();
+                answers.push(Peer { local: None, address });
+            }
+            answers.send(&server);
+            for (place, client) in (0..).zip(&clients) {
+                client.set_read_timeout(Some(std::time::Duration::from_secs(5))).unwrap();
+                let mut got: Vec<Vec<u8>> = (0..20)
+                    .map(|_| {
+                        let mut buffer = [0; 200];
+                        let length = client.recv(&mut buffer).unwrap();
+                        buffer[..length].to_vec()
+                    })
+                    .collect();
+                got.sort_unstable_by_key(|answer| answer[0]);
+                for (answer, n) in got.iter().zip((place..60_u8).step_by(3)) {
+                    let length = if n % 3 == 2 { n + 1 } else { 20 + n % 2 };
+                    assert_eq!(*answer, vec![n + round; length.into()]);
+                }
+            }
+        }
+    }
+}

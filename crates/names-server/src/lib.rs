@@ -1,0 +1,401 @@
+//! A DNS server of a tier (SYSTEMS.md section 4): answers from a compact cache, asks its upstreams for the rest.
+//!
+//! The way of a question: a [`worker`] (or a thread of [`stream`]) receives it → [`question`] reads it → [`judging`] decides by
+//! the [`policy`] → the cache knows, and [`reply`] writes the answer; or [`pending`] has a client of the upstreams ask, and
+//! [`answering`] tells all who wait, of which [`private`] looks at what a client's own
+//! type of question brings.
+//!
+//! Guarantees:
+//! - A name is asked for upstream once at a time, however many clients ask; answers, also negative ones, are kept as long as
+//!   their TTL and the policy say; a failure is kept, too (RFC 9520), but never in place of an answer that holds.
+//! - Whatever the bytes of a client, the server neither panics nor answers at greater length than the answer needs.
+//! - Memory is bounded: the cache, what is under way, connections, limits of clients.
+//! - A reload that cannot be carried out changes nothing.
+
+mod answered;
+mod answering;
+mod cookies;
+mod datagrams;
+mod figures;
+mod judging;
+mod limits;
+mod listen;
+mod pending;
+mod policy;
+mod policy_cache;
+mod private;
+mod query_log;
+mod question;
+mod recent;
+mod reply;
+mod reply_batch;
+mod secrets;
+mod state;
+mod stream;
+mod times;
+mod worker;
+
+use std::hash::{BuildHasher as _, RandomState};
+use std::io;
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+use lycosa_names::cache::compact::CompactCache;
+use lycosa_names::cache::{PacketCache, PacketLimits};
+use lycosa_names::{Client, Families, Pace, ScaledTime, Settings, Times, UpstreamFigures};
+
+pub use policy::{Policy, Zones};
+pub use query_log::ClientBits;
+pub use secrets::CookieSecrets;
+
+use answered::Source;
+use answering::{Answering, Teller};
+use cookies::Cookies;
+use figures::{Count, Figures};
+use judging::LOOP_ZONE;
+use pending::{PendingLookups, Upstream};
+use policy_cache::PolicyCache;
+use query_log::QueryLog;
+use state::ServerState;
+use stream::Connections;
+use worker::Worker;
+
+/// For how long after it was asked for its own name a server says that it is in a loop, in microseconds: longer than it takes
+/// to ask again.
+const LOOP_MEMORY: u64 = 90_000_000;
+
+/// Servers and limits of a [`Server`].
+#[derive(Clone, Debug)]
+pub struct ServerSettings {
+    /// Where it listens, over UDP and TCP; with port 0, on any free one.
+    pub listen: Vec<SocketAddr>,
+    /// Threads for the datagrams of each of these.
+    pub workers: usize,
+    /// Whom it asks, and how. Families and TTLs are the server's own affair; `in_flight` is also how many clients may wait.
+    pub upstream: Settings,
+    /// What a reload can change beside the upstreams.
+    pub policy: Policy,
+    /// Bytes of answers that are kept as they came: of types that are no address, and with signatures. 0: none.
+    pub packet_memory: u64,
+    /// Whether cookies are given (RFC 7873).
+    pub cookies: bool,
+    /// Connections at a time.
+    pub tcp_connections: usize,
+    /// How long one may be idle.
+    pub tcp_idle: Duration,
+    /// Where questions are logged, as lines of JSON; `-`: standard output.
+    pub query_log: Option<PathBuf>,
+}
+
+impl Default for ServerSettings {
+    fn default() -> Self {
+        ServerSettings {
+            listen: Vec::new(),
+            workers: 1,
+            upstream: Settings { in_flight: 10_000, ..Settings::default() },
+            policy: Policy::default(),
+            packet_memory: 64 << 20,
+            cookies: true,
+            tcp_connections: 150,
+            tcp_idle: Duration::from_secs(10), // RFC 7766 section 6.2.3: "a few seconds"
+            query_log: None,
+        }
+    }
+}
+
+/// A DNS server on threads of its own.
+pub struct Server {
+    state: Arc<ServerState>,
+    cache: Arc<CompactCache>,
+    connections: Arc<Connections>,
+    listening: Vec<SocketAddr>,
+    /// Tells what upstreams answer.
+    teller: Teller,
+    /// Of all threads; the first ones are those of who tells what upstreams answer.
+    figures: Vec<Arc<Figures>>,
+    /// Ends all threads.
+    is_closed: Arc<AtomicBool>,
+    threads: Mutex<Vec<JoinHandle<()>>>,
+    settings: Mutex<ServerSettings>,
+}
+
+impl Server {
+    /// Listens and begins to answer. The cache is to be made without a filter for names that do not resolve, or answers cannot
+    /// tell names without addresses from names that do not exist.
+    ///
+    /// # Errors
+    ///
+    /// Those of the system, with the address; no upstream, no address to listen on, a rate that is not positive, a file of roots or
+    /// a log that cannot be used.
+    pub fn start(settings: ServerSettings, cache: Arc<CompactCache>) -> io::Result<Server> {
+        let bad = |why: &str| io::Error::new(io::ErrorKind::InvalidInput, why);
+        if settings.listen.is_empty() {
+            return Err(bad("no address to listen on; at least one is needed"));
+        }
+        let sockets = listen::open(&settings.listen, settings.workers.max(1))?;
+        let clock = settings.upstream.clock;
+        let held = PolicyCache {
+            cache: cache.clone(),
+            policy: Arc::new(RwLock::new(Arc::new(settings.policy.clone()))),
+        };
+        let packets = packet_cache(&settings);
+        let figures = vec![Arc::<Figures>::default()];
+        let teller = Teller::new(figures[0].clone());
+        let upstream = Arc::new(ask(&settings.upstream, &held, &packets, &teller)?);
+        let clients = settings.policy.query_log_clients;
+        let log =
+            settings.query_log.as_deref().map(|path| QueryLog::start(path, clients, clock)).transpose()?;
+        let random = RandomState::new();
+        let state = Arc::new(ServerState {
+            pending: PendingLookups::new(settings.upstream.in_flight.max(1), upstream),
+            packets,
+            cookies: settings.cookies.then(Cookies::new).transpose()?,
+            held,
+            rates: Default::default(),
+            recent: Default::default(),
+            log,
+            clock,
+            time: ScaledTime::start(clock.now(), settings.upstream.speed),
+            token: format!("{:016x}{:016x}.{LOOP_ZONE}", random.hash_one(0), random.hash_one(1)),
+            probed: AtomicU64::new(0),
+            looped: AtomicU64::new(0),
+            is_draining: AtomicBool::new(false),
+        });
+        teller.begin(&state);
+        let connections = Arc::new(Connections::new(settings.tcp_connections, settings.tcp_idle));
+        let mut server = Server {
+            state,
+            cache,
+            connections,
+            listening: sockets.iter().map(|(address, _)| *address).collect(),
+            figures,
+            teller,
+            is_closed: Arc::default(),
+            threads: Mutex::default(),
+            settings: Mutex::new(settings),
+        };
+        let (figures, keeper) = (server.count(), server.answering());
+        server.spawn("lycosa-dns-keep", move || keeper.keep(&figures))?;
+        for (_, sockets) in sockets {
+            server.serve(sockets)?;
+        }
+        Ok(server)
+    }
+
+    /// Where it listens.
+    pub fn listening(&self) -> &[SocketAddr] {
+        &self.listening
+    }
+
+    /// Takes another policy and other upstreams, and opens its log again; all else stays as it was. On an error nothing has changed.
+    ///
+    /// # Errors
+    ///
+    /// No upstream, a rate that is not positive, a file of roots or a log that cannot be used.
+    pub fn reload(&self, policy: Policy, upstream: Settings) -> io::Result<()> {
+        let mut settings = lock(&self.settings);
+        let file = self.state.log.as_ref().map_or(Ok(None), |log| log.open())?;
+        if !is_same(&settings.upstream, &upstream) {
+            let new = ask(&upstream, &self.state.held, &self.state.packets, &self.teller)?;
+            self.state.pending.replace(Arc::new(new));
+            self.state.probed.store(0, Relaxed);
+            self.state.probe(self.state.clock.now());
+            settings.upstream = upstream;
+        }
+        if let Some(log) = &self.state.log {
+            log.reload(file, policy.query_log_clients);
+        }
+        self.state.packets.limit(limits(&policy));
+        let shared = Arc::new(policy.clone());
+        *self.state.held.policy.write().unwrap_or_else(PoisonError::into_inner) = shared;
+        settings.policy = policy;
+        Ok(())
+    }
+
+    /// Counts since the start, and how it is now, by name.
+    pub fn statistics(&self) -> Vec<(&'static str, u64)> {
+        let count = |what| self.figures.iter().map(|figures| figures.get(what)).sum();
+        let mut all: Vec<_> = Count::NAMES.iter().map(|(name, what)| (*name, count(*what))).collect();
+        let looped = self.state.looped.load(Relaxed);
+        let is_looped = looped > 0 && self.state.clock.now().saturating_sub(looped) < LOOP_MEMORY;
+        all.extend([
+            ("waiting", self.state.pending.waiting() as u64),
+            ("loop", is_looped.into()),
+            ("silent", self.state.is_silent().into()),
+            ("tcp_open", self.connections.count() as u64),
+            ("cache_names", self.cache.count()),
+            ("cache_capacity", self.cache.settings().capacity),
+            ("cache_bytes", self.cache.memory() as u64),
+            ("cache_used", self.cache.used()),
+            ("packets", self.state.packets.size().1),
+            ("packet_bytes", self.state.packets.size().0),
+            ("query_log_dropped", self.state.log.as_ref().map_or(0, |log| log.dropped())),
+        ]);
+        all
+    }
+
+    /// Why questions are not logged now, although they are to be.
+    pub fn query_log_trouble(&self) -> Option<String> {
+        self.state.log.as_ref().and_then(|log| log.trouble())
+    }
+
+    /// How long answers took, from the question's receipt to the sending, by where they came from.
+    pub fn answer_times(&self) -> Vec<(&'static str, Times)> {
+        let all = |source| {
+            let mut sum = Times::default();
+            self.figures.iter().for_each(|figures| sum.merge(&figures.times(source)));
+            sum
+        };
+        Source::NAMES.iter().map(|(name, source)| (*name, all(*source))).collect()
+    }
+
+    /// What is known of each upstream.
+    pub fn upstreams(&self) -> Vec<UpstreamFigures> {
+        self.state.pending.upstream().figures()
+    }
+
+    /// Takes no more questions; waits until those under way are answered, for so long at most. Tells whether they are.
+    pub fn drain(&self, within: Duration) -> bool {
+        let until = Instant::now() + within;
+        self.state.is_draining.store(true, Relaxed);
+        self.connections.stop_reading();
+        let is_idle = || self.state.pending.waiting() == 0;
+        while !is_idle() && Instant::now() < until {
+            std::thread::sleep(Duration::from_millis(10));
+        }
+        is_idle()
+    }
+
+    /// Counts of one more thread.
+    fn count(&mut self) -> Arc<Figures> {
+        let figures = Arc::<Figures>::default();
+        self.figures.push(figures.clone());
+        figures
+    }
+
+    /// What the answering threads share.
+    fn answering(&self) -> Answering {
+        Answering { state: self.state.clone(), is_closed: self.is_closed.clone() }
+    }
+
+    /// Threads for the sockets of one address.
+    fn serve(&mut self, sockets: listen::Sockets) -> io::Result<()> {
+        for socket in sockets.datagrams {
+            let (state, figures) = (self.state.clone(), self.count());
+            let worker = Worker { state, socket: Arc::new(socket), figures };
+            self.spawn("lycosa-dns", move || worker.run())?;
+        }
+        let (figures, connections) = (self.count(), self.connections.clone());
+        let (answering, listener) = (self.answering(), sockets.streams);
+        self.spawn("lycosa-dns-tcp", move || answering.accept(&listener, &connections, &figures))
+    }
+
+    /// Starts a thread that ends with the server.
+    fn spawn(&self, name: &str, work: impl FnOnce() + Send + 'static) -> io::Result<()> {
+        let thread = std::thread::Builder::new().name(name.to_owned()).spawn(work)?;
+        let mut threads = lock(&self.threads);
+        threads.retain(|thread| !thread.is_finished());
+        threads.push(thread);
+        Ok(())
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        self.state.is_draining.store(true, Relaxed);
+        self.is_closed.store(true, Relaxed);
+        self.connections.stop_reading();
+        for thread in lock(&self.threads).drain(..) {
+            let _ = thread.join();
+        }
+        // Before the rest, which their threads use.
+        self.state.pending.close();
+        if let Some(log) = &self.state.log {
+            log.close();
+        }
+    }
+}
+
+/// The clients that ask upstreams by these settings: one for each family, TTLs as they come, since the policy sees to them.
+fn ask(
+    settings: &Settings,
+    held: &PolicyCache,
+    packets: &Arc<PacketCache>,
+    teller: &Teller,
+) -> io::Result<Upstream> {
+    // Both keep to the rate together.
+    let paces: Vec<Pace> = settings.all_servers().map(|_| Pace::default()).collect();
+    let client = |families| {
+        let settings = Settings {
+            families,
+            prefer_v4: false,
+            special_use: false, // the server has judged that
+            eager: false,       // a name that is dead to the outside is asked for so often and no more
+            paces: paces.clone(),
+            min_ttl: Duration::ZERO,
+            max_ttl: Duration::from_secs(604_800), // RFC 8767 section 4: a week is the longest that makes sense
+            ..settings.clone()
+        };
+        Client::start_with(settings, Box::new(held.clone()), packets.clone(), Some(teller.sink(families)))
+    };
+    Ok(Upstream::new(client(Families::V4)?, client(Families::V6)?, settings))
+}
+
+/// The cache of records by a server's settings.
+fn packet_cache(settings: &ServerSettings) -> Arc<PacketCache> {
+    let (bytes, now) = (settings.packet_memory, settings.upstream.clock.now());
+    Arc::new(PacketCache::new(bytes, limits(&settings.policy), now, settings.upstream.speed))
+}
+
+/// The limits of TTLs of records by a policy.
+fn limits(policy: &Policy) -> PacketLimits {
+    PacketLimits { max_ttl: policy.max_ttl, negative_ttl: policy.negative_ttl }
+}
+
+/// Whether upstreams are asked in the same way. A file of roots may have changed.
+fn is_same(one: &Settings, other: &Settings) -> bool {
+    let key = |settings: &Settings| {
+        (settings.servers.clone(), settings.timeout, settings.attempts, settings.in_flight, settings.spread)
+    };
+    let has_roots = one.ca_file.is_some() || other.ca_file.is_some();
+    !has_roots
+        && key(one) == key(other)
+        && one.rotate == other.rotate
+        && one.rate == other.rate
+        && one.negative_ttl == other.negative_ttl
+        && one.nxdomain_cut == other.nxdomain_cut
+        && one.wildcards == other.wildcards
+        && one.zones == other.zones
+}
+
+/// What a message of a client gets from a server that knows nothing: a code, or that there is no such name. For the fuzz target.
+#[doc(hidden)]
+pub fn examine(message: &[u8]) -> Option<Vec<u8>> {
+    let mut answer = Vec::new();
+    match question::read(message) {
+        question::Read::Nothing => return None,
+        question::Read::Greeting(head, edns) => {
+            reply::To { head, edns: Some(edns), reason: None }.code(question::Code::NoError, &mut answer);
+        }
+        question::Read::Bad(head, code) => {
+            reply::To { head, edns: None, reason: None }.code(code, &mut answer)
+        }
+        question::Read::Question(question) => {
+            question.write_name(&mut String::new());
+            reply::To::of(&question).negative(question::Code::NxDomain, 900, &mut answer);
+        }
+    }
+    Some(answer)
+}
+
+/// A lock; a panic elsewhere leaves nothing half-done behind it.
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+#[cfg(test)]
+mod tests;

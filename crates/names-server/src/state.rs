@@ -1,0 +1,344 @@
+//! The state that workers, connections and the answering threads share, and the answers that they write.
+//!
+//! A question's way: [`ServerState::judge`] (in [`judging`](crate::judging)) → a lookup, by the caller, many at once → [`ServerState::tell`] what
+//! is known, or [`ServerState::miss`] it, so that others are asked → [`ServerState::settle`] when they have answered.
+
+use std::net::IpAddr;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
+
+use domain::base::iana::Rtype;
+use lycosa_names::cache::compact::{Record, State};
+use lycosa_names::cache::{Packet, PacketCache, STALE_TTL, Seconds};
+use lycosa_names::{Families, HostName, PacketKey, ScaledTime};
+use lycosa_url::{Clock, FailureKind, Micros, Resolved};
+
+use crate::answered::Source;
+use crate::cookies::Cookies;
+use crate::figures::{Count, Figures};
+use crate::limits::Rates;
+use crate::pending::{Miss, PendingLookups, Waiter, Wanted, Way};
+use crate::policy::{Policy, is_public};
+use crate::policy_cache::PolicyCache;
+use crate::private::Screened;
+use crate::query_log::QueryLog;
+use crate::question::{Code, HEADER, Question, rtype};
+use crate::recent::Recent;
+use crate::reply::{Asked, Reason, To};
+use crate::reply_batch::ReplyBatch;
+
+/// For how many seconds clients may keep that there is nothing, where the cache does not know for how long it holds.
+pub(crate) const SHORT: u32 = 60;
+
+/// What all threads of a server share.
+pub(crate) struct ServerState {
+    pub(crate) held: PolicyCache,
+    pub(crate) pending: PendingLookups,
+    pub(crate) packets: Arc<PacketCache>,
+    pub(crate) cookies: Option<Cookies>,
+    pub(crate) rates: Rates,
+    pub(crate) recent: Recent,
+    /// Where questions are logged, if they are.
+    pub(crate) log: Option<Arc<QueryLog>>,
+    pub(crate) clock: Clock,
+    pub(crate) time: ScaledTime,
+    /// The name that only this server asks for.
+    pub(crate) token: String,
+    /// When it asked upstreams for it, since one answered; 0: never.
+    pub(crate) probed: AtomicU64,
+    /// When it was asked for it last.
+    pub(crate) looped: AtomicU64,
+    /// Whether no questions are taken any more.
+    pub(crate) is_draining: AtomicBool,
+}
+
+/// What holds for all questions of a batch.
+pub(crate) struct Moment<'f> {
+    pub(crate) now: Micros,
+    /// By the wall clock, which whoever shares the cache's file goes by.
+    pub(crate) second: Seconds,
+    pub(crate) policy: Arc<Policy>,
+    /// The counts of the thread that is at work.
+    pub(crate) figures: &'f Figures,
+}
+
+impl ServerState {
+    /// What holds now.
+    pub(crate) fn moment<'f>(&self, figures: &'f Figures) -> Moment<'f> {
+        let now = self.clock.now();
+        let second = self.time.on_wall(self.clock.wall_offset()).seconds(now);
+        Moment { now, second, policy: self.held.policy(), figures }
+    }
+
+    /// Whether no upstream answers: all rest, and none has answered the question that looks for loops, which is no dead name's.
+    pub(crate) fn is_silent(&self) -> bool {
+        let (upstream, probed) = (self.pending.upstream(), self.probed.load(Relaxed));
+        let patience = upstream.timeout;
+        let is_overdue = probed > 0 && self.clock.now().saturating_sub(probed) >= patience;
+        upstream.is_resting() && is_overdue && upstream.heard() < probed
+    }
+
+    /// Asks each upstream for the name that only this server asks for.
+    pub(crate) fn probe(&self, now: Micros) {
+        let upstream = self.pending.upstream();
+        // One that nobody has answered yet counts from its first question on.
+        if self.probed.load(Relaxed) <= upstream.heard() {
+            self.probed.store(now, Relaxed);
+        }
+        if let Ok(key) = PacketKey::of_text(&self.token, Rtype::TXT, false) {
+            upstream.packets().probe(key);
+        }
+    }
+
+    /// Writes what the cache knows; tells where that is from.
+    pub(crate) fn tell(
+        &self,
+        question: &Question<'_>,
+        name: &str,
+        record: &Record,
+        moment: &Moment<'_>,
+        out: &mut Vec<u8>,
+    ) -> Source {
+        let is_failure = matches!(record.state, State::Failed { .. });
+        if is_failure && self.tell_stale(name, families_of(question), To::of(question), moment, out) {
+            return Source::Stale;
+        }
+        let left = record
+            .expires
+            .map_or(SHORT, |at| u32::try_from(at.saturating_sub(moment.second)).unwrap_or(u32::MAX).max(1));
+        // Where the wall clock was set back more seems to be left than there ever was.
+        let left =
+            if record.state == State::Addresses { left.min(moment.policy.longest(name)) } else { left };
+        moment.figures.add(Count::Hits);
+        self.write_record(To::of(question), name, record, left, moment, out);
+        Source::Cache
+    }
+
+    /// Writes what is known of a name.
+    fn write_record(
+        &self,
+        to: To<'_>,
+        name: &str,
+        record: &Record,
+        ttl: u32,
+        moment: &Moment<'_>,
+        out: &mut Vec<u8>,
+    ) {
+        match record.state {
+            State::Addresses => {
+                let addresses = record.v4().map(IpAddr::V4).chain(record.v6().map(IpAddr::V6));
+                self.write_addresses(to, name, addresses, ttl, moment, out);
+            }
+            State::NxDomain => write(moment.figures, out, |out| to.negative(Code::NxDomain, ttl, out)),
+            // A filter cannot tell whether the name exists; that it has no address is right in either case.
+            State::NoData | State::Negative => {
+                write(moment.figures, out, |out| to.negative(Code::NoError, ttl, out));
+            }
+            State::Failed { .. } => {
+                write(moment.figures, out, |out| to.because(Reason::CachedError).code(Code::ServFail, out));
+            }
+        }
+    }
+
+    /// Writes addresses, without those that the policy takes out.
+    fn write_addresses(
+        &self,
+        to: To<'_>,
+        name: &str,
+        addresses: impl Iterator<Item = IpAddr>,
+        ttl: u32,
+        moment: &Moment<'_>,
+        out: &mut Vec<u8>,
+    ) {
+        if !moment.policy.filters(name) {
+            write(moment.figures, out, |out| _ = to.addresses(addresses, ttl, out));
+            return;
+        }
+        let mut taken = 0;
+        let public = addresses.filter(|address| {
+            taken += u64::from(!is_public(*address));
+            is_public(*address)
+        });
+        let start = out.len();
+        let left = to.addresses(public, ttl, out);
+        moment.figures.add_many(Count::PrivateFiltered, u64::from(taken > 0));
+        if left == 0 {
+            out.truncate(start);
+            let to = if taken > 0 { to.because(Reason::Blocked) } else { to };
+            to.negative(Code::NoError, SHORT, out);
+        }
+        moment.figures.add_code(out[start + 3] & 0xf);
+    }
+
+    /// Whether a name that is known is to be asked for anew, so that it is known when it expires; tells it once.
+    pub(crate) fn is_worth_prefetching(
+        &self,
+        name: &str,
+        families: Families,
+        record: &Record,
+        moment: &Moment<'_>,
+    ) -> bool {
+        let policy = &moment.policy;
+        let window = Seconds::from((policy.min_ttl / 10).clamp(5, 60));
+        policy.prefetch
+            && record.state == State::Addresses
+            && record.expires.is_some_and(|at| at.saturating_sub(moment.second) <= window)
+            && self.recent.is_new(name, families, moment.second)
+    }
+
+    /// Has names asked for anew, as far as there is room: what is not is asked for when it has expired, and is wanted again.
+    pub(crate) fn prefetch(&self, names: Vec<Box<str>>, families: Families, moment: &Moment<'_>) {
+        if !names.is_empty() {
+            let taken = self.pending.upstream().client(families).prefetch(names);
+            moment.figures.add_many(Count::Prefetches, taken as u64);
+        }
+    }
+
+    /// Makes a question that nothing is known about one for others; it is refused where the client does not want that.
+    pub(crate) fn miss(
+        &self,
+        question: &Question<'_>,
+        name: &str,
+        families: Families,
+        way: Way,
+        client: IpAddr,
+        moment: &Moment<'_>,
+    ) -> Miss {
+        let has_stale = moment.policy.stale > 0
+            && self.held.stale(HostName::of_normal(name), families, moment.second).is_some();
+        let waiter = Waiter { asked: Asked::of(question), way, client, received: moment.now };
+        Miss { wanted: Wanted::addresses(families, name.into()), waiter, has_stale }
+    }
+
+    /// Answers a question about records from the cache, or has upstreams asked.
+    pub(crate) fn pass(
+        &self,
+        question: &Question<'_>,
+        waiter: Waiter,
+        batch: &mut ReplyBatch,
+        moment: &Moment<'_>,
+    ) {
+        let (figures, key) = (moment.figures, question.key());
+        if let Some(packet) = self.packets.get(&key, moment.now) {
+            figures.add(Count::PacketHits);
+            return self.tell_packet(&key, &packet, &[waiter], Source::Cache, batch, moment);
+        }
+        figures.add(Count::PassedThrough);
+        let has_stale = self.packets.get_stale(&key, moment.now, moment.policy.stale).is_some();
+        let miss = Miss { wanted: Wanted::Packet(key), waiter, has_stale };
+        for waiter in self.pending.add([miss].into_iter(), moment.now) {
+            batch.turn_away(&waiter, figures);
+        }
+    }
+
+    /// Writes an answer about records to all who wait for it; the one before, where it is a failure.
+    pub(crate) fn tell_packet(
+        &self,
+        key: &PacketKey,
+        packet: &Packet,
+        waiters: &[Waiter],
+        source: Source,
+        batch: &mut ReplyBatch,
+        moment: &Moment<'_>,
+    ) {
+        if packet.message().is_err() && self.tell_stale_packet(key, waiters, batch, moment) {
+            return;
+        }
+        let own = packet.message().err().and_then(|failure| match failure.kind {
+            _ if source == Source::Cache => Some(Reason::CachedError.error()),
+            FailureKind::NameTimeout => Some(Reason::NoReachableAuthority.error()),
+            _ => None,
+        });
+        let error = packet.extended_error().or(own.as_ref());
+        let message = packet.message().is_ok().then(|| self.packets.message(packet, moment.now));
+        let screened = Screened::of(message, &moment.policy);
+        for waiter in waiters {
+            batch.pass_back(waiter, &screened, error, source, moment.figures);
+        }
+    }
+
+    /// Writes an answer about records that has expired, if there is one; tells whether there is.
+    pub(crate) fn tell_stale_packet(
+        &self,
+        key: &PacketKey,
+        waiters: &[Waiter],
+        batch: &mut ReplyBatch,
+        moment: &Moment<'_>,
+    ) -> bool {
+        let Some(packet) = self.packets.get_stale(key, moment.now, moment.policy.stale) else { return false };
+        moment.figures.add_many(Count::Stale, waiters.len() as u64);
+        let screened = Screened::of(Some(self.packets.stale_message(&packet)), &moment.policy);
+        let error = Reason::StaleAnswer.error();
+        for waiter in waiters {
+            batch.pass_back(waiter, &screened, Some(&error), Source::Stale, moment.figures);
+        }
+        true
+    }
+
+    /// Writes the answer of others to one who waits for it, or an old one; tells which.
+    pub(crate) fn settle(
+        &self,
+        answer: &Resolved,
+        families: Families,
+        to: To<'_>,
+        moment: &Moment<'_>,
+        out: &mut Vec<u8>,
+    ) -> Source {
+        let left = answer.expires.saturating_sub(moment.now);
+        let ttl = self.time.millis(left).div_ceil(1_000).max(1);
+        let name = &*answer.name;
+        match &answer.result {
+            Ok(addresses) => {
+                let ttl = moment.policy.ttl(name, ttl).max(1);
+                let addresses = addresses
+                    .iter()
+                    .copied()
+                    .filter(|address| address.is_ipv6() == (families == Families::V6));
+                self.write_addresses(to, name, addresses, ttl, moment, out);
+            }
+            Err(failure) => match failure.kind {
+                FailureKind::NameNotFound => {
+                    write(moment.figures, out, |out| to.negative(Code::NxDomain, ttl, out));
+                }
+                FailureKind::NameNoData => {
+                    write(moment.figures, out, |out| to.negative(Code::NoError, ttl, out));
+                }
+                _ if self.tell_stale(name, families, to, moment, out) => return Source::Stale,
+                FailureKind::NameTimeout => write(moment.figures, out, |out| {
+                    to.because(Reason::NoReachableAuthority).code(Code::ServFail, out);
+                }),
+                _ => write(moment.figures, out, |out| to.code(Code::ServFail, out)),
+            },
+        }
+        Source::Upstream
+    }
+
+    /// Writes an old answer, where there is one and nobody can tell a newer one; tells whether there is.
+    pub(crate) fn tell_stale(
+        &self,
+        name: &str,
+        families: Families,
+        to: To<'_>,
+        moment: &Moment<'_>,
+        out: &mut Vec<u8>,
+    ) -> bool {
+        let Ok(host) = HostName::new(name) else { return false };
+        let Some(record) = self.held.stale(host, families, moment.second) else { return false };
+        moment.figures.add(Count::Stale);
+        self.write_record(to.because(Reason::StaleAnswer), name, &record, STALE_TTL, moment, out);
+        true
+    }
+}
+
+/// Which addresses a question is about.
+fn families_of(question: &Question<'_>) -> Families {
+    if question.rtype == rtype::AAAA { Families::V6 } else { Families::V4 }
+}
+
+/// Writes an answer and counts its code.
+pub(crate) fn write(figures: &Figures, out: &mut Vec<u8>, answer: impl FnOnce(&mut Vec<u8>)) {
+    let start = out.len();
+    answer(out);
+    debug_assert!(out.len() >= start + HEADER);
+    figures.add_code(out[start + 3] & 0xf);
+}

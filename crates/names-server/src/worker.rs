@@ -1,0 +1,198 @@
+//! A worker: datagrams of one socket, a batch at a time. Inside a batch nothing is allocated a question, unless others have to
+//! be asked.
+
+use std::io;
+use std::net::UdpSocket;
+use std::sync::Arc;
+use std::sync::atomic::Ordering::Relaxed;
+use std::time::Duration;
+
+use lycosa_names::{Families, HostName};
+use lycosa_url::Micros;
+
+use crate::answered::Source;
+use crate::datagrams::{Answers, BATCH, Peer, Questions};
+use crate::figures::{Count, Figures};
+use crate::judging::Verdict;
+use crate::pending::{Waiter, Way};
+use crate::question::{Code, Question};
+use crate::reply::Asked;
+use crate::reply_batch::ReplyBatch;
+use crate::state::{Moment, ServerState};
+
+/// A worker's state.
+pub(crate) struct Worker {
+    pub(crate) state: Arc<ServerState>,
+    pub(crate) socket: Arc<UdpSocket>,
+    pub(crate) figures: Arc<Figures>,
+}
+
+/// For how long a worker waits for more questions while many come.
+const LINGER: Duration = Duration::from_micros(50);
+
+/// How many that must bring: 5 in 50 µs are 100,000 a second. At half that rate the sleep cost as much as it saved.
+const WORTH: f64 = 5.0;
+
+/// How many questions come, so that a worker under load takes them in larger batches: as network cards moderate interrupts. One
+/// question is answered at once.
+struct Arrivals {
+    last: Micros,
+    /// Questions a second, smoothed.
+    rate: f64,
+}
+
+impl Arrivals {
+    /// Nothing has come.
+    fn start(now: Micros) -> Self {
+        Arrivals { last: now, rate: 0.0 }
+    }
+
+    /// So many have come since the last time; waits, where that brings more.
+    fn moderate(&mut self, count: usize, now: Micros) {
+        let passed = now.saturating_sub(self.last).max(1) as f64 / 1e6;
+        self.last = now;
+        self.rate += (count as f64 / passed - self.rate) / 8.0;
+        if count < BATCH && self.rate * LINGER.as_secs_f64() >= WORTH {
+            std::thread::sleep(LINGER);
+        }
+    }
+}
+
+/// A question whose name is to be looked up.
+struct Open<'m> {
+    question: Question<'m>,
+    peer: Peer,
+    /// Where its name is, among all texts of the batch.
+    name: std::ops::Range<usize>,
+    families: Families,
+}
+
+impl Worker {
+    /// The worker's loop; ends when the server drains.
+    pub(crate) fn run(self) {
+        let (mut questions, mut answers, mut texts) =
+            (Questions::of(&self.socket), Answers::default(), String::new());
+        let (mut batch, mut arrivals) =
+            (ReplyBatch::of(&self.state), Arrivals::start(self.state.clock.now()));
+        while !self.state.is_draining.load(Relaxed) {
+            match questions.receive(&self.socket) {
+                Ok(()) => {
+                    let now = self.serve(&questions, &mut answers, &mut texts, &mut batch);
+                    arrivals.moderate(questions.messages().count(), now);
+                }
+                // What the kernel has to tell of an earlier answer: nobody was there to take it.
+                Err(error) if error.kind() == io::ErrorKind::ConnectionRefused => (),
+                // Out of memory, most often: others need it more.
+                Err(_) => std::thread::sleep(Duration::from_millis(10)),
+            }
+        }
+    }
+
+    /// Answers a batch, or has others asked; gives when it was done.
+    fn serve(
+        &self,
+        questions: &Questions,
+        answers: &mut Answers,
+        texts: &mut String,
+        batch: &mut ReplyBatch,
+    ) -> Micros {
+        let moment = self.state.moment(&self.figures);
+        texts.clear();
+        let (mut open, mut count) = (Vec::new(), 0);
+        for (message, peer) in questions.messages() {
+            count += 1;
+            let start = texts.len();
+            let client = (peer.address.ip(), false);
+            match self.state.judge(message, client, &moment, texts, &mut answers.bytes) {
+                Verdict::Silence => (),
+                Verdict::Written(source) => {
+                    batch.answered.add(source, moment.now, client, answers.push(peer));
+                }
+                Verdict::LookUp(question, families) => {
+                    open.push(Open { question, peer, name: start..texts.len(), families });
+                }
+                Verdict::Pass(question) => self.pass(&question, peer, &moment, batch),
+            }
+        }
+        self.figures.add_many(Count::QuestionsUdp, count);
+        let missed = self.look_up(&open, texts, &moment, answers, batch);
+        if !missed.is_empty() {
+            self.ask(&open, &missed, texts, &moment, batch);
+        }
+        answers.send(&self.socket);
+        batch.flush(&self.state, &self.figures)
+    }
+
+    /// Answers what the cache knows; gives what it does not.
+    fn look_up(
+        &self,
+        open: &[Open<'_>],
+        texts: &str,
+        moment: &Moment<'_>,
+        answers: &mut Answers,
+        batch: &mut ReplyBatch,
+    ) -> Vec<usize> {
+        let mut missed = Vec::new();
+        for families in [Families::V4, Families::V6] {
+            let places = || (0..open.len()).filter(|&place| open[place].families == families);
+            let name_of = |place: usize| &texts[open[place].name.clone()];
+            let names: Vec<HostName<'_>> =
+                places().map(|place| HostName::of_normal(name_of(place))).collect();
+            if names.is_empty() {
+                continue;
+            }
+            let (mut places, mut expiring) = (places(), Vec::new());
+            self.state.held.cache.get_many(&names, families, moment.second, |_, record| {
+                let Some(place) = places.next() else { return };
+                let Some(record) = record else { return missed.push(place) };
+                let (name, question) = (name_of(place), &open[place].question);
+                let source = self.state.tell(question, name, &record, moment, &mut answers.bytes);
+                let peer = open[place].peer;
+                batch.answered.add(source, moment.now, (peer.address.ip(), false), answers.push(peer));
+                if self.state.is_worth_prefetching(name, families, &record, moment) {
+                    expiring.push(name.into());
+                }
+            });
+            self.state.prefetch(expiring, families, moment);
+        }
+        missed
+    }
+
+    /// Has others asked.
+    fn ask(
+        &self,
+        open: &[Open<'_>],
+        missed: &[usize],
+        texts: &str,
+        moment: &Moment<'_>,
+        batch: &mut ReplyBatch,
+    ) {
+        let way = |peer| Way::Datagram(self.socket.clone(), peer);
+        let (wanted, unwanted): (Vec<usize>, Vec<usize>) =
+            missed.iter().partition(|&&place| open[place].question.wants_recursion());
+        self.figures.add_many(Count::Misses, wanted.len() as u64);
+        let misses = wanted.iter().map(|&place| {
+            let Open { question, peer, name, families } = &open[place];
+            self.state.miss(question, &texts[name.clone()], *families, way(*peer), peer.address.ip(), moment)
+        });
+        for waiter in self.state.pending.add(misses, moment.now) {
+            batch.turn_away(&waiter, &self.figures);
+        }
+        for place in unwanted {
+            let Open { question, peer, .. } = &open[place];
+            let waiter = self.waiter(question, *peer, moment);
+            batch.code(&waiter, Code::Refused, Source::Refused, &self.figures);
+        }
+    }
+
+    /// Has a question passed through.
+    fn pass(&self, question: &Question<'_>, peer: Peer, moment: &Moment<'_>, batch: &mut ReplyBatch) {
+        self.state.pass(question, self.waiter(question, peer, moment), batch, moment);
+    }
+
+    /// One who waits for an answer by datagram.
+    fn waiter(&self, question: &Question<'_>, peer: Peer, moment: &Moment<'_>) -> Waiter {
+        let way = Way::Datagram(self.socket.clone(), peer);
+        Waiter { asked: Asked::of(question), way, client: peer.address.ip(), received: moment.now }
+    }
+}
