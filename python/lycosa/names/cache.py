@@ -17,6 +17,9 @@ ALL = ("compact", "async-lru", "regions", "optimiser")
 #: Settings of the compact cache alone, beside those that a job has for one design.
 COMPACT = dict.fromkeys(("negative_capacity", "false_positives", "negative_ttl", "min_ttl", "max_ttl"), ("compact",))
 
+#: Seconds that the compact cache holds addresses at least, unless it is told otherwise.
+MIN_TTL = 300
+
 #: Settings that are checked as a job's, by the same names.
 OF_A_JOB = ("slow", *DESIGNS)
 
@@ -96,7 +99,7 @@ class Cache(_core.NameCache):
             "negative_capacity": negative_capacity,
             "false_positives": false_positives,
             "negative_ttl": negative_ttl,
-            "min_ttl": min_ttl,
+            "min_ttl": MIN_TTL if min_ttl is None and design == "compact" else min_ttl,
             "max_ttl": max_ttl,
             "buckets": buckets,
             "period": period,

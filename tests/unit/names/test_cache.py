@@ -164,6 +164,8 @@ def test_settings_beyond_their_limits_and_files_that_are_no_cache(tmp_path: Path
         Cache(capacity=3)
     with pytest.raises(SettingError, match="min_ttl"):
         Cache(min_ttl=90_000)
+    with pytest.raises(SettingError, match="min_ttl: '300'"):
+        Cache(max_ttl=120)
     with pytest.raises(SettingError, match="only design"):
         Cache(tmp_path / "file", design="regions")
     with pytest.raises(StorageError, match=r"needs .* bytes"):
