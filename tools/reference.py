@@ -282,7 +282,7 @@ def settings_types() -> str:
         "",
         "from __future__ import annotations",
         "",
-        "from collections.abc import Sequence",
+        "from collections.abc import Mapping, Sequence",
         "from os import PathLike",
         "from typing import Literal, TypedDict",
         "",
@@ -306,6 +306,8 @@ def _type(annotation: Any) -> str:
         return "Literal[" + ", ".join(f'"{value}"' for value in args) + "]"
     if origin is tuple:
         return f"Sequence[{_type(args[0])}]"
+    if origin is dict:
+        return f"Mapping[{', '.join(_type(part) for part in args)}]"
     if args:
         return " | ".join(_type(part) for part in args)
     names: dict[Any, str] = {type(None): "None", Path: "str | PathLike[str]"}

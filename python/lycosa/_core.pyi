@@ -606,19 +606,26 @@ class NameCache:
     def forget(self, name: str) -> bool:
         """Forget a name; whether it was known. Raises BadName."""
 
-    def forget_under(self, domain: str) -> int:
-        """Forget all names under a top-level or registered domain; how many (compact only)."""
+    def forget_under(self, domain: str, *, to: str | None = None) -> int:
+        """Forget all names under a top-level or registered domain, or from its first to the last under ``to``.
 
-    def count(self, under: str | None = None, *, now: int | None = None) -> int:
-        """How many names with addresses there are; under a top-level or registered domain (compact only)."""
+        Gives how many. Ranges are those of ``scan`` (compact only).
+        """
+
+    def count(self, under: str | None = None, *, to: str | None = None, now: int | None = None) -> int:
+        """How many names with addresses there are; under a domain, or a range as for ``scan`` (compact only)."""
 
     def count_by_tld(self, *, now: int | None = None) -> list[tuple[str | None, int]]:
         """How many there are under each top-level domain, the most first; None: unknown ones (compact only)."""
 
     def scan(
-        self, under: str = "", *, limit: int = 1_000, now: int | None = None
+        self, under: str = "", *, to: str | None = None, limit: int = 1_000, now: int | None = None
     ) -> list[tuple[str | None, int, int, NameAnswer]]:
-        """Top-level domain, hash of the label, hash of the name and answer of names that hold now (compact only)."""
+        """Top-level domain, hash of the label, hash of the name and answer of names that hold now (compact only).
+
+        ``to``: from the first name under ``under`` to the last one under this domain. Top-level domains are in the
+        order of the alphabet, with unknown ones first; registered domains of one are in that of their hashes.
+        """
 
     def stats(self) -> dict[str, float]:
         """What was done and is held: counts and bytes, by name."""

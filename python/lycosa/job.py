@@ -25,6 +25,7 @@ from pydantic import (
 )
 
 from lycosa import _core
+from lycosa.designs import Parameter, check_weight, refuse_other_designs
 from lycosa.errors import SettingError
 from lycosa.explain import explain, nearest
 
@@ -135,18 +136,6 @@ class Room(BaseModel):
         }
 
 
-#: Which designs of the cache of names have a setting.
-DESIGNS = {
-    "verify": ("compact",),
-    "negative": ("compact",),
-    "buckets": ("async-lru",),
-    "period": ("async-lru", "regions", "optimiser"),
-    "levels": ("regions",),
-    "weight": ("regions",),
-    "light": ("regions",),
-}
-
-
 class Names(Room):
     """DNS."""
 
@@ -173,11 +162,11 @@ class Names(Room):
     timeout: Seconds = Field(2.0, ge=0.1, le=60, description="for one try")
     attempts: int = Field(4, ge=1, le=20, description="tries over all resolvers")
     in_flight: int = Field(1_000, ge=1, le=50_000, description="names asked for at once")
-    ahead: Literal["off", "lru-paper", "regions-paper", "ahead"] = Field(
+    ahead: Literal["off", "lru-paper", "regions-paper", "links-paper", "ahead"] = Field(
         "ahead",
         description="when names of hosts are asked for: ahead of their turn; when a page that names them is parsed "
-        "(lru-paper); at random (regions-paper, in_flight workers); off: when a slot is free and no resolved host "
-        "may be asked",
+        "(lru-paper); at random among all that wait (regions-paper), or among the links of one page after the other "
+        "(links-paper), each with in_flight workers; off: when a slot is free and no resolved host may be asked",
     )
     # as many hosts as have theirs before addresses run out
     ahead_names: int = Field(
@@ -233,10 +222,14 @@ class Names(Room):
     levels: Literal["public-suffix", "dots"] | None = Field(
         None, description="regions: what makes a level of names; dots: as published; none: public-suffix"
     )
-    weight: Literal["cost", "time", "recency"] | None = Field(
+    weight: Annotated[
+        Literal["cost", "time", "recency"] | dict[Parameter, float] | None, BeforeValidator(check_weight)
+    ] = Field(
         None,
-        description="regions: what a slow name is worth: time x what is left of its TTL, halved for each hour that "
-        "nobody asked (cost), the time that resolving took, or when it was asked for last; none: cost",
+        description="regions: what a slow name is worth: the milliseconds that resolving took x what is left of its "
+        "TTL, halved for each hour that nobody asked (cost), the time alone, or 1,000, halved likewise (recency). A "
+        "table has the powers, 0 to 10, of time (in seconds), of the share of the TTL that is left and of the "
+        "halving, whose product is taken times 1,000: {time = 1, ttl = 1, recency = 1} is cost. none: cost",
     )
     light: float | None = Field(
         None, ge=0, le=1e9, description="regions: names of less weight that nobody refreshed go; none: 100"
@@ -247,11 +240,7 @@ class Names(Room):
         """Refuse settings that contradict each other."""
         with _names():
             _core.check_local_names(self.hosts_file, list(self.local_data))
-        for key, designs in DESIGNS.items():
-            value = getattr(self, key)
-            if value is not None and self.cache not in designs:
-                allowed = f"none with names.cache = {self.cache}; it is a setting of {' and '.join(designs)}"
-                raise SettingError(f"names.{key}", value, allowed)
+        refuse_other_designs(vars(self), self.cache, "names.cache", "names.")
         if self.min_ttl > self.max_ttl:
             raise SettingError("names.min_ttl", self.min_ttl, f"at most names.max_ttl, which is {self.max_ttl:g}")
         if self.cache_file is not None and self.cache != "compact":
@@ -548,11 +537,11 @@ def is_fixed(key: str) -> bool:
 
 
 def merge(settings: dict[str, Any], over: dict[str, Any]) -> dict[str, Any]:
-    """Lay settings over others, room by room."""
+    """Lay settings over others, room by room. A setting that is a table is taken as a whole."""
     merged = dict(settings)
     for key, value in over.items():
         below = merged.get(key)
-        merged[key] = merge(below, value) if isinstance(below, dict) and isinstance(value, dict) else value
+        merged[key] = {**below, **value} if isinstance(below, dict) and isinstance(value, dict) else value
     return merged
 
 

@@ -133,6 +133,8 @@ def _kind(annotation: Any) -> str:
         return " or ".join(", ".join(f'"{value}"' for value in args).rsplit(", ", 1))
     if origin is tuple:
         return "list"
+    if origin is dict:
+        return f"table of {' and '.join(', '.join(get_args(args[0])).rsplit(', ', 1))}"
     if type(None) in args:
         return " or ".join([*(_kind(part) for part in args if part is not type(None)), '"none"'])
     return {bool: "true or false", int: "whole number", float: "number", str: "text", Path: "path"}[annotation]

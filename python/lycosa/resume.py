@@ -67,11 +67,11 @@ def reopened(opened: int, before: Mapping[str, int], after: Mapping[str, int], u
 
 
 def _changes(old: dict[str, Any], new: dict[str, Any], room: str = "") -> list[Change]:
-    """The settings that differ, room by room, without the seeds."""
+    """The settings that differ, room by room, without the seeds. A setting that is a table is one setting."""
     changes = []
     for name, value in new.items():
         before, key = old.get(name), f"{room}{name}"
-        if isinstance(value, dict) and isinstance(before, dict):
+        if not room and isinstance(value, dict) and isinstance(before, dict):
             changes += _changes(before, value, f"{key}.")
         elif value != before and key != "seeds":
             changes.append(Change(key, before, value))

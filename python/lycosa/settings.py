@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from os import PathLike
 from typing import Literal, TypedDict
 
@@ -19,7 +19,7 @@ class NamesSettings(TypedDict, total=False):
     timeout: float
     attempts: int
     in_flight: int
-    ahead: Literal["off", "lru-paper", "regions-paper", "ahead"]
+    ahead: Literal["off", "lru-paper", "regions-paper", "links-paper", "ahead"]
     ahead_names: int
     wildcards: bool
     nxdomain_cut: bool
@@ -34,7 +34,7 @@ class NamesSettings(TypedDict, total=False):
     buckets: int | None
     period: float | None
     levels: Literal["public-suffix", "dots"] | None
-    weight: Literal["cost", "time", "recency"] | None
+    weight: Literal["cost", "time", "recency"] | Mapping[Literal["time", "ttl", "recency"], float] | None
     light: float | None
 
 

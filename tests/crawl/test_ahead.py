@@ -11,7 +11,7 @@ from lycosa.settings import NamesSettings
 from lycosa.simnet import SimulatedInternet
 
 
-@pytest.mark.parametrize("ahead", ["off", "lru-paper", "regions-paper", "ahead"])
+@pytest.mark.parametrize("ahead", ["off", "lru-paper", "regions-paper", "links-paper", "ahead"])
 def test_every_way_of_asking_for_names_crawls_all_pages(ahead: Any) -> None:
     with SimulatedInternet(hosts=40, pages=3, seed=3, speed=50) as net:
         # So few at once that names have to wait for each other.

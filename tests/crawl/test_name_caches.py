@@ -52,6 +52,7 @@ DESIGNS: dict[str, NamesSettings] = {
     "regions as published": {"cache": "regions", "levels": "dots", "slow": 0.05},
     "regions by recency": {"cache": "regions", "weight": "recency", "light": 1.0, "period": 60.0},
     "regions by time": {"cache": "regions", "weight": "time"},
+    "regions by powers": {"cache": "regions", "weight": {"time": 0.5, "recency": 2.0}, "slow": 0.05},
     "optimiser": {"cache": "optimiser"},
     "optimiser that refreshes soon": {"cache": "optimiser", "period": 60.0},
 }

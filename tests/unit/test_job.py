@@ -9,7 +9,10 @@ import lycosa
 import pytest
 from lycosa import SettingError
 from lycosa.job import Job, make_job, merge, read_job
+from lycosa.resume import differences
 from pydantic import BaseModel
+
+SEEDED = {"seeds": ["http://example.com/"]}
 
 
 @pytest.mark.parametrize(
@@ -45,6 +48,13 @@ from pydantic import BaseModel
         ({"names": {"cache": "optimiser", "levels": "dots"}}, ["names.levels", "a setting of regions"]),
         ({"names": {"cache": "regions", "verify": "published"}}, ["names.verify", "a setting of compact"]),
         ({"names": {"cache": "regions", "weight": "fame"}}, ["names.weight", "cost", "recency"]),
+        ({"names": {"cache": "regions", "weight": {}}}, ["names.weight", "{}", "powers of time, ttl, recency"]),
+        ({"names": {"cache": "regions", "weight": {"uses": 1}}}, ["names.weight", "'uses'", "powers of time"]),
+        ({"names": {"cache": "regions", "weight": {"time": 0, "ttl": 0}}}, ["names.weight", "one above 0"]),
+        ({"names": {"cache": "regions", "weight": {"time": -1, "ttl": 1}}}, ["names.weight", "-1", "from 0 to 10"]),
+        ({"names": {"cache": "regions", "weight": {"time": "1"}}}, ["names.weight", "{time = 1, recency = 0.5}"]),
+        ({"names": {"cache": "regions", "weight": {"time": float("nan")}}}, ["names.weight", "nan", "from 0 to 10"]),
+        ({"names": {"weight": {"time": 1}}}, ["names.weight", "names.cache = compact", "a setting of regions"]),
         ({"names": {"cache_file": "x"}, "speed": 50}, ["names.cache_file", "'x'", "speed = 50"]),
         ({"allow_addresses": ["10.0.0.0/99"]}, ["allow_addresses", "10.0.0.0/99", "127.0.0.0/8"]),
         ({"store": {"fields": ["url", "titel"]}}, ["store.fields", "titel", "did you mean title?"]),
@@ -65,6 +75,17 @@ def test_a_bad_setting_is_named_with_its_value_and_what_is_allowed(settings: dic
     assert "\n" not in line
     for part in told:
         assert part in line
+
+
+def test_a_weight_of_ones_own_is_one_setting_that_is_laid_over_another_as_a_whole() -> None:
+    told = {"names": {"cache": "regions", "weight": {"time": 1}}}
+    weighed = merge(told, {"names": {"weight": {"recency": 2.5}}})
+    assert make_job(weighed).names.weight == {"time": 0, "ttl": 0, "recency": 2.5}
+    assert make_job(make_job(weighed).model_dump(mode="json")) == make_job(weighed)
+    assert make_job(merge(weighed, {"names": {"weight": "none"}})).names.weight is None
+    changes = differences(make_job({**SEEDED, **told}), make_job({**SEEDED, **weighed}))
+    assert len(changes) == 1
+    assert changes[0].startswith("names.weight: {'time': 1.0, 'ttl': 0.0, ")
 
 
 @pytest.mark.parametrize("name", ["headers", "extra_headers", "cookies", "exclude", "include", "content_types"])

@@ -2,8 +2,10 @@
 //!
 //! Guarantees, whatever the choice:
 //! 1. A host whose name is not resolved stands in no schedule, and so never holds up one whose name is.
-//! 2. Every name that is wanted is asked for, the one whose host may be asked first before the others (but for `Random`).
-//! 3. With `Due` no more than a budget of names is known or asked for ahead: so many hosts have their turn before what is known
+//! 2. Every name that is wanted is asked for, the one whose host may be asked first before the others (but for `Random` and `Links`).
+//! 3. With `Links` names that are wanted for themselves come first, in order of wanting; then the names of one page's links, which are
+//!    counted before the first of them is asked for, at random; then those of the next page.
+//! 4. With `Due` no more than a budget of names is known or asked for ahead: so many hosts have their turn before what is known
 //!    of their names runs out.
 
 use std::cmp::Reverse;
@@ -22,6 +24,9 @@ pub enum Ahead {
     Parsed,
     /// Those of all waiting hosts, handed at random to workers: so many at once (SYSTEMS.md section 3).
     Random(usize),
+    /// Those of the links of a page that was parsed, page by page, handed at random to workers: so many at once, or as many as the
+    /// links have names, if these are fewer (SYSTEMS.md section 3, the preferred candidates).
+    Links(usize),
     /// Ahead of their turn, by when their hosts may be asked; no more than so many names at a time.
     Due(usize),
 }
@@ -38,18 +43,30 @@ impl Default for Ahead {
 #[derive(Debug)]
 pub(crate) struct Wanted {
     ahead: Ahead,
-    /// By when the host may be asked; of the same time, in order of wanting.
+    /// By when the host may be asked; of the same time, in order of wanting. With `Links` by page, and at random.
     by_due: BinaryHeap<Reverse<(Micros, u64, QueueId)>>,
     /// In no order.
     pool: Vec<QueueId>,
     /// How many were wanted so far.
     count: u64,
+    /// The page whose links are being admitted, by its number from 1; 0: none.
+    page: u64,
 }
 
 impl Wanted {
     /// Nothing is wanted.
     pub(crate) fn new(ahead: Ahead) -> Self {
-        Wanted { ahead, by_due: BinaryHeap::new(), pool: Vec::new(), count: 0 }
+        Wanted { ahead, by_due: BinaryHeap::new(), pool: Vec::new(), count: 0, page: 0 }
+    }
+
+    /// Links of a page are admitted from here on; the page by its number from 1.
+    pub(crate) fn begin_links(&mut self, page: u64) {
+        self.page = page;
+    }
+
+    /// All links have been admitted.
+    pub(crate) fn end_links(&mut self) {
+        self.page = 0;
     }
 
     /// A host's name is wanted, which may be asked from a time on.
@@ -58,6 +75,10 @@ impl Wanted {
         match self.ahead {
             Ahead::Random(_) => self.pool.push(id),
             Ahead::Parsed => self.by_due.push(Reverse((0, self.count, id))),
+            Ahead::Links(_) => {
+                let place = if self.page == 0 { self.count } else { mix(self.count) };
+                self.by_due.push(Reverse((self.page, place, id)));
+            }
             Ahead::Off | Ahead::Due(_) => self.by_due.push(Reverse((due, self.count, id))),
         }
     }
@@ -69,6 +90,7 @@ impl Wanted {
             Ahead::Off => self.has_due(now) && asked < idle,
             Ahead::Parsed => true,
             Ahead::Random(workers) => asked < workers,
+            Ahead::Links(workers) => self.page == 0 && asked < workers,
             Ahead::Due(budget) => asked + resolved < budget,
         };
         if !room {
@@ -174,6 +196,28 @@ mod tests {
         assert_ne!(random, [0, 1, 2, 3, 4]);
         random.sort_unstable();
         assert_eq!(random, [0, 1, 2, 3, 4]);
+    }
+
+    #[test]
+    fn links_are_asked_for_page_by_page_at_random_after_what_is_wanted_for_itself() {
+        let mut wanted = Wanted::new(Ahead::Links(2));
+        for page in 1..=2 {
+            wanted.begin_links(page);
+            (0..20).for_each(|id| wanted.push(100 * page as QueueId + id, 0));
+            assert_eq!(wanted.pop(0, 0, 9, 0), None, "the links of a page are counted first");
+        }
+        wanted.end_links();
+        [7, 6, 5].into_iter().for_each(|id| wanted.push(id, 0));
+        assert_eq!(wanted.pop(2, 0, 9, 0), None, "no more than there are workers");
+        let order: Vec<QueueId> = std::iter::from_fn(|| wanted.pop(1, 0, 0, 0)).collect();
+        assert_eq!(order[..3], [7, 6, 5]);
+        for (page, asked) in (1..).zip(order[3..].chunks(20)) {
+            assert!(!asked.is_sorted(), "{asked:?}");
+            let mut sorted = asked.to_vec();
+            sorted.sort_unstable();
+            assert!(sorted.into_iter().eq(100 * page..100 * page + 20), "{asked:?}");
+        }
+        assert_eq!(order.len(), 43);
     }
 
     #[test]

@@ -25,21 +25,37 @@ pub(crate) enum Ghost {
     Tried(u32),
 }
 
+/// A link that the rules allow.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct AllowedLink<'a> {
+    /// Where it leads.
+    url: &'a CrawlUrl,
+    /// Links from a seed.
+    depth: u32,
+    /// The number of its page among all pages of the crawl, from 1.
+    page: u64,
+}
+
 impl<R: Resolve> Frontier<R> {
-    /// Admits links, given with their depth, that the rules have let pass; those that are new.
-    pub(crate) fn admit_links(&mut self, links: &[(&CrawlUrl, u32)], now: Micros) -> io::Result<()> {
+    /// Admits links that the rules have let pass; those that are new.
+    pub(crate) fn admit_links(&mut self, links: &[AllowedLink<'_>], now: Micros) -> io::Result<()> {
         let mut keys = std::mem::take(&mut self.keys);
         keys.clear();
-        keys.extend(links.iter().map(|(url, _)| self.seen.key(url)));
+        keys.extend(links.iter().map(|link| self.seen.key(link.url)));
         let answers = self.seen.add(&keys);
-        for (((url, depth), answer), key) in links.iter().zip(answers).zip(&keys) {
+        for ((link, answer), key) in links.iter().zip(answers).zip(&keys) {
             match answer {
-                Answer::New => self.enqueue(url, *depth, &[], now),
+                Answer::New => {
+                    self.wanted.begin_links(link.page);
+                    self.enqueue(link.url, link.depth, &[], now);
+                }
                 Answer::Known => self.counts.refused.known += 1,
-                Answer::Suspected => self.suspects.push(key, url, *depth, &[], now),
+                Answer::Suspected => self.suspects.push(key, link.url, link.depth, &[], now),
             }
         }
         self.keys = keys;
+        self.wanted.end_links();
+        self.ask_names(0, now);
         self.relieve(now)
     }
 
@@ -73,12 +89,17 @@ impl<R: Resolve> Frontier<R> {
         }
         let new: HashSet<Digest> = self.seen.verify()?.into_iter().collect();
         let mut taken = self.suspects.take();
+        // Which page each was on is not known any more: they count as links of the last one.
+        self.wanted.begin_links(self.counts.pages);
         loop {
             let (known, waiting) = taken.next_new(|key| new.contains(key));
             self.counts.refused.known += known;
-            let Some(waiting) = waiting else { return Ok(()) };
+            let Some(waiting) = waiting else { break };
             self.enqueue(&waiting.url, waiting.depth, &waiting.chain, now);
         }
+        self.wanted.end_links();
+        self.ask_names(0, now);
+        Ok(())
     }
 
     /// Decides suspected links when it is time: when they have waited long enough, or nothing else is there to do.
@@ -112,12 +133,12 @@ impl<R: Resolve> Frontier<R> {
         }
     }
 
-    /// The links of a page that the rules allow, with their depth.
-    pub(crate) fn allowed_links<'a>(&mut self, page: &'a Page, into: &mut Vec<(&'a CrawlUrl, u32)>) {
+    /// The links of a page that the rules allow: the page that was counted last.
+    pub(crate) fn allowed_links<'a>(&mut self, page: &'a Page, into: &mut Vec<AllowedLink<'a>>) {
         let depth = page.response.request.depth.saturating_add(1);
         for link in &page.links {
             if self.allow(&link.url, depth, link.nofollow) {
-                into.push((&link.url, depth));
+                into.push(AllowedLink { url: &link.url, depth, page: self.counts.pages });
             }
         }
     }

@@ -378,7 +378,7 @@ proptest! {
     #[test]
     fn whatever_happens_every_url_is_settled_once_and_no_site_is_hurt(
         events in events(),
-        ahead in prop_oneof![Just(Ahead::Off), Just(Ahead::Parsed), Just(Ahead::Random(1)), Just(Ahead::Due(2))],
+        ahead in prop_oneof![Just(Ahead::Off), Just(Ahead::Parsed), Just(Ahead::Random(1)), Just(Ahead::Links(1)), Just(Ahead::Due(2))],
     ) {
         let directory = tempfile::tempdir().unwrap();
         let mut world = World::new(directory.path(), ahead);

@@ -5,7 +5,7 @@ use std::time::Duration;
 use lycosa_url::{CrawlUrl, FailureKind, NameClass};
 
 use crate::tests::{SECOND, answer, crawl, failed, frontier, robots_or, run, url};
-use crate::{Scope, Settings, State};
+use crate::{Ahead, Scope, Settings, State};
 
 #[test]
 fn an_unresolved_name_holds_up_nobody() {
@@ -41,6 +41,40 @@ fn a_page_tells_what_its_hosts_name_cost() {
     frontier.add(&[url("http://dead.com/")], 0).unwrap();
     frontier.take(1, 0).unwrap();
     assert_eq!(frontier.settled()[0].response.request.name_class, Some(NameClass::Failed));
+}
+
+#[test]
+fn the_links_of_a_page_are_resolved_ahead_before_those_of_the_next_by_so_many_workers() {
+    let settings =
+        Settings { scope: Scope::Any, robots: false, ahead: Ahead::Links(3), ..Settings::default() };
+    let (mut frontier, names) = frontier(settings);
+    frontier.add(&["http://first.com/", "http://second.com/"].map(url), 0).unwrap();
+    let mut pages: Vec<_> = Vec::new();
+    while pages.len() < 2 {
+        pages.extend(frontier.take(2, 0).unwrap().into_iter().map(|request| {
+            let host = request.url.host().to_owned();
+            let links: Vec<String> = (10..30).map(|number| format!("http://n{number}.of.{host}/")).collect();
+            let links: Vec<&str> = links.iter().map(String::as_str).collect();
+            answer(request, 0, 200, &[], "", &links)
+        }));
+    }
+    names.asked.borrow_mut().clear();
+    frontier.judge(&mut pages);
+    frontier.done(&pages, 0).unwrap();
+    assert_eq!(names.asked.borrow().len(), 3, "M workers");
+    for round in 2..20 {
+        let before = names.asked.borrow().len();
+        drop(frontier.take(0, 0).unwrap());
+        let asked = names.asked.borrow().len();
+        assert!(asked - before <= 3, "an answer frees one worker, in round {round}");
+    }
+    let asked = names.asked.borrow();
+    assert_eq!(asked.len(), 40);
+    for (page, asked) in pages.iter().zip(asked.chunks(20)) {
+        let host = page.response.request.url.host();
+        assert!(asked.iter().all(|name| name.ends_with(host)), "{host} before or after the other: {asked:?}");
+        assert!(!asked.is_sorted(), "at random: {asked:?}");
+    }
 }
 
 #[test]

@@ -2,8 +2,9 @@
 
 use std::io;
 
-use lycosa_url::{CrawlUrl, Failure, FailureKind, Micros, Page, Purpose};
+use lycosa_url::{Failure, FailureKind, Micros, Page, Purpose};
 
+use crate::intake::AllowedLink;
 use crate::mark::is_own_rules;
 use crate::patience::{Evidence, LastWord};
 use crate::politeness::pace::Sign;
@@ -168,7 +169,7 @@ impl<R: Resolve> Frontier<R> {
         &mut self,
         lease: Lease,
         page: &'a Page,
-        links: &mut Vec<(&'a CrawlUrl, u32)>,
+        links: &mut Vec<AllowedLink<'a>>,
         now: Micros,
     ) -> io::Result<()> {
         self.cookies.receive(&page.response);
@@ -204,7 +205,7 @@ impl<R: Resolve> Frontier<R> {
         id: QueueId,
         page: &'a Page,
         status: u16,
-        links: &mut Vec<(&'a CrawlUrl, u32)>,
+        links: &mut Vec<AllowedLink<'a>>,
         now: Micros,
     ) -> io::Result<()> {
         let request = &page.response.request;

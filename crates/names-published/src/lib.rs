@@ -11,4 +11,4 @@ mod regions;
 
 pub use async_lru::{AsyncLru, AsyncLruSettings};
 pub use optimiser::{Optimiser, OptimiserSettings};
-pub use regions::{Levels, Regions, RegionsSettings, Worth};
+pub use regions::{Levels, Regions, RegionsSettings, Weight, Worth};

@@ -8,14 +8,15 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use lycosa_names::cache::compact::{
     CompactCache, CompactError, CompactSettings, KeyRange, Negative, Notices, Record, State, Verify,
 };
-use lycosa_names::cache::{self, Addresses, Answer, Class, Found, Resolution, Seconds, Trouble};
+use lycosa_names::cache::{self, Addresses, Answer, Class, Found, Resolution, SLOW, Seconds, Trouble};
 use lycosa_names::{BadName, Families, HostName};
 use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedStr;
 use pyo3::types::{PyDict, PyIterator, PyList};
 
-use crate::designs::Design;
+use crate::designs::{Design, WeightSetting};
 use crate::errors::{bad_name, setting, storage};
+use crate::job::{millis, period};
 
 /// What a cache knows of a name.
 #[pyclass(frozen, module = "lycosa._core", freelist = 64)]
@@ -183,6 +184,20 @@ pub(crate) struct CacheSettings {
     min_ttl: Option<u32>,
     #[pyo3(item, default)]
     max_ttl: Option<u32>,
+    /// Seconds.
+    #[pyo3(item, default)]
+    slow: Option<f64>,
+    #[pyo3(item, default)]
+    buckets: Option<usize>,
+    /// Seconds.
+    #[pyo3(item, default)]
+    period: Option<f64>,
+    #[pyo3(item, default)]
+    levels: Option<String>,
+    #[pyo3(item, default)]
+    weight: Option<WeightSetting>,
+    #[pyo3(item, default)]
+    light: Option<f64>,
 }
 
 impl CacheSettings {
@@ -197,7 +212,22 @@ impl CacheSettings {
         settings.negative_ttl = self.negative_ttl.unwrap_or(settings.negative_ttl);
         settings.max_ttl = self.max_ttl.unwrap_or(settings.max_ttl);
         settings.min_ttl = self.min_ttl.unwrap_or(settings.min_ttl.min(settings.max_ttl));
+        settings.slow = self.slow.map_or(settings.slow, millis);
         Ok(settings)
+    }
+
+    /// As a published design takes them.
+    fn published<'j>(&'j self, name: &'j str) -> Design<'j> {
+        Design {
+            name,
+            capacity: self.capacity.map(|capacity| usize::try_from(capacity).unwrap_or(usize::MAX)),
+            slow: self.slow.map_or(SLOW, millis),
+            buckets: self.buckets,
+            period: self.period.map(period),
+            levels: self.levels.as_deref(),
+            weight: self.weight.as_ref(),
+            light: self.light,
+        }
     }
 }
 
@@ -265,7 +295,6 @@ const MAX_TTL: i64 = (1 << 31) - 1;
 impl NameCache {
     #[new]
     fn new(py: Python<'_>, design: &str, settings: CacheSettings) -> PyResult<Self> {
-        let capacity = || settings.capacity.map(|capacity| usize::try_from(capacity).unwrap_or(usize::MAX));
         let inner = match design {
             "compact" => {
                 let compact = settings.compact()?;
@@ -278,7 +307,7 @@ impl NameCache {
                 Inner::Compact(Box::new(opened))
             }
             name => {
-                let (cache, name) = Design::published(name, capacity()).open()?;
+                let (cache, name) = settings.published(name).open()?;
                 Inner::Other(std::sync::Mutex::new(cache), name)
             }
         };
@@ -441,22 +470,29 @@ impl NameCache {
         })
     }
 
-    /// Forgets all names under a domain; gives how many.
-    fn forget_under(&self, py: Python<'_>, domain: &str) -> PyResult<u64> {
-        let (cache, range) = (self.compact("forget under a domain")?, range(domain)?);
+    /// Forgets all names under a domain, or up to another; gives how many.
+    #[pyo3(signature = (domain, *, to = None))]
+    fn forget_under(&self, py: Python<'_>, domain: &str, to: Option<&str>) -> PyResult<u64> {
+        let (cache, range) = (self.compact("forget under a domain")?, range(domain, to)?);
         Ok(py.detach(|| cache.forget_in(&range)))
     }
 
-    /// How many names with addresses there are, under a domain if one is given.
-    #[pyo3(signature = (under = None, *, now = None))]
-    fn count(&self, py: Python<'_>, under: Option<&str>, now: Option<Seconds>) -> PyResult<u64> {
-        let Some(domain) = under else {
+    /// How many names with addresses there are, under a domain if one is given, or up to another.
+    #[pyo3(signature = (under = None, *, to = None, now = None))]
+    fn count(
+        &self,
+        py: Python<'_>,
+        under: Option<&str>,
+        to: Option<&str>,
+        now: Option<Seconds>,
+    ) -> PyResult<u64> {
+        let Some(domain) = under.or(to.map(|_| "")) else {
             return Ok(match &self.inner {
                 Inner::Compact(cache) => cache.count(),
                 Inner::Other(cache, _) => crate::errors::lock(cache).count(),
             });
         };
-        let (cache, range) = (self.compact("count under a domain")?, range(domain)?);
+        let (cache, range) = (self.compact("count under a domain")?, range(domain, to)?);
         Ok(py.detach(|| cache.count_in(&range, now.unwrap_or_else(self::now))))
     }
 
@@ -471,17 +507,18 @@ impl NameCache {
         Ok(py.detach(|| cache.count_by_tld(now.unwrap_or_else(self::now))))
     }
 
-    /// What holds under a domain, at most so many: top-level domain, label, hash of the name, answer.
-    #[pyo3(signature = (under = "", *, limit = 1_000, now = None))]
+    /// What holds under a domain, or up to another, at most so many: top-level domain, label, hash of the name, answer.
+    #[pyo3(signature = (under = "", *, to = None, limit = 1_000, now = None))]
     #[allow(clippy::type_complexity, reason = "the row of a table")]
     fn scan(
         &self,
         py: Python<'_>,
         under: &str,
+        to: Option<&str>,
         limit: usize,
         now: Option<Seconds>,
     ) -> PyResult<Vec<(Option<&'static str>, u32, u64, NameAnswer)>> {
-        let (cache, range) = (self.compact("scan")?, range(under)?);
+        let (cache, range) = (self.compact("scan")?, range(under, to)?);
         Ok(py.detach(|| {
             let mut rows = Vec::new();
             cache.scan(&range, now.unwrap_or_else(self::now), |entry| {
@@ -595,10 +632,21 @@ impl NameCache {
     }
 }
 
-/// Names under a domain.
-fn range(domain: &str) -> PyResult<KeyRange> {
-    KeyRange::under(domain)
-        .map_err(|error| setting("under", domain, format!("a top-level or a registered domain ({error})")))
+/// Names under a domain, or from the first of these to the last one under another.
+fn range(domain: &str, to: Option<&str>) -> PyResult<KeyRange> {
+    let under = |name, domain: &str| {
+        KeyRange::under(domain)
+            .map_err(|error| setting(name, domain, format!("a top-level or a registered domain ({error})")))
+    };
+    let first = under("under", domain)?;
+    let Some(last) = to else { return Ok(first) };
+    let after = || {
+        let allowed = format!(
+            "{domain} or what comes after it: top-level domains by the alphabet, registered domains by their hashes"
+        );
+        setting("to", last, allowed)
+    };
+    first.up_to(&under("to", last)?).ok_or_else(after)
 }
 
 /// The time.

@@ -1,12 +1,41 @@
 //! The published caches of names by the words of a job (`names.cache`, `docs/name-caches.md`).
 
-use lycosa_names::cache::{NameCache, SLOW, Seconds};
+use lycosa_names::cache::{NameCache, Seconds};
 use lycosa_names_published::{
-    AsyncLru, AsyncLruSettings, Levels, Optimiser, OptimiserSettings, Regions, RegionsSettings, Worth,
+    AsyncLru, AsyncLruSettings, Levels, Optimiser, OptimiserSettings, Regions, RegionsSettings, Weight,
 };
 use pyo3::prelude::*;
 
 use crate::errors::setting;
+
+/// What a name of `regions` is worth: by a word, or by the powers of its parameters.
+#[derive(FromPyObject)]
+pub(crate) enum WeightSetting {
+    Word(String),
+    Powers {
+        #[pyo3(item)]
+        time: f64,
+        #[pyo3(item)]
+        ttl: f64,
+        #[pyo3(item)]
+        recency: f64,
+    },
+}
+
+impl WeightSetting {
+    /// As `regions` takes it.
+    fn weight(&self) -> PyResult<Weight> {
+        match self {
+            WeightSetting::Word(word) => match &**word {
+                "cost" => Ok(Weight::COST),
+                "time" => Ok(Weight::TIME),
+                "recency" => Ok(Weight::RECENCY),
+                other => Err(setting("names.weight", other, "cost, time, recency or a table of powers")),
+            },
+            &WeightSetting::Powers { time, ttl, recency } => Ok(Weight { time, ttl, recency }),
+        }
+    }
+}
 
 /// A design and what it is told; `None` is what its publication gives.
 pub(crate) struct Design<'j> {
@@ -23,18 +52,12 @@ pub(crate) struct Design<'j> {
     /// What makes a level of `regions`.
     pub(crate) levels: Option<&'j str>,
     /// What a name of `regions` is worth.
-    pub(crate) weight: Option<&'j str>,
+    pub(crate) weight: Option<&'j WeightSetting>,
     /// The weight below which names of `regions` go.
     pub(crate) light: Option<f64>,
 }
 
 impl<'j> Design<'j> {
-    /// A design as published, for so many names.
-    pub(crate) fn published(name: &'j str, capacity: Option<usize>) -> Self {
-        let (buckets, period, levels, weight, light) = Default::default();
-        Design { name, capacity, slow: SLOW, buckets, period, levels, weight, light }
-    }
-
     /// An empty cache of the design, with its name.
     ///
     /// # Errors
@@ -77,12 +100,7 @@ impl<'j> Design<'j> {
             Some("dots") => Levels::Dots,
             Some(other) => return Err(setting("names.levels", other, "public-suffix or dots")),
         };
-        let weight: fn(&Worth) -> f64 = match self.weight {
-            None | Some("cost") => Worth::cost,
-            Some("time") => Worth::time,
-            Some("recency") => Worth::recency,
-            Some(other) => return Err(setting("names.weight", other, "cost, time or recency")),
-        };
+        let weight = self.weight.map(WeightSetting::weight).transpose()?;
         Ok(RegionsSettings {
             levels,
             slow: self.slow,
@@ -91,7 +109,7 @@ impl<'j> Design<'j> {
             reverse: share(published.reverse),
             light: self.light.unwrap_or(published.light),
             period: self.period.unwrap_or(published.period),
-            weight,
+            weight: weight.unwrap_or(published.weight),
         })
     }
 

@@ -7,14 +7,14 @@ use std::time::Duration;
 
 use lycosa_frontier::Ahead;
 use lycosa_frontier::{KeyKind, Scope};
-use lycosa_names::cache::NameCache;
 use lycosa_names::cache::compact::{CompactCache, CompactError, CompactSettings};
+use lycosa_names::cache::{NameCache, Seconds};
 use lycosa_names::{Families, Nameserver};
 use lycosa_url::{AddressPolicy, CanonicalRules, Clock, Network};
 use pyo3::prelude::*;
 
 use crate::cache::{Fallback, negative, verify};
-use crate::designs::Design;
+use crate::designs::{Design, WeightSetting};
 use crate::errors::{setting, storage, system};
 
 /// Time-outs are not scaled below this: they guard against silence on real sockets, where a busy machine
@@ -69,7 +69,7 @@ struct NamesSettings {
     buckets: Option<usize>,
     period: Option<f64>,
     levels: Option<String>,
-    weight: Option<String>,
+    weight: Option<WeightSetting>,
     light: Option<f64>,
 }
 
@@ -81,9 +81,9 @@ impl NamesSettings {
             capacity: Some(self.capacity),
             slow: millis(self.slow),
             buckets: self.buckets,
-            period: self.period.map(|period| seconds(period).as_secs().max(1)),
+            period: self.period.map(period),
             levels: self.levels.as_deref(),
-            weight: self.weight.as_deref(),
+            weight: self.weight.as_ref(),
             light: self.light,
         }
     }
@@ -231,8 +231,12 @@ impl Job {
             "off" => Ahead::Off,
             "lru-paper" => Ahead::Parsed,
             "regions-paper" => Ahead::Random(self.names.in_flight),
+            "links-paper" => Ahead::Links(self.names.in_flight),
             "ahead" => Ahead::Due(self.names.ahead_names),
-            other => return Err(setting("names.ahead", other, "off, lru-paper, regions-paper or ahead")),
+            other => {
+                let allowed = "off, lru-paper, regions-paper, links-paper or ahead";
+                return Err(setting("names.ahead", other, allowed));
+            }
         })
     }
 
@@ -381,8 +385,13 @@ pub(crate) fn seconds(seconds: f64) -> Duration {
 }
 
 /// Whole milliseconds of a number of seconds that Python has checked, one at least.
-fn millis(of: f64) -> u32 {
+pub(crate) fn millis(of: f64) -> u32 {
     u32::try_from(seconds(of).as_millis()).unwrap_or(u32::MAX).max(1)
+}
+
+/// Whole seconds of a period that Python has checked, one at least.
+pub(crate) fn period(of: f64) -> Seconds {
+    seconds(of).as_secs().max(1)
 }
 
 /// The product token that robots.txt knows a crawler by (RFC 9309 section 2.2.1).

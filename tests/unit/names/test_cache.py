@@ -7,6 +7,7 @@ import sys
 import threading
 import time
 from pathlib import Path
+from typing import Any
 
 import pytest
 from lycosa.errors import BadName, Rejected, SettingError, StorageError
@@ -141,11 +142,30 @@ def test_counts_scans_and_forgetting_by_domain() -> None:
         Cache(design="async-lru").count("com")
 
 
+def test_counts_scans_and_forgetting_from_one_domain_to_another() -> None:
+    cache = Cache(capacity=10_000)
+    names = ["a.example.com", "b.example.com", "a.example.de", "a.example.org", "a.example.nonsense"]
+    cache.put_many([(name, ["192.0.2.1"], 3600) for name in names], now=NOW)
+    assert [cache.count("com", to=last, now=NOW) for last in ("com", "de", "net", "org", "")] == [2, 3, 3, 4, 4]
+    assert cache.count(to="com", now=NOW) == 3, "unknown top-level domains come first"
+    assert sorted(str(tld) for tld, *_ in cache.scan("com", to="de", now=NOW)) == ["com", "com", "de"]
+    with pytest.raises(SettingError, match=r"to: 'com' is not allowed; allowed: de or what comes after it"):
+        cache.count("de", to="com")
+    with pytest.raises(SettingError, match=r"to: 'co\.uk'.*public suffix"):
+        cache.scan("com", to="co.uk")
+    with pytest.raises(SettingError, match="compact"):
+        Cache(design="regions").count(to="com")
+    assert cache.forget_under("com", to="de") == 3
+    assert [tld for tld, _ in cache.count_by_tld(now=NOW)] in ([None, "org"], ["org", None])
+
+
 def test_settings_beyond_their_limits_and_files_that_are_no_cache(tmp_path: Path) -> None:
     with pytest.raises(SettingError, match="capacity"):
         Cache(capacity=3)
     with pytest.raises(SettingError, match="min_ttl"):
         Cache(min_ttl=90_000)
+    with pytest.raises(SettingError, match="min_ttl: '300'"):
+        Cache(max_ttl=120)
     with pytest.raises(SettingError, match="only design"):
         Cache(tmp_path / "file", design="regions")
     with pytest.raises(StorageError, match=r"needs .* bytes"):
@@ -156,6 +176,119 @@ def test_settings_beyond_their_limits_and_files_that_are_no_cache(tmp_path: Path
     with pytest.raises(StorageError, match="no cache of names"):
         Cache(other)
     assert other.read_text().startswith("something else")
+
+
+@pytest.mark.parametrize(
+    ("settings", "told"),
+    [
+        ({"design": "redis"}, "design: 'redis' is not allowed; allowed: compact, async-lru, regions, optimiser"),
+        (
+            {"buckets": 9},
+            "buckets: '9' is not allowed; allowed: none with design = compact; it is a setting of async",
+        ),
+        ({"period": 60}, "period: .* a setting of async-lru and regions and optimiser"),
+        (
+            {"design": "optimiser", "levels": "dots"},
+            "levels: 'dots' .* design = optimiser; it is a setting of regions",
+        ),
+        ({"design": "regions", "verify": "keyed"}, "verify: 'keyed' .* design = regions; it is a setting of compact"),
+        ({"design": "regions", "min_ttl": 60}, "min_ttl: '60' .* a setting of compact"),
+        ({"design": "async-lru", "buckets": 0}, "buckets: '0' .* greater than or equal to 1"),
+        ({"design": "async-lru", "period": 0.5}, "period: '0.5' .* greater than or equal to 1"),
+        ({"design": "async-lru", "slow": 0}, "slow: '0' .* greater than or equal to 0.001"),
+        ({"design": "regions", "levels": "labels"}, "levels: 'labels' .* 'public-suffix' or 'dots'"),
+        ({"design": "regions", "light": -1}, "light: '-1' .* greater than or equal to 0"),
+        ({"design": "regions", "light": "heavy"}, "light: 'heavy' must be a number"),
+        (
+            {"design": "regions", "weight": "fame"},
+            "weight: 'fame' is not allowed; allowed: cost, time, recency, or a ",
+        ),
+        ({"design": "regions", "weight": {"fame": 1}}, "weight: .* powers of time, ttl, recency"),
+    ],
+)
+def test_settings_of_a_design_are_checked_as_those_of_a_job(settings: dict[str, Any], told: str) -> None:
+    with pytest.raises(SettingError, match=f"^{told}"):
+        Cache(**settings)
+
+
+def put(cache: Cache, name: str, took: int, now: int = NOW) -> None:
+    """Have a cache take a name that took so many milliseconds."""
+    cache.put_many([(name, ["192.0.2.1"], 86_400, took)], now=now)
+
+
+@pytest.mark.parametrize("design", DESIGNS)
+def test_slow_says_from_when_on_a_name_is_slow(design: Any) -> None:
+    for slow, expected in [(None, "fast"), (0.2, "slow")]:
+        cache = Cache(design=design, slow=slow)
+        put(cache, "www.example.org", 200)
+        found = cache.get("www.example.org", now=NOW)
+        assert found is not None
+        assert found.class_ == expected
+
+
+@pytest.mark.parametrize(
+    ("design", "period", "expected"),
+    [("async-lru", None, 1_800), ("async-lru", 60, 60), ("optimiser", None, 7_200), ("optimiser", 60, 120)],
+)
+def test_the_period_says_how_long_an_answer_holds(design: Any, period: float | None, expected: int) -> None:
+    cache = Cache(design=design, period=period)
+    # The first answer of async-lru holds for its TTL, those after it for the period.
+    for _ in range(2):
+        put(cache, "www.example.org", 20)
+    found = cache.get("www.example.org", now=NOW)
+    assert found is not None
+    assert found.expires == NOW + expected
+
+
+def test_one_bucket_makes_one_chain_in_which_names_give_way_to_each_other() -> None:
+    names = [f"www{number}.example.org" for number in range(100)]
+    counts = []
+    for buckets in (None, 1):
+        cache = Cache(design="async-lru", capacity=1_000, buckets=buckets)
+        for name in names:
+            put(cache, name, 20)
+        counts.append(cache.count())
+    assert counts == [100, 64], "64 names in a bucket at most"
+
+
+def test_by_dots_only_names_of_two_and_three_dots_are_kept() -> None:
+    names = ["example.org", "www.example.org", "a.www.example.org", "b.a.www.example.org"]
+    for levels, expected in [("public-suffix", names), ("dots", names[1:3])]:
+        cache = Cache(design="regions", levels=levels)  # type: ignore[arg-type]
+        for name in names:
+            put(cache, name, 20)
+        assert [name for name in names if cache.get(name, now=NOW) is not None] == expected
+
+
+def test_light_and_period_say_when_slow_names_go() -> None:
+    for light, period, expected in [(None, None, 2), (2_000, None, 1), (2_000, 7_200, 2)]:
+        cache = Cache(design="regions", light=light, period=period)
+        put(cache, "light.example.org", 1_000)
+        put(cache, "late.example.org", 5_000, now=NOW + 3_600)
+        assert cache.count() == expected, (light, period)
+
+
+@pytest.mark.parametrize(
+    ("weight", "gone"),
+    [
+        ("time", "quick.example.org"),
+        ({"time": 1}, "quick.example.org"),
+        ("recency", "old.example.org"),
+        ({"recency": 0.5}, "old.example.org"),
+        ("cost", "quick.example.org"),
+        ({"time": 1, "ttl": 1, "recency": 1}, "quick.example.org"),
+        ({"time": 1, "recency": 2}, "old.example.org"),
+    ],
+)
+def test_the_weight_decides_which_slow_name_gives_way(weight: Any, gone: str) -> None:
+    # So small that all slow names are in one conflict area, of eight.
+    cache = Cache(design="regions", capacity=8, weight=weight)
+    put(cache, "old.example.org", 4_000)
+    put(cache, "quick.example.org", 1_100, now=NOW + 3_600)
+    for number in range(7):
+        put(cache, f"www{number}.example.org", 1_200, now=NOW + 3_600)
+    assert cache.count() == 8
+    assert cache.get(gone, now=NOW + 3_600) is None
 
 
 def test_a_file_is_warm_at_the_next_start_and_refused_when_it_was_cut(tmp_path: Path) -> None:

@@ -16,18 +16,16 @@ mod forward;
 mod levels;
 mod reverse;
 
-use std::fmt;
-
 use self::forward::Forward;
 pub use self::levels::Levels;
 use self::reverse::Reverse;
-pub use self::reverse::Worth;
+pub use self::reverse::{Weight, Worth};
 use crate::kept::{Kept, negative_ttl};
 use lycosa_names::cache::{Answer, CacheStatistics, Class, Found, NameCache, Resolution, SLOW, Seconds};
 use lycosa_names::{Families, HostName};
 
 /// Settings of [`Regions`].
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Debug)]
 pub struct RegionsSettings {
     /// What makes a name's level (default [`Levels::PublicSuffix`]).
     pub levels: Levels,
@@ -45,8 +43,8 @@ pub struct RegionsSettings {
     pub light: f64,
     /// See `light`; in seconds (default 3,600).
     pub period: Seconds,
-    /// What an entry of the reverse region is worth (default [`Worth::cost`]).
-    pub weight: fn(&Worth) -> f64,
+    /// What an entry of the reverse region is worth (default [`Weight::COST`]).
+    pub weight: Weight,
 }
 
 impl Default for RegionsSettings {
@@ -59,23 +57,8 @@ impl Default for RegionsSettings {
             reverse: 50_000,
             light: 100.0,
             period: 3_600,
-            weight: Worth::cost,
+            weight: Weight::COST,
         }
-    }
-}
-
-impl fmt::Debug for RegionsSettings {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter
-            .debug_struct("RegionsSettings")
-            .field("levels", &self.levels)
-            .field("slow", &self.slow)
-            .field("deeper", &self.deeper)
-            .field("hosts", &self.hosts)
-            .field("reverse", &self.reverse)
-            .field("light", &self.light)
-            .field("period", &self.period)
-            .finish_non_exhaustive()
     }
 }
 

@@ -18,7 +18,7 @@ const AREA: usize = 8;
 /// In which time the weight of an unused entry halves, in seconds.
 const HALF: f64 = 3_600.0;
 
-/// What a weight is made of.
+/// What a weight is made of: the parameters that the patent names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Worth {
     /// How long resolving took, in milliseconds.
@@ -31,21 +31,45 @@ pub struct Worth {
     pub idle: Seconds,
 }
 
-impl Worth {
-    /// The patent leaves the formula open; this is SYSTEMS.md's: milliseconds × remaining TTL ÷ TTL × 2^(−idle ÷ 1 h).
-    pub fn cost(&self) -> f64 {
-        let left = f64::from(self.remaining) / f64::from(self.ttl.max(1));
-        f64::from(self.took) * left * (-(self.idle as f64) / HALF).exp2()
-    }
+/// What a name is worth. The patent leaves the function of its three parameters open; here it is a product of their powers,
+/// 1,000 × (seconds that resolving took)^`time` × (remaining TTL ÷ TTL)^`ttl` × 2^(−`recency` × idle ÷ 1 h).
+///
+/// A parameter with the power 0 does not count. Powers are 0 to 10: with these no weight is infinite.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Weight {
+    /// Of the time that resolving took.
+    pub time: f64,
+    /// Of the share of the TTL that is left.
+    pub ttl: f64,
+    /// Of what halves with each hour in which nobody asked.
+    pub recency: f64,
+}
 
+impl Weight {
+    /// SYSTEMS.md's: milliseconds × remaining TTL ÷ TTL × 2^(−idle ÷ 1 h).
+    pub const COST: Weight = Weight { time: 1.0, ttl: 1.0, recency: 1.0 };
     /// Milliseconds that resolving took: names that were slow stay, asked for or not.
-    pub fn time(&self) -> f64 {
-        f64::from(self.took)
-    }
-
+    pub const TIME: Weight = Weight { time: 1.0, ttl: 0.0, recency: 0.0 };
     /// 1,000 × 2^(−idle ÷ 1 h): what was asked for last stays, whatever it cost.
-    pub fn recency(&self) -> f64 {
-        1_000.0 * (-(self.idle as f64) / HALF).exp2()
+    pub const RECENCY: Weight = Weight { time: 0.0, ttl: 0.0, recency: 1.0 };
+
+    /// The weight of a name.
+    pub fn of(&self, worth: &Worth) -> f64 {
+        let left = f64::from(worth.remaining) / f64::from(worth.ttl.max(1));
+        // In milliseconds, so that the power 1 gives their number without rounding.
+        let time = power(1_000.0, 1.0 - self.time) * power(f64::from(worth.took), self.time);
+        time * power(left, self.ttl) * (-self.recency * worth.idle as f64 / HALF).exp2()
+    }
+}
+
+/// A number to a power; those that the named weights have cost nothing.
+fn power(of: f64, exponent: f64) -> f64 {
+    if exponent == 0.0 {
+        1.0
+    } else if exponent == 1.0 {
+        of
+    } else {
+        of.powf(exponent)
     }
 }
 
@@ -54,7 +78,7 @@ pub(super) struct Reverse {
     /// Table 3 and the conflict areas: a name's hash says which one is its own.
     areas: Vec<Vec<Entry>>,
     hasher: DefaultHashBuilder,
-    weight: fn(&Worth) -> f64,
+    weight: Weight,
     light: f64,
     period: Seconds,
     /// When light entries went last.
@@ -73,9 +97,9 @@ struct Entry {
 
 impl Entry {
     /// Weighs the entry.
-    fn weigh(&mut self, weight: fn(&Worth) -> f64, now: Seconds) {
+    fn weigh(&mut self, weight: Weight, now: Seconds) {
         let remaining = self.record.expires.saturating_sub(now).min(Seconds::from(self.record.ttl));
-        let made = weight(&Worth {
+        let made = weight.of(&Worth {
             took: self.record.took,
             ttl: self.record.ttl,
             remaining: u32::try_from(remaining).unwrap_or(u32::MAX),

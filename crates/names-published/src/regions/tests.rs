@@ -141,11 +141,49 @@ fn what_is_light_and_was_not_refreshed_within_the_period_goes() {
 #[test]
 fn the_cost_is_the_formula() {
     let worth = Worth { took: 800, ttl: 1_000, remaining: 500, idle: 7_200 };
-    assert!((worth.cost() - 100.0).abs() < 1e-9);
-    assert_eq!(Worth { ttl: 0, remaining: 0, ..worth }.cost(), 0.0);
-    let mut cache = regions(RegionsSettings { weight: |_| f64::NAN, ..RegionsSettings::default() });
+    assert_eq!(Weight::COST.of(&worth), 100.0);
+    assert_eq!(Weight::COST.of(&Worth { ttl: 0, remaining: 0, ..worth }), 0.0);
+    let halves_in_half_an_hour = Weight { recency: 2.0, ..Weight::RECENCY };
+    assert_eq!(halves_in_half_an_hour.of(&worth), 62.5);
+    let none = Weight { time: f64::NAN, ..Weight::COST };
+    let mut cache = regions(RegionsSettings { weight: none, ..RegionsSettings::default() });
     cache.put("a.example", &found(1, 900, 60), 0);
-    assert_eq!(cache.class("a.example", 1), Some(Class::Slow));
+    assert_eq!(cache.class("a.example", 1), Some(Class::Slow), "what is no number weighs nothing");
+}
+
+#[test]
+fn the_weight_decides_who_gives_way() {
+    for (weight, gone) in [(Weight::TIME, "quick.example"), (Weight::RECENCY, "old.example")] {
+        let mut cache = regions(RegionsSettings { reverse: 8, weight, ..RegionsSettings::default() });
+        cache.put("old.example", &found(1, 5_000, 86_400), 0);
+        cache.put("quick.example", &found(1, 500, 86_400), 100);
+        for number in 0..7 {
+            cache.put(&format!("{number}.example"), &found(1, 1_000, 86_400), 100);
+        }
+        assert_eq!(cache.class(gone, 100), None, "{weight:?}");
+        assert_eq!(cache.count(), 8);
+    }
+}
+
+proptest! {
+    #[test]
+    fn each_named_weight_is_its_formula_and_none_is_beyond_numbers(
+        (took, ttl, remaining, idle) in (any::<u32>(), any::<u32>(), any::<u32>(), any::<u64>()),
+        (time, left, recency) in (0.0..=10.0, 0.0..=10.0, 0.0..=10.0),
+    ) {
+        let worth = Worth { took, ttl, remaining: remaining.min(ttl), idle };
+        let share = f64::from(worth.remaining) / f64::from(ttl.max(1));
+        let halved = (-(idle as f64) / 3_600.0).exp2();
+        prop_assert_eq!(Weight::COST.of(&worth), f64::from(took) * share * halved);
+        prop_assert_eq!(Weight::TIME.of(&worth), f64::from(took));
+        prop_assert_eq!(Weight::RECENCY.of(&worth), 1_000.0 * halved);
+        let weight = Weight { time, ttl: left, recency };
+        prop_assert!(weight.of(&worth).is_finite() && weight.of(&worth) >= 0.0, "{weight:?}");
+        // More of a parameter is never worth less.
+        let slower = Worth { took: took.saturating_add(1_000), ..worth };
+        let asked = Worth { idle: idle / 2, ..worth };
+        prop_assert!(weight.of(&slower) >= weight.of(&worth) && weight.of(&asked) >= weight.of(&worth));
+    }
 }
 
 /// Names of all levels.

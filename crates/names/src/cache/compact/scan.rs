@@ -96,6 +96,13 @@ impl KeyRange {
         Ok(KeyRange(number..=number))
     }
 
+    /// From the first name of this range to the last one of another; `None` if that one ends before. Top-level domains are in the
+    /// order of the alphabet, registered domains in that of their hashes.
+    pub fn up_to(&self, last: &KeyRange) -> Option<KeyRange> {
+        let (start, end) = (*self.0.start(), *last.0.end());
+        (start <= end).then_some(KeyRange(start..=end))
+    }
+
     /// Whether a slot is in the range.
     #[inline]
     fn contains(&self, slot: &Slot) -> bool {

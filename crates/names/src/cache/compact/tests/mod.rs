@@ -221,6 +221,33 @@ fn names_are_counted_scanned_and_forgotten_by_domain() {
 }
 
 #[test]
+fn ranges_go_from_one_domain_to_another() {
+    let cache = memory(small());
+    let all = ["host.nonsense", "a.com", "b.com", "c.de", "d.net", "e.co.uk"];
+    for (number, text) in all.into_iter().enumerate() {
+        cache.put(name(text), V4, &one(number as u8), NOW);
+    }
+    let range = |first, last| KeyRange::under(first).unwrap().up_to(&KeyRange::under(last).unwrap());
+    let count = |first, last| range(first, last).map(|range| cache.count_in(&range, NOW));
+    for (first, last, expected) in [
+        ("com", "com", Some(2)),
+        ("com", "de", Some(3)),
+        ("cz", "uk", Some(3)),
+        ("de", "com", None),
+        ("", "com", Some(3)),
+        ("net", "", Some(2)),
+        ("", "", Some(6)),
+        ("a.com", "e.co.uk", count("a.com", "uk")),
+    ] {
+        assert_eq!(count(first, last), expected, "{first} to {last}");
+    }
+    let (a, b) = (count("com", "a.com").unwrap(), count("com", "b.com").unwrap());
+    assert_eq!((a.min(b), a.max(b)), (1, 2), "one of the two hashes comes first");
+    assert_eq!(cache.forget_in(&range("com", "de").unwrap()), 3);
+    assert_eq!(cache.count(), 3);
+}
+
+#[test]
 fn sixteen_bits_of_minutes_never_wrap() {
     let cache = memory(small());
     cache.put(name("a.example.com"), V4, &one(1), NOW);
