@@ -35,7 +35,6 @@ mod stream;
 mod times;
 mod worker;
 
-use std::hash::{BuildHasher as _, RandomState};
 use std::io;
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -149,7 +148,8 @@ impl Server {
         let clients = settings.policy.query_log_clients;
         let log =
             settings.query_log.as_deref().map(|path| QueryLog::start(path, clients, clock)).transpose()?;
-        let random = RandomState::new();
+        let mut random = [0; 16];
+        getrandom::fill(&mut random)?;
         let state = Arc::new(ServerState {
             pending: PendingLookups::new(settings.upstream.in_flight.max(1), upstream),
             packets,
@@ -160,7 +160,7 @@ impl Server {
             log,
             clock,
             time: ScaledTime::start(clock.now(), settings.upstream.speed),
-            token: format!("{:016x}{:016x}.{LOOP_ZONE}", random.hash_one(0), random.hash_one(1)),
+            token: format!("{:032x}.{LOOP_ZONE}", u128::from_ne_bytes(random)),
             probed: AtomicU64::new(0),
             looped: AtomicU64::new(0),
             is_draining: AtomicBool::new(false),
