@@ -29,13 +29,14 @@ pub(crate) fn judge<'n>(
     special_use: impl FnOnce(&str) -> bool,
     local: impl FnOnce(HostName<'_>) -> Option<LocalAddresses>,
 ) -> Known<'n> {
-    let literal = name.strip_prefix('[').and_then(|name| name.strip_suffix(']')).unwrap_or(name);
-    if let Ok(address) = literal.parse::<IpAddr>() {
-        return Known::Addresses(vec![address]);
-    }
     let name = match HostName::normalize(name, buffer) {
         Ok(name) => name,
-        Err(why) => return Known::Bad(Failure::new(FailureKind::NameBad, why.to_string())),
+        Err(why) => {
+            // No address is a host name.
+            let literal = name.strip_prefix('[').and_then(|name| name.strip_suffix(']')).unwrap_or(name);
+            let bad = |_| Known::Bad(Failure::new(FailureKind::NameBad, why.to_string()));
+            return literal.parse().map_or_else(bad, |address: IpAddr| Known::Addresses(vec![address]));
+        }
     };
     if let Some(found) = local(name) {
         return Known::Local(found);

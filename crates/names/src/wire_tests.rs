@@ -1,3 +1,4 @@
+use domain::base::message_builder::HashCompressor;
 use domain::base::{MessageBuilder, Name};
 use proptest::prelude::*;
 
@@ -6,7 +7,8 @@ use super::*;
 /// A reply to a query: the answer section is given as (owner, TTL, record data).
 fn reply(query: &Query, rcode: Rcode, records: &[(&str, u32, &str)]) -> Vec<u8> {
     let query = Message::from_slice(&query.bytes).unwrap();
-    let mut message = MessageBuilder::new_vec().start_answer(query, rcode).unwrap();
+    let target = HashCompressor::new(Vec::new());
+    let mut message = MessageBuilder::from_target(target).unwrap().start_answer(query, rcode).unwrap();
     for (owner, ttl, data) in records {
         let owner: Name<Vec<u8>> = owner.parse().unwrap();
         match data.parse::<IpAddr>() {
@@ -17,7 +19,7 @@ fn reply(query: &Query, rcode: Rcode, records: &[(&str, u32, &str)]) -> Vec<u8> 
             }
         }
     }
-    message.finish()
+    message.finish().into_target()
 }
 
 fn query(name: &str, kind: Kind, profile: QueryProfile, dice: &mut Dice) -> Option<Query> {
@@ -189,5 +191,65 @@ proptest! {
         }
         bytes.truncate(length);
         let _ = (fit(&bytes, &asked(QueryProfile::Full)), read(&bytes, Kind::A), read(&bytes, Kind::Aaaa));
+    }
+}
+
+/// A reply with the records that most have, and bytes of it that are others.
+fn spoilt_reply() -> impl Strategy<Value = (Vec<u8>, Kind)> {
+    let record =
+        ("(www|WWW|mail)\\.example\\.com", 0..4_u32, "192\\.0\\.2\\.[1-9]|2001:db8::[1-9]|a\\.example");
+    let records = prop::collection::vec(record, 0..6);
+    let spoilt = prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 0..4);
+    let cut = prop::option::weighted(0.2, any::<prop::sample::Index>());
+    (records, spoilt, cut, any::<bool>()).prop_map(|(records, spoilt, cut, is_v6)| {
+        let kind = if is_v6 { Kind::Aaaa } else { Kind::A };
+        let query = query("www.example.com", kind, QueryProfile::Full, &mut Dice::default()).unwrap();
+        let listed: Vec<_> =
+            records.iter().map(|(owner, ttl, data)| (&**owner, ttl << 30, &**data)).collect();
+        let mut bytes = reply(&query, Rcode::NOERROR, &listed);
+        for (place, byte) in spoilt {
+            let place = place.index(bytes.len());
+            bytes[place] = byte;
+        }
+        bytes.truncate(cut.map_or(bytes.len(), |cut| cut.index(bytes.len())));
+        (bytes, kind)
+    })
+}
+
+#[test]
+fn most_replies_are_read_in_one_pass() {
+    for (kind, one, other) in
+        [(Kind::A, "192.0.2.1", "192.0.2.2"), (Kind::Aaaa, "2001:db8::1", "2001:db8::2")]
+    {
+        let query = query("www.example.com", kind, QueryProfile::Full, &mut Dice::default()).unwrap();
+        let records = [("www.example.com", 60, one), ("www.example.com", 30, other)];
+        let quick = plain::addresses(&reply(&query, Rcode::NOERROR, &records), kind);
+        assert_eq!(quick, Some(found(&[one, other], 30)));
+    }
+}
+
+proptest! {
+    #[test]
+    fn what_is_read_in_one_pass_reads_in_the_same_way_by_the_library((bytes, kind) in spoilt_reply()) {
+        if let (Some(quick), Ok(parsed)) = (plain::addresses(&bytes, kind), Message::from_slice(&bytes)) {
+            prop_assert_eq!(Ok(quick), addresses(parsed, kind));
+        }
+    }
+
+    #[test]
+    fn the_case_of_letters_changes_and_nothing_else(name in prop::collection::vec(any::<u8>(), 0..200)) {
+        let (mut changed, mut dice) = (0, Dice::default());
+        for _ in 0..40 {
+            let mut tossed = name.clone();
+            toss(&mut tossed, &mut dice);
+            for (place, (&before, &after)) in name.iter().zip(&tossed).enumerate() {
+                let may_change = before.is_ascii_lowercase() && after == before.to_ascii_uppercase();
+                prop_assert!(after == before || may_change, "byte {}: {} to {}", place, before, after);
+                changed += u32::from(after != before);
+            }
+        }
+        // Each letter has its own coin: none stays in 40 throws but by chance, and half of all throws change.
+        let letters = name.iter().filter(|byte| byte.is_ascii_lowercase()).count() as u32;
+        prop_assert!(changed >= 10 * letters && changed <= 30 * letters || letters < 4);
     }
 }
