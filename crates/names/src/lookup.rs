@@ -76,6 +76,7 @@ pub(crate) enum Left {
 
 impl Lookup {
     /// A name that waits for its turn.
+    #[inline]
     pub(crate) fn new(name: Box<str>, normal: Option<Box<str>>, since: Micros) -> Self {
         let (a, aaaa) = (Question::Unasked, Question::Unasked);
         Lookup {
@@ -157,6 +158,7 @@ impl Lookup {
 
     /// The answers as one: all addresses; or the failure that leaves most hope, since one question without
     /// an answer leaves open whether the name has an address.
+    #[inline]
     pub(crate) fn merge(self) -> Merged {
         let families = match (&self.a, &self.aaaa) {
             (_, Question::Unasked) => Families::V4,
@@ -276,6 +278,7 @@ impl Lookups {
     }
 
     /// Takes a name that is not among them.
+    #[inline]
     pub(crate) fn insert(&mut self, mut lookup: Lookup) -> LookupId {
         let hash = match &lookup.packet {
             Some(key) => self.hasher.hash_one(key),
@@ -307,6 +310,7 @@ impl Lookups {
     }
 
     /// Takes a name out.
+    #[inline]
     pub(crate) fn remove(&mut self, id: LookupId) -> Option<Lookup> {
         let (turn, lookup) = self.places.get_mut(id.place as usize).filter(|(turn, _)| *turn == id.turn)?;
         let lookup = lookup.take()?;

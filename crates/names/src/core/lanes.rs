@@ -28,6 +28,7 @@ pub(super) struct Lane {
 
 impl Core {
     /// Queues a name, or a question about records.
+    #[inline]
     pub(super) fn enqueue(&mut self, mut lookup: Lookup) {
         lookup.lane = self.upstreams.group_number(lookup.text());
         let lane = lookup.lane;
