@@ -85,7 +85,8 @@ def run(options: Options) -> Report:
     _judge(report, {"without tiers": plain, "with tiers": tiers, "two servers killed": killed}, probe)
     report.notes += [
         f"{CRAWLERS} `lycosa crawl` processes of one world of {plan.hosts:,} hosts, all of them seeds of each crawl, "
-        f"in an order of its own, each with its own cache in memory; {plan.speed:g} times as fast as in life",
+        f"in an order of its own, each with its own cache in memory; {plan.speed:g} times as fast as in life; "
+        "names that fail are given up at once (`frontier.patience = 0`)",
         f"{LOWER} lower and {UPPER} upper servers, all on the same {len(cores.server | cores.client)} cores as the "
         f"crawlers; in a run of its own, {plan.kill:g} s after the start, one of each is killed (SIGKILL)",
         "p99: of each second, by a client like the crawlers' that asks the lower servers for names with an address; "
@@ -228,6 +229,8 @@ def _crawl(net: Served, plan: Plan, folder: Path, resolvers: Sequence[str], numb
         f"[names]\nresolvers = {json.dumps(resolvers)}\n"
         # Names are what is measured: no crawl needs to wait long for hosts that share an address.
         "[politeness]\naddress_interval = 0.05\n"
+        # What is counted is what one failure costs outside; with the default, each is tried again for five minutes.
+        "[frontier]\npatience = 0\n"
     )
     command = [sys.executable, "-m", "lycosa", "crawl", "--job", str(job), "--dir", str(folder / "job"), "--quiet"]
     command += ["-o", str(folder / "pages.jsonl"), "--report", str(folder / "report.json")]

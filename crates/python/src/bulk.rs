@@ -1,11 +1,12 @@
 //! Who waits for which answer of the bulk resolver, and what nobody has fetched. No I/O.
 
-use std::collections::hash_map::{Entry, RandomState};
-use std::collections::{HashMap, VecDeque};
-use std::hash::BuildHasher as _;
+use std::collections::VecDeque;
+use std::hash::{BuildHasher as _, RandomState};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use hashbrown::HashMap;
+use hashbrown::hash_map::Entry;
 use lycosa_names::{Client, HostName, PacketAnswer, PacketKey, Rtype};
 use lycosa_url::Resolved;
 
@@ -211,8 +212,8 @@ impl Bulk {
         let mut drained = std::mem::take(&mut self.drained);
         client.drain(&mut drained);
         for resolved in drained.drain(..) {
-            let name = resolved.name.clone();
-            self.learn(&name, Outcome::of(resolved));
+            let (name, outcome) = Outcome::of(resolved);
+            self.learn(&name, outcome);
         }
         self.drained = drained;
         if self.types.is_empty() {
@@ -230,16 +231,9 @@ impl Bulk {
 
     /// Takes one of a name's answers; the last one is given to all who asked.
     fn learn(&mut self, name: &str, outcome: Outcome) {
-        let Some(waiting) = self.waiting.get_mut(name) else { return };
-        waiting.left = waiting.left.saturating_sub(1);
-        let outcome = match waiting.outcome.take() {
-            Some(before) => before.merge(outcome),
-            None => outcome,
-        };
-        if waiting.left > 0 {
-            waiting.outcome = Some(outcome);
-            return;
-        }
+        // Most names have one answer, and are looked up once.
+        let whole = if self.has_records() { self.join(name, outcome) } else { Some(outcome) };
+        let Some(outcome) = whole else { return };
         let Some((text, waiting)) = self.waiting.remove_entry(name) else { return };
         for asker in waiting.others {
             let name = asker.given.unwrap_or_else(|| text.clone());
@@ -247,6 +241,21 @@ impl Bulk {
         }
         let name = waiting.first.given.unwrap_or(text);
         self.answer(Row::new(outcome, waiting.first.place, name));
+    }
+
+    /// Joins one of a name's answers to the others; gives all of them once there are.
+    fn join(&mut self, name: &str, outcome: Outcome) -> Option<Outcome> {
+        let waiting = self.waiting.get_mut(name)?;
+        waiting.left = waiting.left.saturating_sub(1);
+        let outcome = match waiting.outcome.take() {
+            Some(before) => before.merge(outcome),
+            None => outcome,
+        };
+        if waiting.left > 0 {
+            waiting.outcome = Some(outcome);
+            return None;
+        }
+        Some(outcome)
     }
 
     /// Counts an answer and keeps it for whoever takes it.

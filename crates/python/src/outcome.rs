@@ -28,23 +28,15 @@ pub(crate) struct Outcome {
 }
 
 impl Outcome {
-    /// The addresses of a name.
-    pub(crate) fn of(resolved: Resolved) -> Self {
+    /// A name and its addresses.
+    pub(crate) fn of(resolved: Resolved) -> (Box<str>, Self) {
         let (status, addresses, detail) = match resolved.result {
             Ok(addresses) => (Status::Ok, addresses, None),
             Err(failure) => (Status::of(&failure), Vec::new(), Some(failure.detail.into())),
         };
-        let Resolved { expires, class, elapsed_us, .. } = resolved;
-        Outcome {
-            status,
-            addresses,
-            records: Vec::new(),
-            validated: None,
-            expires,
-            class,
-            elapsed_us,
-            detail,
-        }
+        let Resolved { name, expires, class, elapsed_us, .. } = resolved;
+        let (records, validated) = (Vec::new(), None);
+        (name, Outcome { status, addresses, records, validated, expires, class, elapsed_us, detail })
     }
 
     /// The records of one type.
