@@ -188,7 +188,7 @@ impl Engine {
                 let shortage = descriptors::explain_shortage(&error);
                 return match shortage.or_else(|| is_full.then(|| error.to_string())) {
                     Some(why) => self.core.postpone(attempt, place, &why, now),
-                    None => self.core.unsent(attempt, place, &error.to_string(), now),
+                    None => self.core.unreachable(attempt, place, &error.to_string(), now),
                 };
             }
         };

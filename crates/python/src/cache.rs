@@ -473,7 +473,13 @@ impl NameCache {
     /// Forgets all names under a domain, or up to another; gives how many.
     #[pyo3(signature = (domain, *, to = None))]
     fn forget_under(&self, py: Python<'_>, domain: &str, to: Option<&str>) -> PyResult<u64> {
-        let (cache, range) = (self.compact("forget under a domain")?, range(domain, to)?);
+        let cache = self.compact("forget under a domain")?;
+        let is_registered = |name: &str| name.trim_end_matches('.').contains('.');
+        if let Some(last) = to.filter(|last| is_registered(domain) || is_registered(last)) {
+            let allowed = "a top-level domain, from another one on: which names are between two registered domains, their hashes decide";
+            return Err(setting("to", last, allowed.to_owned()));
+        }
+        let range = range(domain, to)?;
         Ok(py.detach(|| cache.forget_in(&range)))
     }
 

@@ -230,7 +230,7 @@ class ServerSettings(Room):
     def _by_tier(cls, given: dict[str, Any]) -> dict[str, Any]:
         """Lay what is given over the tier's defaults."""
         tier = TIERS.get(str(given.get("tier")), TIERS["lower"])
-        return {**tier, **({"spread": False} if given.get("rotate") else {}), **given}
+        return {**tier, **({"spread": False} if given.get("rotate") in (True, "true") else {}), **given}
 
     @model_validator(mode="after")
     def _agree(self) -> Self:

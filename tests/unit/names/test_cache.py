@@ -155,6 +155,8 @@ def test_counts_scans_and_forgetting_from_one_domain_to_another() -> None:
         cache.scan("com", to="co.uk")
     with pytest.raises(SettingError, match="compact"):
         Cache(design="regions").count(to="com")
+    with pytest.raises(SettingError, match="their hashes decide"):
+        cache.forget_under("a.com", to="b.com")
     assert cache.forget_under("com", to="de") == 3
     assert [tld for tld, _ in cache.count_by_tld(now=NOW)] in ([None, "org"], ["org", None])
 

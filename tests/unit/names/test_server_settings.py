@@ -87,6 +87,7 @@ def test_upstreams_take_turns_or_have_names_of_their_own() -> None:
     turning = make_settings({"tier": "lower", "upstreams": "192.0.2.1", "rotate": True})
     assert turning.rotate
     assert not turning.spread
+    assert make_settings({"tier": "lower", "upstreams": "192.0.2.1", "rotate": "false"}).spread
     with pytest.raises(SettingError, match="rotate: 'True' is not allowed; allowed: false while spread"):
         made(rotate=True, spread=True)
 

@@ -99,7 +99,7 @@ impl Core {
             refused: sent.attempt.refused.and(self.upstreams.place_in_group(sent.place)),
             ..sent.attempt
         };
-        if attempt.refused.count() >= self.upstreams.believed(sent.place) {
+        if attempt.refused.count() >= self.upstreams.believed(sent.place, now) {
             self.give_up(&attempt, failure, now);
         } else {
             self.again(attempt, sent.place, failure, now);
@@ -140,25 +140,27 @@ impl Core {
     /// A socket is of no use any more: what was asked on it is asked elsewhere.
     pub(crate) fn fail(&mut self, socket: SocketId, why: &str, now: Micros) {
         for sent in self.asked.take_all(socket) {
-            self.fail_sent(&sent, why, now);
+            // Where TCP alone is refused, UDP may well be answered.
+            let tells = sent.attempt.profile != QueryProfile::Tcp || self.settings.tcp_only;
+            self.fail_sent(&sent, tells, why, now);
         }
     }
 
     /// One question gets no reply, by its number on a socket: it is asked elsewhere. It may have been answered.
     pub(crate) fn fail_one(&mut self, (socket, number): (SocketId, u16), why: &str, now: Micros) {
         if let Some(sent) = self.asked.take_one(socket, number) {
-            self.fail_sent(&sent, why, now);
+            self.fail_sent(&sent, false, why, now);
         }
     }
 
-    /// What was sent gets no reply.
-    fn fail_sent(&mut self, sent: &Sent, why: &str, now: Micros) {
+    /// What was sent gets no reply. `tells`: whether it says something about the way to the server, too.
+    fn fail_sent(&mut self, sent: &Sent, tells: bool, why: &str, now: Micros) {
         self.upstreams.at(sent.place, |group, place| group.blame(place, why));
         if !sent.is_overdue {
             self.lose(sent, now);
-            // Where TCP alone is refused, UDP may well be answered.
-            if sent.attempt.profile != QueryProfile::Tcp || self.settings.tcp_only {
-                self.upstreams.at(sent.place, |group, place| group.unreachable(place, now));
+            let is_late = sent.attempt.number + 2 >= self.settings.attempts;
+            if tells {
+                self.upstreams.at(sent.place, |group, place| group.sent_back(place, is_late, now));
             }
             self.unsent(sent.attempt, sent.place, why, now);
         }
@@ -193,6 +195,12 @@ impl Core {
         let is_encrypted = attempt.profile == QueryProfile::Tls; // of this server; another one may not be
         let profile = if is_encrypted { self.profile(attempt.kind, attempt.number) } else { attempt.profile };
         self.push(Try { profile, ..attempt });
+    }
+
+    /// A try could not be sent, since there is no way to its server.
+    pub(crate) fn unreachable(&mut self, attempt: Try, place: Place, why: &str, now: Micros) {
+        self.upstreams.at(place, |group, place| group.unreachable(place, now));
+        self.unsent(attempt, place, why, now);
     }
 
     /// A try could not be sent, or its reply cannot come.
@@ -240,7 +248,9 @@ impl Core {
             && failure.kind == FailureKind::NameTimeout
             && self.upstreams.is_crowded(place, now);
         let most = if is_crowded { self.settings.attempts.saturating_sub(1) } else { u32::MAX };
-        let number = (attempt.number + 1).min(most);
+        // A try that did not reach a server which may have been started again is none.
+        let counted = u32::from(!self.upstreams.is_gone(place, now));
+        let number = (attempt.number + counted).min(most);
         let Some(lookup) = self.lookups.get_mut(attempt.lookup) else { return };
         if !lookup.waits_for(attempt.kind) {
             return;

@@ -56,11 +56,17 @@ impl UpstreamGroups {
         self.groups.iter().map(|group| group.upstreams.count()).sum()
     }
 
-    /// How many errors are believed about a question that was asked of this server: one of each server that could be asked, and of one
+    /// How many errors are believed about a question that was asked of this server: one of each server that can be asked, and of one
     /// alone where names are spread, which has asked whoever could be asked.
-    pub(crate) fn believed(&self, place: Place) -> usize {
+    pub(crate) fn believed(&self, place: Place, now: Micros) -> usize {
         let upstreams = &self.group_of(place).upstreams;
-        if upstreams.is_spread() { 1 } else { upstreams.count() }
+        if upstreams.is_spread() { 1 } else { upstreams.reached(now) }
+    }
+
+    /// Whether no question reaches a server that may have been started again.
+    pub(crate) fn is_gone(&self, place: Place, now: Micros) -> bool {
+        let group = self.group_of(place);
+        group.upstreams.is_gone(place - group.first, now)
     }
 
     /// Whether each name has a server of its own among those of this one's group.

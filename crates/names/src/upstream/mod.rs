@@ -123,7 +123,7 @@ impl Upstreams {
     /// The server to ask next, where others have answered with an error: the quickest of the rest, or the one whose rest ends first;
     /// none, where no such server has room.
     pub(crate) fn choose_unrefused(&self, refused: Refusals, now: Micros) -> Option<Place> {
-        let is_other = |place: Place| !refused.has(place);
+        let is_other = |place: Place| !refused.has(place) && !self.is_gone(place, now);
         let has_other = (0..self.servers.len()).any(is_other);
         let others = || self.servers.iter().enumerate().filter(|(place, _)| is_other(*place) || !has_other);
         let is_well = |(_, (_, server)): &(Place, &(Arc<Nameserver>, Server))| !server.is_resting();
@@ -230,11 +230,28 @@ impl Upstreams {
         self.change(place, |server| server.trouble = Some(why.into()));
     }
 
-    /// No question reaches a server any more. Who is not eager is told so at once.
+    /// No question reaches a server. Who is not eager is told so at once.
     pub(crate) fn unreachable(&mut self, place: Place, now: Micros) {
         if self.is_eager {
             self.change(place, |server| server.unreachable(now));
         }
+    }
+
+    /// A question came back, since nobody listens: the same after several in a row, and where the question has few tries left (`is_late`).
+    pub(crate) fn sent_back(&mut self, place: Place, is_late: bool, now: Micros) {
+        if is_late || self.servers.get(place).is_some_and(|(_, server)| server.is_silent()) {
+            self.unreachable(place, now);
+        }
+    }
+
+    /// Whether no question reaches a server that may have been started again.
+    pub(crate) fn is_gone(&self, place: Place, now: Micros) -> bool {
+        self.servers.get(place).is_some_and(|(_, server)| server.is_gone(now))
+    }
+
+    /// How many servers an error is asked of until it is believed: all that a question reaches.
+    pub(crate) fn reached(&self, now: Micros) -> usize {
+        self.servers.iter().filter(|(_, server)| !server.is_gone(now)).count().max(1)
     }
 
     /// There is no socket for a server: it has no room for a moment.
@@ -246,7 +263,7 @@ impl Upstreams {
         });
     }
 
-    /// Whether there was no socket for a server, or no way to it, just now.
+    /// Whether there was no socket for a server just now.
     pub(crate) fn is_paused(&self, place: Place, now: Micros) -> bool {
         self.servers.get(place).is_some_and(|(_, server)| server.paused > now)
     }

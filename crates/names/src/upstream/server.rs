@@ -41,6 +41,12 @@ pub(super) const FAILURES: u32 = 10;
 /// The first rest is half the ceiling of the time-out; each further one is doubled, so many times at most.
 const DOUBLINGS: u32 = 6;
 
+/// For how many time-outs a server that no question reaches may have been started again: as long as silence costs a name.
+const GONE: u64 = 3;
+
+/// How often one question finds out whether it is back, in microseconds.
+const LOOK: Micros = 100_000;
+
 /// How far a rate may run ahead: the time between two looks at the clock.
 const AHEAD: f64 = 10_000.0;
 
@@ -112,7 +118,9 @@ pub(crate) struct Server {
     pub(super) timeouts: u64,
     /// How long replies took.
     pub(super) round_trips: Times,
-    /// Until when it is not asked, since there is no socket for it, or no way to it.
+    /// Since when no question reaches it, and when the next one is to find out whether that is still so; nothing once it answers.
+    gone: Option<(Micros, Micros)>,
+    /// Until when it is not asked, since there is no socket for it.
     pub(super) paused: Micros,
     /// Why the last connection to it failed, until it answers.
     pub(super) trouble: Option<Arc<str>>,
@@ -143,6 +151,7 @@ impl Server {
             answers: 0,
             timeouts: 0,
             round_trips: Times::default(),
+            gone: None,
             paused: 0,
             trouble: None,
         }
@@ -152,6 +161,7 @@ impl Server {
     pub(super) fn has_room(&self, now: Micros) -> bool {
         self.in_flight < self.window()
             && self.paused <= now
+            && self.gone.is_none_or(|(_, next)| next <= now || !self.is_gone(now))
             && (self.limits.rate.is_none() || self.pace.is_due(now))
     }
 
@@ -209,6 +219,7 @@ impl Server {
         self.in_flight += 1;
         self.limited |= self.in_flight >= self.window();
         self.probing |= self.wants_probe(now);
+        self.gone = self.gone.map(|(since, _)| (since, now.saturating_add(LOOK)));
         if let Some(rate) = self.limits.rate {
             self.pace.take(rate, now);
         }
@@ -220,7 +231,7 @@ impl Server {
         self.round_trips.add(now.saturating_sub(sent));
         self.measure(now.saturating_sub(sent) as f64);
         self.silences = 0;
-        self.trouble = None;
+        (self.trouble, self.gone) = (None, None);
         self.failures = if useful { 0 } else { self.failures + 1 };
         if !late {
             self.grow();
@@ -250,12 +261,24 @@ impl Server {
         }
     }
 
-    /// No question reaches it any more. One that has answered before may have been started again: it is not asked for as long as it
-    /// would be waited for, so that no question has all its tries within milliseconds. One that never answered is none.
+    /// No question reaches it: several in a row came back, or there is no way. One that answered before may have been started again: for
+    /// a while one question at a time finds out. One that never answered is none, and whoever asks it is told so at once.
     pub(super) fn unreachable(&mut self, now: Micros) {
-        if self.answers > 0 && self.silences >= SILENCES {
-            self.paused = self.paused.max(now.saturating_add(self.timeout()));
+        if self.answers > 0 {
+            let since = self.gone.map_or(now, |(since, _)| since);
+            self.gone = Some((since, now.saturating_add(LOOK)));
         }
+    }
+
+    /// Whether several questions in a row had no reply.
+    pub(super) fn is_silent(&self) -> bool {
+        self.silences >= SILENCES
+    }
+
+    /// Whether no question reaches it, and it may have been started again.
+    pub(super) fn is_gone(&self, now: Micros) -> bool {
+        let until = |since: Micros| since.saturating_add(self.limits.ceiling.saturating_mul(GONE));
+        self.gone.is_some_and(|(since, _)| now < until(since))
     }
 
     /// A question was taken back.
