@@ -3,13 +3,7 @@
 //! Guarantees: [`read`] never panics and looks at each byte once at most; what it lets through has one question whose name is
 //! whole, without compression, and ends where it says.
 
-use lycosa_names::PacketKey;
-
-/// Bytes of a message's header.
-pub(crate) const HEADER: usize = 12;
-
-/// The longest name on the wire (RFC 1035 section 2.3.4).
-const LONGEST_NAME: usize = 255;
+use lycosa_names::{HEADER, LONGEST_NAME, PacketKey, skip_uncompressed_name};
 
 /// Record types.
 pub(crate) mod rtype {
@@ -151,7 +145,7 @@ pub(crate) fn labels(mut name: &[u8]) -> impl Iterator<Item = &[u8]> {
 
 /// The name that a message asks for, in text; none where it has no text ([`write_name`]).
 pub(crate) fn name_of(message: &[u8]) -> Option<String> {
-    let (end, mut text) = (skip_name(message, HEADER)?, String::new());
+    let (end, mut text) = (skip_uncompressed_name(message, HEADER)?, String::new());
     write_name(&message[HEADER..end], &mut text).then_some(text)
 }
 
@@ -186,7 +180,7 @@ pub(crate) fn read(message: &[u8]) -> Read<'_> {
     {
         return Read::Greeting(header, edns);
     }
-    let end = skip_name(message, HEADER).and_then(|end| Some((end, message.get(end..end + 4)?)));
+    let end = skip_uncompressed_name(message, HEADER).and_then(|end| Some((end, message.get(end..end + 4)?)));
     let Some((name_end, &[high, low, class_high, class_low])) = end else {
         return Read::Bad(header, Code::FormErr);
     };
@@ -211,26 +205,11 @@ pub(crate) fn read(message: &[u8]) -> Read<'_> {
     })
 }
 
-/// Where an uncompressed name ends that begins here.
-pub(crate) fn skip_name(message: &[u8], start: usize) -> Option<usize> {
-    let mut at = start;
-    loop {
-        let length = usize::from(*message.get(at)?);
-        if length > 63 || at - start + length >= LONGEST_NAME {
-            return None; // a pointer, which nothing in front of a question can be the target of, or too long
-        }
-        at += 1 + length;
-        if length == 0 {
-            return Some(at);
-        }
-    }
-}
-
 /// Reads the additional section: at most one OPT, and what follows from it; signatures of transactions are not understood.
 fn read_additional(message: &[u8], mut at: usize, count: u16) -> Result<Option<Edns>, Code> {
     let mut edns = None;
     for _ in 0..count {
-        let start = skip_name(message, at).ok_or(Code::FormErr)?;
+        let start = skip_uncompressed_name(message, at).ok_or(Code::FormErr)?;
         let fixed: &[u8; 10] = message.get(start..).and_then(<[u8]>::first_chunk).ok_or(Code::FormErr)?;
         let [t1, t2, size1, size2, _, version, flags, _, l1, l2] = *fixed;
         let length = usize::from(u16::from_be_bytes([l1, l2]));

@@ -6,15 +6,12 @@
 
 use std::net::IpAddr;
 
-use lycosa_names::ExtendedError;
+use lycosa_names::{ExtendedError, HEADER, PAYLOAD};
 
-use crate::question::{Code, Edns, HEADER, Question, rtype};
+use crate::question::{Code, Edns, Question, rtype};
 
 /// The largest answer to a datagram without EDNS (RFC 1035 section 2.3.4).
 const PLAIN: u16 = 512;
-
-/// The largest answer to any datagram: not fragmented on any path (DNS flag day 2020).
-const PAYLOAD: u16 = 1232;
 
 /// How many times as long as its question the answer to a datagram may be whose sender may be forged: no more than this is to be
 /// gained by having this server flood another one's victim.

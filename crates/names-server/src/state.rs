@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use domain::base::iana::Rtype;
 use lycosa_names::cache::compact::{Record, State};
 use lycosa_names::cache::{Packet, PacketCache, STALE_TTL, Seconds};
-use lycosa_names::{Families, HostName, PacketKey, ScaledTime};
+use lycosa_names::{Families, HEADER, HostName, PacketKey, ScaledTime};
 use lycosa_url::{Clock, FailureKind, Micros, Resolved};
 
 use crate::answered::Source;
@@ -22,7 +22,7 @@ use crate::policy::{Policy, is_public};
 use crate::policy_cache::PolicyCache;
 use crate::private::Screened;
 use crate::query_log::QueryLog;
-use crate::question::{Code, HEADER, Question, rtype};
+use crate::question::{Code, Question, rtype};
 use crate::recent::Recent;
 use crate::reply::{Asked, Reason, To};
 use crate::reply_batch::ReplyBatch;

@@ -6,7 +6,7 @@ use std::net::IpAddr;
 
 use domain::base::iana::{Class, OptRcode, Rcode, Rtype};
 use domain::base::wire::ParseError;
-use domain::base::{Message, ParsedName, ParsedRecord, Ttl};
+use domain::base::{Message, ParsedName, ParsedRecord};
 use domain::rdata::{A, Aaaa, Cname, Soa};
 
 use crate::cache::packet;
@@ -16,10 +16,13 @@ use crate::lookup::Found;
 use crate::packet_key::PacketKey;
 
 /// Bytes of a message's header.
-pub(crate) const HEADER: usize = 12;
+pub const HEADER: usize = 12;
 
-/// The largest datagram asked for: not fragmented on any path (DNS flag day 2020).
-pub(crate) const PAYLOAD: u16 = 1232;
+/// The largest datagram that is asked for or answered with: not fragmented on any path (DNS flag day 2020).
+pub const PAYLOAD: u16 = 1232;
+
+/// The longest name on the wire, in bytes with the root's (RFC 1035 section 2.3.4).
+pub const LONGEST_NAME: usize = 255;
 
 /// The length of questions over TLS and HTTPS is a multiple of this many bytes (RFC 8467 section 4.1).
 const BLOCK: usize = 128;
@@ -83,7 +86,7 @@ impl Query {
         let bytes = &mut self.bytes;
         bytes.push(b'.');
         bytes.extend_from_slice(name.as_bytes());
-        if bytes.len() > HEADER + 254 || !count_labels(&mut bytes[HEADER..]) {
+        if bytes.len() >= HEADER + LONGEST_NAME || !count_labels(&mut bytes[HEADER..]) {
             return false;
         }
         bytes.push(0);
@@ -316,7 +319,7 @@ pub(crate) const MALFORMED: &str = "malformed reply";
 pub(crate) fn negative_ttl(message: &[u8]) -> Option<u32> {
     let authority = Message::from_slice(message).ok()?.authority().ok()?;
     let soa = authority.limit_to::<Soa<ParsedName<&[u8]>>>().flatten().next()?;
-    Some(sound_ttl(soa.ttl()).min(sound_ttl(soa.data().minimum())))
+    Some(sound_ttl(soa.ttl().as_secs()).min(sound_ttl(soa.data().minimum().as_secs())))
 }
 
 /// Whether a server that does not recurse names others to be asked, instead of an answer: it is lame as a resolver.
@@ -438,17 +441,28 @@ fn record<'a>(parsed: &ParsedRecord<'a, [u8]>, kind: Kind) -> Result<Option<Reco
         }
         _ => None,
     };
-    Ok(data.map(|data| Record { owner: parsed.owner(), ttl: sound_ttl(parsed.ttl()), data }))
+    Ok(data.map(|data| Record { owner: parsed.owner(), ttl: sound_ttl(parsed.ttl().as_secs()), data }))
 }
 
 /// A TTL in seconds; one with the highest bit counts as 0 (RFC 2181 section 8).
-fn sound_ttl(ttl: Ttl) -> u32 {
-    sound_seconds(ttl.as_secs())
+pub(crate) fn sound_ttl(seconds: u32) -> u32 {
+    if seconds >> 31 == 0 { seconds } else { 0 }
 }
 
-/// The same of a number.
-fn sound_seconds(seconds: u32) -> u32 {
-    if seconds >> 31 == 0 { seconds } else { 0 }
+/// Where a name ends that begins there; `None` where it is compressed, too long (RFC 1035 section 2.3.4) or not whole.
+#[inline]
+pub fn skip_uncompressed_name(message: &[u8], start: usize) -> Option<usize> {
+    let mut at = start;
+    loop {
+        let length = usize::from(*message.get(at)?);
+        if length > MAX_LABEL || at - start + length >= LONGEST_NAME {
+            return None;
+        }
+        at += 1 + length;
+        if length == 0 {
+            return Some(at);
+        }
+    }
 }
 
 #[cfg(test)]

@@ -4,10 +4,11 @@ use std::io::Write as _;
 use std::net::IpAddr;
 
 use domain::base::iana::{OptRcode, Rtype};
+use lycosa_names::{HEADER, skip_uncompressed_name};
 use lycosa_url::Micros;
 
 use crate::answered::Source;
-use crate::question::{HEADER, labels, skip_name};
+use crate::question::labels;
 
 /// What is kept of an answer.
 pub(super) struct Entry {
@@ -48,7 +49,8 @@ impl Entries {
         (client, is_stream): (Option<(IpAddr, u8)>, bool),
         answer: &[u8],
     ) {
-        let end = skip_name(answer, HEADER).filter(|end| has_question(answer) && answer.len() >= end + 4);
+        let end = skip_uncompressed_name(answer, HEADER)
+            .filter(|end| has_question(answer) && answer.len() >= end + 4);
         let name = end.map_or(&[][..], |end| &answer[HEADER..end]);
         self.names.extend_from_slice(name);
         let rtype = end.map(|end| u16::from_be_bytes([answer[end], answer[end + 1]]));

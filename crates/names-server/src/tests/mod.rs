@@ -170,6 +170,18 @@ fn client_of(server: &Server, from: &str) -> UdpSocket {
     socket
 }
 
+/// A silent upstream, its server, and a client that waits for the addresses of a name.
+fn waiting_for_silence(name: &str) -> (Upstream, Server, UdpSocket) {
+    let upstream = Upstream::start(Says::Nothing);
+    let server = server_of(&[upstream.address], |_| ());
+    let waiting = client_of(&server, "127.0.0.1");
+    waiting.send(&question(name, Rtype::A)).unwrap();
+    while count(&server, "waiting") == 0 {
+        std::thread::yield_now();
+    }
+    (upstream, server, waiting)
+}
+
 /// A message as it goes over a connection.
 fn framed(message: &[u8]) -> Vec<u8> {
     [&(message.len() as u16).to_be_bytes()[..], message].concat()

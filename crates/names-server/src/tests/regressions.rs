@@ -159,13 +159,8 @@ fn a_zone_whose_server_is_silent_delays_nobody_else() {
 
 #[test]
 fn an_upstream_that_is_repaired_by_a_reload_is_asked_at_once() {
-    let (first, second) = (Upstream::start(Says::Nothing), Upstream::start(Says::Addresses(600)));
-    let server = server_of(&[first.address], |_| ());
-    let waiting = client_of(&server, "127.0.0.1");
-    waiting.send(&question("early.example", Rtype::A)).unwrap();
-    while count(&server, "waiting") == 0 {
-        std::thread::yield_now();
-    }
+    let (_first, server, waiting) = waiting_for_silence("early.example");
+    let second = Upstream::start(Says::Addresses(600));
     let settings = lock(&server.settings).clone();
     let upstream = Settings { servers: vec![second.address.into()], ..settings.upstream.clone() };
     server.reload(settings.policy, upstream).unwrap();

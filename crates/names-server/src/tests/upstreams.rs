@@ -271,13 +271,8 @@ fn a_zone_below_local_is_asked_for_where_it_is_listed_as_private() {
 
 #[test]
 fn another_upstream_takes_over_at_a_reload() {
-    let (first, second) = (Upstream::start(Says::Nothing), Upstream::start(Says::Addresses(600)));
-    let server = server_of(&[first.address], |_| ());
-    let waiting = client_of(&server, "127.0.0.1");
-    waiting.send(&question("early.example", Rtype::A)).unwrap();
-    while count(&server, "waiting") == 0 {
-        std::thread::yield_now();
-    }
+    let (_first, server, waiting) = waiting_for_silence("early.example");
+    let second = Upstream::start(Says::Addresses(600));
     let settings = lock(&server.settings).clone();
     let upstream = Settings { servers: vec![second.address.into()], ..settings.upstream.clone() };
     // Nobody, and one whose certificate nothing could vouch for.

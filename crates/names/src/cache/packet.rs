@@ -6,7 +6,7 @@ use domain::base::{Message, MessageBuilder, ParsedName, ParsedRecord};
 use domain::rdata::AllRecordData;
 
 use crate::extended_error::ExtendedError;
-use crate::wire::HEADER;
+use crate::wire::{HEADER, sound_ttl};
 
 /// The longest that "no such name" and "no such data" are kept, in seconds (RFC 2308 section 5: one to three hours).
 const LONGEST_NEGATIVE: u32 = 3 * 3_600;
@@ -172,8 +172,7 @@ fn skip_name(message: &[u8], mut at: usize) -> Option<usize> {
     }
 }
 
-/// A TTL; one with the highest bit counts as 0 (RFC 2181 section 8).
+/// A TTL out of a message.
 fn ttl_of(bytes: [u8; 4]) -> u32 {
-    let ttl = u32::from_be_bytes(bytes);
-    if ttl >> 31 == 0 { ttl } else { 0 }
+    sound_ttl(u32::from_be_bytes(bytes))
 }

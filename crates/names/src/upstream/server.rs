@@ -256,7 +256,7 @@ impl Server {
         }
         self.release();
         self.probing = false;
-        if self.silences >= SILENCES {
+        if self.is_silent() {
             self.rest_from(now);
         }
     }

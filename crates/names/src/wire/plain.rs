@@ -5,7 +5,7 @@ use std::net::IpAddr;
 
 use domain::base::iana::{Class, Rtype};
 
-use super::{Found, HEADER, Kind, MAX_LABEL, Reply};
+use super::{Found, HEADER, Kind, Reply, skip_uncompressed_name, sound_ttl};
 
 /// How an owner is written that is the name of the question (RFC 1035 section 4.1.4): a reference to where that one begins.
 const OWNER: [u8; 2] = [0xc0, HEADER as u8];
@@ -22,7 +22,7 @@ pub(super) fn addresses(message: &[u8], kind: Kind) -> Option<Reply> {
         _ => return None,
     };
     let (mut addresses, mut ttl) = (Vec::with_capacity(usize::from(count.min(4))), u32::MAX);
-    let mut rest = message.get(question_end(message)?..)?;
+    let mut rest = message.get(skip_uncompressed_name(message, HEADER)? + 4..)?;
     for _ in 0..count {
         let ([o1, o2, t1, t2, c1, c2, seconds @ .., l1, l2], data) = rest.split_first_chunk::<12>()?;
         let head = [[*o1, *o2], [*t1, *t2], [*c1, *c2], [*l1, *l2]];
@@ -35,20 +35,8 @@ pub(super) fn addresses(message: &[u8], kind: Kind) -> Option<Reply> {
             Ok(four) => IpAddr::from(four),
             Err(_) => IpAddr::from(<[u8; 16]>::try_from(data).ok()?),
         });
-        ttl = ttl.min(super::sound_seconds(u32::from_be_bytes(*seconds)));
+        ttl = ttl.min(sound_ttl(u32::from_be_bytes(*seconds)));
         rest = behind;
     }
     (count > 0).then_some(Reply::Addresses(Found { addresses, ttl }))
-}
-
-/// Where the question ends, if its name is whole.
-fn question_end(message: &[u8]) -> Option<usize> {
-    let mut at = HEADER;
-    loop {
-        match usize::from(*message.get(at)?) {
-            0 if at - HEADER < 255 => return Some(at + 5),
-            length @ 1..=MAX_LABEL => at += 1 + length,
-            _ => return None,
-        }
-    }
 }
