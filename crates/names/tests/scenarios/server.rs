@@ -8,6 +8,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use lycosa_url::Script as Hands;
+use nix::sys::socket::{setsockopt, sockopt};
 
 use super::message::{Entry, Question};
 use super::support::bind_both;
@@ -59,6 +60,8 @@ impl Script {
     /// Starts a server on UDP and TCP.
     pub(crate) fn serve(self: &Arc<Self>, server: usize) -> SocketAddr {
         let (tcp, udp) = bind_both();
+        // Room for all questions at once: time stands still, so that one that the kernel drops is never asked again.
+        setsockopt(&udp, sockopt::RcvBuf, &(4 << 20)).unwrap();
         let address = tcp.local_addr().unwrap();
         let script = self.clone();
         std::thread::spawn(move || script.answer_datagrams(server, Arc::new(udp)));
