@@ -14,8 +14,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Unpack
 
 from lycosa import _core
-from lycosa.crawl import Control, run
 from lycosa.errors import LycosaError, SettingError
+from lycosa.loop import Control, run
 from lycosa.records import Page, Pages
 
 if TYPE_CHECKING:
