@@ -6,6 +6,8 @@
 ...     print(page.status, page.url, page.title)
 """
 
+from typing import TYPE_CHECKING, Any
+
 from lycosa._core import __version__
 from lycosa.errors import (
     BadName,
@@ -20,7 +22,9 @@ from lycosa.errors import (
 )
 from lycosa.names import resolve, resolve_stream
 from lycosa.records import Page, Pages
-from lycosa.session import Crawl, crawl
+
+if TYPE_CHECKING:
+    from lycosa.session import Crawl, crawl
 
 __all__ = [
     "BadName",
@@ -40,3 +44,17 @@ __all__ = [
     "resolve",
     "resolve_stream",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    """Import what crawls when it is asked for (PEP 562): a program that resolves names starts without asyncio."""
+    if name not in {"Crawl", "crawl"}:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from lycosa import session
+
+    return getattr(session, name)
+
+
+def __dir__() -> list[str]:
+    """Everything public, imported or not."""
+    return sorted(__all__)

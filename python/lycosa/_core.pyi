@@ -23,7 +23,9 @@ __all__ = [
     "LogReader",
     "NameAnswer",
     "NameAnswers",
+    "NameBatch",
     "NameCache",
+    "NameLines",
     "Names",
     "Page",
     "Pages",
@@ -395,6 +397,12 @@ class Resolver:
         Raises TypeError for what is no text, and then takes none of them; ValueError once closed.
         """
 
+    def submit_lines(self, names: NameBatch) -> int:
+        """Take names from a batch as far as there is room; give how many are left in it. No wait.
+
+        The number of a name is that of its line. Raises ValueError once closed.
+        """
+
     def take(self, max: int, within: float) -> Resolutions:
         """The answers that are there, at most ``max``; waits at most ``within`` seconds for the first."""
 
@@ -421,6 +429,35 @@ class Resolver:
 
     def close(self) -> None:
         """End the client; what is in flight is given up."""
+
+@final
+class NameLines:
+    """Cuts a file into lines; space around a name is taken off, blank lines are counted and left out.
+
+    A byte order mark is taken off; what is no UTF-8 is replaced; of a line, 4,096 bytes are looked at.
+    """
+
+    def __new__(cls) -> Self: ...
+    def feed(self, bytes: bytes) -> NameBatch:
+        """Take the file's next bytes; give the names of the lines that end in them."""
+
+    def end(self) -> NameBatch:
+        """The file has ended: give the name of a last line that has no end."""
+
+    @property
+    def lines(self) -> int:
+        """Lines so far, blank ones included."""
+
+    @property
+    def blank(self) -> int:
+        """Blank lines so far."""
+
+@final
+class NameBatch:
+    """Names of a file with the numbers of their lines, from 1, for ``Resolver.submit_lines``, which empties it."""
+
+    def __len__(self) -> int:
+        """How many names are left in it."""
 
 @final
 class Search:

@@ -10,9 +10,9 @@ from typing import Any, NamedTuple
 
 from lycosa import _core
 from lycosa.assemble import assemble, open_log
-from lycosa.crawl import Control
 from lycosa.end import End, end_of
 from lycosa.errors import LycosaError
+from lycosa.loop import Control
 from lycosa.memory import told
 from lycosa.outputs import Outputs, check_creatable
 from lycosa.plan import Plan

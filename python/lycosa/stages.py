@@ -1,4 +1,4 @@
-"""What each stage promises. The loop in ``crawl.py`` knows these, never an implementation."""
+"""What each stage promises. The loop in ``loop.py`` knows these, never an implementation."""
 
 from __future__ import annotations
 

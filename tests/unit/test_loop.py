@@ -7,10 +7,10 @@ from pathlib import Path
 from typing import Any
 
 from lycosa import _core
-from lycosa.crawl import Control, run
 from lycosa.fetch import ScriptedFetch
 from lycosa.fetch.scripted import Answer
 from lycosa.job import make_job
+from lycosa.loop import Control, run
 from lycosa.records import Page
 from lycosa.stages import Stages
 

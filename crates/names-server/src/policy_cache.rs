@@ -60,6 +60,10 @@ impl NameCache for PolicyCache {
         self.cache.put(name, families, &kept, now);
     }
 
+    fn foresee(&self, name: &str) {
+        self.cache.prefetch(name);
+    }
+
     fn cut(&mut self, name: HostName<'_>, ttl: u32, now: Seconds) {
         self.cache.put_cut(name, ttl, now);
     }

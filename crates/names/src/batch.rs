@@ -89,7 +89,7 @@ impl Incoming {
     }
 
     /// What was received.
-    pub(crate) fn messages(&self) -> impl Iterator<Item = &[u8]> {
+    pub(crate) fn messages(&self) -> impl Iterator<Item = &[u8]> + Clone {
         self.bytes
             .chunks_exact(self.room)
             .zip(&self.lengths)

@@ -243,18 +243,29 @@ impl Core {
 
     /// Looks at what a batch of messages will be about, before they are received one by one: so the waits for memory, of which
     /// most of a name's cost consists, fall together. Changes nothing.
-    pub(crate) fn foresee<'a>(&self, socket: SocketId, messages: impl Iterator<Item = &'a [u8]>) {
+    pub(crate) fn foresee<'a>(&self, socket: SocketId, messages: impl Iterator<Item = &'a [u8]> + Clone) {
         let byte = |message| {
             let (lookup, byte) = self.asked.foresee(socket, message)?;
-            Some(byte ^ self.lookups.foresee(lookup)?)
+            Some(byte ^ self.lookups.text(lookup)?.as_bytes().first()?)
         };
-        black_box(messages.filter_map(byte).fold(0, |all, byte| all ^ byte));
+        black_box(messages.clone().filter_map(byte).fold(0, |all, byte| all ^ byte));
+        let name = |message| self.lookups.text(self.asked.foresee(socket, message)?.0);
+        messages.filter_map(name).for_each(|name| self.cache.foresee(name));
+    }
+
+    /// The same for names that are submitted next.
+    pub(crate) fn foresee_orders(&self, orders: &[Order]) {
+        for order in orders {
+            if let Order::Addresses { name, .. } = order {
+                self.cache.foresee(name);
+            }
+        }
     }
 
     /// The same for the names that are next.
     pub(crate) fn foresee_next(&self, names: usize) {
         let queues = self.lanes.iter().flat_map(|lane| lane.queue.iter().take(names));
-        let bytes = queues.filter_map(|id| self.lookups.foresee(*id));
+        let bytes = queues.filter_map(|id| self.lookups.text(*id)?.as_bytes().first());
         black_box(bytes.fold(0, |all, byte| all ^ byte));
     }
 

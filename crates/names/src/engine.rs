@@ -116,7 +116,11 @@ impl Engine {
             None => return false,
         }
         if self.core.queued() < QUEUE {
-            let coalesced = self.core.submit(self.names.by_ref().take(NAMES), now);
+            let mut coalesced = 0;
+            for _ in 0..NAMES / BATCH {
+                self.core.foresee_orders(self.names.as_slice().get(..BATCH).unwrap_or(self.names.as_slice()));
+                coalesced += self.core.submit(self.names.by_ref().take(BATCH), now);
+            }
             self.shared.forget(coalesced);
         }
         true

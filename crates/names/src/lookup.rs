@@ -304,9 +304,9 @@ impl Lookups {
         lookup.as_mut().filter(|_| *turn == id.turn)
     }
 
-    /// A byte of a name: see [`Core::foresee`](crate::core::Core::foresee).
-    pub(crate) fn foresee(&self, id: LookupId) -> Option<u8> {
-        self.places.get(id.place as usize)?.1.as_ref()?.name.as_bytes().first().copied()
+    /// A name in normal form.
+    pub(crate) fn text(&self, id: LookupId) -> Option<&str> {
+        Some(self.places.get(id.place as usize)?.1.as_ref()?.text())
     }
 
     /// Takes a name out.

@@ -1,5 +1,6 @@
 //! Who waits for which answer of the bulk resolver, and what nobody has fetched. No I/O.
 
+use std::borrow::Cow;
 use std::collections::VecDeque;
 use std::hash::{BuildHasher as _, RandomState};
 use std::sync::Arc;
@@ -123,9 +124,9 @@ impl Bulk {
     }
 
     /// Takes names as far as there is room; gives how many, those that were passed over included.
-    pub(crate) fn accept(&mut self, names: Vec<String>, first: u64) -> usize {
+    pub(crate) fn accept<'a>(&mut self, names: impl Iterator<Item = (Cow<'a, str>, u64)>) -> usize {
         let mut taken = 0;
-        for (name, place) in names.into_iter().zip(first..) {
+        for (name, place) in names {
             if !self.was_answered(&name) {
                 if self.pending >= self.concurrency {
                     break;
@@ -152,14 +153,14 @@ impl Bulk {
     }
 
     /// Queues a name, or joins it to one that waits.
-    fn ask(&mut self, name: String, place: u64) {
+    fn ask(&mut self, name: Cow<'_, str>, place: u64) {
         self.pending += 1;
         self.names += 1;
         let mut buffer = String::new();
         // What is no name goes to the client as it is: it may be an address, and otherwise the client says what is wrong.
         let (text, given): (Box<str>, _) = match HostName::normalize(&name, &mut buffer) {
-            Ok(host) if host.as_str() != name => (host.as_str().into(), Some(name.into_boxed_str())),
-            Ok(_) | Err(_) => (name.into_boxed_str(), None),
+            Ok(host) if host.as_str() != name => (host.as_str().into(), Some(name.into())),
+            Ok(_) | Err(_) => (name.into(), None),
         };
         let asker = Asker { place, given };
         match self.waiting.entry(text) {

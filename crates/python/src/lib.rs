@@ -18,6 +18,7 @@ mod fetch;
 mod frontier;
 mod job;
 mod ledger;
+mod lines;
 mod local;
 mod names;
 mod outcome;
@@ -51,6 +52,8 @@ fn _core(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add_class::<cache::NameCache>()?;
     m.add_class::<dns::DnsServer>()?;
     m.add_function(wrap_pyfunction!(dns::check_cookie_secrets, m)?)?;
+    m.add_class::<lines::NameLines>()?;
+    m.add_class::<lines::NameBatch>()?;
     m.add_class::<resolve::Resolver>()?;
     m.add_class::<resolutions::Resolution>()?;
     m.add_class::<resolutions::Resolutions>()?;

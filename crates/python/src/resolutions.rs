@@ -13,7 +13,8 @@ use lycosa_names::Record;
 use lycosa_url::{Micros, NameClass};
 use pyo3::exceptions::{PyIndexError, PyValueError};
 use pyo3::prelude::*;
-use pyo3::types::{PyBytes, PyCapsule, PyIterator, PyList};
+use pyo3::sync::PyOnceLock;
+use pyo3::types::{PyBytes, PyCapsule, PyIterator, PyList, PyString};
 use serde::Serialize;
 
 use crate::arrow;
@@ -172,8 +173,12 @@ impl Resolution {
 
     /// `ok`, `nxdomain`, `nodata`, `servfail`, `timeout` or `bad-name`.
     #[getter]
-    fn status(&self) -> &'static str {
-        self.0.status.name()
+    fn status<'py>(&self, py: Python<'py>) -> &Bound<'py, PyString> {
+        // One object for all answers: programs look at the status of each.
+        static NAMES: PyOnceLock<[Py<PyString>; Status::ALL.len()]> = PyOnceLock::new();
+        let names =
+            NAMES.get_or_init(py, || Status::ALL.map(|status| PyString::intern(py, status.name()).unbind()));
+        names[self.0.status as usize].bind(py)
     }
 
     /// Its addresses as texts, IPv4 first.

@@ -4,6 +4,7 @@
 //! waits already is asked for once; at most `concurrency` names are taken and not given out, whatever the caller does;
 //! under a rate no more names reach the client than it allows. No call but `take` waits, and that one without the GIL.
 
+use std::borrow::Cow;
 use std::collections::HashMap;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
@@ -21,6 +22,7 @@ use crate::bulk::Bulk;
 use crate::cache::Fallback;
 use crate::errors::{lock, setting, system};
 use crate::job::{RESOLVERS, families, seconds, server};
+use crate::lines::NameBatch;
 use crate::resolutions::{Resolutions, Row};
 
 /// Fewer answers than this are worth a short wait for more, while many are on their way.
@@ -181,9 +183,20 @@ impl Resolver {
             .collect::<PyResult<_>>()?;
         Ok(py.detach(|| {
             let mut bulk = lock(&self.bulk);
-            let taken = bulk.accept(texts, place);
+            let taken = bulk.accept(texts.into_iter().map(Cow::Owned).zip(place..));
             bulk.release(&client);
             taken
+        }))
+    }
+
+    /// Takes names from a batch of lines, as far as there is room; gives how many are left in it. Never waits.
+    fn submit_lines(&self, py: Python<'_>, names: &NameBatch) -> PyResult<usize> {
+        let client = self.client()?;
+        Ok(py.detach(|| {
+            let mut bulk = lock(&self.bulk);
+            let left = names.give(|left| bulk.accept(left));
+            bulk.release(&client);
+            left
         }))
     }
 

@@ -15,7 +15,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from lycosa.cli.name_lines import LineReader, Names
+from lycosa.cli.name_lines import LineReader, Read
 from lycosa.cli.resolve_outputs import Output, output
 from lycosa.cli.resolve_report import QUIET, Shown, print_report
 from lycosa.cli.resolve_retry import STATUSES as RETRIED
@@ -205,8 +205,7 @@ class Work:
     def __init__(self, resolver: Resolver, target: Output, file: BinaryIO) -> None:
         """Nothing is read yet."""
         self._resolver, self._target, self._file = resolver, target, file
-        self._names: Names | None = None
-        self._submitted = 0
+        self._read: Read | None = None
         self._at_end = False
         self._bad: list[dict[str, Any]] = []
         self._before = 0
@@ -223,7 +222,7 @@ class Work:
     @property
     def ended(self) -> bool:
         """Whether all is done, or somebody wants it to end."""
-        return self.stopped or (self._at_end and self._names is None and not self._resolver.pending())
+        return self.stopped or (self._at_end and self._read is None and not self._resolver.pending())
 
     @property
     def before(self) -> int:
@@ -282,21 +281,19 @@ class Work:
         """Submit lines until there is no room for more or none have been read."""
         assert self._lines is not None, "begun before"
         while not self.stopped:
-            if self._names is None:
+            if self._read is None:
                 if self._at_end:
                     return
                 try:
                     # With names under way, answers are waited for instead.
-                    self._names = self._lines.next(0.0 if self._resolver.pending() else WAIT)
+                    self._read = self._lines.next(0.0 if self._resolver.pending() else WAIT)
                 except TimeoutError:
                     return
-                self._submitted, self._at_end = 0, self._names is None
+                self._at_end = self._read is None
                 continue
-            batch = self._names
-            self._submitted += self._resolver.submit(batch.names[self._submitted :], batch.first + self._submitted)
-            if self._submitted < len(batch.names):
+            if self._resolver.submit_lines(self._read.names):
                 return
-            self._names, self.position = None, batch.position
+            self.position, self._read = self._read.position, None
 
     def _write(self, within: float) -> None:
         """Write the answers that are there, or come soon."""

@@ -42,8 +42,7 @@ def _answers(resolver: Resolver, names: Iterator[str]) -> Iterator[Resolution]:
                 begin = time.monotonic()
                 batch: list[str] = []
                 try:
-                    for name in islice(names, min(size, room)):
-                        batch.append(name)  # what was read before an error is kept
+                    batch.extend(islice(names, min(size, room)))  # what was read before an error is kept
                 except Exception as error:
                     failure = error
                 ended = not batch or failure is not None

@@ -12,10 +12,10 @@ from typing import Any
 import pytest
 from lycosa import _core
 from lycosa.cli.why import lines
-from lycosa.crawl import Control, run
 from lycosa.fetch import ScriptedFetch
 from lycosa.fetch.scripted import Answer
 from lycosa.job import make_job
+from lycosa.loop import Control, run
 from lycosa.stages import Stages
 from lycosa.store.directory import JobDirectory, Record
 

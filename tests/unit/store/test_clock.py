@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 from lycosa import _core
-from lycosa.crawl import Control, run
 from lycosa.fetch import ScriptedFetch
 from lycosa.job import make_job
+from lycosa.loop import Control, run
 from lycosa.stages import Stages
 
 MIB = 1 << 20

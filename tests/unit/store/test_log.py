@@ -10,10 +10,10 @@ from pathlib import Path
 
 import pytest
 from lycosa import _core
-from lycosa.crawl import Control, run
 from lycosa.errors import JobDamaged, JobInUse, JobVersionError, SettingError, StorageError
 from lycosa.fetch import ScriptedFetch
 from lycosa.job import make_job
+from lycosa.loop import Control, run
 from lycosa.stages import Stages
 
 SITE = "http://93.184.216.34"

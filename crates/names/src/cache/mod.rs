@@ -111,6 +111,11 @@ pub trait NameCache: Send {
         let _ = (name, ttl, now);
     }
 
+    /// A name in normal form is looked up or inserted soon: a design may have the memory loaded where it is. Changes nothing.
+    fn foresee(&self, name: &str) {
+        let _ = name;
+    }
+
     /// When the pause ends after a failure to resolve families of a name, if the design counts failures.
     fn paused_until(&mut self, name: HostName<'_>, families: Families, now: Seconds) -> Option<Seconds> {
         let found = self.lookup(name, families, now)?;

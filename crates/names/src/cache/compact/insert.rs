@@ -20,22 +20,24 @@ impl CompactCache {
     /// Inserts what a resolver learned; whether there was room for it.
     pub fn put(&self, name: HostName<'_>, families: Families, resolution: &Resolution, now: Seconds) -> bool {
         self.maintain(now);
-        let text = name.as_str();
+        let name = name.as_str();
+        let key = self.keys.of(name);
+        self.table().prefetch(self.table().homes(&key));
         let is_taken = match &resolution.answer {
             Answer::Failed { trouble, attempts } if !self.clears_all() => {
-                self.add_failure(text, families, (*trouble, *attempts), self.settings.first_pause, now);
+                self.add_failure(&key, families, (*trouble, *attempts), self.settings.first_pause, now);
                 true
             }
             _ if !self.may_write() => false,
             Answer::Failed { .. } => {
-                let known = self.known(text, families, now);
+                let known = self.known(&key, families, now);
                 known.is_some_and(|known| known.state == State::Addresses)
-                    || self.put_negative(text, families, resolution, now)
+                    || self.put_negative((name, &key), families, resolution, now)
             }
             answer => {
                 let answered = if *answer == Answer::NxDomain { Families::Both } else { families };
-                self.forget_failures(name, answered);
-                self.put_answer(text, families, resolution, now)
+                self.remove_failures(&key, answered);
+                self.put_answer((name, &key), families, resolution, now)
             }
         };
         let count = if is_taken { &self.tally.insertions } else { &self.tally.refused };
@@ -44,7 +46,13 @@ impl CompactCache {
     }
 
     /// Inserts an answer about families, merged with what is known of the other one: a name has one slot.
-    fn put_answer(&self, name: &str, families: Families, resolution: &Resolution, now: Seconds) -> bool {
+    fn put_answer(
+        &self,
+        (name, key): (&str, &NameKey),
+        families: Families,
+        resolution: &Resolution,
+        now: Seconds,
+    ) -> bool {
         let mut resolution = resolution.clone();
         if let Answer::Addresses(addresses) = &mut resolution.answer {
             match families {
@@ -58,17 +66,19 @@ impl CompactCache {
                 resolution.ttl = resolution.ttl.clamp(self.settings.min_ttl, self.settings.max_ttl);
             }
         }
-        let Some((families, resolution)) = self.merge(name, families, resolution, now) else { return true };
+        let Some((families, resolution)) = self.merge(key, families, resolution, now) else { return true };
         match &resolution.answer {
-            Answer::Addresses(addresses) => self.put_addresses(name, families, addresses, &resolution, now),
-            _ => self.put_negative(name, families, &resolution, now),
+            Answer::Addresses(addresses) => {
+                self.put_addresses((name, key), families, addresses, &resolution, now)
+            }
+            _ => self.put_negative((name, key), families, &resolution, now),
         }
     }
 
     /// Merges one family's answer with what is known of the other one, until the first of them expires. `None`: what is known stays.
     fn merge(
         &self,
-        name: &str,
+        key: &NameKey,
         families: Families,
         new: Resolution,
         now: Seconds,
@@ -80,7 +90,7 @@ impl CompactCache {
             (Families::V6, Answer::NoData) => (Families::V4, Addresses::default()),
             _ => return Some((families, new)),
         };
-        let known = self.known(name, other, now);
+        let known = self.known(key, other, now);
         let Some(known) = known.filter(|known| matches!(known.state, State::Addresses | State::NoData))
         else {
             return Some((families, new));
@@ -108,36 +118,41 @@ impl CompactCache {
         now: Seconds,
     ) {
         self.maintain(now);
-        self.add_failure(name.as_str(), families, (trouble, 1), first_pause, now);
+        self.add_failure(&self.keys.of(name.as_str()), families, (trouble, 1), first_pause, now);
         self.tally.insertions.fetch_add(1, Relaxed);
     }
 
     /// Adds a failure for each family.
     fn add_failure(
         &self,
-        name: &str,
+        key: &NameKey,
         families: Families,
         failure: (Trouble, u8),
         first_pause: u32,
         now: Seconds,
     ) {
         for &family in each(families) {
-            let is_beside = self.known(name, family, now).is_some();
-            let (key, pauses) = (self.keys.of_failure(name, family), (first_pause, self.settings.last_pause));
-            self.failures.add(key, failure, pauses, is_beside, now);
+            let is_beside = self.known(key, family, now).is_some();
+            let pauses = (first_pause, self.settings.last_pause);
+            self.failures.add(key.of_failure(family), failure, pauses, is_beside, now);
         }
     }
 
     /// Removes the failures of families of a name; whether there were any.
     pub fn forget_failures(&self, name: HostName<'_>, families: Families) -> bool {
-        let forget = |family: &Families| self.failures.remove(self.keys.of_failure(name.as_str(), *family));
+        self.remove_failures(&self.keys.of(name.as_str()), families)
+    }
+
+    /// The same by the name's key.
+    fn remove_failures(&self, key: &NameKey, families: Families) -> bool {
+        let forget = |family: &Families| self.failures.remove(key.of_failure(*family));
         each(families).iter().map(forget).fold(false, |any, known| any | known)
     }
 
     /// Removes a name; whether it was known. The filter cannot remove names.
     pub fn remove(&self, name: HostName<'_>) -> bool {
-        let known = self.purge_key(&self.keys.of(name.as_str()), |_| true);
-        known | self.forget_failures(name, Families::Both)
+        let key = self.keys.of(name.as_str());
+        self.purge_key(&key, |_| true) | self.remove_failures(&key, Families::Both)
     }
 
     /// Empties a key's slots that match; whether there were any.
@@ -212,21 +227,20 @@ impl CompactCache {
     /// Inserts addresses.
     fn put_addresses(
         &self,
-        name: &str,
+        (name, key): (&str, &NameKey),
         families: Families,
         addresses: &Addresses,
         resolution: &Resolution,
         now: Seconds,
     ) -> bool {
-        if self.is_negative(name, families) {
+        if self.is_negative((name, key), families) {
             self.tally.suspected.fetch_add(1, Relaxed);
         }
         // Rounded down: an answer never outlives its TTL, unless that is below the shortest retention.
         let minute = (now + u64::from(resolution.ttl.min(MAX_TTL))) / 60;
         let slow = resolution.took >= self.settings.slow;
         let (kind, value, both) = self.address_value(&to_set(addresses, families), families);
-        let key = self.keys.of(name);
-        kind != SlotKind::Empty && self.insert(name, &key, (kind, value), minute, (slow, both), now)
+        kind != SlotKind::Empty && self.insert(name, key, (kind, value), minute, (slow, both), now)
     }
 
     /// The slot's value for addresses: a single IPv4 address, else a set; and whether the address is all of both families.
@@ -251,24 +265,30 @@ impl CompactCache {
 
     /// Inserts a name that did not resolve: into the filter if there is one. No-data goes there in the published mode only, since
     /// the filter cannot tell it from NXDOMAIN.
-    fn put_negative(&self, name: &str, families: Families, resolution: &Resolution, now: Seconds) -> bool {
-        let (filter, key) = (self.filter(), self.keys.of(name));
+    fn put_negative(
+        &self,
+        (name, key): (&str, &NameKey),
+        families: Families,
+        resolution: &Resolution,
+        now: Seconds,
+    ) -> bool {
+        let filter = self.filter();
         let is_no_data = resolution.answer == Answer::NoData;
         if !filter.exists() || (is_no_data && !self.clears_all()) {
             let kind = if is_no_data { NegativeKind::NoData } else { NegativeKind::NxDomain };
             let entry = NegativeEntry { kind, families, attempts: 0, seconds: 0 };
             let ttl = u64::from(resolution.ttl).clamp(1, self.header.negative_ttl);
             // A cut denies the name already, and those below it.
-            let is_cut = !is_no_data && self.cut_at(&key, now).is_some();
-            return is_cut || self.put_entry(name, &key, entry, now + ttl, now);
+            let is_cut = !is_no_data && self.cut_at(key, now).is_some();
+            return is_cut || self.put_entry(name, key, entry, now + ttl, now);
         }
         if filter.is_full() {
             self.catch_up(now, false);
         }
-        filter.insert(self.filter_hash(name, families));
+        filter.insert(self.filter_hash((name, key), families));
         // It replaces the name's entry, except a cut, which denies the names below as well.
-        if self.locate(&key, |_| ()).is_some_and(|found| !found.slot.is_cut()) {
-            self.purge_key(&key, |slot| !slot.is_cut());
+        if self.locate(key, |_| ()).is_some_and(|found| !found.slot.is_cut()) {
+            self.purge_key(key, |slot| !slot.is_cut());
         }
         true
     }

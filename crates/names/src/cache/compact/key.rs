@@ -57,6 +57,12 @@ impl NameKey {
         let tld = self.tld;
         move |slot: &Slot| tld.is_none_or(|tld| tld == slot.meta.tld())
     }
+
+    /// The key of failures of one family of the name: a bijection of this one, so that collisions are as rare.
+    pub(super) fn of_failure(&self, family: Families) -> (u64, u64) {
+        let salt = (u64::from(families_bits(family)) + 1).wrapping_mul(GOLDEN);
+        (mix(self.pick ^ salt), mix(self.verify ^ salt))
+    }
 }
 
 /// The fields by which names are counted and scanned.
@@ -110,11 +116,13 @@ impl KeyHasher {
         NameKey { pick: hash.h1, verify: hash.h2, tld: None }
     }
 
-    /// The key of failures of one family of a name: a bijection of the name's key, so that collisions are as rare.
-    pub(super) fn of_failure(&self, name: &str, family: Families) -> (u64, u64) {
-        let NameKey { pick, verify, .. } = self.of(name);
-        let salt = (u64::from(families_bits(family)) + 1).wrapping_mul(GOLDEN);
-        (mix(pick ^ salt), mix(verify ^ salt))
+    /// The keyed hash of a name whose key is known.
+    #[inline]
+    pub(super) fn as_keyed(&self, name: &str, key: &NameKey) -> NameKey {
+        match self.verify {
+            Verify::Keyed => *key,
+            Verify::Published => self.keyed(name),
+        }
     }
 
     /// The keyed hash of an address set.

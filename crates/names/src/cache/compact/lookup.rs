@@ -112,7 +112,7 @@ impl CompactCache {
         }
         for (place, (name, (key, homes))) in names.iter().zip(&keys).enumerate() {
             let record = self.find(table, key, *homes, families, now);
-            found(place, record.or_else(|| self.find_negative(name.as_str(), families, now, true)));
+            found(place, record.or_else(|| self.find_negative((name.as_str(), key), families, now, true)));
         }
     }
 
@@ -124,9 +124,18 @@ impl CompactCache {
         table.prefetch(homes);
         let record = self
             .find(&table, &key, homes, families, now)
-            .or_else(|| self.find_negative(name.as_str(), families, now, filter));
+            .or_else(|| self.find_negative((name.as_str(), &key), families, now, filter));
         self.count_lookups(u64::from(record.is_some()), 1);
         record
+    }
+
+    /// Prefetches what a lookup or an insertion of a name in normal form reads first.
+    pub fn prefetch(&self, name: &str) {
+        let (table, filter, key) = (self.table(), self.filter(), self.keys.of(name));
+        table.prefetch(table.homes(&key));
+        if filter.exists() {
+            filter.prefetch(self.filter_hash((name, &key), Families::Both));
+        }
     }
 
     /// Looks in the table, and raises the weight of what is found.
@@ -146,55 +155,63 @@ impl CompactCache {
     }
 
     /// Looks in the filter, for a cut above the name, and for failures.
-    fn find_negative(&self, name: &str, families: Families, now: Seconds, filter: bool) -> Option<Record> {
-        if filter && self.is_negative(name, families) {
+    fn find_negative(
+        &self,
+        (name, key): (&str, &NameKey),
+        families: Families,
+        now: Seconds,
+        filter: bool,
+    ) -> Option<Record> {
+        if filter && self.is_negative((name, key), families) {
             self.tally.negative_hits.fetch_add(1, Relaxed);
             let state = if self.clears_all() { State::Negative } else { State::NxDomain };
             return Some(Record::without(state, None));
         }
-        self.cut_above(name, now).or_else(|| self.after_failure(name, families, now))
+        self.cut_above(name, now).or_else(|| self.after_failure(key, families, now))
     }
 
     /// Whether the filter has a name.
-    pub(super) fn is_negative(&self, name: &str, families: Families) -> bool {
+    pub(super) fn is_negative(&self, name: (&str, &NameKey), families: Families) -> bool {
         let filter = self.filter();
         filter.exists() && filter.contains(self.filter_hash(name, families))
     }
 
     /// The filter's hash of a name: of one question in the published mode, else of all families, because the name does not exist.
-    pub(super) fn filter_hash(&self, name: &str, families: Families) -> FilterHash {
-        FilterHash::of(&self.keys.keyed(name), if self.clears_all() { families } else { Families::Both })
+    pub(super) fn filter_hash(&self, (name, key): (&str, &NameKey), families: Families) -> FilterHash {
+        let hash = self.keys.as_keyed(name, key);
+        FilterHash::of(&hash, if self.clears_all() { families } else { Families::Both })
     }
 
     /// The result of recent failures; for both families joined with what is known of the other one.
-    fn after_failure(&self, name: &str, families: Families, now: Seconds) -> Option<Record> {
+    fn after_failure(&self, key: &NameKey, families: Families, now: Seconds) -> Option<Record> {
         if families != Families::Both {
-            return self.failure(name, families, now);
+            return self.failure(key, families, now);
         }
-        let both = [Families::V4, Families::V6].map(|family| (family, self.failure(name, family, now)));
+        let both = [Families::V4, Families::V6].map(|family| (family, self.failure(key, family, now)));
         if both.iter().all(|(_, failure)| failure.is_none()) {
             return None;
         }
-        let [v4, v6] = both.map(|(family, failure)| self.known(name, family, now).or(failure));
+        let [v4, v6] = both.map(|(family, failure)| self.known(key, family, now).or(failure));
         Some(v4?.join(&v6?))
     }
 
     /// The recent failure of one family, unless an answer was valid at that time.
-    fn failure(&self, name: &str, family: Families, now: Seconds) -> Option<Record> {
-        let failure = self.failures.get(self.keys.of_failure(name, family), now)?;
+    fn failure(&self, key: &NameKey, family: Families, now: Seconds) -> Option<Record> {
+        let failure = self.failures.get(key.of_failure(family), now)?;
         let Failure { trouble, attempts, until, is_beside, .. } = failure;
         (!is_beside).then(|| Record::without(State::Failed { trouble, attempts }, Some(until)))
     }
 
     /// When the pause after failures of these families ends, the earliest one.
     pub fn paused_until(&self, name: HostName<'_>, families: Families, now: Seconds) -> Option<Seconds> {
-        let of = |family: &Families| self.failures.get(self.keys.of_failure(name.as_str(), *family), now);
+        let key = self.keys.of(name.as_str());
+        let of = |family: &Families| self.failures.get(key.of_failure(*family), now);
         each(families).iter().filter_map(of).map(|failure| failure.until).min()
     }
 
     /// What the table has of a name, without raising its weight.
-    pub(super) fn known(&self, name: &str, families: Families, now: Seconds) -> Option<Record> {
-        let found = self.locate(&self.keys.of(name), |slot| self.set_of(slot))?;
+    pub(super) fn known(&self, key: &NameKey, families: Families, now: Seconds) -> Option<Record> {
+        let found = self.locate(key, |slot| self.set_of(slot))?;
         Record::of(&found.slot, found.loaded, families, now)
     }
 

@@ -274,6 +274,10 @@ impl NameCache for CompactCache {
         self.put(name, families, resolution, now);
     }
 
+    fn foresee(&self, name: &str) {
+        self.prefetch(name);
+    }
+
     fn cut(&mut self, name: HostName<'_>, ttl: u32, now: Seconds) {
         self.put_cut(name, ttl, now);
     }

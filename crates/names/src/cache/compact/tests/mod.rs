@@ -54,6 +54,21 @@ fn answer(cache: &CompactCache, text: &str, families: Families, now: Seconds) ->
 }
 
 #[test]
+fn a_name_that_is_foreseen_is_as_it_was_whatever_its_text() {
+    for capacity in [Some(0), Some(1_000)] {
+        let cache = memory(CompactSettings { negative_capacity: capacity, ..small() });
+        cache.put(name("a.example.com"), V4, &one(1), NOW);
+        let before = cache.statistics();
+        for text in ["a.example.com", "b.example.com", "", ".", "\u{e9}", &"x".repeat(70_000)] {
+            cache.foresee(text);
+        }
+        assert_eq!(cache.statistics(), before);
+        assert_eq!(answer(&cache, "a.example.com", V4, NOW), Some(addresses(&[v4(1)], &[])));
+        assert_eq!(answer(&cache, "b.example.com", V4, NOW), None);
+    }
+}
+
+#[test]
 fn a_name_has_its_addresses_and_its_class_until_they_expire() {
     let cache = memory(small());
     assert_eq!(answer(&cache, "a.example.com", V4, NOW), None);
