@@ -13,6 +13,7 @@ __all__ = [
     "COLUMNS",
     "FAILURE_KINDS",
     "FIELDS",
+    "SEGMENT_HEADER_BYTES",
     "Clock",
     "DnsServer",
     "FailedUrls",
@@ -67,6 +68,9 @@ __version__: str
 COLUMNS: dict[str, str]
 FAILURE_KINDS: dict[str, FailureKind]
 FIELDS: list[str]
+
+#: Bytes before the first record of a segment of the log: a log of no more has no record.
+SEGMENT_HEADER_BYTES: int
 
 @type_check_only
 class FailureKind(TypedDict):

@@ -1,6 +1,6 @@
 //! What a site asks robots to do with a page: X-Robots-Tag and `<meta name=robots>`.
 
-use lycosa_url::Headers;
+use lycosa_url::{Headers, product_token};
 
 /// The directives that a crawler acts on.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -47,7 +47,7 @@ pub(crate) fn from_headers(headers: &Headers, agent: &str) -> Directives {
 /// Whether a word before a colon is a robot's name: a product token or `*`, and no directive that has a value.
 fn is_robot(word: &str) -> bool {
     let valued = ["max-snippet", "max-image-preview", "max-video-preview", "unavailable_after"];
-    let is_token = word.bytes().all(|byte| byte.is_ascii_alphabetic() || matches!(byte, b'-' | b'_'));
+    let is_token = product_token(word.as_bytes()).len() == word.len();
     word == "*"
         || (is_token && !word.is_empty() && !valued.iter().any(|name| word.eq_ignore_ascii_case(name)))
 }

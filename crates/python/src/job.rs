@@ -10,7 +10,7 @@ use lycosa_frontier::{KeyKind, Scope};
 use lycosa_names::cache::compact::{CompactCache, CompactError, CompactSettings};
 use lycosa_names::cache::{NameCache, Seconds};
 use lycosa_names::{Families, Nameserver};
-use lycosa_url::{AddressPolicy, CanonicalRules, Clock, Network};
+use lycosa_url::{AddressPolicy, CanonicalRules, Clock, Network, product_token};
 use pyo3::prelude::*;
 
 use crate::cache::{Fallback, negative, verify};
@@ -394,10 +394,9 @@ pub(crate) fn period(of: f64) -> Seconds {
     seconds(of).as_secs().max(1)
 }
 
-/// The product token that robots.txt knows a crawler by (RFC 9309 section 2.2.1).
+/// The product token that robots.txt knows a crawler by.
 pub(crate) fn product(user_agent: &str) -> &str {
-    let end = user_agent.find(|c: char| !(c.is_ascii_alphabetic() || matches!(c, '-' | '_')));
-    &user_agent[..end.unwrap_or(user_agent.len())]
+    &user_agent[..product_token(user_agent.as_bytes()).len()]
 }
 
 /// The servers that the system asks.

@@ -36,10 +36,11 @@ pub(crate) const DECODERS: Decoders = Decoders {
     text: lycosa_parse::decode_text_within,
 };
 
-/// Adds the names of the columns.
+/// Adds the names of the columns, and what Python has to know of the log's layout.
 pub(crate) fn register(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add_function(wrap_pyfunction!(empty_rows, m)?)?;
     m.add("COLUMNS", columns(m.py())?)?;
+    m.add("SEGMENT_HEADER_BYTES", lycosa_store::SEGMENT_HEADER_BYTES)?;
     m.add("FIELDS", Field::ALL.map(|(_, name)| name).to_vec())
 }
 

@@ -11,7 +11,7 @@
 use crate::Position;
 
 /// Bytes before a segment's first frame.
-pub(crate) const SEGMENT_HEADER_BYTES: usize = 16;
+pub const SEGMENT_HEADER_BYTES: usize = 16;
 
 /// Bytes before a frame's meta.
 pub(crate) const FRAME_HEADER_BYTES: usize = 20;

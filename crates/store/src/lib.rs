@@ -37,7 +37,7 @@ pub use entry::{Decoders, Entry, Field, Outcome, ParseFieldError, Row};
 pub use error::LogError;
 pub use export::{ExportError, Exported, export, import};
 pub use failed::{Failed, Found, ended, reopened};
-pub use frame::Kind;
+pub use frame::{Kind, SEGMENT_HEADER_BYTES};
 pub use lines::write_lines;
 pub use log::{Log, LogSettings};
 pub use reader::{Bodies, Reader};

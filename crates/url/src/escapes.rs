@@ -22,7 +22,7 @@ pub(crate) fn is_normal(bytes: &[u8]) -> bool {
     let is_digit = |byte: u8| matches!(byte, b'0'..=b'9' | b'A'..=b'F');
     match bytes {
         [_, high, low, ..] if is_digit(*high) && is_digit(*low) => {
-            value(*high, *low).is_some_and(|value| !is_unreserved(value))
+            escaped_byte(*high, *low).is_some_and(|value| !is_unreserved(value))
         }
         _ => false,
     }
@@ -37,8 +37,9 @@ fn rewrite(text: &str, start: usize) -> String {
         out.push_str(&rest[..at]);
         let escape = &rest.as_bytes()[at..];
         match escape {
-            [_, high, low, ..] if value(*high, *low).is_some() => {
-                match value(*high, *low).filter(|&value| is_unreserved(value) && !begins_escape(&out)) {
+            [_, high, low, ..] if escaped_byte(*high, *low).is_some() => {
+                match escaped_byte(*high, *low).filter(|&value| is_unreserved(value) && !begins_escape(&out))
+                {
                     Some(value) => out.push(char::from(value)),
                     None => {
                         let digits = [*high, *low].map(|digit| char::from(digit.to_ascii_uppercase()));
@@ -63,14 +64,14 @@ fn begins_escape(text: &str) -> bool {
     matches!(text.as_bytes(), [.., b'%'] | [.., b'%', b'0'..=b'9' | b'a'..=b'f' | b'A'..=b'F'])
 }
 
-/// The byte of two hexadecimal digits.
-fn value(high: u8, low: u8) -> Option<u8> {
+/// The byte that stands behind `%` as two hexadecimal digits.
+pub fn escaped_byte(high: u8, low: u8) -> Option<u8> {
     let digit = |byte: u8| char::from(byte).to_digit(16).and_then(|digit| u8::try_from(digit).ok());
     Some(digit(high)? << 4 | digit(low)?)
 }
 
-/// RFC 3986 section 2.3.
-fn is_unreserved(byte: u8) -> bool {
+/// Whether a byte means the same escaped and unescaped (RFC 3986 section 2.3).
+pub const fn is_unreserved(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'.' | b'_' | b'~')
 }
 

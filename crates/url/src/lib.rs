@@ -15,6 +15,7 @@ mod escapes;
 mod failure;
 mod plain;
 mod port;
+mod product;
 mod records;
 mod ring;
 mod rules;
@@ -26,8 +27,10 @@ pub use bounds::{Bound, Bounds};
 pub use canonical::{CrawlUrl, Digest, MAX_URL_BYTES};
 pub use clock::{Anchor, Clock, Micros, Script};
 pub use domain::{PUBLIC_SUFFIX_LIST, PublicSuffixList, registered_domain};
+pub use escapes::{escaped_byte, is_unreserved};
 pub use failure::{Failure, FailureKind};
 pub use port::is_blocked_port;
+pub use product::product_token;
 pub use records::{
     Headers, Link, NameClass, Page, Purpose, Received, Request, Resolved, Response, Step, Times, header_text,
 };

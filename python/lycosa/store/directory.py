@@ -30,14 +30,12 @@ from pathlib import Path
 from typing import Any
 
 from lycosa import _core
+from lycosa._core import SEGMENT_HEADER_BYTES
 from lycosa.errors import JobDamaged, JobInUse, JobVersionError
 from lycosa.store.replace import replace_file
 
 #: The layout described above; a directory of the version before is opened as well (there is none yet).
 VERSION = 1
-
-#: Bytes before a segment's first frame: a log of no more has no record.
-SEGMENT_HEADER_BYTES = 16
 
 #: What belongs to the log in ``log/``: nothing else is ever removed there.
 _SEGMENT = re.compile(r"\d{20}\.log")

@@ -10,10 +10,11 @@ from pathlib import Path
 from typing import Any
 
 from lycosa import _core
+from lycosa._core import SEGMENT_HEADER_BYTES
 from lycosa.errors import JobDamaged
 from lycosa.records import Rows
 from lycosa.stages import Sink
-from lycosa.store.directory import SEGMENT_HEADER_BYTES, VERSION, Counts, JobDirectory, Record
+from lycosa.store.directory import VERSION, Counts, JobDirectory, Record
 from lycosa.store.restart import is_whole
 
 #: Records read at once, and bytes of them.

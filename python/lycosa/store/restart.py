@@ -5,8 +5,8 @@ from __future__ import annotations
 import logging
 from pathlib import Path
 
+from lycosa._core import SEGMENT_HEADER_BYTES
 from lycosa.errors import SettingError
-from lycosa.store.directory import SEGMENT_HEADER_BYTES
 
 logger = logging.getLogger("lycosa")
 

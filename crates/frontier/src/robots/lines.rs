@@ -94,12 +94,6 @@ fn known_key(key: &[u8]) -> Option<Key> {
     SPELLINGS.iter().find(|(spelling, _)| is(spelling)).map(|(_, key)| *key)
 }
 
-/// The leading letters, `-` and `_` of a user-agent line: what an agent is compared by (section 2.2.1).
-pub(super) fn product_token(value: &[u8]) -> &[u8] {
-    let end = value.iter().position(|byte| !(byte.is_ascii_alphabetic() || matches!(byte, b'-' | b'_')));
-    &value[..end.unwrap_or(value.len())]
-}
-
 /// Whether a user-agent line speaks to everyone: `*` alone or before a space.
 pub(super) fn is_everyone(value: &[u8]) -> bool {
     matches!(value, [b'*'] | [b'*', b' ' | b'\t', ..])

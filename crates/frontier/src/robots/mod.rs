@@ -14,6 +14,8 @@ mod tests;
 
 use std::time::Duration;
 
+use lycosa_url::product_token;
+
 use crate::codec;
 
 use index::{Index, MatchedRule};
@@ -70,7 +72,7 @@ impl Rules {
                         (in_own, in_general) = (false, false);
                     }
                     in_header = true;
-                    let token = lines::product_token(value);
+                    let token = product_token(value);
                     in_general |= lines::is_everyone(value);
                     in_own |= !token.is_empty() && token.eq_ignore_ascii_case(agent.as_bytes());
                     named |= in_own;

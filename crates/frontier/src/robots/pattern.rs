@@ -4,6 +4,8 @@
 //! of a path, which a pattern writes as `%2A` and `%24`, are [`STAR`] and `$`. A path ends with [`END`], which the `$` at a
 //! pattern's end becomes: then an anchored pattern is a prefix like any other.
 
+use lycosa_url::{escaped_byte, is_unreserved};
+
 /// The end of a path: a byte that UTF-8 never has.
 pub(super) const END: u8 = 0xff;
 
@@ -137,10 +139,10 @@ fn units(text: &[u8]) -> impl Iterator<Item = Unit> + '_ {
         let (&byte, tail) = rest.split_first()?;
         rest = tail;
         if let (b'%', [high, low, tail @ ..]) = (byte, tail)
-            && let Some((high, low)) = hex(*high).zip(hex(*low))
+            && let Some(byte) = escaped_byte(*high, *low)
         {
             rest = tail;
-            return Some(Unit::Escaped(high << 4 | low));
+            return Some(Unit::Escaped(byte));
         }
         Some(Unit::Plain(byte))
     })
@@ -150,16 +152,6 @@ fn units(text: &[u8]) -> impl Iterator<Item = Unit> + '_ {
 fn escape(text: &mut Vec<u8>, byte: u8) {
     const HEX: &[u8; 16] = b"0123456789ABCDEF";
     text.extend([b'%', HEX[usize::from(byte >> 4)], HEX[usize::from(byte & 15)]]);
-}
-
-/// The value of a hexadecimal digit.
-fn hex(digit: u8) -> Option<u8> {
-    char::from(digit).to_digit(16).and_then(|value| u8::try_from(value).ok())
-}
-
-/// RFC 3986 section 2.3.
-const fn is_unreserved(byte: u8) -> bool {
-    byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'.' | b'_' | b'~')
 }
 
 /// ASCII that no URI may contain unescaped (RFC 3986 section 2), which WHATWG's parser escapes in a path or in a
