@@ -6,7 +6,8 @@ use std::io;
 use std::time::{Duration, Instant};
 
 use lycosa_fetch::{Fetcher, Settings};
-use lycosa_url::{AddressPolicy, CrawlUrl, Purpose, Request};
+use lycosa_records::{Request, Route};
+use lycosa_url::{AddressPolicy, CrawlUrl};
 
 fn main() -> io::Result<()> {
     let mut arguments = std::env::args().skip(1);
@@ -26,7 +27,7 @@ fn main() -> io::Result<()> {
         for response in fetcher.completed(slots, Duration::from_millis(50)) {
             completed += 1;
             match response.result {
-                Ok(received) => bytes += received.body.len(),
+                Ok(received) => bytes += received.body.len() as usize,
                 Err(failure) => {
                     failed += 1;
                     eprintln!("{}: {}", failure.kind.as_str(), failure.detail);
@@ -43,19 +44,8 @@ fn main() -> io::Result<()> {
 
 /// A request to loopback.
 fn request(url: &CrawlUrl) -> Request {
-    Request {
-        lease: 0,
-        url: url.clone(),
-        purpose: Purpose::Page,
-        depth: 0,
-        attempt: 0,
-        chain: Vec::new(),
-        addresses: vec![std::net::Ipv4Addr::LOCALHOST.into()],
-        name_us: 0,
-        name_class: None,
-        cookies: None,
-        deadline: u64::MAX,
-    }
+    let route = Route::Direct(vec![std::net::Ipv4Addr::LOCALHOST.into()]);
+    Request { route, deadline: u64::MAX, ..Request::get(url.clone()) }
 }
 
 /// User and system time of all threads, from the kernel's run-time counters in nanoseconds.

@@ -5,7 +5,8 @@ use std::net::{IpAddr, SocketAddr};
 use std::time::Duration;
 
 use hyper::client::conn::http1;
-use lycosa_url::{AddressPolicy, Clock, Failure, FailureKind, Micros, Request};
+use lycosa_records::{Request, Route};
+use lycosa_url::{AddressPolicy, Clock, Failure, FailureKind, Micros};
 use nix::errno::Errno;
 use tokio::net::TcpStream;
 use tokio::time::timeout;
@@ -39,6 +40,10 @@ impl Dialer {
 
     /// Connects for a request, noting address and times in the trace.
     pub(crate) async fn dial(&self, request: &Request, trace: &Trace) -> Result<Connection, Failure> {
+        if !matches!(request.route, Route::Direct(_)) {
+            let detail = format!("{:?}: this fetch has no such route", request.route);
+            return Err(Failure::new(FailureKind::Protocol, detail));
+        }
         let port = request.url.port();
         if !self.policy.permits_port(port) {
             let detail = format!("no page is fetched from port {port}, unless allow_ports names it");
@@ -99,9 +104,9 @@ impl Dialer {
 /// The addresses that may be connected to (asked again here because of DNS rebinding).
 fn permitted(policy: &AddressPolicy, request: &Request) -> Result<Vec<IpAddr>, Failure> {
     let addresses: Vec<IpAddr> =
-        request.addresses.iter().copied().filter(|address| policy.permits(*address)).collect();
+        request.route.addresses().iter().copied().filter(|address| policy.permits(*address)).collect();
     if addresses.is_empty() {
-        let detail = format!("{}: no permitted address among {:?}", request.url.host(), request.addresses);
+        let detail = format!("{}: no permitted address among {:?}", request.url.host(), request.route.addresses());
         return Err(Failure::new(FailureKind::AddressRefused, detail));
     }
     Ok(addresses)

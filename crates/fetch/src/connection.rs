@@ -8,21 +8,25 @@ use std::io;
 use std::net::IpAddr;
 use std::pin::{Pin, pin};
 use std::rc::Rc;
+use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
 
 use bytes::Bytes;
-use http_body_util::Empty;
+use http_body_util::Full;
 use hyper::body::{Body as _, Frame, Incoming};
 use hyper::client::conn::http1;
 use hyper_util::rt::TokioIo;
+use lycosa_records::Certificate;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::TcpStream;
 use tokio_rustls::client::TlsStream;
 
+use crate::certificate;
+use crate::tape::Tape;
 use crate::watch::Wire;
 
 /// The driving half of hyper's connection.
-type Driver = http1::Connection<TokioIo<Stream>, Empty<Bytes>>;
+type Driver = http1::Connection<TokioIo<Stream>, Full<Bytes>>;
 
 /// An open connection; at most one exchange uses it at a time.
 pub(crate) struct Connection {
@@ -30,7 +34,11 @@ pub(crate) struct Connection {
     pub(crate) address: IpAddr,
     /// What moved on it.
     pub(crate) wire: Rc<Wire>,
-    sender: http1::SendRequest<Empty<Bytes>>,
+    /// The heads of the exchange under way.
+    pub(crate) tape: Rc<Tape>,
+    /// The certificate, over TLS.
+    pub(crate) certificate: Option<Arc<Certificate>>,
+    sender: http1::SendRequest<Full<Bytes>>,
     /// None once hyper is done with the connection.
     driver: Option<Driver>,
 }
@@ -42,17 +50,22 @@ impl Connection {
         address: IpAddr,
         options: &http1::Builder,
     ) -> hyper::Result<Self> {
-        let wire = Rc::new(Wire::default());
-        let stream = Stream { transport, wire: wire.clone() };
+        let (wire, tape) = (Rc::new(Wire::default()), Rc::new(Tape::default()));
+        let certificate = match &transport {
+            Transport::Plain(_) => None,
+            Transport::Tls(stream) => certificate::summary(stream.get_ref().1),
+        };
+        let stream = Stream { transport, wire: wire.clone(), tape: tape.clone() };
         let (sender, driver) = options.handshake(TokioIo::new(stream)).await?;
-        Ok(Connection { address, wire, sender, driver: Some(driver) })
+        Ok(Connection { address, wire, tape, certificate, sender, driver: Some(driver) })
     }
 
     /// Sends a request and waits for the head of its response.
     pub(crate) async fn send(
         &mut self,
-        request: http::Request<Empty<Bytes>>,
+        request: http::Request<Full<Bytes>>,
     ) -> hyper::Result<http::Response<Incoming>> {
+        self.tape.begin();
         let mut response = pin!(self.sender.send_request(request));
         let driver = &mut self.driver;
         poll_fn(|context| {
@@ -97,10 +110,11 @@ pub(crate) enum Transport {
     Tls(Box<TlsStream<TcpStream>>),
 }
 
-/// A transport that notes what moves.
+/// A transport that notes what moves, and what heads look like.
 struct Stream {
     transport: Transport,
     wire: Rc<Wire>,
+    tape: Rc<Tape>,
 }
 
 impl AsyncRead for Stream {
@@ -125,6 +139,7 @@ impl AsyncRead for Stream {
         if count > 0 {
             self.wire.moved.set(true);
             self.wire.received.update(|total| total + count as u64);
+            self.tape.received(&buffer.filled()[before..]);
         }
         polled
     }
@@ -140,8 +155,9 @@ impl AsyncWrite for Stream {
             Transport::Plain(stream) => Pin::new(stream).poll_write(context, bytes),
             Transport::Tls(stream) => Pin::new(stream).poll_write(context, bytes),
         };
-        if polled.is_ready() {
+        if let Poll::Ready(written) = &polled {
             self.wire.moved.set(true);
+            self.tape.sent(&bytes[..*written.as_ref().unwrap_or(&0)]);
         }
         polled
     }

@@ -11,7 +11,8 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering::SeqCst;
 use std::time::Duration;
 
-use lycosa_url::{Clock, Failure, FailureKind, Micros, Received, Request, Response, Times};
+use lycosa_records::{Received, Request, Response, Times};
+use lycosa_url::{Clock, Failure, FailureKind, Micros};
 use tokio::sync::Notify;
 use tokio::sync::mpsc::UnboundedReceiver;
 use tokio::task::spawn_local;

@@ -6,7 +6,8 @@ use std::os::fd::OwnedFd;
 use std::os::unix::net::UnixStream;
 use std::sync::Arc;
 
-use lycosa_url::{CrawlUrl, Failure, FailureKind, Purpose, Received, Request};
+use lycosa_records::{Received, Request};
+use lycosa_url::{CrawlUrl, Failure, FailureKind};
 use tokio::net::TcpStream;
 use tokio::runtime::{Builder, Runtime};
 use tokio::task::yield_now;
@@ -32,19 +33,7 @@ impl Examiner {
     /// One with these limits; fails when a setting cannot be used.
     pub fn new(settings: &Settings) -> io::Result<Self> {
         let url = CrawlUrl::parse("http://example.com/").map_err(|bad| io::Error::other(bad.to_string()))?;
-        let request = Request {
-            lease: 1,
-            url,
-            purpose: Purpose::Page,
-            depth: 0,
-            attempt: 0,
-            chain: Vec::new(),
-            addresses: Vec::new(),
-            name_us: 0,
-            name_class: None,
-            cookies: None,
-            deadline: 0,
-        };
+        let request = Request { lease: 1, ..Request::get(url) };
         let runtime = Builder::new_current_thread().enable_io().build()?;
         let engine = Engine::new(settings, Arc::new(Counter::default()))?;
         Ok(Examiner { engine, options: message::options(settings), runtime, request })

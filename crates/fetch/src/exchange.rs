@@ -5,7 +5,8 @@ use std::net::IpAddr;
 
 use bytes::Bytes;
 use hyper::body::{Body as _, Incoming};
-use lycosa_url::{Failure, FailureKind, Micros, Received, Request, Times};
+use lycosa_records::{Received, Request, Times};
+use lycosa_url::{Failure, FailureKind, Micros};
 
 use crate::connection::Connection;
 use crate::engine::Engine;
@@ -50,7 +51,7 @@ pub(crate) async fn exchange(
     watch: &Watch,
     trace: &Trace,
 ) -> Result<Received, Failure> {
-    let kept = engine.pool.borrow_mut().take(request.url.origin(), &request.addresses, engine.clock.now());
+    let kept = engine.pool.borrow_mut().take(request.url.origin(), request.route.addresses(), engine.clock.now());
     if let Some(connection) = kept {
         return match attempt(engine, connection, request, watch, trace).await {
             // The server closed while it was idle, or read the request and broke off: nobody can tell, so it is no fault of the
@@ -98,20 +99,21 @@ pub(crate) async fn talk(
     trace: &Trace,
 ) -> Result<Received, Failure> {
     let began = engine.clock.now();
-    let response = connection.send(engine.template.request(&request.url, request.cookies.as_deref())?).await;
+    let response = connection.send(engine.template.request(request)?).await;
     let response = response.map_err(|error| message::failure(&error))?;
-    let head = engine.clock.now();
-    trace.times(|times| times.first_byte_us = since(began, head));
+    let arrived = engine.clock.now();
+    trace.times(|times| times.first_byte_us = since(began, arrived));
     if response.status() == http::StatusCode::SWITCHING_PROTOCOLS {
         return Err(Failure::new(FailureKind::Protocol, "101 without being asked"));
     }
     let (parts, body) = response.into_parts();
-    let headers = message::headers(&parts.headers);
-    let status = parts.status.as_u16();
+    let (status, source) = (parts.status.as_u16(), message::source(parts.version));
     drop(parts); // lets hyper use its read buffer again
-    let body = collect(engine, connection, body, watch).await?;
-    trace.times(|times| times.body_us = since(head, engine.clock.now()));
-    Ok(Received { status, headers, body })
+    let (sent, head) = connection.tape.take();
+    let certificate = connection.certificate.clone();
+    let body = collect(engine, connection, body, watch).await?.into();
+    trace.times(|times| times.body_us = since(arrived, engine.clock.now()));
+    Ok(Received { status, source, head, body, sent, certificate, final_url: None })
 }
 
 /// The whole body in memory of its own; too large a one is left unread as soon as that is known. Where all bodies together

@@ -1,4 +1,4 @@
-//! HTTP/1.1 with TLS: [`Request`](lycosa_url::Request) in, [`Response`](lycosa_url::Response) out.
+//! HTTP/1.1 with TLS: [`Request`](lycosa_records::Request) in, [`Response`](lycosa_records::Response) out.
 //!
 //! The way of one request, file by file:
 //! [`Fetcher::submit`] (`fetcher`) → a slot of the thread's `engine` → one `exchange`, on a connection
@@ -9,6 +9,7 @@
 //! be dead before any byte of the response came is given back as `Cancelled`, so that the host's interval holds.
 
 mod budget;
+mod certificate;
 mod connect;
 mod connection;
 mod decode;
@@ -19,6 +20,7 @@ mod fetcher;
 mod message;
 mod pool;
 mod settings;
+mod tape;
 mod tls;
 mod watch;
 

@@ -4,11 +4,13 @@ use std::error::Error as _;
 use std::io;
 
 use bytes::Bytes;
-use http::header::{self, HeaderMap, HeaderValue};
+use http::Method;
+use http::header::{self, HeaderMap, HeaderName, HeaderValue};
 use http::uri::PathAndQuery;
-use http_body_util::Empty;
+use http_body_util::Full;
 use hyper::client::conn::http1;
-use lycosa_url::{CrawlUrl, Failure, FailureKind, Headers};
+use lycosa_records::{Request, RequestOptions, Source};
+use lycosa_url::{Failure, FailureKind};
 
 use crate::settings::Settings;
 
@@ -53,32 +55,69 @@ impl Template {
         Ok(Template(headers))
     }
 
-    /// The request for a URL, with its cookies.
-    pub(crate) fn request(
-        &self,
-        url: &CrawlUrl,
-        cookies: Option<&str>,
-    ) -> Result<http::Request<Empty<Bytes>>, Failure> {
+    /// The request as hyper sends it.
+    pub(crate) fn request(&self, request: &Request) -> Result<http::Request<Full<Bytes>>, Failure> {
         let refuse = |what: &str| Failure::new(FailureKind::Protocol, format!("{what} cannot be sent"));
-        let target = PathAndQuery::try_from(url.path_and_query()).map_err(|_| refuse("path"))?;
-        let host = HeaderValue::from_str(url.authority()).map_err(|_| refuse("host"))?;
+        let target = PathAndQuery::try_from(request.url.path_and_query()).map_err(|_| refuse("path"))?;
+        let host = HeaderValue::from_str(request.url.authority()).map_err(|_| refuse("host"))?;
         let mut headers = HeaderMap::with_capacity(self.0.len() + 2);
         headers.insert(header::HOST, host); // first, as RFC 9110 section 7.2 wishes
         headers.extend(self.0.iter().map(|(name, value)| (name.clone(), value.clone())));
-        if let Some(cookies) = cookies {
+        if let Some(cookies) = &request.cookies {
             let cookies = HeaderValue::from_bytes(cookies.as_bytes()).map_err(|_| refuse("cookie"))?;
             headers.insert(header::COOKIE, cookies);
         }
-        let mut request = http::Request::new(Empty::new());
-        *request.uri_mut() = target.into();
-        *request.headers_mut() = headers;
-        Ok(request)
+        let mut made = http::Request::new(Full::default());
+        *made.uri_mut() = target.into();
+        if let Some(options) = &request.options {
+            *made.method_mut() = Method::from_bytes(options.method().as_bytes()).map_err(|_| refuse("method"))?;
+            *made.body_mut() = Full::new(options.body.clone());
+            add_options(&mut headers, options)?;
+        }
+        *made.headers_mut() = headers;
+        Ok(made)
     }
 }
 
-/// The fields of a response, out of the read buffer.
-pub(crate) fn headers(map: &HeaderMap) -> Headers {
-    Headers(map.iter().map(|(name, value)| (name.as_str().into(), value.as_bytes().into())).collect())
+/// Fields that say where a message ends or what becomes of the connection: a request may not set them.
+const FRAMING: [HeaderName; 8] = [
+    header::HOST,
+    header::CONNECTION,
+    header::CONTENT_LENGTH,
+    header::EXPECT,
+    header::TE,
+    header::TRAILER,
+    header::TRANSFER_ENCODING,
+    header::UPGRADE,
+];
+
+/// Adds the fields that a request has of its own, in the place of the crawler's.
+fn add_options(headers: &mut HeaderMap, options: &RequestOptions) -> Result<(), Failure> {
+    let refuse = |name: &str| Failure::new(FailureKind::Protocol, format!("header field {name:?} cannot be sent"));
+    let parse = |name: &str, value: &str| -> Option<(HeaderName, HeaderValue)> {
+        let name = HeaderName::from_bytes(name.as_bytes()).ok()?;
+        (!FRAMING.contains(&name)).then_some((name, HeaderValue::from_str(value).ok()?))
+    };
+    let validators = [("if-none-match", &options.validators.etag), ("if-modified-since", &options.validators.last_modified)];
+    let validators = validators.into_iter().filter_map(|(name, value)| Some((name, &**value.as_ref()?)));
+    let own = options.headers.iter().map(|(name, value)| (&**name, &**value));
+    let mut added: Vec<HeaderName> = Vec::new();
+    for (name, value) in validators.chain(own) {
+        let (name, value) = parse(name, value).ok_or_else(|| refuse(name))?;
+        // The first takes the place of the crawler's, further ones of the same name stand beside it.
+        if added.contains(&name) {
+            headers.append(name, value);
+        } else {
+            headers.insert(&name, value);
+            added.push(name);
+        }
+    }
+    Ok(())
+}
+
+/// How a response of this version was made.
+pub(crate) fn source(version: http::Version) -> Source {
+    if version == http::Version::HTTP_10 { Source::Http10 } else { Source::Http11 }
 }
 
 /// What an error of hyper's means, by its variant.
@@ -116,6 +155,8 @@ fn io_kind(error: &io::Error) -> FailureKind {
 
 #[cfg(test)]
 mod tests {
+    use lycosa_records::Validators;
+    use lycosa_url::CrawlUrl;
     use proptest::prelude::*;
 
     use super::*;
@@ -124,16 +165,40 @@ mod tests {
         Template::new(&Settings::default()).unwrap()
     }
 
+    fn get(url: &str) -> Request {
+        Request::get(CrawlUrl::parse(url).unwrap())
+    }
+
     #[test]
     fn a_request_bears_what_servers_expect() {
-        let url = CrawlUrl::parse("http://Example.com:8080/a?b=c#d").unwrap();
-        let request = template().request(&url, None).unwrap();
-        assert_eq!(request.uri(), "/a?b=c");
+        let mut asked = get("http://Example.com:8080/a?b=c#d");
+        let request = template().request(&asked).unwrap();
+        assert_eq!((request.uri().to_string(), request.method()), ("/a?b=c".to_owned(), &Method::GET));
         let names: Vec<&str> = request.headers().keys().map(|name| name.as_str()).collect();
         assert_eq!(names, ["host", "user-agent", "accept", "accept-encoding"]);
         assert_eq!(request.headers()["host"], "example.com:8080");
-        let request = template().request(&url, Some("id=7; theme=dark")).unwrap();
+        asked.cookies = Some("id=7; theme=dark".into());
+        let request = template().request(&asked).unwrap();
         assert_eq!(request.headers()["cookie"], "id=7; theme=dark");
+    }
+
+    #[test]
+    fn a_request_of_its_own_bears_what_it_was_given_and_nothing_that_ends_a_message() {
+        let with = |headers: &[(&str, &str)]| {
+            let headers = headers.iter().map(|(name, value)| ((*name).into(), (*value).into())).collect();
+            let validators = Validators { etag: Some("\"a\"".into()), last_modified: None };
+            let (method, body) = ("POST".into(), Bytes::from_static(b"q=1"));
+            let options = RequestOptions { method, headers, body, validators, ..RequestOptions::default() };
+            template().request(&Request { options: Some(Box::new(options)), ..get("http://a.com/") })
+        };
+        let request = with(&[("Accept", "text/plain"), ("X-A", "1"), ("x-a", "2")]).unwrap();
+        assert_eq!(request.method(), Method::POST);
+        let values = |name: &str| request.headers().get_all(name).iter().cloned().collect::<Vec<_>>();
+        assert_eq!((values("accept"), values("x-a")), (vec!["text/plain".parse().unwrap()], vec!["1".parse().unwrap(), "2".parse().unwrap()]));
+        assert_eq!(values("if-none-match"), ["\"a\""]);
+        for (name, value) in [("Content-Length", "9"), ("transfer-encoding", "x"), ("host", "b.com"), ("a b", "1"), ("a", "1\r\nb: 2")] {
+            assert!(with(&[(name, value)]).is_err_and(|failure| failure.detail.contains(name)), "{name}");
+        }
     }
 
     #[test]
@@ -145,10 +210,10 @@ mod tests {
     #[test]
     fn an_operator_may_say_who_is_behind_it() {
         let settings = Settings { from: Some("crawl@example.org".to_owned()), ..Settings::default() };
-        let url = CrawlUrl::parse("http://example.com/").unwrap();
-        let request = Template::new(&settings).unwrap().request(&url, None).unwrap();
+        let asked = get("http://example.com/");
+        let request = Template::new(&settings).unwrap().request(&asked).unwrap();
         assert_eq!(request.headers()["from"], "crawl@example.org");
-        assert!(!template().request(&url, None).unwrap().headers().contains_key("from"), "not unasked");
+        assert!(!template().request(&asked).unwrap().headers().contains_key("from"), "not unasked");
         let broken = Settings { from: Some("a\r\nX: y".to_owned()), ..Settings::default() };
         assert!(Template::new(&broken).is_err_and(|error| error.to_string().contains("From")));
     }
@@ -157,7 +222,7 @@ mod tests {
         #[test]
         fn every_canonical_url_can_be_sent(path in "[ -~é\\t]{0,40}", query in "[ -~é\\t]{0,40}") {
             if let Ok(url) = CrawlUrl::parse(&format!("http://example.com/{path}?{query}")) {
-                let request = template().request(&url, None);
+                let request = template().request(&Request::get(url.clone()));
                 prop_assert!(request.is_ok(), "{}", url.as_str());
                 prop_assert_eq!(request.unwrap().uri().to_string(), url.path_and_query());
             }

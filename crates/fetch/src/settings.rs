@@ -39,7 +39,7 @@ pub struct Settings {
     pub policy: AddressPolicy,
     /// A PEM file of root certificates that are trusted beside Mozilla's.
     pub ca_file: Option<PathBuf>,
-    /// The clock of [`started`](lycosa_url::Response::started) and of all time-outs.
+    /// The clock of [`started`](lycosa_records::Response::started) and of all time-outs.
     pub clock: Clock,
 }
 

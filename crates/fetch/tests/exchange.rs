@@ -12,11 +12,11 @@ use lycosa_url::{AddressPolicy, FailureKind};
 use support::*;
 
 /// What a server's bytes lead to.
-fn ends_as(bytes: impl Into<Vec<u8>>) -> Result<String, FailureKind> {
-    let server = Server::once(bytes);
+fn ends_as(answer: impl Into<Vec<u8>>) -> Result<String, FailureKind> {
+    let server = Server::once(answer);
     let response = fetch_with(settings(), server.request("/"));
     assert_eq!(server.connections(), 1, "nothing is repeated on a new connection");
-    response.result.map(|page| String::from_utf8(page.body.to_vec()).unwrap()).map_err(|failure| failure.kind)
+    response.result.map(|page| String::from_utf8(bytes(&page).to_vec()).unwrap()).map_err(|failure| failure.kind)
 }
 
 #[test]
@@ -37,13 +37,17 @@ fn a_page_comes_with_everything_known_about_it() {
     assert_eq!(response.request.lease, 1);
     let page = page(response);
     assert_eq!(page.status, 404);
-    assert_eq!(page.headers.get("x-a"), Some("1"));
-    assert_eq!(page.headers.get_all("set-cookie").collect::<Vec<_>>(), ["a", "b"]);
-    assert!(page.headers.0.iter().any(|(name, value)| &**name == "x-bin" && **value == *"é".as_bytes()));
-    let sent = String::from_utf8(page.body.to_vec()).unwrap();
+    assert_eq!(page.head.get("x-a").as_deref(), Some("1"));
+    assert_eq!(page.head.get_all("set-cookie").collect::<Vec<_>>(), ["a", "b"]);
+    assert!(page.head.fields().any(|(name, value)| name == "X-Bin" && *value == *"é".as_bytes()));
+    let sent = String::from_utf8(bytes(&page).to_vec()).unwrap();
     let agent = format!("user-agent: Lycosa/{}\r\n", env!("CARGO_PKG_VERSION"));
     assert!(sent.starts_with(&format!("GET /a?b=%20c HTTP/1.1\r\nhost: {}\r\n", server.address)), "{sent}");
     assert!(sent.contains(&agent) && sent.contains("accept-encoding: gzip, br, zstd\r\n"), "{sent}");
+    assert_eq!(page.sent.raw(), sent.strip_suffix("\r\n").unwrap(), "as the server received it");
+    let head = "HTTP/1.1 404 Not Here\r\nX-A: 1\r\nSet-Cookie: a\r\nset-cookie: b\r\nX-Bin: \u{e9}\r\nContent-Length: ";
+    assert!(page.head.raw().starts_with(head.as_bytes()), "as the server sent it: {:?}", page.head);
+    assert_eq!((page.source.as_str(), &*page.head.reason()), ("http/1.1", "Not Here"));
 }
 
 #[test]
@@ -51,7 +55,7 @@ fn connections_are_kept_alive() {
     let server = Server::start(vec![several(vec![ok("one"), ok("two"), ok("three")])]);
     let fetcher = Fetcher::start(settings()).unwrap();
     for body in ["one", "two", "three"] {
-        assert_eq!(page(fetch(&fetcher, server.request("/"))).body, body);
+        assert_eq!(*bytes(&page(fetch(&fetcher, server.request("/")))), body);
     }
     assert_eq!(server.connections(), 1);
 }
@@ -65,11 +69,11 @@ fn a_request_on_a_dead_kept_connection_is_given_back_and_the_next_one_takes_a_ne
     });
     let server = Server::start(vec![dies_on_second, once(ok("two"))]);
     let fetcher = Fetcher::start(settings()).unwrap();
-    assert_eq!(page(fetch(&fetcher, server.request("/"))).body, "one");
+    assert_eq!(*bytes(&page(fetch(&fetcher, server.request("/")))), "one");
     assert_eq!(kind(&fetch(&fetcher, server.request("/"))), FailureKind::Cancelled, "no try of the site's");
     let third = fetch(&fetcher, server.request("/"));
     assert!(third.times.connect_us > 0);
-    assert_eq!(page(third).body, "two");
+    assert_eq!(*bytes(&page(third)), "two");
     assert_eq!(server.connections(), 2);
 }
 
@@ -77,9 +81,9 @@ fn a_request_on_a_dead_kept_connection_is_given_back_and_the_next_one_takes_a_ne
 fn a_connection_closed_while_idle_is_not_used() {
     let server = Server::start(vec![several(vec![ok("one")]), several(vec![ok("two")])]);
     let fetcher = Fetcher::start(settings()).unwrap();
-    assert_eq!(page(fetch(&fetcher, server.request("/"))).body, "one");
+    assert_eq!(*bytes(&page(fetch(&fetcher, server.request("/")))), "one");
     std::thread::sleep(Duration::from_millis(50));
-    assert_eq!(page(fetch(&fetcher, server.request("/"))).body, "two");
+    assert_eq!(*bytes(&page(fetch(&fetcher, server.request("/")))), "two");
 }
 
 #[test]
@@ -92,7 +96,7 @@ fn nothing_else_is_repeated() {
     });
     let server = Server::start(vec![half_on_second, once(ok("two"))]);
     let fetcher = Fetcher::start(settings()).unwrap();
-    assert_eq!(page(fetch(&fetcher, server.request("/"))).body, "one");
+    assert_eq!(*bytes(&page(fetch(&fetcher, server.request("/")))), "one");
     assert_eq!(kind(&fetch(&fetcher, server.request("/"))), FailureKind::ConnectionClosed);
     assert_eq!(server.connections(), 1);
     assert_eq!(ends_as(""), Err(FailureKind::ConnectionClosed));
@@ -107,7 +111,7 @@ fn a_silent_kept_connection_is_not_repeated() {
     });
     let server = Server::start(vec![silent_on_second, once(ok("two"))]);
     let fetcher = Fetcher::start(settings()).unwrap();
-    assert_eq!(page(fetch(&fetcher, server.request("/"))).body, "one");
+    assert_eq!(*bytes(&page(fetch(&fetcher, server.request("/")))), "one");
     assert_eq!(kind(&fetch(&fetcher, server.request("/"))), FailureKind::ReadTimeout);
     assert_eq!(server.connections(), 1);
 }
@@ -134,7 +138,7 @@ fn bodies_end_in_several_ways() {
 fn lenient_headers_are_accepted() {
     let folded = "HTTP/1.1 200 OK\r\nX-A: one\r\n two\r\nContent-Length: 1\r\n\r\nx";
     let page = page(fetch_with(settings(), Server::once(folded).request("/")));
-    assert!(page.headers.get("x-a").is_some_and(|value| value.starts_with("one") && value.ends_with("two")));
+    assert!(page.head.get("x-a").is_some_and(|value| value.starts_with("one") && value.ends_with("two")));
     assert_eq!(ends_as("HTTP/1.1 200 OK\r\n@bad line\r\nContent-Length: 1\r\n\r\nx"), Ok("x".to_owned()));
     assert_eq!(ends_as("HTTP/1.1 200 OK\r\nX-A : 1\r\nContent-Length: 1\r\n\r\nx"), Ok("x".to_owned()));
 }
@@ -243,7 +247,7 @@ fn the_next_address_is_tried() {
     let url = format!("http://example.com:{}/", server.address.port());
     let response = fetch_with(settings(), request(&url, &["10.0.0.1", "127.7.7.7", "127.0.0.1"]));
     assert_eq!(response.address, Some("127.0.0.1".parse().unwrap()));
-    assert_eq!(page(response).body, "x");
+    assert_eq!(*bytes(&page(response)), "x");
 }
 
 #[test]
@@ -271,10 +275,10 @@ fn a_kept_connection_serves_only_its_own_address() {
     let server = Server::start(vec![several(vec![ok("one"), ok("two")])]);
     let fetcher = Fetcher::start(settings()).unwrap();
     let url = format!("http://example.com:{}/", server.address.port());
-    assert_eq!(page(fetch(&fetcher, request(&url, &["127.0.0.1"]))).body, "one");
+    assert_eq!(*bytes(&page(fetch(&fetcher, request(&url, &["127.0.0.1"])))), "one");
     let elsewhere = fetch(&fetcher, request(&url, &["127.7.7.7"]));
     assert_eq!(kind(&elsewhere), FailureKind::ConnectRefused);
-    assert_eq!(page(fetch(&fetcher, request(&url, &["127.7.7.7", "127.0.0.1"]))).body, "two");
+    assert_eq!(*bytes(&page(fetch(&fetcher, request(&url, &["127.7.7.7", "127.0.0.1"])))), "two");
 }
 
 #[test]

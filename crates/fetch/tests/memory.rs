@@ -43,7 +43,7 @@ fn bodies_wait_for_memory_and_no_server_is_blamed_for_it() {
     for _ in 0..8 {
         let mut taken = fetcher.completed(10, Duration::from_secs(10));
         assert_eq!(taken.len(), 1, "no more at once than a batch may hold");
-        assert_eq!(page(taken.remove(0)).body.len(), BODY);
+        assert_eq!(bytes(&page(taken.remove(0))).len(), BODY);
         assert!(fetcher.held() <= 100_000 + largest, "{}", fetcher.held());
     }
     assert_eq!((fetcher.held(), fetcher.in_flight(), fetcher.free()), (0, 0, 1));
@@ -64,7 +64,7 @@ fn what_is_given_back_comes_again_first_and_counts_meanwhile() {
     assert!(fetcher.held() > held);
     let mut bodies = Vec::new();
     while bodies.len() < 3 {
-        bodies.extend(fetcher.completed(9, Duration::from_secs(1)).into_iter().map(|each| page(each).body));
+        bodies.extend(fetcher.completed(9, Duration::from_secs(1)).into_iter().map(|each| bytes(&page(each)).clone()));
     }
     assert_eq!(bodies, ["one", "two", "three"]);
     assert_eq!((fetcher.held(), fetcher.in_flight()), (0, 0));
@@ -75,7 +75,7 @@ fn a_request_that_may_outlive_its_lease_is_not_sent() {
     let server = Server::once(ok("late"));
     let settings = settings();
     let soon = settings.clock.now() + u64::try_from(settings.total_timeout.as_micros()).unwrap();
-    let response = fetch_with(settings, lycosa_url::Request { deadline: soon - 1, ..server.request("/") });
+    let response = fetch_with(settings, lycosa_records::Request { deadline: soon - 1, ..server.request("/") });
     assert_eq!(kind(&response), FailureKind::Cancelled);
     assert_eq!(server.connections(), 0, "by then another request of this host may be on its way");
 }
@@ -88,7 +88,7 @@ fn an_exchange_that_waits_for_memory_ends_with_its_lease() {
     let settings = Settings { memory: 50_000, total_timeout, slots: 2, clock: Clock::shared(), ..settings() };
     let deadline = settings.clock.now() + 1_000_000;
     let fetcher = Fetcher::start(settings).unwrap();
-    fetcher.submit((0..2).map(|_| lycosa_url::Request { deadline, ..server.request("/") }).collect());
+    fetcher.submit((0..2).map(|_| lycosa_records::Request { deadline, ..server.request("/") }).collect());
     // The first exceeds the budget, since nobody else could go on; as long as it is not taken the second waits.
     until(|| {
         fetcher.in_flight() == 2 && fetcher.completed(0, Duration::ZERO).is_empty() && fetcher.held() > BODY
@@ -100,5 +100,5 @@ fn an_exchange_that_waits_for_memory_ends_with_its_lease() {
         .map(|each| each.result.map(|received| received.body.len()).map_err(|failure| failure.kind))
         .collect();
     kinds.sort_by_key(Result::is_err);
-    assert_eq!(kinds, [Ok(BODY), Err(FailureKind::Cancelled)]);
+    assert_eq!(kinds, [Ok(BODY as u64), Err(FailureKind::Cancelled)]);
 }

@@ -10,7 +10,8 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use lycosa_fetch::{Fetcher, Settings};
-use lycosa_url::{FailureKind, Request};
+use lycosa_records::Request;
+use lycosa_url::{FailureKind};
 use rcgen::{BasicConstraints, Certificate, CertificateParams, IsCa, Issuer, KeyPair, date_time_ymd};
 use rustls::pki_types::PrivateKeyDer;
 use rustls::{ServerConfig, ServerConnection, StreamOwned};
@@ -93,10 +94,10 @@ fn a_good_certificate_is_accepted_and_the_connection_kept() {
     let fetcher = Fetcher::start(authority.settings()).unwrap();
     let first = fetch(&fetcher, https(&server, "example.com"));
     assert!(first.times.tls_us > 0 && first.times.connect_us > 0);
-    assert_eq!(page(first).body, "one");
+    assert_eq!(*bytes(&page(first)), "one");
     let second = fetch(&fetcher, https(&server, "example.com"));
     assert_eq!(second.times.tls_us, 0);
-    assert_eq!(page(second).body, "two");
+    assert_eq!(*bytes(&page(second)), "two");
     assert_eq!(server.connections(), 1);
 }
 
@@ -104,7 +105,7 @@ fn a_good_certificate_is_accepted_and_the_connection_kept() {
 fn an_address_may_be_the_name() {
     let authority = Authority::new("address");
     let server = Server::start(vec![tls(authority.certify("127.0.0.1", false), vec![ok("x")], true)]);
-    assert_eq!(page(fetch_with(authority.settings(), https(&server, "127.0.0.1"))).body, "x");
+    assert_eq!(*bytes(&page(fetch_with(authority.settings(), https(&server, "127.0.0.1")))), "x");
 }
 
 #[test]
@@ -156,7 +157,7 @@ fn a_rude_close_ends_a_body_of_unknown_length_only() {
     {
         let server = Server::start(vec![tls(authority.certify("example.com", false), vec![reply], false)]);
         let response = fetch_with(authority.settings(), https(&server, "example.com"));
-        let ended = response.result.as_ref().map(|page| &page.body[..]).map_err(|failure| failure.kind);
+        let ended = response.result.as_ref().map(|page| &bytes(page)[..]).map_err(|failure| failure.kind);
         assert_eq!(ended, result.map(str::as_bytes));
     }
 }

@@ -8,12 +8,10 @@ use std::net::IpAddr;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use bytes::Bytes;
 use lycosa_frontier::{Frontier, Resolve, Scope, Settings};
-use lycosa_store::{Entry, Log, LogSettings};
-use lycosa_url::{
-    CrawlUrl, Headers, Link, Micros, NameClass, Page, Purpose, Received, Request, Resolved, Response, Times,
-};
+use lycosa_store::{Log, LogSettings};
+use lycosa_records::{Entry, Head, Outcome, Purpose, Received, Request, Response, Times};
+use lycosa_url::{CrawlUrl, Micros, NameClass, Resolved};
 use nix::sys::resource::{UsageWho, getrusage};
 
 /// Links of a page, and how many of them lead to its own host: as in real pages, most.
@@ -55,6 +53,8 @@ impl Resolve for Names {
 struct Web {
     linked: Vec<u32>,
     random: u64,
+    /// The head of all answers.
+    head: Head,
 }
 
 impl Web {
@@ -78,7 +78,7 @@ impl Web {
     }
 
     /// What the stub answers.
-    fn answer(&mut self, request: Request, now: Micros, new: bool) -> Page {
+    fn answer(&mut self, request: Request, now: Micros, new: bool) -> Outcome {
         let robots = request.purpose == Purpose::Robots;
         let host: usize = request.url.host()[1..]
             .split_once('.')
@@ -86,17 +86,17 @@ impl Web {
             .unwrap_or_default();
         let received = Received {
             status: if robots { 404 } else { 200 },
-            headers: Headers(vec![("content-type".into(), (*b"text/html").into())]),
-            body: Bytes::new(),
+            head: self.head.clone(),
+            ..Received::default()
         };
-        let address = request.addresses.first().copied();
+        let address = request.route.addresses().first().copied();
         let times = Times::default();
         let response =
             Response { request, address, started: now, finished: now, times, result: Ok(received) };
-        let mut page = Page::new(response, Bytes::new());
+        let mut page = Outcome::new(response);
         for number in 0..if robots { 0 } else { LINKS } {
             let target = if number < OWN { host } else { self.below(self.linked.len()) };
-            page.links.push(Link { url: self.link(target, new), nofollow: false });
+            page.links.push(&self.link(target, new), false);
         }
         page
     }
@@ -161,7 +161,8 @@ fn main() -> std::io::Result<()> {
         seen_directory: Some(directory.join("seen")),
         ..Settings::default()
     };
-    let mut web = Web { linked: vec![0; hosts], random: 1 };
+    let head = Head::of("HTTP/1.1 200 OK", [("content-type", "text/html")]).unwrap_or_default();
+    let mut web = Web { linked: vec![0; hosts], random: 1, head };
     let mut log = Log::open(&directory.join("log"), LogSettings::default()).map_err(std::io::Error::other)?;
     let mut frontier = Frontier::new(settings.clone(), Names::default())?;
     let mut now = 1;
@@ -178,13 +179,13 @@ fn main() -> std::io::Result<()> {
                 now = frontier.due_at().unwrap_or(now).max(now + 1);
                 continue;
             }
-            let mut pages: Vec<Page> =
+            let mut pages: Vec<Outcome> =
                 requests.into_iter().map(|request| web.answer(request, now, new)).collect();
             links += pages.iter().map(|page| page.links.len()).sum::<usize>();
             let start = cpu();
             for batch in pages.chunks_mut(256) {
                 frontier.judge(batch.iter_mut());
-                log.append(batch.iter().map(Entry::page)).map_err(std::io::Error::other)?;
+                log.append(batch.iter().map(Entry::of)).map_err(std::io::Error::other)?;
                 frontier.done(batch.iter(), now)?;
             }
             seconds += cpu() - start;

@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use lycosa_url::{AddressPolicy, CrawlUrl, registered_domain};
+use lycosa_url::{AddressPolicy, CrawlUrl, UrlRef, registered_domain};
 
 /// Which links belong to the crawl, by where its seeds are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -58,7 +58,7 @@ impl Admission {
 
     /// Takes in the place of a seed.
     pub fn include(&mut self, url: &CrawlUrl) {
-        if let Some(place) = self.place(url)
+        if let Some(place) = self.place(url.borrow())
             && !self.places.contains(place)
         {
             self.places.insert(place.into());
@@ -76,7 +76,13 @@ impl Admission {
     }
 
     /// Whether a link may be admitted, if it is new.
-    pub fn check(&self, url: &CrawlUrl, depth: u32, nofollow: bool) -> Result<(), Refusal> {
+    pub fn check<'a>(
+        &self,
+        url: impl Into<UrlRef<'a>>,
+        depth: u32,
+        nofollow: bool,
+    ) -> Result<(), Refusal> {
+        let url = url.into();
         if nofollow {
             Err(Refusal::Nofollow)
         } else if self.max_depth.is_some_and(|max| depth > max) {
@@ -91,7 +97,7 @@ impl Admission {
     }
 
     /// What of a URL the scope looks at; nothing when everything belongs.
-    fn place<'a>(&self, url: &'a CrawlUrl) -> Option<&'a str> {
+    fn place<'a>(&self, url: UrlRef<'a>) -> Option<&'a str> {
         match self.scope {
             Scope::Host => Some(url.host()),
             Scope::Domain => Some(registered_domain(url.host())),

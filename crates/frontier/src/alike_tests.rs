@@ -2,7 +2,8 @@
 
 use std::time::Duration;
 
-use lycosa_url::{Micros, Page, Purpose, Request};
+use lycosa_records::{Outcome, Purpose, Request};
+use lycosa_url::{Micros};
 
 use crate::portal_tests::{own, run, settle};
 use crate::tests::{SECOND, answer, frontier, url};
@@ -19,7 +20,7 @@ fn polite() -> Settings {
 }
 
 /// A site without a robots.txt, of which only the first page is there.
-fn mostly_dead(request: Request, now: Micros) -> Page {
+fn mostly_dead(request: Request, now: Micros) -> Outcome {
     match request.url.path_and_query() {
         "/0" => own(request, now),
         _ => answer(request, now, 404, &[], NOT_FOUND, &[]),
@@ -85,7 +86,7 @@ fn one_site_under_four_names_is_held_up_once_and_not_for_each_path() {
             rules += 1;
             answer(request, now, 200, &[], "User-agent: *\nDisallow: /private", &[])
         }
-        Purpose::Page => {
+        _ => {
             let body = format!("<title>Brand X {}</title><p>the same", request.url.path_and_query());
             answer(request, now, 200, &[], &body, &[])
         }
@@ -217,7 +218,7 @@ fn where_no_more_may_be_held_nothing_is_asked_for_until_somebody_was_asked() {
             "/0" => own(request, now),
             _ => answer(request, now, 200, &[], &large, &[]),
         };
-        let pages: Vec<Page> = requests.into_iter().map(page).collect();
+        let pages: Vec<Outcome> = requests.into_iter().map(page).collect();
         settle(&mut frontier, pages, &mut held, now);
         most = most.max(held.len());
         messages.extend(frontier.messages());
@@ -259,7 +260,7 @@ fn answers_that_are_looked_at_long_after_they_came_are_no_portals_before_anybody
             });
         }
         // Pages are parsed six seconds later.
-        let is_parsed = |page: &mut Page| {
+        let is_parsed = |page: &mut Outcome| {
             page.response.request.purpose == Purpose::Robots || page.response.finished + 6 * SECOND <= now
         };
         let pages = answers.extract_if(.., is_parsed).collect();

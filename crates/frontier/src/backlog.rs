@@ -252,6 +252,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+    use crate::waiting::Candidate;
 
     /// What can happen to a backlog.
     #[derive(Clone, Debug)]
@@ -286,7 +287,7 @@ mod tests {
                     Step::Push(long) => {
                         let url = format!("http://a.example/{}", "x".repeat(long.into()));
                         let url = CrawlUrl::parse(&url).unwrap();
-                        held += backlog.push(|into| crate::waiting::pack(into, &url, 1, (0, 0), &[]));
+                        held += backlog.push(|into| crate::waiting::pack(into, &Candidate::link(url.borrow(), 1), (0, 0)));
                         model.push_back(url);
                     }
                     Step::Pop => {

@@ -18,10 +18,11 @@
 use std::collections::{HashMap, HashSet, VecDeque};
 use std::hash::{BuildHasher, BuildHasherDefault, DefaultHasher};
 
-use lycosa_url::{CrawlUrl, Micros, Page, Purpose, registered_domain};
+use lycosa_records::{Outcome, Purpose};
+use lycosa_url::{CrawlUrl, Micros, registered_domain};
 
 use crate::alike::Alike;
-use crate::mark::{is_other_rules, mark, rules_mark};
+use crate::mark::is_other_rules;
 use crate::politeness::domains::DomainId;
 use crate::recent::{Recent, unconfirmed};
 use crate::same::{Confirmed, Giver, Portal, SAME, Same};
@@ -56,8 +57,6 @@ pub(crate) enum Look {
 /// What is known of answers that are the same.
 #[derive(Debug, Default)]
 pub(crate) struct Captive {
-    /// The same in each process: snapshots keep marks.
-    hasher: BuildHasherDefault<DefaultHasher>,
     recent: VecDeque<Recent>,
     marks: VecDeque<u64>,
     alike: Alike,
@@ -81,16 +80,6 @@ pub(crate) struct Captive {
 }
 
 impl Captive {
-    /// The mark of an answer.
-    pub(crate) fn mark(&self, page: &Page) -> Option<u64> {
-        mark(page, &self.hasher)
-    }
-
-    /// The mark of an answer for a robots.txt, if that is rules, or says that there are none.
-    pub(crate) fn rules_mark(&self, page: &Page) -> Option<u64> {
-        rules_mark(page, &self.hasher)
-    }
-
     /// Whether an answer came from where the resolver's lie leads.
     pub(crate) fn is_of_lie(&self, network: u64) -> bool {
         self.lie() == Some(network)
@@ -105,7 +94,7 @@ impl Captive {
     /// how long answers are held at most.
     pub(crate) fn look(
         &mut self,
-        page: &Page,
+        page: &Outcome,
         mark: u64,
         giver: Giver,
         (is_troubled, window): (bool, Micros),
@@ -159,8 +148,10 @@ impl Captive {
     }
 
     /// Where an answer leads: the host that it redirects to, or itself.
-    fn place(&self, page: &Page, mark: u64) -> u64 {
-        page.redirect.as_ref().map_or(mark, |target| self.hasher.hash_one(target.host()) | 2)
+    fn place(page: &Outcome, mark: u64) -> u64 {
+        // The same in each process, as marks are.
+        let hash = |host: &str| BuildHasherDefault::<DefaultHasher>::default().hash_one(host);
+        page.redirect.as_ref().map_or(mark, |target| hash(target.host()) | 2)
     }
 
     /// Whether an answer is the portal's that is there now.
@@ -170,7 +161,7 @@ impl Captive {
 
     /// Whether an answer is one of the portal that was there last; what is asked for later and answered as before is the
     /// site's own.
-    fn is_former_portals(&mut self, page: &Page, mark: u64, giver: Giver, window: Micros) -> bool {
+    fn is_former_portals(&mut self, page: &Outcome, mark: u64, giver: Giver, window: Micros) -> bool {
         let Some((portal, cleared_at)) = self.former else { return false };
         if !portal.gives(mark, giver.network) {
             return false;
@@ -192,12 +183,12 @@ impl Captive {
     /// The beginning of answers that are the same, with those before this one.
     fn begin(
         &self,
-        page: &Page,
+        page: &Outcome,
         mark: u64,
         giver: Giver,
         (at_lie, is_troubled): (bool, bool),
     ) -> Option<Same> {
-        let mut same = Same::new(page, mark, self.place(page, mark), at_lie);
+        let mut same = Same::new(page, mark, Self::place(page, mark), at_lie);
         let first =
             self.marks.iter().position(|known| *known == mark).and_then(|place| self.recent.get(place));
         if first.is_some() && self.is_for_everything(page, mark, giver) {
@@ -224,7 +215,7 @@ impl Captive {
     }
 
     /// Whether a host that gave other answers before gives this one for a page and for its robots.txt.
-    fn is_for_everything(&self, page: &Page, mark: u64, giver: Giver) -> bool {
+    fn is_for_everything(&self, page: &Outcome, mark: u64, giver: Giver) -> bool {
         giver.has_changed(mark)
             && !self.alike.is_uniform(giver.domain)
             && gives_for_robots(&self.recent, page, mark)
@@ -232,7 +223,7 @@ impl Captive {
     }
 
     /// Whether the last answers were all the same, for one path after the other, though those who gave them gave others before.
-    fn is_run(&self, page: &Page, mark: u64, giver: Giver) -> bool {
+    fn is_run(&self, page: &Outcome, mark: u64, giver: Giver) -> bool {
         let last = || self.recent.iter().rev().take(RUN - 1);
         let path = page.response.request.url.path_and_query();
         let is_alone = last().all(|recent| recent.domain == giver.domain);
@@ -256,15 +247,14 @@ impl Captive {
 
     /// Looks at an answer for a robots.txt while answers are held: one that no portal gives shows that the way is clear, and one of
     /// their mark is another of them. Gives whether it is that, from a host that gave rules before.
-    pub(crate) fn look_at_robots(&mut self, page: &Page, giver: Giver, window: Micros) -> bool {
-        let mark = self.mark(page);
+    pub(crate) fn look_at_robots(&mut self, page: &Outcome, giver: Giver, window: Micros) -> bool {
         let at_lie = self.is_of_lie(giver.network);
         let Some(same) = &mut self.same else { return false };
-        if mark == Some(same.mark) {
+        if page.mark == same.mark {
             same.add(page, giver, giver.before != 0);
             return giver.before != 0;
         }
-        let is_other = is_other_rules(page, same.status, giver.rules, &self.hasher);
+        let is_other = is_other_rules(page, same.status, giver.rules);
         if page.response.started >= same.seen_at && !at_lie && is_other {
             self.other_answered(window, page.response.finished);
         }
@@ -272,7 +262,7 @@ impl Captive {
     }
 
     /// A host gives what is known as its own for its robots.txt: no portal answers for it.
-    pub(crate) fn is_there(&mut self, page: &Page, mark: u64, window: Micros) {
+    pub(crate) fn is_there(&mut self, page: &Outcome, mark: u64, window: Micros) {
         let is_later = |same: &Same| page.response.started >= same.seen_at;
         // Where it gives for pages that it does not have what all give now, that says nothing of the others.
         if self.same.as_ref().is_some_and(|same| is_later(same) && same.mark != mark) {
@@ -281,10 +271,10 @@ impl Captive {
     }
 
     /// Whether an answer for a robots.txt is the host's own while a portal answers for pages. `rules`: the mark of the one before.
-    pub(crate) fn is_past_portal(&self, page: &Page, network: u64, rules: u64) -> bool {
+    pub(crate) fn is_past_portal(&self, page: &Outcome, network: u64, rules: u64) -> bool {
         self.portal
             .filter(|portal| portal.network != Some(network))
-            .is_some_and(|portal| is_other_rules(page, portal.status, rules, &self.hasher))
+            .is_some_and(|portal| is_other_rules(page, portal.status, rules))
     }
 
     /// Whether hosts that were well are to be asked whether they give other answers: before it is decided, where one host's answer
@@ -338,7 +328,7 @@ impl Captive {
     }
 
     /// Remembers an answer that is being recorded; `position`: where its record ends, of what an earlier process recorded.
-    pub(crate) fn remember(&mut self, page: &Page, mark: u64, giver: Giver, position: u64) {
+    pub(crate) fn remember(&mut self, page: &Outcome, mark: u64, giver: Giver, position: u64) {
         if self.recent.len() >= RECENT {
             self.recent.pop_front();
             self.marks.pop_front();
@@ -582,7 +572,7 @@ impl Captive {
 }
 
 /// Whether a host gave an answer for its robots.txt that it gives for a page, or the other way round.
-fn gives_for_robots(recent: &VecDeque<Recent>, page: &Page, mark: u64) -> bool {
+fn gives_for_robots(recent: &VecDeque<Recent>, page: &Outcome, mark: u64) -> bool {
     let request = &page.response.request;
     let is_page = request.purpose == Purpose::Page;
     let is_same =
@@ -596,7 +586,7 @@ fn gone_at(cleared_at: Micros, window: Micros) -> Micros {
 }
 
 /// Whether an answer redirects to another registered domain.
-fn is_elsewhere(page: &Page) -> bool {
+fn is_elsewhere(page: &Outcome) -> bool {
     let host = page.response.request.url.host();
     page.redirect.as_ref().is_some_and(|target| registered_domain(target.host()) != registered_domain(host))
 }

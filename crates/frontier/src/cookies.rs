@@ -7,7 +7,8 @@ use std::cmp::Reverse;
 
 use cookie::Cookie as Parsed;
 use hashbrown::HashMap;
-use lycosa_url::{CrawlUrl, Micros, Response, registered_domain};
+use lycosa_records::Response;
+use lycosa_url::{CrawlUrl, Micros, registered_domain};
 
 use crate::codec::{self, put_bytes, put_number};
 
@@ -107,8 +108,8 @@ impl Jar {
     /// Those that a response sets and may set.
     fn set_by<'a>(&self, response: &'a Response) -> impl Iterator<Item = Cookie> + use<'a> {
         let received = response.result.as_ref().ok().filter(|_| self.limit > 0);
-        let fields = received.into_iter().flat_map(|received| received.headers.get_all("set-cookie"));
-        fields.filter_map(|field| Cookie::parse(field, &response.request.url, response.finished))
+        let fields = received.into_iter().flat_map(|received| received.head.get_all("set-cookie"));
+        fields.filter_map(|field| Cookie::parse(&field, &response.request.url, response.finished))
     }
 
     /// While there are too many bytes, forgets the half of the domains that have set none for the longest time: one domain alone

@@ -1,5 +1,4 @@
-use bytes::Bytes;
-use lycosa_url::{Headers, Purpose, Received, Request, Times};
+use lycosa_records::{Head, Received, Request, Response, Times};
 use proptest::prelude::*;
 
 use super::*;
@@ -14,22 +13,9 @@ fn url(text: &str) -> CrawlUrl {
 
 /// A page that sets cookies.
 fn response(from: &str, fields: &[&str], at: Micros) -> Response {
-    let request = Request {
-        lease: 1,
-        url: url(from),
-        purpose: Purpose::Page,
-        depth: 0,
-        attempt: 0,
-        chain: Vec::new(),
-        addresses: Vec::new(),
-        name_us: 0,
-        name_class: None,
-        cookies: None,
-        deadline: u64::MAX,
-    };
-    let headers =
-        Headers(fields.iter().map(|field| ("set-cookie".into(), field.as_bytes().into())).collect());
-    let result = Ok(Received { status: 200, headers, body: Bytes::new() });
+    let request = Request { lease: 1, ..Request::get(url(from)) };
+    let head = Head::of("HTTP/1.1", fields.iter().map(|field| ("set-cookie", field))).unwrap_or_default();
+    let result = Ok(Received { status: 200, head, ..Received::default() });
     Response { request, address: None, started: at, finished: at, times: Times::default(), result }
 }
 

@@ -2,8 +2,8 @@
 
 use std::collections::HashMap;
 
-use bytes::Bytes;
-use lycosa_url::{CrawlUrl, FailureKind, Micros, Page, Purpose, Request};
+use lycosa_records::{Body, Outcome, Purpose, Request};
+use lycosa_url::{CrawlUrl, FailureKind, Micros};
 
 use crate::portal_tests::{own, settle};
 use crate::tests::{Names, SECOND, answer, failed, url};
@@ -18,7 +18,7 @@ struct Left {
     snapshot: Vec<u8>,
     /// What was recorded since: requests with the begin of their process, then outcomes, without bodies of pages as they are read again.
     leases: Vec<(Request, Micros)>,
-    log: Vec<Page>,
+    log: Vec<Outcome>,
     /// URLs that a portal answered for, as recorded.
     portal: Vec<String>,
     /// Up to which record outputs have it.
@@ -32,7 +32,7 @@ const SAVED: u64 = 1_000;
 const LOGIN: &str = "<title>Log in</title><form>to this network</form>";
 
 /// Answers as a portal does.
-fn portal(request: Request, now: Micros) -> Page {
+fn portal(request: Request, now: Micros) -> Outcome {
     answer(request, now, 200, &[], LOGIN, &[])
 }
 
@@ -41,7 +41,7 @@ fn run_until(
     frontier: &mut Frontier<Names>,
     left: &mut Left,
     (from, until): (Micros, Micros),
-    site: &mut dyn FnMut(Request, Micros) -> Page,
+    site: &mut dyn FnMut(Request, Micros) -> Outcome,
 ) {
     let (mut now, mut held) = (from, Vec::new());
     while now < until {
@@ -57,19 +57,19 @@ fn run_until(
 
 impl Left {
     /// Records outcomes.
-    fn record(&mut self, pages: Vec<Page>) {
+    fn record(&mut self, pages: Vec<Outcome>) {
         for mut page in pages {
             let is_page = page.response.request.purpose == Purpose::Page;
             if is_page
                 && page.response.result.is_ok()
                 && !page.is_reopened()
-                && *page.body == *LOGIN.as_bytes()
+                && page.decoded.as_deref() == Some(LOGIN.as_bytes())
             {
                 self.portal.push(page.response.request.url.as_str().to_owned());
             }
             if is_page {
-                page.body = Bytes::new();
-                page.response.result.iter_mut().for_each(|received| received.body = Bytes::new());
+                page.decoded = None;
+                page.response.result.iter_mut().for_each(|received| received.body = Body::default());
             }
             self.log.push(page);
         }
@@ -90,7 +90,7 @@ impl Left {
             mut bytes => Frontier::load(settings.clone(), names.clone(), &mut bytes).unwrap().0,
         };
         let mut restore = frontier.restore();
-        self.seeds.iter().for_each(|seed| restore.seed(seed).unwrap());
+        self.seeds.iter().for_each(|seed| restore.seed(&Request::get(seed.clone())).unwrap());
         for (request, process) in &self.leases {
             restore.lease(&request.url, request.lease, *process, *process);
         }
@@ -102,7 +102,7 @@ impl Left {
         }
         restore.finish(now);
         frontier.doubt_last(self.written, now);
-        let opened: Vec<Page> = frontier.settled().into_iter().filter(Page::is_reopened).collect();
+        let opened: Vec<Outcome> = frontier.settled().into_iter().filter(Outcome::is_reopened).collect();
         let urls = opened.iter().map(|page| page.response.request.url.as_str().to_owned()).collect();
         self.record(opened);
         (frontier, urls)
@@ -187,7 +187,7 @@ fn rules_that_were_learnt_last_are_asked_for_again_and_the_crawl_delay_holds_mea
     first.add(&left.seeds, 0).unwrap();
     let mut site = |request: Request, now| match request.purpose {
         Purpose::Robots => answer(request, now, 200, &[], RULES, &[]),
-        Purpose::Page => own(request, now),
+        _ => own(request, now),
     };
     run_until(&mut first, &mut left, (0, 20 * SECOND), &mut site);
     let (mut second, opened) = left.begin(&settings, &names, 21 * SECOND);
@@ -248,7 +248,7 @@ fn a_portal_that_answers_for_robots_txt_alone_gives_no_rules() {
     let mut site = |request: Request, now: Micros| match request.purpose {
         _ if (5..66).contains(&(now / SECOND)) => portal(request, now),
         Purpose::Robots => answer(request, now, 200, &[], RULES, &[]),
-        Purpose::Page => {
+        _ => {
             asked.push(request.url.path_and_query().to_owned());
             own(request, now)
         }

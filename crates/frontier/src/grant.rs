@@ -3,7 +3,8 @@
 use std::io;
 use std::sync::Arc;
 
-use lycosa_url::{Failure, FailureKind, Micros, Purpose, Request};
+use lycosa_records::{Purpose, Request, Route};
+use lycosa_url::{Failure, FailureKind, Micros};
 
 use crate::ahead::Cause;
 use crate::politeness::domains::{DomainId, Room};
@@ -116,9 +117,8 @@ impl<R: Resolve> Frontier<R> {
                     let before = queue.ask_robots(origin, now);
                     let attempt = before.as_ref().map_or(0, |evidence| evidence.tries);
                     let owner = Some(Box::new(RobotsOwner { queue: id, origin: origin.into(), before }));
-                    let url = waiting.url.robots();
+                    let robots = Waiting { attempt, owner, ..Waiting::new(waiting.url.robots()) };
                     queue.front.push(waiting);
-                    let robots = Waiting { url, depth: 0, attempt, due: 0, chain: Vec::new(), owner };
                     return Ok(Some(self.lease(id, address, robots, now)));
                 }
             }
@@ -216,24 +216,26 @@ impl<R: Resolve> Frontier<R> {
         self.next_lease += 1;
         let cookies = match purpose {
             Purpose::Page => self.cookies.field(&waiting.url, now),
-            Purpose::Robots => None,
+            _ => None,
         };
         if purpose == Purpose::Page {
             self.counts.tally.shift(State::Waiting, State::Leased, 1);
             self.leased_pages += 1;
         }
         let request = Request {
+            task: Arc::clone(&self.settings.task),
             lease: number,
-            url: waiting.url.clone(),
             purpose,
             depth: waiting.depth,
             attempt: waiting.attempt,
             chain: waiting.chain.clone(),
-            addresses,
+            route: Route::Direct(addresses),
             name_us,
             name_class,
             cookies,
             deadline: now.saturating_add(self.lease_time()),
+            options: waiting.options.clone(),
+            ..Request::get(waiting.url.clone())
         };
         self.expiring.push_back((now.saturating_add(self.lease_time()), number));
         self.leases.insert(number, Lease { waiting, queue: id, address, granted: now, is_free: false });

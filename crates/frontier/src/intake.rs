@@ -3,10 +3,11 @@
 use std::io;
 
 use hashbrown::HashSet;
-use lycosa_url::{CrawlUrl, Digest, Micros, Page, Step};
+use lycosa_records::{Outcome, RequestOptions, key_of};
+use lycosa_url::{Digest, Micros, UrlRef};
 
 use crate::state::State;
-use crate::waiting::{Waiting, pack};
+use crate::waiting::{Candidate, Waiting, pack};
 use crate::{Answer, Frontier, Refusal, Resolve};
 
 /// Tails of queues that are written when memory is short: the long ones first, and the shortest never, since
@@ -28,10 +29,7 @@ pub(crate) enum Ghost {
 /// A link that the rules allow.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct AllowedLink<'a> {
-    /// Where it leads.
-    url: &'a CrawlUrl,
-    /// Links from a seed.
-    depth: u32,
+    link: Candidate<'a>,
     /// The number of its page among all pages of the crawl, from 1.
     page: u64,
 }
@@ -41,16 +39,16 @@ impl<R: Resolve> Frontier<R> {
     pub(crate) fn admit_links(&mut self, links: &[AllowedLink<'_>], now: Micros) -> io::Result<()> {
         let mut keys = std::mem::take(&mut self.keys);
         keys.clear();
-        keys.extend(links.iter().map(|link| self.seen.key(link.url)));
+        keys.extend(links.iter().map(|allowed| self.seen.key(allowed.link.url)));
         let answers = self.seen.add(&keys);
-        for ((link, answer), key) in links.iter().zip(answers).zip(&keys) {
+        for ((AllowedLink { link, page }, answer), key) in links.iter().zip(answers).zip(&keys) {
             match answer {
                 Answer::New => {
-                    self.wanted.begin_links(link.page);
-                    self.enqueue(link.url, link.depth, &[], now);
+                    self.wanted.begin_links(*page);
+                    self.enqueue(link, now);
                 }
                 Answer::Known => self.counts.refused.known += 1,
-                Answer::Suspected => self.suspects.push(key, link.url, link.depth, &[], now),
+                Answer::Suspected => self.suspects.push(key, link, now),
             }
         }
         self.keys = keys;
@@ -59,22 +57,16 @@ impl<R: Resolve> Frontier<R> {
         self.relieve(now)
     }
 
-    /// Admits one URL, if the rules allow it and it is new.
-    pub(crate) fn admit(
-        &mut self,
-        url: &CrawlUrl,
-        depth: u32,
-        chain: &[Step],
-        now: Micros,
-    ) -> io::Result<bool> {
-        if !self.allow(url, depth, false) {
+    /// Admits one URL, if the rules allow it and it is new. One that another frontier owns goes to the outbox.
+    pub(crate) fn admit(&mut self, candidate: &Candidate<'_>, now: Micros) -> io::Result<bool> {
+        if !self.allow(candidate.url, candidate.depth, false) || self.outbox.takes(candidate) {
             return Ok(false);
         }
-        let key = self.seen.key(url);
+        let key = self.key(candidate);
         let answer = self.seen.add(&[key]).pop();
         match answer {
-            Some(Answer::New) => self.enqueue(url, depth, chain, now),
-            Some(Answer::Suspected) => self.suspects.push(&key, url, depth, chain, now),
+            Some(Answer::New) => self.enqueue(candidate, now),
+            Some(Answer::Suspected) => self.suspects.push(&key, candidate, now),
             _ => self.counts.refused.known += 1,
         }
         self.relieve(now)?;
@@ -95,7 +87,7 @@ impl<R: Resolve> Frontier<R> {
             let (known, waiting) = taken.next_new(|key| new.contains(key));
             self.counts.refused.known += known;
             let Some(waiting) = waiting else { break };
-            self.enqueue(&waiting.url, waiting.depth, &waiting.chain, now);
+            self.enqueue(&waiting.candidate(), now);
         }
         self.wanted.end_links();
         self.ask_names(0, now);
@@ -113,7 +105,7 @@ impl<R: Resolve> Frontier<R> {
     }
 
     /// Whether the rules allow a URL; counts the reason if not.
-    pub(crate) fn allow(&mut self, url: &CrawlUrl, depth: u32, nofollow: bool) -> bool {
+    pub(crate) fn allow(&mut self, url: UrlRef<'_>, depth: u32, nofollow: bool) -> bool {
         let refused = &mut self.counts.refused;
         match self.admission.check(url, depth, nofollow) {
             Ok(()) => return true,
@@ -126,32 +118,49 @@ impl<R: Resolve> Frontier<R> {
     }
 
     /// Counts as known what a page says it is a copy of, where the job trusts that. What waits already is fetched.
-    pub(crate) fn learn_canonical(&mut self, page: &Page) {
+    pub(crate) fn learn_canonical(&mut self, page: &Outcome) {
         if let Some(url) = page.copy_of().filter(|_| self.settings.trust_canonical) {
             let key = self.seen.key(url);
             self.seen.add(&[key]);
         }
     }
 
-    /// The links of a page that the rules allow: the page that was counted last.
-    pub(crate) fn allowed_links<'a>(&mut self, page: &'a Page, into: &mut Vec<AllowedLink<'a>>) {
-        let depth = page.response.request.depth.saturating_add(1);
-        for link in &page.links {
-            if self.allow(&link.url, depth, link.nofollow) {
-                into.push(AllowedLink { url: &link.url, depth, page: self.counts.pages });
+    /// The links of a page that the rules allow: the page that was counted last. Those that another frontier owns go to the outbox.
+    pub(crate) fn allowed_links<'a>(&mut self, page: &'a Outcome, into: &mut Vec<AllowedLink<'a>>) {
+        let depth = page.request().depth.saturating_add(1);
+        for link in page.links.iter() {
+            if self.allow(link.url, depth, link.nofollow) {
+                let link = Candidate::link(link.url, depth);
+                if !self.outbox.takes(&link) {
+                    into.push(AllowedLink { link, page: self.counts.pages });
+                }
             }
         }
     }
 
+    /// The key by which dedup knows a candidate.
+    pub(crate) fn key(&self, candidate: &Candidate<'_>) -> Digest {
+        match candidate.options {
+            None => self.seen.key(candidate.url),
+            Some(options) => self.key_of(candidate.url, Some(options)),
+        }
+    }
+
+    /// The same of a URL and what its request has beyond a GET.
+    pub(crate) fn key_of(&self, url: UrlRef<'_>, options: Option<&RequestOptions>) -> Digest {
+        let digest = key_of(url, options);
+        if digest == *url.digest() { self.seen.key(url) } else { self.seen.key_of_digest(&digest) }
+    }
+
     /// Puts a URL that is new at the end of its host's queue.
-    fn enqueue(&mut self, url: &CrawlUrl, depth: u32, chain: &[Step], now: Micros) {
-        if depth > 0 && !self.has_room_for(url) {
+    fn enqueue(&mut self, candidate: &Candidate<'_>, now: Micros) {
+        if candidate.depth > 0 && !self.has_room_for(candidate.url) {
             return;
         }
         self.counts.tally.shift(State::Unknown, State::Waiting, 1);
-        let id = self.queue_of(url.host());
+        let id = self.queue_of(candidate.url.host());
         let queue = &mut self.queues[id as usize];
-        self.held += queue.backlog.push(|into| pack(into, url, depth, (0, 0), chain));
+        self.held += queue.backlog.push(|into| pack(into, candidate, (0, 0)));
         if !queue.placed {
             self.place(id, now);
         }
@@ -164,7 +173,7 @@ impl<R: Resolve> Frontier<R> {
             if self.ghosts.is_empty() || waiting.owner.is_some() {
                 return Ok(Some(waiting));
             }
-            match self.ghosts.remove(waiting.url.digest()) {
+            match self.ghosts.remove(&waiting.key()) {
                 Some(Ghost::Settled) => {}
                 Some(Ghost::Tried(attempt)) => {
                     waiting.attempt = attempt;

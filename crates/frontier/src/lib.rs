@@ -21,6 +21,7 @@ mod health;
 mod intake;
 mod mark;
 mod names;
+mod outbox;
 mod outcome;
 mod patience;
 mod politeness;
@@ -50,7 +51,8 @@ use std::io;
 use std::sync::Arc;
 
 use hashbrown::{DefaultHashBuilder, HashMap, HashTable};
-use lycosa_url::{CrawlUrl, Digest, Failure, Micros, Page, Resolved};
+use lycosa_records::{Outcome, Request};
+use lycosa_url::{CrawlUrl, Digest, Failure, Micros, Resolved, UrlRef};
 
 pub use admission::{Admission, Refusal, Scope};
 pub use ahead::{Ahead, IdleCauses};
@@ -59,6 +61,8 @@ use captive::Captive;
 use cookies::Jar;
 pub use health::{Cause, Suspension};
 use intake::Ghost;
+use outbox::Outbox;
+pub use outbox::Ownership;
 use patience::{Evidence, Patience};
 use politeness::Manners;
 pub use politeness::block_list::{BadLine, BlockList};
@@ -67,7 +71,7 @@ use queue::{Name, Queue};
 pub use restore::Restore;
 pub use review::Failing;
 use robots::RulesStore;
-pub use robots::{MAX_ROBOTS_BYTES, Rules};
+pub use robots::Rules;
 use schedule::{AddressId, QueueId, Schedule};
 pub use seen::{Answer, KeyKind, Seen, SeenSettings};
 pub use settings::Settings;
@@ -76,7 +80,7 @@ use spill::Spill;
 pub use state::{State, Tally};
 use suspects::Suspects;
 use suspension::Health;
-use waiting::Waiting;
+use waiting::{Candidate, Waiting};
 
 /// Of the memory of what waits, the part that rules of robots.txt files have beside it: an eighth.
 const RULES: usize = 8;
@@ -174,6 +178,8 @@ pub struct Frontier<R> {
     ghosts: HashMap<Digest, Ghost>,
     /// Keys of the links that are being admitted; kept for its memory.
     keys: Vec<Digest>,
+    /// Links that other frontiers own.
+    outbox: Outbox,
     /// Names to ask for, and how many are asked for now.
     wanted: Wanted,
     asking: usize,
@@ -211,7 +217,7 @@ pub struct Frontier<R> {
     /// Nothing starts before: after a restart, the clocks of addresses are unknown.
     not_before: Micros,
     leased_pages: u64,
-    settled: Vec<Page>,
+    settled: Vec<Outcome>,
     counts: Counts,
     answers: Vec<Resolved>,
     /// What the log tells is being done again: no queue goes anywhere.
@@ -254,6 +260,7 @@ impl<R: Resolve> Frontier<R> {
             hasher: DefaultHashBuilder::default(),
             ghosts: HashMap::new(),
             keys: Vec::new(),
+            outbox: Outbox::new(settings.ownership.clone()),
             names_due: BinaryHeap::new(),
             names_ending: BinaryHeap::new(),
             health: Health::new(&settings),
@@ -282,16 +289,34 @@ impl<R: Resolve> Frontier<R> {
 
     /// Accepts seeds; their hosts or domains belong to the crawl. Gives how many were new.
     pub fn add(&mut self, seeds: &[CrawlUrl], now: Micros) -> io::Result<usize> {
+        let seeds: Vec<Request> = seeds.iter().cloned().map(Request::get).collect();
+        self.add_requests(&seeds, now)
+    }
+
+    /// Accepts requests from outside: seeds, and links that another frontier has handed over. The host or domain of a seed belongs
+    /// to the crawl; of a job that several frontiers share each is given all seeds, and takes those that it owns. Gives how many
+    /// were new.
+    pub fn add_requests(&mut self, requests: &[Request], now: Micros) -> io::Result<usize> {
         let mut added = 0;
-        for seed in seeds {
-            self.admission.include(seed);
-            added += usize::from(self.admit(seed, 0, &[], now)?);
+        for request in requests {
+            let is_seed = request.depth == 0;
+            if is_seed {
+                self.admission.include(&request.url);
+            }
+            let owns = self.outbox.owns(request.url.borrow());
+            added += usize::from((owns || !is_seed) && self.admit(&Candidate::of(request), now)?);
         }
         Ok(added)
     }
 
+    /// Takes the links that other frontiers own, each with its owner. They are lost with this process, unless a snapshot was made
+    /// before they were taken or the log after it is read again.
+    pub fn take_outbox(&mut self) -> Vec<(Box<str>, Request)> {
+        self.outbox.take()
+    }
+
     /// What was settled without a fetch since the last call: refusals, names that fail.
-    pub fn settled(&mut self) -> Vec<Page> {
+    pub fn settled(&mut self) -> Vec<Outcome> {
         std::mem::take(&mut self.settled)
     }
 
@@ -351,7 +376,7 @@ impl<R: Resolve> Frontier<R> {
     }
 
     /// Whether a host has a queue, or may have one; counts and tells it if not.
-    fn has_room_for(&mut self, url: &CrawlUrl) -> bool {
+    fn has_room_for(&mut self, url: UrlRef<'_>) -> bool {
         if self.known_queue(url.host()).is_some() {
             return true;
         }
@@ -437,8 +462,8 @@ impl<R: Resolve> Frontier<R> {
     /// Settles a URL without a fetch.
     fn settle(&mut self, waiting: Waiting, failure: Failure, now: Micros) {
         self.counts.tally.shift(State::Waiting, State::settled(&failure), 1);
-        let Waiting { url, depth, attempt, chain, .. } = waiting;
-        let mut page = Page::settled(url, depth, chain, now, failure);
+        let Waiting { url, depth, attempt, chain, options, .. } = waiting;
+        let mut page = Outcome::settled(url, depth, chain, now, failure).with_options(options);
         page.response.request.attempt = attempt;
         self.settled.push(page);
     }

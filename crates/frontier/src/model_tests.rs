@@ -6,7 +6,8 @@ use std::net::IpAddr;
 use std::time::Duration;
 
 use bytes::Bytes;
-use lycosa_url::{FailureKind, Headers, Link, NameClass, Page, Purpose, Received, Request, Response, Times};
+use lycosa_records::{Links, Outcome, Purpose, Received, Request, Response, Times};
+use lycosa_url::{FailureKind, NameClass};
 use proptest::prelude::*;
 
 use super::*;
@@ -76,13 +77,13 @@ fn url(number: u64) -> CrawlUrl {
 }
 
 /// What the world answers to a request.
-fn answer(request: Request, now: Micros, lost: Option<FailureKind>) -> Page {
+fn answer(request: Request, now: Micros, lost: Option<FailureKind>) -> Outcome {
     let digest = mix(u64::from_le_bytes(request.url.digest()[..8].try_into().unwrap()));
-    let mut received = Received { status: 200, headers: Headers::default(), body: Bytes::new() };
-    let (mut redirect, mut links, mut body) = (None, Vec::new(), Bytes::new());
+    let mut received = Received { status: 200, ..Received::default() };
+    let (mut redirect, mut links, mut rules) = (None, Links::default(), None);
     let mut failure = lost;
     if request.purpose == Purpose::Robots {
-        body = Bytes::from_static(b"user-agent: *\ndisallow: /a-long-path-for-the-queues/7\ncrawl-delay: 2");
+        rules = Some(Bytes::from_static(b"user-agent: *\ndisallow: /a-long-path-for-the-queues/7\ncrawl-delay: 2"));
         received.status =
             if request.url.host().starts_with("h1") && request.attempt == 0 { 503 } else { 200 };
     } else {
@@ -93,16 +94,16 @@ fn answer(request: Request, now: Micros, lost: Option<FailureKind>) -> Page {
             3 => (received.status, redirect) = (301, Some(url(digest >> 8))),
             4 if request.attempt == 0 => received.status = 429,
             _ => {
-                let link = |n: u64| Link { url: url(mix(digest ^ n)), nofollow: n == 3 };
-                links = (0..digest >> 16 & (LINKS - 1)).map(link).collect();
+                (0..digest >> 16 & (LINKS - 1)).for_each(|n| links.push(&url(mix(digest ^ n)), n == 3));
             }
         }
     }
     let result = failure.map_or(Ok(received), |kind| Err(Failure::new(kind, "scripted")));
-    let address = request.addresses.first().copied();
+    let address = request.route.addresses().first().copied();
     let response =
         Response { request, address, started: now, finished: now, times: Times::default(), result };
-    let mut page = Page::new(response, body);
+    let mut page = Outcome::new(response);
+    page.rules = rules;
     if page.response.result.is_ok() {
         (page.redirect, page.links) = (redirect, links);
     }
@@ -114,7 +115,7 @@ enum Record {
     Seed(CrawlUrl),
     /// A request that is sent next: URL, number, when its process began, and now.
     Lease(CrawlUrl, u64, Micros, Micros),
-    Outcome(Box<Page>),
+    Outcome(Box<Outcome>),
 }
 
 /// What must be so, in the plainest way: every URL that was admitted, with its depth, and whether it is settled.
@@ -131,7 +132,7 @@ impl Model {
         }
     }
 
-    fn outcome(&mut self, page: &Page) {
+    fn outcome(&mut self, page: &Outcome) {
         let request = &page.response.request;
         if request.purpose == Purpose::Robots || page.retry {
             return;
@@ -144,7 +145,7 @@ impl Model {
             page.links
                 .iter()
                 .filter(|link| !link.nofollow)
-                .for_each(|link| self.admit(&link.url, request.depth + 1));
+                .for_each(|link| self.admit(&link.url.to_owned(), request.depth + 1));
         }
     }
 }
@@ -229,7 +230,7 @@ impl World {
                     "{text}"
                 );
             }
-            let address = request.addresses[0].to_string();
+            let address = request.route.addresses()[0].to_string();
             // Of the two domains that share an address, each has a right to its rate.
             let shared = if address == "93.0.0.0" { SECOND / 8 } else { SECOND / 4 };
             for (key, interval) in [(request.url.host().to_owned(), SECOND), (address, shared)] {
@@ -247,17 +248,17 @@ impl World {
 
     fn done(&mut self, count: usize, lost: Option<FailureKind>) {
         let count = count.min(self.in_flight.len());
-        let pages: Vec<Page> =
+        let pages: Vec<Outcome> =
             self.in_flight.drain(..count).map(|request| answer(request, self.now, lost)).collect();
         for request in pages.iter().map(|page| &page.response.request) {
             self.last.insert(request.url.host().to_owned(), self.now);
-            self.last.insert(request.addresses[0].to_string(), self.now);
+            self.last.insert(request.route.addresses()[0].to_string(), self.now);
         }
         self.record(pages);
     }
 
     /// Judges, logs and confirms, as the crawl's loop does.
-    fn record(&mut self, mut pages: Vec<Page>) {
+    fn record(&mut self, mut pages: Vec<Outcome>) {
         pages.retain(|page| self.frontier.expects(page));
         self.frontier.judge(&mut pages);
         pages.extend(self.frontier.settled());
@@ -306,7 +307,7 @@ impl World {
         let mut restore = self.frontier.restore();
         for record in &self.log[from..] {
             match record {
-                Record::Seed(url) => restore.seed(url).unwrap(),
+                Record::Seed(url) => restore.seed(&Request::get(url.clone())).unwrap(),
                 Record::Lease(url, number, process, granted) => {
                     restore.lease(url, *number, *process, *granted)
                 }

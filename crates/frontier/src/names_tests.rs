@@ -120,7 +120,7 @@ fn a_name_whose_addresses_are_somebody_elses_is_asked_for_anew_at_most_once_a_mi
         frontier.add(&[url("https://a.example/"), url("https://a.example/2")], 0).unwrap();
         let mut asked_at = Vec::new();
         run(&mut frontier, &mut |request, now| {
-            asked_at.push(request.addresses[0]);
+            asked_at.push(request.route.addresses()[0]);
             if asked_at.len() == moves_after {
                 names.addresses.borrow_mut().insert("a.example".into(), moved);
             }

@@ -2,10 +2,11 @@
 
 use std::io;
 
-use lycosa_url::{Failure, FailureKind, Micros, Page, Purpose};
+use lycosa_records::{Outcome, Purpose, Request, RequestOptions, Validators};
+use lycosa_url::{CrawlUrl, Failure, FailureKind, Micros};
 
 use crate::intake::AllowedLink;
-use crate::mark::is_own_rules;
+use crate::mark::{is_own_rules, rules_mark, rules_of};
 use crate::patience::{Evidence, LastWord};
 use crate::politeness::pace::Sign;
 use crate::politeness::sign::{Word, may_pass, sign, wished_pause, word};
@@ -13,14 +14,28 @@ use crate::queue::Robots;
 use crate::robots::Rules;
 use crate::schedule::{AddressId, QueueId};
 use crate::state::State;
-use crate::waiting::{RobotsOwner, Waiting};
+use crate::waiting::{Candidate, RobotsOwner, Waiting};
 use crate::{Frontier, Lease, Resolve};
 
 /// Tries of a URL after this outcome. A crawl that was stopped cancels what is in flight: that was no try, and neither is
 /// what was the crawler's own trouble.
-pub(crate) fn tries(page: &Page) -> u32 {
+pub(crate) fn tries(page: &Outcome) -> u32 {
     let cancelled = matches!(&page.response.result, Err(failure) if failure.kind == FailureKind::Cancelled);
     page.response.request.attempt.saturating_add((!cancelled && !page.ours).into())
+}
+
+/// What the request to a redirect's target has beyond a GET (RFC 9110 section 15.4): method and body are sent again where the status
+/// says so, header fields only to the same origin; what the user attached goes along.
+fn redirected(request: &Request, target: &CrawlUrl, status: u16) -> Option<Box<RequestOptions>> {
+    let mut options = request.options.clone()?;
+    if !matches!(status, 307 | 308) && options.method() != "HEAD" {
+        (options.method, options.body) = Default::default();
+    }
+    if target.origin() != request.url.origin() {
+        options.headers.clear();
+    }
+    options.validators = Validators::default();
+    Some(options).filter(|options| **options != RequestOptions::default())
 }
 
 /// Redirects that a robots.txt may take (RFC 9309 section 2.3.1.2).
@@ -36,7 +51,7 @@ const DOUBTED_TRIES: u64 = 20;
 impl<R: Resolve> Frontier<R> {
     /// Decides which outcomes are the last of their URL, before they are written to the log: a redirect
     /// that leads nowhere becomes a failure, a failure that may pass becomes a further try.
-    pub fn judge<'a>(&mut self, pages: impl IntoIterator<Item = &'a mut Page>) {
+    pub fn judge<'a>(&mut self, pages: impl IntoIterator<Item = &'a mut Outcome>) {
         for page in pages {
             self.weigh(page);
             if page.response.request.purpose == Purpose::Robots {
@@ -70,7 +85,7 @@ impl<R: Resolve> Frontier<R> {
     }
 
     /// Whether what speaks against a URL and its host leaves it another try.
-    fn may_be_tried_again(&self, page: &Page) -> bool {
+    fn may_be_tried_again(&self, page: &Outcome) -> bool {
         let (attempt, at) = (page.response.request.attempt, page.response.finished);
         let failure = page.response.result.as_ref().err();
         if failure.is_some_and(|failure| failure.kind.is_doubtful()) {
@@ -124,7 +139,7 @@ impl<R: Resolve> Frontier<R> {
     /// Whether an outcome is waited for. One that is not came after its lease had run out: its URL waits again, so
     /// the outcome must not be recorded; but the site was asked, and its clocks know. What the frontier settled itself
     /// has no lease, and is recorded.
-    pub fn expects(&mut self, page: &Page) -> bool {
+    pub fn expects(&mut self, page: &Outcome) -> bool {
         let response = &page.response;
         let lease = response.request.lease;
         if lease == 0 || self.leases.contains_key(&lease) {
@@ -138,7 +153,7 @@ impl<R: Resolve> Frontier<R> {
     /// Takes in judged outcomes: ends their leases, admits their redirects and links. What the frontier
     /// settled itself has no lease, and passes. Fails when waiting URLs cannot be written to the disk, for another
     /// reason than that it is full.
-    pub fn done<'a>(&mut self, pages: impl IntoIterator<Item = &'a Page>, now: Micros) -> io::Result<()> {
+    pub fn done<'a>(&mut self, pages: impl IntoIterator<Item = &'a Outcome>, now: Micros) -> io::Result<()> {
         let mut links = Vec::new();
         for page in pages {
             self.review_wanted |= !self.troubled.is_empty();
@@ -157,7 +172,7 @@ impl<R: Resolve> Frontier<R> {
             }
             match request.purpose {
                 Purpose::Robots => self.robots_done(lease, page, now),
-                Purpose::Page => self.page_done(lease, page, &mut links, now)?,
+                _ => self.page_done(lease, page, &mut links, now)?,
             }
             self.place(queue, now);
         }
@@ -168,7 +183,7 @@ impl<R: Resolve> Frontier<R> {
     fn page_done<'a>(
         &mut self,
         lease: Lease,
-        page: &'a Page,
+        page: &'a Outcome,
         links: &mut Vec<AllowedLink<'a>>,
         now: Micros,
     ) -> io::Result<()> {
@@ -188,7 +203,7 @@ impl<R: Resolve> Frontier<R> {
     }
 
     /// When a URL may be tried again; 0: at any time.
-    pub(crate) fn due_again(&self, page: &Page) -> Micros {
+    pub(crate) fn due_again(&self, page: &Outcome) -> Micros {
         let failure = page.response.result.as_ref().err();
         let pause = match failure {
             _ if page.ours => 0,
@@ -203,7 +218,7 @@ impl<R: Resolve> Frontier<R> {
     pub(crate) fn follow<'a>(
         &mut self,
         id: QueueId,
-        page: &'a Page,
+        page: &'a Outcome,
         status: u16,
         links: &mut Vec<AllowedLink<'a>>,
         now: Micros,
@@ -216,8 +231,10 @@ impl<R: Resolve> Frontier<R> {
                 self.admission.include(target);
             }
             let mut chain = request.chain.clone();
-            chain.push(lycosa_url::Step { url: request.url.clone(), status });
-            return self.admit(target, request.depth, &chain, now).map(|_| ());
+            chain.push(lycosa_records::Step { url: request.url.clone(), status });
+            let options = redirected(request, target, status);
+            let (url, depth, options) = (target.borrow(), request.depth, options.as_deref());
+            return self.admit(&Candidate { url, depth, chain: &chain, options }, now).map(drop);
         }
         self.counts.pages += 1;
         self.schedule.domains.count_page(self.queues[id as usize].domain);
@@ -227,7 +244,7 @@ impl<R: Resolve> Frontier<R> {
     }
 
     /// Learns from an outcome how its host and its address are, and how long they want to be left alone.
-    pub(crate) fn learn(&mut self, id: QueueId, address: AddressId, page: &Page) {
+    pub(crate) fn learn(&mut self, id: QueueId, address: AddressId, page: &Outcome) {
         let at = page.response.finished;
         if page.ours {
             return;
@@ -250,7 +267,7 @@ impl<R: Resolve> Frontier<R> {
     }
 
     /// What an outcome says of the site. How long it took is not known where this process was stopped meanwhile.
-    fn sign_of(&self, page: &Page) -> Option<Sign> {
+    fn sign_of(&self, page: &Outcome) -> Option<Sign> {
         match sign(page) {
             Some(Sign::Success(_)) if self.health.was_stopped(page) => Some(Sign::Success(0)),
             sign => sign,
@@ -258,7 +275,7 @@ impl<R: Resolve> Frontier<R> {
     }
 
     /// Learns whether anybody answers at an address.
-    fn learn_address(&mut self, address: AddressId, page: &Page) {
+    fn learn_address(&mut self, address: AddressId, page: &Outcome) {
         let (at, well) = (page.response.finished, self.health.clock(page.response.finished));
         match (word(page), &page.response.result) {
             (Word::Answered, _) => drop(self.failing_addresses.remove(&address)),
@@ -273,7 +290,7 @@ impl<R: Resolve> Frontier<R> {
     }
 
     /// Learns whether a host answers; gives how long it is left alone after a failure that may pass.
-    fn learn_trouble(&mut self, id: QueueId, page: &Page) -> Micros {
+    fn learn_trouble(&mut self, id: QueueId, page: &Outcome) -> Micros {
         let (at, well) = (page.response.finished, self.health.clock(page.response.finished));
         let queue = &mut self.queues[id as usize];
         let failure = match &page.response.result {
@@ -311,7 +328,7 @@ impl<R: Resolve> Frontier<R> {
     }
 
     /// Learns from an outcome that ends no lease of this process.
-    pub(crate) fn learn_late(&mut self, page: &Page) {
+    pub(crate) fn learn_late(&mut self, page: &Outcome) {
         let (id, at) = (self.known_queue(page.response.request.url.host()), page.response.finished);
         let address = page.response.address.map(|address| self.schedule.address(address));
         if let (Some(id), Some(address)) = (id, address) {
@@ -326,7 +343,7 @@ impl<R: Resolve> Frontier<R> {
     }
 
     /// The outcome of a robots.txt (RFC 9309 section 2.3.1).
-    fn robots_done(&mut self, lease: Lease, page: &Page, now: Micros) {
+    fn robots_done(&mut self, lease: Lease, page: &Outcome, now: Micros) {
         let Some(owner) = lease.waiting.owner else { return };
         let attempt = lease.waiting.attempt;
         let received = match &page.response.result {
@@ -340,17 +357,17 @@ impl<R: Resolve> Frontier<R> {
         if page.redirect.is_some() && lease.waiting.chain.len() < ROBOTS_REDIRECTS {
             return self.robots_redirected(lease.waiting.chain, owner, attempt, page, now);
         }
-        let Some(rules) = Rules::of_answer(received.status, &page.body, &self.settings.robots_agent) else {
+        let Some(rules) = Rules::of_answer(received.status, rules_of(page), &self.settings.robots_agent) else {
             let detail = format!("robots.txt: status {}", received.status);
             let failure = Failure::new(FailureKind::RobotsUnreachable, detail);
             return self.robots_failed(&owner, failure, page.ours, now);
         };
         let robots = self.settings.robots_known(self.rules.keep(rules), now);
-        let is_own = is_own_rules(received.status, &page.body);
-        let mark = self.captive.rules_mark(page);
+        let is_own = is_own_rules(received.status, rules_of(page));
+        let mark = rules_mark(page);
         let queue = &mut self.queues[owner.queue as usize];
         queue.learn_robots(&owner.origin, robots, is_own);
-        let is_empty = received.status >= 400 || page.body.is_empty();
+        let is_empty = received.status >= 400 || rules_of(page).is_empty();
         mark.into_iter().for_each(|mark| queue.learn_rules_mark(mark, is_empty));
         // The delay that it asks for holds from the request that brought it.
         self.rest(owner.queue, page.response.finished);
@@ -360,16 +377,16 @@ impl<R: Resolve> Frontier<R> {
     /// Follows a robots.txt to its new place, in that host's queue and at its pace.
     fn robots_redirected(
         &mut self,
-        mut chain: Vec<lycosa_url::Step>,
+        mut chain: Vec<lycosa_records::Step>,
         owner: Box<RobotsOwner>,
         attempt: u32,
-        page: &Page,
+        page: &Outcome,
         now: Micros,
     ) {
         let (Some(target), Ok(received)) = (&page.redirect, &page.response.result) else { return };
-        chain.push(lycosa_url::Step { url: page.response.request.url.clone(), status: received.status });
+        chain.push(lycosa_records::Step { url: page.response.request.url.clone(), status: received.status });
         let queue = self.queue_of(target.host());
-        let waiting = Waiting { url: target.clone(), depth: 0, attempt, due: 0, chain, owner: Some(owner) };
+        let waiting = Waiting { attempt, chain, owner: Some(owner), ..Waiting::new(target.clone()) };
         self.queues[queue as usize].front.push(waiting);
         self.place(queue, now);
     }

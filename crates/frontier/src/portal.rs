@@ -2,11 +2,12 @@
 //!
 //! What is a portal is decided in `captive.rs`.
 
-use lycosa_url::{CrawlUrl, Failure, FailureKind, Micros, Page, Purpose, Received};
+use lycosa_records::{Outcome, Purpose, Received};
+use lycosa_url::{CrawlUrl, Failure, FailureKind, Micros};
 
 use crate::captive::{CHANGED_WINDOWS, Look, SOME_PAGE};
 use crate::health::Cause;
-use crate::mark::is_own_rules;
+use crate::mark::{is_own_rules, rules_mark, rules_of};
 use crate::queue::{Queue, Robots};
 use crate::recent::Recent;
 use crate::same::{Confirmed, Giver, SAME};
@@ -15,9 +16,13 @@ use crate::{Frontier, Resolve};
 
 impl<R: Resolve> Frontier<R> {
     /// Looks whether everybody gives the same answer; gives whether this one is held, or a portal's.
-    pub(crate) fn is_same_answer(&mut self, page: &mut Page, id: QueueId, network: u64) -> bool {
+    pub(crate) fn is_same_answer(&mut self, page: &mut Outcome, id: QueueId, network: u64) -> bool {
         let is_page = page.response.request.purpose == Purpose::Page;
-        let mark = self.captive.mark(page);
+        // Set again where the answer is recorded as compared, and where it is held; rules keep theirs.
+        let mark = Some(page.mark).filter(|mark| *mark != 0);
+        if is_page {
+            page.mark = 0;
+        }
         if !is_page && self.is_own_robots(page, id, network) {
             return false;
         }
@@ -56,6 +61,7 @@ impl<R: Resolve> Frontier<R> {
                 false
             }
             Look::Held => {
+                page.mark = mark;
                 // Others at its address have to be asked, to know more.
                 self.free_lease(page.response.request.lease, page.response.finished);
                 self.place(id, page.response.finished);
@@ -74,8 +80,8 @@ impl<R: Resolve> Frontier<R> {
     }
 
     /// Whether a robots.txt is what is known as the host's own: what others give then is no portal's, or one's that is gone.
-    fn is_own_robots(&mut self, page: &Page, id: QueueId, network: u64) -> bool {
-        let Some(mark) = self.captive.rules_mark(page) else { return false };
+    fn is_own_robots(&mut self, page: &Outcome, id: QueueId, network: u64) -> bool {
+        let Some(mark) = rules_mark(page) else { return false };
         let is_own = self.queues[id as usize].own_rules_mark() == mark
             && !self.captive.is_of_lie(network)
             && !self.captive.is_at_portal(network);
@@ -86,7 +92,7 @@ impl<R: Resolve> Frontier<R> {
     }
 
     /// The same of a robots.txt: whether it is what others give instead of theirs.
-    fn is_same_robots(&mut self, page: &mut Page, id: QueueId, network: u64) -> bool {
+    fn is_same_robots(&mut self, page: &mut Outcome, id: QueueId, network: u64) -> bool {
         let queue = &mut self.queues[id as usize];
         if self.captive.is_suspicious() {
             let origin = page.response.request.url.origin();
@@ -100,18 +106,18 @@ impl<R: Resolve> Frontier<R> {
         }
         // The first page that a host gives is compared with its robots.txt.
         if queue.mark == 0 && page.response.result.is_ok() {
-            queue.mark = self.captive.mark(page).unwrap_or(SOME_PAGE);
+            queue.mark = page.mark.max(SOME_PAGE);
         }
         false
     }
 
     /// Whether an outcome that was judged waits until more is known: it is to be judged again when [`Frontier::is_decided`].
-    pub fn is_held(&self, page: &Page) -> bool {
+    pub fn is_held(&self, page: &Outcome) -> bool {
         self.captive.is_held(page.response.request.lease)
     }
 
     /// Whether more is known of an outcome that is held.
-    pub fn is_decided(&self, page: &Page) -> bool {
+    pub fn is_decided(&self, page: &Outcome) -> bool {
         self.captive.is_decided(page.response.request.lease)
     }
 
@@ -201,7 +207,7 @@ impl<R: Resolve> Frontier<R> {
     fn ask_again(&mut self, recorded: Vec<Recent>, now: Micros) {
         // Of a robots.txt only the rules are forgotten.
         for recent in recorded.into_iter().filter(|recent| recent.is_page) {
-            let mut page = Page::reopened(recent.url, recent.depth, now, Ok(recent.status));
+            let mut page = Outcome::reopened(recent.url, recent.depth, now, Ok(recent.status));
             page.redirect = recent.redirect;
             self.open(&page, now);
             self.settled.push(page);
@@ -241,7 +247,7 @@ impl<R: Resolve> Frontier<R> {
             let Ok(url) = CrawlUrl::parse(&text) else { continue };
             let failure =
                 Failure::new(FailureKind::CaptivePortal, "its rules were learnt behind a captive portal");
-            let mut page = Page::reopened(url, 0, now, Err(failure));
+            let mut page = Outcome::reopened(url, 0, now, Err(failure));
             page.response.request.purpose = Purpose::Robots;
             self.settled.push(page);
         }
@@ -249,14 +255,14 @@ impl<R: Resolve> Frontier<R> {
 }
 
 /// Makes an answer that may be a captive portal's a try that counts for nothing.
-fn discard(page: &mut Page, text: &str) {
+fn discard(page: &mut Outcome, text: &str) {
     page.response.result = Err(Failure::new(FailureKind::CaptivePortal, text));
-    (page.redirect, page.ours, page.body) = (None, true, Default::default());
-    page.links.clear();
+    (page.redirect, page.ours, page.mark) = (None, true, 0);
+    (page.decoded, page.links) = Default::default();
 }
 
 /// Whether an answer for a robots.txt is the host's own: rules, or that there are none.
-fn gives_rules(page: &Page) -> bool {
-    let own = |received: &Received| is_own_rules(received.status, &page.body);
+fn gives_rules(page: &Outcome) -> bool {
+    let own = |received: &Received| is_own_rules(received.status, rules_of(page));
     page.redirect.is_none() && page.response.result.as_ref().is_ok_and(own)
 }

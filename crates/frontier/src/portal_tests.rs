@@ -3,7 +3,8 @@
 use std::collections::{HashMap, HashSet};
 use std::time::Duration;
 
-use lycosa_url::{CrawlUrl, FailureKind, Micros, Page, Purpose, Request};
+use lycosa_records::{Outcome, Purpose, Request};
+use lycosa_url::{CrawlUrl, FailureKind, Micros};
 
 use crate::tests::{Names, SECOND, answer, frontier, robots_or, url};
 use crate::trouble_tests::{patient, world};
@@ -29,7 +30,7 @@ impl Crawled {
 pub(crate) fn run(
     frontier: &mut Frontier<Names>,
     seconds: u64,
-    site: &mut dyn FnMut(Request, Micros) -> Page,
+    site: &mut dyn FnMut(Request, Micros) -> Outcome,
 ) -> Crawled {
     let (mut now, mut held) = (0, Vec::new());
     let mut crawled =
@@ -42,7 +43,7 @@ pub(crate) fn run(
         let pages = requests.into_iter().map(|request| site(request, now)).collect();
         for page in settle(frontier, pages, &mut held, now) {
             if !page.retry && page.response.request.purpose == Purpose::Page && page.response.result.is_ok() {
-                let body = String::from_utf8_lossy(&page.body).into_owned();
+                let body = String::from_utf8_lossy(page.decoded.as_deref().unwrap_or_default()).into_owned();
                 crawled.bodies.insert(page.response.request.url.as_str().to_owned(), body);
             }
         }
@@ -57,7 +58,7 @@ pub(crate) fn run(
 }
 
 /// A page of a site's own.
-pub(crate) fn own(request: Request, now: Micros) -> Page {
+pub(crate) fn own(request: Request, now: Micros) -> Outcome {
     let body = format!("<title>The page of {}</title>", request.url.as_str());
     answer(request, now, 200, &[], &body, &[])
 }
@@ -65,14 +66,14 @@ pub(crate) fn own(request: Request, now: Micros) -> Page {
 /// Judges outcomes with those that were held before, and confirms what is not held now; gives it.
 pub(crate) fn settle(
     frontier: &mut Frontier<Names>,
-    mut pages: Vec<Page>,
-    held: &mut Vec<Page>,
+    mut pages: Vec<Outcome>,
+    held: &mut Vec<Outcome>,
     now: Micros,
-) -> Vec<Page> {
+) -> Vec<Outcome> {
     frontier.decide(now);
     pages.extend(held.extract_if(.., |page| frontier.is_decided(page)));
     frontier.judge(&mut pages);
-    let (kept, more): (Vec<Page>, Vec<Page>) = pages.into_iter().partition(|page| !frontier.is_held(page));
+    let (kept, more): (Vec<Outcome>, Vec<Outcome>) = pages.into_iter().partition(|page| !frontier.is_held(page));
     held.extend(more);
     frontier.done(&kept, now).unwrap();
     kept
@@ -83,12 +84,12 @@ fn a_portal_that_answers_for_everybody_is_told_and_what_it_said_is_fetched_again
     let (mut frontier, names) = frontier(patient());
     frontier.add(&world(&names, 6, 10), 0).unwrap();
     let mut fetched = HashSet::new();
-    let mut held: Vec<Page> = Vec::new();
+    let mut held: Vec<Outcome> = Vec::new();
     let (mut now, mut messages, mut taken_back) = (0, Vec::new(), 0);
     while now < 2_000 * SECOND && !(frontier.idle() && held.is_empty()) {
         let requests = frontier.take(100, now).unwrap();
         let captive = (3 * SECOND..300 * SECOND).contains(&now);
-        let pages: Vec<Page> = requests
+        let pages: Vec<Outcome> = requests
             .into_iter()
             .map(|request| match captive {
                 true => {
@@ -102,12 +103,12 @@ fn a_portal_that_answers_for_everybody_is_told_and_what_it_said_is_fetched_again
             .collect();
         let kept = settle(&mut frontier, pages, &mut held, now);
         for page in kept.iter().filter(|page| !page.retry && page.response.request.purpose == Purpose::Page) {
-            let body = String::from_utf8_lossy(&page.body).into_owned();
+            let body = String::from_utf8_lossy(page.decoded.as_deref().unwrap_or_default()).into_owned();
             if body.starts_with("the page of") && !body.contains("portal.com") {
                 fetched.insert(page.response.request.url.as_str().to_owned());
             }
         }
-        let is_page = |page: &&Page| page.is_reopened() && page.response.request.purpose == Purpose::Page;
+        let is_page = |page: &&Outcome| page.is_reopened() && page.response.request.purpose == Purpose::Page;
         taken_back += frontier.settled().iter().filter(is_page).count();
         messages.extend(frontier.messages());
         now += SECOND / 10;
@@ -130,12 +131,12 @@ fn domains_that_show_one_parking_page_are_no_portal() {
     }
     let seeds: Vec<CrawlUrl> = (0..hosts).map(|host| url(&format!("http://parked{host}.com/"))).collect();
     frontier.add(&seeds, 0).unwrap();
-    let mut held: Vec<Page> = Vec::new();
+    let mut held: Vec<Outcome> = Vec::new();
     let mut now = 0;
     while now < 900 * SECOND && !frontier.idle() {
         let requests = frontier.take(100, now).unwrap();
         let page = |request| answer(request, now, 200, &[], "this domain is for sale", &[]);
-        let pages: Vec<Page> = requests.into_iter().map(page).collect();
+        let pages: Vec<Outcome> = requests.into_iter().map(page).collect();
         settle(&mut frontier, pages, &mut held, now);
         assert_eq!(frontier.messages(), Vec::<String>::new());
         now += SECOND / 10;
@@ -159,7 +160,7 @@ fn a_mirror_of_another_site_is_held_up_once() {
             let body = format!("the same page, number {}", request.url.path_and_query());
             answer(request, now, 200, &[], &body, &[])
         };
-        let pages: Vec<Page> = requests.into_iter().map(page).collect();
+        let pages: Vec<Outcome> = requests.into_iter().map(page).collect();
         settle(&mut frontier, pages, &mut held, now);
         now += SECOND / 10;
     }
@@ -168,7 +169,7 @@ fn a_mirror_of_another_site_is_held_up_once() {
 }
 
 /// A portal's page that says what was asked for.
-fn varied(request: Request, now: Micros) -> Page {
+fn varied(request: Request, now: Micros) -> Outcome {
     let body = format!("<title>Log in</title><p>before you see {} <form><input>", request.url.as_str());
     answer(request, now, 200, &[], &body, &[])
 }
@@ -195,7 +196,7 @@ fn a_portal_to_which_every_name_leads_is_told_whatever_it_says() {
         names.lie.set(captive.then(|| "11.1.1.1".parse().unwrap()));
         names.lies_for_all.set(captive);
         number += 1;
-        match captive && request.addresses.contains(&"11.1.1.1".parse().unwrap()) {
+        match captive && request.route.addresses().contains(&"11.1.1.1".parse().unwrap()) {
             true => {
                 answer(request, now, 200, &[], &format!("anything: {}", "x".repeat(number % 99 + 9)), &[])
             }
@@ -294,7 +295,7 @@ fn large_answers_that_are_the_same_are_not_held_for_long_whoever_gives_them() {
             }
             _ => answer(request, now, 200, &[], &same, &[]),
         };
-        let pages: Vec<Page> = requests.into_iter().map(page).collect();
+        let pages: Vec<Outcome> = requests.into_iter().map(page).collect();
         settle(&mut frontier, pages, &mut held, now);
         most = most.max(held.len() * BYTES);
         now += SECOND / 10;
@@ -347,7 +348,7 @@ fn a_site_of_many_pages_that_are_alike_is_held_up_once() {
     let crawled = run(&mut frontier, 2_000, &mut |request, now| match request.purpose {
         Purpose::Robots => answer(request, now, 200, &[], "User-agent: *\nAllow: /", &[]),
         Purpose::Page if now < 6 * SECOND => own(request, now),
-        Purpose::Page => {
+        _ => {
             let kind = request.url.path_and_query().len() * 10 + (now / SECOND / 5) as usize;
             answer(request, now, 200, &[], &format!("<title>Results of kind {kind}</title><p>"), &[])
         }

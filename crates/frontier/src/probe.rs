@@ -5,7 +5,8 @@ use std::cmp::Reverse;
 use std::io;
 use std::net::IpAddr;
 
-use lycosa_url::{CrawlUrl, FailureKind, Micros, Request, Resolved};
+use lycosa_records::Request;
+use lycosa_url::{CrawlUrl, FailureKind, Micros, Resolved};
 
 use crate::politeness::domains::{DomainId, Room};
 use crate::queue::{Name, Robots};
@@ -200,7 +201,7 @@ impl<R: Resolve> Frontier<R> {
 pub(crate) fn robots_of(queue: QueueId, origin: &str) -> Option<Waiting> {
     let url = CrawlUrl::parse(&format!("{origin}/robots.txt")).ok()?;
     let owner = Some(Box::new(RobotsOwner { queue, origin: origin.into(), before: None }));
-    Some(Waiting { url, depth: 0, attempt: 0, due: 0, chain: Vec::new(), owner })
+    Some(Waiting { owner, ..Waiting::new(url) })
 }
 
 /// Whether a resolver says that there is no such host: of one that was there it says so when it lies, or has lost the way.

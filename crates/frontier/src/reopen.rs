@@ -6,26 +6,26 @@
 use std::io;
 
 use hashbrown::{HashMap, HashSet};
-use lycosa_url::{CrawlUrl, Digest, Micros, Page, Purpose};
+use lycosa_records::{Outcome, Purpose};
+use lycosa_url::{CrawlUrl, Digest, Micros};
 
 use crate::intake::Ghost;
 use crate::queue::{Name, Robots};
 use crate::schedule::QueueId;
 use crate::state::State;
-use crate::waiting::pack;
+use crate::waiting::{Candidate, pack};
 use crate::{Frontier, Resolve};
 
 impl<R: Resolve> Frontier<R> {
-    /// Opens a settled URL again: `page` is made by [`Page::reopened`] and says how it had ended. Gives whether the URL was known;
+    /// Opens a settled URL again: `page` is made by [`Outcome::reopened`] and says how it had ended. Gives whether the URL was known;
     /// the page is to be recorded then, before anything is taken.
-    pub fn reopen(&mut self, page: &Page, now: Micros) -> io::Result<bool> {
-        let (url, depth) = (&page.response.request.url, page.response.request.depth);
-        let key = self.seen.key(url);
-        if !self.seen.contains(&key)? {
+    pub fn reopen(&mut self, page: &Outcome, now: Micros) -> io::Result<bool> {
+        let request = page.request();
+        if !self.seen.contains(&self.key(&Candidate::of(request)))? {
             return Ok(false);
         }
-        if depth == 0 {
-            self.admission.include(url);
+        if request.depth == 0 {
+            self.admission.include(&request.url);
         }
         self.open(page, now);
         self.relieve(now)?;
@@ -62,7 +62,7 @@ impl<R: Resolve> Frontier<R> {
     }
 
     /// Lets a settled URL wait.
-    pub(crate) fn open(&mut self, page: &Page, now: Micros) {
+    pub(crate) fn open(&mut self, page: &Outcome, now: Micros) {
         let request = &page.response.request;
         let from = match &page.response.result {
             Ok(_) => State::Done,
@@ -77,18 +77,18 @@ impl<R: Resolve> Frontier<R> {
         let id = self.queue_of(request.url.host());
         self.forgive_host(id);
         // After a restart its entry may stand in its queue still, as one to be passed over.
-        if self.ghosts.get(request.url.digest()) == Some(&Ghost::Settled) {
-            self.ghosts.remove(request.url.digest());
+        let key = request.key();
+        if self.ghosts.get(&key) == Some(&Ghost::Settled) {
+            self.ghosts.remove(&key);
         } else {
             let queue = &mut self.queues[id as usize];
-            self.held +=
-                queue.backlog.push(|into| pack(into, &request.url, request.depth, (0, 0), &request.chain));
+            self.held += queue.backlog.push(|into| pack(into, &Candidate::of(request), (0, 0)));
         }
         self.place(id, now);
     }
 
     /// What an earlier process opened again; told by the log.
-    pub(crate) fn restore_reopened(&mut self, page: &Page) -> io::Result<()> {
+    pub(crate) fn restore_reopened(&mut self, page: &Outcome) -> io::Result<()> {
         self.reopen(page, 0).map(|_| ())
     }
 

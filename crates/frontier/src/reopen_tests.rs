@@ -4,7 +4,8 @@ use std::time::Duration;
 
 use super::tests::{Names, SECOND, answer, failed, frontier, run, url};
 use super::*;
-use lycosa_url::{FailureKind, Purpose, Request};
+use lycosa_records::{Purpose, Request};
+use lycosa_url::{FailureKind};
 
 /// A crawl of a host without robots.txt: its settings.
 fn settings() -> Settings {
@@ -19,7 +20,7 @@ fn states(frontier: &Frontier<Names>) -> [u64; 5] {
 }
 
 /// A crawl of a seed, a redirect and a page that fails, to its end; with what it recorded.
-fn ended_crawl() -> (Frontier<Names>, Vec<Page>) {
+fn ended_crawl() -> (Frontier<Names>, Vec<Outcome>) {
     let (mut frontier, _) = frontier(settings());
     frontier.add(&[url("http://a.com/")], 0).unwrap();
     let mut recorded = Vec::new();
@@ -33,7 +34,7 @@ fn ended_crawl() -> (Frontier<Names>, Vec<Page>) {
 }
 
 /// What the site answers while one of its pages is broken.
-fn site(request: Request, now: Micros) -> Page {
+fn site(request: Request, now: Micros) -> Outcome {
     match request.url.path_and_query() {
         "/" => answer(request, now, 200, &[], "", &["http://a.com/moved", "http://a.com/broken"]),
         "/moved" => answer(request, now, 301, &[("location", "http://a.com/new")], "", &[]),
@@ -43,13 +44,13 @@ fn site(request: Request, now: Micros) -> Page {
 }
 
 /// The outcomes that open what the crawl had ended with.
-fn opening() -> [Page; 3] {
+fn opening() -> [Outcome; 3] {
     let failure = Failure::new(FailureKind::Protocol, "scripted");
-    let mut moved = Page::reopened(url("http://a.com/moved"), 1, 9, Ok(301));
+    let mut moved = Outcome::reopened(url("http://a.com/moved"), 1, 9, Ok(301));
     moved.redirect = Some(url("http://a.com/new"));
     [
-        Page::reopened(url("http://a.com/broken"), 1, 9, Err(failure)),
-        Page::reopened(url("http://a.com/"), 0, 9, Ok(200)),
+        Outcome::reopened(url("http://a.com/broken"), 1, 9, Err(failure)),
+        Outcome::reopened(url("http://a.com/"), 0, 9, Ok(200)),
         moved,
     ]
 }
@@ -62,7 +63,7 @@ fn what_is_opened_again_is_fetched_again_and_every_url_is_in_one_state() {
         assert!(frontier.reopen(page, 9 * SECOND).unwrap());
     }
     assert_eq!((states(&frontier), frontier.counts().pages), ([3, 0, 1, 0, 0], 1));
-    let unknown = Page::reopened(url("http://a.com/unknown"), 0, 9, Ok(200));
+    let unknown = Outcome::reopened(url("http://a.com/unknown"), 0, 9, Ok(200));
     assert!(!frontier.reopen(&unknown, 9 * SECOND).unwrap());
     let log = run(&mut frontier, &mut |request, now| match request.url.path_and_query() {
         "/broken" => answer(request, now, 200, &[], "", &[]),
@@ -86,7 +87,7 @@ fn what_was_opened_again_waits_after_a_restart_from_log_and_snapshot() {
     let (mut by_log, _) = frontier(settings());
     let (mut by_both, mut by_snapshot) = (load(&before), load(&after));
     let mut restore = by_log.restore();
-    restore.seed(&url("http://a.com/")).unwrap();
+    restore.seed(&Request::get(url("http://a.com/"))).unwrap();
     recorded.iter().for_each(|page| restore.outcome(page).unwrap());
     restore.finish(10 * SECOND);
     let mut restore = by_both.restore();

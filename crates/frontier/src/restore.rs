@@ -8,19 +8,20 @@
 use std::io;
 use std::time::Duration;
 
-use lycosa_url::{CrawlUrl, Digest, Micros, Page, Purpose};
+use lycosa_records::{Entry, Outcome, Purpose, Request};
+use lycosa_url::{CrawlUrl, Digest, Micros};
 
 use crate::captive::SOME_PAGE;
 use crate::codec::MAX_COUNT;
 use crate::intake::Ghost;
-use crate::mark::is_own_rules;
+use crate::mark::{is_own_rules, rules_mark, rules_of};
 use crate::outcome::tries;
 use crate::probe::network_of;
 use crate::robots::Rules;
 use crate::same::Giver;
 use crate::schedule::QueueId;
 use crate::state::State;
-use crate::waiting::Waiting;
+use crate::waiting::{Candidate, Waiting};
 use crate::{Frontier, Resolve};
 
 /// How long a host is left alone whose answer was lost with the process: sites that count requests by the minute, as most
@@ -54,9 +55,22 @@ impl<R: Resolve> Restore<'_, R> {
         }
     }
 
-    /// A seed that was accepted.
-    pub fn seed(&mut self, url: &CrawlUrl) -> io::Result<()> {
-        self.frontier.add(std::slice::from_ref(url), 0).map(|_| ())
+    /// A record of the log, which ends at a position. What was accepted, was about to be sent, or became of a URL is done again.
+    pub fn entry(&mut self, entry: &Entry<'_>, end: u64) -> io::Result<()> {
+        self.at(end);
+        match entry {
+            Entry::Accepted(accepted) => self.seed(&accepted.request),
+            Entry::Leased(leased) => {
+                self.lease(&leased.url, leased.lease, leased.process, leased.granted);
+                Ok(())
+            }
+            Entry::Outcome(outcome) => self.outcome(outcome),
+        }
+    }
+
+    /// A seed, or a link that another frontier had handed over, that was accepted.
+    pub fn seed(&mut self, request: &Request) -> io::Result<()> {
+        self.frontier.add_requests(std::slice::from_ref(request), 0).map(drop)
     }
 
     /// A request that was about to be sent, by a process that began at `process`.
@@ -93,17 +107,17 @@ impl<R: Resolve> Restore<'_, R> {
     }
 
     /// An outcome that was recorded.
-    pub fn outcome(&mut self, page: &Page) -> io::Result<()> {
+    pub fn outcome(&mut self, page: &Outcome) -> io::Result<()> {
         let request = &page.response.request;
         self.last = self.last.max(page.response.finished);
         if page.is_reopened() {
             self.frontier.captive.forget_reopened(&request.url);
             return match request.purpose {
-                Purpose::Page => self.frontier.restore_reopened(page),
                 Purpose::Robots => {
                     self.forget_robots(&request.url);
                     Ok(())
                 }
+                _ => self.frontier.restore_reopened(page),
             };
         }
         self.frontier.unanswered.remove(&request.lease);
@@ -116,7 +130,7 @@ impl<R: Resolve> Restore<'_, R> {
         }
         match request.purpose {
             Purpose::Robots => self.robots(page),
-            Purpose::Page => self.page(page)?,
+            _ => self.page(page)?,
         }
         Ok(())
     }
@@ -141,11 +155,10 @@ impl<R: Resolve> Restore<'_, R> {
     }
 
     /// A page's outcome.
-    fn page(&mut self, page: &Page) -> io::Result<()> {
+    fn page(&mut self, page: &Outcome) -> io::Result<()> {
         let frontier = &mut *self.frontier;
         let request = &page.response.request;
-        let digest = request.url.digest();
-        let key = frontier.seen.key(&request.url);
+        let (digest, key) = (&request.key(), frontier.key(&Candidate::of(request)));
         // It was fetched, so that it had been decided by then.
         if frontier.seen.is_suspected(&key) {
             frontier.verify(0)?;
@@ -202,7 +215,7 @@ impl<R: Resolve> Restore<'_, R> {
     }
 
     /// The rules that a robots.txt gave; where it gave none, it is asked for again.
-    fn robots(&mut self, page: &Page) {
+    fn robots(&mut self, page: &Outcome) {
         let frontier = &mut *self.frontier;
         let request = &page.response.request;
         let asked = request.chain.first().map_or(&request.url, |step| &step.url);
@@ -212,16 +225,16 @@ impl<R: Resolve> Restore<'_, R> {
             return;
         }
         let agent = &frontier.settings.robots_agent;
-        let Some(rules) = Rules::of_answer(received.status, &page.body, agent) else { return };
+        let Some(rules) = Rules::of_answer(received.status, rules_of(page), agent) else { return };
         let rules = frontier.rules.keep(rules);
         let robots = frontier.settings.robots_known(rules, page.response.finished);
-        let mark = frontier.captive.rules_mark(page);
+        let mark = rules_mark(page);
         let queue = &mut frontier.queues[queue as usize];
-        let is_empty = received.status >= 400 || page.body.is_empty();
+        let is_empty = received.status >= 400 || rules_of(page).is_empty();
         mark.into_iter().for_each(|mark| queue.learn_rules_mark(mark, is_empty));
-        queue.learn_robots(asked.origin(), robots, is_own_rules(received.status, &page.body));
+        queue.learn_robots(asked.origin(), robots, is_own_rules(received.status, rules_of(page)));
         if queue.mark == 0 {
-            queue.mark = frontier.captive.mark(page).unwrap_or(SOME_PAGE);
+            queue.mark = page.mark.max(SOME_PAGE);
         }
     }
 }
@@ -242,13 +255,13 @@ impl<R: Resolve> Frontier<R> {
         loop {
             let ghosts = &self.ghosts;
             let wanted = |waiting: &Waiting| {
-                let found = waiting.url.digest();
-                found == digest || ghosts.get(found) == Some(&Ghost::Settled)
+                let found = waiting.key();
+                found == *digest || ghosts.get(&found) == Some(&Ghost::Settled)
             };
             let popped = queue.backlog.pop_if(&queue.host, &mut self.spill, &mut self.held, wanted)?;
             let Some(waiting) = popped else { return Ok(None) };
-            self.ghosts.remove(waiting.url.digest());
-            if waiting.url.digest() == digest {
+            self.ghosts.remove(&waiting.key());
+            if waiting.key() == *digest {
                 return Ok(Some(waiting));
             }
         }

@@ -1,6 +1,7 @@
 //! Hosts that give the same answer, and the portal that they are, if it is one.
 
-use lycosa_url::{Micros, Page, Purpose};
+use lycosa_records::{Outcome, Purpose};
+use lycosa_url::{Micros};
 
 use crate::politeness::domains::DomainId;
 use crate::recent::Recent;
@@ -66,7 +67,7 @@ pub(crate) struct Same {
 
 impl Same {
     /// The first of them.
-    pub(crate) fn new(page: &Page, mark: u64, place: u64, lied: bool) -> Self {
+    pub(crate) fn new(page: &Outcome, mark: u64, place: u64, lied: bool) -> Self {
         Same {
             mark,
             place,
@@ -87,13 +88,13 @@ impl Same {
     }
 
     /// Another answer.
-    pub(crate) fn add(&mut self, page: &Page, giver: Giver, changed: bool) {
+    pub(crate) fn add(&mut self, page: &Outcome, giver: Giver, changed: bool) {
         self.add_host((giver.domain, giver.network, changed));
         self.robots += usize::from(page.response.request.purpose == Purpose::Robots);
     }
 
     /// It is held.
-    pub(crate) fn hold(&mut self, page: &Page) {
+    pub(crate) fn hold(&mut self, page: &Outcome) {
         self.held += 1;
         self.bytes += page.memory();
     }

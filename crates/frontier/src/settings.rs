@@ -1,14 +1,16 @@
 //! What a job may set of the frontier. All durations are in the job's own time: `speed` divides them.
 
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::Duration;
 
+use lycosa_records::Task;
 use lycosa_url::{AddressPolicy, Micros};
 
 use crate::admission::Scope;
 use crate::queue::Robots;
 use crate::robots::KeptRules;
-use crate::{Ahead, KeyKind, SeenSettings};
+use crate::{Ahead, KeyKind, Ownership, SeenSettings};
 
 /// Settings of the frontier.
 #[derive(Clone, Debug)]
@@ -95,6 +97,10 @@ pub struct Settings {
     pub seen_directory: Option<PathBuf>,
     /// Bytes of cookies in memory; 0: none are kept, and none sent.
     pub cookie_memory: usize,
+    /// Which job and task its requests belong to.
+    pub task: Arc<Task>,
+    /// Which URLs this frontier owns, of a job that several share; `None`: all.
+    pub ownership: Option<Ownership>,
 }
 
 impl Default for Settings {
@@ -138,6 +144,8 @@ impl Default for Settings {
             seen_memory: 1 << 30,
             seen_directory: None,
             cookie_memory: 64 << 20,
+            task: Arc::default(),
+            ownership: None,
         }
     }
 }

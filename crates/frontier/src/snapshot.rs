@@ -29,9 +29,10 @@ use crate::state::State;
 use crate::waiting::Waiting;
 use crate::{Frontier, Resolve, Seen, Settings};
 
-/// The version of this layout, and the one before it, which is read as well: its URLs have no time at which they are due.
-const VERSION: u64 = 7;
-const BEFORE: u64 = 6;
+/// The version of this layout, and the oldest that is read as well: in that of 6 URLs have no time at which they are due, in that of 7
+/// no options, and there is no outbox.
+const VERSION: u64 = 8;
+const OLDEST: u64 = 6;
 
 /// The files beside a snapshot that it names, by number. They are kept as long as the snapshot is.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -62,7 +63,7 @@ impl SnapshotFiles {
     /// Reads the record.
     fn unpack(mut from: &[u8]) -> Option<Self> {
         let from = &mut from;
-        if !matches!(codec::number(from)?, BEFORE | VERSION) {
+        if !(OLDEST..=VERSION).contains(&codec::number(from)?) {
             return None;
         }
         let count = codec::number(from)?;
@@ -215,6 +216,7 @@ impl<R: Resolve> Frontier<R> {
         let unconfirmed: Vec<_> = self.captive.doubted().filter(|recent| recent.finished >= since).collect();
         put_number(record, unconfirmed.len() as u64);
         unconfirmed.iter().for_each(|recent| recent.pack(record));
+        self.outbox.pack(record);
     }
 
     /// Reads that record; the queues are there.
@@ -236,7 +238,7 @@ impl<R: Resolve> Frontier<R> {
             let recent = Recent::unpack(from, domain)?;
             self.captive.load(recent);
         }
-        Some(())
+        if from.is_empty() { Some(()) } else { self.outbox.unpack(from) }
     }
 
     /// What is out, or decided but not recorded: it waits again after a restart, before everything else.
@@ -248,8 +250,8 @@ impl<R: Resolve> Frontier<R> {
         for page in self.settled.iter().filter(|page| !page.is_reopened()) {
             let request = &page.response.request;
             let Some(id) = self.known_queue(request.url.host()) else { continue };
-            let (url, chain) = (request.url.clone(), request.chain.clone());
-            let waiting = Waiting { url, depth: request.depth, attempt: 0, due: 0, chain, owner: None };
+            let (depth, chain, options) = (request.depth, request.chain.clone(), request.options.clone());
+            let waiting = Waiting { depth, chain, options, ..Waiting::new(request.url.clone()) };
             first.entry(id).or_default().push(waiting);
         }
         first

@@ -1,10 +1,10 @@
 //! Links whose keys may be known on disk: packed, until the dedup tree tells (the sieve of SYSTEMS.md section 5's
 //! relatives, DRUM and Mercator). Nearly all of them are known, so that no host waits for them.
 
-use lycosa_url::{CrawlUrl, Digest, Micros, Step};
+use lycosa_url::{Digest, Micros};
 
 use crate::codec;
-use crate::waiting::{Waiting, pack};
+use crate::waiting::{Candidate, Waiting, pack};
 
 /// How long a link is suspected, at most, while other URLs wait.
 const LONGEST: Micros = 1_000_000;
@@ -36,11 +36,11 @@ impl Suspects {
     }
 
     /// Takes a link.
-    pub(crate) fn push(&mut self, key: &Digest, url: &CrawlUrl, depth: u32, chain: &[Step], now: Micros) {
+    pub(crate) fn push(&mut self, key: &Digest, link: &Candidate<'_>, now: Micros) {
         self.due.get_or_insert(now.saturating_add(LONGEST));
         self.link.clear();
-        codec::put_bytes(&mut self.link, url.host().as_bytes());
-        pack(&mut self.link, url, depth, (0, 0), chain);
+        codec::put_bytes(&mut self.link, link.url.host().as_bytes());
+        pack(&mut self.link, link, (0, 0));
         self.packed.extend_from_slice(key);
         codec::put_bytes(&mut self.packed, &self.link);
     }

@@ -5,7 +5,8 @@
 
 use std::collections::VecDeque;
 
-use lycosa_url::{FailureKind, Micros, Page};
+use lycosa_records::Outcome;
+use lycosa_url::{FailureKind, Micros};
 
 use crate::health::{Cause, Channel, Path, Suspension};
 use crate::patience::Evidence;
@@ -112,7 +113,7 @@ impl Health {
     }
 
     /// Whether a request was out while the process was stopped.
-    pub(crate) fn was_stopped(&self, page: &Page) -> bool {
+    pub(crate) fn was_stopped(&self, page: &Outcome) -> bool {
         page.response.started < self.gap.1 && page.response.finished > self.gap.0
     }
 
@@ -193,11 +194,11 @@ impl<R: Resolve> Frontier<R> {
     }
 
     /// Learns from an outcome whether the crawl itself is well, and marks what is its own trouble.
-    pub(crate) fn weigh(&mut self, page: &mut Page) {
+    pub(crate) fn weigh(&mut self, page: &mut Outcome) {
         let request = &page.response.request;
         let Some(lease) = self.leases.get(&request.lease) else { return };
         let (id, at) = (lease.queue, page.response.finished);
-        let address = page.response.address.or(request.addresses.first().copied());
+        let address = page.response.address.or(request.route.addresses().first().copied());
         let network = address.map_or(0, network_of);
         let domain = self.queues[id as usize].domain;
         if self.is_same_answer(page, id, network) {

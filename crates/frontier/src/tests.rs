@@ -6,9 +6,8 @@ use std::rc::Rc;
 use std::time::Duration;
 
 use bytes::Bytes;
-use lycosa_url::{
-    AddressPolicy, FailureKind, Headers, Link, NameClass, Page, Purpose, Received, Request, Response, Times,
-};
+use lycosa_records::{Head, Outcome, Purpose, Received, Request, Response, Times};
+use lycosa_url::{AddressPolicy, FailureKind, NameClass};
 
 use super::*;
 
@@ -84,33 +83,37 @@ pub(crate) fn answer(
     headers: &[(&str, &str)],
     body: &str,
     links: &[&str],
-) -> Page {
-    let headers =
-        Headers(headers.iter().map(|(name, value)| ((*name).into(), value.as_bytes().into())).collect());
-    let redirect = headers.get("location").map(url);
-    let received = Received { status, headers, body: Bytes::copy_from_slice(body.as_bytes()) };
+) -> Outcome {
+    let head = Head::of("HTTP/1.1", headers.iter().copied()).unwrap();
+    let redirect = head.get("location").map(|target| url(&target));
+    let body = Bytes::copy_from_slice(body.as_bytes());
+    let received = Received { status, head, body: body.clone().into(), ..Received::default() };
     let response = Response {
-        address: request.addresses.first().copied(),
+        address: request.route.addresses().first().copied(),
         request,
         started: now,
         finished: now,
         times: Times::default(),
         result: Ok(received),
     };
-    let mut page = Page::new(response, Bytes::copy_from_slice(body.as_bytes()));
+    let mut page = Outcome::new(response);
     page.redirect = redirect;
-    page.links = links.iter().map(|link| Link { url: url(link), nofollow: false }).collect();
+    links.iter().for_each(|link| page.links.push(&url(link), false));
+    page.rules = (page.request().purpose == Purpose::Robots).then(|| body.clone());
+    // As if it had come with a content coding: a body of its own.
+    page.decoded = Some(Bytes::copy_from_slice(&body));
+    page.set_mark();
     page
 }
 
-pub(crate) fn failed(request: Request, now: Micros, kind: FailureKind) -> Page {
+pub(crate) fn failed(request: Request, now: Micros, kind: FailureKind) -> Outcome {
     let mut page = answer(request, now, 200, &[], "", &[]);
     page.response.result = Err(Failure::new(kind, "scripted"));
     page
 }
 
 /// A site: what it answers to a request.
-pub(crate) type Site<'a> = dyn FnMut(Request, Micros) -> Page + 'a;
+pub(crate) type Site<'a> = dyn FnMut(Request, Micros) -> Outcome + 'a;
 
 /// A request's time and URL.
 pub(crate) type Log = Vec<(Micros, String)>;
@@ -123,7 +126,7 @@ pub(crate) fn crawl(frontier: &mut Frontier<Names>, site: &mut Site<'_>) -> (Log
     let (mut now, mut log, mut settled) = (0, Vec::new(), Vec::new());
     for _ in 0..10_000 {
         let requests = frontier.take(100, now).unwrap();
-        let mut pages: Vec<Page> = Vec::new();
+        let mut pages: Vec<Outcome> = Vec::new();
         for request in requests {
             log.push((now, request.url.as_str().to_owned()));
             pages.push(site(request, now));
@@ -152,10 +155,10 @@ pub(crate) fn run(frontier: &mut Frontier<Names>, site: &mut Site<'_>) -> Log {
 pub(crate) fn robots_or(
     robots: &'static str,
     links: &'static [&'static str],
-) -> impl FnMut(Request, Micros) -> Page {
+) -> impl FnMut(Request, Micros) -> Outcome {
     move |request, now| match request.purpose {
         Purpose::Robots => answer(request, now, 200, &[], robots, &[]),
-        Purpose::Page => answer(request, now, 200, &[], "", links),
+        _ => answer(request, now, 200, &[], "", links),
     }
 }
 
@@ -268,7 +271,7 @@ fn an_unreachable_robots_forbids_everything() {
         frontier.add(&[url("http://a.com/")], 0).unwrap();
         let (log, settled) = crawl(&mut frontier, &mut |request, now| match request.purpose {
             Purpose::Robots => answer(request, now, status, &[], "", &[]),
-            Purpose::Page => answer(request, now, 200, &[], "", &[]),
+            _ => answer(request, now, 200, &[], "", &[]),
         });
         assert_eq!(log.iter().filter(|(_, url)| url.ends_with("robots.txt")).count(), requests, "{status}");
         assert_eq!(log.iter().any(|(_, url)| url.ends_with(".com/")), fetched, "{status}");
@@ -386,7 +389,7 @@ fn what_was_recorded_is_not_fetched_again_and_what_was_not_is() {
         Purpose::Page if request.url.as_str() == "http://b.com/" => {
             answer(request, now, 301, &[("location", "http://b.com/home")], "", &[])
         }
-        Purpose::Page => answer(request, now, 200, &[], "", links),
+        _ => answer(request, now, 200, &[], "", links),
     };
     for cut in 0..12 {
         let settings = Settings { scope: Scope::Any, ..Settings::default() };
@@ -399,7 +402,7 @@ fn what_was_recorded_is_not_fetched_again_and_what_was_not_is() {
             for request in &requests {
                 last_start.insert(request.url.host().to_owned(), now);
             }
-            let mut pages: Vec<Page> = requests.into_iter().map(|request| site(request, now)).collect();
+            let mut pages: Vec<Outcome> = requests.into_iter().map(|request| site(request, now)).collect();
             first.judge(&mut pages);
             pages.extend(first.settled());
             first.done(&pages, now).unwrap();
@@ -408,11 +411,11 @@ fn what_was_recorded_is_not_fetched_again_and_what_was_not_is() {
         }
         let (mut second, _) = frontier(settings);
         let mut restore = second.restore();
-        restore.seed(&seed).unwrap();
+        restore.seed(&Request::get(seed.clone())).unwrap();
         recorded.iter().for_each(|page| restore.outcome(page).unwrap());
         restore.finish(now);
         let (mut starts, mut settled) = (Vec::new(), Vec::new());
-        let finished = |pages: &[Page]| {
+        let finished = |pages: &[Outcome]| {
             let last =
                 pages.iter().filter(|page| !page.retry && page.response.request.purpose == Purpose::Page);
             last.map(|page| page.response.request.url.as_str().to_owned()).collect::<Vec<_>>()
@@ -421,7 +424,7 @@ fn what_was_recorded_is_not_fetched_again_and_what_was_not_is() {
         while !second.idle() {
             let requests = second.take(1, now).unwrap();
             starts.extend(requests.iter().map(|request| (request.url.host().to_owned(), now)));
-            let mut pages: Vec<Page> = requests.into_iter().map(|request| site(request, now)).collect();
+            let mut pages: Vec<Outcome> = requests.into_iter().map(|request| site(request, now)).collect();
             second.judge(&mut pages);
             pages.extend(second.settled());
             second.done(&pages, now).unwrap();
@@ -446,7 +449,7 @@ fn what_was_recorded_is_not_fetched_again_and_what_was_not_is() {
 }
 
 /// A site that redirects to the same page until its cookie comes back.
-fn cookie_wall(request: Request, now: Micros) -> Page {
+fn cookie_wall(request: Request, now: Micros) -> Outcome {
     let robots = request.purpose == Purpose::Robots;
     assert!(!robots || request.cookies.is_none(), "robots.txt is asked for without cookies");
     let here = request.url.as_str().to_owned();
@@ -485,7 +488,7 @@ fn cookies_outlive_the_process_by_log_or_by_snapshot() {
     let mut now = 0;
     while recorded.len() < 2 {
         let requests = first.take(10, now).unwrap();
-        let mut pages: Vec<Page> = requests.into_iter().map(|request| cookie_wall(request, now)).collect();
+        let mut pages: Vec<Outcome> = requests.into_iter().map(|request| cookie_wall(request, now)).collect();
         first.judge(&mut pages);
         first.done(&pages, now).unwrap();
         recorded.extend(pages);
@@ -494,7 +497,7 @@ fn cookies_outlive_the_process_by_log_or_by_snapshot() {
     first.save(&mut snapshot).unwrap();
     let (mut by_log, _) = frontier(Settings::default());
     let mut restore = by_log.restore();
-    restore.seed(&url("http://a.example/")).unwrap();
+    restore.seed(&Request::get(url("http://a.example/"))).unwrap();
     recorded.iter().for_each(|page| restore.outcome(page).unwrap());
     restore.finish(now);
     let (mut by_snapshot, _) =
@@ -517,7 +520,7 @@ fn rules_of_many_hosts_are_on_disk_and_count_there_and_after_a_snapshot() {
     let page = |host: u32, path: &str| format!("http://host{host}.com/{path}");
     let mut site = |request: Request, now| match request.purpose {
         Purpose::Robots => answer(request, now, 200, &[], &rules, &[]),
-        Purpose::Page => {
+        _ => {
             let links = ["hidden/7", "open"].map(|path| format!("http://{}/{path}", request.url.host()));
             answer(request, now, 200, &[], "", &links.each_ref().map(String::as_str))
         }
@@ -550,7 +553,7 @@ fn robots_is_refreshed_ahead_and_counts_on_when_that_fails() {
     let log = run(&mut frontier, &mut |request, now| match request.purpose {
         Purpose::Robots if now < HOUR => answer(request, now, 200, &[], "user-agent: *\ndisallow: /13", &[]),
         Purpose::Robots => answer(request, now, 503, &[], "", &[]),
-        Purpose::Page => answer(request, now, 200, &[], "", &[]),
+        _ => answer(request, now, 200, &[], "", &[]),
     });
     let asked: Vec<Micros> =
         log.iter().filter(|(_, url)| url.ends_with("robots.txt")).map(|(at, _)| *at).collect();

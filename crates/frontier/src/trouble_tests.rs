@@ -3,7 +3,8 @@
 use std::collections::HashSet;
 use std::time::Duration;
 
-use lycosa_url::{CrawlUrl, FailureKind, Micros, Page, Purpose, Request, Times};
+use lycosa_records::{Outcome, Purpose, Request, Times};
+use lycosa_url::{CrawlUrl, FailureKind, Micros};
 
 use crate::tests::{Names, SECOND, answer, crawl, failed, frontier, robots_or, url};
 use crate::{Cause, Frontier, Scope, Settings, State};
@@ -28,12 +29,12 @@ pub(crate) fn world(names: &Names, hosts: u32, pages: u32) -> Vec<CrawlUrl> {
 fn run_for(
     frontier: &mut Frontier<Names>,
     seconds: u64,
-    site: &mut dyn FnMut(Request, Micros) -> Page,
+    site: &mut dyn FnMut(Request, Micros) -> Outcome,
 ) -> (Micros, Vec<String>) {
     let (mut now, mut messages) = (0, Vec::new());
     while now < seconds * SECOND && !frontier.idle() {
         let requests = frontier.take(100, now).unwrap();
-        let mut pages: Vec<Page> = requests.into_iter().map(|request| site(request, now)).collect();
+        let mut pages: Vec<Outcome> = requests.into_iter().map(|request| site(request, now)).collect();
         frontier.judge(&mut pages);
         frontier.done(&pages, now).unwrap();
         frontier.settled();
@@ -279,7 +280,7 @@ fn when_the_resolver_fails_names_wait_for_it_however_long_it_takes() {
     let mut now = 3600 * SECOND;
     while !frontier.idle() && now < 4000 * SECOND {
         let requests = frontier.take(100, now).unwrap();
-        let pages: Vec<Page> =
+        let pages: Vec<Outcome> =
             requests.into_iter().map(|request| answer(request, now, 200, &[], "", &[])).collect();
         frontier.done(&pages, now).unwrap();
         now += SECOND / 10;
@@ -337,7 +338,7 @@ fn a_name_is_not_believed_to_be_gone_before_the_resolver_has_given_an_address_fo
             names.failing.borrow_mut().clear();
         }
         let requests = frontier.take(100, now).unwrap();
-        let mut pages: Vec<Page> =
+        let mut pages: Vec<Outcome> =
             requests.into_iter().map(|request| answer(request, now, 200, &[], "", &[])).collect();
         frontier.judge(&mut pages);
         frontier.done(&pages, now).unwrap();
@@ -467,7 +468,7 @@ fn a_million_links_below_a_disallow_are_settled_in_batches() {
     let (mut now, mut settled) = (0, Vec::new());
     while !frontier.idle() {
         let requests = frontier.take(10, now).unwrap();
-        let answers: Vec<Page> = requests
+        let answers: Vec<Outcome> = requests
             .into_iter()
             .map(|request| answer(request, now, 200, &[], "user-agent: *\ndisallow: /secret", &[]))
             .collect();
@@ -559,7 +560,7 @@ fn the_time_in_which_the_machine_slept_counts_in_no_suspension() {
             0..20 => answer(request, now, 200, &[], "", &[]),
             _ => failed(request, now, FailureKind::ConnectRefused),
         };
-        let mut pages: Vec<Page> = requests.into_iter().map(answered).collect();
+        let mut pages: Vec<Outcome> = requests.into_iter().map(answered).collect();
         frontier.judge(&mut pages);
         frontier.done(&pages, now).unwrap();
         frontier.settled();
@@ -586,7 +587,7 @@ fn outcomes_that_wait_for_a_slow_consumer_are_not_asked_for_again() {
     let later = 7_200 * SECOND;
     frontier.was_slow(later);
     assert_eq!(frontier.take(100, later).unwrap().len(), 0);
-    let pages: Vec<Page> =
+    let pages: Vec<Outcome> =
         out.into_iter().map(|request| answer(request, SECOND, 200, &[], "", &[])).collect();
     assert!(pages.iter().all(|page| frontier.expects(page)));
     frontier.done(&pages, later).unwrap();

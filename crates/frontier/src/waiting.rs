@@ -1,11 +1,38 @@
 //! A URL that waits, and how it is packed into its host's queue: the host is left out, so that most URLs take
 //! little more than their path.
 
-use lycosa_url::{CrawlUrl, Micros, Purpose, Step};
+use lycosa_records::{Purpose, Request, RequestOptions, Step};
+use lycosa_url::{CrawlUrl, Digest, Micros, UrlRef};
 
 use crate::codec;
 use crate::patience::Evidence;
 use crate::schedule::QueueId;
+
+/// A URL that may be admitted.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Candidate<'a> {
+    /// What to fetch.
+    pub(crate) url: UrlRef<'a>,
+    /// Links from a seed.
+    pub(crate) depth: u32,
+    /// Redirects that led here.
+    pub(crate) chain: &'a [Step],
+    /// What the request has beyond a GET.
+    pub(crate) options: Option<&'a RequestOptions>,
+}
+
+impl<'a> Candidate<'a> {
+    /// A link.
+    pub(crate) fn link(url: UrlRef<'a>, depth: u32) -> Self {
+        Candidate { url, depth, chain: &[], options: None }
+    }
+
+    /// What a request asks for.
+    pub(crate) fn of(request: &'a Request) -> Self {
+        let Request { url, depth, chain, options, .. } = request;
+        Candidate { url: url.borrow(), depth: *depth, chain, options: options.as_deref() }
+    }
+}
 
 /// A URL that waits for its turn.
 #[derive(Clone, Debug, PartialEq)]
@@ -20,6 +47,8 @@ pub(crate) struct Waiting {
     pub(crate) due: Micros,
     /// Redirects that led here.
     pub(crate) chain: Vec<Step>,
+    /// What the request has beyond a GET.
+    pub(crate) options: Option<Box<RequestOptions>>,
     /// For a robots.txt: whose it is. A redirect can lead to another host's queue.
     pub(crate) owner: Option<Box<RobotsOwner>>,
 }
@@ -42,9 +71,26 @@ mod flag {
     pub(super) const ATTEMPT: u64 = 4;
     pub(super) const CHAIN: u64 = 8;
     pub(super) const DUE: u64 = 16;
+    pub(super) const OPTIONS: u64 = 32;
 }
 
 impl Waiting {
+    /// A URL that waits for the first time, at any time.
+    pub(crate) fn new(url: CrawlUrl) -> Self {
+        Waiting { url, depth: 0, attempt: 0, due: 0, chain: Vec::new(), options: None, owner: None }
+    }
+
+    /// The same as one that may be admitted.
+    pub(crate) fn candidate(&self) -> Candidate<'_> {
+        let (chain, options) = (&self.chain[..], self.options.as_deref());
+        Candidate { url: self.url.borrow(), depth: self.depth, chain, options }
+    }
+
+    /// By what dedup knows it.
+    pub(crate) fn key(&self) -> Digest {
+        lycosa_records::key_of(self.url.borrow(), self.options.as_deref())
+    }
+
     /// What the request will be for.
     pub(crate) fn purpose(&self) -> Purpose {
         if self.owner.is_some() { Purpose::Robots } else { Purpose::Page }
@@ -52,7 +98,7 @@ impl Waiting {
 
     /// Appends the packed form. A robots.txt has none: it is asked for anew.
     pub(crate) fn pack(&self, into: &mut Vec<u8>) {
-        pack(into, &self.url, self.depth, (self.attempt, self.due), &self.chain);
+        pack(into, &self.candidate(), (self.attempt, self.due));
     }
 
     /// Takes a packed URL of a host from the front.
@@ -73,18 +119,19 @@ impl Waiting {
             let status = codec::number(from)?.try_into().ok()?;
             chain.push(Step { url: CrawlUrl::parse(codec::text(from)?).ok()?, status });
         }
-        Some(Waiting { url, depth, attempt, due, chain, owner: None })
+        let options = match flags & flag::OPTIONS {
+            0 => None,
+            _ => Some(rmp_serde::from_slice(codec::bytes(from)?).ok()?),
+        };
+        Some(Waiting { url, depth, attempt, due, chain, options, owner: None })
     }
 }
 
 /// Appends the packed form of a URL that waits, with its earlier tries and when the next is due.
-pub(crate) fn pack(
-    into: &mut Vec<u8>,
-    url: &CrawlUrl,
-    depth: u32,
-    (attempt, due): (u32, Micros),
-    chain: &[Step],
-) {
+pub(crate) fn pack(into: &mut Vec<u8>, candidate: &Candidate<'_>, (attempt, due): (u32, Micros)) {
+    let Candidate { url, depth, chain, options } = *candidate;
+    // Options that cannot be encoded do not exist: they are numbers, texts and JSON.
+    let options = options.and_then(|options| rmp_serde::to_vec_named(options).ok());
     let own_port = if url.is_https() { 443 } else { 80 };
     let mut flags = 0;
     for (set, flag) in [
@@ -93,6 +140,7 @@ pub(crate) fn pack(
         (attempt > 0, flag::ATTEMPT),
         (!chain.is_empty(), flag::CHAIN),
         (due > 0, flag::DUE),
+        (options.is_some(), flag::OPTIONS),
     ] {
         flags |= if set { flag } else { 0 };
     }
@@ -115,6 +163,9 @@ pub(crate) fn pack(
             codec::put_bytes(into, step.url.as_str().as_bytes());
         }
     }
+    if let Some(options) = options {
+        codec::put_bytes(into, &options);
+    }
 }
 
 #[cfg(test)]
@@ -127,14 +178,19 @@ mod tests {
         let url = "https?://(a\\.example|\\[2001:db8::1\\])(:[1-9][0-9]{0,3})?/[a-z?=&%20]{0,40}";
         let step = (url, 300u16..400)
             .prop_map(|(text, status)| Step { url: CrawlUrl::parse(&text).unwrap(), status });
-        (url, any::<u32>(), any::<u32>(), any::<u64>(), proptest::collection::vec(step, 0..3)).prop_map(
-            |(text, depth, attempt, due, chain)| Waiting {
-                url: CrawlUrl::parse(&text).unwrap(),
-                depth,
-                attempt,
-                due,
-                chain,
-                owner: None,
+        let options = proptest::option::of(("[A-Z]{0,4}", proptest::collection::vec(any::<u8>(), 0..9), any::<i32>()));
+        let options = options.prop_map(|options| {
+            options.map(|(method, body, priority)| {
+                let (method, body) = (method.into(), body.into());
+                let metadata = [("n".to_owned(), priority.into())].into_iter().collect();
+                Box::new(RequestOptions { method, body, priority, metadata, ..RequestOptions::default() })
+            })
+        });
+        let numbers = (any::<u32>(), any::<u32>(), any::<u64>());
+        (url, numbers, proptest::collection::vec(step, 0..3), options).prop_map(
+            |(text, (depth, attempt, due), chain, options)| {
+                let waiting = Waiting::new(CrawlUrl::parse(&text).unwrap());
+                Waiting { depth, attempt, due, chain, options, ..waiting }
             },
         )
     }
@@ -158,7 +214,7 @@ mod tests {
     fn a_short_url_is_short() {
         let mut packed = Vec::new();
         let url = CrawlUrl::parse("https://a.example/news/1").unwrap();
-        pack(&mut packed, &url, 3, (0, 0), &[]);
+        pack(&mut packed, &Candidate::link(url.borrow(), 3), (0, 0));
         assert_eq!(packed.len(), "/news/1".len() + 3);
     }
 }

@@ -5,12 +5,10 @@
 use std::net::IpAddr;
 use std::time::Duration;
 
-use bytes::Bytes;
 use lycosa_frontier::{Frontier, Resolve, Scope, Settings};
-use lycosa_store::Entry;
-use lycosa_url::{
-    Clock, CrawlUrl, Headers, Micros, NameClass, Page, Received, Request, Resolved, Response, Script, Times,
-};
+use lycosa_records::frame::{FRAME_HEADER_BYTES, Header};
+use lycosa_records::{Entry, Head, Outcome, Received, Request, Response, Times};
+use lycosa_url::{Clock, CrawlUrl, Micros, NameClass, Resolved, Script};
 
 const START: Micros = 1_800_000_000_000_000;
 const SECOND: Micros = 1_000_000;
@@ -47,7 +45,7 @@ struct Process {
     script: &'static Script,
     frontier: Frontier<Names>,
     /// The log: frames, as they are written.
-    log: Vec<(bool, Vec<u8>)>,
+    log: Vec<u8>,
 }
 
 fn settings() -> Settings {
@@ -73,8 +71,7 @@ impl Process {
         let mut waited = Duration::ZERO;
         loop {
             if let Some(request) = self.frontier.take(1, self.clock.now()).unwrap().pop() {
-                let lease = Entry::lease(&request, START, self.clock.now());
-                self.write(&lease.on_wall(self.clock.wall_offset()));
+                self.write(&Entry::leased(&request, START, self.clock.now(), self.clock.wall_offset()));
                 return (request, waited);
             }
             let due = self.frontier.due_at().map_or(0, |due| due.saturating_sub(self.clock.now()));
@@ -87,25 +84,22 @@ impl Process {
 
     /// The site answers; the answer is recorded and confirmed. Gives when it came, as it was recorded.
     fn answer(&mut self, request: Request, status: u16, headers: &[(&str, &str)]) -> Micros {
-        let headers = headers.iter().map(|(name, value)| ((*name).into(), value.as_bytes().into()));
-        let (headers, body) = (Headers(headers.collect()), Bytes::new());
-        let (address, now) = (request.addresses.first().copied(), self.clock.now());
+        let head = Head::of("HTTP/1.1", headers.iter().copied()).unwrap();
+        let (address, now) = (request.route.addresses().first().copied(), self.clock.now());
         let times = Times { wall_offset_us: self.clock.wall_offset(), ..Times::default() };
-        let result = Ok(Received { status, headers, body });
+        let result = Ok(Received { status, head, ..Received::default() });
         let response = Response { request, address, started: now, finished: now, times, result };
-        let mut pages = [Page::new(response, Bytes::new())];
+        let mut pages = [Outcome::new(response)];
         self.frontier.judge(&mut pages);
-        let entry = Entry::page(&pages[0]);
-        let recorded = entry.outcome.finished;
-        self.write(&entry);
+        self.write(&Entry::of(&pages[0]));
+        let recorded = pages[0].response.fetched_at();
         self.frontier.done(&pages, now).unwrap();
         recorded
     }
 
     /// Writes a frame.
     fn write(&mut self, entry: &Entry<'_>) {
-        let is_lease = entry.kind == lycosa_store::Kind::Lease;
-        self.log.push((is_lease, serde_json::to_vec(&entry.outcome).unwrap()));
+        assert!(entry.write(&mut self.log));
     }
 
     /// Is killed; another process goes on, from a snapshot of before the log, or of after it.
@@ -125,16 +119,11 @@ impl Process {
         let names = Names(clock, Vec::new());
         let (mut frontier, _) = Frontier::load(settings(), names, &mut &from[..]).unwrap();
         let mut restore = frontier.restore();
-        for (is_lease, frame) in self.log.iter().filter(|_| !after) {
-            let outcome: lycosa_store::Outcome<'static> = serde_json::from_slice(frame).unwrap();
-            if *is_lease {
-                let [process, granted] = outcome.crawl_times();
-                restore.lease(&url(&outcome.url), outcome.lease, process, granted);
-            } else {
-                let entry =
-                    Entry { kind: lycosa_store::Kind::Page, outcome, body: Bytes::new(), skipped: 0, end: 0 };
-                restore.outcome(&entry.into_page().unwrap()).unwrap();
-            }
+        let mut rest = if after { &[][..] } else { &self.log[..] };
+        while let Some(header) = rest.first_chunk().and_then(Header::read) {
+            let facts = FRAME_HEADER_BYTES..FRAME_HEADER_BYTES + header.facts as usize;
+            restore.entry(&Entry::read(&header, &rest[facts]).unwrap(), 0).unwrap();
+            rest = &rest[usize::try_from(header.frame_bytes()).unwrap()..];
         }
         restore.finish(clock.now());
         Process { clock, frontier, ..self }

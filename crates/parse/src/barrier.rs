@@ -3,18 +3,18 @@
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-use bytes::Bytes;
-use lycosa_url::{Failure, FailureKind, Page, Response};
+use lycosa_records::{Outcome, Response};
+use lycosa_url::{Failure, FailureKind};
 
-/// Makes a response's page; where `fill` panics, its result is [`FailureKind::ParseFailed`] and nothing of it is kept.
-pub fn guard(response: Response, fill: impl FnOnce(&mut Page)) -> Page {
-    let mut page = Page::new(response, Bytes::new());
+/// Makes a response's outcome; where `fill` panics, its result is [`FailureKind::ParseFailed`] and nothing of it is kept.
+pub fn guard(response: Response, fill: impl FnOnce(&mut Outcome)) -> Outcome {
+    let mut outcome = Outcome::new(response);
     // What `fill` left half done is dropped below, but for the response, of which only the result can have changed.
-    match catch_unwind(AssertUnwindSafe(|| fill(&mut page))) {
-        Ok(()) => page,
+    match catch_unwind(AssertUnwindSafe(|| fill(&mut outcome))) {
+        Ok(()) => outcome,
         Err(panic) => {
             let failure = Failure::new(FailureKind::ParseFailed, reason(&*panic));
-            Page::new(Response { result: Err(failure), ..page.response }, Bytes::new())
+            Outcome::new(Response { result: Err(failure), ..outcome.response })
         }
     }
 }

@@ -1,6 +1,7 @@
 //! What a site asks robots to do with a page: X-Robots-Tag and `<meta name=robots>`.
 
-use lycosa_url::{Headers, product_token};
+use lycosa_records::Head;
+use lycosa_url::product_token;
 
 /// The directives that a crawler acts on.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -24,9 +25,9 @@ impl Directives {
 
 /// The directives of all X-Robots-Tag headers that speak to everyone or to `agent`. Within one header a robot's name
 /// before a colon (`otherbot: noindex, nofollow`) holds for what follows, up to the next name.
-pub(crate) fn from_headers(headers: &Headers, agent: &str) -> Directives {
+pub(crate) fn from_head(head: &Head, agent: &str) -> Directives {
     let mut directives = Directives::default();
-    for value in headers.get_all("x-robots-tag") {
+    for value in head.get_all("x-robots-tag") {
         let mut to_us = true;
         for part in value.split(',').map(str::trim) {
             let directive = match part.split_once(':') {
@@ -57,8 +58,8 @@ mod tests {
     use super::*;
 
     fn read(values: &[&str]) -> (bool, bool) {
-        let headers = values.iter().map(|value| ("x-robots-tag".into(), value.as_bytes().into())).collect();
-        let directives = from_headers(&Headers(headers), "lycosa");
+        let head = Head::of("HTTP/1.1 200", values.iter().map(|value| ("X-Robots-Tag", value))).unwrap();
+        let directives = from_head(&head, "lycosa");
         (directives.noindex, directives.nofollow)
     }
 

@@ -2,8 +2,6 @@
 
 use std::borrow::Cow;
 use std::cell::RefCell;
-use std::collections::HashMap;
-use std::collections::hash_map::Entry;
 use std::sync::OnceLock;
 
 use encoding_rs::{CoderResult, Encoding};
@@ -12,7 +10,8 @@ use lol_html::{
     AsciiCompatibleEncoding, ElementContentHandlers, HtmlRewriter, MemorySettings, Selector,
     Settings as RewriterSettings,
 };
-use lycosa_url::{BadUrl, Base, Bound, Bounds, Digest, Link, MAX_URL_BYTES, Page};
+use lycosa_records::{Added, LinkDetails, LinksBuilder, Outcome};
+use lycosa_url::{BadUrl, Base, Bound, Bounds, MAX_URL_BYTES};
 
 use crate::Settings;
 use crate::directives::Directives;
@@ -26,10 +25,25 @@ const TITLE_SOURCE: usize = 16;
 /// Bytes of text that are parsed at once where the page's encoding is not the parser's.
 const PART_BYTES: usize = 64 * 1024;
 
+/// Bytes of a link's text that are kept, at most.
+const ANCHOR_BYTES: usize = 1024;
+
+/// A link as it stands in the page.
+struct Reference {
+    url: String,
+    nofollow: bool,
+    /// Where these are kept.
+    rel: String,
+    anchor: String,
+}
+
 /// What the pass collects; references are resolved at its end, because `<base>` speaks for all of them.
 #[derive(Default)]
 struct Found {
-    references: Vec<(String, bool)>,
+    references: Vec<Reference>,
+    /// Whether text belongs to the last of them.
+    in_anchor: bool,
+    /// Bytes of them, with what is kept of them.
     reference_bytes: usize,
     bad_links: u32,
     base: Option<String>,
@@ -50,17 +64,43 @@ impl Found {
         has_room
     }
 
-    /// Takes a reference as a link.
-    fn push(&mut self, reference: String, nofollow: bool, settings: &Settings) {
-        if reference.len() > MAX_URL_BYTES {
+    /// Takes a reference as a link; gives whether there was room. `rel`: the attribute, if it has one.
+    fn push(&mut self, url: String, rel: Option<String>, settings: &Settings) -> bool {
+        self.in_anchor = false;
+        let nofollow = rel.as_deref().is_some_and(|rel| has_word(rel, "nofollow"));
+        let rel = rel.filter(|_| settings.rels).unwrap_or_default();
+        let bytes = url.len() + rel.len();
+        if url.len() > MAX_URL_BYTES {
             self.bad_links += 1;
             self.bounds.add(Bound::UrlBytes);
-        } else if self.reference_bytes + reference.len() > settings.link_bytes {
-            self.bounds.add(Bound::LinkBytes);
-        } else {
-            self.reference_bytes += reference.len();
-            self.references.push((reference, nofollow));
+            return false;
         }
+        if self.reference_bytes + bytes > settings.link_bytes {
+            self.bounds.add(Bound::LinkBytes);
+            return false;
+        }
+        self.reference_bytes += bytes;
+        self.references.push(Reference { url, nofollow, rel, anchor: String::new() });
+        true
+    }
+
+    /// Adds to the text of the last link, with white space folded.
+    fn push_anchor(&mut self, text: &str, settings: &Settings) {
+        let room = settings.link_bytes.saturating_sub(self.reference_bytes);
+        let Some(link) = self.references.last_mut().filter(|_| self.in_anchor) else { return };
+        let before = link.anchor.len();
+        let limit = ANCHOR_BYTES.min(before + room);
+        for c in htmlize::unescape(text).chars() {
+            if link.anchor.len() + c.len_utf8() > limit {
+                break;
+            }
+            if !c.is_whitespace() {
+                link.anchor.push(c);
+            } else if !link.anchor.is_empty() && !link.anchor.ends_with(' ') {
+                link.anchor.push(' ');
+            }
+        }
+        self.reference_bytes += link.anchor.len() - before;
     }
 
     /// Adds to the title, with white space folded.
@@ -81,57 +121,46 @@ impl Found {
 }
 
 /// Reads a page's HTML into its record.
-pub(crate) fn read(body: &[u8], encoding: &'static Encoding, page: &mut Page, settings: &Settings) {
+pub(crate) fn read(body: &[u8], encoding: &'static Encoding, outcome: &mut Outcome, settings: &Settings) {
     let mut found = collect(body, encoding, settings);
-    page.title = clean_title(&found.title, settings.title_bytes, &mut found.bounds);
-    page.noindex |= found.directives.noindex;
-    page.nofollow |= found.directives.nofollow;
-    page.bounds = found.bounds;
-    resolve(found, page, settings);
+    outcome.title = clean_title(&found.title, settings.title_bytes, &mut found.bounds);
+    outcome.noindex |= found.directives.noindex;
+    outcome.nofollow |= found.directives.nofollow;
+    outcome.bounds = found.bounds;
+    resolve(found, outcome, settings);
 }
 
 /// Turns references into links: each URL once, `nofollow` only where every mention says so.
-fn resolve(found: Found, page: &mut Page, settings: &Settings) {
-    let Ok(mut base) = Base::with_rules(&page.response.request.url, &settings.rules) else { return };
+fn resolve(found: Found, outcome: &mut Outcome, settings: &Settings) {
+    let Ok(mut base) = Base::with_rules(&outcome.response.request.url, &settings.rules) else { return };
     if let Some(reference) = found.base
         && base.set(&reference) == Err(BadUrl::TooLong)
     {
-        page.bounds.add(Bound::BaseBytes);
+        outcome.bounds.add(Bound::BaseBytes);
     }
     match found.canonical.map(|reference| base.join_as_given(&reference)) {
-        Some(Err(BadUrl::TooLong)) => page.bounds.add(Bound::CanonicalBytes),
-        canonical => page.canonical = canonical.and_then(Result::ok),
+        Some(Err(BadUrl::TooLong)) => outcome.bounds.add(Bound::CanonicalBytes),
+        canonical => outcome.canonical = canonical.and_then(Result::ok),
     }
-    page.bad_links = found.bad_links;
-    let mut places: HashMap<Digest, usize> = HashMap::with_capacity(found.references.len());
-    page.links.reserve_exact(found.references.len());
-    let mut bytes = 0;
-    for (reference, nofollow) in found.references {
-        let nofollow = nofollow || page.nofollow;
-        let url = match base.join(&reference) {
-            Ok(url) => url,
-            Err(why) => {
-                page.bad_links += 1;
-                if why == BadUrl::TooLong {
-                    page.bounds.add(Bound::UrlBytes);
-                }
-                continue;
+    outcome.bad_links = found.bad_links;
+    let mut links = LinksBuilder::new(&base, found.references.len(), settings.link_bytes);
+    for Reference { url, nofollow, rel, anchor } in &found.references {
+        let said = LinkDetails { anchor: anchor.trim_end(), rel, context: "" };
+        match links.add(url, *nofollow || outcome.nofollow, said) {
+            Ok(Added::New | Added::Known) => {}
+            Ok(Added::Full) => {
+                outcome.bounds.add(Bound::LinkBytes);
+                break;
             }
-        };
-        match places.entry(*url.digest()) {
-            // A mention without `nofollow` outweighs earlier ones with it.
-            Entry::Occupied(place) => page.links[*place.get()].nofollow &= nofollow,
-            Entry::Vacant(place) => {
-                bytes += url.as_str().len();
-                if bytes > settings.link_bytes {
-                    page.bounds.add(Bound::LinkBytes);
-                    return;
+            Err(why) => {
+                outcome.bad_links += 1;
+                if why == BadUrl::TooLong {
+                    outcome.bounds.add(Bound::UrlBytes);
                 }
-                place.insert(page.links.len());
-                page.links.push(Link { url, nofollow });
             }
         }
     }
+    outcome.links = links.finish();
 }
 
 /// The elements that are looked at; compiled once.
@@ -176,8 +205,15 @@ fn collect(body: &[u8], encoding: &'static Encoding, settings: &Settings) -> Fou
             found.title_done |= chunk.last_in_text_node();
             Ok(())
         });
+    let mut in_anchor = on(on_anchor);
+    if settings.anchors {
+        in_anchor = in_anchor.text(|chunk: &mut lol_html::html_content::TextChunk<'_>| {
+            found.borrow_mut().push_anchor(chunk.as_str(), settings);
+            Ok(())
+        });
+    }
     let rewriter = RewriterSettings::new()
-        .append_element_content_handler((Cow::Borrowed(anchor), on(on_anchor)))
+        .append_element_content_handler((Cow::Borrowed(anchor), in_anchor))
         .append_element_content_handler((Cow::Borrowed(frame), on(on_frame)))
         .append_element_content_handler((Cow::Borrowed(link), on(on_link)))
         .append_element_content_handler((Cow::Borrowed(base), on(on_base)))
@@ -232,11 +268,11 @@ fn has_word(value: &str, word: &str) -> bool {
 
 /// `<a href>`.
 fn on_anchor(found: &mut Found, element: &Element<'_, '_>, settings: &Settings) {
+    found.in_anchor = false;
     if found.has_room(settings)
         && let Some(href) = attribute(element, "href")
     {
-        let nofollow = element.get_attribute("rel").is_some_and(|rel| has_word(&rel, "nofollow"));
-        found.push(href, nofollow, settings);
+        found.in_anchor = found.push(href, element.get_attribute("rel"), settings);
     }
 }
 
@@ -245,7 +281,7 @@ fn on_frame(found: &mut Found, element: &Element<'_, '_>, settings: &Settings) {
     if found.has_room(settings)
         && let Some(reference) = attribute(element, "href").or_else(|| attribute(element, "src"))
     {
-        found.push(reference, false, settings);
+        found.push(reference, None, settings);
     }
 }
 
@@ -255,7 +291,7 @@ fn on_link(found: &mut Found, element: &Element<'_, '_>, settings: &Settings) {
     if has_word(&rel, "canonical") {
         found.canonical.get_or_insert(href);
     } else if (has_word(&rel, "next") || has_word(&rel, "prev")) && found.has_room(settings) {
-        found.push(href, false, settings);
+        found.push(href, None, settings);
     }
 }
 
@@ -278,7 +314,7 @@ fn on_meta(found: &mut Found, element: &Element<'_, '_>, settings: &Settings) {
         && let Some(content) = attribute(element, "content")
         && let Some(target) = refresh_target(&content)
     {
-        found.push(target.to_owned(), false, settings);
+        found.push(target.to_owned(), None, settings);
     }
 }
 

@@ -1,4 +1,4 @@
-//! response → page: character set, base, links, title, canonical and robots meta.
+//! response → outcome: character set, base, links, title, canonical and robots meta.
 //!
 //! [`parse`] is a pure function of a response and its decoded body. Nothing here fails: a page that
 //! is not HTML simply has no links, and broken HTML gives what a browser's tokenizer sees in it.
@@ -10,49 +10,61 @@ mod html;
 mod settings;
 
 use bytes::Bytes;
-use lycosa_url::{Base, CrawlUrl, Failure, FailureKind, Page, Purpose, Received, Response};
+use lycosa_records::{MAX_ROBOTS_BYTES, Outcome, Purpose, Received, Response};
+use lycosa_url::{Base, CrawlUrl, Failure, FailureKind};
 
 pub use barrier::guard;
 pub use charset::{decode_text, decode_text_within, detect};
 pub use settings::Settings;
 
+
 /// Parses one response. `decoded` is its body without content coding, or why there is none.
-pub fn parse(response: Response, decoded: Result<Bytes, Failure>, settings: &Settings) -> Page {
-    let mut page = Page::new(response, Bytes::new());
-    parse_into(&mut page, decoded, settings);
-    page
+pub fn parse(response: Response, decoded: Result<Bytes, Failure>, settings: &Settings) -> Outcome {
+    let mut outcome = Outcome::new(response);
+    parse_into(&mut outcome, decoded, settings);
+    outcome
 }
 
-/// The same, into a page of which nothing is known yet.
-pub fn parse_into(page: &mut Page, decoded: Result<Bytes, Failure>, settings: &Settings) {
+/// The same, into an outcome of which nothing is known yet.
+pub fn parse_into(outcome: &mut Outcome, decoded: Result<Bytes, Failure>, settings: &Settings) {
+    read_all(outcome, decoded, settings);
+    outcome.set_mark();
+}
+
+/// Reads everything but the mark.
+fn read_all(outcome: &mut Outcome, decoded: Result<Bytes, Failure>, settings: &Settings) {
     match decoded {
-        Ok(body) => page.body = body,
+        Ok(body) => outcome.decoded = Some(body),
         Err(failure) => {
-            if page.response.result.is_ok() {
-                page.response.result = Err(failure);
+            if outcome.response.result.is_ok() {
+                outcome.response.result = Err(failure);
             }
         }
     }
-    let Ok(received) = &page.response.result else { return };
-    if page.response.request.purpose == Purpose::Robots {
-        page.redirect = redirect(&page.response.request.url, received).ok().flatten();
+    let Ok(received) = &outcome.response.result else { return };
+    let body = outcome.decoded.clone().unwrap_or_default();
+    let target = redirect(outcome.url(), received);
+    if outcome.request().purpose == Purpose::Robots {
+        outcome.redirect = target.ok().flatten();
+        // One byte more than counts, so that who reads it sees that there was more.
+        outcome.rules = Some(body.slice(..body.len().min(MAX_ROBOTS_BYTES + 1)));
         return;
     }
-    match redirect(&page.response.request.url, received) {
-        Ok(target) => page.redirect = target,
+    match target {
+        Ok(target) => outcome.redirect = target,
         Err(failure) => {
-            page.response.result = Err(failure);
+            outcome.response.result = Err(failure);
             return;
         }
     }
-    let directives = directives::from_headers(&received.headers, &settings.agent);
-    (page.noindex, page.nofollow) = (directives.noindex, directives.nofollow);
-    if is_text(received, &page.body) {
-        let encoding = charset::detect(received.headers.get("content-type"), &page.body);
-        page.charset = Some(encoding.name());
-        if is_html(received, &page.body) {
-            let body = page.body.clone();
-            html::read(&body, encoding, page, settings);
+    let directives = directives::from_head(&received.head, &settings.agent);
+    let kind = MediaType::of(received, &body);
+    (outcome.noindex, outcome.nofollow) = (directives.noindex, directives.nofollow);
+    if kind != MediaType::Other {
+        let encoding = charset::detect(received.head.get("content-type").as_deref(), &body);
+        outcome.charset = Some(encoding.name().into());
+        if kind == MediaType::Html {
+            html::read(&body, encoding, outcome, settings);
         }
     }
 }
@@ -62,11 +74,11 @@ fn redirect(url: &CrawlUrl, received: &Received) -> Result<Option<CrawlUrl>, Fai
     if !matches!(received.status, 301 | 302 | 303 | 307 | 308) {
         return Ok(None);
     }
-    let location = received.headers.0.iter().find(|(name, _)| &**name == "location").map(|(_, value)| value);
-    let Some(location) = location else {
+    let location = received.head.fields().find(|(name, _)| name.eq_ignore_ascii_case("location"));
+    let Some((_, location)) = location else {
         return Err(Failure::new(FailureKind::RedirectBad, "no Location header"));
     };
-    let location = String::from_utf8_lossy(location);
+    let location = String::from_utf8_lossy(&location);
     let target = Base::new(url).and_then(|base| base.join(&location));
     target.map(Some).map_err(|reason| {
         let shown: String = location.chars().take(200).collect();
@@ -74,30 +86,29 @@ fn redirect(url: &CrawlUrl, received: &Received) -> Result<Option<CrawlUrl>, Fai
     })
 }
 
-/// The media type in lower case, without parameters.
-fn media_type(received: &Received) -> Option<String> {
-    let value = received.headers.get("content-type")?;
-    Some(value.split(';').next().unwrap_or_default().trim().to_ascii_lowercase())
+/// What a body is, as far as it matters here.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum MediaType {
+    /// HTML.
+    Html,
+    /// Other text, which has a character encoding.
+    Text,
+    /// Neither.
+    Other,
 }
 
-/// Whether the body is HTML, by its label or, where it has none, by its first byte.
-fn is_html(received: &Received, body: &[u8]) -> bool {
-    match media_type(received).as_deref() {
-        Some("text/html" | "application/xhtml+xml") => true,
-        None | Some("") => body.trim_ascii_start().first() == Some(&b'<'),
-        Some(_) => false,
-    }
-}
-
-/// Whether the body has a character encoding.
-fn is_text(received: &Received, body: &[u8]) -> bool {
-    match media_type(received).as_deref() {
-        None | Some("") => is_html(received, body),
-        Some(kind) => {
-            kind.starts_with("text/")
-                || kind.ends_with("+xml")
-                || kind.ends_with("json")
-                || matches!(kind, "application/xml" | "application/javascript")
+impl MediaType {
+    /// By its label or, where it has none, by its first byte.
+    fn of(received: &Received, body: &[u8]) -> Self {
+        let label = received.head.get("content-type").unwrap_or_default();
+        let label = label.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
+        match &*label {
+            "text/html" | "application/xhtml+xml" => MediaType::Html,
+            "" if body.trim_ascii_start().first() == Some(&b'<') => MediaType::Html,
+            "" => MediaType::Other,
+            "application/xml" | "application/javascript" => MediaType::Text,
+            kind if kind.starts_with("text/") || kind.ends_with("+xml") || kind.ends_with("json") => MediaType::Text,
+            _ => MediaType::Other,
         }
     }
 }

@@ -9,6 +9,10 @@ pub struct Settings {
     pub links: usize,
     /// Bytes of these links, as they stand in the page and as URLs.
     pub link_bytes: usize,
+    /// Whether the text of each link is kept.
+    pub anchors: bool,
+    /// The same of its attribute `rel`.
+    pub rels: bool,
     /// Bytes of a title, as people read it.
     pub title_bytes: usize,
     /// Memory for the elements that are open at once and the attributes of one, in bytes; past it, what was found so far
@@ -25,6 +29,8 @@ impl Default for Settings {
         Settings {
             links: 10_000,
             link_bytes: 1 << 20,
+            anchors: false,
+            rels: false,
             title_bytes: 1024,
             memory_bytes: 16 << 20,
             rules: CanonicalRules::default(),

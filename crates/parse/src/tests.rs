@@ -1,29 +1,16 @@
 //! Pages as they come, and what is found in them.
 
-use lycosa_url::{Headers, Received, Request, Times};
+use lycosa_records::{Head, Received, Request, Times};
 use proptest::prelude::*;
 
 use super::*;
 
 /// A page at `http://example.com/dir/page` with these headers and this body.
-fn page(status: u16, headers: &[(&str, &str)], body: &[u8]) -> Page {
-    let request = Request {
-        lease: 1,
-        url: CrawlUrl::parse("http://example.com/dir/page").unwrap(),
-        purpose: Purpose::Page,
-        depth: 0,
-        attempt: 0,
-        chain: Vec::new(),
-        addresses: vec!["93.184.216.34".parse().unwrap()],
-        name_us: 0,
-        name_class: None,
-        cookies: None,
-        deadline: u64::MAX,
-    };
-    let headers =
-        Headers(headers.iter().map(|(name, value)| ((*name).into(), value.as_bytes().into())).collect());
+fn page(status: u16, headers: &[(&str, &str)], body: &[u8]) -> Outcome {
+    let request = Request { lease: 1, ..Request::get(CrawlUrl::parse("http://example.com/dir/page").unwrap()) };
+    let head = Head::of("HTTP/1.1", headers.iter().copied()).unwrap();
     let body = Bytes::copy_from_slice(body);
-    let received = Received { status, headers, body: body.clone() };
+    let received = Received { status, head, body: body.clone().into(), ..Received::default() };
     let response = Response {
         request,
         address: None,
@@ -35,11 +22,11 @@ fn page(status: u16, headers: &[(&str, &str)], body: &[u8]) -> Page {
     parse(response, Ok(body), &Settings::default())
 }
 
-fn html(body: &str) -> Page {
+fn html(body: &str) -> Outcome {
     page(200, &[("content-type", "text/html; charset=utf-8")], body.as_bytes())
 }
 
-fn links(page: &Page) -> Vec<(&str, bool)> {
+fn links(page: &Outcome) -> Vec<(&str, bool)> {
     page.links.iter().map(|link| (link.url.as_str(), link.nofollow)).collect()
 }
 
@@ -123,11 +110,11 @@ fn a_page_speaks_for_its_own_origin_only() {
 #[test]
 fn every_charset_reaches_the_title() {
     let big5 = page(200, &[("content-type", "text/html; charset=big5")], b"<title>\xa4\xa4\xa4\xe5</title>");
-    assert_eq!((big5.title.as_deref(), big5.charset), (Some("中文"), Some("Big5")));
+    assert_eq!((big5.title.as_deref(), big5.charset.as_deref()), (Some("中文"), Some("Big5")));
     let utf16: Vec<u8> =
         "\u{feff}<title>é</title><a href=/u>".encode_utf16().flat_map(u16::to_le_bytes).collect();
     let utf16 = page(200, &[("content-type", "text/html")], &utf16);
-    assert_eq!((utf16.title.as_deref(), utf16.charset, utf16.links.len()), (Some("é"), Some("UTF-16LE"), 1));
+    assert_eq!((utf16.title.as_deref(), utf16.charset.as_deref(), utf16.links.len()), (Some("é"), Some("UTF-16LE"), 1));
 }
 
 #[test]
@@ -145,7 +132,7 @@ fn redirects_have_a_target_or_are_failures() {
 #[test]
 fn only_html_has_links() {
     assert!(page(200, &[("content-type", "application/pdf")], b"<a href=x>").links.is_empty());
-    assert_eq!(page(200, &[("content-type", "text/plain")], b"<a href=x>").charset, Some("UTF-8"));
+    assert_eq!(page(200, &[("content-type", "text/plain")], b"<a href=x>").charset.as_deref(), Some("UTF-8"));
     assert_eq!(page(200, &[], b" <a href=x>").links.len(), 1);
     assert!(page(200, &[], b"\x00\x01<a href=x>").links.is_empty());
 }
@@ -158,13 +145,13 @@ fn deep_nesting_ends_within_the_memory_limit() {
 }
 
 /// The page with these settings in place of the default ones.
-fn bounded(body: &str, settings: &Settings) -> Page {
+fn bounded(body: &str, settings: &Settings) -> Outcome {
     let page = html("");
     parse(page.response, Ok(Bytes::copy_from_slice(body.as_bytes())), settings)
 }
 
 /// The bounds that a page has reached.
-fn bounds(page: &Page) -> Vec<&'static str> {
+fn bounds(page: &Outcome) -> Vec<&'static str> {
     page.bounds.iter().map(lycosa_url::Bound::as_str).collect()
 }
 
@@ -176,7 +163,7 @@ fn a_long_base_does_not_multiply() {
     assert_eq!(bounds(&page), ["link-bytes"]);
     let bytes: usize = page.links.iter().map(|link| link.url.as_str().len()).sum();
     assert!(bytes <= 1 << 20 && page.links.len() > 100, "{bytes} {}", page.links.len());
-    assert!(page.links[7].url.as_str().ends_with("d/7"));
+    assert!(page.links.iter().nth(7).unwrap().url.as_str().ends_with("d/7"));
 }
 
 #[test]
@@ -243,13 +230,13 @@ fn a_parser_that_panics_is_one_pages_outcome() {
     assert_eq!(whole.title.as_deref(), Some("kept"));
     let broken = guard(html("<a href=x>").response, |page| {
         page.title = Some("half done".into());
-        page.body = Bytes::from_static(b"half");
+        page.decoded = Some(Bytes::from_static(b"half"));
         panic!("a bug in a library\nwith more lines");
     });
     let failure = broken.response.result.unwrap_err();
     assert_eq!(failure.kind, FailureKind::ParseFailed);
     assert_eq!(failure.detail, "the parser broke off: a bug in a library");
-    assert_eq!((broken.title, broken.body.len()), (None, 0));
+    assert_eq!((broken.title, broken.decoded), (None, None));
     assert_eq!(broken.response.request.url.as_str(), "http://example.com/dir/page");
 }
 
@@ -261,7 +248,7 @@ fn two_byte_text_is_read_part_by_part() {
     let settings = Settings { links: 40_000, ..Settings::default() };
     let read = parse(page(200, &[("content-type", "text/html")], b"").response, Ok(bytes.into()), &settings);
     assert_eq!(
-        (read.charset, read.links.len(), read.bad_links, bounds(&read)),
+        (read.charset.as_deref(), read.links.len(), read.bad_links, bounds(&read)),
         (Some("UTF-16BE"), 9_000, 0, vec![])
     );
 }

@@ -5,9 +5,8 @@ use std::io;
 use std::path::PathBuf;
 use std::time::Instant;
 
-use lycosa_store::{
-    Bodies, Entry, Judge, Kind, Log, LogSettings, Outcome, Reader, Snapshots, export, import, story,
-};
+use lycosa_records::{Entry, Head, Outcome, Received, Request, Response, Times};
+use lycosa_store::{Bodies, Judge, Log, LogSettings, Reader, Snapshots, export, import, story};
 use lycosa_url::CrawlUrl;
 
 /// Pages of the log.
@@ -60,7 +59,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
                 Ok(())
             })?;
         }
-        let url = CrawlUrl::parse("http://www.example.com/not/there")?;
+        let url = url("http://www.example.com/not/there");
         measure("story", PAGES, || story(&path, &url, &mut Open).map(|_| ()).map_err(Into::into))?;
         let mut text = Vec::new();
         measure("export", PAGES, || export(&path, &mut text).map(|_| ()).map_err(Into::into))?;
@@ -76,10 +75,11 @@ fn small(directory: &std::path::Path) -> Result<(), Box<dyn std::error::Error>> 
     const FRAMES: usize = 2_000_000;
     println!("seeds");
     let path = directory.join("log-small");
+    let seed = Request::get(url("http://www.example.com/some/path/page.html"));
     let mut log = Log::open(&path, LogSettings::default())?;
     measure("append and commit", FRAMES, || {
         for _ in 0..FRAMES / 1000 {
-            log.append((0..1000).map(|_| Entry::seed("http://www.example.com/some/path/page.html", 1)))?;
+            log.append((0..1000).map(|_| Entry::accepted(&seed, 1)))?;
         }
         Ok(log.sync()?)
     })?;
@@ -109,35 +109,39 @@ fn snapshots(directory: &std::path::Path) -> Result<(), Box<dyn std::error::Erro
     })
 }
 
-/// A page as crawls find them.
-fn page(number: usize, body: usize) -> Entry<'static> {
-    let link =
-        |link: usize| (format!("http://www.example.com/section-{number}/article-{link}.html").into(), false);
-    let header = |name: &'static str, value: &'static [u8]| (name.into(), value.into());
-    let outcome = Outcome {
-        url: format!("http://www.example.com/section-{number}/index.html").into(),
-        depth: 3,
-        lease: 1_000_000 + number as u64,
-        status: Some(200),
-        address: "192.0.2.7".parse().ok(),
-        started: 1_795_251_661_500_000,
-        finished: 1_795_251_661_600_000,
-        first_byte_us: 80_000,
-        body_us: 20_000,
-        headers: vec![
-            header("content-type", b"text/html; charset=utf-8"),
-            header("server", b"nginx"),
-            header("date", b"Sat, 21 Nov 2026 09:01:01 GMT"),
-            header("content-length", b"27648"),
-        ],
-        charset: Some("UTF-8".into()),
-        title: Some("An article among many".into()),
-        links: (0..60).map(link).collect(),
-        ..Outcome::default()
-    };
-    Entry { kind: Kind::Page, outcome, body: vec![b'x'; body].into(), skipped: 0, end: 0 }
+/// A URL.
+fn url(text: &str) -> CrawlUrl {
+    CrawlUrl::parse(text).unwrap_or_else(|_| std::process::exit(1))
 }
 
+/// A page as crawls find them.
+fn page(number: usize, body: usize) -> Entry<'static> {
+    let fields = [
+        ("content-type", "text/html; charset=utf-8"),
+        ("server", "nginx"),
+        ("date", "Sat, 21 Nov 2026 09:01:01 GMT"),
+        ("content-length", "27648"),
+    ];
+    let received = Received {
+        status: 200,
+        head: Head::of("HTTP/1.1 200 OK", fields).unwrap_or_default(),
+        body: bytes::Bytes::from(vec![b'x'; body]).into(),
+        ..Received::default()
+    };
+    let request = Request {
+        depth: 3,
+        lease: 1_000_000 + number as u64,
+        ..Request::get(url(&format!("http://www.example.com/section-{number}/index.html")))
+    };
+    let times = Times { first_byte_us: 80_000, body_us: 20_000, ..Times::default() };
+    let (address, started, finished) = ("192.0.2.7".parse().ok(), 1_795_251_661_500_000, 1_795_251_661_600_000);
+    let mut outcome = Outcome::new(Response { request, address, started, finished, times, result: Ok(received) });
+    (outcome.charset, outcome.title) = (Some("UTF-8".into()), Some("An article among many".into()));
+    (0..60).for_each(|link| {
+        outcome.links.push(&url(&format!("http://www.example.com/section-{number}/article-{link}.html")), false);
+    });
+    Entry::Outcome(outcome.into())
+}
 /// Runs work and tells what a piece of it costs: CPU time in the program and in the system, and wall time.
 fn measure(
     name: &str,

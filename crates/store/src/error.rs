@@ -5,7 +5,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use crate::Position;
-use crate::frame::VERSION;
+use crate::layout::VERSION;
 
 /// Why a log cannot be opened, written or read.
 #[derive(Debug)]
@@ -28,6 +28,17 @@ pub enum LogError {
     ForeignContent {
         /// The file.
         path: PathBuf,
+    },
+    /// A record of a later version than this one can read.
+    Newer {
+        /// The log's directory.
+        path: PathBuf,
+        /// Where it stands.
+        position: Position,
+        /// The version of the record.
+        found: u8,
+        /// The newest that can be read.
+        known: u8,
     },
     /// What stands at a position is not as it was written.
     Damaged {
@@ -91,6 +102,10 @@ impl fmt::Display for LogError {
             }
             LogError::ForeignContent { path } => {
                 write!(f, "{}: whole, but of a version that this one does not read", path.display())
+            }
+            LogError::Newer { path, position, found, known } => {
+                let place = path.display();
+                write!(f, "{place}: the record at position {position} is of version {found}; readable is up to version {known}")
             }
             LogError::Damaged { path, position } => {
                 write!(f, "{}: the log is damaged at position {position}", path.display())

@@ -2,12 +2,13 @@
 //! another program shall read, is never locked in.
 //!
 //! ```text
-//! {"kind":"page","url":"https://example.com/","lease":7,"status":200,…,"links":[["https://example.com/a",false]],"body_base64":"…"}
+//! {"kind":"page","version":2,"record":{"response":{"request":{"url":"https://example.com/","lease":7},…},…},"body_base64":"…"}
 //! {"kind":"end","entries":1,"skipped":0}
 //! ```
 //!
-//! The keys are the fields of [`Outcome`]; those at their default are left out. The body is as received. The last line
-//! tells how many bytes of the log could not be read. [`import`] is the inverse of [`export`].
+//! `record` has the fields of [`Entry`]'s records; those at their default are left out. The body is as received. The last line
+//! tells how many bytes of the log could not be read. [`import`] is the inverse of [`export`], and reads the lines of version 1, whose
+//! fields stand in the line itself.
 
 use std::fmt;
 use std::io::{self, BufRead, Read, Write};
@@ -15,12 +16,13 @@ use std::path::{Path, PathBuf};
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use bytes::Bytes;
+use lycosa_records::frame::{Kind, VERSION};
+use lycosa_records::v1::V1;
+use lycosa_records::{Accepted, Body, Entry, Leased, Outcome, Record as _};
+use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
-use crate::entry::{Entry, Outcome};
 use crate::error::LogError;
-use crate::frame::Kind;
 use crate::log::Log;
 use crate::reader::{Bodies, Reader};
 
@@ -57,7 +59,7 @@ impl Exported {
             Kind::Seed => &mut self.seeds,
             Kind::Page => &mut self.pages,
             Kind::Robots => &mut self.robots,
-            Kind::Lease => &mut self.leases,
+            Kind::Lease | Kind::Request | Kind::Response => &mut self.leases,
         } += 1;
     }
 }
@@ -96,10 +98,10 @@ impl From<LogError> for ExportError {
 
 /// A line as it is written.
 #[derive(Serialize)]
-struct Written<'a> {
+struct Written<'a, T> {
     kind: &'static str,
-    #[serde(flatten)]
-    outcome: &'a Outcome<'static>,
+    version: u8,
+    record: &'a T,
     #[serde(skip_serializing_if = "String::is_empty")]
     body_base64: String,
 }
@@ -112,17 +114,37 @@ struct End {
     skipped: u64,
 }
 
-/// A line as it is read.
+/// What a line is; the rest is read once that is known.
 #[derive(Deserialize)]
-struct Line {
+struct LineHead {
     kind: String,
-    #[serde(flatten)]
-    outcome: Outcome<'static>,
-    #[serde(default)]
-    body_base64: String,
+    #[serde(default = "first")]
+    version: u8,
     /// Of the last line only.
     #[serde(default)]
     skipped: u64,
+}
+
+/// Lines that name no version are of the first.
+fn first() -> u8 {
+    1
+}
+
+/// A line as it is read.
+#[derive(Deserialize)]
+struct Line<T> {
+    record: T,
+    #[serde(default)]
+    body_base64: String,
+}
+
+/// A line of version 1.
+#[derive(Deserialize)]
+struct LineBefore {
+    #[serde(flatten)]
+    record: V1,
+    #[serde(default)]
+    body_base64: String,
 }
 
 /// Writes every entry of a log that can be read; what is damaged is passed over and counted.
@@ -131,9 +153,9 @@ pub fn export(directory: &Path, into: &mut dyn Write) -> Result<Exported, Export
     let mut exported = Exported::default();
     loop {
         match reader.next_entry() {
-            Ok(Some(entry)) => {
-                write_entry(&entry, into).map_err(ExportError::Text)?;
-                exported.add(entry.kind);
+            Ok(Some(logged)) => {
+                write_entry(&logged.entry, into).map_err(ExportError::Text)?;
+                exported.add(logged.entry.kind());
             }
             // At the end, what is left is a frame that a crash tore.
             Ok(None) | Err(LogError::Damaged { .. }) => match reader.skip_damage()? {
@@ -168,15 +190,15 @@ pub fn import(lines: &mut dyn BufRead, log: &mut Log) -> Result<Exported, Export
         if imported.complete {
             return Err(wrong("nothing is allowed after the line of kind end".into()));
         }
-        let line: Line =
-            serde_json::from_slice(text.trim_ascii_end()).map_err(|error| wrong(cause(&error)))?;
-        if line.kind == "end" {
-            (imported.skipped, imported.complete) = (line.skipped, true);
+        let line = text.trim_ascii_end();
+        let head: LineHead = serde_json::from_slice(line).map_err(|error| wrong(cause(&error)))?;
+        if head.kind == "end" {
+            (imported.skipped, imported.complete) = (head.skipped, true);
             continue;
         }
-        let entry = into_entry(line).map_err(wrong)?;
-        imported.add(entry.kind);
-        bytes += entry.body.len();
+        let entry = read_entry(&head, line).map_err(wrong)?;
+        imported.add(entry.kind());
+        bytes += entry.memory();
         batch.push(entry);
         if batch.len() >= BATCH.0 || bytes >= BATCH.1 {
             log.append(batch.drain(..))?;
@@ -190,8 +212,15 @@ pub fn import(lines: &mut dyn BufRead, log: &mut Log) -> Result<Exported, Export
 
 /// Writes an entry as one line.
 fn write_entry(entry: &Entry<'static>, into: &mut dyn Write) -> io::Result<()> {
-    let body_base64 = STANDARD.encode(&entry.body);
-    write_line(&Written { kind: entry.kind.name(), outcome: &entry.outcome, body_base64 }, into)
+    let (kind, version, body_base64) = (entry.kind().name(), VERSION, String::new());
+    match entry {
+        Entry::Accepted(record) => write_line(&Written { kind, version, record, body_base64 }, into),
+        Entry::Leased(record) => write_line(&Written { kind, version, record, body_base64 }, into),
+        Entry::Outcome(record) => {
+            let body_base64 = STANDARD.encode(record.body());
+            write_line(&Written { kind, version, record, body_base64 }, into)
+        }
+    }
 }
 
 /// Writes one line.
@@ -201,14 +230,44 @@ fn write_line(line: &impl Serialize, into: &mut dyn Write) -> io::Result<()> {
 }
 
 /// The entry of a line, or what is wrong with it.
-fn into_entry(line: Line) -> Result<Entry<'static>, String> {
-    let kind = Kind::from_name(&line.kind)
-        .ok_or_else(|| format!("kind is {:?}; allowed: seed, page, robots, lease, end", line.kind))?;
-    if line.outcome.url.is_empty() {
-        return Err("url is missing".into());
+fn read_entry(head: &LineHead, line: &[u8]) -> Result<Entry<'static>, String> {
+    let kind = Kind::from_name(&head.kind).filter(|kind| !matches!(kind, Kind::Request | Kind::Response));
+    let kind =
+        kind.ok_or_else(|| format!("kind is {:?}; allowed: seed, page, robots, lease, end", head.kind))?;
+    match (head.version, kind) {
+        (1, _) => {
+            let LineBefore { record, body_base64 } = parse(line)?;
+            record.into_entry(kind, decode(&body_base64)?).ok_or_else(|| "url is missing, or is none to crawl".into())
+        }
+        (VERSION, Kind::Seed) => {
+            let Line { record, .. } = parse::<Line<Accepted<'static>>>(line)?;
+            Ok(Entry::Accepted(record))
+        }
+        (VERSION, Kind::Lease) => {
+            let Line { record, .. } = parse::<Line<Leased<'static>>>(line)?;
+            Ok(Entry::Leased(record))
+        }
+        (VERSION, _) => {
+            let Line { mut record, body_base64 } = parse::<Line<Outcome>>(line)?;
+            if record.kind() != kind {
+                return Err(format!("kind is {}; the record is one of kind {}", kind.name(), record.kind().name()));
+            }
+            record.attach(decode(&body_base64)?);
+            Ok(Entry::Outcome(record.into()))
+        }
+        (other, _) => Err(format!("a record of version {other}; readable are 1 to {VERSION}")),
     }
-    let body = STANDARD.decode(line.body_base64).map_err(|error| format!("body_base64: {error}"))?;
-    Ok(Entry { kind, outcome: line.outcome, body: Bytes::from(body), skipped: 0, end: 0 })
+}
+
+/// Reads a line.
+fn parse<T: DeserializeOwned>(line: &[u8]) -> Result<T, String> {
+    serde_json::from_slice(line).map_err(|error| cause(&error))
+}
+
+/// A body.
+fn decode(body_base64: &str) -> Result<Body, String> {
+    let bytes = STANDARD.decode(body_base64).map_err(|error| format!("body_base64: {error}"))?;
+    Ok(Body::Memory(bytes.into()))
 }
 
 /// What JSON's error says, without a line number of its own: each line is parsed alone.
@@ -225,8 +284,13 @@ fn cause(error: &serde_json::Error) -> String {
 mod tests {
     use proptest::prelude::*;
 
+    use std::borrow::Cow;
+
+    use lycosa_records::{Head, Purpose, Request};
+    use lycosa_url::CrawlUrl;
+
     use super::*;
-    use crate::samples::{any_entry, page, read_all, settings, written};
+    use crate::samples::{any_entry, outcome, page, read_all, settings, written};
 
     /// The export of a log, and what it counted.
     fn exported(directory: &Path) -> (String, Exported) {
@@ -246,18 +310,26 @@ mod tests {
     #[test]
     fn people_can_read_what_is_exported() {
         let directory = tempfile::tempdir().unwrap();
-        let mut robots = page(2, 0);
-        robots.kind = Kind::Robots;
-        robots.outcome.headers = vec![("server".into(), b"nginx".to_vec().into())];
-        written(directory.path(), 1 << 20, &[page(1, 3), robots, Entry::seed("http://a.com/", 7)]);
+        let mut robots = outcome(2, 0);
+        robots.response.request.purpose = Purpose::Robots;
+        robots.response.result.as_mut().unwrap().head = Head::of("HTTP/1.1 200 OK", [("server", "nginx")]).unwrap();
+        let request = Cow::Owned(Request::get(CrawlUrl::parse("http://a.com/").unwrap()));
+        let seed = Entry::Accepted(Accepted { request, at: 7 });
+        written(
+            directory.path(),
+            1 << 20,
+            &[page(1, 3), Entry::Outcome(robots.into()), seed],
+        );
         let expected = concat!(
-            r#"{"kind":"page","url":"http://example.com/1","lease":1,"status":200,"address":"127.0.0.1","#,
-            r#""headers":[{"name":"x","value_base64":"/2E="}],"links":[["http://example.com/",true]],"body_base64":"eHh4"}"#,
+            r#"{"kind":"page","version":2,"record":{"response":{"request":{"lease":1,"url":"http://example.com/1"},"#,
+            r#""address":"127.0.0.1","started":0,"finished":0,"result":{"Ok":{"status":200,"head":"base64:SFRUUC8xLjEgMjAwIE9LDQp4OiD/YQ0K"}}},"#,
+            r#""links":[{"url":"http://example.com/0","nofollow":true}]},"body_base64":"eHh4"}"#,
             "\n",
-            r#"{"kind":"robots","url":"http://example.com/2","lease":2,"status":200,"address":"127.0.0.1","#,
-            r#""headers":[{"name":"server","value":"nginx"}],"links":[["http://example.com/",true]]}"#,
+            r#"{"kind":"robots","version":2,"record":{"response":{"request":{"lease":2,"url":"http://example.com/2","purpose":"robots"},"#,
+            r#""address":"127.0.0.1","started":0,"finished":0,"result":{"Ok":{"status":200,"head":"HTTP/1.1 200 OK\r\nserver: nginx\r\n"}}},"#,
+            r#""links":[{"url":"http://example.com/0","nofollow":true}]}}"#,
             "\n",
-            r#"{"kind":"seed","url":"http://a.com/","finished":7}"#,
+            r#"{"kind":"seed","version":2,"record":{"request":{"url":"http://a.com/"},"at":7}}"#,
             "\n",
             r#"{"kind":"end","entries":3,"skipped":0}"#,
             "\n",
@@ -275,7 +347,7 @@ mod tests {
         let directory = tempfile::tempdir().unwrap();
         let entries: Vec<_> = (0..4).map(|number| page(number, 100)).collect();
         let positions = written(directory.path(), 1 << 20, &entries);
-        let path = directory.path().join(crate::frame::segment_name(0));
+        let path = directory.path().join(crate::layout::segment_name(0));
         let mut bytes = std::fs::read(&path).unwrap();
         bytes[usize::try_from(positions[1]).unwrap() + 30] ^= 1;
         bytes.truncate(bytes.len() - 10);
@@ -306,13 +378,21 @@ mod tests {
         let cases = [
             ("\n", "line 2: EOF while parsing a value (at byte 0)"),
             ("{}\n", "line 2: missing field `kind` (at byte 2)"),
-            ("{\"kind\":\"page\"}\n", "line 2: url is missing"),
+            ("{\"kind\":\"page\"}\n", "line 2: url is missing, or is none to crawl"),
+            (
+                "{\"kind\":\"page\",\"version\":2}\n",
+                "line 2: missing field `record` (at byte 27)",
+            ),
+            (
+                "{\"kind\":\"page\",\"version\":9,\"record\":{}}\n",
+                "line 2: a record of version 9; readable are 1 to 2",
+            ),
             (
                 "{\"kind\":\"dog\",\"url\":\"u\"}\n",
                 "line 2: kind is \"dog\"; allowed: seed, page, robots, lease, end",
             ),
             (
-                "{\"kind\":\"page\",\"url\":\"u\",\"body_base64\":\"é\"}\n",
+                "{\"kind\":\"page\",\"url\":\"http://a.com/\",\"body_base64\":\"é\"}\n",
                 "line 2: body_base64: Invalid symbol 195, offset 0.",
             ),
             (
@@ -324,15 +404,33 @@ mod tests {
             let text = format!("{{\"kind\":\"seed\",\"url\":\"http://a.com/\"}}\n{text}");
             assert_eq!(imported(&text).1.unwrap_err().to_string(), expected);
         }
-        for bad in [
-            r#"{"name":"x"}"#,
-            r#"{"name":"x","value":"a","value_base64":"YQ=="}"#,
-            r#"{"name":"x","value_base64":"?"}"#,
-        ] {
-            let (_, counted) =
-                imported(&format!("{{\"kind\":\"page\",\"url\":\"u\",\"headers\":[{bad}]}}\n"));
-            assert!(counted.unwrap_err().to_string().contains("value"), "{bad}");
-        }
+    }
+
+    #[test]
+    fn lines_of_version_1_are_read() {
+        let lines = concat!(
+            r#"{"kind":"page","url":"http://example.com/1","chain":[["http://a.com/",301]],"lease":1,"status":200,"address":"127.0.0.1","#,
+            r#""headers":[{"name":"x","value_base64":"/2E="},{"name":"y","value":"z"}],"started":5,"finished":9,"wall_offset_us":2,"#,
+            r#""links":[["http://example.com/",true]],"bounds":["links"],"body_base64":"eHh4"}"#,
+            "\n",
+            r#"{"kind":"lease","url":"http://a.com/","lease":4,"started":7,"finished":9}"#,
+            "\n",
+            r#"{"kind":"page","url":"http://a.com/","error":"connect-timeout","error_detail":"silent","retry":true}"#,
+            "\n",
+            r#"{"kind":"end","entries":3,"skipped":0}"#,
+        );
+        let (directory, counted) = imported(lines);
+        assert_eq!(counted.unwrap().entries, 3);
+        let read = read_all(directory.path());
+        let page = read[0].clone().into_outcome().unwrap();
+        let received = page.received().unwrap();
+        assert_eq!((page.response.started, page.response.finished, page.response.fetched_at()), (3, 7, 9));
+        assert_eq!(received.head.raw(), &b"HTTP/1.1 200\r\nx: \xffa\r\ny: z\r\n"[..]);
+        assert_eq!((received.body.memory().unwrap().len(), page.links.len(), page.request().chain.len()), (3, 1, 1));
+        let Entry::Leased(leased) = &read[1] else { panic!("{:?}", read[1]) };
+        assert_eq!((leased.lease, leased.process, leased.granted), (4, 7, 9));
+        let failed = read[2].clone().into_outcome().unwrap();
+        assert!(failed.retry && failed.failure().is_some_and(|failure| failure.detail == "silent"));
     }
 
     #[test]

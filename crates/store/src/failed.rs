@@ -14,14 +14,13 @@ use std::io::{self, BufReader, Read};
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
-use bytes::Bytes;
-use lycosa_url::{CrawlUrl, FailureKind, Micros, Page, Purpose};
-use serde::Serialize;
+use lycosa_records::frame::{FRAME_HEADER_BYTES, Header, Kind};
+use lycosa_records::{Outcome, Purpose, Received, Record, Request, Response, Times, read_facts, write_record};
+use lycosa_url::{FailureKind, Micros};
 
 use crate::Position;
-use crate::entry::{Entry, Outcome};
 use crate::error::LogError;
-use crate::frame::{self, FRAME_HEADER_BYTES, Header, Kind, SEGMENT_HEADER_BYTES};
+use crate::layout::{self, SEGMENT_HEADER_BYTES, SegmentHeader};
 use crate::reader::{Bodies, Reader};
 use crate::segment::{starts, sync_directory};
 
@@ -78,11 +77,10 @@ impl Failed {
         list.file = Some((create(&unfinished).map_err(io)?, SEGMENT_HEADER_BYTES as u64));
         while reader.position() < position {
             match reader.next_entry() {
-                Ok(Some(entry)) if entry.kind == Kind::Page => {
-                    entry.into_page().iter().for_each(|page| list.put(page));
+                Ok(Some(logged)) => {
+                    logged.entry.into_outcome().iter().for_each(|outcome| list.put(outcome));
                     list.write_if_much()?;
                 }
-                Ok(Some(_)) => {}
                 Ok(None) => break,
                 Err(LogError::Damaged { .. }) => drop(reader.skip_damage()?),
                 Err(error) => return Err(error),
@@ -93,15 +91,15 @@ impl Failed {
     }
 
     /// Takes those outcomes that belong into it. After an error none of them is in it.
-    pub fn add<'a>(&mut self, pages: impl IntoIterator<Item = &'a Page>) -> Result<(), LogError> {
+    pub fn add<'a>(&mut self, outcomes: impl IntoIterator<Item = &'a Outcome>) -> Result<(), LogError> {
         let before = self.buffer.len();
-        pages.into_iter().for_each(|page| self.put(page));
+        outcomes.into_iter().for_each(|outcome| self.put(outcome));
         self.write().inspect_err(|_| self.buffer.truncate(before))
     }
 
     /// The same while the log is read again: written with others, and kept where the disk is full.
-    pub fn add_again(&mut self, page: &Page) -> Result<(), LogError> {
-        self.put(page);
+    pub fn add_again(&mut self, outcome: &Outcome) -> Result<(), LogError> {
+        self.put(outcome);
         match self.write_if_much() {
             Err(LogError::Full { .. }) => Ok(()),
             result => result,
@@ -136,15 +134,15 @@ impl Failed {
     }
 
     /// How URLs ended that ended last by failing, or as seeds.
-    pub fn ended(&mut self, urls: &HashSet<String>) -> Result<HashMap<String, Outcome<'static>>, LogError> {
+    pub fn ended(&mut self, urls: &HashSet<String>) -> Result<HashMap<String, Outcome>, LogError> {
         self.write()?;
         let io = |error| self.error(error);
         let (mut frames, mut ended) = (Frames::open(self).map_err(io)?, HashMap::new());
         while frames.next_meta().map_err(io)? {
-            let Some(outcome) = frames.outcome().filter(|outcome| urls.contains(&*outcome.url)) else {
+            let Some(outcome) = frames.outcome().filter(|outcome| urls.contains(outcome.url().as_str())) else {
                 continue;
             };
-            let url = outcome.url.to_string();
+            let url = outcome.url().as_str().to_owned();
             if outcome.retry {
                 ended.remove(&url)
             } else {
@@ -154,31 +152,14 @@ impl Failed {
         Ok(ended)
     }
 
-    /// Appends a page's frame to what is to be written, if it has one.
-    fn put(&mut self, page: &Page) {
-        let request = &page.response.request;
-        let is_listed = request.purpose == Purpose::Page
-            && (page.is_reopened() || !page.retry)
-            && (page.response.result.is_err() || (request.depth == 0 && request.chain.is_empty()));
-        if !is_listed {
-            return;
-        }
-        let whole = Entry::page(page).outcome;
-        let outcome = Outcome {
-            url: whole.url,
-            chain: whole.chain,
-            depth: whole.depth,
-            retry: whole.retry,
-            status: whole.status,
-            error: whole.error,
-            error_detail: whole.error_detail,
-            redirect: whole.redirect,
-            ..Outcome::default()
-        };
-        let mut meta = Vec::new();
-        let mut serializer = rmp_serde::Serializer::new(&mut meta).with_struct_map();
-        if outcome.serialize(&mut serializer).is_ok() {
-            frame::write(&mut self.buffer, Kind::Page, &meta, &[]);
+    /// Appends an outcome's frame to what is to be written, if it has one: what is needed to open its URL again.
+    fn put(&mut self, outcome: &Outcome) {
+        let request = outcome.request();
+        let is_listed = request.purpose != Purpose::Robots
+            && (outcome.is_reopened() || !outcome.retry)
+            && (outcome.failure().is_some() || (request.depth == 0 && request.chain.is_empty()));
+        if is_listed {
+            write_record(&mut self.buffer, &without_content(outcome));
         }
     }
 
@@ -197,7 +178,7 @@ impl Failed {
                 Some(file) => file,
                 None => {
                     fs::create_dir_all(&self.directory)?;
-                    let path = self.directory.join(frame::segment_name(self.since));
+                    let path = self.directory.join(layout::segment_name(self.since));
                     self.file.insert((create(&path)?, SEGMENT_HEADER_BYTES as u64))
                 }
             };
@@ -217,7 +198,7 @@ impl Failed {
 
     /// A file.
     fn path(&self, start: Position) -> PathBuf {
-        self.directory.join(frame::segment_name(start))
+        self.directory.join(layout::segment_name(start))
     }
 
     /// The system's error, with the list's place.
@@ -240,10 +221,10 @@ pub struct Found {
 }
 
 impl Found {
-    /// The next of them, each once, as pages that open them again; none when there are no more.
-    pub fn read(&mut self, max: usize, now: Micros) -> Result<Vec<Page>, LogError> {
-        let mut pages = Vec::new();
-        while pages.len() < max {
+    /// The next of them, each once, as outcomes that open them again; none when there are no more.
+    pub fn read(&mut self, max: usize, now: Micros) -> Result<Vec<Outcome>, LogError> {
+        let mut outcomes = Vec::new();
+        while outcomes.len() < max {
             if self.newest.is_empty() {
                 if self.pass == self.passes {
                     break;
@@ -258,13 +239,13 @@ impl Found {
                 continue;
             }
             let Some(outcome) = self.frames.outcome() else { continue };
-            let Ok(url) = CrawlUrl::parse(&outcome.url) else { continue };
-            if self.newest.get(url.digest()) == Some(&self.frames.count) {
-                self.newest.remove(url.digest());
-                pages.extend(reopened(outcome, now));
+            let key = outcome.request().key();
+            if self.newest.get(&key) == Some(&self.frames.count) {
+                self.newest.remove(&key);
+                outcomes.push(reopened(outcome, now));
             }
         }
-        Ok(pages)
+        Ok(outcomes)
     }
 
     /// Finds out which frames count in a pass.
@@ -273,15 +254,14 @@ impl Found {
         self.frames.rewind();
         while self.frames.next_meta().map_err(io)? {
             let Some(outcome) = self.frames.outcome() else { continue };
-            if part(&outcome.url) % self.passes != self.pass {
+            if part(outcome.url().as_str()) % self.passes != self.pass {
                 continue;
             }
-            let Ok(url) = CrawlUrl::parse(&outcome.url) else { continue };
-            let kind = outcome.error.as_deref().and_then(FailureKind::from_name);
+            let (key, kind) = (outcome.request().key(), outcome.failure().map(|failure| failure.kind));
             if !outcome.retry && kind.is_some_and(|kind| self.kinds.contains(&kind)) {
-                self.newest.insert(*url.digest(), self.frames.count);
+                self.newest.insert(key, self.frames.count);
             } else {
-                self.newest.remove(url.digest());
+                self.newest.remove(&key);
             }
         }
         self.frames.rewind();
@@ -289,26 +269,45 @@ impl Found {
     }
 }
 
-/// The page that opens a URL again, by how it had ended; nothing where its URL no longer parses.
-pub fn reopened(outcome: Outcome<'static>, now: Micros) -> Option<Page> {
-    let ended = Entry { kind: Kind::Page, outcome, body: Bytes::new(), skipped: 0, end: 0 }.into_page()?;
-    let request = ended.response.request;
-    let result = ended.response.result.map(|received| received.status);
-    let mut page = Page::reopened(request.url, request.depth, now, result);
-    page.response.request.chain = request.chain;
-    page.redirect = ended.redirect;
-    Some(page)
+/// An outcome as far as it says how its URL ended.
+fn without_content(outcome: &Outcome) -> Outcome {
+    let request = outcome.request();
+    let request = Request {
+        depth: request.depth,
+        chain: request.chain.clone(),
+        options: request.options.clone(),
+        ..Request::get(request.url.clone())
+    };
+    let result = outcome.response.result.as_ref();
+    let result = result.map(|received| Received { status: received.status, ..Received::default() });
+    let result = result.map_err(Clone::clone);
+    let (address, times) = (None, Times::default());
+    let mut kept = Outcome::new(Response { request, address, started: 0, finished: 0, times, result });
+    (kept.retry, kept.redirect) = (outcome.retry, outcome.redirect.clone());
+    kept
+}
+
+/// The outcome that opens a URL again, by how it had ended.
+pub fn reopened(ended: Outcome, now: Micros) -> Outcome {
+    let Response { request, result, .. } = ended.response;
+    let (depth, chain, options) = (request.depth, request.chain, request.options);
+    let mut outcome = Outcome::reopened(request.url, depth, now, result.map(|received| received.status));
+    outcome.response.request.chain = chain;
+    outcome.redirect = ended.redirect;
+    outcome.with_options(options)
 }
 
 /// How URLs ended last, from what a log still has of them. Damage is passed over.
-pub fn ended(log: &Path, urls: &HashSet<String>) -> Result<HashMap<String, Outcome<'static>>, LogError> {
+pub fn ended(log: &Path, urls: &HashSet<String>) -> Result<HashMap<String, Outcome>, LogError> {
     let (mut reader, mut ended) = (Reader::open(log, Bodies::None)?, HashMap::new());
     loop {
         match reader.next_entry() {
-            Ok(Some(entry)) => {
-                let outcome = entry.outcome;
-                if entry.kind == Kind::Page && !outcome.retry && urls.contains(&*outcome.url) {
-                    ended.insert(outcome.url.to_string(), Outcome { links: Vec::new(), ..outcome });
+            Ok(Some(logged)) => {
+                let is_wanted = |outcome: &Outcome| {
+                    outcome.kind() == Kind::Page && !outcome.retry && urls.contains(outcome.url().as_str())
+                };
+                if let Some(outcome) = logged.entry.into_outcome().filter(is_wanted) {
+                    ended.insert(outcome.url().as_str().to_owned(), without_content(&outcome));
                 }
             }
             Ok(None) => return Ok(ended),
@@ -361,15 +360,17 @@ impl Frames {
             self.next += 1;
             let mut reader = BufReader::with_capacity(1 << 20, File::open(path)?).take(*length);
             let mut header = [0; SEGMENT_HEADER_BYTES];
+            let known = [SegmentHeader::Current, SegmentHeader::Before];
             let is_whole =
-                fill(&mut reader, &mut header)? && frame::check_segment_header(&header) == Ok(true);
+                fill(&mut reader, &mut header)? && known.contains(&layout::read_segment_header(&header));
             self.reader = is_whole.then_some(reader);
         }
     }
 
     /// What stands in the frame.
-    fn outcome(&self) -> Option<Outcome<'static>> {
-        rmp_serde::from_slice(self.bytes.get(FRAME_HEADER_BYTES..)?).ok()
+    fn outcome(&self) -> Option<Outcome> {
+        let header = Header::read(self.bytes.first_chunk()?)?;
+        read_facts(&header, self.bytes.get(FRAME_HEADER_BYTES..)?).ok()
     }
 }
 
@@ -382,8 +383,8 @@ fn read_frame(reader: &mut impl Read, into: &mut Vec<u8>) -> io::Result<bool> {
     let Some(header) = Header::read(&bytes).filter(|header| header.body == 0) else { return Ok(false) };
     into.clear();
     into.extend_from_slice(&bytes);
-    let read = reader.take(header.meta.into()).read_to_end(into)?;
-    Ok(read == header.meta as usize && header.fits_meta(into))
+    let read = reader.take(header.facts.into()).read_to_end(into)?;
+    Ok(read == header.facts as usize && header.fits_facts(into))
 }
 
 /// Fills a buffer; false where there is not enough.
@@ -406,7 +407,7 @@ fn files(directory: &Path) -> io::Result<Vec<Position>> {
 /// Makes a file that has no frame yet.
 fn create(path: &Path) -> io::Result<File> {
     let file = OpenOptions::new().write(true).create(true).truncate(true).open(path)?;
-    file.write_all_at(&frame::segment_header(), 0)?;
+    file.write_all_at(&layout::segment_header(), 0)?;
     Ok(file)
 }
 

@@ -3,26 +3,27 @@
 use std::collections::HashSet;
 use std::fs;
 
-use lycosa_url::{CrawlUrl, Failure, FailureKind, Page, Received};
+use lycosa_records::{Entry, Outcome, Received};
+use lycosa_url::{CrawlUrl, Failure, FailureKind};
 use tempfile::TempDir;
 
-use crate::{Entry, Failed, Log, LogSettings};
+use crate::{Failed, Log, LogSettings};
 
 /// A URL that failed.
-fn failure(path: &str, kind: FailureKind) -> Page {
+fn failure(path: &str, kind: FailureKind) -> Outcome {
     let url = CrawlUrl::parse(&format!("http://a.example/{path}")).unwrap();
-    Page::settled(url, 1, Vec::new(), 7, Failure::new(kind, "scripted"))
+    Outcome::settled(url, 1, Vec::new(), 7, Failure::new(kind, "scripted"))
 }
 
 /// The same, opened again.
-fn opened(page: &Page) -> Page {
+fn opened(page: &Outcome) -> Outcome {
     let (request, result) = (&page.response.request, &page.response.result);
     let ended = result.clone().map(|received| received.status);
-    Page::reopened(request.url.clone(), request.depth, 8, ended)
+    Outcome::reopened(request.url.clone(), request.depth, 8, ended)
 }
 
 /// A URL that gave a page.
-fn done(path: &str, depth: u32) -> Page {
+fn done(path: &str, depth: u32) -> Outcome {
     let mut page = failure(path, FailureKind::Timeout);
     page.response.request.depth = depth;
     page.response.result = Ok(Received { status: 200, ..Received::default() });
@@ -63,7 +64,7 @@ fn the_newest_word_on_a_url_counts_and_kinds_are_chosen() {
     assert!(!directory.path().join("failed").exists(), "while nothing fails there is no list");
     let [a, b, c] = ["a", "b", "c"].map(|path| failure(path, FailureKind::Timeout));
     let name = failure("name", FailureKind::NameNotFound);
-    let retried = Page { retry: true, ..failure("retried", FailureKind::Timeout) };
+    let retried = Outcome { retry: true, ..failure("retried", FailureKind::Timeout) };
     list.add(&[a.clone(), b.clone(), c, name, retried, failure("no", FailureKind::RobotsDisallowed)])
         .unwrap();
     list.add(&[opened(&a), opened(&b), failure("b", FailureKind::NameNotFound)]).unwrap();
@@ -117,9 +118,9 @@ fn what_is_missing_from_the_time_before_lists_comes_from_the_log() {
     let log_directory = directory.path().join("log");
     let mut log = Log::open(&log_directory, LogSettings::default()).unwrap();
     let pages = [failure("a", FailureKind::Timeout), failure("b", FailureKind::Timeout), done("seed", 0)];
-    log.append(pages.iter().map(Entry::page)).unwrap();
-    let position = log.append([Entry::page(&opened(&pages[0]))]).unwrap();
-    log.append([Entry::page(&failure("later", FailureKind::Timeout))]).unwrap();
+    log.append(pages.iter().map(Entry::of)).unwrap();
+    let position = log.append([Entry::of(&opened(&pages[0]))]).unwrap();
+    log.append([Entry::of(&failure("later", FailureKind::Timeout))]).unwrap();
     let mut list = Failed::new(directory.path().join("failed"));
     list.restore(position).unwrap();
     list.complete(&log_directory, position).unwrap();
@@ -138,13 +139,13 @@ fn how_seeds_ended_is_told_by_list_and_log() {
     let (seed, link, bad) = (done("seed", 0), done("link", 1), failure("bad", FailureKind::Timeout));
     let pages = [seed.clone(), link, bad.clone(), opened(&bad)];
     list.add(&pages).unwrap();
-    log.append(pages.iter().map(Entry::page)).unwrap();
+    log.append(pages.iter().map(Entry::of)).unwrap();
     let urls = ["seed", "link", "bad", "unknown"].map(|path| format!("http://a.example/{path}")).into();
     let listed = list.ended(&urls).unwrap();
     assert_eq!(listed.keys().collect::<Vec<_>>(), ["http://a.example/seed"]);
     let logged = crate::ended(&log_directory, &urls).unwrap();
-    assert_eq!(logged["http://a.example/link"].status, Some(200));
+    assert_eq!(logged["http://a.example/link"].received().unwrap().status, 200);
     assert!(!logged.contains_key("http://a.example/unknown"));
-    let page = crate::reopened(listed["http://a.example/seed"].clone(), 9).unwrap();
+    let page = crate::reopened(listed["http://a.example/seed"].clone(), 9);
     assert_eq!(page.response.result.unwrap().status, 200);
 }

@@ -10,14 +10,13 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use serde::Serialize;
+use lycosa_records::Entry;
 
 use crate::Position;
 use crate::commit::{Bounds, Commits};
 use crate::disk::Disk;
-use crate::entry::Entry;
 use crate::error::LogError;
-use crate::frame::{self, SEGMENT_HEADER_BYTES};
+use crate::layout::{self, SEGMENT_HEADER_BYTES};
 use crate::lock::Lock;
 use crate::repair::{Torn, repair};
 use crate::segment;
@@ -52,10 +51,11 @@ pub struct Log {
     start: Position,
     end: Position,
     segment_bytes: u64,
+    /// Whether the segment is of the version before, so that a new one is begun for what comes next.
+    is_before: bool,
     /// Whether something of a failed append may stand behind the end.
     unclean: bool,
     buffer: Vec<u8>,
-    meta: Vec<u8>,
     torn: Option<Torn>,
     disk: Disk,
     // Dropped in this order: the last commit is made while the lock is held.
@@ -93,6 +93,7 @@ impl Log {
                 (file, *start, end, torn)
             }
         };
+        let is_before = segment::is_before(&file).map_err(io)?;
         let segment = Arc::new(file);
         let bounds = Bounds { bytes: settings.commit_bytes, interval: settings.commit_interval };
         let newest = (Arc::clone(&segment), start);
@@ -103,9 +104,9 @@ impl Log {
             start,
             end,
             segment_bytes: settings.segment_bytes,
+            is_before,
             unclean: false,
             buffer: Vec::new(),
-            meta: Vec::new(),
             torn,
             disk,
             commits,
@@ -133,7 +134,7 @@ impl Log {
     pub fn append<'a>(&mut self, entries: impl IntoIterator<Item = Entry<'a>>) -> Result<Position, LogError> {
         self.commits.check()?;
         self.clean()?;
-        if self.end - self.start >= self.segment_bytes {
+        if self.is_before || self.end - self.start >= self.segment_bytes {
             self.begin_segment()?;
         }
         let begin = self.end;
@@ -179,7 +180,7 @@ impl Log {
         let ended = starts.windows(2).take_while(|pair| pair[1] <= from).count();
         // Oldest first: whatever interrupts this leaves a log without a gap.
         for start in &starts[..ended] {
-            fs::remove_file(self.directory.join(frame::segment_name(*start))).map_err(io)?;
+            fs::remove_file(self.directory.join(layout::segment_name(*start))).map_err(io)?;
         }
         Ok(ended)
     }
@@ -189,12 +190,8 @@ impl Log {
         /// Written at this size, so that the buffer stays small whatever the batch.
         const WRITE_BYTES: usize = 1 << 20;
         for entry in entries {
-            self.meta.clear();
-            let mut serializer = rmp_serde::Serializer::new(&mut self.meta).with_struct_map();
-            let written = entry.outcome.serialize(&mut serializer).is_ok()
-                && frame::write(&mut self.buffer, entry.kind, &self.meta, &entry.body);
-            if !written {
-                return Err(LogError::TooLarge(entry.outcome.url.into_owned()));
+            if !entry.write(&mut self.buffer) {
+                return Err(LogError::TooLarge(entry.url().as_str().to_owned()));
             }
             if self.buffer.len() >= WRITE_BYTES {
                 self.write()?;
@@ -213,7 +210,6 @@ impl Log {
         self.buffer.clear();
         // One large entry must not hold its memory for ever.
         self.buffer.shrink_to(4 << 20);
-        self.meta.shrink_to(1 << 20);
         Ok(())
     }
 
@@ -222,7 +218,7 @@ impl Log {
         self.commits.commit()?;
         let made = segment::create(&self.directory, self.end, &self.disk);
         let file = made.map_err(|error| LogError::of(&self.directory, error))?;
-        self.start = self.end;
+        (self.start, self.is_before) = (self.end, false);
         self.end += SEGMENT_HEADER_BYTES as u64;
         self.segment = Arc::new(file);
         self.commits.enter((Arc::clone(&self.segment), self.start), self.end);

@@ -5,15 +5,15 @@ use std::path::Path;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
+use lycosa_records::Entry;
 use proptest::prelude::*;
 
 use crate::disk::Disk;
-use crate::entry::Entry;
 use crate::error::LogError;
-use crate::frame;
+use crate::layout;
 use crate::log::{Log, LogSettings};
 use crate::reader::{Bodies, Reader};
-use crate::samples::{any_entry, page, read_all, settings, written};
+use crate::samples::{any_entry, entries, page, read_all, settings, written};
 use crate::segment;
 
 /// What was set aside in a directory.
@@ -27,7 +27,7 @@ fn torn_files(directory: &Path) -> Vec<Vec<u8>> {
 /// All bytes of a log, segment after segment.
 fn content(directory: &Path) -> Vec<u8> {
     let starts = segment::starts(directory).unwrap();
-    starts.iter().flat_map(|start| fs::read(directory.join(frame::segment_name(*start))).unwrap()).collect()
+    starts.iter().flat_map(|start| fs::read(directory.join(layout::segment_name(*start))).unwrap()).collect()
 }
 
 #[test]
@@ -53,7 +53,7 @@ fn one_process_writes_and_the_next_goes_on() {
 fn what_a_crash_left_unfinished_is_set_aside_and_the_log_goes_on() {
     let directory = tempfile::tempdir().unwrap();
     let positions = written(directory.path(), 1 << 20, &[page(1, 100), page(2, 100)]);
-    let (first_end, path) = (positions[1], directory.path().join(frame::segment_name(0)));
+    let (first_end, path) = (positions[1], directory.path().join(layout::segment_name(0)));
     let whole = fs::read(&path).unwrap();
     for cut in usize::try_from(first_end).unwrap()..whole.len() {
         let mut flipped = whole.clone();
@@ -80,7 +80,7 @@ fn what_a_crash_left_unfinished_is_set_aside_and_the_log_goes_on() {
 fn a_segment_that_a_crash_left_without_its_beginning_is_begun_anew() {
     let directory = tempfile::tempdir().unwrap();
     let end = *written(directory.path(), 1 << 20, &[page(1, 100)]).last().unwrap();
-    let path = directory.path().join(frame::segment_name(end));
+    let path = directory.path().join(layout::segment_name(end));
     for left in [&[][..], b"LYCO", &[0; 16]] {
         fs::write(&path, left).unwrap();
         let log = Log::open(directory.path(), settings(1 << 20)).unwrap();
@@ -130,8 +130,7 @@ fn an_entry_that_is_too_large_takes_nothing_of_its_batch_with_it() {
     let mut log = Log::open(directory.path(), settings(1 << 40)).unwrap();
     log.append([page(1, 10)]).unwrap();
     // Zeroed memory that nobody touches: the size is checked before the content is read.
-    let mut large = page(3, 0);
-    large.body = vec![0; (1 << 30) + 1].into();
+    let large = page(3, (1 << 30) + 1);
     assert!(matches!(log.append([page(2, 3 << 20), large]), Err(LogError::TooLarge(_))));
     log.append([page(4, 10)]).unwrap();
     assert_eq!(read_all(directory.path()), [page(1, 10), page(4, 10)]);
@@ -151,7 +150,7 @@ fn followers_see_what_is_on_the_disk_and_no_more() {
         assert_eq!(follower.read(10, usize::MAX).unwrap(), []);
         log.sync().unwrap();
         assert_eq!(log.committed(), log.end());
-        assert_eq!(follower.read(10, usize::MAX).unwrap(), [page(number, 100)]);
+        assert_eq!(entries(follower.read(10, usize::MAX)), [page(number, 100)]);
     }
     assert_eq!(follower.position(), log.end());
 }
@@ -239,7 +238,7 @@ fn what_a_failed_commit_has_lost_is_never_called_durable() {
     disk.faults.sync_fails.store(true, Ordering::SeqCst);
     assert!(log.sync().is_err());
     // The system has dropped the page that it could not write, and reads the old one: zeros.
-    let path = directory.path().join(frame::segment_name(0));
+    let path = directory.path().join(layout::segment_name(0));
     let file = fs::OpenOptions::new().write(true).open(&path).unwrap();
     file.set_len(100).unwrap();
     file.set_len(end).unwrap();
@@ -281,7 +280,7 @@ fn a_log_of_another_version_or_with_a_piece_missing_is_told_apart() {
     let entries: Vec<Entry<'_>> = (0..4).map(|number| page(number, 300)).collect();
     written(directory.path(), 100, &entries);
     let starts = segment::starts(directory.path()).unwrap();
-    let path = directory.path().join(frame::segment_name(starts[3]));
+    let path = directory.path().join(layout::segment_name(starts[3]));
     let whole = fs::read(&path).unwrap();
     let open = || Log::open(directory.path(), settings(100)).map(|log| log.end());
     let mut foreign = whole.clone();
@@ -294,7 +293,7 @@ fn a_log_of_another_version_or_with_a_piece_missing_is_told_apart() {
     assert!(matches!(open(), Err(LogError::Damaged { position, .. }) if position == starts[3]));
     fs::write(&path, &whole).unwrap();
     open().unwrap();
-    let second = directory.path().join(frame::segment_name(starts[1]));
+    let second = directory.path().join(layout::segment_name(starts[1]));
     let kept = fs::read(&second).unwrap();
     fs::write(&second, &kept[..50]).unwrap();
     assert!(matches!(open(), Err(LogError::Damaged { position, .. }) if position == starts[1] + 50));
@@ -363,7 +362,7 @@ proptest! {
                 Step::Tear(bytes) => {
                     drop(log);
                     let start = *segment::starts(directory.path()).unwrap().last().unwrap();
-                    let path = directory.path().join(frame::segment_name(start));
+                    let path = directory.path().join(layout::segment_name(start));
                     let length = fs::metadata(&path).unwrap().len();
                     let cut = length.saturating_sub(bytes as u64).max(16);
                     fs::OpenOptions::new().write(true).open(&path).unwrap().set_len(cut).unwrap();

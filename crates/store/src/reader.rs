@@ -15,11 +15,12 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use bytes::Bytes;
+use lycosa_records::frame::{FRAME_HEADER_BYTES, Header, Kind};
+use lycosa_records::{Body, Entry, Outcome, Record, RecordError};
 
 use crate::Position;
-use crate::entry::{Decoders, Entry, Outcome, Row};
 use crate::error::LogError;
-use crate::frame::{self, FRAME_HEADER_BYTES, Header, Kind, SEGMENT_HEADER_BYTES};
+use crate::layout::{self, SEGMENT_HEADER_BYTES, SegmentHeader};
 use crate::segment;
 
 /// Read at once after a jump, and in a row. The first covers a page's links; the second keeps calls rare.
@@ -42,7 +43,7 @@ pub struct Reader {
     window: usize,
 }
 
-/// Which bodies are read; the others are skipped and come empty.
+/// Which bodies are read; of the others the record says where they are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Bodies {
     /// None.
@@ -64,23 +65,37 @@ impl Bodies {
     }
 }
 
+/// A record of the log, and where it ends there.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Logged {
+    /// The record.
+    pub entry: Entry<'static>,
+    /// Where its frame ends.
+    pub end: Position,
+}
+
 /// A frame that was read and checked, its facts not yet decoded.
 pub(crate) struct Frame<'a> {
     /// Where it stands.
     pub(crate) position: Position,
-    /// What it holds.
-    pub(crate) kind: Kind,
+    /// Its header.
+    pub(crate) header: Header,
     /// Its facts.
-    pub(crate) meta: &'a [u8],
-    /// Its body, if it was wanted, and its bytes, if it was not.
-    pub(crate) body: Bytes,
-    pub(crate) skipped: u32,
+    pub(crate) facts: &'a [u8],
+    /// Its body, or where that is.
+    pub(crate) body: Body,
 }
 
 impl Frame<'_> {
-    /// Its facts, decoded; nothing when they are none of this version.
-    pub(crate) fn outcome(&self) -> Option<Outcome<'static>> {
-        rmp_serde::from_slice(self.meta).ok()
+    /// The record, decoded; an error when it is none that this version knows.
+    pub(crate) fn entry(&self) -> Result<Entry<'static>, RecordError> {
+        let mut entry = Entry::read(&self.header, self.facts)?;
+        if let Entry::Outcome(outcome) = &mut entry
+            && self.header.body > 0
+        {
+            outcome.to_mut().attach(self.body.clone());
+        }
+        Ok(entry)
     }
 }
 
@@ -104,7 +119,7 @@ impl Reader {
         let first = segment::first_position(directory)?;
         let starts = segment::starts(directory).map_err(io)?;
         let start = starts.iter().rev().find(|start| **start <= position).copied();
-        let file = File::open(directory.join(frame::segment_name(start.unwrap_or(first)))).map_err(io)?;
+        let file = File::open(directory.join(layout::segment_name(start.unwrap_or(first)))).map_err(io)?;
         let length = file.metadata().map_err(io)?.len();
         match start {
             Some(start) if position <= start + length => Ok(Reader {
@@ -131,45 +146,58 @@ impl Reader {
         Reader { until: Some(committed), ..self }
     }
 
+    /// The body of the outcome whose frame stands at a position: [`Body::Log`].
+    pub fn body_at(directory: &Path, position: Position) -> Result<Bytes, LogError> {
+        let mut reader = Reader::open_at(directory, position, Bodies::All)?;
+        let frame = reader.next_frame()?;
+        Ok(frame.and_then(|frame| frame.body.memory().cloned()).unwrap_or_default())
+    }
+
     /// Where the next frame is read.
     pub fn position(&self) -> Position {
         self.position
     }
 
     /// Reads frames until one of the bounds is reached or the log ends for now; at least one. Bytes are those that
-    /// the entries hold in memory. Damage is told when it comes first: what stands before it was given by the call
+    /// the records hold in memory. Damage is told when it comes first: what stands before it was given by the call
     /// before.
-    pub fn read(&mut self, max_entries: usize, max_bytes: usize) -> Result<Vec<Entry<'static>>, LogError> {
-        self.gather(max_entries, max_bytes, |entry| {
-            let bytes = entry.outcome.memory() + entry.body.len();
-            (Some(entry), bytes)
+    pub fn read(&mut self, max_entries: usize, max_bytes: usize) -> Result<Vec<Logged>, LogError> {
+        self.gather(max_entries, max_bytes, |logged| {
+            let bytes = logged.entry.memory();
+            (Some(logged), bytes)
         })
     }
 
-    /// The same as rows, whose bodies are decoded: they are made until what they hold reaches the bound. Of a URL that was opened
-    /// again in what is read, only what comes after that is a row.
-    pub fn rows(
+    /// Reads the last outcomes of URLs, as outputs have them, each with where its frame ends; `decode` fills in the decoded body. They
+    /// are made until what they hold reaches the bound. Of a URL that was opened again in what is read, only what comes after that
+    /// is an outcome.
+    pub fn outcomes(
         &mut self,
         max_entries: usize,
         max_bytes: usize,
-        decoders: Decoders,
-        with_body: bool,
-    ) -> Result<Vec<Row>, LogError> {
+        decode: impl Fn(&mut Outcome),
+    ) -> Result<Vec<(Outcome, Position)>, LogError> {
         let mut taken_back = HashMap::new();
-        let mut rows = self.gather(max_entries, max_bytes, |entry| {
-            if entry.is_reopened() {
-                taken_back.insert(entry.outcome.url.into_owned(), entry.end);
+        let mut outcomes = self.gather(max_entries, max_bytes, |Logged { entry, end }| {
+            let Some(mut outcome) = entry.into_outcome() else { return (None, 0) };
+            if outcome.kind() != Kind::Page {
                 return (None, 0);
             }
-            let row = entry.into_row(decoders, with_body);
-            let body = |row: &Row| row.body.as_ref().map_or(0, Bytes::len);
-            let bytes = row.as_ref().map_or(0, |row| row.outcome.memory() + body(row));
-            (row, bytes)
+            if outcome.is_reopened() {
+                taken_back.insert(outcome.response.request.url, end);
+                return (None, 0);
+            }
+            if outcome.retry {
+                return (None, 0);
+            }
+            decode(&mut outcome);
+            let bytes = outcome.memory();
+            (Some((outcome, end)), bytes)
         })?;
         if !taken_back.is_empty() {
-            rows.retain(|row| taken_back.get(&*row.outcome.url).is_none_or(|end| *end < row.end));
+            outcomes.retain(|(outcome, end)| taken_back.get(outcome.url()).is_none_or(|taken| taken < end));
         }
-        Ok(rows)
+        Ok(outcomes)
     }
 
     /// Reads entries and keeps what `make` makes of each, until so many were read or what was made holds so many bytes.
@@ -177,13 +205,13 @@ impl Reader {
         &mut self,
         max_entries: usize,
         max_bytes: usize,
-        mut make: impl FnMut(Entry<'static>) -> (Option<T>, usize),
+        mut make: impl FnMut(Logged) -> (Option<T>, usize),
     ) -> Result<Vec<T>, LogError> {
         let (mut made, mut read, mut held) = (Vec::new(), 0, 0);
         while read < max_entries && (read == 0 || held < max_bytes) {
             match self.next_entry() {
-                Ok(Some(entry)) => {
-                    let (kept, bytes) = make(entry);
+                Ok(Some(logged)) => {
+                    let (kept, bytes) = make(logged);
                     (read, held) = (read + 1, held + bytes);
                     made.extend(kept);
                 }
@@ -195,18 +223,20 @@ impl Reader {
         Ok(made)
     }
 
-    /// The next entry, or nothing when it is not there yet.
-    pub(crate) fn next_entry(&mut self) -> Result<Option<Entry<'static>>, LogError> {
+    /// The next entry, or `None` when it is not there yet.
+    pub(crate) fn next_entry(&mut self) -> Result<Option<Logged>, LogError> {
         let Some(frame) = self.next_frame()? else { return Ok(None) };
-        let (kind, position, outcome) = (frame.kind, frame.position, frame.outcome());
-        match outcome {
-            Some(outcome) => {
-                let body = frame.body;
-                Ok(Some(Entry { kind, outcome, body, skipped: frame.skipped, end: self.position }))
-            }
-            None => {
+        let (position, entry) = (frame.position, frame.entry());
+        match entry {
+            Ok(entry) => Ok(Some(Logged { entry, end: self.position })),
+            Err(error) => {
                 self.position = position;
-                Err(self.damaged())
+                Err(match error {
+                    RecordError::Newer { found, known } => {
+                        LogError::Newer { path: self.directory.clone(), position, found, known }
+                    }
+                    _ => self.damaged(),
+                })
             }
         }
     }
@@ -232,24 +262,24 @@ impl Reader {
                 return Ok(None);
             }
         };
-        let before_body = FRAME_HEADER_BYTES + header.meta as usize;
-        if !header.fits_meta(self.bytes(before_body)?) {
+        let before_body = FRAME_HEADER_BYTES + header.facts as usize;
+        if !header.fits_facts(self.bytes(before_body)?) {
             return Err(self.damaged());
         }
-        let (body, skipped) = match self.bodies.include(header.kind) {
-            true => (self.body(&header)?, 0),
-            false => (Bytes::new(), header.body),
-        };
         let position = self.position;
+        let body = match self.bodies.include(header.kind) {
+            true => self.body(&header)?.into(),
+            false => Body::Log { position, length: header.body.into() },
+        };
         self.position += header.frame_bytes();
         let from = to_usize(position - self.filled.start);
-        let meta = &self.buffer[from + FRAME_HEADER_BYTES..from + before_body];
-        Ok(Some(Frame { position, kind: header.kind, meta, body, skipped }))
+        let facts = &self.buffer[from + FRAME_HEADER_BYTES..from + before_body];
+        Ok(Some(Frame { position, header, facts, body }))
     }
 
-    /// A frame's body; its header and meta stand in the buffer, and stay there.
+    /// A frame's body; its header and facts stand in the buffer, and stay there.
     fn body(&mut self, header: &Header) -> Result<Bytes, LogError> {
-        let at = self.position + FRAME_HEADER_BYTES as u64 + u64::from(header.meta);
+        let at = self.position + FRAME_HEADER_BYTES as u64 + u64::from(header.facts);
         let mut body = vec![0; header.body as usize];
         let ahead = to_usize(self.filled.end - at).min(body.len());
         let from = to_usize(at - self.filled.start);
@@ -264,14 +294,14 @@ impl Reader {
         if !self.has(SEGMENT_HEADER_BYTES as u64)? {
             return Ok(false);
         }
-        match frame::check_segment_header(self.bytes(SEGMENT_HEADER_BYTES)?) {
-            Ok(true) => {
+        match layout::read_segment_header(self.bytes(SEGMENT_HEADER_BYTES)?) {
+            SegmentHeader::Current | SegmentHeader::Before => {
                 self.position += SEGMENT_HEADER_BYTES as u64;
                 Ok(true)
             }
-            Ok(false) => Err(self.damaged()),
-            Err(version) => {
-                let path = self.directory.join(frame::segment_name(self.start));
+            SegmentHeader::None => Err(self.damaged()),
+            SegmentHeader::Foreign(version) => {
+                let path = self.directory.join(layout::segment_name(self.start));
                 Err(LogError::Foreign { path, version })
             }
         }
@@ -299,7 +329,7 @@ impl Reader {
 
     /// Goes on at the beginning of a segment.
     fn enter(&mut self, start: Position) -> Result<(), LogError> {
-        let path = self.directory.join(frame::segment_name(start));
+        let path = self.directory.join(layout::segment_name(start));
         let opened = File::open(path).and_then(|file| Ok((file.metadata()?.len(), file)));
         let (length, file) = opened.map_err(|error| self.io(error))?;
         (self.segment, self.length) = (file, length);

@@ -4,14 +4,16 @@ use std::fs;
 use std::path::Path;
 
 use bytes::Bytes;
+use lycosa_records::frame::{FRAME_HEADER_BYTES, VERSION};
+use lycosa_records::{Body, Entry, Purpose};
+use lycosa_url::CrawlUrl;
 use proptest::prelude::*;
 
-use crate::entry::{Decoders, Entry};
 use crate::error::LogError;
-use crate::frame::{self, Kind};
+use crate::layout;
 use crate::log::Log;
 use crate::reader::{Bodies, Reader};
-use crate::samples::{any_entry, page, settings, written};
+use crate::samples::{any_entry, entries, outcome, page, settings, written};
 use crate::segment;
 
 /// Everything that can be read, and how many bytes were passed over.
@@ -20,7 +22,7 @@ fn salvage(directory: &Path) -> (Vec<Entry<'static>>, u64) {
     let (mut entries, mut skipped) = (Vec::new(), 0);
     loop {
         match reader.next_entry() {
-            Ok(Some(entry)) => entries.push(entry),
+            Ok(Some(logged)) => entries.push(logged.entry),
             Ok(None) | Err(LogError::Damaged { .. }) => match reader.skip_damage().unwrap() {
                 0 => return (entries, skipped),
                 bytes => skipped += bytes,
@@ -39,7 +41,7 @@ fn what_is_written_is_read_over_many_segments() {
     assert!(reader.read(10, 1 << 20).unwrap().is_empty());
     for number in 0..50 {
         log.append([page(number, number * 10)]).unwrap();
-        assert_eq!(reader.read(10, 1 << 20).unwrap(), [page(number, number * 10)]);
+        assert_eq!(entries(reader.read(10, 1 << 20)), [page(number, number * 10)]);
         assert_eq!(reader.position(), log.end());
     }
     assert!(segment::starts(directory.path()).unwrap().len() > 10);
@@ -48,28 +50,36 @@ fn what_is_written_is_read_over_many_segments() {
 #[test]
 fn bodies_that_are_not_wanted_are_skipped() {
     let directory = tempfile::tempdir().unwrap();
-    let mut robots = page(1, 70_000);
-    robots.kind = Kind::Robots;
-    let entries = [page(0, 100_000), robots.clone(), page(2, 0), page(3, 5)];
-    written(directory.path(), 1 << 20, &entries);
-    let read = |bodies| Reader::open(directory.path(), bodies).unwrap().read(10, usize::MAX).unwrap();
-    let without = |entry: &Entry<'static>| Entry { body: Bytes::new(), ..entry.clone() };
-    assert_eq!(read(Bodies::All), entries);
-    assert_eq!(read(Bodies::None), entries.each_ref().map(without));
-    assert_eq!(
-        read(Bodies::Robots),
-        [without(&entries[0]), robots, without(&entries[2]), without(&entries[3])]
-    );
+    let mut robots = outcome(1, 70_000);
+    robots.response.request.purpose = Purpose::Robots;
+    let all = [page(0, 100_000), Entry::Outcome(robots.into()), page(2, 0), page(3, 5)];
+    let positions = written(directory.path(), 1 << 20, &all);
+    let read = |bodies| entries(Reader::open(directory.path(), bodies).unwrap().read(10, usize::MAX));
+    let without = |index: usize| match all[index].clone() {
+        Entry::Outcome(mut outcome) => {
+            let received = outcome.to_mut().response.result.as_mut().unwrap();
+            if !received.body.is_empty() {
+                received.body = Body::Log { position: positions[index], length: received.body.len() };
+            }
+            Entry::Outcome(outcome)
+        }
+        other => other,
+    };
+    assert_eq!(read(Bodies::All), all);
+    assert_eq!(read(Bodies::None), [without(0), without(1), without(2), without(3)]);
+    assert_eq!(read(Bodies::Robots), [without(0), all[1].clone(), without(2), without(3)]);
+    assert_eq!(Reader::body_at(directory.path(), positions[0]).unwrap(), vec![b'x'; 100_000]);
 }
 
 #[test]
 fn bounds_hold_by_entries_and_by_all_that_they_hold() {
     let directory = tempfile::tempdir().unwrap();
     let mut entries: Vec<_> = (0..10).map(|number| page(number, 10_000)).collect();
-    entries.push(page(10, 0));
-    // No body, and 1 MB of links all the same.
-    entries[10].outcome.links =
-        vec![(format!("http://example.com/{}", "l".repeat(10_000)).into(), false); 100];
+    // No body, and 800 KB of links all the same.
+    let mut many = outcome(10, 0);
+    let link = CrawlUrl::parse(&format!("http://example.com/{}", "l".repeat(8_000))).unwrap();
+    (0..100).for_each(|_| many.links.push(&link, false));
+    entries.push(Entry::Outcome(many.into()));
     entries.push(page(11, 0));
     written(directory.path(), 1 << 20, &entries);
     let mut reader = Reader::open(directory.path(), Bodies::All).unwrap();
@@ -85,22 +95,56 @@ fn rows_are_made_until_their_decoded_bodies_reach_the_bound() {
     let directory = tempfile::tempdir().unwrap();
     written(directory.path(), 1 << 20, &(0..6).map(|number| page(number, 10 + number)).collect::<Vec<_>>());
     // Of ten bytes it makes a hundred thousand, as a bomb does.
-    let decoders = Decoders {
-        content: |body, _, largest| {
-            (body.len() * 10_000 <= largest).then(|| vec![b'x'; body.len() * 10_000].into())
-        },
-        largest: 140_000,
-        text: |body, _, _| Some(String::from_utf8_lossy(body)),
+    let decode = |outcome: &mut lycosa_records::Outcome| {
+        let length = usize::try_from(outcome.received().unwrap().body.len()).unwrap() * 10_000;
+        outcome.decoded = (length <= 140_000).then(|| vec![b'x'; length].into());
     };
     let mut reader = Reader::open(directory.path(), Bodies::All).unwrap();
     let mut bodies = |max_entries| -> Vec<Option<usize>> {
-        let rows = reader.rows(max_entries, 200_000, decoders, true).unwrap();
-        rows.iter().map(|row| row.body.as_ref().map(Bytes::len)).collect()
+        let outcomes = reader.outcomes(max_entries, 200_000, decode).unwrap();
+        outcomes.iter().map(|(outcome, _)| outcome.decoded.as_ref().map(Bytes::len)).collect()
     };
     assert_eq!(bodies(9), [Some(100_000), Some(110_000)]);
     assert_eq!(bodies(1), [Some(120_000)]);
     assert_eq!(bodies(9), [Some(130_000), Some(140_000)]);
-    assert_eq!(bodies(9), [None], "larger than a body may be: left out, the row is there");
+    assert_eq!(bodies(9), [None], "larger than a body may be: left out, the outcome is there");
+}
+
+#[test]
+fn a_record_of_a_later_version_is_told_with_its_place_and_both_versions() {
+    let directory = tempfile::tempdir().unwrap();
+    let positions = written(directory.path(), 1 << 20, &[page(1, 0), page(2, 0), page(3, 0)]);
+    let path = directory.path().join(layout::segment_name(0));
+    let mut bytes = fs::read(&path).unwrap();
+    let frame = &mut bytes[usize::try_from(positions[1]).unwrap()..usize::try_from(positions[2]).unwrap()];
+    frame[9] = VERSION + 1;
+    let mut crc = crc32fast::Hasher::new();
+    [&frame[..16], &frame[FRAME_HEADER_BYTES..]].iter().for_each(|part| crc.update(part));
+    let crc = crc.finalize().to_le_bytes();
+    frame[16..20].copy_from_slice(&crc);
+    fs::write(&path, bytes).unwrap();
+    let mut reader = Reader::open(directory.path(), Bodies::All).unwrap();
+    assert_eq!(entries(reader.read(9, usize::MAX)), [page(1, 0)]);
+    let told = reader.read(9, usize::MAX).unwrap_err();
+    assert!(matches!(told, LogError::Newer { position, found: 3, known: 2, .. } if position == positions[1]), "{told}");
+    assert_eq!(reader.skip_damage().unwrap(), positions[2] - positions[1]);
+    assert_eq!(entries(reader.read(9, usize::MAX)), [page(3, 0)]);
+}
+
+#[test]
+fn a_log_of_the_version_before_is_gone_on_with_in_a_new_segment() {
+    let directory = tempfile::tempdir().unwrap();
+    written(directory.path(), 1 << 20, &[page(1, 5)]);
+    let path = directory.path().join(layout::segment_name(0));
+    let mut bytes = fs::read(&path).unwrap();
+    bytes[8] = 2;
+    fs::write(&path, &bytes).unwrap();
+    let mut log = Log::open(directory.path(), settings(1 << 20)).unwrap();
+    log.append([page(2, 5)]).unwrap();
+    drop(log);
+    assert_eq!(segment::starts(directory.path()).unwrap().len(), 2);
+    assert_eq!(fs::read(&path).unwrap(), bytes, "nothing is appended to what an older program reads");
+    assert_eq!(salvage(directory.path()).0, [page(1, 5), page(2, 5)]);
 }
 
 #[test]
@@ -116,9 +160,9 @@ fn reading_begins_at_any_frame_and_nowhere_else() {
         // A segment's start is also where the frame before it ended.
         let first = if starts.contains(&position) { position + 16 } else { position };
         match positions.binary_search(&first) {
-            Ok(index) => assert_eq!(read.unwrap(), entries[index..], "from {position}"),
+            Ok(index) => assert_eq!(self::entries(read), entries[index..], "from {position}"),
             // So little is left that it may be the beginning of a frame that is being written.
-            Err(_) if position + 20 > end => assert_eq!(read.unwrap(), []),
+            Err(_) if position + 20 > end => assert_eq!(self::entries(read), []),
             Err(_) => assert!(matches!(read, Err(LogError::Damaged { .. })), "from {position}"),
         }
     }
@@ -130,7 +174,7 @@ fn reading_begins_at_any_frame_and_nowhere_else() {
 fn a_torn_tail_is_not_read_and_damage_is_told() {
     let directory = tempfile::tempdir().unwrap();
     let positions = written(directory.path(), 1 << 20, &[page(1, 100), page(2, 100)]);
-    let path = directory.path().join(frame::segment_name(0));
+    let path = directory.path().join(layout::segment_name(0));
     let whole = fs::read(&path).unwrap();
     let first_end = usize::try_from(positions[1]).unwrap();
     for at in first_end..whole.len() {
@@ -158,7 +202,7 @@ fn behind_damage_at_any_byte_the_next_whole_frame_is_found() {
     let starts = segment::starts(directory.path()).unwrap();
     assert!(starts.len() >= 2);
     for start in starts {
-        let path = directory.path().join(frame::segment_name(start));
+        let path = directory.path().join(layout::segment_name(start));
         let whole = fs::read(&path).unwrap();
         for at in 0..whole.len() {
             let mut flipped = whole.clone();
@@ -188,13 +232,13 @@ fn a_missing_segment_is_damage_and_the_others_are_read() {
     let entries: Vec<_> = (0..5).map(|number| page(number, 300)).collect();
     written(directory.path(), 100, &entries);
     let starts = segment::starts(directory.path()).unwrap();
-    fs::remove_file(directory.path().join(frame::segment_name(starts[2]))).unwrap();
+    fs::remove_file(directory.path().join(layout::segment_name(starts[2]))).unwrap();
     let mut reader = Reader::open(directory.path(), Bodies::All).unwrap();
-    assert_eq!(reader.read(10, usize::MAX).unwrap(), entries[..2]);
+    assert_eq!(self::entries(reader.read(10, usize::MAX)), entries[..2]);
     let told = reader.read(10, usize::MAX);
     assert!(matches!(told, Err(LogError::Damaged { position, .. }) if position == starts[2]));
     assert_eq!(reader.skip_damage().unwrap(), starts[3] - starts[2]);
-    assert_eq!(reader.read(10, usize::MAX).unwrap(), entries[3..]);
+    assert_eq!(self::entries(reader.read(10, usize::MAX)), entries[3..]);
 }
 
 #[test]
@@ -203,11 +247,12 @@ fn a_page_full_of_false_headers_does_not_hold_up_the_search() {
     let mut false_header = [0; 20];
     false_header[..4].copy_from_slice(&(1_u32 << 20).to_le_bytes());
     false_header[8] = 2;
-    let mut entry = page(1, 0);
-    entry.body = false_header.repeat(200).into();
+    let mut hostile = outcome(1, 0);
+    hostile.response.result.as_mut().unwrap().body = Bytes::from(false_header.repeat(200)).into();
+    let entry = Entry::Outcome(hostile.into());
     let directory = tempfile::tempdir().unwrap();
     let positions = written(directory.path(), 1 << 30, &[entry, page(2, 2 << 20), page(3, 1)]);
-    let path = directory.path().join(frame::segment_name(0));
+    let path = directory.path().join(layout::segment_name(0));
     let mut bytes = fs::read(&path).unwrap();
     bytes[usize::try_from(positions[0]).unwrap() + 25] ^= 1;
     fs::write(&path, bytes).unwrap();
@@ -225,10 +270,10 @@ proptest! {
     #[test]
     fn any_bytes_get_an_answer(bytes in proptest::collection::vec(any::<u8>(), 0..2000), small in any::<bool>()) {
         let directory = tempfile::tempdir().unwrap();
-        let mut file = frame::segment_header().to_vec();
+        let mut file = layout::segment_header().to_vec();
         // Small numbers look like lengths and kinds more often.
         file.extend(bytes.iter().map(|byte| if small { byte % 4 } else { *byte }));
-        let path = directory.path().join(frame::segment_name(0));
+        let path = directory.path().join(layout::segment_name(0));
         fs::write(&path, &file).unwrap();
         let (entries, skipped) = salvage(directory.path());
         prop_assert!(entries.is_empty());
@@ -245,7 +290,7 @@ proptest! {
     ) {
         let directory = tempfile::tempdir().unwrap();
         let positions = written(directory.path(), 1 << 20, &entries);
-        let path = directory.path().join(frame::segment_name(0));
+        let path = directory.path().join(layout::segment_name(0));
         let mut bytes = fs::read(&path).unwrap();
         let mut hit = vec![false; entries.len()];
         for place in places {
@@ -259,7 +304,7 @@ proptest! {
         // A place that was hit twice may be whole again.
         let mut left = read.iter();
         for entry in untouched {
-            prop_assert!(left.any(|other| *other == entry), "{:?} is lost", entry.outcome.url);
+            prop_assert!(left.any(|other| *other == entry), "{:?} is lost", entry.url());
         }
     }
 }

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use crate::Position;
 use crate::error::LogError;
-use crate::frame;
+use crate::layout;
 use crate::reader::{Bodies, Reader};
 use crate::segment;
 
@@ -54,7 +54,7 @@ fn set_aside(directory: &Path, start: Position, end: Position) -> io::Result<u64
 /// Makes the file for what was torn at a position; pieces from earlier crashes at the same place are kept.
 fn unused_name(directory: &Path, end: Position) -> io::Result<(PathBuf, File)> {
     for number in 0_u64.. {
-        let path = directory.join(frame::torn_name(end, number));
+        let path = directory.join(layout::torn_name(end, number));
         match OpenOptions::new().write(true).create_new(true).open(&path) {
             Ok(file) => return Ok((path, file)),
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}

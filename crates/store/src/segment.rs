@@ -2,12 +2,13 @@
 
 use std::fs::{self, File, OpenOptions};
 use std::io;
+use std::os::unix::fs::FileExt;
 use std::path::Path;
 
 use crate::Position;
 use crate::disk::Disk;
 use crate::error::LogError;
-use crate::frame::{self, SEGMENT_HEADER_BYTES};
+use crate::layout::{self, SEGMENT_HEADER_BYTES, SegmentHeader};
 
 /// Where a log begins: the start of its oldest segment. More than 0 once retention has removed older ones.
 pub fn first_position(directory: &Path) -> Result<Position, LogError> {
@@ -33,10 +34,10 @@ pub(crate) fn starts(directory: &Path) -> io::Result<Vec<Position>> {
 /// Makes the segment that starts at a position, durably. Whatever has its name is replaced: it can only be
 /// what an earlier attempt left.
 pub(crate) fn create(directory: &Path, start: Position, disk: &Disk) -> io::Result<File> {
-    let path = directory.join(frame::segment_name(start));
+    let path = directory.join(layout::segment_name(start));
     let make = || {
         let file = OpenOptions::new().read(true).write(true).create(true).truncate(true).open(&path)?;
-        disk.write(&file, &frame::segment_header(), 0)?;
+        disk.write(&file, &layout::segment_header(), 0)?;
         disk.sync(&file)?;
         sync_directory(directory)?;
         Ok(file)
@@ -44,20 +45,27 @@ pub(crate) fn create(directory: &Path, start: Position, disk: &Disk) -> io::Resu
     make().inspect_err(|_| drop(fs::remove_file(&path)))
 }
 
+/// Whether a segment is of the version before: nothing is appended to it.
+pub(crate) fn is_before(segment: &File) -> io::Result<bool> {
+    let mut header = [0; SEGMENT_HEADER_BYTES];
+    segment.read_exact_at(&mut header, 0)?;
+    Ok(layout::read_segment_header(&header) == SegmentHeader::Before)
+}
+
 /// Opens a segment to write on.
 pub(crate) fn open_to_write(directory: &Path, start: Position) -> io::Result<File> {
-    OpenOptions::new().read(true).write(true).open(directory.join(frame::segment_name(start)))
+    OpenOptions::new().read(true).write(true).open(directory.join(layout::segment_name(start)))
 }
 
 /// Removes trailing segments that a crash left without a header; nothing can stand in them.
 pub(crate) fn remove_unbegun(directory: &Path, starts: &mut Vec<Position>) -> io::Result<()> {
     while let Some(start) = starts.last() {
-        let path = directory.join(frame::segment_name(*start));
+        let path = directory.join(layout::segment_name(*start));
         if fs::metadata(&path)?.len() > SEGMENT_HEADER_BYTES as u64 {
             break;
         }
         let bytes = fs::read(&path)?;
-        if bytes == frame::segment_header() {
+        if matches!(layout::read_segment_header(&bytes), SegmentHeader::Current | SegmentHeader::Before) {
             break;
         }
         if bytes.len() == SEGMENT_HEADER_BYTES && bytes.iter().any(|byte| *byte != 0) {
@@ -73,7 +81,7 @@ pub(crate) fn remove_unbegun(directory: &Path, starts: &mut Vec<Position>) -> io
 pub(crate) fn gap(directory: &Path, starts: &[Position]) -> io::Result<Option<Position>> {
     for pair in starts.windows(2) {
         let [start, next] = pair else { continue };
-        let end = start + fs::metadata(directory.join(frame::segment_name(*start)))?.len();
+        let end = start + fs::metadata(directory.join(layout::segment_name(*start)))?.len();
         if end != *next {
             return Ok(Some(end.min(*next)));
         }

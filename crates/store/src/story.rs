@@ -4,13 +4,13 @@ use std::net::IpAddr;
 use std::path::Path;
 
 use lycosa_url::{CrawlUrl, Micros};
+use lycosa_records::frame::Kind;
+use lycosa_records::{Accepted, Entry, Leased as LeaseTaken, Outcome, Received, Record as _};
 use memchr::memmem::Finder;
 use serde::{Serialize, Serializer};
 
 use crate::Position;
-use crate::entry::Outcome;
 use crate::error::LogError;
-use crate::frame::Kind;
 use crate::reader::{Bodies, Frame, Reader};
 
 /// How many places where a URL was found are told in full.
@@ -181,69 +181,77 @@ struct Teller<'a> {
 impl Teller<'_> {
     /// Hears a record. Its bytes are searched before anything is decoded: most have nothing to tell.
     fn hear(&mut self, frame: &Frame<'_>) {
-        let told = match frame.kind {
+        let is_told = match frame.header.kind {
             Kind::Seed => true,
-            Kind::Lease => self.by_url.find(frame.meta).is_some(),
+            Kind::Lease => self.by_url.find(frame.facts).is_some(),
             Kind::Page => {
-                self.by_url.find(frame.meta).is_some() || self.by_redirect.find(frame.meta).is_some()
+                self.by_url.find(frame.facts).is_some() || self.by_redirect.find(frame.facts).is_some()
             }
-            Kind::Robots => self.by_origin.find(frame.meta).is_some(),
+            Kind::Robots => self.by_origin.find(frame.facts).is_some(),
+            Kind::Request | Kind::Response => false,
         };
-        let Some(outcome) = told.then(|| frame.outcome()).flatten() else { return };
-        let sighting = Sighting { position: frame.position, at: outcome.finished };
-        match frame.kind {
-            Kind::Seed => self.seed(sighting, &outcome),
-            Kind::Page => self.page(sighting, outcome),
-            Kind::Robots => self.robots(sighting, outcome, &frame.body),
-            Kind::Lease => self.lease(sighting, &outcome),
+        let Some(entry) = is_told.then(|| frame.entry().ok()).flatten() else { return };
+        let position = frame.position;
+        match entry {
+            Entry::Accepted(accepted) => self.seed(position, &accepted),
+            Entry::Leased(leased) => self.lease(position, &leased),
+            Entry::Outcome(outcome) if outcome.kind() == Kind::Robots => self.robots(position, outcome.into_owned()),
+            Entry::Outcome(outcome) => self.page(position, outcome.into_owned()),
         }
     }
 
     /// A seed: the URL itself, or another one that widens the scope.
-    fn seed(&mut self, sighting: Sighting, outcome: &Outcome<'_>) {
-        CrawlUrl::parse(&outcome.url).iter().for_each(|seed| self.judge.include(seed));
-        if outcome.url == self.url.as_str() {
-            self.story.seeds.push(sighting);
+    fn seed(&mut self, position: Position, accepted: &Accepted<'_>) {
+        let request = &accepted.request;
+        if request.depth == 0 {
+            self.judge.include(&request.url);
+        }
+        if request.url == *self.url {
+            self.story.seeds.push(Sighting { position, at: accepted.at });
         }
     }
 
     /// A request for the URL.
-    fn lease(&mut self, sighting: Sighting, outcome: &Outcome<'_>) {
-        if outcome.url == self.url.as_str() {
-            self.story.unanswered.push(Leased { sighting, lease: outcome.lease });
+    fn lease(&mut self, position: Position, leased: &LeaseTaken<'_>) {
+        if *leased.url == *self.url {
+            let at = leased.granted.saturating_add_signed(leased.wall_offset_us);
+            self.story.unanswered.push(Leased { sighting: Sighting { position, at }, lease: leased.lease });
         }
     }
 
     /// An outcome: the URL's own, or of a page that leads to it.
-    fn page(&mut self, sighting: Sighting, outcome: Outcome<'static>) {
-        if let (false, Some(status)) = (outcome.retry, outcome.status) {
+    fn page(&mut self, position: Position, outcome: Outcome) {
+        let sighting = Sighting { position, at: outcome.response.fetched_at() };
+        if let (false, Some(received)) = (outcome.retry, outcome.received()) {
             match &outcome.redirect {
-                Some(target) => self.redirect(&sighting, &outcome, status, target),
-                None => self.links(&sighting, &outcome, status),
+                Some(target) => self.redirect(&sighting, &outcome, received.status, target),
+                None => self.links(&sighting, &outcome, received.status),
             }
         }
-        if outcome.url == self.url.as_str() {
-            self.story.unanswered.retain(|leased| leased.lease != outcome.lease);
-            self.story.outcomes.push(told(sighting, outcome));
+        if *outcome.url() == *self.url {
+            let lease = outcome.request().lease;
+            self.story.unanswered.retain(|leased| leased.lease != lease);
+            self.story.outcomes.push(told(sighting, &outcome));
         }
     }
 
     /// A redirect. What a seed redirects to widens the scope.
-    fn redirect(&mut self, sighting: &Sighting, outcome: &Outcome<'_>, status: u16, target: &str) {
-        if outcome.depth == 0 {
-            CrawlUrl::parse(target).iter().for_each(|target| self.judge.include(target));
+    fn redirect(&mut self, sighting: &Sighting, outcome: &Outcome, status: u16, target: &CrawlUrl) {
+        let depth = outcome.request().depth;
+        if depth == 0 {
+            self.judge.include(target);
         }
-        if target == self.url.as_str() {
-            let found = self.found(sighting, outcome, status, (outcome.depth, false));
+        if *target == *self.url {
+            let found = self.found(sighting, outcome, status, (depth, false));
             self.story.redirected.push(found);
         }
     }
 
     /// A page's links.
-    fn links(&mut self, sighting: &Sighting, outcome: &Outcome<'_>, status: u16) {
-        let link = outcome.links.iter().find(|(target, _)| target == self.url.as_str());
-        let Some((_, nofollow)) = link else { return };
-        let found = self.found(sighting, outcome, status, (outcome.depth.saturating_add(1), *nofollow));
+    fn links(&mut self, sighting: &Sighting, outcome: &Outcome, status: u16) {
+        let Some(link) = outcome.links.iter().find(|link| link.url == self.url.borrow()) else { return };
+        let depth = outcome.request().depth.saturating_add(1);
+        let found = self.found(sighting, outcome, status, (depth, link.nofollow));
         let first_admitted = found.refused.is_none() && !self.admitted;
         self.admitted |= first_admitted;
         if self.story.found.len() < FOUND_IN_FULL || first_admitted {
@@ -257,52 +265,66 @@ impl Teller<'_> {
     fn found(
         &self,
         sighting: &Sighting,
-        outcome: &Outcome<'_>,
+        outcome: &Outcome,
         status: u16,
         (depth, nofollow): (u32, bool),
     ) -> Found {
         let refused = self.judge.check(depth, nofollow);
         let sighting = Sighting { position: sighting.position, at: sighting.at };
-        Found { sighting, page: outcome.url.to_string(), status, depth, nofollow, refused }
+        Found { sighting, page: outcome.url().as_str().to_owned(), status, depth, nofollow, refused }
     }
 
     /// An answer for a robots.txt: of the URL's origin, also where it was redirected elsewhere.
-    fn robots(&mut self, sighting: Sighting, outcome: Outcome<'static>, body: &[u8]) {
-        let asked = outcome.chain.first().map_or(&outcome.url, |(url, _)| url);
-        if CrawlUrl::parse(asked).is_ok_and(|asked| asked.origin() == self.url.origin()) {
-            let coding = outcome.header("content-encoding");
-            let verdict = outcome.status.and_then(|status| self.judge.robots(status, coding, body));
-            self.story.robots.push(Told { verdict, ..told(sighting, outcome) });
+    fn robots(&mut self, position: Position, outcome: Outcome) {
+        let sighting = Sighting { position, at: outcome.response.fetched_at() };
+        let asked = outcome.request().chain.first().map_or(outcome.url(), |step| &step.url);
+        if asked.origin() == self.url.origin() {
+            let verdict = outcome.received().and_then(|received| self.verdict(&outcome, received));
+            self.story.robots.push(Told { verdict, ..told(sighting, &outcome) });
+        }
+    }
+
+    /// What a robots.txt says of the URL.
+    fn verdict(&self, outcome: &Outcome, received: &Received) -> Option<String> {
+        match &outcome.rules {
+            Some(rules) => self.judge.robots(received.status, None, rules),
+            // Recorded by version 1.
+            None => {
+                let coding = received.head.get("content-encoding");
+                self.judge.robots(received.status, coding.as_deref(), received.body.memory()?)
+            }
         }
     }
 }
 
 /// An outcome without what is long.
-fn told(sighting: Sighting, outcome: Outcome<'static>) -> Told {
+fn told(sighting: Sighting, outcome: &Outcome) -> Told {
     let phase = |micros: u32| f64::from(micros) / 1e6;
+    let (response, request, times) = (&outcome.response, outcome.request(), &outcome.response.times);
+    let failure = outcome.failure();
     Told {
         sighting,
         verdict: None,
         links: outcome.links.len(),
         times: Phases {
-            name: phase(outcome.name_us),
-            connect: phase(outcome.connect_us),
-            tls: phase(outcome.tls_us),
-            first_byte: phase(outcome.first_byte_us),
-            body: phase(outcome.body_us),
+            name: phase(request.name_us),
+            connect: phase(times.connect_us),
+            tls: phase(times.tls_us),
+            first_byte: phase(times.first_byte_us),
+            body: phase(times.body_us),
         },
-        url: outcome.url.into_owned(),
-        lease: outcome.lease,
-        depth: outcome.depth,
-        attempt: outcome.attempt,
+        url: request.url.as_str().to_owned(),
+        lease: request.lease,
+        depth: request.depth,
+        attempt: request.attempt,
         retry: outcome.retry,
-        status: outcome.status,
-        error: outcome.error.map(Into::into),
-        error_detail: outcome.error_detail.map(Into::into),
-        address: outcome.address,
-        redirect: outcome.redirect.map(Into::into),
-        chain: outcome.chain.into_iter().map(|(url, status)| (url.into_owned(), status)).collect(),
-        started: outcome.started,
+        status: outcome.received().map(|received| received.status),
+        error: failure.map(|failure| failure.kind.as_str().to_owned()),
+        error_detail: failure.map(|failure| failure.detail.clone()),
+        address: response.address,
+        redirect: outcome.redirect.as_ref().map(|url| url.as_str().to_owned()),
+        chain: request.chain.iter().map(|step| (step.url.as_str().to_owned(), step.status)).collect(),
+        started: response.started.saturating_add_signed(times.wall_offset_us),
     }
 }
 
@@ -313,11 +335,11 @@ fn seconds<S: Serializer>(micros: &Micros, serializer: S) -> Result<S::Ok, S::Er
 
 #[cfg(test)]
 mod tests {
-    use std::borrow::Cow;
+    use lycosa_records::{Purpose, Request, Step};
+    use lycosa_url::{Failure, FailureKind};
 
     use super::*;
-    use crate::entry::Entry;
-    use crate::samples::{page, written};
+    use crate::samples::{outcome, written};
 
     /// Lets in what is at most so deep; remembers the hosts that it was told.
     struct Depth(u32, Vec<String>);
@@ -336,31 +358,50 @@ mod tests {
         }
     }
 
+    fn parsed(url: &str) -> CrawlUrl {
+        CrawlUrl::parse(url).unwrap()
+    }
+
     /// A page with links.
-    fn linking(url: &'static str, depth: u32, links: &[(&'static str, bool)]) -> Entry<'static> {
-        let mut entry = page(1, 2000);
-        let links = links.iter().map(|(url, nofollow)| (Cow::from(*url), *nofollow)).collect();
-        entry.outcome = Outcome { url: url.into(), depth, links, finished: 1_500_000, ..entry.outcome };
-        entry
+    fn linking(url: &str, depth: u32, links: &[(&str, bool)]) -> Outcome {
+        let mut outcome = outcome(1, 2000);
+        (outcome.response.request.url, outcome.response.request.depth) = (parsed(url), depth);
+        outcome.response.finished = 1_500_000;
+        let links: Vec<_> = links.iter().map(|(url, nofollow)| (parsed(url), *nofollow)).collect();
+        outcome.links = links.iter().map(|(url, nofollow)| (url, *nofollow)).collect();
+        outcome
     }
 
     /// A redirect.
-    fn redirecting(url: &'static str, depth: u32, target: &'static str) -> Entry<'static> {
-        let mut entry = linking(url, depth, &[]);
-        (entry.outcome.status, entry.outcome.redirect) = (Some(301), Some(target.into()));
-        entry
+    fn redirecting(url: &str, depth: u32, target: &str) -> Outcome {
+        let mut outcome = linking(url, depth, &[]);
+        outcome.response.result.as_mut().unwrap().status = 301;
+        outcome.redirect = Some(parsed(target));
+        outcome
     }
 
     /// An answer for a robots.txt.
-    fn robots(url: &'static str) -> Entry<'static> {
-        Entry { kind: Kind::Robots, ..linking(url, 0, &[]) }
+    fn robots(url: &str) -> Outcome {
+        let mut outcome = linking(url, 0, &[]);
+        outcome.response.request.purpose = Purpose::Robots;
+        outcome.rules = Some("user-agent: *".into());
+        outcome
+    }
+
+    /// The record of an outcome.
+    fn of(outcome: Outcome) -> Entry<'static> {
+        Entry::Outcome(outcome.into())
+    }
+
+    /// A seed.
+    fn seed(url: &str, at: Micros) -> Entry<'static> {
+        Entry::Accepted(Accepted { request: std::borrow::Cow::Owned(Request::get(parsed(url))), at })
     }
 
     /// A request.
-    fn leased(url: &'static str, lease: u64) -> Entry<'static> {
-        let mut entry = Entry::seed(url, 1);
-        (entry.kind, entry.outcome.lease) = (Kind::Lease, lease);
-        entry
+    fn leased(url: &str, lease: u64) -> Entry<'static> {
+        let url = std::borrow::Cow::Owned(parsed(url));
+        Entry::Leased(LeaseTaken { url, lease, process: 0, granted: 1, wall_offset_us: 0 })
     }
 
     /// The story of a URL in a log of these entries, and what the judge was told.
@@ -375,32 +416,28 @@ mod tests {
     #[test]
     fn everything_about_a_url_is_told_in_order_and_nothing_about_others() {
         let url = "http://a.com/x";
-        let mut tried = linking(url, 2, &[]);
-        tried.outcome = Outcome {
-            retry: true,
-            status: None,
-            error: Some("connect-timeout".into()),
-            links: vec![(url.into(), false)],
-            ..tried.outcome
-        };
+        let mut tried = linking(url, 2, &[(url, false)]);
+        tried.retry = true;
+        tried.response.result = Err(Failure::new(FailureKind::ConnectTimeout, ""));
         let mut fetched = linking(url, 2, &[("http://a.com/z", false)]);
-        (fetched.outcome.lease, fetched.outcome.attempt, fetched.outcome.connect_us) = (9, 1, 2_000);
+        (fetched.response.request.lease, fetched.response.request.attempt) = (9, 1);
+        fetched.response.times.connect_us = 2_000;
         let (story, included) = tell(
             url,
             &[
-                Entry::seed("http://a.com/", 1),
-                robots("http://a.com/robots.txt"),
-                robots("http://b.com/robots.txt"),
-                linking("http://a.com/", 0, &[("http://a.com/y", false), (url, true)]),
-                linking("http://a.com/y", 1, &[(url, false), ("http://a.com/x/longer", false)]),
-                linking("http://a.com/deep", 7, &[(url, false)]),
-                linking("http://a.com/other", 1, &[("http://a.com/x/longer", false)]),
-                redirecting("http://a.com/old", 1, url),
+                seed("http://a.com/", 1),
+                of(robots("http://a.com/robots.txt")),
+                of(robots("http://b.com/robots.txt")),
+                of(linking("http://a.com/", 0, &[("http://a.com/y", false), (url, true)])),
+                of(linking("http://a.com/y", 1, &[(url, false), ("http://a.com/x/longer", false)])),
+                of(linking("http://a.com/deep", 7, &[(url, false)])),
+                of(linking("http://a.com/other", 1, &[("http://a.com/x/longer", false)])),
+                of(redirecting("http://a.com/old", 1, url)),
                 leased(url, 5),
-                tried,
+                of(tried),
                 leased(url, 9),
-                fetched,
-                Entry::seed(url, 2),
+                of(fetched),
+                seed(url, 2),
             ],
         );
         let found: Vec<_> = story
@@ -433,14 +470,14 @@ mod tests {
     #[test]
     fn the_scope_grows_by_where_seeds_led_and_robots_are_known_by_who_was_asked() {
         let mut moved = robots("http://cdn.com/robots.txt");
-        moved.outcome.chain = vec![("http://a.com/robots.txt".into(), 301)];
+        moved.response.request.chain = vec![Step { url: parsed("http://a.com/robots.txt"), status: 301 }];
         let (story, included) = tell(
             "http://a.com/x",
             &[
-                Entry::seed("http://a.com/", 1),
-                redirecting("http://a.com/", 0, "http://b.com/"),
-                redirecting("http://b.com/later", 1, "http://c.com/"),
-                moved,
+                seed("http://a.com/", 1),
+                of(redirecting("http://a.com/", 0, "http://b.com/")),
+                of(redirecting("http://b.com/later", 1, "http://c.com/")),
+                of(moved),
             ],
         );
         assert_eq!(included, ["http://a.com/", "http://b.com/"]);
@@ -450,9 +487,9 @@ mod tests {
     #[test]
     fn of_many_sightings_ten_are_told_and_the_one_that_let_it_in() {
         let url = "http://a.com/x";
-        let mut entries: Vec<_> = (0..30).map(|_| linking("http://a.com/", 9, &[(url, false)])).collect();
-        entries[20].outcome.depth = 1;
-        entries[25].outcome.depth = 1;
+        let depth = |place| if matches!(place, 20 | 25) { 1 } else { 9 };
+        let entries: Vec<_> =
+            (0..30).map(|place| of(linking("http://a.com/", depth(place), &[(url, false)]))).collect();
         let (story, _) = tell(url, &entries);
         assert_eq!((story.found.len(), story.found_more), (11, 19));
         assert_eq!(story.found.last().unwrap().refused, None);
@@ -462,8 +499,8 @@ mod tests {
     fn damage_is_passed_over_and_counted() {
         let directory = tempfile::tempdir().unwrap();
         let url = "http://a.com/x";
-        let positions = written(directory.path(), 1 << 20, &[linking(url, 0, &[]), linking(url, 1, &[])]);
-        let path = directory.path().join(crate::frame::segment_name(0));
+        let positions = written(directory.path(), 1 << 20, &[of(linking(url, 0, &[])), of(linking(url, 1, &[]))]);
+        let path = directory.path().join(crate::layout::segment_name(0));
         let mut bytes = std::fs::read(&path).unwrap();
         bytes[usize::try_from(positions[0]).unwrap() + 22] ^= 1;
         std::fs::write(&path, bytes).unwrap();

@@ -2,7 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use lycosa_url::{Bound, FailureKind, Page, Purpose};
+use lycosa_records::{Outcome, Purpose};
+use lycosa_url::{Bound, FailureKind};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 /// URLs that are told of each bound that was reached.
@@ -50,13 +51,13 @@ pub struct Summary {
 
 impl Summary {
     /// Counts one outcome.
-    pub fn add(&mut self, page: &Page) {
+    pub fn add(&mut self, page: &Outcome) {
         if page.is_reopened() {
             return self.take_back(page);
         }
         let response = &page.response;
         if let Ok(received) = &response.result {
-            self.bytes += received.body.len() as u64;
+            self.bytes += received.body.len();
             self.responses += 1;
             let times = &response.times;
             let phases = [
@@ -80,7 +81,7 @@ impl Summary {
     }
 
     /// Takes back the last outcome of a URL that waits again.
-    fn take_back(&mut self, page: &Page) {
+    fn take_back(&mut self, page: &Outcome) {
         if page.response.request.purpose == Purpose::Robots {
             return;
         }
@@ -102,7 +103,7 @@ impl Summary {
     }
 
     /// Counts a URL's last outcome.
-    fn add_last(&mut self, page: &Page) {
+    fn add_last(&mut self, page: &Outcome) {
         match &page.response.result {
             Ok(received) => {
                 *self.statuses.entry(received.status).or_default() += 1;
@@ -143,11 +144,10 @@ fn read_failures<'de, D: Deserializer<'de>>(deserializer: D) -> Result<BTreeMap<
 
 #[cfg(test)]
 mod tests {
-    use bytes::Bytes;
-    use lycosa_url::{CrawlUrl, Failure, Received};
+    use lycosa_records::{Received, decode, encode};
+    use lycosa_url::{CrawlUrl, Failure};
 
     use super::*;
-    use crate::{Entry, Kind};
 
     #[test]
     fn a_summary_comes_back_from_a_snapshot() {
@@ -172,18 +172,13 @@ mod tests {
         for n in 0..5 {
             let url = CrawlUrl::parse(&format!("http://example.com/{n}")).unwrap();
             let failure = Failure::new(FailureKind::BodyTooLarge, "");
-            summary.add(&Page::settled(url.clone(), 0, Vec::new(), 0, failure));
-            let mut page = Page::settled(url, 0, Vec::new(), 0, Failure::new(FailureKind::Timeout, ""));
+            summary.add(&Outcome::settled(url.clone(), 0, Vec::new(), 0, failure));
+            let mut page = Outcome::settled(url, 0, Vec::new(), 0, Failure::new(FailureKind::Timeout, ""));
             page.response.result = Ok(Received { status: 200, ..Received::default() });
             page.bounds = [Bound::Links, Bound::TitleBytes].into_iter().take(1 + n % 2).collect();
             // As a log tells it that is read again.
-            let outcome = rmp_serde::to_vec_named(&Entry::page(&page).outcome).unwrap();
-            let outcome = rmp_serde::from_slice(&outcome).unwrap();
-            summary.add(
-                &Entry { kind: Kind::Page, outcome, body: Bytes::new(), skipped: 0, end: 0 }
-                    .into_page()
-                    .unwrap(),
-            );
+            let record = encode(std::iter::once(&page)).unwrap();
+            summary.add(&decode(&record.into()).unwrap()[0]);
         }
         let told = |name: &str| (summary.bounds[name].count, summary.bounds[name].first.join(" "));
         let three = "http://example.com/0 http://example.com/1 http://example.com/2";

@@ -1,10 +1,8 @@
 //! What the links of one document are resolved against.
 
-use std::borrow::Cow;
-
 use url::Url;
 
-use crate::canonical::Place;
+use crate::canonical::{Parts, finish, write_parsed, write_plain};
 use crate::{BadUrl, CanonicalRules, CrawlUrl, MAX_URL_BYTES, plain};
 
 /// What the links of one document are resolved against; parsed once a document.
@@ -39,7 +37,9 @@ impl<'r> Base<'r> {
         if !matches!(url.scheme(), "http" | "https") {
             return Err(BadUrl::Scheme);
         }
-        self.canonical = CrawlUrl::from_url(url.clone(), None).ok();
+        let mut text = String::new();
+        self.canonical =
+            write_parsed(url.clone(), None, &mut text).ok().map(|parts| CrawlUrl::of(text, parts));
         self.url = url;
         Ok(())
     }
@@ -49,6 +49,11 @@ impl<'r> Base<'r> {
         self.resolve(reference, self.rules)
     }
 
+    /// Resolves one reference, by the rules, and appends its canonical text; nothing where it is bad.
+    pub fn join_into(&self, reference: &str, into: &mut String) -> Result<(), BadUrl> {
+        self.write(reference, self.rules, into).map(drop)
+    }
+
     /// Resolves one reference as it is given: a redirect's target, or what a page says of itself.
     pub fn join_as_given(&self, reference: &str) -> Result<CrawlUrl, BadUrl> {
         self.resolve(reference, None)
@@ -56,15 +61,27 @@ impl<'r> Base<'r> {
 
     /// Resolves one reference.
     fn resolve(&self, reference: &str, rules: Option<&CanonicalRules>) -> Result<CrawlUrl, BadUrl> {
+        let mut text = String::with_capacity(reference.len() + 64);
+        let parts = self.write(reference, rules, &mut text)?;
+        Ok(CrawlUrl::of(text, parts))
+    }
+
+    /// Resolves one reference and appends its canonical text.
+    fn write(
+        &self,
+        reference: &str,
+        rules: Option<&CanonicalRules>,
+        into: &mut String,
+    ) -> Result<Parts, BadUrl> {
         if reference.len() > MAX_URL_BYTES {
             return Err(BadUrl::TooLong);
         }
-        if let Some(url) = CrawlUrl::parse_plain(reference, rules) {
-            return url;
+        if let Some(parts) = write_plain(reference, rules, into) {
+            return parts;
         }
-        match self.join_plain(reference, rules) {
-            Some(url) => url,
-            None => CrawlUrl::from_url(self.parse(reference)?, rules),
+        match self.write_relative(reference, rules, into) {
+            Some(parts) => parts,
+            None => write_parsed(self.parse(reference)?, rules, into),
         }
     }
 
@@ -81,13 +98,14 @@ impl<'r> Base<'r> {
         }
     }
 
-    /// Resolves a reference of path or query, or both, that is canonical already; nothing where it may not be. The result is
-    /// that of the parser.
-    fn join_plain(
+    /// Resolves a reference of path or query, or both, that is canonical already, and appends the text; `None` where it may not
+    /// be. The result is that of the parser.
+    fn write_relative(
         &self,
         reference: &str,
         rules: Option<&CanonicalRules>,
-    ) -> Option<Result<CrawlUrl, BadUrl>> {
+        into: &mut String,
+    ) -> Option<Result<Parts, BadUrl>> {
         let base = self.canonical.as_ref()?;
         let text = reference.as_bytes();
         let kept = match text {
@@ -105,17 +123,10 @@ impl<'r> Base<'r> {
         {
             return None;
         }
-        let host_start = base.origin().len() - base.authority().len();
-        let place = Place {
-            host_start,
-            host_end: host_start + base.host().len(),
-            path_start: base.origin().len(),
-            port: base.port(),
-        };
-        let mut joined = String::with_capacity(kept + length);
-        joined.push_str(&base.as_str()[..kept]);
-        joined.push_str(added);
-        Some(place.finish(Cow::Owned(joined), rules))
+        let start = into.len();
+        into.push_str(&base.as_str()[..kept]);
+        into.push_str(added);
+        Some(finish(into, start, Ok(base.parts()), rules))
     }
 }
 
@@ -161,10 +172,12 @@ mod tests {
         ) {
             let page = CrawlUrl::parse(&format!("http://example.com{page}")).unwrap();
             let base = Base::new(&page).unwrap();
-            let parsed = base.parse(&reference).map_err(BadUrl::from).and_then(|url| CrawlUrl::from_url(url, None));
-            prop_assert_eq!(base.join(&reference), parsed);
-            let parsed = Url::parse(&reference).map_err(BadUrl::from).and_then(|url| CrawlUrl::from_url(url, None));
-            prop_assert_eq!(CrawlUrl::parse(&reference), parsed);
+            let parsed = |url: Result<Url, url::ParseError>| {
+                let mut text = String::new();
+                write_parsed(url?, None, &mut text).map(|parts| CrawlUrl::of(text, parts))
+            };
+            prop_assert_eq!(base.join(&reference), parsed(base.parse(&reference)));
+            prop_assert_eq!(CrawlUrl::parse(&reference), parsed(Url::parse(&reference)));
         }
     }
 }

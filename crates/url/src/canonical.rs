@@ -6,14 +6,12 @@
 //! Two URLs are the same to the crawl exactly when their canonical texts are equal. Which links are taken for the
 //! same page beyond that, [`CanonicalRules`] say.
 
-use std::borrow::Cow;
 use std::fmt::{self, Write as _};
 use std::net::Ipv6Addr;
 
-use md5::{Digest as _, Md5};
 use url::Url;
 
-use crate::{BadUrl, Base, CanonicalRules, canonical_address, escapes, plain};
+use crate::{BadUrl, Base, CanonicalRules, canonical_address, digest_of, escapes, plain};
 
 /// MD5 of the canonical text: the key of dedup and of the ring (SYSTEMS.md section 5).
 pub type Digest = [u8; 16];
@@ -26,10 +24,7 @@ pub const MAX_URL_BYTES: usize = 8192;
 pub struct CrawlUrl {
     text: Box<str>,
     digest: Digest,
-    host_start: u16,
-    host_end: u16,
-    path_start: u16,
-    port: u16,
+    parts: Parts,
 }
 
 /// The schemes that are crawled, with what follows them in a URL's text and their ports.
@@ -41,62 +36,17 @@ impl CrawlUrl {
         if text.len() > MAX_URL_BYTES {
             return Err(BadUrl::TooLong);
         }
-        match Self::parse_plain(text, None) {
-            Some(url) => url,
-            None => Self::from_url(Url::parse(text)?, None),
-        }
+        let mut canonical = String::with_capacity(text.len() + 1);
+        let parts = match write_plain(text, None, &mut canonical) {
+            Some(parts) => parts?,
+            None => write_parsed(Url::parse(text)?, None, &mut canonical)?,
+        };
+        Ok(Self::of(canonical, parts))
     }
 
-    /// Takes over an absolute URL that is canonical already, but for its fragment and the path `/`; nothing where it may
-    /// not be. The result is that of [`CrawlUrl::from_url`].
-    pub(crate) fn parse_plain(text: &str, rules: Option<&CanonicalRules>) -> Option<Result<Self, BadUrl>> {
-        let (scheme, port) = SCHEMES.into_iter().find(|(scheme, _)| text.starts_with(scheme))?;
-        let host_end = scheme.len() + plain::host(&text.as_bytes()[scheme.len()..])?;
-        let tail = &text[host_end..];
-        let length = plain::path_and_query(tail.as_bytes(), false)?;
-        let canonical = if tail.starts_with('/') {
-            Cow::Borrowed(&text[..host_end + length])
-        } else {
-            Cow::Owned([&text[..host_end], "/", &tail[..length]].concat())
-        };
-        Some(
-            Place { host_start: scheme.len(), host_end, path_start: host_end, port }.finish(canonical, rules),
-        )
-    }
-
-    /// Takes over a URL that the library has parsed.
-    pub(crate) fn from_url(mut url: Url, rules: Option<&CanonicalRules>) -> Result<Self, BadUrl> {
-        let default_port = match url.scheme() {
-            "http" => 80,
-            "https" => 443,
-            _ => return Err(BadUrl::Scheme),
-        };
-        if !url.username().is_empty() || url.password().is_some() {
-            return Err(BadUrl::UserInfo);
-        }
-        let port = url.port().unwrap_or(default_port);
-        if port == 0 {
-            return Err(BadUrl::Port);
-        }
-        if url.host_str().is_none_or(str::is_empty) {
-            return Err(BadUrl::Host);
-        }
-        url.set_fragment(None);
-        // No user info is left, so the host follows the scheme's "://" directly.
-        let host_start = url[..url::Position::BeforeHost].len();
-        let host_end = url[..url::Position::AfterHost].len();
-        let path_start = url[..url::Position::BeforePath].len();
-        let mut text: String = url.into();
-        let (mut host_end, mut path_start) = (host_end, path_start);
-        if let Some(host) = canonical_host(&text[host_start..host_end])? {
-            let end = host_start + host.len();
-            text.replace_range(host_start..host_end, &host);
-            (host_end, path_start) = (end, path_start - host_end + end);
-        }
-        if let Some(tail) = escapes::normalize(&text[path_start..]) {
-            text.replace_range(path_start.., &tail);
-        }
-        Place { host_start, host_end, path_start, port }.finish(text.into(), rules)
+    /// The URL of a canonical text.
+    pub(crate) fn of(text: String, parts: Parts) -> Self {
+        CrawlUrl { digest: digest_of(&text), text: text.into_boxed_str(), parts }
     }
 
     /// Puts a URL together again from parts that a [`CrawlUrl`] was taken apart into: `host` as of [`CrawlUrl::host`],
@@ -120,13 +70,27 @@ impl CrawlUrl {
         }
         let path_start = text.len();
         text.push_str(path_and_query);
-        let url = Place { host_start, host_end, path_start, port }.finish(text.into(), None).ok()?;
+        let parts = Parts::new(host_start, host_end, path_start, port).ok()?;
+        if text.len() > MAX_URL_BYTES {
+            return None;
+        }
+        let url = Self::of(text, parts);
         debug_assert_eq!(
             CrawlUrl::parse(&url.text).as_ref(),
             Ok(&url),
             "parts that are no URL of this crate"
         );
         Some(url)
+    }
+
+    /// The same, borrowed.
+    pub fn borrow(&self) -> UrlRef<'_> {
+        UrlRef { text: &self.text, digest: &self.digest, parts: self.parts }
+    }
+
+    /// Where its parts are.
+    pub(crate) fn parts(&self) -> Parts {
+        self.parts
     }
 
     /// The canonical text.
@@ -136,32 +100,32 @@ impl CrawlUrl {
 
     /// The host: a name in lower-case ASCII, an IPv4 address, or an IPv6 address in brackets.
     pub fn host(&self) -> &str {
-        &self.text[usize::from(self.host_start)..usize::from(self.host_end)]
+        self.borrow().host()
     }
 
     /// Host and, where it is not the scheme's own, port: the value of the `Host` header.
     pub fn authority(&self) -> &str {
-        &self.text[usize::from(self.host_start)..usize::from(self.path_start)]
+        self.borrow().authority()
     }
 
     /// Scheme, host and port: what one robots.txt speaks for (RFC 9309 section 2.3).
     pub fn origin(&self) -> &str {
-        &self.text[..usize::from(self.path_start)]
+        self.borrow().origin()
     }
 
     /// Path and query, as sent in the request line.
     pub fn path_and_query(&self) -> &str {
-        &self.text[usize::from(self.path_start)..]
+        self.borrow().path_and_query()
     }
 
     /// The port, the scheme's own when the URL names none.
     pub fn port(&self) -> u16 {
-        self.port
+        self.parts.port
     }
 
     /// Whether TLS is spoken.
     pub fn is_https(&self) -> bool {
-        self.text.starts_with("https")
+        self.borrow().is_https()
     }
 
     /// MD5 of the canonical text.
@@ -171,9 +135,7 @@ impl CrawlUrl {
 
     /// The robots.txt that speaks for this URL.
     pub fn robots(&self) -> CrawlUrl {
-        let text = format!("{}/robots.txt", self.origin());
-        let digest = Md5::digest(text.as_bytes()).into();
-        CrawlUrl { text: text.into_boxed_str(), digest, ..*self }
+        CrawlUrl::of(format!("{}/robots.txt", self.origin()), self.parts)
     }
 
     /// Resolves a reference found in a document at this URL, such as a `Location` header.
@@ -204,38 +166,206 @@ fn canonical_host(host: &str) -> Result<Option<String>, BadUrl> {
     Ok((name.len() < host.len()).then(|| name.to_owned()))
 }
 
-/// Where the parts of a canonical text are.
-pub(crate) struct Place {
-    pub(crate) host_start: usize,
-    pub(crate) host_end: usize,
-    pub(crate) path_start: usize,
-    pub(crate) port: u16,
+/// A URL in canonical form whose text and digest are somebody else's: one of many links in one text.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+pub struct UrlRef<'a> {
+    text: &'a str,
+    digest: &'a Digest,
+    parts: Parts,
 }
 
-impl Place {
-    /// The URL of a canonical text, by the rules for links.
-    pub(crate) fn finish(
-        self,
-        text: Cow<'_, str>,
-        rules: Option<&CanonicalRules>,
-    ) -> Result<CrawlUrl, BadUrl> {
-        let text = match rules.and_then(|rules| rules.apply(&text, self.path_start)) {
-            Some(changed) => changed.into(),
-            None => text,
-        };
-        if text.len() > MAX_URL_BYTES {
-            return Err(BadUrl::TooLong);
-        }
+impl<'a> UrlRef<'a> {
+    /// Finds the parts of a canonical text, which is not parsed: it must come from this crate. `None` where it cannot be one.
+    pub fn of_canonical(text: &'a str, digest: &'a Digest) -> Option<Self> {
+        Some(UrlRef { text, digest, parts: Parts::find(text)? })
+    }
+
+    /// The canonical text.
+    pub fn as_str(self) -> &'a str {
+        self.text
+    }
+
+    /// The host: a name in lower-case ASCII, an IPv4 address, or an IPv6 address in brackets.
+    pub fn host(self) -> &'a str {
+        &self.text[usize::from(self.parts.host_start)..usize::from(self.parts.host_end)]
+    }
+
+    /// Host and, where it is not the scheme's own, port: the value of the `Host` header.
+    pub fn authority(self) -> &'a str {
+        &self.text[usize::from(self.parts.host_start)..usize::from(self.parts.path_start)]
+    }
+
+    /// Scheme, host and port: what one robots.txt speaks for (RFC 9309 section 2.3).
+    pub fn origin(self) -> &'a str {
+        &self.text[..usize::from(self.parts.path_start)]
+    }
+
+    /// Path and query, as sent in the request line.
+    pub fn path_and_query(self) -> &'a str {
+        &self.text[usize::from(self.parts.path_start)..]
+    }
+
+    /// The port, the scheme's own when the URL names none.
+    pub fn port(self) -> u16 {
+        self.parts.port
+    }
+
+    /// Whether TLS is spoken.
+    pub fn is_https(self) -> bool {
+        self.text.starts_with("https")
+    }
+
+    /// MD5 of the canonical text.
+    pub fn digest(self) -> &'a Digest {
+        self.digest
+    }
+
+    /// The same, with a text of its own.
+    pub fn to_owned(self) -> CrawlUrl {
+        CrawlUrl { text: self.text.into(), digest: *self.digest, parts: self.parts }
+    }
+}
+
+impl fmt::Debug for UrlRef<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.text)
+    }
+}
+
+impl<'a> From<&'a CrawlUrl> for UrlRef<'a> {
+    fn from(url: &'a CrawlUrl) -> Self {
+        url.borrow()
+    }
+}
+
+/// Where the parts of a canonical text are, in bytes from its beginning.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct Parts {
+    host_start: u16,
+    host_end: u16,
+    path_start: u16,
+    port: u16,
+}
+
+impl Parts {
+    /// Parts at these places.
+    pub(crate) fn new(
+        host_start: usize,
+        host_end: usize,
+        path_start: usize,
+        port: u16,
+    ) -> Result<Self, BadUrl> {
         let short = |place: usize| u16::try_from(place).map_err(|_| BadUrl::TooLong);
-        Ok(CrawlUrl {
-            digest: Md5::digest(text.as_bytes()).into(),
-            host_start: short(self.host_start)?,
-            host_end: short(self.host_end)?,
-            path_start: short(self.path_start)?,
-            port: self.port,
-            text: text.into(),
+        Ok(Parts {
+            host_start: short(host_start)?,
+            host_end: short(host_end)?,
+            path_start: short(path_start)?,
+            port,
         })
     }
+
+    /// The parts of a canonical text; `None` where it cannot be one.
+    fn find(text: &str) -> Option<Self> {
+        let (scheme, own_port) = SCHEMES.into_iter().find(|(scheme, _)| text.starts_with(scheme))?;
+        let rest = &text[scheme.len()..];
+        let path = memchr::memchr(b'/', rest.as_bytes())?;
+        let authority = &rest[..path];
+        let host = match authority.strip_prefix('[') {
+            Some(address) => address.find(']')? + 2,
+            None => memchr::memchr(b':', authority.as_bytes()).unwrap_or(path),
+        };
+        let port = match authority[host..].strip_prefix(':') {
+            Some(port) => port.parse().ok().filter(|port| *port > 0)?,
+            None => own_port,
+        };
+        let is_url = host > 0 && text.len() <= MAX_URL_BYTES && text.is_ascii();
+        is_url.then(|| Parts::new(scheme.len(), scheme.len() + host, scheme.len() + path, port).ok())?
+    }
+}
+
+/// Appends the canonical text of an absolute URL that is canonical already, but for its fragment and the path `/`; `None`, with
+/// nothing appended, where it may not be. The result is that of [`write_parsed`].
+pub(crate) fn write_plain(
+    text: &str,
+    rules: Option<&CanonicalRules>,
+    into: &mut String,
+) -> Option<Result<Parts, BadUrl>> {
+    let (scheme, port) = SCHEMES.into_iter().find(|(scheme, _)| text.starts_with(scheme))?;
+    let host_end = scheme.len() + plain::host(&text.as_bytes()[scheme.len()..])?;
+    let tail = &text[host_end..];
+    let length = plain::path_and_query(tail.as_bytes(), false)?;
+    let start = into.len();
+    into.push_str(&text[..host_end]);
+    if !tail.starts_with('/') {
+        into.push('/');
+    }
+    into.push_str(&tail[..length]);
+    Some(finish(into, start, Parts::new(scheme.len(), host_end, host_end, port), rules))
+}
+
+/// Appends the canonical text of a URL that the library has parsed; nothing where it is none that is crawled.
+pub(crate) fn write_parsed(
+    mut url: Url,
+    rules: Option<&CanonicalRules>,
+    into: &mut String,
+) -> Result<Parts, BadUrl> {
+    let default_port = match url.scheme() {
+        "http" => 80,
+        "https" => 443,
+        _ => return Err(BadUrl::Scheme),
+    };
+    if !url.username().is_empty() || url.password().is_some() {
+        return Err(BadUrl::UserInfo);
+    }
+    let port = url.port().unwrap_or(default_port);
+    if port == 0 {
+        return Err(BadUrl::Port);
+    }
+    if url.host_str().is_none_or(str::is_empty) {
+        return Err(BadUrl::Host);
+    }
+    url.set_fragment(None);
+    // No user info is left, so the host follows the scheme's "://" directly.
+    let host_start = url[..url::Position::BeforeHost].len();
+    let host_end = url[..url::Position::AfterHost].len();
+    let path_start = url[..url::Position::BeforePath].len();
+    let text = url.as_str();
+    let host = canonical_host(&text[host_start..host_end])?;
+    let start = into.len();
+    into.push_str(&text[..host_start]);
+    into.push_str(host.as_deref().unwrap_or(&text[host_start..host_end]));
+    let new_host_end = into.len() - start;
+    into.push_str(&text[host_end..path_start]);
+    let new_path_start = into.len() - start;
+    match escapes::normalize(&text[path_start..]) {
+        Some(tail) => into.push_str(&tail),
+        None => into.push_str(&text[path_start..]),
+    }
+    finish(into, start, Parts::new(host_start, new_host_end, new_path_start, port), rules)
+}
+
+/// Applies the rules for links to the text that was appended from `start` on; takes it away where it is no URL.
+pub(crate) fn finish(
+    into: &mut String,
+    start: usize,
+    parts: Result<Parts, BadUrl>,
+    rules: Option<&CanonicalRules>,
+) -> Result<Parts, BadUrl> {
+    let mut check = || {
+        let parts = parts?;
+        if let Some(rules) = rules
+            && let Some(changed) = rules.apply(&into[start..], usize::from(parts.path_start))
+        {
+            into.truncate(start);
+            into.push_str(&changed);
+        }
+        if into.len() - start > MAX_URL_BYTES { Err(BadUrl::TooLong) } else { Ok(parts) }
+    };
+    let checked = check();
+    if checked.is_err() {
+        into.truncate(start);
+    }
+    checked
 }
 
 #[cfg(test)]
@@ -354,6 +484,24 @@ mod tests {
     }
 
     proptest! {
+        #[test]
+        fn the_parts_of_a_canonical_text_are_found_without_parsing(
+            text in "https?://([a-z]{1,5}([.][a-z]{1,3})?|[0-9]{1,3}([.][0-9]{1,3}){3}|\\[[0-9a-f:]{2,9}\\])(:[0-9]{1,5})?(/[a-z:/?@]{0,9})?",
+        ) {
+            if let Ok(url) = CrawlUrl::parse(&text) {
+                let found = UrlRef::of_canonical(url.as_str(), url.digest());
+                prop_assert_eq!(found, Some(url.borrow()));
+                prop_assert_eq!(found.map(UrlRef::to_owned), Some(url.clone()));
+            }
+        }
+
+        #[test]
+        fn any_text_has_parts_or_none(text in "(https?://)?.{0,20}") {
+            if let Some(url) = UrlRef::of_canonical(&text, &[0; 16]) {
+                let _ = (url.host(), url.authority(), url.origin(), url.path_and_query(), url.port());
+            }
+        }
+
         #[test]
         fn canonical_form_is_a_fixed_point(
             url in "(https?://)?([a-c.]{0,4}[.]{0,3}|\\[(::ffff:|64:ff9b::|::)[0-9a-f]{1,4}:[0-9]\\])?[a-zA-Z0-9.é:/?#%&=;@ \\-]{0,60}",

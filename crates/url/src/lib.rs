@@ -1,5 +1,4 @@
-//! Everyone's vocabulary: canonical URLs, digests, registered domains, addresses, and the records
-//! that travel from stage to stage. No I/O lives here.
+//! Everyone's vocabulary: canonical URLs, digests, registered domains, addresses, failures, the clock. No I/O lives here.
 //!
 //! A URL becomes a [`CrawlUrl`] once, at the edge, and is never parsed again: its canonical text,
 //! the place of its host in that text and its MD5 travel together.
@@ -16,23 +15,23 @@ mod failure;
 mod plain;
 mod port;
 mod product;
-mod records;
+mod resolved;
 mod ring;
 mod rules;
+mod serial;
 
 pub use address::{AddressPolicy, Network, canonical_address, owner_of_6to4};
 pub use bad::BadUrl;
 pub use base::Base;
 pub use bounds::{Bound, Bounds};
-pub use canonical::{CrawlUrl, Digest, MAX_URL_BYTES};
+pub use canonical::{CrawlUrl, Digest, MAX_URL_BYTES, UrlRef};
 pub use clock::{Anchor, Clock, Micros, Script};
 pub use domain::{PUBLIC_SUFFIX_LIST, PublicSuffixList, registered_domain};
 pub use escapes::{escaped_byte, is_unreserved};
 pub use failure::{Failure, FailureKind};
 pub use port::is_blocked_port;
 pub use product::product_token;
-pub use records::{
-    Headers, Link, NameClass, Page, Purpose, Received, Request, Resolved, Response, Step, Times, header_text,
-};
+pub use resolved::{NameClass, Resolved};
 pub use ring::{BadRing, DEFAULT_VIRTUAL_NODES, Ring, RingKey, digest_of};
 pub use rules::CanonicalRules;
+pub use serial::read_text;

@@ -12,7 +12,7 @@
 
 use md5::{Digest as _, Md5};
 
-use crate::{CrawlUrl, Digest, registered_domain};
+use crate::{Digest, UrlRef, registered_domain};
 
 /// Virtual nodes for each unit of weight, unless told otherwise: the fullest of ten nodes then owns about 1.1 times the mean.
 pub const DEFAULT_VIRTUAL_NODES: u32 = 256;
@@ -33,7 +33,8 @@ pub enum RingKey {
 
 impl RingKey {
     /// The text whose MD5 finds a URL's owner.
-    pub fn text(self, url: &CrawlUrl) -> &str {
+    pub fn text<'a>(self, url: impl Into<UrlRef<'a>>) -> &'a str {
+        let url = url.into();
         match self {
             RingKey::Host => url.host(),
             RingKey::Domain => registered_domain(url.host()),
@@ -42,7 +43,8 @@ impl RingKey {
     }
 
     /// The digest by which a URL's owner is found: of [`RingKey::text`].
-    pub fn digest(self, url: &CrawlUrl) -> Digest {
+    pub fn digest<'a>(self, url: impl Into<UrlRef<'a>>) -> Digest {
+        let url = url.into();
         match self {
             RingKey::Host | RingKey::Domain => digest_of(self.text(url)),
             RingKey::Url => *url.digest(),
@@ -51,8 +53,8 @@ impl RingKey {
 }
 
 /// The digest of a key that is no URL, such as a name or a host.
-pub fn digest_of(text: &str) -> Digest {
-    Md5::digest(text).into()
+pub fn digest_of(key: impl AsRef<[u8]>) -> Digest {
+    Md5::digest(key).into()
 }
 
 /// Why there is no such ring.
@@ -176,6 +178,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+    use crate::CrawlUrl;
 
     /// Keys of hosts that do not exist.
     fn keys(count: usize) -> impl Iterator<Item = Digest> {

@@ -9,7 +9,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use lycosa_fetch::{Fetcher, Settings};
-use lycosa_url::{AddressPolicy, CrawlUrl, FailureKind, Purpose, Received, Request, Response};
+use lycosa_records::{Received, Request, Response, Route};
+use lycosa_url::{AddressPolicy, CrawlUrl, FailureKind};
 
 /// What one connection does.
 pub(crate) type Script = Box<dyn FnOnce(TcpStream) + Send>;
@@ -110,19 +111,9 @@ pub(crate) fn settings() -> Settings {
 
 /// A request for a URL at these addresses.
 pub(crate) fn request(url: &str, addresses: &[&str]) -> Request {
-    Request {
-        lease: 1,
-        url: CrawlUrl::parse(url).unwrap(),
-        purpose: Purpose::Page,
-        depth: 0,
-        attempt: 0,
-        chain: Vec::new(),
-        addresses: addresses.iter().map(|address| address.parse().unwrap()).collect(),
-        name_us: 0,
-        name_class: None,
-        cookies: None,
-        deadline: u64::MAX,
-    }
+    let addresses = addresses.iter().map(|address| address.parse().unwrap()).collect();
+    let request = Request::get(CrawlUrl::parse(url).unwrap());
+    Request { lease: 1, route: Route::Direct(addresses), deadline: u64::MAX, ..request }
 }
 
 /// Fetches one request.
@@ -136,6 +127,11 @@ pub(crate) fn fetch(fetcher: &Fetcher, request: Request) -> Response {
 /// Fetches one request with a new fetcher.
 pub(crate) fn fetch_with(settings: Settings, request: Request) -> Response {
     fetch(&Fetcher::start(settings).unwrap(), request)
+}
+
+/// The bytes of a page's body.
+pub(crate) fn bytes(page: &Received) -> &bytes::Bytes {
+    page.body.memory().unwrap()
 }
 
 /// The page of a response that must have one.

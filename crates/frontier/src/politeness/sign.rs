@@ -3,12 +3,13 @@
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use lycosa_url::{FailureKind, Page};
+use lycosa_records::Outcome;
+use lycosa_url::{FailureKind};
 
 use super::pace::Sign;
 
 /// What an outcome says of how its site is; nothing where it says nothing, or where the site was not asked.
-pub(crate) fn sign(page: &Page) -> Option<Sign> {
+pub(crate) fn sign(page: &Outcome) -> Option<Sign> {
     use FailureKind as K;
     match &page.response.result {
         Ok(received) => match received.status {
@@ -38,7 +39,7 @@ pub(crate) enum Word {
 }
 
 /// Whether anybody answered.
-pub(crate) fn word(page: &Page) -> Word {
+pub(crate) fn word(page: &Outcome) -> Word {
     use FailureKind as K;
     match &page.response.result {
         Ok(_) => Word::Answered,
@@ -55,7 +56,7 @@ pub(crate) fn word(page: &Page) -> Word {
 }
 
 /// Whether another try may end otherwise: time-outs, broken connections, overload, an address that the name has left.
-pub(crate) fn may_pass(page: &Page) -> bool {
+pub(crate) fn may_pass(page: &Outcome) -> bool {
     match &page.response.result {
         Ok(received) => matches!(received.status, 408 | 421 | 429 | 500..=599),
         Err(failure) => failure.kind.is_transient(),
@@ -64,16 +65,16 @@ pub(crate) fn may_pass(page: &Page) -> bool {
 
 /// How long the site wants to be left alone after this outcome. Any status but a success may say so: RFC 9110 section
 /// 10.2.3 names 503 and redirects, RFC 6585 section 4 names 429.
-pub(crate) fn wished_pause(page: &Page) -> Option<Duration> {
+pub(crate) fn wished_pause(page: &Outcome) -> Option<Duration> {
     let received = page.response.result.as_ref().ok()?;
     if (200..=299).contains(&received.status) {
         return None;
     }
     // A date is read on the site's own clock, where it tells it.
-    let date = received.headers.get("date").and_then(unix_time);
+    let date = received.head.get("date").and_then(|date| unix_time(&date));
     let now = date.unwrap_or(Duration::from_micros(page.response.fetched_at()));
     // Of several, the longest.
-    received.headers.get_all("retry-after").filter_map(|value| retry_after(value, now)).max()
+    received.head.get_all("retry-after").filter_map(|value| retry_after(&value, now)).max()
 }
 
 /// The pause that a Retry-After asks for: seconds, or a date (RFC 9110 section 10.2.3). `now`: since the Unix epoch.
@@ -94,27 +95,15 @@ fn unix_time(value: &str) -> Option<Duration> {
 
 #[cfg(test)]
 mod tests {
-    use bytes::Bytes;
-    use lycosa_url::{CrawlUrl, Failure, Headers, Purpose, Received, Request, Response, Times};
+    use lycosa_records::{Head, Received, Request, Response, Times};
+    use lycosa_url::{CrawlUrl, Failure};
 
     use super::*;
 
-    fn page(status: u16, headers: &[(&str, &str)], kind: Option<FailureKind>) -> Page {
-        let headers = headers.iter().map(|(name, value)| ((*name).into(), value.as_bytes().into())).collect();
-        let received = Received { status, headers: Headers(headers), body: Bytes::new() };
-        let request = Request {
-            lease: 1,
-            url: CrawlUrl::parse("http://a.com/").unwrap(),
-            purpose: Purpose::Page,
-            depth: 0,
-            attempt: 0,
-            chain: Vec::new(),
-            addresses: Vec::new(),
-            name_us: 0,
-            name_class: None,
-            cookies: None,
-            deadline: u64::MAX,
-        };
+    fn page(status: u16, headers: &[(&str, &str)], kind: Option<FailureKind>) -> Outcome {
+        let head = Head::of("HTTP/1.1", headers.iter().copied()).unwrap();
+        let received = Received { status, head, ..Received::default() };
+        let request = Request { lease: 1, ..Request::get(CrawlUrl::parse("http://a.com/").unwrap()) };
         let response = Response {
             request,
             address: None,
@@ -123,7 +112,7 @@ mod tests {
             times: Times { first_byte_us: 70, ..Times::default() },
             result: kind.map_or(Ok(received), |kind| Err(Failure::new(kind, "scripted"))),
         };
-        Page::new(response, Bytes::new())
+        Outcome::new(response)
     }
 
     #[test]

@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 use std::net::IpAddr;
 use std::time::Duration;
 
-use lycosa_url::{FailureKind, Micros, Page, Purpose, Request, Times};
+use lycosa_records::{Outcome, Purpose, Request, Times};
+use lycosa_url::{FailureKind, Micros};
 
 use crate::tests::{Log, SECOND, answer, crawl, failed, frontier, robots_or, run, url};
 use crate::{BlockList, CrawlUrl, Frontier, Scope, Settings, State};
@@ -23,7 +24,7 @@ fn seconds(log: &Log) -> Vec<f64> {
     log.iter().map(|(at, _)| *at as f64 / SECOND as f64).collect()
 }
 
-fn ok(request: Request, now: Micros) -> Page {
+fn ok(request: Request, now: Micros) -> Outcome {
     answer(request, now, 200, &[], "", &[])
 }
 
@@ -98,7 +99,7 @@ fn what_was_learnt_survives_a_restart_by_the_log_and_by_a_snapshot() {
         first.add(&seeds, 0).unwrap();
         let (mut now, mut log) = (0, Vec::new());
         for _ in 0..4 {
-            let mut answers: Vec<Page> = (first.take(9, now).unwrap().into_iter())
+            let mut answers: Vec<Outcome> = (first.take(9, now).unwrap().into_iter())
                 .map(|request| answer(request, now, 429, &[("retry-after", "300")], "", &[]))
                 .collect();
             first.judge(&mut answers);
@@ -119,7 +120,7 @@ fn what_was_learnt_survives_a_restart_by_the_log_and_by_a_snapshot() {
         };
         let mut restore = second.restore();
         if !with_snapshot {
-            seeds.iter().for_each(|seed| restore.seed(seed).unwrap());
+            seeds.iter().for_each(|seed| restore.seed(&Request::get(seed.clone())).unwrap());
             log.iter().for_each(|page| restore.outcome(page).unwrap());
         }
         restore.finish(log[3].response.finished + SECOND);
@@ -153,7 +154,7 @@ fn a_host_whose_answer_was_lost_with_the_process_is_left_alone_for_a_minute() {
             };
             let mut restore = frontier.restore();
             if !with_snapshot {
-                seeds.iter().for_each(|seed| restore.seed(seed).unwrap());
+                seeds.iter().for_each(|seed| restore.seed(&Request::get(seed.clone())).unwrap());
                 requests.iter().for_each(|request| restore.lease(&request.url, request.lease, 0, 0));
             }
             restore.outcome(&heard).unwrap();
@@ -203,7 +204,7 @@ fn one_domain_with_ten_thousand_hosts_does_not_starve_a_domain_with_one() {
         assert_eq!(requests.len(), 10, "no slot is left empty for it");
         let of_small = requests.iter().filter(|request| request.url.host() == "small.org");
         small.extend(of_small.map(|_| now));
-        let answers: Vec<Page> = requests.into_iter().map(|request| ok(request, now)).collect();
+        let answers: Vec<Outcome> = requests.into_iter().map(|request| ok(request, now)).collect();
         frontier.done(&answers, now).unwrap();
         now += SECOND / 10;
         assert!(now < 60 * SECOND, "{small:?}");
@@ -255,7 +256,7 @@ fn a_domain_has_no_more_requests_out_than_it_may() {
         assert!(of_large <= 3);
         assert!(frontier.take(100, now).unwrap().is_empty());
         count += requests.len();
-        let answers: Vec<Page> = requests.into_iter().map(|request| ok(request, now)).collect();
+        let answers: Vec<Outcome> = requests.into_iter().map(|request| ok(request, now)).collect();
         frontier.done(&answers, now).unwrap();
         now = now.max(frontier.due_at().unwrap_or(now));
         assert!(now < 1_000 * SECOND);
@@ -276,7 +277,7 @@ fn the_sum_over_all_sites_keeps_its_caps() {
             // Two slots: what is out when the cap is reached is two responses.
             let requests = frontier.take(2, now).unwrap();
             log.extend(requests.iter().map(|_| now));
-            let answers: Vec<Page> =
+            let answers: Vec<Outcome> =
                 requests.into_iter().map(|request| answer(request, now, 200, &[], &body, &[])).collect();
             frontier.done(&answers, now).unwrap();
             now = now.max(frontier.due_at().unwrap_or(now));
@@ -306,7 +307,7 @@ fn a_block_list_counts_from_the_next_request_on() {
     let (list, bad) = BlockList::parse("a.com\n=b.com\n93.0.9.0/24\n");
     assert!(bad.is_empty());
     frontier.block(list.into());
-    let answers: Vec<Page> = out.into_iter().map(|request| ok(request, 0)).collect();
+    let answers: Vec<Outcome> = out.into_iter().map(|request| ok(request, 0)).collect();
     assert!(answers.iter().all(|page| frontier.expects(page)), "what is out is not cancelled");
     frontier.done(&answers, 0).unwrap();
     let (log, settled) =
@@ -330,7 +331,7 @@ fn a_robots_txt_at_a_blocked_host_cannot_be_had() {
     frontier.add(&[url("http://a.com/")], 0).unwrap();
     let (log, settled) = crawl(&mut frontier, &mut |request, now| match request.purpose {
         Purpose::Robots => answer(request, now, 301, &[("location", "http://b.com/r")], "", &[]),
-        Purpose::Page => ok(request, now),
+        _ => ok(request, now),
     });
     assert!(log.iter().all(|(_, url)| url == "http://a.com/robots.txt"));
     assert_eq!(settled[0].2, FailureKind::RobotsUnreachable);

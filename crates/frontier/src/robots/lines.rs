@@ -1,6 +1,6 @@
 //! A robots.txt as lines of key and value, as leniently as Google's parser reads them (RFC 9309 section 2.3.1.5).
 
-use super::MAX_ROBOTS_BYTES;
+use lycosa_records::MAX_ROBOTS_BYTES;
 
 /// The keys that rules are made of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -23,9 +23,6 @@ use lines::{Key, Lines};
 use pattern::{Escapes, Pattern};
 pub(crate) use store::{KeptRules, RulesStore};
 
-/// How much of a robots.txt is read, in bytes (RFC 9309 section 2.5 asks for at least 500 KiB).
-pub const MAX_ROBOTS_BYTES: usize = 500 * 1024;
-
 /// The rules of one robots.txt for one agent.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Rules {
@@ -61,7 +58,7 @@ impl Verdict<'_> {
 
 impl Rules {
     /// Reads the groups that speak to `agent`, a product token: those that name it, else those for `*` (section
-    /// 2.2.1). `body` are the bytes as served; past [`MAX_ROBOTS_BYTES`] they are not read.
+    /// 2.2.1). `body` are the bytes as served; past [`MAX_ROBOTS_BYTES`](lycosa_records::MAX_ROBOTS_BYTES) they are not read.
     pub fn parse(body: &[u8], agent: &str) -> Rules {
         let (mut own, mut general) = (Group::default(), Group::default());
         let (mut named, mut in_own, mut in_general, mut in_header) = (false, false, false, false);

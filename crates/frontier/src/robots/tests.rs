@@ -3,6 +3,7 @@
 use std::cmp::Reverse;
 use std::time::{Duration, Instant};
 
+use lycosa_records::MAX_ROBOTS_BYTES;
 use proptest::prelude::*;
 
 use super::pattern::{END, Escapes, Pattern, normalize_path};

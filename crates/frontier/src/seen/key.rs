@@ -3,7 +3,7 @@
 use std::hash::Hasher as _;
 use std::io;
 
-use lycosa_url::{CrawlUrl, Digest};
+use lycosa_url::Digest;
 use siphasher::sip128::{Hasher128 as _, SipHasher13};
 
 /// What a URL's key is made of.
@@ -50,18 +50,18 @@ pub(super) fn draw(kind: KeyKind) -> io::Result<Secret> {
     Ok(secret)
 }
 
-/// The key of a URL.
-pub(super) fn of(url: &CrawlUrl, kind: KeyKind, secret: &Secret) -> Digest {
+/// The key of what has this digest and this text.
+pub(super) fn of(digest: &Digest, text: &[u8], kind: KeyKind, secret: &Secret) -> Digest {
     match kind {
-        KeyKind::Md5 => *url.digest(),
+        KeyKind::Md5 => *digest,
         KeyKind::Md5Published => {
             let mut key = [0; 16];
-            key[..8].copy_from_slice(&url.digest()[4..12]);
+            key[..8].copy_from_slice(&digest[4..12]);
             key
         }
         KeyKind::Keyed => {
             let mut hasher = SipHasher13::new_with_key(secret);
-            hasher.write(url.as_str().as_bytes());
+            hasher.write(text);
             hasher.finish128().as_bytes()
         }
     }

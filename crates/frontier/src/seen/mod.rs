@@ -30,7 +30,7 @@ use std::io::{self, Read, Write};
 use std::path::PathBuf;
 
 use hashbrown::HashSet;
-use lycosa_url::{CrawlUrl, Digest};
+use lycosa_url::{Digest, UrlRef};
 
 use checked::{CheckedReader, CheckedWriter};
 use disk::{Disk, set_memory};
@@ -120,8 +120,14 @@ impl Seen {
     }
 
     /// The key of a URL, as this set wants it.
-    pub fn key(&self, url: &CrawlUrl) -> Digest {
-        key::of(url, self.settings.key, &self.secret)
+    pub fn key<'a>(&self, url: impl Into<UrlRef<'a>>) -> Digest {
+        let url = url.into();
+        key::of(url.digest(), url.as_str().as_bytes(), self.settings.key, &self.secret)
+    }
+
+    /// The key of a request that is no plain GET, whose own key is a digest ([`Request::key`](lycosa_records::Request::key)).
+    pub fn key_of_digest(&self, digest: &Digest) -> Digest {
+        key::of(digest, digest, self.settings.key, &self.secret)
     }
 
     /// A digest, cut to what keys of this kind have.

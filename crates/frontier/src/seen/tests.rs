@@ -185,7 +185,7 @@ proptest! {
 #[test]
 fn a_keyed_set_knows_its_keys_after_a_restart_and_no_other_set_does() {
     let settings = SeenSettings { key: KeyKind::Keyed, ..SeenSettings::default() };
-    let url = CrawlUrl::parse("http://example.org/").unwrap();
+    let url = lycosa_url::CrawlUrl::parse("http://example.org/").unwrap();
     let mut seen = Seen::open(settings.clone()).unwrap();
     let mut saved = Vec::new();
     seen.save(&mut saved).unwrap();

@@ -2,7 +2,8 @@
 
 use bytes::Bytes;
 use lycosa_parse::{Settings, parse};
-use lycosa_url::{CrawlUrl, Headers, Page, Purpose, Received, Request, Response, Times};
+use lycosa_records::{Head, Outcome, Received, Request, Response, Times};
+use lycosa_url::CrawlUrl;
 
 /// A body with its name and its Content-Type.
 pub(crate) type Hostile = (&'static str, &'static str, Vec<u8>);
@@ -178,22 +179,10 @@ pub(crate) fn hostile(bytes: usize) -> Vec<Hostile> {
 }
 
 /// A page with this body.
-pub(crate) fn page(content_type: &str, body: Bytes) -> Page {
-    let request = Request {
-        lease: 1,
-        url: CrawlUrl::parse("http://example.com/dir/page").unwrap_or_else(|bad| unreachable!("{bad}")),
-        purpose: Purpose::Page,
-        depth: 0,
-        attempt: 0,
-        chain: Vec::new(),
-        addresses: Vec::new(),
-        name_us: 0,
-        name_class: None,
-        cookies: None,
-        deadline: u64::MAX,
-    };
-    let headers = Headers(vec![("content-type".into(), content_type.as_bytes().into())]);
-    let result = Ok(Received { status: 200, headers, body: body.clone() });
+pub(crate) fn page(content_type: &str, body: Bytes) -> Outcome {
+    let request = Request { lease: 1, ..Request::get(CrawlUrl::parse("http://example.com/dir/page").unwrap_or_else(|bad| unreachable!("{bad}"))) };
+    let head = Head::of("HTTP/1.1 200", [("content-type", content_type)]).unwrap_or_default();
+    let result = Ok(Received { status: 200, head, body: body.clone().into(), ..Received::default() });
     let (address, started, finished, times) = (None, 0, 0, Times::default());
     parse(Response { request, address, started, finished, times, result }, Ok(body), &Settings::default())
 }

@@ -1,13 +1,15 @@
 //! Going on after damage: the next whole frame is found by its checksum.
 
+use lycosa_records::frame::{FRAME_HEADER_BYTES, Header};
+
 use super::Reader;
 use crate::error::LogError;
-use crate::frame::{FRAME_HEADER_BYTES, Header, SEGMENT_HEADER_BYTES};
+use crate::layout::SEGMENT_HEADER_BYTES;
 use crate::segment;
 
-/// The longest meta of a frame that is found by searching (10,000 links of 100 bytes). Bodies hold what strangers
+/// The longest facts of a frame that is found by searching (10,000 links of 100 bytes). Bodies hold what strangers
 /// wrote: without a limit, a page full of false headers would make each of its bytes cost a checksum of the segment.
-const MAX_META_BYTES: u32 = 1 << 20;
+const MAX_FACTS_BYTES: u32 = 1 << 20;
 
 impl Reader {
     /// Goes on at the next whole frame behind damage, or at the log's end; gives how many bytes were passed over.
@@ -29,11 +31,11 @@ impl Reader {
         Ok(self.position.saturating_sub(from))
     }
 
-    /// Goes to the next frame of this segment whose header and meta are as they were written.
+    /// Goes to the next frame of this segment whose header and facts are as they were written.
     fn search_segment(&mut self) -> Result<bool, LogError> {
         self.position += if self.position == self.start { SEGMENT_HEADER_BYTES as u64 } else { 1 };
         while self.has(FRAME_HEADER_BYTES as u64)? {
-            if self.whole_header(MAX_META_BYTES)?.is_some() {
+            if self.whole_header(MAX_FACTS_BYTES)?.is_some() {
                 return Ok(true);
             }
             self.position += 1;
@@ -41,16 +43,16 @@ impl Reader {
         Ok(false)
     }
 
-    /// The header at the position, if one stands there that fits its meta and the segment.
-    fn whole_header(&mut self, max_meta: u32) -> Result<Option<Header>, LogError> {
+    /// The header at the position, if one stands there that fits its facts and the segment.
+    fn whole_header(&mut self, max_facts: u32) -> Result<Option<Header>, LogError> {
         if self.position == self.start || !self.has(FRAME_HEADER_BYTES as u64)? {
             return Ok(None);
         }
         let Some(header) = Header::read(self.peek()?) else { return Ok(None) };
-        if header.meta > max_meta || !self.has(header.frame_bytes())? {
+        if header.facts > max_facts || !self.has(header.frame_bytes())? {
             return Ok(None);
         }
-        let bytes = self.bytes(FRAME_HEADER_BYTES + header.meta as usize)?;
-        Ok(header.fits_meta(bytes).then_some(header))
+        let bytes = self.bytes(FRAME_HEADER_BYTES + header.facts as usize)?;
+        Ok(header.fits_facts(bytes).then_some(header))
     }
 }

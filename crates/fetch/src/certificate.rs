@@ -1,0 +1,29 @@
+//! What is kept of a server's certificate, once it has been verified.
+
+use std::sync::Arc;
+
+use lycosa_records::Certificate;
+use rustls::ClientConnection;
+use sha2::{Digest as _, Sha256};
+use x509_parser::prelude::{FromDer as _, X509Certificate};
+
+/// The summary of a connection; `None` where no certificate was shown.
+pub(crate) fn summary(connection: &ClientConnection) -> Option<Arc<Certificate>> {
+    let der = connection.peer_certificates()?.first()?;
+    let sha256 = Sha256::digest(der).iter().map(|byte| format!("{byte:02x}")).collect::<String>();
+    let protocol = connection.protocol_version().and_then(|version| version.as_str()).unwrap_or_default();
+    let cipher = connection.negotiated_cipher_suite().and_then(|suite| suite.suite().as_str()).unwrap_or_default();
+    let mut summary = Certificate {
+        protocol: protocol.into(),
+        cipher: cipher.into(),
+        sha256: sha256.into(),
+        ..Certificate::default()
+    };
+    if let Ok((_, certificate)) = X509Certificate::from_der(der) {
+        let validity = certificate.validity();
+        summary.subject = certificate.subject().to_string().into();
+        summary.issuer = certificate.issuer().to_string().into();
+        summary.valid = (validity.not_before.timestamp(), validity.not_after.timestamp());
+    }
+    Some(Arc::new(summary))
+}

@@ -1,0 +1,146 @@
+//! What heads looked like on the wire: those of the request and of its response, as sent and as received.
+
+use std::cell::RefCell;
+
+use bytes::Bytes;
+use lycosa_records::Head;
+
+/// Bytes of a head that are kept at most; hyper ends a response whose head is longer than its own, lower limit.
+const MAX_HEAD_BYTES: usize = 1 << 20;
+
+/// The heads of the exchange that is under way on a connection. Filled by its stream, emptied by the exchange.
+#[derive(Debug, Default)]
+pub(crate) struct Tape {
+    sent: RefCell<Recording>,
+    received: RefCell<Recording>,
+}
+
+impl Tape {
+    /// An exchange begins.
+    pub(crate) fn begin(&self) {
+        *self.sent.borrow_mut() = Recording::default();
+        *self.received.borrow_mut() = Recording::default();
+    }
+
+    /// Bytes were sent.
+    pub(crate) fn sent(&self, bytes: &[u8]) {
+        self.sent.borrow_mut().add(bytes, |_| false);
+    }
+
+    /// Bytes were received.
+    pub(crate) fn received(&self, bytes: &[u8]) {
+        self.received.borrow_mut().add(bytes, is_interim);
+    }
+
+    /// The heads, sent and received.
+    pub(crate) fn take(&self) -> (Head, Head) {
+        (self.sent.take().head(), self.received.take().head())
+    }
+}
+
+/// A head that is being recorded.
+#[derive(Debug, Default)]
+struct Recording {
+    bytes: Vec<u8>,
+    is_whole: bool,
+}
+
+impl Recording {
+    /// Takes bytes as long as they belong to the head. `passes`: whether a whole head is not the one, and another follows.
+    fn add(&mut self, mut bytes: &[u8], passes: impl Fn(&[u8]) -> bool) {
+        while !self.is_whole && !bytes.is_empty() {
+            // Empty lines before a status line are passed over (RFC 9112 section 2.2).
+            if self.bytes.is_empty() {
+                let start = bytes.iter().position(|byte| !matches!(byte, b'\r' | b'\n')).unwrap_or(bytes.len());
+                bytes = &bytes[start..];
+            }
+            let known = self.bytes.len();
+            // The end may lie across what was known and what is new.
+            let Some(end) = end_of_head(&self.bytes, bytes) else {
+                let room = MAX_HEAD_BYTES.saturating_sub(known);
+                self.bytes.extend_from_slice(&bytes[..bytes.len().min(room)]);
+                self.is_whole = bytes.len() >= room;
+                return;
+            };
+            self.bytes.extend_from_slice(&bytes[..end]);
+            bytes = &bytes[end..];
+            if passes(&self.bytes) {
+                self.bytes.clear();
+            } else {
+                self.is_whole = true;
+            }
+        }
+    }
+
+    /// The head, without the empty line at its end.
+    fn head(self) -> Head {
+        let mut bytes = self.bytes;
+        let end = bytes.strip_suffix(b"\r\n").or_else(|| bytes.strip_suffix(b"\n")).map(<[u8]>::len);
+        if self.is_whole {
+            bytes.truncate(end.unwrap_or(bytes.len()));
+        }
+        bytes.shrink_to_fit();
+        Head::new(Bytes::from(bytes))
+    }
+}
+
+/// How many of the new bytes belong to a head that ends in them: an empty line ends it.
+fn end_of_head(known: &[u8], new: &[u8]) -> Option<usize> {
+    let last = |count: usize| known.len().checked_sub(count).map_or(b' ', |at| known[at]);
+    let mut from = 0;
+    while let Some(at) = memchr::memchr(b'\n', &new[from..]) {
+        let at = from + at;
+        let back = |count: usize| if at >= count { new[at - count] } else { last(count - at) };
+        if back(1) == b'\n' || (back(1) == b'\r' && back(2) == b'\n') {
+            return Some(at + 1);
+        }
+        from = at + 1;
+    }
+    None
+}
+
+/// Whether a head is an interim response, which another one follows (RFC 9110 section 15.2). 101 is none: the protocol changes.
+fn is_interim(head: &[u8]) -> bool {
+    let status = head.split(|byte| *byte == b' ').nth(1).unwrap_or_default();
+    status.starts_with(b"1") && !status.starts_with(b"101")
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    /// What is recorded of bytes that come in such pieces.
+    fn recorded(bytes: &[u8], piece: usize) -> Head {
+        let tape = Tape::default();
+        tape.begin();
+        bytes.chunks(piece).for_each(|piece| tape.received(piece));
+        tape.take().1
+    }
+
+    #[test]
+    fn a_head_is_recorded_whatever_its_pieces_and_nothing_of_the_body() {
+        let head = "HTTP/1.1 200 OK\r\nA: 1\r\n b\r\n";
+        for piece in 1..60 {
+            let crlf = format!("\r\nHTTP/1.1 103 Early\r\nL: x\r\n\r\nHTTP/1.1 100 Continue\r\n\r\n{head}\r\nbody\r\n\r\nmore");
+            assert_eq!(recorded(crlf.as_bytes(), piece).raw(), head, "{piece}");
+            let bare = "HTTP/1.0 200 OK\nA: 1\n\nbody\n\n";
+            assert_eq!(recorded(bare.as_bytes(), piece).raw(), "HTTP/1.0 200 OK\nA: 1\n", "{piece}");
+        }
+        assert_eq!(recorded(b"HTTP/1.1 200 OK\r\nA", 4).raw(), "HTTP/1.1 200 OK\r\nA");
+    }
+
+    #[test]
+    fn a_head_without_end_holds_no_more_memory_than_it_may() {
+        let endless = recorded(&vec![b'a'; 3 * MAX_HEAD_BYTES], 1000);
+        assert_eq!(endless.raw().len(), MAX_HEAD_BYTES);
+    }
+
+    proptest! {
+        #[test]
+        fn any_bytes_in_any_pieces_give_the_same(bytes in proptest::collection::vec(prop_oneof![Just(b'\r'), Just(b'\n'), Just(b'1'), Just(b' ')], 0..60), piece in 1usize..9) {
+            prop_assert_eq!(recorded(&bytes, piece), recorded(&bytes, 1));
+        }
+    }
+}

@@ -1,0 +1,115 @@
+//! Records as columns: the one place where a column is declared. Its type, its Arrow array, its JSON and what may be put into it
+//! follow from that.
+
+mod arrow;
+mod json;
+mod tables;
+mod value;
+
+use std::borrow::Cow;
+
+use bytes::Bytes;
+use lycosa_url::Micros;
+
+use crate::Metadata;
+
+pub use arrow::{record_batch, schema};
+pub use json::write_lines;
+pub use value::{Value, WrongValue};
+
+/// A column of records of one kind.
+#[derive(Debug)]
+pub struct Column<T: 'static> {
+    /// Its name.
+    pub name: &'static str,
+    /// What it holds, in one line.
+    pub meaning: &'static str,
+    /// Whether outputs have it where nobody names columns.
+    pub is_usual: bool,
+    get: Get<T>,
+    set: Option<fn(&mut T, Value) -> Result<(), WrongValue>>,
+}
+
+/// The items of a list.
+type Items<'a, I> = Box<dyn Iterator<Item = I> + 'a>;
+
+/// How a column's values are found. What is optional is null where it is `None`.
+#[derive(Clone, Copy, Debug)]
+enum Get<T: 'static> {
+    /// Text that every record has.
+    Text(for<'a> fn(&'a T) -> &'a str),
+    /// Text that may be missing.
+    MaybeText(for<'a> fn(&'a T) -> Option<Cow<'a, str>>),
+    /// A status code.
+    Status(fn(&T) -> Option<u16>),
+    /// A number of 32 bits.
+    Number(fn(&T) -> u32),
+    /// A number of 64 bits.
+    Large(fn(&T) -> u64),
+    /// A number of 32 bits that may be below 0.
+    Signed(fn(&T) -> i32),
+    /// A flag.
+    Flag(fn(&T) -> bool),
+    /// A time: microseconds since the epoch, in UTC.
+    Time(fn(&T) -> Micros),
+    /// A list of texts.
+    Texts(for<'a> fn(&'a T) -> Items<'a, Cow<'a, str>>),
+    /// A list of steps: URL and status.
+    Steps(for<'a> fn(&'a T) -> Items<'a, (&'a str, u16)>),
+    /// A list of header fields: name and value.
+    Fields(for<'a> fn(&'a T) -> Items<'a, (Cow<'a, str>, Cow<'a, str>)>),
+    /// JSON values by name: text in Arrow, an object in JSON.
+    Json(for<'a> fn(&'a T) -> Option<&'a Metadata>),
+    /// Bytes. In JSON lines bytes that are text stand under the column's name, others as base64 under `NAME_base64`; the other key is
+    /// null. The charset says whether they are text.
+    Bytes(for<'a> fn(&'a T) -> Option<&'a Bytes>, for<'a> fn(&'a T) -> Option<&'a str>),
+    /// The same bytes as text.
+    DecodedText(for<'a> fn(&'a T) -> Option<&'a Bytes>, for<'a> fn(&'a T) -> Option<&'a str>),
+}
+
+/// Records that have columns.
+pub trait Columns: Sized + 'static {
+    /// All columns, in their order.
+    fn columns() -> &'static [Column<Self>];
+
+    /// The column with a name.
+    fn column(name: &str) -> Option<&'static Column<Self>> {
+        Self::columns().iter().find(|column| column.name == name)
+    }
+}
+
+impl<T> Column<T> {
+    /// Whether its values are made of bodies.
+    pub fn needs_body(&self) -> bool {
+        matches!(self.get, Get::Bytes(..) | Get::DecodedText(..))
+    }
+
+    /// Whether values may be put into it.
+    pub fn is_settable(&self) -> bool {
+        self.set.is_some()
+    }
+
+    /// Puts a value into a record.
+    pub fn set(&self, record: &mut T, value: Value) -> Result<(), WrongValue> {
+        match self.set {
+            Some(set) => set(record, value),
+            None => Err(WrongValue { given: value.name(), allowed: "nothing: this column cannot be replaced" }),
+        }
+    }
+}
+
+/// Turns bytes of a character encoding into text: given by the caller, since decoding lives in another room.
+#[derive(Clone, Copy, Debug)]
+pub struct TextDecoder {
+    /// The text of bytes; `None` where it has more than so many bytes.
+    pub decode: for<'a> fn(&'a [u8], &str, usize) -> Option<Cow<'a, str>>,
+    /// Bytes of a text, at most.
+    pub largest: usize,
+}
+
+impl TextDecoder {
+    /// The text of a body; `None` where there is none, or it is no text, or it is too large.
+    fn text<'a>(&self, body: Option<&'a Bytes>, charset: Option<&str>) -> Option<Cow<'a, str>> {
+        (self.decode)(body?, charset?, self.largest)
+    }
+}

@@ -1,0 +1,96 @@
+//! What the one encoding promises.
+
+use std::fmt::Debug;
+
+use bytes::Bytes;
+use proptest::collection::vec;
+use proptest::prelude::*;
+
+use crate::frame::{FRAME_HEADER_BYTES, Kind, VERSION};
+use crate::samples::{any_outcome, any_request, any_response, outcome};
+use crate::{Body, Outcome, Record, RecordError, Request, Response, decode, encode};
+
+/// Records after a way through their encoding.
+fn through<T: Record + Clone + PartialEq + Debug>(records: &[T]) -> Vec<T> {
+    decode(&encode(records).unwrap().into()).unwrap()
+}
+
+proptest! {
+    #[test]
+    fn any_batch_comes_back(
+        requests in vec(any_request(), 0..4),
+        responses in vec(any_response(), 0..4),
+        outcomes in vec(any_outcome(), 0..4),
+    ) {
+        prop_assert_eq!(&through(&requests), &requests);
+        prop_assert_eq!(&through(&responses), &responses);
+        prop_assert_eq!(&through(&outcomes), &outcomes);
+    }
+
+    #[test]
+    fn any_outcome_comes_back_as_json(outcome in any_outcome()) {
+        let text = serde_json::to_string(&outcome).unwrap();
+        let mut read: Outcome = serde_json::from_str(&text).unwrap();
+        if let Ok(received) = &outcome.response.result && received.body.is_memory() {
+            read.attach(received.body.clone());
+        }
+        prop_assert_eq!(read, outcome);
+    }
+
+    #[test]
+    fn damage_is_told_with_its_place_and_never_read(outcomes in vec(any_outcome(), 1..3), at: prop::sample::Index, bit in 0..8_u8) {
+        let mut message = encode(&outcomes).unwrap();
+        let at = at.index(message.len());
+        message[at] ^= 1_u8 << bit;
+        let starts: Vec<usize> = (0..outcomes.len()).map(|n| encode(&outcomes[..n]).unwrap().len()).collect();
+        let hit = starts.iter().rposition(|start| *start <= at).unwrap();
+        match decode::<Outcome>(&message.into()) {
+            Err(RecordError::Damaged { at }) => prop_assert_eq!(at, starts[hit]),
+            other => prop_assert!(false, "{:?}", other),
+        }
+    }
+
+    #[test]
+    fn any_bytes_get_an_answer(bytes: Vec<u8>, small in any::<bool>()) {
+        // Small numbers look like lengths and kinds more often.
+        let bytes = Bytes::from_iter(bytes.into_iter().map(|byte| if small { byte % 8 } else { byte }));
+        let _ = (decode::<Request>(&bytes), decode::<Response>(&bytes), decode::<Outcome>(&bytes));
+    }
+}
+
+#[test]
+fn bodies_share_the_memory_of_the_message() {
+    let message = Bytes::from(encode(&[outcome(1, 5_000)]).unwrap());
+    let read: Vec<Outcome> = decode(&message).unwrap();
+    let body = read[0].received().unwrap().body.memory().unwrap();
+    assert!(message.as_ptr_range().contains(&body.as_ptr()));
+    assert_eq!(body.len(), 5_000);
+}
+
+#[test]
+fn a_body_elsewhere_travels_as_a_handle() {
+    let mut page = outcome(1, 0);
+    let handle = Body::Log { position: 7, length: 9 };
+    page.response.result.as_mut().unwrap().body = handle.clone();
+    let message = encode(&[page.clone()]).unwrap();
+    let read: Vec<Outcome> = decode(&message.into()).unwrap();
+    assert_eq!(read[0].received().unwrap().body, handle);
+    assert_eq!((read[0].received().unwrap().body.len(), read[0].body().len()), (9, 0));
+}
+
+#[test]
+fn a_newer_record_is_refused_with_both_versions_and_another_kind_by_its_name() {
+    let message = encode(&[outcome(1, 3)]).unwrap();
+    assert_eq!(decode::<Request>(&message.clone().into()), Err(RecordError::Kind { found: Kind::Page.name() }));
+    let mut newer = message;
+    newer[9] = VERSION + 1;
+    let mut crc = crc32fast::Hasher::new();
+    let facts = u32::from_le_bytes([newer[0], newer[1], newer[2], newer[3]]) as usize;
+    crc.update(&newer[..16]);
+    crc.update(&newer[FRAME_HEADER_BYTES..FRAME_HEADER_BYTES + facts]);
+    let crc = crc.finalize().to_le_bytes();
+    newer[16..20].copy_from_slice(&crc);
+    let refused = decode::<Outcome>(&newer.into()).unwrap_err();
+    assert_eq!(refused, RecordError::Newer { found: VERSION + 1, known: VERSION });
+    assert!(refused.to_string().contains("version 3, this program reads 1 to 2"), "{refused}");
+}

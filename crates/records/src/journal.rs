@@ -1,0 +1,148 @@
+//! What the log holds beside outcomes: what was accepted, and what is about to be sent.
+
+use std::borrow::Cow;
+
+use lycosa_url::{CrawlUrl, Micros};
+use serde::{Deserialize, Serialize};
+
+use crate::frame::Kind;
+use crate::serial::is_default;
+use crate::{Outcome, Record, RecordError, Request, v1};
+
+/// A request that was accepted from outside: a seed, or a link that another frontier has handed over.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Accepted<'a> {
+    /// The request, without a lease.
+    pub request: Cow<'a, Request>,
+    /// When, by the wall clock.
+    pub at: Micros,
+}
+
+/// A request that is about to be sent. Without an outcome after it, nobody knows what became of it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Leased<'a> {
+    /// What is fetched.
+    pub url: Cow<'a, CrawlUrl>,
+    /// The number of the lease.
+    pub lease: u64,
+    /// When the process that took it began, by the crawl's clock.
+    pub process: Micros,
+    /// When it was taken, by the crawl's clock.
+    pub granted: Micros,
+    /// How far the wall clock was ahead of the crawl's then.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub wall_offset_us: i64,
+}
+
+impl Record for Accepted<'static> {
+    fn kind(&self) -> Kind {
+        Kind::Seed
+    }
+
+    fn is_of(kind: Kind) -> bool {
+        kind == Kind::Seed
+    }
+
+    fn read_before(_: Kind, facts: &[u8]) -> Option<Self> {
+        v1::read(facts)?.into_accepted()
+    }
+}
+
+impl Record for Leased<'static> {
+    fn kind(&self) -> Kind {
+        Kind::Lease
+    }
+
+    fn is_of(kind: Kind) -> bool {
+        kind == Kind::Lease
+    }
+
+    fn read_before(_: Kind, facts: &[u8]) -> Option<Self> {
+        v1::read(facts)?.into_leased()
+    }
+}
+
+/// One record of the log: borrowed when it is written, owned when it is read.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Entry<'a> {
+    /// What was accepted.
+    Accepted(Accepted<'a>),
+    /// What is about to be sent.
+    Leased(Leased<'a>),
+    /// What became of a URL.
+    Outcome(Cow<'a, Outcome>),
+}
+
+impl<'a> Entry<'a> {
+    /// The record of an outcome.
+    pub fn of(outcome: &'a Outcome) -> Self {
+        Entry::Outcome(Cow::Borrowed(outcome))
+    }
+
+    /// The record of a request that was accepted, by the wall clock.
+    pub fn accepted(request: &'a Request, at: Micros) -> Self {
+        Entry::Accepted(Accepted { request: Cow::Borrowed(request), at })
+    }
+
+    /// The record of a request that is about to be sent, by a process that began at `process`; both times by the crawl's clock.
+    pub fn leased(request: &'a Request, process: Micros, granted: Micros, wall_offset_us: i64) -> Self {
+        let url = Cow::Borrowed(&request.url);
+        Entry::Leased(Leased { url, lease: request.lease, process, granted, wall_offset_us })
+    }
+
+    /// What its frame holds.
+    pub fn kind(&self) -> Kind {
+        match self {
+            Entry::Accepted(_) => Kind::Seed,
+            Entry::Leased(_) => Kind::Lease,
+            Entry::Outcome(outcome) => outcome.kind(),
+        }
+    }
+
+    /// The URL that it is about.
+    pub fn url(&self) -> &CrawlUrl {
+        match self {
+            Entry::Accepted(accepted) => &accepted.request.url,
+            Entry::Leased(leased) => &leased.url,
+            Entry::Outcome(outcome) => outcome.url(),
+        }
+    }
+
+    /// Bytes of memory that it holds, about.
+    pub fn memory(&self) -> usize {
+        let base = size_of::<Self>() + 128;
+        match self {
+            Entry::Accepted(accepted) => base + accepted.request.memory(),
+            Entry::Leased(leased) => base + leased.url.as_str().len(),
+            Entry::Outcome(outcome) => outcome.memory(),
+        }
+    }
+
+    /// Appends its frame; `false`, with nothing appended, where it is too large.
+    pub fn write(&self, into: &mut Vec<u8>) -> bool {
+        match self {
+            Entry::Accepted(accepted) => crate::encode::write_facts(into, Kind::Seed, &[], accepted),
+            Entry::Leased(leased) => crate::encode::write_facts(into, Kind::Lease, &[], leased),
+            Entry::Outcome(outcome) => crate::write_record(into, &**outcome),
+        }
+    }
+}
+
+impl Entry<'static> {
+    /// Reads the facts of a frame whose checksum fits.
+    pub fn read(header: &crate::frame::Header, facts: &[u8]) -> Result<Self, RecordError> {
+        match header.kind {
+            Kind::Seed => crate::read_facts(header, facts).map(Entry::Accepted),
+            Kind::Lease => crate::read_facts(header, facts).map(Entry::Leased),
+            _ => crate::read_facts(header, facts).map(|outcome| Entry::Outcome(Cow::Owned(outcome))),
+        }
+    }
+
+    /// The outcome, if it is one.
+    pub fn into_outcome(self) -> Option<Outcome> {
+        match self {
+            Entry::Outcome(outcome) => Some(outcome.into_owned()),
+            Entry::Accepted(_) | Entry::Leased(_) => None,
+        }
+    }
+}

@@ -1,0 +1,38 @@
+//! The records that travel from stage to stage, and their one encoding.
+//!
+//! frontier → [`Request`] → fetch → [`Response`] → parse → [`Outcome`] → log, frontier, sinks.
+//!
+//! A record is the same in the log, in snapshots, between processes and in other programs: a *frame* ([`frame`]) whose facts are a
+//! MessagePack map with named keys, and whose body stands apart. Version N of this crate reads the frames of version N − 1
+//! ([`v1`]). Bodies travel by handle ([`Body`]): in memory, in a file, in the log, in an object store.
+
+mod body;
+#[cfg(feature = "columns")]
+pub mod columns;
+mod encode;
+#[cfg(test)]
+mod encode_tests;
+pub mod frame;
+mod head;
+mod journal;
+mod links;
+mod mark;
+mod outcome;
+mod request;
+mod response;
+#[cfg(any(test, feature = "samples"))]
+pub mod samples;
+mod serial;
+pub mod v1;
+
+pub use body::Body;
+pub use encode::{Record, RecordError, decode, encode, read_facts, write_record};
+pub use head::{Head, header_text};
+pub use journal::{Accepted, Entry, Leased};
+pub use links::{Added, Link, LinkDetails, Links, LinksBuilder};
+pub use mark::{is_markup, mark};
+pub use outcome::{MAX_ROBOTS_BYTES, Outcome, UsagePreference};
+pub use request::{
+    Metadata, Purpose, Request, RequestOptions, Route, Step, Task, Validators, key_of,
+};
+pub use response::{Certificate, Received, Response, Source, Times};

@@ -1,0 +1,411 @@
+//! The links of one page: one text and one digest each, packed, so that a page with sixty of them is a handful of allocations.
+
+use std::borrow::Cow;
+use std::collections::HashMap;
+use std::fmt;
+
+use lycosa_url::{BadUrl, Base, CrawlUrl, Digest, UrlRef, digest_of};
+use serde::de::{Deserialize, Deserializer, Error};
+use serde::ser::{Serialize, SerializeMap, Serializer};
+
+use crate::serial::{Blob, is_default};
+
+/// Links in the order in which they appear, each once.
+#[derive(Clone, Default, PartialEq, Eq)]
+pub struct Links {
+    /// The canonical URLs, each ended by a line feed, which no URL has.
+    text: String,
+    /// The digest of each.
+    digests: Vec<Digest>,
+    /// Whether each is `nofollow`: one bit a link, from the lowest of each byte on; bits that are missing are 0.
+    nofollow: Vec<u8>,
+    details: Option<Box<Details>>,
+}
+
+/// What is kept of links by choice: either nothing, or one text a link.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+struct Details {
+    anchors: Vec<Box<str>>,
+    rels: Vec<Box<str>>,
+    contexts: Vec<Box<str>>,
+}
+
+/// What a page says of a link.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct LinkDetails<'a> {
+    /// Its text.
+    pub anchor: &'a str,
+    /// Its attribute `rel`.
+    pub rel: &'a str,
+    /// The text around it.
+    pub context: &'a str,
+}
+
+/// One link.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Link<'a> {
+    /// Where it leads.
+    pub url: UrlRef<'a>,
+    /// Whether it, or its page, says `nofollow`.
+    pub nofollow: bool,
+    /// What was kept of it; empty texts where nothing was.
+    pub details: LinkDetails<'a>,
+}
+
+impl Links {
+    /// How many there are.
+    pub fn len(&self) -> usize {
+        self.digests.len()
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.digests.is_empty()
+    }
+
+    /// Bytes of the URLs.
+    pub fn url_bytes(&self) -> usize {
+        self.text.len() - self.len()
+    }
+
+    /// Bytes of memory held, about.
+    pub fn memory(&self) -> usize {
+        let texts = |texts: &[Box<str>]| texts.iter().map(|text| text.len() + size_of::<Box<str>>()).sum::<usize>();
+        let details = self.details.as_ref().map_or(0, |details| {
+            texts(&details.anchors) + texts(&details.rels) + texts(&details.contexts)
+        });
+        self.text.capacity() + self.digests.capacity() * 16 + details
+    }
+
+    /// Appends a link; what is appended twice is there twice ([`LinksBuilder`] has each once).
+    pub fn push<'a>(&mut self, url: impl Into<UrlRef<'a>>, nofollow: bool) {
+        let url = url.into();
+        self.text.push_str(url.as_str());
+        self.finish(*url.digest(), nofollow);
+    }
+
+    /// All of them.
+    pub fn iter(&self) -> impl Iterator<Item = Link<'_>> {
+        let mut start = 0;
+        let ends = memchr::memchr_iter(b'\n', self.text.as_bytes());
+        ends.enumerate().filter_map(move |(place, end)| {
+            let text = &self.text[start..end];
+            start = end + 1;
+            self.link(place, text)
+        })
+    }
+
+    /// Whether one is `nofollow`.
+    fn is_nofollow(&self, place: usize) -> bool {
+        self.nofollow.get(place / 8).is_some_and(|bits| bits & 1 << (place % 8) != 0)
+    }
+
+    /// The link at a place, whose text is known. There is one, unless somebody encoded another text than that of a URL.
+    fn link<'a>(&'a self, place: usize, text: &'a str) -> Option<Link<'a>> {
+        let url = UrlRef::of_canonical(text, self.digests.get(place)?)?;
+        let of = |texts: &'a [Box<str>]| texts.get(place).map_or("", |text| &**text);
+        let details = self.details.as_deref().map_or(LinkDetails::default(), |details| LinkDetails {
+            anchor: of(&details.anchors),
+            rel: of(&details.rels),
+            context: of(&details.contexts),
+        });
+        Some(Link { url, nofollow: self.is_nofollow(place), details })
+    }
+
+    /// Takes the text behind the last line feed as a link's.
+    fn finish(&mut self, digest: Digest, nofollow: bool) {
+        let place = self.len();
+        self.text.push('\n');
+        self.digests.push(digest);
+        if nofollow {
+            self.nofollow.resize(self.nofollow.len().max(place / 8 + 1), 0);
+            self.nofollow[place / 8] |= 1 << (place % 8);
+        }
+    }
+
+    /// Sets whether a link is `nofollow`.
+    fn set_nofollow(&mut self, place: usize, nofollow: bool) {
+        if let Some(bits) = self.nofollow.get_mut(place / 8)
+            && !nofollow
+        {
+            *bits &= !(1 << (place % 8));
+        }
+    }
+
+    /// Keeps what a page says of the last link.
+    fn keep(&mut self, said: LinkDetails<'_>) {
+        let place = self.len() - 1;
+        if said == LinkDetails::default() && self.details.is_none() {
+            return;
+        }
+        let details = self.details.get_or_insert_default();
+        let texts = [
+            (&mut details.anchors, said.anchor),
+            (&mut details.rels, said.rel),
+            (&mut details.contexts, said.context),
+        ];
+        for (texts, text) in texts {
+            if !text.is_empty() || !texts.is_empty() {
+                texts.resize(place, "".into());
+                texts.push(text.into());
+            }
+        }
+    }
+
+    /// Links of their columns; `Err` says what is wrong with these.
+    fn of_columns(columns: Columns) -> Result<Self, String> {
+        let text = columns.urls;
+        let count = memchr::memchr_iter(b'\n', text.as_bytes()).count();
+        let (digests, rest) = columns.digests.0.as_chunks::<16>();
+        if !text.is_ascii() || !(text.is_empty() || text.ends_with('\n')) {
+            return Err("links: urls: each has to be ASCII and to end with a line feed".to_owned());
+        }
+        if digests.len() != count || !rest.is_empty() {
+            return Err(format!("links: {count} urls and {} bytes of digests, 16 each", columns.digests.0.len()));
+        }
+        let details = Details { anchors: columns.anchors, rels: columns.rels, contexts: columns.contexts };
+        let fits = |texts: &Vec<Box<str>>| texts.len() <= count;
+        if columns.nofollow.0.len() > count.div_ceil(8)
+            || !(fits(&details.anchors) && fits(&details.rels) && fits(&details.contexts))
+        {
+            return Err("links: more details than urls".to_owned());
+        }
+        let details = (details != Details::default()).then(|| Box::new(details));
+        let nofollow = columns.nofollow.0.into_owned();
+        Ok(Links { digests: digests.to_vec(), text, nofollow, details })
+    }
+}
+
+impl<'a> FromIterator<(&'a CrawlUrl, bool)> for Links {
+    fn from_iter<I: IntoIterator<Item = (&'a CrawlUrl, bool)>>(links: I) -> Self {
+        let mut all = Links::default();
+        links.into_iter().for_each(|(url, nofollow)| all.push(url, nofollow));
+        all
+    }
+}
+
+impl fmt::Debug for Links {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_list().entries(self.iter()).finish()
+    }
+}
+
+/// What became of a reference.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Added {
+    /// It is a new link.
+    New,
+    /// It is there already.
+    Known,
+    /// It would have exceeded the bytes that links may have.
+    Full,
+}
+
+/// Makes the links of one page out of its references: each URL once.
+pub struct LinksBuilder<'b, 'r> {
+    base: &'b Base<'r>,
+    max_bytes: usize,
+    links: Links,
+    places: HashMap<Digest, u32>,
+}
+
+impl<'b, 'r> LinksBuilder<'b, 'r> {
+    /// A builder for about so many references to `base`. `max_bytes`: of all URLs together.
+    pub fn new(base: &'b Base<'r>, references: usize, max_bytes: usize) -> Self {
+        let links = Links {
+            text: String::with_capacity((references * 64).min(max_bytes)),
+            digests: Vec::with_capacity(references),
+            ..Links::default()
+        };
+        LinksBuilder { base, max_bytes, links, places: HashMap::with_capacity(references) }
+    }
+
+    /// Resolves a reference and takes it as a link. A mention without `nofollow` outweighs earlier ones with it; of what the page
+    /// says of a link, the first mention counts.
+    pub fn add(&mut self, reference: &str, nofollow: bool, said: LinkDetails<'_>) -> Result<Added, BadUrl> {
+        let start = self.links.text.len();
+        self.base.join_into(reference, &mut self.links.text)?;
+        let digest = digest_of(&self.links.text[start..]);
+        if let Some(place) = self.places.get(&digest) {
+            self.links.set_nofollow(*place as usize, nofollow);
+            self.links.text.truncate(start);
+            return Ok(Added::Known);
+        }
+        if self.links.url_bytes() > self.max_bytes {
+            self.links.text.truncate(start);
+            return Ok(Added::Full);
+        }
+        self.places.insert(digest, u32::try_from(self.links.len()).unwrap_or(u32::MAX));
+        self.links.finish(digest, nofollow);
+        self.links.keep(said);
+        Ok(Added::New)
+    }
+
+    /// The links.
+    pub fn finish(mut self) -> Links {
+        self.links.text.shrink_to_fit();
+        self.links
+    }
+}
+
+/// Links as programs read them: columns, so that they are copied in a few pieces.
+#[derive(serde::Deserialize)]
+struct Columns {
+    urls: String,
+    digests: Blob<'static>,
+    #[serde(default)]
+    nofollow: Blob<'static>,
+    #[serde(default)]
+    anchors: Vec<Box<str>>,
+    #[serde(default)]
+    rels: Vec<Box<str>>,
+    #[serde(default)]
+    contexts: Vec<Box<str>>,
+}
+
+/// One link as people read it.
+#[derive(Default, serde::Serialize, serde::Deserialize)]
+#[serde(default)]
+struct Readable<'a> {
+    url: Cow<'a, str>,
+    #[serde(skip_serializing_if = "is_default")]
+    nofollow: bool,
+    #[serde(skip_serializing_if = "is_default")]
+    anchor: Cow<'a, str>,
+    #[serde(skip_serializing_if = "is_default")]
+    rel: Cow<'a, str>,
+    #[serde(skip_serializing_if = "is_default")]
+    context: Cow<'a, str>,
+}
+
+impl Serialize for Links {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        if serializer.is_human_readable() {
+            return serializer.collect_seq(self.iter().map(|link| Readable {
+                url: link.url.as_str().into(),
+                nofollow: link.nofollow,
+                anchor: link.details.anchor.into(),
+                rel: link.details.rel.into(),
+                context: link.details.context.into(),
+            }));
+        }
+        let details = self.details.as_deref();
+        let columns = [
+            ("anchors", details.map(|details| &details.anchors)),
+            ("rels", details.map(|details| &details.rels)),
+            ("contexts", details.map(|details| &details.contexts)),
+        ];
+        let columns = columns.into_iter().filter_map(|(name, texts)| Some((name, texts.filter(|t| !t.is_empty())?)));
+        let length = 2 + usize::from(!self.nofollow.is_empty()) + columns.clone().count();
+        let mut map = serializer.serialize_map(Some(length))?;
+        map.serialize_entry("urls", &self.text)?;
+        map.serialize_entry("digests", &Blob(self.digests.as_flattened().into()))?;
+        if !self.nofollow.is_empty() {
+            map.serialize_entry("nofollow", &Blob((&self.nofollow).into()))?;
+        }
+        for (name, texts) in columns {
+            map.serialize_entry(name, texts)?;
+        }
+        map.end()
+    }
+}
+
+impl<'de> Deserialize<'de> for Links {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        if !deserializer.is_human_readable() {
+            return Links::of_columns(Columns::deserialize(deserializer)?).map_err(D::Error::custom);
+        }
+        let mut links = Links::default();
+        for link in Vec::<Readable<'_>>::deserialize(deserializer)? {
+            let url = CrawlUrl::parse(&link.url).map_err(|bad| D::Error::custom(format!("links: {:?}: {bad}", link.url)))?;
+            links.push(&url, link.nofollow);
+            links.keep(LinkDetails { anchor: &link.anchor, rel: &link.rel, context: &link.context });
+        }
+        Ok(links)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn url(text: &str) -> CrawlUrl {
+        CrawlUrl::parse(text).unwrap()
+    }
+
+    /// Links as anybody sees them.
+    fn seen(links: &Links) -> Vec<(String, bool, [String; 3])> {
+        let one = |link: Link<'_>| {
+            let LinkDetails { anchor, rel, context } = link.details;
+            (link.url.as_str().to_owned(), link.nofollow, [anchor, rel, context].map(str::to_owned))
+        };
+        links.iter().map(one).collect()
+    }
+
+    #[test]
+    fn each_url_is_there_once_and_a_mention_without_nofollow_outweighs_others() {
+        let page = url("http://example.com/a/");
+        let base = Base::new(&page).unwrap();
+        let mut builder = LinksBuilder::new(&base, 4, 60);
+        let first = LinkDetails { anchor: "first", ..LinkDetails::default() };
+        assert_eq!(builder.add("b", true, first), Ok(Added::New));
+        assert_eq!(builder.add("//b.example/", true, LinkDetails::default()), Ok(Added::New));
+        let later = LinkDetails { anchor: "later", ..LinkDetails::default() };
+        assert_eq!(builder.add("/a/b#x", false, later), Ok(Added::Known));
+        assert_eq!(builder.add("mailto:x@example.com", false, later), Err(BadUrl::Scheme));
+        assert_eq!(builder.add("/too/long/for/the/rest", false, later), Ok(Added::Full));
+        let links = builder.finish();
+        let none = || String::new();
+        let expected = [
+            ("http://example.com/a/b".to_owned(), false, ["first".to_owned(), none(), none()]),
+            ("http://b.example/".to_owned(), true, [none(), none(), none()]),
+        ];
+        assert_eq!(seen(&links), expected);
+        assert_eq!((links.len(), links.url_bytes()), (2, 22 + 17));
+    }
+
+    #[test]
+    fn links_of_broken_columns_are_refused_with_the_reason() {
+        let with = |urls: &str, digests: usize, nofollow: usize| {
+            let digests = Blob(vec![0; digests].into());
+            let (nofollow, none) = (Blob(vec![0; nofollow].into()), Vec::new);
+            Links::of_columns(Columns { urls: urls.into(), digests, nofollow, anchors: none(), rels: none(), contexts: none() })
+        };
+        assert_eq!(with("http://a/\nhttps://b:1/x?y\n", 32, 1).unwrap().len(), 2);
+        for (urls, digests, nofollow, reason) in [
+            ("http://a/", 16, 0, "line feed"),
+            ("http://a/\n", 15, 0, "digests"),
+            ("http://a/\n", 32, 0, "digests"),
+            ("http://\u{e9}/\n", 16, 0, "ASCII"),
+            ("http://a/\n", 16, 2, "more details"),
+        ] {
+            let error = with(urls, digests, nofollow).unwrap_err();
+            assert!(error.contains(reason), "{urls:?}: {error}");
+        }
+        assert_eq!(with("http://a\nhttp://a:0/\nhttp://b/\n", 48, 0).unwrap().iter().count(), 1, "texts of no URL");
+    }
+
+    proptest! {
+        #[test]
+        fn links_come_back_from_both_encodings(
+            all in proptest::collection::vec(("https?://[a-z]{1,9}(:[1-9][0-9]{0,3})?/[a-z/]{0,9}", any::<bool>(), ["[a-z ]{0,3}", "[a-z]{0,2}", ".{0,2}"]), 0..20),
+        ) {
+            let mut links = Links::default();
+            for (text, nofollow, [anchor, rel, context]) in &all {
+                links.push(&url(text), *nofollow);
+                links.keep(LinkDetails { anchor, rel, context });
+            }
+            prop_assert_eq!(seen(&links).len(), all.len());
+            let packed = rmp_serde::to_vec_named(&links).unwrap();
+            let unpacked: Links = rmp_serde::from_slice(&packed).unwrap();
+            prop_assert_eq!(seen(&unpacked), seen(&links));
+            let text = serde_json::to_string(&links).unwrap();
+            prop_assert_eq!(seen(&serde_json::from_str(&text).unwrap()), seen(&links));
+            for (place, link) in links.iter().enumerate() {
+                prop_assert_eq!(*link.url.digest(), *url(&all[place].0).digest());
+            }
+        }
+    }
+}

@@ -1,0 +1,208 @@
+//! What became of a URL: a response after parsing, or what the frontier settled without a request. Filled by parse, judged by the
+//! frontier, recorded by the log; what sinks and users see.
+
+use std::borrow::Cow;
+
+use bytes::Bytes;
+use lycosa_url::{Bounds, CrawlUrl, Failure, FailureKind, Micros, NameClass};
+use serde::{Deserialize, Serialize};
+
+use crate::serial::{self, is_default};
+use crate::{Links, Metadata, Received, Request, RequestOptions, Response, Step, Times, mark};
+
+/// Bytes of a robots.txt that count, at most: RFC 9309 section 2.5 asks for no less.
+pub const MAX_ROBOTS_BYTES: usize = 500 * 1024;
+
+/// What a site says about one use of a page, and where it says so.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct UsagePreference {
+    /// The use, such as `train-ai`.
+    pub usage: Box<str>,
+    /// Whether it is allowed.
+    pub allowed: bool,
+    /// Which signal says so, such as `robots.txt` or `header`.
+    pub source: Box<str>,
+}
+
+/// What became of a URL. Its response's result is a failure where the body did not decode.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Outcome {
+    /// The response.
+    pub response: Response,
+    /// The body without content coding, once it was decoded; shares memory with the received one when there is no coding. It stays
+    /// in the process that decoded it.
+    #[serde(skip)]
+    pub decoded: Option<Bytes>,
+    /// The text of a robots.txt without content coding, as far as it counts ([`MAX_ROBOTS_BYTES`]), and one byte more where there is
+    /// more; `None` of other URLs.
+    #[serde(default, with = "rules", skip_serializing_if = "is_default")]
+    pub rules: Option<Bytes>,
+    /// Name of the character encoding (WHATWG), where the body is text.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub charset: Option<Cow<'static, str>>,
+    /// Text of the first `<title>`.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub title: Option<Box<str>>,
+    /// Target of `rel=canonical`.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub canonical: Option<CrawlUrl>,
+    /// Target of the redirect (`Location`), where the status is one.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub redirect: Option<CrawlUrl>,
+    /// robots meta or X-Robots-Tag say `noindex`.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub noindex: bool,
+    /// robots meta or X-Robots-Tag say `nofollow`.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub nofollow: bool,
+    /// Links in order of appearance, each once.
+    #[serde(default, skip_serializing_if = "Links::is_empty")]
+    pub links: Links,
+    /// Links that are no URLs that can be crawled (`mailto:`, `javascript:`, broken).
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub bad_links: u32,
+    /// Bounds that it has reached: what is beyond them is left out.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub bounds: Bounds,
+    /// What rules or a user's parse stage extracted: JSON values by name.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub fields: Metadata,
+    /// What the site says about the use of the page.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub usage: Vec<UsagePreference>,
+    /// Whether the URL goes back to waiting: this outcome is not its last. Filled by the frontier's judgement.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub retry: bool,
+    /// Whether the failure was the crawler's own trouble (resolver, uplink, this machine): it counts as no try. Filled by the
+    /// frontier's judgement.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub ours: bool,
+    /// What the answer says, as one number, by which answers of unrelated hosts are compared ([`mark()`]); 0: nothing. Filled by parse;
+    /// the frontier's judgement clears it where the answer was not compared.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub mark: u64,
+}
+
+impl Outcome {
+    /// A response of which nothing is known yet.
+    pub fn new(response: Response) -> Self {
+        Outcome {
+            response,
+            decoded: None,
+            rules: None,
+            charset: None,
+            title: None,
+            canonical: None,
+            redirect: None,
+            noindex: false,
+            nofollow: false,
+            links: Links::default(),
+            bad_links: 0,
+            bounds: Bounds::default(),
+            fields: Metadata::new(),
+            usage: Vec::new(),
+            retry: false,
+            ours: false,
+            mark: 0,
+        }
+    }
+
+    /// The request.
+    pub fn request(&self) -> &Request {
+        &self.response.request
+    }
+
+    /// The URL.
+    pub fn url(&self) -> &CrawlUrl {
+        &self.response.request.url
+    }
+
+    /// The response, if there is one.
+    pub fn received(&self) -> Option<&Received> {
+        self.response.result.as_ref().ok()
+    }
+
+    /// Why there is none.
+    pub fn failure(&self) -> Option<&Failure> {
+        self.response.result.as_ref().err()
+    }
+
+    /// Computes the mark, once response and redirect are known.
+    pub fn set_mark(&mut self) {
+        self.mark = match &self.response.result {
+            Ok(received) => mark(&self.response.request.url, received, self.redirect.as_ref()),
+            Err(_) => 0,
+        };
+    }
+
+    /// Bytes of memory that it holds, about: those of its response, its own body where that is another, links, title.
+    pub fn memory(&self) -> usize {
+        let received = self.received().and_then(|received| received.body.memory());
+        let own = |decoded: &&Bytes| received.is_none_or(|body| body.as_ptr() != decoded.as_ptr());
+        let body = self.decoded.as_ref().filter(own).map_or(0, Bytes::len);
+        let fields = self.fields.keys().map(|name| name.len() + 128).sum::<usize>();
+        self.response.memory() + body + self.links.memory() + fields + self.title.as_deref().map_or(0, str::len)
+    }
+
+    /// The URL whose page this is, by its own `rel=canonical`: another one of the same origin. Where a job trusts it, that URL
+    /// counts as known, since its page has been fetched under this name. Other origins are never spoken for.
+    pub fn copy_of(&self) -> Option<&CrawlUrl> {
+        let (url, canonical) = (self.url(), self.canonical.as_ref()?);
+        let is_page = self.received().is_some_and(|received| received.status == 200);
+        (is_page && canonical.origin() == url.origin() && canonical != url).then_some(canonical)
+    }
+
+    /// A URL that was settled and waits again: opened by the user, or because a captive portal had answered for it. `ended`: the
+    /// status or the failure that it had ended with. Its lease is 0, and it is no URL's last outcome.
+    pub fn reopened(url: CrawlUrl, depth: u32, at: Micros, ended: Result<u16, Failure>) -> Self {
+        let failure = ended.as_ref().err().cloned().unwrap_or_else(|| Failure::new(FailureKind::Cancelled, ""));
+        let mut outcome = Outcome::settled(url, depth, Vec::new(), at, failure);
+        if let Ok(status) = ended {
+            outcome.response.result = Ok(Received { status, ..Received::default() });
+        }
+        (outcome.retry, outcome.ours) = (true, true);
+        outcome
+    }
+
+    /// Whether it is a URL that was settled and waits again.
+    pub fn is_reopened(&self) -> bool {
+        self.retry && self.response.request.lease == 0
+    }
+
+    /// A URL that the frontier settles without a fetch: refused, or its name does not resolve. Its lease is 0.
+    pub fn settled(url: CrawlUrl, depth: u32, chain: Vec<Step>, at: Micros, failure: Failure) -> Self {
+        let name_class = failure.kind.is_of_name().then_some(NameClass::Failed);
+        let request = Request { depth, chain, name_class, ..Request::get(url) };
+        let (address, times) = (None, Times::default());
+        Outcome::new(Response { request, address, started: at, finished: at, times, result: Err(failure) })
+    }
+
+    /// The same with what the request had beyond a GET of its URL.
+    #[must_use]
+    pub fn with_options(mut self, options: Option<Box<RequestOptions>>) -> Self {
+        self.response.request.options = options;
+        self
+    }
+}
+
+impl From<Outcome> for Cow<'_, Outcome> {
+    fn from(outcome: Outcome) -> Self {
+        Cow::Owned(outcome)
+    }
+}
+
+/// The field `rules`.
+mod rules {
+    use bytes::Bytes;
+    use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+    use super::serial::Blob;
+
+    pub(super) fn serialize<S: Serializer>(rules: &Option<Bytes>, serializer: S) -> Result<S::Ok, S::Error> {
+        rules.as_ref().map(|rules| Blob((&rules[..]).into())).serialize(serializer)
+    }
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Bytes>, D::Error> {
+        Ok(Option::<Blob<'static>>::deserialize(deserializer)?.map(|rules| rules.0.into_owned().into()))
+    }
+}

@@ -1,0 +1,246 @@
+//! Work on lease. Filled by the frontier; read by fetch; given back in the response.
+
+use std::net::IpAddr;
+use std::sync::Arc;
+
+use bytes::Bytes;
+use lycosa_url::{CrawlUrl, Digest, Micros, NameClass, UrlRef, digest_of};
+use serde::{Deserialize, Serialize};
+
+use crate::serial::{self, is_default};
+
+/// What a user attaches to a request and finds again at its outcome: JSON values by name.
+pub type Metadata = serde_json::Map<String, serde_json::Value>;
+
+/// What a request is for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Purpose {
+    /// A page of the crawl.
+    #[default]
+    Page,
+    /// The robots.txt of an origin, requested by the frontier itself.
+    Robots,
+    /// A sitemap.
+    Sitemap,
+    /// A part of a page, such as an image or a script.
+    Resource,
+}
+
+impl Purpose {
+    /// Every purpose with its stable name.
+    const NAMES: [(Purpose, &'static str); 4] = [
+        (Purpose::Page, "page"),
+        (Purpose::Robots, "robots"),
+        (Purpose::Sitemap, "sitemap"),
+        (Purpose::Resource, "resource"),
+    ];
+
+    /// Its stable name.
+    pub fn as_str(self) -> &'static str {
+        Self::NAMES.iter().find(|(purpose, _)| *purpose == self).map_or("", |(_, name)| name)
+    }
+
+    /// The purpose with this stable name.
+    pub fn from_name(name: &str) -> Option<Self> {
+        Self::NAMES.iter().find(|(_, known)| *known == name).map(|(purpose, _)| *purpose)
+    }
+}
+
+/// Which job, and which of its tasks, a request belongs to. Both empty where one crawl has a process to itself.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Task {
+    /// The job.
+    #[serde(skip_serializing_if = "is_default")]
+    pub job: Box<str>,
+    /// One of its tasks, each with scope, strategy and rules of its own.
+    #[serde(skip_serializing_if = "is_default")]
+    pub name: Box<str>,
+}
+
+/// One redirect on the way to a URL.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Step {
+    /// The URL that redirected.
+    pub url: CrawlUrl,
+    /// Its status: 301, 302, 303, 307 or 308.
+    pub status: u16,
+}
+
+/// How a request reaches its site.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Route {
+    /// By a connection to one of the host's addresses, all of them vetted, best first.
+    #[serde(with = "serial::addresses")]
+    Direct(Vec<IpAddr>),
+    /// By a proxy, which resolves the name: its URL.
+    Proxy(Box<str>),
+    /// By a browser: its name in the job.
+    Browser(Box<str>),
+}
+
+impl Default for Route {
+    fn default() -> Self {
+        Route::Direct(Vec::new())
+    }
+}
+
+impl Route {
+    /// The addresses that may be connected to; none where somebody else connects.
+    pub fn addresses(&self) -> &[IpAddr] {
+        match self {
+            Route::Direct(addresses) => addresses,
+            Route::Proxy(_) | Route::Browser(_) => &[],
+        }
+    }
+}
+
+/// What a site said of an earlier answer, for a conditional request (RFC 9110 section 13).
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Validators {
+    /// The field `ETag`.
+    #[serde(skip_serializing_if = "is_default")]
+    pub etag: Option<Box<str>>,
+    /// The field `Last-Modified`.
+    #[serde(skip_serializing_if = "is_default")]
+    pub last_modified: Option<Box<str>>,
+}
+
+/// What a request has beyond a GET of its URL. Most requests have none of it.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct RequestOptions {
+    /// The method; empty: GET.
+    #[serde(skip_serializing_if = "is_default")]
+    pub method: Box<str>,
+    /// Header fields that are sent besides the crawler's own, or in their place, in this order.
+    #[serde(skip_serializing_if = "is_default")]
+    pub headers: Vec<(Box<str>, Box<str>)>,
+    /// The body that is sent.
+    #[serde(with = "serial::bytes", skip_serializing_if = "is_default")]
+    pub body: Bytes,
+    /// For a conditional request.
+    #[serde(skip_serializing_if = "is_default")]
+    pub validators: Validators,
+    /// Requests of a host with a greater priority come first, where the strategy heeds it.
+    #[serde(skip_serializing_if = "is_default")]
+    pub priority: i32,
+    /// What the user attached.
+    #[serde(skip_serializing_if = "is_default")]
+    pub metadata: Metadata,
+}
+
+impl RequestOptions {
+    /// The method.
+    pub fn method(&self) -> &str {
+        if self.method.is_empty() { "GET" } else { &self.method }
+    }
+
+    /// Whether the request is another one than a GET of its URL to whoever dedups.
+    fn is_other(&self) -> bool {
+        self.method() != "GET" || !self.body.is_empty()
+    }
+
+    /// Bytes of memory held, about.
+    pub fn memory(&self) -> usize {
+        let headers: usize = self.headers.iter().map(|(name, value)| name.len() + value.len() + 64).sum();
+        // Values are counted by their names: what a user attaches is small, and bounded where it is accepted.
+        let metadata: usize = self.metadata.keys().map(|name| name.len() + 128).sum();
+        size_of::<Self>() + self.body.len() + headers + metadata
+    }
+}
+
+/// Work on lease: everything that fetch needs, so that it asks nobody.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Request {
+    /// Job and task.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub task: Arc<Task>,
+    /// The frontier's number for this lease; unique within a crawl, from 1. 0: what the frontier settled without a request.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub lease: u64,
+    /// What to fetch.
+    pub url: CrawlUrl,
+    /// What for.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub purpose: Purpose,
+    /// Links from the nearest seed.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub depth: u32,
+    /// Earlier tries of this URL.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub attempt: u32,
+    /// The redirects that led here, oldest first.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub chain: Vec<Step>,
+    /// How it reaches the site.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub route: Route,
+    /// How long the host's name took to resolve, in microseconds; 0 when it was cached.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub name_us: u32,
+    /// What the host's name cost to resolve; `None` where the URL was refused before a request.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub name_class: Option<NameClass>,
+    /// The value of its `cookie` field.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub cookies: Option<Box<str>>,
+    /// When the lease ends, by the crawl's clock: what has not been answered by then is taken back, and must not be sent.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub deadline: Micros,
+    /// What it has beyond a GET of its URL.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub options: Option<Box<RequestOptions>>,
+}
+
+impl Request {
+    /// A GET of a page: no lease, no address yet.
+    pub fn get(url: CrawlUrl) -> Self {
+        Request {
+            task: Arc::default(),
+            lease: 0,
+            url,
+            purpose: Purpose::Page,
+            depth: 0,
+            attempt: 0,
+            chain: Vec::new(),
+            route: Route::default(),
+            name_us: 0,
+            name_class: None,
+            cookies: None,
+            deadline: 0,
+            options: None,
+        }
+    }
+
+    /// The method.
+    pub fn method(&self) -> &str {
+        self.options.as_ref().map_or("GET", |options| options.method())
+    }
+
+    /// By what dedup knows it: the digest of its URL, or of method, URL and body where it is no plain GET.
+    pub fn key(&self) -> Digest {
+        key_of(self.url.borrow(), self.options.as_deref())
+    }
+
+    /// Bytes of memory held beside the record itself, about.
+    pub fn memory(&self) -> usize {
+        let chain: usize = self.chain.iter().map(|step| step.url.as_str().len() + size_of::<Step>()).sum();
+        let options = self.options.as_ref().map_or(0, |options| options.memory());
+        self.url.as_str().len() + chain + self.cookies.as_deref().map_or(0, str::len) + options
+    }
+}
+
+/// By what dedup knows a request ([`Request::key`]).
+pub fn key_of(url: UrlRef<'_>, options: Option<&RequestOptions>) -> Digest {
+    match options.filter(|options| options.is_other()) {
+        None => *url.digest(),
+        Some(options) => {
+            // Neither method nor URL has a space, so that no two requests make one text.
+            let head = [options.method(), url.as_str(), ""].join(" ");
+            digest_of([head.as_bytes(), &options.body].concat())
+        }
+    }
+}
