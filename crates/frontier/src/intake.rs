@@ -29,7 +29,10 @@ pub(crate) enum Ghost {
 /// A link that the rules allow.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct AllowedLink<'a> {
-    link: Candidate<'a>,
+    /// Where it leads.
+    url: UrlRef<'a>,
+    /// Links from a seed.
+    depth: u32,
     /// The number of its page among all pages of the crawl, from 1.
     page: u64,
 }
@@ -39,16 +42,16 @@ impl<R: Resolve> Frontier<R> {
     pub(crate) fn admit_links(&mut self, links: &[AllowedLink<'_>], now: Micros) -> io::Result<()> {
         let mut keys = std::mem::take(&mut self.keys);
         keys.clear();
-        keys.extend(links.iter().map(|allowed| self.seen.key(allowed.link.url)));
+        keys.extend(links.iter().map(|link| self.seen.key(link.url)));
         let answers = self.seen.add(&keys);
-        for ((AllowedLink { link, page }, answer), key) in links.iter().zip(answers).zip(&keys) {
+        for ((link, answer), key) in links.iter().zip(answers).zip(&keys) {
             match answer {
                 Answer::New => {
-                    self.wanted.begin_links(*page);
-                    self.enqueue(link, now);
+                    self.wanted.begin_links(link.page);
+                    self.enqueue(&Candidate::link(link.url, link.depth), now);
                 }
                 Answer::Known => self.counts.refused.known += 1,
-                Answer::Suspected => self.suspects.push(key, link, now),
+                Answer::Suspected => self.suspects.push(key, &Candidate::link(link.url, link.depth), now),
             }
         }
         self.keys = keys;
@@ -130,9 +133,9 @@ impl<R: Resolve> Frontier<R> {
         let depth = page.request().depth.saturating_add(1);
         for link in page.links.iter() {
             if self.allow(link.url, depth, link.nofollow) {
-                let link = Candidate::link(link.url, depth);
-                if !self.outbox.takes(&link) {
-                    into.push(AllowedLink { link, page: self.counts.pages });
+                let url = link.url;
+                if !self.outbox.takes(&Candidate::link(url, depth)) {
+                    into.push(AllowedLink { url, depth, page: self.counts.pages });
                 }
             }
         }

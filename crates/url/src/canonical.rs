@@ -264,22 +264,31 @@ impl Parts {
         })
     }
 
-    /// The parts of a canonical text; `None` where it cannot be one.
+    /// The parts of a canonical text; `None` where it cannot be one. Most texts are looked at up to the first slash, once.
+    #[inline]
     fn find(text: &str) -> Option<Self> {
-        let (scheme, own_port) = SCHEMES.into_iter().find(|(scheme, _)| text.starts_with(scheme))?;
-        let rest = &text[scheme.len()..];
-        let path = memchr::memchr(b'/', rest.as_bytes())?;
-        let authority = &rest[..path];
-        let host = match authority.strip_prefix('[') {
-            Some(address) => address.find(']')? + 2,
-            None => memchr::memchr(b':', authority.as_bytes()).unwrap_or(path),
+        let (scheme, own_port) = match text.as_bytes() {
+            [b'h', b't', b't', b'p', b':', b'/', b'/', ..] => (7, 80),
+            [b'h', b't', b't', b'p', b's', b':', b'/', b'/', ..] => (8, 443),
+            _ => return None,
         };
-        let port = match authority[host..].strip_prefix(':') {
-            Some(port) => port.parse().ok().filter(|port| *port > 0)?,
-            None => own_port,
+        let rest = &text.as_bytes()[scheme..];
+        let host = match rest {
+            [b'[', ..] => memchr::memchr(b']', rest)? + 1,
+            _ => memchr::memchr2(b'/', b':', rest)?,
         };
-        let is_url = host > 0 && text.len() <= MAX_URL_BYTES && text.is_ascii();
-        is_url.then(|| Parts::new(scheme.len(), scheme.len() + host, scheme.len() + path, port).ok())?
+        let (path, port) = match rest.get(host)? {
+            b'/' => (host, own_port),
+            _ => {
+                let path = host + memchr::memchr(b'/', &rest[host..])?;
+                let port = text.get(scheme + host..scheme + path)?.strip_prefix(':')?;
+                (path, port.parse().ok().filter(|port| *port > 0)?)
+            }
+        };
+        if host == 0 || text.len() > MAX_URL_BYTES {
+            return None;
+        }
+        Parts::new(scheme, scheme + host, scheme + path, port).ok()
     }
 }
 
