@@ -12,7 +12,8 @@ pub(crate) fn summary(connection: &ClientConnection) -> Option<Arc<Certificate>>
     let der = connection.peer_certificates()?.first()?;
     let sha256 = Sha256::digest(der).iter().map(|byte| format!("{byte:02x}")).collect::<String>();
     let protocol = connection.protocol_version().and_then(|version| version.as_str()).unwrap_or_default();
-    let cipher = connection.negotiated_cipher_suite().and_then(|suite| suite.suite().as_str()).unwrap_or_default();
+    let cipher =
+        connection.negotiated_cipher_suite().and_then(|suite| suite.suite().as_str()).unwrap_or_default();
     let mut summary = Certificate {
         protocol: protocol.into(),
         cipher: cipher.into(),

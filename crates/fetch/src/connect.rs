@@ -106,7 +106,8 @@ fn permitted(policy: &AddressPolicy, request: &Request) -> Result<Vec<IpAddr>, F
     let addresses: Vec<IpAddr> =
         request.route.addresses().iter().copied().filter(|address| policy.permits(*address)).collect();
     if addresses.is_empty() {
-        let detail = format!("{}: no permitted address among {:?}", request.url.host(), request.route.addresses());
+        let detail =
+            format!("{}: no permitted address among {:?}", request.url.host(), request.route.addresses());
         return Err(Failure::new(FailureKind::AddressRefused, detail));
     }
     Ok(addresses)

@@ -51,7 +51,8 @@ pub(crate) async fn exchange(
     watch: &Watch,
     trace: &Trace,
 ) -> Result<Received, Failure> {
-    let kept = engine.pool.borrow_mut().take(request.url.origin(), request.route.addresses(), engine.clock.now());
+    let kept =
+        engine.pool.borrow_mut().take(request.url.origin(), request.route.addresses(), engine.clock.now());
     if let Some(connection) = kept {
         return match attempt(engine, connection, request, watch, trace).await {
             // The server closed while it was idle, or read the request and broke off: nobody can tell, so it is no fault of the

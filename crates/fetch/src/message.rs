@@ -70,7 +70,8 @@ impl Template {
         let mut made = http::Request::new(Full::default());
         *made.uri_mut() = target.into();
         if let Some(options) = &request.options {
-            *made.method_mut() = Method::from_bytes(options.method().as_bytes()).map_err(|_| refuse("method"))?;
+            *made.method_mut() =
+                Method::from_bytes(options.method().as_bytes()).map_err(|_| refuse("method"))?;
             *made.body_mut() = Full::new(options.body.clone());
             add_options(&mut headers, options)?;
         }
@@ -93,12 +94,16 @@ const FRAMING: [HeaderName; 8] = [
 
 /// Adds the fields that a request has of its own, in the place of the crawler's.
 fn add_options(headers: &mut HeaderMap, options: &RequestOptions) -> Result<(), Failure> {
-    let refuse = |name: &str| Failure::new(FailureKind::Protocol, format!("header field {name:?} cannot be sent"));
+    let refuse =
+        |name: &str| Failure::new(FailureKind::Protocol, format!("header field {name:?} cannot be sent"));
     let parse = |name: &str, value: &str| -> Option<(HeaderName, HeaderValue)> {
         let name = HeaderName::from_bytes(name.as_bytes()).ok()?;
         (!FRAMING.contains(&name)).then_some((name, HeaderValue::from_str(value).ok()?))
     };
-    let validators = [("if-none-match", &options.validators.etag), ("if-modified-since", &options.validators.last_modified)];
+    let validators = [
+        ("if-none-match", &options.validators.etag),
+        ("if-modified-since", &options.validators.last_modified),
+    ];
     let validators = validators.into_iter().filter_map(|(name, value)| Some((name, &**value.as_ref()?)));
     let own = options.headers.iter().map(|(name, value)| (&**name, &**value));
     let mut added: Vec<HeaderName> = Vec::new();
@@ -194,9 +199,18 @@ mod tests {
         let request = with(&[("Accept", "text/plain"), ("X-A", "1"), ("x-a", "2")]).unwrap();
         assert_eq!(request.method(), Method::POST);
         let values = |name: &str| request.headers().get_all(name).iter().cloned().collect::<Vec<_>>();
-        assert_eq!((values("accept"), values("x-a")), (vec!["text/plain".parse().unwrap()], vec!["1".parse().unwrap(), "2".parse().unwrap()]));
+        assert_eq!(
+            (values("accept"), values("x-a")),
+            (vec!["text/plain".parse().unwrap()], vec!["1".parse().unwrap(), "2".parse().unwrap()])
+        );
         assert_eq!(values("if-none-match"), ["\"a\""]);
-        for (name, value) in [("Content-Length", "9"), ("transfer-encoding", "x"), ("host", "b.com"), ("a b", "1"), ("a", "1\r\nb: 2")] {
+        for (name, value) in [
+            ("Content-Length", "9"),
+            ("transfer-encoding", "x"),
+            ("host", "b.com"),
+            ("a b", "1"),
+            ("a", "1\r\nb: 2"),
+        ] {
             assert!(with(&[(name, value)]).is_err_and(|failure| failure.detail.contains(name)), "{name}");
         }
     }

@@ -51,7 +51,8 @@ impl Recording {
         while !self.is_whole && !bytes.is_empty() {
             // Empty lines before a status line are passed over (RFC 9112 section 2.2).
             if self.bytes.is_empty() {
-                let start = bytes.iter().position(|byte| !matches!(byte, b'\r' | b'\n')).unwrap_or(bytes.len());
+                let start =
+                    bytes.iter().position(|byte| !matches!(byte, b'\r' | b'\n')).unwrap_or(bytes.len());
                 bytes = &bytes[start..];
             }
             let known = self.bytes.len();
@@ -123,7 +124,9 @@ mod tests {
     fn a_head_is_recorded_whatever_its_pieces_and_nothing_of_the_body() {
         let head = "HTTP/1.1 200 OK\r\nA: 1\r\n b\r\n";
         for piece in 1..60 {
-            let crlf = format!("\r\nHTTP/1.1 103 Early\r\nL: x\r\n\r\nHTTP/1.1 100 Continue\r\n\r\n{head}\r\nbody\r\n\r\nmore");
+            let crlf = format!(
+                "\r\nHTTP/1.1 103 Early\r\nL: x\r\n\r\nHTTP/1.1 100 Continue\r\n\r\n{head}\r\nbody\r\n\r\nmore"
+            );
             assert_eq!(recorded(crlf.as_bytes(), piece).raw(), head, "{piece}");
             let bare = "HTTP/1.0 200 OK\nA: 1\n\nbody\n\n";
             assert_eq!(recorded(bare.as_bytes(), piece).raw(), "HTTP/1.0 200 OK\nA: 1\n", "{piece}");

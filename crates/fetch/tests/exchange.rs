@@ -16,7 +16,10 @@ fn ends_as(answer: impl Into<Vec<u8>>) -> Result<String, FailureKind> {
     let server = Server::once(answer);
     let response = fetch_with(settings(), server.request("/"));
     assert_eq!(server.connections(), 1, "nothing is repeated on a new connection");
-    response.result.map(|page| String::from_utf8(bytes(&page).to_vec()).unwrap()).map_err(|failure| failure.kind)
+    response
+        .result
+        .map(|page| String::from_utf8(bytes(&page).to_vec()).unwrap())
+        .map_err(|failure| failure.kind)
 }
 
 #[test]

@@ -64,7 +64,9 @@ fn what_is_given_back_comes_again_first_and_counts_meanwhile() {
     assert!(fetcher.held() > held);
     let mut bodies = Vec::new();
     while bodies.len() < 3 {
-        bodies.extend(fetcher.completed(9, Duration::from_secs(1)).into_iter().map(|each| bytes(&page(each)).clone()));
+        bodies.extend(
+            fetcher.completed(9, Duration::from_secs(1)).into_iter().map(|each| bytes(&page(each)).clone()),
+        );
     }
     assert_eq!(bodies, ["one", "two", "three"]);
     assert_eq!((fetcher.held(), fetcher.in_flight()), (0, 0));
@@ -75,7 +77,8 @@ fn a_request_that_may_outlive_its_lease_is_not_sent() {
     let server = Server::once(ok("late"));
     let settings = settings();
     let soon = settings.clock.now() + u64::try_from(settings.total_timeout.as_micros()).unwrap();
-    let response = fetch_with(settings, lycosa_records::Request { deadline: soon - 1, ..server.request("/") });
+    let response =
+        fetch_with(settings, lycosa_records::Request { deadline: soon - 1, ..server.request("/") });
     assert_eq!(kind(&response), FailureKind::Cancelled);
     assert_eq!(server.connections(), 0, "by then another request of this host may be on its way");
 }

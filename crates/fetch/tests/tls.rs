@@ -11,7 +11,7 @@ use std::sync::Arc;
 
 use lycosa_fetch::{Fetcher, Settings};
 use lycosa_records::Request;
-use lycosa_url::{FailureKind};
+use lycosa_url::FailureKind;
 use rcgen::{BasicConstraints, Certificate, CertificateParams, IsCa, Issuer, KeyPair, date_time_ymd};
 use rustls::pki_types::PrivateKeyDer;
 use rustls::{ServerConfig, ServerConnection, StreamOwned};

@@ -9,8 +9,8 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use lycosa_frontier::{Frontier, Resolve, Scope, Settings};
-use lycosa_store::{Log, LogSettings};
 use lycosa_records::{Entry, Head, Outcome, Purpose, Received, Request, Response, Times};
+use lycosa_store::{Log, LogSettings};
 use lycosa_url::{CrawlUrl, Micros, NameClass, Resolved};
 use nix::sys::resource::{UsageWho, getrusage};
 

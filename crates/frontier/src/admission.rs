@@ -76,12 +76,7 @@ impl Admission {
     }
 
     /// Whether a link may be admitted, if it is new.
-    pub fn check<'a>(
-        &self,
-        url: impl Into<UrlRef<'a>>,
-        depth: u32,
-        nofollow: bool,
-    ) -> Result<(), Refusal> {
+    pub fn check<'a>(&self, url: impl Into<UrlRef<'a>>, depth: u32, nofollow: bool) -> Result<(), Refusal> {
         let url = url.into();
         if nofollow {
             Err(Refusal::Nofollow)

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use lycosa_records::{Outcome, Purpose, Request};
-use lycosa_url::{Micros};
+use lycosa_url::Micros;
 
 use crate::portal_tests::{own, run, settle};
 use crate::tests::{SECOND, answer, frontier, url};

@@ -68,10 +68,11 @@ use politeness::Manners;
 pub use politeness::block_list::{BadLine, BlockList};
 use politeness::domains::Domains;
 use queue::{Name, Queue};
+use restore::Replay;
 pub use restore::Restore;
 pub use review::Failing;
-use robots::RulesStore;
 pub use robots::Rules;
+use robots::RulesStore;
 use schedule::{AddressId, QueueId, Schedule};
 pub use seen::{Answer, KeyKind, Seen, SeenSettings};
 pub use settings::Settings;
@@ -222,6 +223,8 @@ pub struct Frontier<R> {
     answers: Vec<Resolved>,
     /// What the log tells is being done again: no queue goes anywhere.
     restoring: bool,
+    /// How far, meanwhile.
+    replay: Option<Replay>,
 }
 
 impl<R: Resolve> Frontier<R> {
@@ -283,6 +286,7 @@ impl<R: Resolve> Frontier<R> {
             counts: Counts::default(),
             answers: Vec::new(),
             restoring: false,
+            replay: None,
             settings,
         }
     }

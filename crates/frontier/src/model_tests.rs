@@ -83,7 +83,9 @@ fn answer(request: Request, now: Micros, lost: Option<FailureKind>) -> Outcome {
     let (mut redirect, mut links, mut rules) = (None, Links::default(), None);
     let mut failure = lost;
     if request.purpose == Purpose::Robots {
-        rules = Some(Bytes::from_static(b"user-agent: *\ndisallow: /a-long-path-for-the-queues/7\ncrawl-delay: 2"));
+        rules = Some(Bytes::from_static(
+            b"user-agent: *\ndisallow: /a-long-path-for-the-queues/7\ncrawl-delay: 2",
+        ));
         received.status =
             if request.url.host().starts_with("h1") && request.attempt == 0 { 503 } else { 200 };
     } else {

@@ -60,7 +60,8 @@ impl Outbox {
             self.recent[place] = *digest;
             let (depth, chain) = (candidate.depth, candidate.chain.to_vec());
             let options = candidate.options.cloned().map(Box::new);
-            self.links.push((owner.into(), Request { depth, chain, options, ..Request::get(url.to_owned()) }));
+            self.links
+                .push((owner.into(), Request { depth, chain, options, ..Request::get(url.to_owned()) }));
         }
         true
     }

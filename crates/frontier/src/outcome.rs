@@ -357,7 +357,8 @@ impl<R: Resolve> Frontier<R> {
         if page.redirect.is_some() && lease.waiting.chain.len() < ROBOTS_REDIRECTS {
             return self.robots_redirected(lease.waiting.chain, owner, attempt, page, now);
         }
-        let Some(rules) = Rules::of_answer(received.status, rules_of(page), &self.settings.robots_agent) else {
+        let Some(rules) = Rules::of_answer(received.status, rules_of(page), &self.settings.robots_agent)
+        else {
             let detail = format!("robots.txt: status {}", received.status);
             let failure = Failure::new(FailureKind::RobotsUnreachable, detail);
             return self.robots_failed(&owner, failure, page.ours, now);

@@ -73,7 +73,8 @@ pub(crate) fn settle(
     frontier.decide(now);
     pages.extend(held.extract_if(.., |page| frontier.is_decided(page)));
     frontier.judge(&mut pages);
-    let (kept, more): (Vec<Outcome>, Vec<Outcome>) = pages.into_iter().partition(|page| !frontier.is_held(page));
+    let (kept, more): (Vec<Outcome>, Vec<Outcome>) =
+        pages.into_iter().partition(|page| !frontier.is_held(page));
     held.extend(more);
     frontier.done(&kept, now).unwrap();
     kept

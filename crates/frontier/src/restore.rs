@@ -28,9 +28,9 @@ use crate::{Frontier, Resolve};
 /// do, ask with Retry-After for no longer pause. In the job's time.
 const UNHEARD: Duration = Duration::from_secs(60);
 
-/// A frontier that is being restored; fed in the order of the log.
-pub struct Restore<'a, R> {
-    frontier: &'a mut Frontier<R>,
+/// How far the log has been told.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Replay {
     /// When the process began that is told of, and its last outcome.
     process: Micros,
     last: Micros,
@@ -38,19 +38,30 @@ pub struct Restore<'a, R> {
     position: u64,
 }
 
+/// A frontier that is being restored; fed in the order of the log.
+pub struct Restore<'a, R> {
+    frontier: &'a mut Frontier<R>,
+}
+
 impl<R: Resolve> Frontier<R> {
-    /// Begins to restore a frontier that is empty or was loaded from a snapshot.
+    /// Begins to restore a frontier that is empty or was loaded from a snapshot, or goes on with that.
     pub fn restore(&mut self) -> Restore<'_, R> {
         self.restoring = true;
         let last = self.died_at;
-        Restore { frontier: self, process: 0, last, position: 0 }
+        self.replay.get_or_insert(Replay { last, ..Replay::default() });
+        Restore { frontier: self }
+    }
+
+    /// Where the restoring is.
+    fn replay(&mut self) -> &mut Replay {
+        self.replay.get_or_insert_default()
     }
 }
 
 impl<R: Resolve> Restore<'_, R> {
     /// The position in the log of what is told next: where its record ends. First that of the snapshot, if there was one.
     pub fn at(&mut self, position: u64) {
-        if std::mem::replace(&mut self.position, position) == 0 {
+        if std::mem::replace(&mut self.frontier.replay().position, position) == 0 {
             self.frontier.captive.is_before(position);
         }
     }
@@ -76,7 +87,7 @@ impl<R: Resolve> Restore<'_, R> {
     /// A request that was about to be sent, by a process that began at `process`.
     pub fn lease(&mut self, url: &CrawlUrl, number: u64, process: Micros, granted: Micros) {
         self.begin(process);
-        self.last = self.last.max(granted);
+        self.last(granted);
         self.was_granted(number);
         let frontier = &mut *self.frontier;
         frontier.leave_alone(process, process);
@@ -91,25 +102,33 @@ impl<R: Resolve> Restore<'_, R> {
 
     /// A process began then: before that none ran.
     fn begin(&mut self, process: Micros) {
-        if std::mem::replace(&mut self.process, process) != process && process > self.last {
+        let replay = self.frontier.replay();
+        if std::mem::replace(&mut replay.process, process) != process && process > replay.last {
             self.was_down(process);
             // What the process before it left in doubt has been opened again.
             self.frontier.captive.forget_all();
         }
-        self.last = self.last.max(process);
+        self.last(process);
+    }
+
+    /// The log tells of something then.
+    fn last(&mut self, at: Micros) {
+        let replay = self.frontier.replay();
+        replay.last = replay.last.max(at);
     }
 
     /// No process ran between the last that is told and then.
     fn was_down(&mut self, until: Micros) {
-        if self.last > 0 {
-            self.frontier.was_down(until.saturating_sub(self.last));
+        let last = self.frontier.replay().last;
+        if last > 0 {
+            self.frontier.was_down(until.saturating_sub(last));
         }
     }
 
     /// An outcome that was recorded.
     pub fn outcome(&mut self, page: &Outcome) -> io::Result<()> {
         let request = &page.response.request;
-        self.last = self.last.max(page.response.finished);
+        self.last(page.response.finished);
         if page.is_reopened() {
             self.frontier.captive.forget_reopened(&request.url);
             return match request.purpose {
@@ -138,10 +157,10 @@ impl<R: Resolve> Restore<'_, R> {
     /// Starts all clocks, and lets every queue go where it waits next.
     pub fn finish(self, now: Micros) {
         let mut this = self;
-        this.frontier.died_at = this.last;
+        this.frontier.died_at = this.frontier.replay().last;
         this.was_down(now);
         let frontier = this.frontier;
-        frontier.restoring = false;
+        (frontier.restoring, frontier.replay) = (false, None);
         frontier.leave_alone(Micros::MAX, now);
         let pause = frontier.settings.scaled(frontier.settings.address_interval);
         frontier.not_before = now.saturating_add(pause);
@@ -156,6 +175,7 @@ impl<R: Resolve> Restore<'_, R> {
 
     /// A page's outcome.
     fn page(&mut self, page: &Outcome) -> io::Result<()> {
+        let position = self.frontier.replay().position;
         let frontier = &mut *self.frontier;
         let request = &page.response.request;
         let (digest, key) = (&request.key(), frontier.key(&Candidate::of(request)));
@@ -192,7 +212,7 @@ impl<R: Resolve> Restore<'_, R> {
         // A log of an earlier version has no marks.
         if page.mark != 0 {
             let giver = Giver { domain: queue.domain, network, before: queue.mark, rules: 0 };
-            frontier.captive.remember(page, page.mark, giver, self.position);
+            frontier.captive.remember(page, page.mark, giver, position);
             queue.learn_mark(page.mark);
         }
         let received = match &page.response.result {

@@ -1,7 +1,7 @@
 //! Hosts that give the same answer, and the portal that they are, if it is one.
 
 use lycosa_records::{Outcome, Purpose};
-use lycosa_url::{Micros};
+use lycosa_url::Micros;
 
 use crate::politeness::domains::DomainId;
 use crate::recent::Recent;

@@ -178,7 +178,8 @@ mod tests {
         let url = "https?://(a\\.example|\\[2001:db8::1\\])(:[1-9][0-9]{0,3})?/[a-z?=&%20]{0,40}";
         let step = (url, 300u16..400)
             .prop_map(|(text, status)| Step { url: CrawlUrl::parse(&text).unwrap(), status });
-        let options = proptest::option::of(("[A-Z]{0,4}", proptest::collection::vec(any::<u8>(), 0..9), any::<i32>()));
+        let options =
+            proptest::option::of(("[A-Z]{0,4}", proptest::collection::vec(any::<u8>(), 0..9), any::<i32>()));
         let options = options.prop_map(|options| {
             options.map(|(method, body, priority)| {
                 let (method, body) = (method.into(), body.into());

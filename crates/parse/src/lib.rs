@@ -17,7 +17,6 @@ pub use barrier::guard;
 pub use charset::{decode_text, decode_text_within, detect};
 pub use settings::Settings;
 
-
 /// Parses one response. `decoded` is its body without content coding, or why there is none.
 pub fn parse(response: Response, decoded: Result<Bytes, Failure>, settings: &Settings) -> Outcome {
     let mut outcome = Outcome::new(response);
@@ -107,7 +106,9 @@ impl MediaType {
             "" if body.trim_ascii_start().first() == Some(&b'<') => MediaType::Html,
             "" => MediaType::Other,
             "application/xml" | "application/javascript" => MediaType::Text,
-            kind if kind.starts_with("text/") || kind.ends_with("+xml") || kind.ends_with("json") => MediaType::Text,
+            kind if kind.starts_with("text/") || kind.ends_with("+xml") || kind.ends_with("json") => {
+                MediaType::Text
+            }
             _ => MediaType::Other,
         }
     }

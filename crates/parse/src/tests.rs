@@ -7,7 +7,8 @@ use super::*;
 
 /// A page at `http://example.com/dir/page` with these headers and this body.
 fn page(status: u16, headers: &[(&str, &str)], body: &[u8]) -> Outcome {
-    let request = Request { lease: 1, ..Request::get(CrawlUrl::parse("http://example.com/dir/page").unwrap()) };
+    let request =
+        Request { lease: 1, ..Request::get(CrawlUrl::parse("http://example.com/dir/page").unwrap()) };
     let head = Head::of("HTTP/1.1", headers.iter().copied()).unwrap();
     let body = Bytes::copy_from_slice(body);
     let received = Received { status, head, body: body.clone().into(), ..Received::default() };
@@ -114,7 +115,10 @@ fn every_charset_reaches_the_title() {
     let utf16: Vec<u8> =
         "\u{feff}<title>é</title><a href=/u>".encode_utf16().flat_map(u16::to_le_bytes).collect();
     let utf16 = page(200, &[("content-type", "text/html")], &utf16);
-    assert_eq!((utf16.title.as_deref(), utf16.charset.as_deref(), utf16.links.len()), (Some("é"), Some("UTF-16LE"), 1));
+    assert_eq!(
+        (utf16.title.as_deref(), utf16.charset.as_deref(), utf16.links.len()),
+        (Some("é"), Some("UTF-16LE"), 1)
+    );
 }
 
 #[test]

@@ -1,149 +1,227 @@
-//! The batches that travel between stages. A stage takes what it is given: the batch is empty afterwards.
+//! Batches of records, and what all kinds of them can do. A stage takes what it is given: the batch is empty afterwards. A batch that
+//! somebody looked at, or keeps items of, is as good as any other: what is shared is copied before it is changed.
 
 use std::sync::{Arc, Mutex};
 
-use lycosa_url::Purpose;
-use pyo3::exceptions::PyIndexError;
+use arrow_array::RecordBatch;
+use bytes::Bytes;
+use lycosa_records::columns::{Column, Columns, TextDecoder, record_batch};
+use lycosa_records::{Record, decode, encode};
+use pyo3::exceptions::{PyIndexError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
-use pyo3::types::{PyCapsule, PyType};
+use pyo3::types::{PyBytes, PyCapsule};
 
-use crate::errors::lock;
-use crate::page::Page;
-use crate::store::Rows;
+use crate::arrow;
+use crate::errors::{self, lock, setting};
+use crate::values::value;
 
-/// Requests on lease, from the frontier to fetch.
-#[pyclass(frozen, module = "lycosa._core")]
-pub(crate) struct Requests(Mutex<Vec<lycosa_url::Request>>);
+/// Records of one kind. Filled by who makes it, emptied by the stage that takes it.
+pub(crate) struct Batch<T>(Mutex<Vec<Arc<T>>>);
 
-impl Requests {
-    /// A batch.
-    pub(crate) fn new(requests: Vec<lycosa_url::Request>) -> Self {
-        Requests(Mutex::new(requests))
+impl<T> Batch<T> {
+    /// A batch of records.
+    pub(crate) fn new(records: Vec<T>) -> Self {
+        Batch::shared(records.into_iter().map(Arc::new).collect())
     }
 
-    /// Its content.
-    pub(crate) fn take(&self) -> Vec<lycosa_url::Request> {
-        std::mem::take(&mut lock(&self.0))
+    /// A batch of records that others may hold.
+    pub(crate) fn shared(records: Vec<Arc<T>>) -> Self {
+        Batch(Mutex::new(records))
     }
 
-    /// Looks at the content, with the batch locked.
-    pub(crate) fn with<T>(&self, look: impl FnOnce(&[lycosa_url::Request]) -> T) -> T {
-        look(&lock(&self.0))
-    }
-}
-
-#[pymethods]
-impl Requests {
-    /// An empty batch.
-    #[new]
-    fn empty() -> Self {
-        Requests::new(Vec::new())
-    }
-
-    fn __len__(&self) -> usize {
+    /// How many there are.
+    pub(crate) fn len(&self) -> usize {
         lock(&self.0).len()
     }
 
-    /// Their URLs.
-    fn urls(&self) -> Vec<String> {
-        lock(&self.0).iter().map(|request| request.url.as_str().to_owned()).collect()
-    }
-}
-
-/// Responses, from fetch to parse.
-#[pyclass(frozen, module = "lycosa._core")]
-pub(crate) struct Responses {
-    content: Mutex<Vec<lycosa_url::Response>>,
-    /// Where those go back to that there is no room for yet.
-    returns: Option<lycosa_fetch::Returns>,
-}
-
-impl Responses {
-    /// A batch.
-    pub(crate) fn new(responses: Vec<lycosa_url::Response>, returns: Option<lycosa_fetch::Returns>) -> Self {
-        Responses { content: Mutex::new(responses), returns }
+    /// The records, which stay.
+    pub(crate) fn all(&self) -> Vec<Arc<T>> {
+        lock(&self.0).clone()
     }
 
-    /// Its content.
-    pub(crate) fn take(&self) -> Vec<lycosa_url::Response> {
-        std::mem::take(&mut lock(&self.content))
-    }
-
-    /// Where responses go back to; nothing where they come from no fetcher.
-    pub(crate) fn returns(&self) -> Option<&lycosa_fetch::Returns> {
-        self.returns.as_ref()
-    }
-}
-
-#[pymethods]
-impl Responses {
-    /// Answers for requests without a network: what a scripted fetch in a test gives.
-    /// `answers` has for each request status, headers and body, or the name of a failure.
-    #[classmethod]
-    fn scripted(
-        _: &Bound<'_, PyType>,
-        requests: &Requests,
-        answers: Vec<crate::fetch::Answer>,
-    ) -> PyResult<Self> {
-        Ok(Self::new(crate::fetch::scripted(requests.take(), answers)?, None))
-    }
-
-    fn __len__(&self) -> usize {
-        lock(&self.content).len()
-    }
-}
-
-/// Outcomes, from parse to the log, the frontier and the user.
-#[pyclass(frozen, sequence, module = "lycosa._core")]
-pub(crate) struct Pages(Mutex<Vec<Arc<lycosa_url::Page>>>);
-
-impl Pages {
-    /// A batch.
-    pub(crate) fn new(pages: Vec<lycosa_url::Page>) -> Self {
-        Pages(Mutex::new(pages.into_iter().map(Arc::new).collect()))
-    }
-
-    /// Works on the content, with the batch locked.
-    pub(crate) fn with<T>(&self, work: impl FnOnce(&mut Vec<Arc<lycosa_url::Page>>) -> T) -> T {
+    /// Works on the records, with the batch locked.
+    pub(crate) fn with<R>(&self, work: impl FnOnce(&mut Vec<Arc<T>>) -> R) -> R {
         work(&mut lock(&self.0))
     }
+
+    /// One of the records; from the end where the index is below 0.
+    pub(crate) fn get(&self, index: isize) -> PyResult<Arc<T>> {
+        let records = lock(&self.0);
+        let place =
+            if index < 0 { records.len().checked_add_signed(index) } else { usize::try_from(index).ok() };
+        let missing = || PyIndexError::new_err(format!("{index} of {} records", records.len()));
+        place.and_then(|place| records.get(place)).cloned().ok_or_else(missing)
+    }
+
+    /// Those for which a mask is true.
+    pub(crate) fn select(&self, mask: &Bound<'_, PyAny>) -> PyResult<Self> {
+        let (records, mut chosen) = (self.all(), Vec::new());
+        let mut count = 0;
+        for item in mask.try_iter()? {
+            let mut item = item?;
+            // An Arrow scalar is true whatever it holds.
+            if let Ok(as_py) = item.getattr("as_py") {
+                item = as_py.call0()?;
+            }
+            if item.is_truthy()? {
+                chosen.extend(records.get(count).cloned());
+            }
+            count += 1;
+        }
+        if count != records.len() {
+            return Err(wrong_length("mask", count, records.len()));
+        }
+        Ok(Batch::shared(chosen))
+    }
 }
 
+impl<T: Clone> Batch<T> {
+    /// Takes the records out.
+    pub(crate) fn take(&self) -> Vec<T> {
+        let records = std::mem::take(&mut *lock(&self.0));
+        records.into_iter().map(Arc::unwrap_or_clone).collect()
+    }
+}
+
+impl<T: Clone + Columns + Send + Sync> Batch<T> {
+    /// The same with other values in a column.
+    pub(crate) fn replace(&self, name: &str, values: &Bound<'_, PyAny>) -> PyResult<Self> {
+        let column = settable::<T>(name)?;
+        let (mut records, mut count) = (self.all(), 0);
+        for item in values.try_iter()? {
+            if let Some(record) = records.get_mut(count) {
+                set(column, Arc::make_mut(record), &item?)?;
+            }
+            count += 1;
+        }
+        if count != records.len() {
+            return Err(wrong_length(name, count, records.len()));
+        }
+        Ok(Batch::shared(records))
+    }
+
+    /// Columns for Arrow libraries: all usual ones unless told otherwise.
+    pub(crate) fn table(
+        &self,
+        py: Python<'_>,
+        names: Option<Vec<String>>,
+        texts: TextDecoder,
+    ) -> PyResult<Table> {
+        let columns = columns_named::<T>("columns", names)?;
+        let records = self.all();
+        let made = py.detach(|| record_batch(&records, &columns, texts));
+        made.map(Table).map_err(|error| PyValueError::new_err(error.to_string()))
+    }
+}
+
+impl<T: Record + Send + Sync> Batch<T> {
+    /// The batch as bytes.
+    pub(crate) fn encode<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
+        let records = self.all();
+        let encoded = py.detach(|| encode(records.iter().map(AsRef::as_ref)));
+        encoded.map(|bytes| PyBytes::new(py, &bytes)).map_err(|error| errors::record(&error))
+    }
+
+    /// The batch of bytes.
+    pub(crate) fn decode(py: Python<'_>, data: &[u8]) -> PyResult<Self> {
+        let message = Bytes::copy_from_slice(data);
+        let records = py.detach(|| decode(&message));
+        records.map(Batch::new).map_err(|error| errors::record(&error))
+    }
+}
+
+/// Columns of records for any Arrow library (Arrow PyCapsule interface). Each library that asks is given the same memory.
+#[pyclass(frozen, module = "lycosa._core")]
+pub(crate) struct Table(RecordBatch);
+
 #[pymethods]
-impl Pages {
-    fn __len__(&self) -> usize {
-        lock(&self.0).len()
-    }
-
-    /// The rows that outputs have of them: last outcomes, redirects among them. Columns: all but for those chosen.
-    #[pyo3(signature = (fields=None))]
-    fn rows(&self, py: Python<'_>, fields: Option<Vec<String>>) -> PyResult<Rows> {
-        let pages = lock(&self.0).clone();
-        let fields = fields.unwrap_or_else(Rows::all_fields);
-        py.detach(|| Rows::of_pages(&pages, &fields))
-    }
-
-    /// The same for any Arrow library (Arrow PyCapsule interface).
+impl Table {
     #[pyo3(signature = (requested_schema=None))]
     fn __arrow_c_stream__<'py>(
         &self,
         py: Python<'py>,
         requested_schema: Option<Bound<'py, PyAny>>,
     ) -> PyResult<Bound<'py, PyCapsule>> {
-        self.rows(py, None)?.__arrow_c_stream__(py, requested_schema)
+        drop(requested_schema);
+        arrow::stream(py, self.0.clone())
     }
 
-    fn __getitem__(&self, index: usize) -> PyResult<Page> {
-        let page = lock(&self.0).get(index).cloned();
-        page.map(Page).ok_or_else(|| PyIndexError::new_err("no such page in this batch"))
+    fn __len__(&self) -> usize {
+        self.0.num_rows()
     }
+}
 
-    /// What a user sees: each URL's last outcome, a page or a failure; no redirects, which stand in the
-    /// chain of where they lead, and no robots.txt.
-    fn last(&self) -> Vec<Page> {
-        let is_last = |page: &&Arc<lycosa_url::Page>| {
-            !page.retry && page.redirect.is_none() && page.response.request.purpose == Purpose::Page
+/// Columns by name, or the usual ones. `setting`: what names them.
+pub(crate) fn columns_named<T: Columns>(
+    told: &str,
+    names: Option<Vec<String>>,
+) -> PyResult<Vec<&'static Column<T>>> {
+    let Some(names) = names else {
+        return Ok(T::columns().iter().filter(|column| column.is_usual).collect());
+    };
+    let find =
+        |name: &String| T::column(name).ok_or_else(|| setting(told, name, allowed(T::columns().iter())));
+    names.iter().map(find).collect()
+}
+
+/// The column that values may be put into.
+fn settable<T: Columns>(name: &str) -> PyResult<&'static Column<T>> {
+    let settable = || T::columns().iter().filter(|column| column.is_settable());
+    settable().find(|column| column.name == name).ok_or_else(|| setting("column", name, allowed(settable())))
+}
+
+/// Puts a Python value into a column of a record.
+fn set<T: Columns>(column: &Column<T>, record: &mut T, given: &Bound<'_, PyAny>) -> PyResult<()> {
+    column
+        .set(record, value(column.name, given)?)
+        .map_err(|wrong| setting(column.name, wrong.given, wrong.allowed))
+}
+
+/// A copy of a record with other values in some columns.
+pub(crate) fn with_columns<T: Clone + Columns>(
+    record: &Arc<T>,
+    columns: Option<&Bound<'_, pyo3::types::PyDict>>,
+) -> PyResult<Arc<T>> {
+    let mut record = Arc::clone(record);
+    for (name, given) in columns.into_iter().flatten() {
+        let name: String = name.extract()?;
+        set(settable::<T>(&name)?, Arc::make_mut(&mut record), &given)?;
+    }
+    Ok(record)
+}
+
+/// Names of columns, for errors.
+fn allowed<T: 'static>(columns: impl Iterator<Item = &'static Column<T>>) -> String {
+    format!("one of {}", columns.map(|column| column.name).collect::<Vec<_>>().join(", "))
+}
+
+/// As many values as records are needed.
+fn wrong_length(what: &str, given: usize, needed: usize) -> PyErr {
+    setting(what, format!("{given} values"), format!("one for each of the {needed} records"))
+}
+
+/// The records of items that Python gives; `None` among them is left out. `expected`: the class, for errors.
+pub(crate) fn items<T, I: for<'py> FromPyObjectRecord<'py, T>>(
+    given: &Bound<'_, PyAny>,
+    expected: &str,
+) -> PyResult<Vec<Arc<T>>> {
+    let mut records = Vec::new();
+    for item in given.try_iter()? {
+        let item = item?;
+        if item.is_none() {
+            continue;
+        }
+        let wrong = || {
+            let found = item.get_type().name().map_or_else(|_| String::new(), |name| name.to_string());
+            PyTypeError::new_err(format!("an item of the batch is a {found}; allowed: {expected}"))
         };
-        lock(&self.0).iter().filter(is_last).cloned().map(Page).collect()
+        records.push(I::record(&item).ok_or_else(wrong)?);
     }
+    Ok(records)
+}
+
+/// An item class of a batch.
+pub(crate) trait FromPyObjectRecord<'py, T> {
+    /// The record of an object, if it is of this class.
+    fn record(object: &Bound<'py, PyAny>) -> Option<Arc<T>>;
 }

@@ -11,7 +11,7 @@ use hashbrown::hash_map::Entry;
 use lycosa_names::{Client, HostName, PacketAnswer, PacketKey, Rtype};
 use lycosa_url::Resolved;
 
-use crate::outcome::Outcome;
+use crate::known::Outcome;
 use crate::resolutions::{Row, Status};
 
 /// For how long a rate may be exceeded to make up for time in which nobody submitted.

@@ -3,9 +3,10 @@
 use std::path::Path;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
+use lycosa_records::RecordError;
 use lycosa_store::LogError;
 use pyo3::PyErr;
-use pyo3::exceptions::PyOSError;
+use pyo3::exceptions::{PyOSError, PyValueError};
 
 pyo3::import_exception!(lycosa.errors, BadName);
 pyo3::import_exception!(lycosa.errors, SettingError);
@@ -42,6 +43,9 @@ pub(crate) fn log(error: &LogError) -> PyErr {
                 take_along(path)
             ))
         }
+        LogError::Newer { .. } => {
+            JobVersionError::new_err(format!("{error}; go on with the version of Lycosa that wrote it"))
+        }
         LogError::Damaged { path, .. } | LogError::Stranded { path, .. } => {
             JobDamaged::new_err(format!("{error}; {}", take_along(path)))
         }
@@ -50,6 +54,16 @@ pub(crate) fn log(error: &LogError) -> PyErr {
             "{error}; what was confirmed is in the log, and the crawl goes on from there when it is started again"
         )),
         LogError::Absent { .. } | LogError::TooLarge(_) => storage(error),
+    }
+}
+
+/// A batch that is none of this program's.
+pub(crate) fn record(error: &RecordError) -> PyErr {
+    match error {
+        RecordError::Newer { .. } => JobVersionError::new_err(error.to_string()),
+        RecordError::Kind { .. } | RecordError::Damaged { .. } | RecordError::TooLarge => {
+            PyValueError::new_err(error.to_string())
+        }
     }
 }
 

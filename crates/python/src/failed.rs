@@ -3,17 +3,18 @@
 use std::collections::{HashMap, HashSet};
 use std::sync::Mutex;
 
-use lycosa_store::{LogError, Outcome, first_position};
-use lycosa_url::Clock;
+use lycosa_records::Outcome;
+use lycosa_store::{LogError, first_position};
+use lycosa_url::{Clock, CrawlUrl};
 use pyo3::prelude::*;
 
-use crate::batch::Pages;
 use crate::errors::{self, lock};
+use crate::outcome::Outcomes;
 use crate::store::Log;
 
 impl Log {
-    /// The pages that open settled URLs again.
-    pub(crate) fn look_up_ended(&self, urls: &[String]) -> Result<Vec<lycosa_url::Page>, LogError> {
+    /// The outcomes that open settled URLs again.
+    pub(crate) fn look_up_ended(&self, urls: &[String]) -> Result<Vec<Outcome>, LogError> {
         let clock = self.clock.clock();
         let (now, wall_offset_us) = (clock.now(), clock.wall_offset());
         let mut wanted: HashSet<String> = urls.iter().cloned().collect();
@@ -27,18 +28,20 @@ impl Log {
             if first_position(&self.directory)? > 0 {
                 // Its status is not known any more.
                 for url in wanted.into_iter().filter(|url| !known.contains_key(url)).collect::<Vec<_>>() {
-                    let outcome = Outcome { url: url.clone().into(), status: Some(0), ..Outcome::default() };
-                    known.insert(url, outcome);
+                    if let Ok(parsed) = CrawlUrl::parse(&url) {
+                        known.insert(url, Outcome::reopened(parsed, 0, now, Ok(0)));
+                    }
                 }
             }
         }
-        let page = |url: &String| {
-            let outcome = Outcome { depth: 0, chain: Vec::new(), ..known.remove(url)? };
-            let mut page = lycosa_store::reopened(outcome, now)?;
-            page.response.times.wall_offset_us = wall_offset_us;
-            Some(page)
+        let opened = |url: &String| {
+            let mut ended = known.remove(url)?;
+            (ended.response.request.depth, ended.response.request.chain) = (0, Vec::new());
+            let mut outcome = lycosa_store::reopened(ended, now);
+            outcome.response.times.wall_offset_us = wall_offset_us;
+            Some(outcome)
         };
-        Ok(urls.iter().filter_map(page).collect())
+        Ok(urls.iter().filter_map(opened).collect())
     }
 }
 
@@ -59,14 +62,14 @@ impl FailedUrls {
 #[pymethods]
 impl FailedUrls {
     /// The next of them, each once, as outcomes that open them again; none when there are no more.
-    fn read(&self, py: Python<'_>, max: usize) -> PyResult<Pages> {
-        let pages = py.detach(|| {
+    fn read(&self, py: Python<'_>, max: usize) -> PyResult<Outcomes> {
+        let outcomes = py.detach(|| {
             let (now, wall_offset_us) = (self.clock.now(), self.clock.wall_offset());
             let found = lock(&self.found).as_mut().map(|found| found.read(max, now)).transpose();
-            let mut pages = found?.unwrap_or_default();
-            pages.iter_mut().for_each(|page| page.response.times.wall_offset_us = wall_offset_us);
-            Ok(pages)
+            let mut outcomes = found?.unwrap_or_default();
+            outcomes.iter_mut().for_each(|outcome| outcome.response.times.wall_offset_us = wall_offset_us);
+            Ok(outcomes)
         });
-        pages.map(Pages::new).map_err(|error: LogError| errors::log(&error))
+        outcomes.map(Outcomes::new).map_err(|error: LogError| errors::log(&error))
     }
 }

@@ -6,17 +6,23 @@ use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 
-use lycosa_frontier::{Failing, Restore, Settings, SnapshotFiles, State, Suspension};
-use lycosa_url::{Clock, CrawlUrl};
+use lycosa_frontier::{Failing, Ownership, Settings, SnapshotFiles, State, Suspension};
+use lycosa_records::{Outcome, Task};
+use lycosa_store::{LogError, Position};
+use lycosa_url::{Clock, CrawlUrl, RingKey};
 use pyo3::prelude::*;
-use pyo3::types::PyDict;
+use pyo3::types::{PyBytes, PyDict};
 
-use crate::batch::{Pages, Requests};
 use crate::block_list::Watch;
 use crate::errors::{self, lock, setting};
 use crate::job::Job;
 use crate::names::{Names, Resolver};
+use crate::outcome::Outcomes;
 use crate::pulse::Pulse;
+use crate::request::Requests;
+use crate::snapshots::Snapshots;
+use crate::store::Entries;
+use crate::url::Ring;
 
 /// The longest that a caller should wait for outcomes before it asks again, in seconds: outcomes are at
 /// most 50 ms late by contract.
@@ -43,27 +49,33 @@ pub(crate) struct Frontier {
     /// Whether this process runs.
     pulse: Pulse,
     /// Outcomes that are judged again when more is known. Filled and emptied by `judge`.
-    held: Mutex<Vec<Arc<lycosa_url::Page>>>,
-    /// When the first answer came that no other one has confirmed yet: outputs wait for it.
-    pub(crate) unconfirmed: Arc<AtomicU64>,
+    held: Mutex<Vec<Arc<Outcome>>>,
+    /// Its snapshots; `None` where it has no directory.
+    snapshots: Option<Mutex<Snapshots>>,
 }
 
 impl Frontier {
-    /// Restores the frontier by what `feed` tells it.
-    pub(crate) fn restore<T>(&self, feed: impl FnOnce(&mut Restore<'_, Resolver>) -> T) -> T {
-        let mut frontier = lock(&self.frontier);
-        let mut restore = frontier.restore();
-        let result = feed(&mut restore);
-        restore.finish(self.clock.now());
-        result
-    }
-
     /// Becomes what a snapshot holds; the log after it is to follow.
-    pub(crate) fn load(&self, from: &mut dyn Read) -> io::Result<()> {
+    pub(crate) fn become_snapshot(&self, from: &mut dyn Read) -> io::Result<()> {
         let (frontier, _) =
             lycosa_frontier::Frontier::load(self.settings.clone(), self.resolver.clone(), from)?;
         self.become_that(frontier);
         Ok(())
+    }
+
+    /// Works on its snapshots.
+    fn with_snapshots<T>(
+        &self,
+        py: Python<'_>,
+        work: impl FnOnce(&mut Snapshots) -> Result<T, LogError> + Send,
+    ) -> PyResult<T>
+    where
+        T: Send,
+    {
+        let Some(snapshots) = &self.snapshots else {
+            return Err(errors::storage("a frontier without a directory has no snapshots"));
+        };
+        py.detach(|| work(&mut lock(snapshots))).map_err(|error| errors::log(&error))
     }
 
     /// Tells when this process did not run.
@@ -71,12 +83,6 @@ impl Frontier {
         for (from, to) in self.pulse.absences() {
             frontier.was_away(from, to);
         }
-    }
-
-    /// Becomes empty.
-    pub(crate) fn clear(&self) -> io::Result<()> {
-        self.become_that(lycosa_frontier::Frontier::new(self.settings.clone(), self.resolver.clone())?);
-        Ok(())
     }
 
     /// Takes another one's place, with the same block list.
@@ -108,7 +114,7 @@ impl Frontier {
     }
 
     /// Writes a snapshot.
-    pub(crate) fn save(&self, into: &mut dyn Write) -> io::Result<SnapshotFiles> {
+    pub(crate) fn write_snapshot(&self, into: &mut dyn Write) -> io::Result<SnapshotFiles> {
         lock(&self.frontier).save(into)
     }
 
@@ -121,12 +127,38 @@ impl Frontier {
 #[pymethods]
 impl Frontier {
     /// `directory`: where waiting and known URLs go that do not fit into memory; without it all of them stay there.
+    ///
+    /// `end`: where the log ends: later snapshots are of records that are gone. `task`: job and task that its requests belong to.
+    /// `ownership`: of a job that several frontiers share, the ring of their names, what of a URL it looks at (host, domain, url), and
+    /// which of them this one is.
     #[new]
-    #[pyo3(signature = (job, names, directory = None))]
-    fn new(job: Job, names: &Names, directory: Option<PathBuf>) -> PyResult<Self> {
-        let [queue_directory, seen_directory] =
-            ["queues", "seen"].map(|name| directory.as_ref().map(|directory| directory.join(name)));
-        let settings = Settings { queue_directory, seen_directory, ..job.frontier()? };
+    #[pyo3(signature = (job, names, directory = None, *, end = Position::MAX, task = None, ownership = None))]
+    fn new(
+        py: Python<'_>,
+        job: Job,
+        names: &Names,
+        directory: Option<PathBuf>,
+        end: Position,
+        task: Option<(String, String)>,
+        ownership: Option<(Bound<'_, Ring>, String, String)>,
+    ) -> PyResult<Self> {
+        let beside = |name| directory.as_ref().map(|directory: &PathBuf| directory.join(name));
+        let [queue_directory, seen_directory] = ["queues", "seen"].map(beside);
+        let snapshots = match beside("snapshots") {
+            Some(directory) => {
+                let opened = py.detach(|| Snapshots::open(&directory, end));
+                Some(Mutex::new(opened.map_err(|error| errors::log(&error))?))
+            }
+            None => None,
+        };
+        let task = task.map(|(job, name)| Task { job: job.into(), name: name.into() });
+        let settings = Settings {
+            queue_directory,
+            seen_directory,
+            task: task.map(Arc::new).unwrap_or_default(),
+            ownership: ownership.map(owned).transpose()?,
+            ..job.frontier()?
+        };
         let resolver = names.resolver();
         let frontier = lycosa_frontier::Frontier::new(settings.clone(), resolver.clone());
         let mut frontier = frontier.map_err(|error| errors::queues(&error))?;
@@ -144,7 +176,7 @@ impl Frontier {
             taken_at: AtomicU64::new(0),
             pulse: Pulse::start(names.clock()).map_err(|error| errors::system("the pulse", &error))?,
             held: Mutex::default(),
-            unconfirmed: Arc::new(AtomicU64::new(u64::MAX)),
+            snapshots,
         })
     }
 
@@ -154,6 +186,79 @@ impl Frontier {
         let urls = seeds.iter().map(parse).collect::<PyResult<Vec<_>>>()?;
         let added = py.detach(|| lock(&self.frontier).add(&urls, self.clock.now()));
         added.map_err(|error| errors::queues(&error))
+    }
+
+    /// Accepts requests: seeds with more than a URL, and links that other frontiers have handed over; gives how many were new.
+    fn add_requests(&self, py: Python<'_>, requests: &Requests) -> PyResult<usize> {
+        let requests: Vec<_> = requests.batch.all().iter().map(|request| (**request).clone()).collect();
+        let added = py.detach(|| lock(&self.frontier).add_requests(&requests, self.clock.now()));
+        added.map_err(|error| errors::queues(&error))
+    }
+
+    /// Takes the links that other frontiers own, by their owners.
+    fn take_outbox(&self, py: Python<'_>) -> HashMap<String, Requests> {
+        let links = py.detach(|| lock(&self.frontier).take_outbox());
+        let mut parted: HashMap<String, Vec<_>> = HashMap::new();
+        for (owner, request) in links {
+            parted.entry(owner.into()).or_default().push(request);
+        }
+        parted.into_iter().map(|(owner, requests)| (owner, Requests::new(requests, self.clock))).collect()
+    }
+
+    /// The positions of its snapshots, in order; whether they are whole is known when they are loaded.
+    fn snapshots(&self, py: Python<'_>) -> PyResult<Vec<Position>> {
+        if self.snapshots.is_none() {
+            return Ok(Vec::new());
+        }
+        self.with_snapshots(py, |snapshots| snapshots.positions())
+    }
+
+    /// Makes a snapshot of now, for a position of the log, with what the log counts up to there. Nothing may be between its record in
+    /// the log and its confirmation. Gives its bytes; 0 where the disk is full: the snapshots before serve on.
+    fn save(&self, py: Python<'_>, position: Position, views: &[u8]) -> PyResult<u64> {
+        self.with_snapshots(py, |snapshots| snapshots.save(self, position, views))
+    }
+
+    /// Becomes what the snapshot of a position holds; gives what the log counted up to there. What the log has recorded since is to
+    /// follow: `restore`, then `restored`.
+    fn load<'py>(&self, py: Python<'py>, position: Position) -> PyResult<Bound<'py, PyBytes>> {
+        let views = self.with_snapshots(py, |snapshots| snapshots.load(self, position))?;
+        Ok(PyBytes::new(py, &views))
+    }
+
+    /// Becomes empty: the whole log is to follow.
+    fn clear(&self, py: Python<'_>) -> PyResult<()> {
+        let cleared = py.detach(|| {
+            self.become_that(lycosa_frontier::Frontier::new(self.settings.clone(), self.resolver.clone())?);
+            io::Result::Ok(())
+        });
+        cleared.map_err(|error| errors::queues(&error))
+    }
+
+    /// Does again what the log has recorded.
+    fn restore(&self, py: Python<'_>, entries: &Entries) -> PyResult<()> {
+        let restored = py.detach(|| {
+            let mut frontier = lock(&self.frontier);
+            let mut restore = frontier.restore();
+            entries.entries.iter().try_for_each(|logged| restore.entry(&logged.entry, logged.end))
+        });
+        restored.map_err(|error| errors::queues(&error))
+    }
+
+    /// Ends the restoring: the whole log was told. Snapshots that could not be loaded are removed.
+    #[pyo3(signature = (unreadable = Vec::new()))]
+    fn restored(&self, py: Python<'_>, unreadable: Vec<Position>) -> PyResult<()> {
+        py.detach(|| lock(&self.frontier).restore().finish(self.clock.now()));
+        if self.snapshots.is_none() {
+            return Ok(());
+        }
+        self.with_snapshots(py, |snapshots| snapshots.remove(self, &unreadable))
+    }
+
+    /// Since when outcomes may be a captive portal's, in seconds of the crawl's time: no other answer has confirmed them yet; None
+    /// where there are none.
+    fn doubted_since(&self, py: Python<'_>) -> Option<f64> {
+        py.detach(|| lock(&self.frontier).unconfirmed_since()).map(|since| since as f64 / 1e6)
     }
 
     /// Those of some seeds that are known and settled: done, failed or refused.
@@ -173,7 +278,7 @@ impl Frontier {
     /// are asked for again. Gives the outcomes that open it, which are to be recorded
     /// before outputs go on.
     #[pyo3(signature = (written = None))]
-    fn doubt_last(&self, py: Python<'_>, written: Option<u64>) -> Pages {
+    fn doubt_last(&self, py: Python<'_>, written: Option<u64>) -> Outcomes {
         let pages = py.detach(|| {
             let (mut frontier, now) = (lock(&self.frontier), self.clock.now());
             match written {
@@ -182,7 +287,7 @@ impl Frontier {
             }
             frontier.settled()
         });
-        Pages::new(pages)
+        Outcomes::new(pages)
     }
 
     /// Takes what earlier processes recorded as the sites' own, since the last one ended by itself.
@@ -192,20 +297,20 @@ impl Frontier {
 
     /// Takes back what a captive portal may have answered, since the process ends before that is decided. Gives the outcomes that
     /// open it, which are to be recorded before outputs go on to the end.
-    fn doubt_held(&self, py: Python<'_>) -> Pages {
+    fn doubt_held(&self, py: Python<'_>) -> Outcomes {
         let pages = py.detach(|| {
             let (mut frontier, now) = (lock(&self.frontier), self.clock.now());
             frontier.doubt_held(now);
             frontier.settled()
         });
-        Pages::new(pages)
+        Outcomes::new(pages)
     }
 
     /// Lets settled URLs wait again, by outcomes that open them; they are to be recorded then, before the next `take`. URLs that
     /// are not known are dropped from the batch.
-    fn reopen(&self, py: Python<'_>, pages: &Pages) -> PyResult<()> {
+    fn reopen(&self, py: Python<'_>, outcomes: &Outcomes) -> PyResult<()> {
         let reopened = py.detach(|| {
-            pages.with(|pages| {
+            outcomes.batch.with(|pages| {
                 let (mut frontier, now) = (lock(&self.frontier), self.clock.now());
                 let mut kept = Vec::with_capacity(pages.len());
                 for page in pages.drain(..) {
@@ -239,14 +344,15 @@ impl Frontier {
             let logger = py.import("logging")?.call_method1("getLogger", ("lycosa",))?;
             logger.call_method1("warning", ("%s", message))?;
         }
-        taken.map(Requests::new).map_err(|error| errors::queues(&error))
+        let taken = taken.map(|taken| Requests::new(taken, self.clock));
+        taken.map_err(|error| errors::queues(&error))
     }
 
     /// Drops outcomes that came too late, decides which of the others are their URL's last, and adds those that the
     /// frontier settled itself.
-    fn judge(&self, py: Python<'_>, pages: &Pages) {
+    fn judge(&self, py: Python<'_>, outcomes: &Outcomes) {
         py.detach(|| {
-            pages.with(|pages| {
+            outcomes.batch.with(|pages| {
                 let mut frontier = lock(&self.frontier);
                 // Before anything is counted against a host.
                 self.tell_absences(&mut frontier);
@@ -268,14 +374,10 @@ impl Frontier {
     }
 
     /// Confirms judged outcomes: leases end, links are admitted.
-    fn done(&self, py: Python<'_>, pages: &Pages) -> PyResult<()> {
+    fn done(&self, py: Python<'_>, outcomes: &Outcomes) -> PyResult<()> {
         let done = py.detach(|| {
-            pages.with(|pages| {
-                let mut frontier = lock(&self.frontier);
-                let done = frontier.done(pages.iter().map(AsRef::as_ref), self.clock.now());
-                self.unconfirmed.store(frontier.unconfirmed_since().unwrap_or(u64::MAX), Ordering::Relaxed);
-                done
-            })
+            let outcomes = outcomes.batch.all();
+            lock(&self.frontier).done(outcomes.iter().map(AsRef::as_ref), self.clock.now())
         });
         done.map_err(|error| errors::queues(&error))
     }
@@ -350,4 +452,14 @@ impl Frontier {
             ("next_turn_us", counts.next_turn_us),
         ])
     }
+}
+
+/// Which URLs a frontier owns.
+fn owned((ring, key, node): (Bound<'_, Ring>, String, String)) -> PyResult<Ownership> {
+    let ring = ring.get().0.clone();
+    let key: RingKey = crate::url::ring_key_named(&key)?;
+    if !ring.nodes().any(|name| name == node) {
+        return Err(setting("ownership", &node, "the name of a node of the ring"));
+    }
+    Ok(Ownership { ring, key, node: node.into() })
 }

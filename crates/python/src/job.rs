@@ -3,6 +3,7 @@
 //! The attributes read here are those of the models in `python/lycosa/job.py`, which has checked them.
 
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::Duration;
 
 use lycosa_frontier::Ahead;
@@ -122,8 +123,6 @@ struct FrontierSettings {
     queue_memory: usize,
     seen_memory: usize,
     cookie_memory: usize,
-    snapshot_bytes: u64,
-    snapshot_interval: f64,
     patience: f64,
     longest_suspension: Option<f64>,
     max_hosts: Option<usize>,
@@ -150,6 +149,14 @@ struct ParseSettings {
     max_link_bytes: usize,
     max_title_bytes: usize,
     max_decoded_bytes: usize,
+    link_details: Vec<String>,
+}
+
+impl ParseSettings {
+    /// Whether links keep this detail.
+    fn has_detail(&self, name: &str) -> bool {
+        self.link_details.iter().any(|detail| detail == name)
+    }
 }
 
 /// `[url]`.
@@ -222,6 +229,8 @@ impl Job {
             seen_directory: None,
             cookie_memory: self.frontier.cookie_memory,
             ahead: self.ahead()?,
+            ownership: None,
+            task: Arc::default(),
         })
     }
 
@@ -243,11 +252,6 @@ impl Job {
     /// The file that says who is not to be asked.
     pub(crate) fn block_list(&self) -> Option<PathBuf> {
         self.politeness.block_list.clone()
-    }
-
-    /// When snapshots are due: bytes that the log has grown by, and seconds that have passed, at least.
-    pub(crate) fn snapshots(&self) -> (u64, f64) {
-        (self.frontier.snapshot_bytes, self.frontier.snapshot_interval)
     }
 
     /// Settings of the DNS client.
@@ -345,6 +349,8 @@ impl Job {
             links: self.parse.max_links,
             link_bytes: self.parse.max_link_bytes,
             title_bytes: self.parse.max_title_bytes,
+            anchors: self.parse.has_detail("anchor"),
+            rels: self.parse.has_detail("rel"),
             rules: self.rules(),
             agent: product(&self.user_agent).into(),
             ..lycosa_parse::Settings::default()

@@ -3,13 +3,16 @@
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::sync::{Condvar, Mutex, PoisonError};
 
+use bytes::Bytes;
 use lycosa_fetch::Returns;
-use lycosa_url::{Page, Response};
+use lycosa_records::{Outcome, Received, Response};
+use lycosa_url::{Failure, FailureKind};
 use pyo3::prelude::*;
 
-use crate::batch::{Pages, Responses};
 use crate::errors::lock;
 use crate::job::Job;
+use crate::outcome::Outcomes;
+use crate::response::Responses;
 
 /// Pages that are worth a thread of their own: starting one costs about as much as parsing one page.
 const PAGES_PER_THREAD: usize = 8;
@@ -47,14 +50,14 @@ impl Parser {
     }
 
     /// Parses a batch, as far as its pages fit into memory; the rest is given by fetch again.
-    fn parse(&self, py: Python<'_>, responses: &Responses) -> Pages {
-        py.detach(|| Pages::new(self.parse_all(responses.take(), responses.returns())))
+    fn parse(&self, py: Python<'_>, responses: &Responses) -> Outcomes {
+        py.detach(|| Outcomes::new(self.parse_all(responses.batch.take(), responses.returns())))
     }
 }
 
 impl Parser {
     /// Parses responses in order, shared out over threads where there are enough of them.
-    fn parse_all(&self, mut responses: Vec<Response>, returns: Option<&Returns>) -> Vec<Page> {
+    fn parse_all(&self, mut responses: Vec<Response>, returns: Option<&Returns>) -> Vec<Outcome> {
         let threads = self.threads.min(responses.len() / PAGES_PER_THREAD).max(1);
         let (share, held) = (responses.len().div_ceil(threads), AtomicUsize::new(0));
         let limit = if returns.is_some() { self.batch } else { usize::MAX };
@@ -88,7 +91,7 @@ impl Parser {
         responses: Vec<Response>,
         held: &AtomicUsize,
         limit: usize,
-    ) -> (Vec<Page>, Vec<Response>) {
+    ) -> (Vec<Outcome>, Vec<Response>) {
         let mut pages = Vec::with_capacity(responses.len());
         let mut responses = responses.into_iter();
         while held.load(Relaxed) < limit {
@@ -104,27 +107,34 @@ impl Parser {
     /// Bytes that a body may have when it is decoded; 0 where it stays as it is.
     fn decoded_bytes(&self, response: &Response) -> usize {
         let Ok(received) = &response.result else { return 0 };
-        let longest = match received.headers.get("content-encoding") {
+        let length = usize::try_from(received.body.len()).unwrap_or(usize::MAX);
+        let longest = match received.head.get("content-encoding").as_deref() {
             None => 0,
-            Some("gzip" | "deflate") => received.body.len().saturating_mul(INFLATED),
+            Some("gzip" | "deflate") => length.saturating_mul(INFLATED),
             Some(_) => usize::MAX,
         };
         longest.min(self.max_decoded_bytes)
     }
 
     /// Decodes and parses one response.
-    fn parse_one(&self, response: Response) -> Page {
-        lycosa_parse::guard(response, |page| {
-            let decoded = match &page.response.result {
-                Ok(received) => {
-                    let coding = received.headers.get("content-encoding");
-                    lycosa_fetch::decode(&received.body, coding, self.max_decoded_bytes)
-                }
+    fn parse_one(&self, response: Response) -> Outcome {
+        lycosa_parse::guard(response, |outcome| {
+            let decoded = match &outcome.response.result {
+                Ok(received) => read(received).and_then(|body| {
+                    let coding = received.head.get("content-encoding");
+                    lycosa_fetch::decode(&body, coding.as_deref(), self.max_decoded_bytes)
+                }),
                 Err(failure) => Err(failure.clone()),
             };
-            lycosa_parse::parse_into(page, decoded, &self.settings);
+            lycosa_parse::parse_into(outcome, decoded, &self.settings);
         })
     }
+}
+
+/// The body as received, wherever it is.
+fn read(received: &Received) -> Result<Bytes, Failure> {
+    let failed = |error| Failure::new(FailureKind::LocalFailure, format!("the body cannot be read: {error}"));
+    received.body.read().map_err(failed)
 }
 
 /// Lets work pass as long as the bytes that it may need fit together; work that needs more passes alone.

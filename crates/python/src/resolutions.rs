@@ -18,7 +18,7 @@ use pyo3::types::{PyBytes, PyCapsule, PyIterator, PyList, PyString};
 use serde::Serialize;
 
 use crate::arrow;
-use crate::outcome::Outcome;
+use crate::known::Outcome;
 
 /// The columns of lines and tables, in their order; the last two where types of records were asked for.
 const COLUMNS: [&str; 11] = [
@@ -312,7 +312,9 @@ impl Resolutions {
         requested_schema: Option<Bound<'py, PyAny>>,
     ) -> PyResult<Bound<'py, PyCapsule>> {
         drop(requested_schema);
-        arrow::stream(py, || record_batch(&self.rows, self.has_records))
+        let batch =
+            py.detach(|| record_batch(&self.rows, self.has_records)).map_err(crate::errors::storage)?;
+        arrow::stream(py, batch)
     }
 }
 

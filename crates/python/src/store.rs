@@ -1,47 +1,57 @@
-//! The log, and rows for sinks.
+//! The log: writing it, reading it again, and following it.
 
+use std::borrow::Borrow;
 use std::collections::BTreeMap;
-use std::fs::File;
-use std::io::{self, BufWriter, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use lycosa_frontier::Restore;
-use lycosa_store::{
-    Bodies, Decoders, Entry, Field, Kind, LogError, LogSettings, Position, Reader, Row, Summary,
-    first_position,
-};
-use lycosa_url::{CrawlUrl, FailureKind, Micros, Purpose};
+use bytes::Bytes;
+use lycosa_records::columns::{Columns as _, TextDecoder};
+use lycosa_records::{Entry, Purpose, decode_entries, encode_entries};
+use lycosa_store::{Bodies, LogError, LogSettings, Logged, Position, Reader, Summary, first_position};
+use lycosa_url::{CrawlUrl, FailureKind, Micros};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
-use pyo3::types::{PyBytes, PyCapsule, PyDict};
+use pyo3::types::{PyBytes, PyDict, PyType};
 
-use crate::arrow;
-use crate::batch::{Pages, Requests};
 use crate::clock::{Clock, KeptClock};
 use crate::errors::{self, lock, setting};
 use crate::failed::FailedUrls;
-use crate::frontier::Frontier;
 use crate::job::seconds;
-use crate::names::Resolver;
+use crate::outcome::Outcomes;
+use crate::request::Requests;
 use crate::takings::Takings;
 
-/// How bodies of the log are read. A body was within its job's limit when it was parsed; the limit here is the default of
-/// `parse.max_decoded_bytes`, where no job says another.
-pub(crate) const DECODERS: Decoders = Decoders {
-    content: |body, coding, largest| lycosa_fetch::decode(body, coding, largest).ok(),
-    largest: 32 << 20,
-    text: lycosa_parse::decode_text_within,
-};
+/// Bytes of a decoded body, where no job says otherwise: the default of `parse.max_decoded_bytes`.
+const LARGEST: usize = 32 << 20;
 
-/// Adds the names of the columns, and what Python has to know of the log's layout.
+/// How bodies become text.
+pub(crate) const TEXTS: TextDecoder =
+    TextDecoder { decode: lycosa_parse::decode_text_within, largest: LARGEST };
+
+/// Undoes a body's content coding; `None` where that is not possible within so many bytes.
+pub(crate) fn decoded(body: &Bytes, coding: Option<&str>, largest: usize) -> Option<Bytes> {
+    lycosa_fetch::decode(body, coding, largest).ok()
+}
+
+/// The same of a response's body that is in memory.
+fn decoded_body(received: &lycosa_records::Received, largest: usize) -> Option<Bytes> {
+    decoded(received.body.memory()?, received.head.get("content-encoding").as_deref(), largest)
+}
+
+/// Adds what Python has to know of columns and of the log's layout.
 pub(crate) fn register(m: &Bound<'_, PyModule>) -> PyResult<()> {
-    m.add_function(wrap_pyfunction!(empty_rows, m)?)?;
-    m.add("COLUMNS", columns(m.py())?)?;
+    let columns = PyDict::new(m.py());
+    for column in lycosa_records::Outcome::columns() {
+        columns.set_item(column.name, column.meaning)?;
+    }
+    let usual = lycosa_records::Outcome::columns().iter().filter(|column| column.is_usual);
+    m.add("COLUMNS", columns)?;
+    m.add("USUAL_FIELDS", usual.map(|column| column.name).collect::<Vec<_>>())?;
     m.add("SEGMENT_HEADER_BYTES", lycosa_store::SEGMENT_HEADER_BYTES)?;
-    m.add("FIELDS", Field::ALL.map(|(_, name)| name).to_vec())
+    m.add("FIELDS", lycosa_records::Outcome::columns().iter().map(|column| column.name).collect::<Vec<_>>())
 }
 
 /// The writer of a crawl's log.
@@ -58,6 +68,8 @@ pub(crate) struct Log {
     /// When this process opened it.
     opened: Micros,
     pub(crate) takings: Arc<Takings>,
+    /// Where `read` was last.
+    reader: Mutex<Option<Reader>>,
 }
 
 #[pymethods]
@@ -83,7 +95,8 @@ impl Log {
         let opened = clock.clock().now();
         let failed = failed.map(|failed| Mutex::new(lycosa_store::Failed::new(failed)));
         let takings = Arc::default();
-        Ok(Log { inner, directory, committed, torn, failed, clock, opened, takings })
+        let reader = Mutex::default();
+        Ok(Log { inner, directory, committed, torn, failed, clock, opened, takings, reader })
     }
 
     /// The crawl's clock, which goes on with the time of the process before.
@@ -94,10 +107,13 @@ impl Log {
 
     /// Records accepted seeds.
     fn append_seeds(&self, py: Python<'_>, seeds: Vec<String>) -> PyResult<()> {
-        let now = self.clock.clock().wall();
-        let appended =
-            py.detach(|| lock(&self.inner).0.append(seeds.iter().map(|seed| Entry::seed(seed, now))));
-        appended.map(|_| ()).map_err(|error| errors::log(&error))
+        let seeds = seeds.iter().map(|seed| Ok(lycosa_records::Request::get(crate::url::parse(seed)?)));
+        self.accept(py, &seeds.collect::<PyResult<Vec<_>>>()?)
+    }
+
+    /// Records accepted requests: seeds, and links that other frontiers have handed over.
+    fn append_requests(&self, py: Python<'_>, requests: &Requests) -> PyResult<()> {
+        self.accept(py, &requests.batch.all())
     }
 
     /// Records requests that are about to be sent: where no outcome follows, nobody knows what a site answered.
@@ -105,9 +121,8 @@ impl Log {
         let (now, offset) = (self.clock.clock().now(), self.clock.clock().wall_offset());
         let appended = py.detach(|| {
             self.clock.note();
-            requests.with(|requests| {
-                let lease = |request| Entry::lease(request, self.opened, now).on_wall(offset);
-                let entries = requests.iter().map(lease);
+            requests.batch.with(|requests| {
+                let entries = requests.iter().map(|request| Entry::leased(request, self.opened, now, offset));
                 if requests.is_empty() { Ok(()) } else { lock(&self.inner).0.append(entries).map(drop) }
             })
         });
@@ -115,30 +130,93 @@ impl Log {
     }
 
     /// Records outcomes.
-    fn append(&self, py: Python<'_>, pages: &Pages) -> PyResult<()> {
+    fn append(&self, py: Python<'_>, outcomes: &Outcomes) -> PyResult<()> {
         let appended = py.detach(|| {
-            pages.with(|pages| {
+            outcomes.batch.with(|outcomes| {
                 let (log, summary) = &mut *lock(&self.inner);
                 if let Some(failed) = &self.failed {
                     // First: what fails here has changed nothing, and what is too much here goes when the log is restored.
-                    lock(failed).add(pages.iter().map(AsRef::as_ref))?;
+                    lock(failed).add(outcomes.iter().map(AsRef::as_ref))?;
                 }
-                let end = log.append(pages.iter().map(|page| Entry::page(page)))?;
-                self.takings.appended(pages.iter(), end, self.clock.clock().now());
-                // Only now: a full disk makes the caller come again with the same pages.
-                pages.iter().for_each(|page| summary.add(page));
+                let end = log.append(outcomes.iter().map(|outcome| Entry::of(outcome)))?;
+                self.takings.appended(outcomes.iter(), end, self.clock.clock().now());
+                // Only now: a full disk makes the caller come again with the same outcomes.
+                outcomes.iter().for_each(|outcome| summary.add(outcome));
                 Ok(())
             })
         });
         appended.map_err(|error| errors::log(&error))
     }
 
+    /// The records from a position on, of at most so many bytes in memory, as far as the log goes; none at its end. Bodies stay in the
+    /// log. Without a position: from the log's beginning.
+    #[pyo3(signature = (position = None, max_bytes = REPLAY_BYTES))]
+    fn read(&self, py: Python<'_>, position: Option<Position>, max_bytes: usize) -> PyResult<Entries> {
+        py.detach(|| self.read_on(position, max_bytes)).map_err(|error| errors::log(&error))
+    }
+
+    /// Takes in what the log has recorded since a checkpoint, or since its beginning: what it counts, what failed, what was taken
+    /// back. `views`: those of the checkpoint. Gives the number of records.
+    #[pyo3(signature = (position = None, views = None))]
+    fn restore(&self, py: Python<'_>, position: Option<Position>, views: Option<&[u8]>) -> PyResult<u64> {
+        let summary = match views {
+            Some(views) => serde_json::from_slice(views).map_err(errors::storage)?,
+            None => Summary::default(),
+        };
+        py.detach(|| self.replay(position, summary)).map_err(|error| errors::log(&error))
+    }
+
+    /// Brings everything to the disk; gives the position after the last frame, and what the log counts up to there.
+    fn checkpoint<'py>(&self, py: Python<'py>) -> PyResult<(Position, Bound<'py, PyBytes>)> {
+        let made = py.detach(|| {
+            let (log, summary) = &*lock(&self.inner);
+            log.sync()?;
+            self.failed.as_ref().map_or(Ok(()), |failed| lock(failed).sync())?;
+            Ok((log.end(), serde_json::to_vec(summary).unwrap_or_default()))
+        });
+        let (end, views) = made.map_err(|error: LogError| errors::log(&error))?;
+        Ok((end, PyBytes::new(py, &views)))
+    }
+
+    /// A snapshot of the position of a checkpoint is whole: nothing before it is read again.
+    fn checkpointed(&self, position: Position) {
+        self.failed.iter().for_each(|failed| lock(failed).begin(position));
+    }
+
+    /// Follows the log for a sink: the last outcomes of URLs, from a position on, as far as they are on the disk and nobody takes
+    /// them back. A body of more than `max_body_bytes` is left out; without `with_body` all are.
+    #[pyo3(signature = (position = None, with_body = true, max_body_bytes = LARGEST))]
+    fn follow(
+        &self,
+        py: Python<'_>,
+        position: Option<Position>,
+        with_body: bool,
+        max_body_bytes: usize,
+    ) -> PyResult<LogReader> {
+        let followed = Followed {
+            committed: Arc::clone(&self.committed),
+            takings: Arc::clone(&self.takings),
+            clock: self.clock.clock(),
+            until: Arc::default(),
+        };
+        let reader = py.detach(|| {
+            learn_takings(&self.takings, &self.directory, position)?;
+            let reader = open_at(&self.directory, position, bodies(with_body))?;
+            Ok(reader.until(Arc::clone(&followed.until)))
+        });
+        let reader = Mutex::new(reader.map_err(|error: LogError| errors::log(&error))?);
+        Ok(LogReader { reader, with_body, max_body_bytes, followed: Some(followed) })
+    }
+
     /// Sets for how many seconds of the machine outputs stay behind the log, since outcomes may be taken back, and four times as
-    /// long behind answers that the frontier cannot tell from a portal's; 0: not at all.
-    #[pyo3(signature = (distance, frontier = None))]
-    fn keep_distance(&self, py: Python<'_>, distance: f64, frontier: Option<&Frontier>) {
-        let unconfirmed = frontier.map(|frontier| Arc::clone(&frontier.unconfirmed));
-        py.detach(|| self.takings.keep(seconds(distance), unconfirmed, lock(&self.inner).0.end()));
+    /// long behind what `doubt` names; 0: not at all.
+    fn keep_distance(&self, py: Python<'_>, distance: f64) {
+        py.detach(|| self.takings.keep(seconds(distance), lock(&self.inner).0.end()));
+    }
+
+    /// Tells since when outcomes may be a captive portal's, in seconds of the crawl's time; None: none may.
+    fn doubt(&self, since: Option<f64>) {
+        self.takings.doubt(since.map_or(Micros::MAX, |since| (since.max(0.0) * 1e6) as Micros));
     }
 
     /// The URLs that failed last with one of these kinds, however long ago.
@@ -151,9 +229,9 @@ impl Log {
 
     /// Outcomes that open settled URLs again, as seeds: how they had ended is looked up, first among what failed and seeds, then
     /// in the log. What a log that is whole does not know is left out: it was never fetched under this name.
-    fn ended(&self, py: Python<'_>, urls: Vec<String>) -> PyResult<Pages> {
-        let pages = py.detach(|| self.look_up_ended(&urls)).map_err(|error| errors::log(&error))?;
-        Ok(Pages::new(pages))
+    fn ended(&self, py: Python<'_>, urls: Vec<String>) -> PyResult<Outcomes> {
+        let outcomes = py.detach(|| self.look_up_ended(&urls)).map_err(|error| errors::log(&error))?;
+        Ok(Outcomes::new(outcomes))
     }
 
     /// Brings what was appended to the disk.
@@ -217,62 +295,132 @@ impl Log {
     }
 }
 
-/// Bytes of lines that are written at once.
-const WRITE_BYTES: usize = 1 << 20;
-
 /// Bytes of records in memory while a log is read again.
 const REPLAY_BYTES: usize = 4 << 20;
 
-/// Feeds a frontier with the records of a log from where its reader stands; `largest`: bytes of a decoded robots.txt.
-pub(crate) fn replay(
-    reader: &mut Reader,
-    restore: &mut Restore<'_, Resolver>,
-    summary: &mut Summary,
-    failed: Option<&Mutex<lycosa_store::Failed>>,
-    largest: usize,
-    takings: &Takings,
-) -> Result<u64, LogError> {
-    let queues = |error| LogError::Io(PathBuf::from("queues"), error);
-    let mut count = 0;
-    loop {
-        let entries = reader.read(1_000, REPLAY_BYTES)?;
-        if entries.is_empty() {
-            return Ok(count);
-        }
-        count += entries.len() as u64;
-        for entry in entries {
-            let (outcome, skipped, end) = (&entry.outcome, entry.skipped, entry.end);
-            restore.at(end);
-            if matches!(entry.kind, Kind::Seed | Kind::Lease) {
-                let Ok(url) = CrawlUrl::parse(&outcome.url) else { continue };
-                match entry.kind {
-                    Kind::Lease => {
-                        let [process, granted] = outcome.crawl_times();
-                        restore.lease(&url, outcome.lease, process, granted);
-                    }
-                    _ => restore.seed(&url).map_err(queues)?,
-                }
-            } else if let Some(mut page) = entry.into_page() {
-                if let Ok(received) = &page.response.result {
-                    let coding = received.headers.get("content-encoding");
-                    match (DECODERS.content)(&received.body, coding, largest) {
-                        Some(body) => page.body = body,
-                        // Within another limit then: it is asked for again.
-                        None if page.response.request.purpose == Purpose::Robots => continue,
-                        None => {}
-                    }
-                }
-                if page.is_reopened() {
-                    takings.take(page.response.request.url.digest(), end);
-                }
-                if let Some(failed) = failed {
-                    lock(failed).add_again(&page)?;
-                }
-                summary.add(&page);
-                summary.bytes += u64::from(skipped);
-                restore.outcome(&page).map_err(queues)?;
+/// Records that are read at once.
+const REPLAY_ENTRIES: usize = 1_000;
+
+impl Log {
+    /// Records accepted requests.
+    fn accept(
+        &self,
+        py: Python<'_>,
+        requests: &[impl Borrow<lycosa_records::Request> + Sync],
+    ) -> PyResult<()> {
+        let now = self.clock.clock().wall();
+        let appended = py.detach(|| {
+            let entries = requests.iter().map(|request| Entry::accepted(request.borrow(), now));
+            lock(&self.inner).0.append(entries)
+        });
+        appended.map(drop).map_err(|error| errors::log(&error))
+    }
+
+    /// Reads on from a position: where the last call ended, most often.
+    fn read_on(&self, position: Option<Position>, max_bytes: usize) -> Result<Entries, LogError> {
+        let mut kept = lock(&self.reader);
+        let mut reader = match kept.take().filter(|reader| Some(reader.position()) == position) {
+            Some(reader) => reader,
+            None => open_at(&self.directory, position, Bodies::Robots)?,
+        };
+        let mut entries = reader.read(REPLAY_ENTRIES, max_bytes)?;
+        entries.iter_mut().for_each(|logged| complete(&mut logged.entry));
+        let position = reader.position();
+        // At its end the file is let go of.
+        *kept = (!entries.is_empty()).then_some(reader);
+        Ok(Entries { entries, position })
+    }
+
+    /// Takes in what was recorded from a position on.
+    fn replay(&self, position: Option<Position>, summary: Summary) -> Result<u64, LogError> {
+        let (_, counts) = &mut *lock(&self.inner);
+        *counts = summary;
+        let since = position.unwrap_or(0);
+        if let Some(failed) = &self.failed {
+            let mut failed = lock(failed);
+            failed.restore(since)?;
+            if since > 0 {
+                failed.complete(&self.directory, since)?;
             }
         }
+        self.takings.is_known_since(since);
+        let mut reader = open_at(&self.directory, position, Bodies::None)?;
+        let mut count = 0;
+        loop {
+            let entries = reader.read(REPLAY_ENTRIES, REPLAY_BYTES)?;
+            if entries.is_empty() {
+                return Ok(count);
+            }
+            count += entries.len() as u64;
+            for Logged { entry, end } in entries {
+                let Some(outcome) = entry.into_outcome() else { continue };
+                if outcome.is_reopened() {
+                    self.takings.take(outcome.url().digest(), end);
+                }
+                if let Some(failed) = &self.failed {
+                    lock(failed).add_again(&outcome)?;
+                }
+                counts.add(&outcome);
+            }
+        }
+    }
+}
+
+/// Fills in what records of version 1 lack: the text of a robots.txt, and its mark.
+fn complete(entry: &mut Entry<'static>) {
+    let Entry::Outcome(outcome) = entry else { return };
+    let is_robots = outcome.request().purpose == Purpose::Robots;
+    if is_robots && outcome.rules.is_none() && outcome.received().is_some() {
+        let outcome = outcome.to_mut();
+        outcome.rules = outcome.received().and_then(|received| decoded_body(received, LARGEST));
+        outcome.set_mark();
+    }
+}
+
+/// Records of the log, in its order.
+#[pyclass(frozen, module = "lycosa._core")]
+pub(crate) struct Entries {
+    pub(crate) entries: Vec<Logged>,
+    /// Where the log goes on.
+    position: Position,
+}
+
+#[pymethods]
+impl Entries {
+    /// The batch of bytes that `encode` gave, in this process or another one.
+    #[classmethod]
+    fn decode(_: &Bound<'_, PyType>, py: Python<'_>, data: &[u8]) -> PyResult<Self> {
+        let message = Bytes::copy_from_slice(data);
+        let read = py.detach(|| {
+            let position = message.last_chunk::<8>().map(|position| u64::from_le_bytes(*position))?;
+            Some((position, decode_entries(&message.slice(..message.len() - 8))))
+        });
+        let (position, entries) =
+            read.ok_or_else(|| PyValueError::new_err("no batch of records of the log"))?;
+        let entries = entries.map_err(|error| errors::record(&error))?;
+        let entries = entries.into_iter().map(|(entry, end)| Logged { entry, end }).collect();
+        Ok(Entries { entries, position })
+    }
+
+    /// The batch as bytes.
+    fn encode<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
+        let encoded = py.detach(|| {
+            let entries = self.entries.iter().map(|logged| (&logged.entry, logged.end));
+            let mut message = encode_entries(entries)?;
+            message.extend_from_slice(&self.position.to_le_bytes());
+            Ok(message)
+        });
+        encoded.map(|message| PyBytes::new(py, &message)).map_err(|error| errors::record(&error))
+    }
+
+    /// Where the log goes on behind them.
+    #[getter]
+    fn position(&self) -> Position {
+        self.position
+    }
+
+    fn __len__(&self) -> usize {
+        self.entries.len()
     }
 }
 
@@ -297,10 +445,9 @@ fn learn_takings(takings: &Takings, directory: &Path, position: Option<Position>
         if entries.is_empty() {
             break;
         }
-        for entry in entries.into_iter().filter(|entry| entry.kind == Kind::Page) {
-            let end = entry.end;
-            if let Some(page) = entry.into_page().filter(lycosa_url::Page::is_reopened) {
-                takings.take(page.response.request.url.digest(), end);
+        for Logged { entry, end } in entries {
+            if let Some(outcome) = entry.into_outcome().filter(lycosa_records::Outcome::is_reopened) {
+                takings.take(outcome.url().digest(), end);
             }
         }
     }
@@ -308,11 +455,15 @@ fn learn_takings(takings: &Takings, directory: &Path, position: Option<Position>
     Ok(())
 }
 
-/// Follows a log and makes rows for a sink.
+/// Which bodies are read.
+fn bodies(with_body: bool) -> Bodies {
+    if with_body { Bodies::All } else { Bodies::None }
+}
+
+/// Reads a log for a sink: the last outcomes of URLs.
 #[pyclass(frozen, module = "lycosa._core")]
 pub(crate) struct LogReader {
     reader: Mutex<Reader>,
-    fields: Vec<Field>,
     with_body: bool,
     max_body_bytes: usize,
     followed: Option<Followed>,
@@ -336,67 +487,46 @@ impl LogReader {
         followed.until.store(released.min(committed), Ordering::Release);
     }
 
-    /// The rows that were not taken back behind them.
-    fn without_taken(&self, mut rows: Vec<Row>) -> Vec<Row> {
-        if let Some(Followed { takings, .. }) =
-            self.followed.as_ref().filter(|followed| !followed.takings.is_empty())
-        {
-            rows.retain(|row| {
-                let url = CrawlUrl::parse(&row.outcome.url);
-                !url.is_ok_and(|url| takings.is_taken(url.digest(), row.end))
-            });
-        }
-        rows
+    /// Whether an outcome was not taken back behind it.
+    fn is_kept(&self, url: &CrawlUrl, end: Position) -> bool {
+        self.followed.as_ref().is_none_or(|followed| !followed.takings.is_taken(url.digest(), end))
     }
 }
 
 #[pymethods]
 impl LogReader {
+    /// A reader of a log that nobody writes.
     #[new]
-    #[pyo3(signature = (directory, fields, position = None, log = None, max_body_bytes = DECODERS.largest))]
+    #[pyo3(signature = (directory, position = None, with_body = true, max_body_bytes = LARGEST))]
     fn new(
         py: Python<'_>,
         directory: PathBuf,
-        fields: Vec<String>,
         position: Option<Position>,
-        log: Option<&Log>,
+        with_body: bool,
         max_body_bytes: usize,
     ) -> PyResult<Self> {
-        let fields = parse_fields(&fields)?;
-        let with_body = needs_body(&fields);
-        let bodies = if with_body { Bodies::All } else { Bodies::None };
-        let followed = log.map(|log| Followed {
-            committed: Arc::clone(&log.committed),
-            takings: Arc::clone(&log.takings),
-            clock: log.clock.clock(),
-            until: Arc::default(),
-        });
-        let reader = py.detach(|| {
-            if let Some(followed) = &followed {
-                learn_takings(&followed.takings, &directory, position)?;
-            }
-            let reader = open_at(&directory, position, bodies)?;
-            Ok(match &followed {
-                None => reader,
-                Some(followed) => reader.until(Arc::clone(&followed.until)),
-            })
-        });
-        let reader = reader.map_err(|error: LogError| errors::log(&error))?;
-        Ok(LogReader { reader: Mutex::new(reader), fields, with_body, max_body_bytes, followed })
+        let reader = py.detach(|| open_at(&directory, position, bodies(with_body)));
+        let reader = Mutex::new(reader.map_err(|error| errors::log(&error))?);
+        Ok(LogReader { reader, with_body, max_body_bytes, followed: None })
     }
 
-    /// The next rows: of at most so many entries, until they hold so many bytes, their decoded bodies included; none
-    /// while the log has no more. A body of more than `max_body_bytes` is left out.
-    fn read(&self, py: Python<'_>, max_entries: usize, max_bytes: usize) -> PyResult<Rows> {
-        let decoders = Decoders { largest: self.max_body_bytes, ..DECODERS };
-        let rows = py.detach(|| {
+    /// The next outcomes: of at most so many records, until they hold so many bytes, their decoded bodies included; none
+    /// while the log has no more.
+    fn read(&self, py: Python<'_>, max_entries: usize, max_bytes: usize) -> PyResult<Outcomes> {
+        let outcomes = py.detach(|| {
             self.follow();
-            let mut reader = lock(&self.reader);
-            let rows = reader.rows(max_entries, max_bytes, decoders, self.with_body);
-            rows.map(|rows| self.without_taken(rows))
+            let decode = |outcome: &mut lycosa_records::Outcome| {
+                if self.with_body {
+                    outcome.decoded =
+                        outcome.received().and_then(|received| decoded_body(received, self.max_body_bytes));
+                }
+            };
+            let read = lock(&self.reader).outcomes(max_entries, max_bytes, decode)?;
+            let kept = read.into_iter().filter(|(outcome, end)| self.is_kept(outcome.url(), *end));
+            Ok(kept.map(|(outcome, _)| outcome).collect())
         });
-        let rows = rows.map_err(|error| errors::log(&error))?;
-        Ok(Rows { rows: Mutex::new(rows), fields: self.fields.clone(), decoders })
+        let outcomes = outcomes.map_err(|error: LogError| errors::log(&error))?;
+        Ok(Outcomes::bounded(outcomes, self.max_body_bytes))
     }
 
     /// The position of the next frame.
@@ -407,105 +537,5 @@ impl LogReader {
     /// Goes on behind damage; gives how many bytes were passed over.
     fn skip_damage(&self, py: Python<'_>) -> PyResult<u64> {
         py.detach(|| lock(&self.reader).skip_damage()).map_err(|error| errors::log(&error))
-    }
-}
-
-/// Columns by name.
-fn parse_fields(names: &[String]) -> PyResult<Vec<Field>> {
-    names
-        .iter()
-        .map(|name| name.parse().map_err(|_| setting("store.fields", name, "a column's name")))
-        .collect()
-}
-
-/// Whether columns are made of bodies.
-fn needs_body(fields: &[Field]) -> bool {
-    fields.contains(&Field::Body) || fields.contains(&Field::Text)
-}
-
-/// What is said of each column.
-fn columns(py: Python<'_>) -> PyResult<Bound<'_, PyDict>> {
-    let columns = PyDict::new(py);
-    for (field, name) in Field::ALL {
-        columns.set_item(name, field.meaning())?;
-    }
-    Ok(columns)
-}
-
-/// No rows of the chosen columns: their schema.
-#[pyfunction]
-fn empty_rows(fields: Vec<String>) -> PyResult<Rows> {
-    Ok(Rows { rows: Mutex::default(), fields: parse_fields(&fields)?, decoders: DECODERS })
-}
-
-/// Rows of the chosen columns. Whoever writes them takes them: they are empty afterwards, so that a sink
-/// never holds bodies twice.
-#[pyclass(frozen, module = "lycosa._core")]
-pub(crate) struct Rows {
-    rows: Mutex<Vec<Row>>,
-    fields: Vec<Field>,
-    decoders: Decoders,
-}
-
-impl Rows {
-    /// The rows of outcomes, as outputs have them: of those that are their URL's last.
-    pub(crate) fn of_pages(pages: &[Arc<lycosa_url::Page>], fields: &[String]) -> PyResult<Self> {
-        let fields = parse_fields(fields)?;
-        let with_body = needs_body(&fields);
-        let rows = pages.iter().filter_map(|page| Row::of_page(page, with_body)).collect();
-        // In memory already, and bounded by the job that made them.
-        let decoders = Decoders { largest: usize::MAX, ..DECODERS };
-        Ok(Rows { rows: Mutex::new(rows), fields, decoders })
-    }
-
-    /// All columns.
-    pub(crate) fn all_fields() -> Vec<String> {
-        Field::ALL.map(|(_, name)| name.to_owned()).to_vec()
-    }
-
-    /// Their content.
-    fn take(&self) -> Vec<Row> {
-        std::mem::take(&mut lock(&self.rows))
-    }
-}
-
-#[pymethods]
-impl Rows {
-    fn __len__(&self, py: Python<'_>) -> usize {
-        py.detach(|| lock(&self.rows).len())
-    }
-
-    /// JSON lines, in UTF-8.
-    fn lines<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
-        let lines = py.detach(|| {
-            let mut lines = Vec::new();
-            lycosa_store::write_lines(&self.take(), &self.fields, self.decoders, &mut lines).map(|()| lines)
-        });
-        lines.map(|lines| PyBytes::new(py, &lines)).map_err(|error| PyValueError::new_err(error.to_string()))
-    }
-
-    /// Writes JSON lines, in UTF-8, into a file from an offset on; gives their bytes. What was written before an error
-    /// stays.
-    fn write_lines(&self, py: Python<'_>, path: PathBuf, offset: u64) -> PyResult<u64> {
-        let written = py.detach(|| {
-            let mut file = File::options().write(true).open(path)?;
-            file.seek(SeekFrom::Start(offset))?;
-            let mut buffered = BufWriter::with_capacity(WRITE_BYTES, file);
-            lycosa_store::write_lines(&self.take(), &self.fields, self.decoders, &mut buffered)?;
-            buffered.flush()?;
-            io::Result::Ok(buffered.stream_position()? - offset)
-        });
-        written.map_err(|error| errors::os(&error))
-    }
-
-    /// The rows for any Arrow library (Arrow PyCapsule interface).
-    #[pyo3(signature = (requested_schema=None))]
-    pub(crate) fn __arrow_c_stream__<'py>(
-        &self,
-        py: Python<'py>,
-        requested_schema: Option<Bound<'py, PyAny>>,
-    ) -> PyResult<Bound<'py, PyCapsule>> {
-        drop(requested_schema);
-        arrow::stream(py, || lycosa_store::record_batch(&self.take(), &self.fields, self.decoders))
     }
 }

@@ -10,7 +10,7 @@ use pyo3::prelude::*;
 
 use crate::errors::{self, setting};
 use crate::job::{parse_scope, product};
-use crate::store::DECODERS;
+use crate::store::{TEXTS, decoded};
 
 /// Adds what this file defines to the module.
 pub(crate) fn register(m: &Bound<'_, PyModule>) -> PyResult<()> {
@@ -35,8 +35,7 @@ impl Judge for Rules<'_> {
     }
 
     fn robots(&self, status: u16, content_encoding: Option<&str>, body: &[u8]) -> Option<String> {
-        let body =
-            (DECODERS.content)(&body.to_vec().into(), content_encoding, DECODERS.largest).unwrap_or_default();
+        let body = decoded(&body.to_vec().into(), content_encoding, TEXTS.largest).unwrap_or_default();
         let rules = Robots::of_answer(status, &body, self.agent)?;
         let verdict = rules.verdict(self.url.path_and_query());
         let does = if verdict.allowed { "allows" } else { "forbids" };

@@ -4,12 +4,12 @@
 //! a portal's first, and to its end when it ends; a row that was taken back meanwhile is in none of them.
 
 use std::collections::{HashMap, VecDeque};
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex};
+use std::sync::Mutex;
 use std::time::Duration;
 
+use lycosa_records::Outcome;
 use lycosa_store::Position;
-use lycosa_url::{Digest, Micros, Page};
+use lycosa_url::{Digest, Micros};
 
 use crate::errors::lock;
 
@@ -30,7 +30,8 @@ pub(crate) struct Takings(Mutex<State>);
 struct State {
     /// How long outcomes may be taken back, and [`LONGER`] times as long those since then.
     distance: Micros,
-    unconfirmed: Option<Arc<AtomicU64>>,
+    /// Since when outcomes may be a portal's; 0: not told yet.
+    doubted: Micros,
     /// When the log ended where, the oldest first.
     ends: VecDeque<(Micros, Position)>,
     /// The newest position that is old enough.
@@ -55,8 +56,8 @@ impl State {
 
     /// Lets outputs go on to what is old enough.
     fn release(&mut self, now: Micros) {
-        let unconfirmed = self.unconfirmed.as_ref().map_or(u64::MAX, |since| since.load(Ordering::Relaxed));
-        let unconfirmed = unconfirmed.saturating_sub(self.stopped);
+        let doubted = if self.doubted == 0 { Micros::MAX } else { self.doubted };
+        let unconfirmed = doubted.saturating_sub(self.stopped);
         while let Some((at, end)) = self.ends.front().copied()
             && now.saturating_sub(at)
                 > if at.saturating_add(STEP) < unconfirmed { self.distance } else { self.distance * LONGER }
@@ -69,11 +70,15 @@ impl State {
 
 impl Takings {
     /// Sets how long outcomes may be taken back from here on: zero lets outputs follow to the end.
-    pub(crate) fn keep(&self, distance: Duration, unconfirmed: Option<Arc<AtomicU64>>, end: Position) {
+    pub(crate) fn keep(&self, distance: Duration, end: Position) {
         let state = &mut *lock(&self.0);
         state.distance = u64::try_from(distance.as_micros()).unwrap_or(u64::MAX);
-        state.unconfirmed = unconfirmed;
         state.released = state.released.max(end);
+    }
+
+    /// Outcomes since then may be a portal's.
+    pub(crate) fn doubt(&self, since: Micros) {
+        lock(&self.0).doubted = since.max(1);
     }
 
     /// An earlier process took a URL back.
@@ -94,17 +99,17 @@ impl Takings {
     }
 
     /// The log goes on behind these outcomes.
-    pub(crate) fn appended<'a, P: AsRef<Page> + 'a>(
+    pub(crate) fn appended<'a, O: AsRef<Outcome> + 'a>(
         &self,
-        pages: impl IntoIterator<Item = &'a P>,
+        outcomes: impl IntoIterator<Item = &'a O>,
         end: Position,
         now: Micros,
     ) {
         let state = &mut *lock(&self.0);
-        for page in pages {
-            let page = page.as_ref();
-            if page.is_reopened() {
-                state.taken.insert(*page.response.request.url.digest(), end);
+        for outcome in outcomes {
+            let outcome = outcome.as_ref();
+            if outcome.is_reopened() {
+                state.taken.insert(*outcome.url().digest(), end);
             }
         }
         let now = state.healthy(now);
@@ -129,10 +134,5 @@ impl Takings {
     /// Whether an outcome whose frame ends at a position was taken back behind it.
     pub(crate) fn is_taken(&self, digest: &Digest, position: Position) -> bool {
         lock(&self.0).taken.get(digest).is_some_and(|taken| *taken > position)
-    }
-
-    /// Whether nothing was taken back.
-    pub(crate) fn is_empty(&self) -> bool {
-        lock(&self.0).taken.is_empty()
     }
 }

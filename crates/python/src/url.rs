@@ -76,18 +76,22 @@ fn public_suffix_list() -> HashMap<&'static str, &'static str> {
 #[pyfunction]
 #[pyo3(signature = (url, by="host"))]
 fn ring_key(url: &str, by: &str) -> PyResult<String> {
-    let key = match by {
-        "host" => RingKey::Host,
-        "domain" => RingKey::Domain,
-        "url" => RingKey::Url,
-        other => return Err(setting("by", other, "host, domain or url")),
-    };
-    Ok(key.text(&parse(url)?).to_owned())
+    Ok(ring_key_named(by)?.text(&parse(url)?).to_owned())
+}
+
+/// What of a URL a ring looks at, by its name.
+pub(crate) fn ring_key_named(name: &str) -> PyResult<RingKey> {
+    match name {
+        "host" => Ok(RingKey::Host),
+        "domain" => Ok(RingKey::Domain),
+        "url" => Ok(RingKey::Url),
+        other => Err(setting("by", other, "host, domain or url")),
+    }
 }
 
 /// A ring of consistent hashing.
 #[pyclass(frozen, module = "lycosa._core")]
-struct Ring(lycosa_url::Ring);
+pub(crate) struct Ring(pub(crate) lycosa_url::Ring);
 
 #[pymethods]
 impl Ring {

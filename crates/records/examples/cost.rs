@@ -5,7 +5,9 @@ use std::hint::black_box;
 use std::time::Instant;
 
 use bytes::Bytes;
-use lycosa_records::{Body, Head, Links, Outcome, Received, Record, Request, Response, Route, Times, decode, encode};
+use lycosa_records::{
+    Body, Head, Links, Outcome, Received, Record, Request, Response, Route, Times, decode, encode,
+};
 use lycosa_url::{CrawlUrl, NameClass};
 
 /// Records of a batch.
@@ -17,14 +19,22 @@ const LINKS: u64 = 60;
 /// A page's URL, as long as real ones.
 fn url(host: u64, page: u64) -> CrawlUrl {
     let path = format!("/news/section-{}/article-{page}.html", page % 7);
-    CrawlUrl::from_parts(true, &format!("www.host{host}.example.com"), None, &path).unwrap_or_else(|| std::process::exit(1))
+    CrawlUrl::from_parts(true, &format!("www.host{host}.example.com"), None, &path)
+        .unwrap_or_else(|| std::process::exit(1))
 }
 
 /// What the frontier gives.
 fn request(number: u64) -> Request {
     let addresses = vec![[93, 184, 216, 34].into(), [93, 184, 216, 35].into()];
     let (route, name_class) = (Route::Direct(addresses), Some(NameClass::Fast));
-    Request { lease: number, depth: 3, route, name_class, deadline: 1_800_000_000_000_000, ..Request::get(url(7, number)) }
+    Request {
+        lease: number,
+        depth: 3,
+        route,
+        name_class,
+        deadline: 1_800_000_000_000_000,
+        ..Request::get(url(7, number))
+    }
 }
 
 /// What fetch gives.
@@ -39,17 +49,32 @@ fn response(number: u64) -> Response {
         ("ETag", "\"67430f5b-6978\""),
         ("Accept-Ranges", "bytes"),
     ];
-    let sent = [("host", "www.host7.example.com"), ("user-agent", "mybot/1.0 (me@example.org)"), ("accept", "text/html")];
+    let sent = [
+        ("host", "www.host7.example.com"),
+        ("user-agent", "mybot/1.0 (me@example.org)"),
+        ("accept", "text/html"),
+    ];
     let received = Received {
         status: 200,
         head: Head::of("HTTP/1.1 200 OK", fields).unwrap_or_default(),
         sent: Head::of("GET /news/section-1/article-1.html HTTP/1.1", sent).unwrap_or_default(),
-        body: Body::File { path: std::path::Path::new("/var/spool/lycosa/1").into(), offset: number << 15, length: 27_000 },
+        body: Body::File {
+            path: std::path::Path::new("/var/spool/lycosa/1").into(),
+            offset: number << 15,
+            length: 27_000,
+        },
         ..Received::default()
     };
     let times = Times { connect_us: 0, tls_us: 0, first_byte_us: 400, body_us: 30, wall_offset_us: 0 };
     let (address, started) = (Some([93, 184, 216, 34].into()), 1_800_000_000_000_000);
-    Response { request: request(number), address, started, finished: started + 500, times, result: Ok(received) }
+    Response {
+        request: request(number),
+        address,
+        started,
+        finished: started + 500,
+        times,
+        result: Ok(received),
+    }
 }
 
 /// What parse gives.
@@ -89,7 +114,9 @@ fn main() {
     let responses: Vec<Response> = (0..BATCH as u64).map(response).collect();
     let outcomes: Vec<Outcome> = (0..BATCH as u64).map(outcome).collect();
     let told = |name: &str, [encode, decode, bytes]: [f64; 3]| {
-        format!("\"{name}\": {{\"encode_us\": {encode:.3}, \"decode_us\": {decode:.3}, \"bytes\": {bytes:.0}}}")
+        format!(
+            "\"{name}\": {{\"encode_us\": {encode:.3}, \"decode_us\": {decode:.3}, \"bytes\": {bytes:.0}}}"
+        )
     };
     println!(
         "{{{}, {}, {}}}",

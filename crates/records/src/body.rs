@@ -94,9 +94,10 @@ impl Body {
                 let text = format!("the body is in the log at position {position}; read it there");
                 Err(io::Error::new(io::ErrorKind::Unsupported, text))
             }
-            Body::Object { url, .. } => {
-                Err(io::Error::new(io::ErrorKind::Unsupported, format!("the body is at {url}; read it there")))
-            }
+            Body::Object { url, .. } => Err(io::Error::new(
+                io::ErrorKind::Unsupported,
+                format!("the body is at {url}; read it there"),
+            )),
         }
     }
 }

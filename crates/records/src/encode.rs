@@ -1,6 +1,7 @@
 //! Records as frames and back, one by one or in batches.
 
 use std::fmt;
+use std::ops::Range;
 
 use bytes::Bytes;
 use serde::Serialize;
@@ -131,7 +132,10 @@ impl fmt::Display for RecordError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             RecordError::Newer { found, known } => {
-                write!(f, "a record of version {found}, this program reads {BEFORE} to {known}; use a newer one")
+                write!(
+                    f,
+                    "a record of version {found}, this program reads {BEFORE} to {known}; use a newer one"
+                )
             }
             RecordError::Kind { found } => write!(f, "a record of another kind: {found}"),
             RecordError::Damaged { at } => write!(f, "a damaged record at byte {at}"),
@@ -176,28 +180,40 @@ pub fn encode<'a, T: Record + 'a>(records: impl IntoIterator<Item = &'a T>) -> R
 
 /// Reads a message. Bodies share its memory.
 pub fn decode<T: Record>(message: &Bytes) -> Result<Vec<T>, RecordError> {
-    let mut records = Vec::new();
-    let mut at = 0;
+    let (mut records, mut at) = (Vec::new(), 0);
     while at < message.len() {
-        let damaged = || RecordError::Damaged { at };
-        let rest = &message[at..];
-        let header = Header::read(rest.first_chunk().ok_or_else(damaged)?).ok_or_else(damaged)?;
-        let facts_end = FRAME_HEADER_BYTES + header.facts as usize;
-        let end = facts_end + header.body as usize;
-        let frame = rest.get(..end).ok_or_else(damaged)?;
-        if !header.fits_facts(&frame[..facts_end]) || !header.fits_body(&frame[facts_end..]) {
-            return Err(damaged());
-        }
-        let read = read_facts::<T>(&header, &frame[FRAME_HEADER_BYTES..facts_end]);
+        let frame = read_frame(message, at)?;
+        let read = read_facts::<T>(&frame.header, &message[frame.facts]);
         let mut record = read.map_err(|error| match error {
-            RecordError::Damaged { .. } => damaged(),
+            RecordError::Damaged { .. } => RecordError::Damaged { at },
             other => other,
         })?;
-        if header.body > 0 {
-            record.attach(message.slice(at + facts_end..at + end).into());
+        at = frame.body.end;
+        if !frame.body.is_empty() {
+            record.attach(message.slice(frame.body).into());
         }
         records.push(record);
-        at += end;
     }
     Ok(records)
+}
+
+/// A frame of a message: its header, and where its facts and its body are.
+pub(crate) struct Frame {
+    pub(crate) header: Header,
+    pub(crate) facts: Range<usize>,
+    pub(crate) body: Range<usize>,
+}
+
+/// The frame at a place of a message, which is as it was written.
+pub(crate) fn read_frame(message: &[u8], at: usize) -> Result<Frame, RecordError> {
+    let damaged = || RecordError::Damaged { at };
+    let rest = message.get(at..).ok_or_else(damaged)?;
+    let header = Header::read(rest.first_chunk().ok_or_else(damaged)?).ok_or_else(damaged)?;
+    let facts_end = FRAME_HEADER_BYTES + header.facts as usize;
+    let frame = rest.get(..facts_end + header.body as usize).ok_or_else(damaged)?;
+    if !header.fits_facts(&frame[..facts_end]) || !header.fits_body(&frame[facts_end..]) {
+        return Err(damaged());
+    }
+    let (facts, body) = (at + FRAME_HEADER_BYTES..at + facts_end, at + facts_end..at + frame.len());
+    Ok(Frame { header, facts, body })
 }

@@ -7,8 +7,10 @@ use proptest::collection::vec;
 use proptest::prelude::*;
 
 use crate::frame::{FRAME_HEADER_BYTES, Kind, VERSION};
-use crate::samples::{any_outcome, any_request, any_response, outcome};
-use crate::{Body, Outcome, Record, RecordError, Request, Response, decode, encode};
+use crate::samples::{any_entry, any_outcome, any_request, any_response, outcome};
+use crate::{
+    Body, Outcome, Record, RecordError, Request, Response, decode, decode_entries, encode, encode_entries,
+};
 
 /// Records after a way through their encoding.
 fn through<T: Record + Clone + PartialEq + Debug>(records: &[T]) -> Vec<T> {
@@ -58,6 +60,14 @@ proptest! {
     }
 }
 
+proptest! {
+    #[test]
+    fn records_of_the_log_come_back_with_their_positions(entries in vec((any_entry(), any::<u64>()), 0..5)) {
+        let message = encode_entries(entries.iter().map(|(entry, end)| (entry, *end))).unwrap();
+        prop_assert_eq!(decode_entries(&message.into()).unwrap(), entries);
+    }
+}
+
 #[test]
 fn bodies_share_the_memory_of_the_message() {
     let message = Bytes::from(encode(&[outcome(1, 5_000)]).unwrap());
@@ -81,7 +91,10 @@ fn a_body_elsewhere_travels_as_a_handle() {
 #[test]
 fn a_newer_record_is_refused_with_both_versions_and_another_kind_by_its_name() {
     let message = encode(&[outcome(1, 3)]).unwrap();
-    assert_eq!(decode::<Request>(&message.clone().into()), Err(RecordError::Kind { found: Kind::Page.name() }));
+    assert_eq!(
+        decode::<Request>(&message.clone().into()),
+        Err(RecordError::Kind { found: Kind::Page.name() })
+    );
     let mut newer = message;
     newer[9] = VERSION + 1;
     let mut crc = crc32fast::Hasher::new();

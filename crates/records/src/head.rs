@@ -23,7 +23,10 @@ impl Head {
 
     /// A head of a first line and fields. `None` where one of them cannot stand in a head: a line break in it, or a name that is no
     /// token (RFC 9110 section 5).
-    pub fn of<N: AsRef<str>, V: AsRef<[u8]>>(line: &str, fields: impl IntoIterator<Item = (N, V)>) -> Option<Self> {
+    pub fn of<N: AsRef<str>, V: AsRef<[u8]>>(
+        line: &str,
+        fields: impl IntoIterator<Item = (N, V)>,
+    ) -> Option<Self> {
         let mut raw = Vec::with_capacity(512);
         is_value(line.as_bytes()).then(|| raw.extend_from_slice(line.as_bytes()))?;
         raw.extend_from_slice(b"\r\n");
@@ -69,7 +72,8 @@ impl Head {
                 let field = parse_field(line);
                 let mut folded: Option<Vec<u8>> = None;
                 while let Some(next) = rest.next_if(|next| matches!(next.first(), Some(b' ' | b'\t'))) {
-                    let value = folded.get_or_insert_with(|| field.map_or(Vec::new(), |(_, value)| value.to_vec()));
+                    let value =
+                        folded.get_or_insert_with(|| field.map_or(Vec::new(), |(_, value)| value.to_vec()));
                     value.push(b' ');
                     value.extend_from_slice(next.trim_ascii());
                 }
@@ -82,15 +86,17 @@ impl Head {
 
     /// The first value of a field, whatever the case of its name, where it is UTF-8.
     pub fn get<'a>(&'a self, name: &str) -> Option<Cow<'a, str>> {
-        let (_, value) = self.fields().find(|(known, value)| {
-            known.eq_ignore_ascii_case(name) && std::str::from_utf8(value).is_ok()
-        })?;
+        let (_, value) = self
+            .fields()
+            .find(|(known, value)| known.eq_ignore_ascii_case(name) && std::str::from_utf8(value).is_ok())?;
         text(value)
     }
 
     /// All values of a field that are UTF-8.
     pub fn get_all<'a, 'n>(&'a self, name: &'n str) -> impl Iterator<Item = Cow<'a, str>> + use<'a, 'n> {
-        self.fields().filter(move |(known, _)| known.eq_ignore_ascii_case(name)).filter_map(|(_, value)| text(value))
+        self.fields()
+            .filter(move |(known, _)| known.eq_ignore_ascii_case(name))
+            .filter_map(|(_, value)| text(value))
     }
 }
 
@@ -160,8 +166,10 @@ mod tests {
 
     #[test]
     fn fields_keep_their_case_and_order_and_are_found_in_any_case() {
-        let head = head("HTTP/1.1 200 All right\r\nX-B: 1\r\nContent-TYPE:text/html\r\nx-b:\t2 \r\nServer : n\r\n");
-        let fields: Vec<_> = head.fields().map(|(name, value)| (name, header_text(&value).into_owned())).collect();
+        let head =
+            head("HTTP/1.1 200 All right\r\nX-B: 1\r\nContent-TYPE:text/html\r\nx-b:\t2 \r\nServer : n\r\n");
+        let fields: Vec<_> =
+            head.fields().map(|(name, value)| (name, header_text(&value).into_owned())).collect();
         let expected = [("X-B", "1"), ("Content-TYPE", "text/html"), ("x-b", "2"), ("Server", "n")];
         assert_eq!(fields, expected.map(|(name, value)| (name, value.to_owned())));
         assert_eq!(head.get("content-type").as_deref(), Some("text/html"));
@@ -171,8 +179,11 @@ mod tests {
 
     #[test]
     fn a_folded_value_is_one_and_what_is_no_field_is_none() {
-        let head = head("HTTP/1.1 200 OK\r\n lost\r\nA: 1\r\n  2\r\n\t3\r\nno field\r\n: x\r\nb c: 1\r\nD: \x01\r\nE:\r\n");
-        let fields: Vec<_> = head.fields().map(|(name, value)| (name, header_text(&value).into_owned())).collect();
+        let head = head(
+            "HTTP/1.1 200 OK\r\n lost\r\nA: 1\r\n  2\r\n\t3\r\nno field\r\n: x\r\nb c: 1\r\nD: \x01\r\nE:\r\n",
+        );
+        let fields: Vec<_> =
+            head.fields().map(|(name, value)| (name, header_text(&value).into_owned())).collect();
         assert_eq!(fields, [("A", "1 2 3".to_owned()), ("E", String::new())]);
     }
 

@@ -2,9 +2,11 @@
 
 use std::borrow::Cow;
 
+use bytes::Bytes;
 use lycosa_url::{CrawlUrl, Micros};
 use serde::{Deserialize, Serialize};
 
+use crate::encode::read_frame;
 use crate::frame::Kind;
 use crate::serial::is_default;
 use crate::{Outcome, Record, RecordError, Request, v1};
@@ -145,4 +147,34 @@ impl Entry<'static> {
             Entry::Accepted(_) | Entry::Leased(_) => None,
         }
     }
+}
+
+/// Records of the log as one message: before each stands where its frame ends in the log, as 8 bytes.
+pub fn encode_entries<'a>(
+    entries: impl IntoIterator<Item = (&'a Entry<'static>, u64)>,
+) -> Result<Vec<u8>, RecordError> {
+    let mut message = Vec::new();
+    for (entry, end) in entries {
+        message.extend_from_slice(&end.to_le_bytes());
+        entry.write(&mut message).then_some(()).ok_or(RecordError::TooLarge)?;
+    }
+    Ok(message)
+}
+
+/// Reads such a message.
+pub fn decode_entries(message: &Bytes) -> Result<Vec<(Entry<'static>, u64)>, RecordError> {
+    let (mut entries, mut at) = (Vec::new(), 0);
+    while at < message.len() {
+        let end = message[at..].first_chunk().ok_or(RecordError::Damaged { at })?;
+        let frame = read_frame(message, at + end.len())?;
+        let mut entry = Entry::read(&frame.header, &message[frame.facts.clone()])?;
+        if let Entry::Outcome(outcome) = &mut entry
+            && !frame.body.is_empty()
+        {
+            outcome.to_mut().attach(message.slice(frame.body.clone()).into());
+        }
+        entries.push((entry, u64::from_le_bytes(*end)));
+        at = frame.body.end;
+    }
+    Ok(entries)
 }

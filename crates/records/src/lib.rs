@@ -28,11 +28,9 @@ pub mod v1;
 pub use body::Body;
 pub use encode::{Record, RecordError, decode, encode, read_facts, write_record};
 pub use head::{Head, header_text};
-pub use journal::{Accepted, Entry, Leased};
+pub use journal::{Accepted, Entry, Leased, decode_entries, encode_entries};
 pub use links::{Added, Link, LinkDetails, Links, LinksBuilder};
 pub use mark::{is_markup, mark};
 pub use outcome::{MAX_ROBOTS_BYTES, Outcome, UsagePreference};
-pub use request::{
-    Metadata, Purpose, Request, RequestOptions, Route, Step, Task, Validators, key_of,
-};
+pub use request::{Metadata, Purpose, Request, RequestOptions, Route, Step, Task, Validators, key_of};
 pub use response::{Certificate, Received, Response, Source, Times};

@@ -70,10 +70,12 @@ impl Links {
 
     /// Bytes of memory held, about.
     pub fn memory(&self) -> usize {
-        let texts = |texts: &[Box<str>]| texts.iter().map(|text| text.len() + size_of::<Box<str>>()).sum::<usize>();
-        let details = self.details.as_ref().map_or(0, |details| {
-            texts(&details.anchors) + texts(&details.rels) + texts(&details.contexts)
-        });
+        let texts =
+            |texts: &[Box<str>]| texts.iter().map(|text| text.len() + size_of::<Box<str>>()).sum::<usize>();
+        let details = self
+            .details
+            .as_ref()
+            .map_or(0, |details| texts(&details.anchors) + texts(&details.rels) + texts(&details.contexts));
         self.text.capacity() + self.digests.capacity() * 16 + details
     }
 
@@ -161,7 +163,10 @@ impl Links {
             return Err("links: urls: each has to be ASCII and to end with a line feed".to_owned());
         }
         if digests.len() != count || !rest.is_empty() {
-            return Err(format!("links: {count} urls and {} bytes of digests, 16 each", columns.digests.0.len()));
+            return Err(format!(
+                "links: {count} urls and {} bytes of digests, 16 each",
+                columns.digests.0.len()
+            ));
         }
         let details = Details { anchors: columns.anchors, rels: columns.rels, contexts: columns.contexts };
         let fits = |texts: &Vec<Box<str>>| texts.len() <= count;
@@ -295,7 +300,8 @@ impl Serialize for Links {
             ("rels", details.map(|details| &details.rels)),
             ("contexts", details.map(|details| &details.contexts)),
         ];
-        let columns = columns.into_iter().filter_map(|(name, texts)| Some((name, texts.filter(|t| !t.is_empty())?)));
+        let columns =
+            columns.into_iter().filter_map(|(name, texts)| Some((name, texts.filter(|t| !t.is_empty())?)));
         let length = 2 + usize::from(!self.nofollow.is_empty()) + columns.clone().count();
         let mut map = serializer.serialize_map(Some(length))?;
         map.serialize_entry("urls", &self.text)?;
@@ -317,7 +323,8 @@ impl<'de> Deserialize<'de> for Links {
         }
         let mut links = Links::default();
         for link in Vec::<Readable<'_>>::deserialize(deserializer)? {
-            let url = CrawlUrl::parse(&link.url).map_err(|bad| D::Error::custom(format!("links: {:?}: {bad}", link.url)))?;
+            let url = CrawlUrl::parse(&link.url)
+                .map_err(|bad| D::Error::custom(format!("links: {:?}: {bad}", link.url)))?;
             links.push(&url, link.nofollow);
             links.keep(LinkDetails { anchor: &link.anchor, rel: &link.rel, context: &link.context });
         }
@@ -371,7 +378,14 @@ mod tests {
         let with = |urls: &str, digests: usize, nofollow: usize| {
             let digests = Blob(vec![0; digests].into());
             let (nofollow, none) = (Blob(vec![0; nofollow].into()), Vec::new);
-            Links::of_columns(Columns { urls: urls.into(), digests, nofollow, anchors: none(), rels: none(), contexts: none() })
+            Links::of_columns(Columns {
+                urls: urls.into(),
+                digests,
+                nofollow,
+                anchors: none(),
+                rels: none(),
+                contexts: none(),
+            })
         };
         assert_eq!(with("http://a/\nhttps://b:1/x?y\n", 32, 1).unwrap().len(), 2);
         for (urls, digests, nofollow, reason) in [
@@ -384,7 +398,11 @@ mod tests {
             let error = with(urls, digests, nofollow).unwrap_err();
             assert!(error.contains(reason), "{urls:?}: {error}");
         }
-        assert_eq!(with("http://a\nhttp://a:0/\nhttp://b/\n", 48, 0).unwrap().iter().count(), 1, "texts of no URL");
+        assert_eq!(
+            with("http://a\nhttp://a:0/\nhttp://b/\n", 48, 0).unwrap().iter().count(),
+            1,
+            "texts of no URL"
+        );
     }
 
     proptest! {

@@ -8,8 +8,6 @@ use std::hash::{BuildHasher, BuildHasherDefault, DefaultHasher, Hasher};
 
 use lycosa_url::CrawlUrl;
 
-use crate::Received;
-
 /// The same in each process and version: the log and snapshots keep marks.
 type Hashing = BuildHasherDefault<DefaultHasher>;
 
@@ -22,18 +20,18 @@ const SHORTEST: usize = 16;
 /// Network Authentication Required (RFC 6585 section 6): only what stands between client and site says so.
 const NETWORK_AUTHENTICATION_REQUIRED: u16 = 511;
 
-/// The mark of an answer for a URL; 0 where it has none: errors of servers, and bodies that are alike by chance. `redirect`: where it
-/// redirects to.
-pub fn mark(url: &CrawlUrl, received: &Received, redirect: Option<&CrawlUrl>) -> u64 {
-    mark_of(url, received, redirect).unwrap_or(0)
+/// The mark of an answer for a URL; 0 where it has none: errors of servers, and bodies that are alike by chance. `body`: without content
+/// coding. `redirect`: where it redirects to.
+pub fn mark(url: &CrawlUrl, status: u16, body: &[u8], redirect: Option<&CrawlUrl>) -> u64 {
+    mark_of(url, status, body, redirect).unwrap_or(0)
 }
 
 /// The same as an option.
-fn mark_of(url: &CrawlUrl, received: &Received, redirect: Option<&CrawlUrl>) -> Option<u64> {
+fn mark_of(url: &CrawlUrl, status: u16, body: &[u8], redirect: Option<&CrawlUrl>) -> Option<u64> {
     let mut hasher = Hashing::default().build_hasher();
-    match received.status {
+    match status {
         NETWORK_AUTHENTICATION_REQUIRED => {
-            hasher.write_u16(received.status);
+            hasher.write_u16(status);
             return Some(hasher.finish() | 2);
         }
         // What a host says of its own load is no portal's answer.
@@ -48,10 +46,9 @@ fn mark_of(url: &CrawlUrl, received: &Received, redirect: Option<&CrawlUrl>) -> 
         hasher.write(path.as_bytes());
         return Some(hasher.finish() | 2);
     }
-    let body = received.body.memory()?;
     (body.len() >= SHORTEST).then_some(())?;
     let head = &body[..body.len().min(MARKED_BYTES)];
-    hasher.write_u16(received.status);
+    hasher.write_u16(status);
     match title(head) {
         Some(title) => {
             hasher.write(title);
@@ -96,10 +93,7 @@ mod tests {
 
     fn marks(bodies: &[&str], status: u16) -> Vec<Option<u64>> {
         let url = CrawlUrl::parse("http://a.com/").unwrap();
-        let of = |body: &&str| {
-            let body = bytes::Bytes::copy_from_slice(body.as_bytes()).into();
-            mark_of(&url, &Received { status, body, ..Received::default() }, None)
-        };
+        let of = |body: &&str| mark_of(&url, status, body.as_bytes(), None);
         bodies.iter().map(of).collect()
     }
 

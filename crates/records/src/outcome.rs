@@ -127,10 +127,11 @@ impl Outcome {
         self.response.result.as_ref().err()
     }
 
-    /// Computes the mark, once response and redirect are known.
+    /// Computes the mark, once redirect and decoded body, or the text of the robots.txt, are known.
     pub fn set_mark(&mut self) {
+        let body = self.decoded.as_ref().or(self.rules.as_ref()).map_or(&[][..], |body| body);
         self.mark = match &self.response.result {
-            Ok(received) => mark(&self.response.request.url, received, self.redirect.as_ref()),
+            Ok(received) => mark(self.url(), received.status, body, self.redirect.as_ref()),
             Err(_) => 0,
         };
     }
@@ -141,7 +142,11 @@ impl Outcome {
         let own = |decoded: &&Bytes| received.is_none_or(|body| body.as_ptr() != decoded.as_ptr());
         let body = self.decoded.as_ref().filter(own).map_or(0, Bytes::len);
         let fields = self.fields.keys().map(|name| name.len() + 128).sum::<usize>();
-        self.response.memory() + body + self.links.memory() + fields + self.title.as_deref().map_or(0, str::len)
+        self.response.memory()
+            + body
+            + self.links.memory()
+            + fields
+            + self.title.as_deref().map_or(0, str::len)
     }
 
     /// The URL whose page this is, by its own `rel=canonical`: another one of the same origin. Where a job trusts it, that URL
@@ -155,7 +160,8 @@ impl Outcome {
     /// A URL that was settled and waits again: opened by the user, or because a captive portal had answered for it. `ended`: the
     /// status or the failure that it had ended with. Its lease is 0, and it is no URL's last outcome.
     pub fn reopened(url: CrawlUrl, depth: u32, at: Micros, ended: Result<u16, Failure>) -> Self {
-        let failure = ended.as_ref().err().cloned().unwrap_or_else(|| Failure::new(FailureKind::Cancelled, ""));
+        let failure =
+            ended.as_ref().err().cloned().unwrap_or_else(|| Failure::new(FailureKind::Cancelled, ""));
         let mut outcome = Outcome::settled(url, depth, Vec::new(), at, failure);
         if let Ok(status) = ended {
             outcome.response.result = Ok(Received { status, ..Received::default() });

@@ -43,7 +43,8 @@ fn numbered(number: usize) -> CrawlUrl {
 
 /// Any URL.
 pub fn any_url() -> impl Strategy<Value = CrawlUrl> {
-    let text = "https?://[a-z]{1,8}([.][a-z]{2,3})?(:[1-9][0-9]{0,3})?/[a-zA-Z0-9/._~-]{0,12}([?][a-z=&]{0,8})?";
+    let text =
+        "https?://[a-z]{1,8}([.][a-z]{2,3})?(:[1-9][0-9]{0,3})?/[a-zA-Z0-9/._~-]{0,12}([?][a-z=&]{0,8})?";
     text.prop_filter_map("a URL", |text| CrawlUrl::parse(&text).ok())
 }
 
@@ -74,7 +75,10 @@ pub fn any_options() -> impl Strategy<Value = RequestOptions> {
             method: method.into(),
             headers: headers.into_iter().map(|(name, value)| (name.into(), value.into())).collect(),
             body: body.into(),
-            validators: Validators { etag: etag.map(Into::into), last_modified: last_modified.map(Into::into) },
+            validators: Validators {
+                etag: etag.map(Into::into),
+                last_modified: last_modified.map(Into::into),
+            },
             priority,
             metadata,
         },
@@ -83,29 +87,63 @@ pub fn any_options() -> impl Strategy<Value = RequestOptions> {
 
 /// Any request.
 pub fn any_request() -> impl Strategy<Value = Request> {
-    let purpose = proptest::sample::select(vec![Purpose::Page, Purpose::Robots, Purpose::Sitemap, Purpose::Resource]);
+    let purpose =
+        proptest::sample::select(vec![Purpose::Page, Purpose::Robots, Purpose::Sitemap, Purpose::Resource]);
     let route = prop_oneof![
         vec(any::<std::net::IpAddr>(), 0..3).prop_map(Route::Direct),
         ".{1,9}".prop_map(|proxy| Route::Proxy(proxy.into())),
         ".{1,9}".prop_map(|browser| Route::Browser(browser.into())),
     ];
     let step = (any_url(), 300_u16..400).prop_map(|(url, status)| Step { url, status });
-    let class = proptest::sample::select(vec![None, Some(NameClass::Fast), Some(NameClass::Slow), Some(NameClass::Failed)]);
+    let class = proptest::sample::select(vec![
+        None,
+        Some(NameClass::Fast),
+        Some(NameClass::Slow),
+        Some(NameClass::Failed),
+    ]);
     let numbers = (any::<u64>(), any::<u32>(), any::<u32>(), any::<u32>(), any::<u64>());
     let rest = (option::of(".{0,9}"), option::of(any_options()), ["[a-z]{0,3}", "[a-z]{0,3}"]);
     (any_url(), purpose, route, vec(step, 0..3), class, numbers, rest).prop_map(
-        |(url, purpose, route, chain, name_class, (lease, depth, attempt, name_us, deadline), (cookies, options, task))| {
+        |(
+            url,
+            purpose,
+            route,
+            chain,
+            name_class,
+            (lease, depth, attempt, name_us, deadline),
+            (cookies, options, task),
+        )| {
             let [job, name] = task.map(String::into_boxed_str);
             let (task, cookies) = (Arc::new(Task { job, name }), cookies.map(Into::into));
             let options = options.map(Box::new);
-            Request { task, lease, purpose, depth, attempt, chain, route, name_us, name_class, cookies, deadline, options, ..Request::get(url) }
+            Request {
+                task,
+                lease,
+                purpose,
+                depth,
+                attempt,
+                chain,
+                route,
+                name_us,
+                name_class,
+                cookies,
+                deadline,
+                options,
+                ..Request::get(url)
+            }
         },
     )
 }
 
 /// Any response.
 pub fn any_response() -> impl Strategy<Value = Response> {
-    let source = proptest::sample::select(vec![Source::Http10, Source::Http11, Source::Http2, Source::Browser, Source::Cache]);
+    let source = proptest::sample::select(vec![
+        Source::Http10,
+        Source::Http11,
+        Source::Http2,
+        Source::Browser,
+        Source::Cache,
+    ]);
     let body = prop_oneof![
         vec(any::<u8>(), 0..400).prop_map(|bytes| Body::Memory(bytes.into())),
         (any::<u64>(), any::<u64>()).prop_map(|(offset, length)| Body::File {
@@ -121,12 +159,26 @@ pub fn any_response() -> impl Strategy<Value = Response> {
         Arc::new(Certificate { subject: subject.into(), valid, ..Certificate::default() })
     }));
     let received = (any::<u16>(), source, head(), body, head(), certificate, option::of(any_url())).prop_map(
-        |(status, source, head, body, sent, certificate, final_url)| Received { status, source, head, body, sent, certificate, final_url },
+        |(status, source, head, body, sent, certificate, final_url)| Received {
+            status,
+            source,
+            head,
+            body,
+            sent,
+            certificate,
+            final_url,
+        },
     );
     let result = prop_oneof![3 => received.prop_map(Ok), 1 => any_failure().prop_map(Err)];
     let address = option::of(any::<std::net::IpAddr>());
     (any_request(), address, any::<[u32; 6]>(), any::<i64>(), result).prop_map(
-        |(request, address, [started, finished, connect_us, tls_us, first_byte_us, body_us], wall_offset_us, result)| {
+        |(
+            request,
+            address,
+            [started, finished, connect_us, tls_us, first_byte_us, body_us],
+            wall_offset_us,
+            result,
+        )| {
             let times = Times { connect_us, tls_us, first_byte_us, body_us, wall_offset_us };
             Response { request, address, started: started.into(), finished: finished.into(), times, result }
         },
@@ -137,12 +189,22 @@ pub fn any_response() -> impl Strategy<Value = Response> {
 pub fn any_outcome() -> impl Strategy<Value = Outcome> {
     let links = vec((any_url(), any::<bool>()), 0..5)
         .prop_map(|links| links.iter().map(|(url, nofollow)| (url, *nofollow)).collect::<Links>());
-    let bounds = proptest::sample::select(vec![Vec::new(), vec![Bound::Links], vec![Bound::TitleBytes, Bound::UrlBytes]]);
+    let bounds = proptest::sample::select(vec![
+        Vec::new(),
+        vec![Bound::Links],
+        vec![Bound::TitleBytes, Bound::UrlBytes],
+    ]);
     let texts = (option::of(".{0,9}"), option::of(".{0,9}"), option::of(vec(any::<u8>(), 0..20)));
     let urls = (option::of(any_url()), option::of(any_url()));
     let rest = (any::<[bool; 4]>(), any::<u32>(), any::<u64>(), bounds, any_metadata(), any::<bool>());
     (any_response(), links, texts, urls, rest).prop_map(
-        |(response, links, (charset, title, rules), (canonical, redirect), (flags, bad_links, mark, bounds, fields, told))| {
+        |(
+            response,
+            links,
+            (charset, title, rules),
+            (canonical, redirect),
+            (flags, bad_links, mark, bounds, fields, told),
+        )| {
             let mut outcome = Outcome::new(response);
             outcome.links = links;
             (outcome.charset, outcome.title) = (charset.map(Cow::Owned), title.map(Into::into));
@@ -151,7 +213,8 @@ pub fn any_outcome() -> impl Strategy<Value = Outcome> {
             [outcome.noindex, outcome.nofollow, outcome.retry, outcome.ours] = flags;
             (outcome.bad_links, outcome.mark, outcome.fields) = (bad_links, mark, fields);
             outcome.bounds = bounds.into_iter().collect();
-            let preference = UsagePreference { usage: "train-ai".into(), allowed: told, source: "header".into() };
+            let preference =
+                UsagePreference { usage: "train-ai".into(), allowed: told, source: "header".into() };
             outcome.usage = if told { vec![preference] } else { Vec::new() };
             outcome
         },

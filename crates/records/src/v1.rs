@@ -9,7 +9,10 @@ use serde::Deserialize;
 
 use crate::frame::Kind;
 use crate::serial::Blob;
-use crate::{Accepted, Body, Entry, Head, Leased, Outcome, Purpose, Received, Record as _, Request, Response, Step, Times};
+use crate::{
+    Accepted, Body, Entry, Head, Leased, Outcome, Purpose, Received, Record as _, Request, Response, Step,
+    Times,
+};
 
 /// The facts of a frame; of a seed only `url` and `finished`, of a lease `url`, `lease`, `started` and `finished`.
 #[derive(Default, Deserialize)]
@@ -63,7 +66,9 @@ impl<'de> Deserialize<'de> for Headers {
         }
         if !deserializer.is_human_readable() {
             let fields = Vec::<(String, Blob<'static>)>::deserialize(deserializer)?;
-            return Ok(Headers(fields.into_iter().map(|(name, value)| (name, value.0.into_owned())).collect()));
+            return Ok(Headers(
+                fields.into_iter().map(|(name, value)| (name, value.0.into_owned())).collect(),
+            ));
         }
         let value = |field: &Readable| match (&field.value, &field.value_base64) {
             (Some(text), _) => Some(text.clone().into_bytes()),
@@ -86,7 +91,8 @@ pub fn read(facts: &[u8]) -> Option<V1> {
 impl V1 {
     /// When it began and ended, by the crawl's clock; of a lease, when the process that took it began, and when it was taken.
     fn crawl_times(&self) -> [Micros; 2] {
-        [self.started, self.finished].map(|time| time.saturating_add_signed(self.wall_offset_us.saturating_neg()))
+        [self.started, self.finished]
+            .map(|time| time.saturating_add_signed(self.wall_offset_us.saturating_neg()))
     }
 
     /// The record of a kind, with the body that stood apart. `None` where a URL of it no longer parses.

@@ -134,11 +134,15 @@ fn page(number: usize, body: usize) -> Entry<'static> {
         ..Request::get(url(&format!("http://www.example.com/section-{number}/index.html")))
     };
     let times = Times { first_byte_us: 80_000, body_us: 20_000, ..Times::default() };
-    let (address, started, finished) = ("192.0.2.7".parse().ok(), 1_795_251_661_500_000, 1_795_251_661_600_000);
-    let mut outcome = Outcome::new(Response { request, address, started, finished, times, result: Ok(received) });
+    let (address, started, finished) =
+        ("192.0.2.7".parse().ok(), 1_795_251_661_500_000, 1_795_251_661_600_000);
+    let mut outcome =
+        Outcome::new(Response { request, address, started, finished, times, result: Ok(received) });
     (outcome.charset, outcome.title) = (Some("UTF-8".into()), Some("An article among many".into()));
     (0..60).for_each(|link| {
-        outcome.links.push(&url(&format!("http://www.example.com/section-{number}/article-{link}.html")), false);
+        outcome
+            .links
+            .push(&url(&format!("http://www.example.com/section-{number}/article-{link}.html")), false);
     });
     Entry::Outcome(outcome.into())
 }

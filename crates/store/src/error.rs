@@ -105,7 +105,10 @@ impl fmt::Display for LogError {
             }
             LogError::Newer { path, position, found, known } => {
                 let place = path.display();
-                write!(f, "{place}: the record at position {position} is of version {found}; readable is up to version {known}")
+                write!(
+                    f,
+                    "{place}: the record at position {position} is of version {found}; readable is up to version {known}"
+                )
             }
             LogError::Damaged { path, position } => {
                 write!(f, "{}: the log is damaged at position {position}", path.display())

@@ -237,7 +237,9 @@ fn read_entry(head: &LineHead, line: &[u8]) -> Result<Entry<'static>, String> {
     match (head.version, kind) {
         (1, _) => {
             let LineBefore { record, body_base64 } = parse(line)?;
-            record.into_entry(kind, decode(&body_base64)?).ok_or_else(|| "url is missing, or is none to crawl".into())
+            record
+                .into_entry(kind, decode(&body_base64)?)
+                .ok_or_else(|| "url is missing, or is none to crawl".into())
         }
         (VERSION, Kind::Seed) => {
             let Line { record, .. } = parse::<Line<Accepted<'static>>>(line)?;
@@ -250,7 +252,11 @@ fn read_entry(head: &LineHead, line: &[u8]) -> Result<Entry<'static>, String> {
         (VERSION, _) => {
             let Line { mut record, body_base64 } = parse::<Line<Outcome>>(line)?;
             if record.kind() != kind {
-                return Err(format!("kind is {}; the record is one of kind {}", kind.name(), record.kind().name()));
+                return Err(format!(
+                    "kind is {}; the record is one of kind {}",
+                    kind.name(),
+                    record.kind().name()
+                ));
             }
             record.attach(decode(&body_base64)?);
             Ok(Entry::Outcome(record.into()))
@@ -312,14 +318,11 @@ mod tests {
         let directory = tempfile::tempdir().unwrap();
         let mut robots = outcome(2, 0);
         robots.response.request.purpose = Purpose::Robots;
-        robots.response.result.as_mut().unwrap().head = Head::of("HTTP/1.1 200 OK", [("server", "nginx")]).unwrap();
+        robots.response.result.as_mut().unwrap().head =
+            Head::of("HTTP/1.1 200 OK", [("server", "nginx")]).unwrap();
         let request = Cow::Owned(Request::get(CrawlUrl::parse("http://a.com/").unwrap()));
         let seed = Entry::Accepted(Accepted { request, at: 7 });
-        written(
-            directory.path(),
-            1 << 20,
-            &[page(1, 3), Entry::Outcome(robots.into()), seed],
-        );
+        written(directory.path(), 1 << 20, &[page(1, 3), Entry::Outcome(robots.into()), seed]);
         let expected = concat!(
             r#"{"kind":"page","version":2,"record":{"response":{"request":{"lease":1,"url":"http://example.com/1"},"#,
             r#""address":"127.0.0.1","started":0,"finished":0,"result":{"Ok":{"status":200,"head":"base64:SFRUUC8xLjEgMjAwIE9LDQp4OiD/YQ0K"}}},"#,
@@ -379,10 +382,7 @@ mod tests {
             ("\n", "line 2: EOF while parsing a value (at byte 0)"),
             ("{}\n", "line 2: missing field `kind` (at byte 2)"),
             ("{\"kind\":\"page\"}\n", "line 2: url is missing, or is none to crawl"),
-            (
-                "{\"kind\":\"page\",\"version\":2}\n",
-                "line 2: missing field `record` (at byte 27)",
-            ),
+            ("{\"kind\":\"page\",\"version\":2}\n", "line 2: missing field `record` (at byte 27)"),
             (
                 "{\"kind\":\"page\",\"version\":9,\"record\":{}}\n",
                 "line 2: a record of version 9; readable are 1 to 2",
@@ -426,7 +426,10 @@ mod tests {
         let received = page.received().unwrap();
         assert_eq!((page.response.started, page.response.finished, page.response.fetched_at()), (3, 7, 9));
         assert_eq!(received.head.raw(), &b"HTTP/1.1 200\r\nx: \xffa\r\ny: z\r\n"[..]);
-        assert_eq!((received.body.memory().unwrap().len(), page.links.len(), page.request().chain.len()), (3, 1, 1));
+        assert_eq!(
+            (received.body.memory().unwrap().len(), page.links.len(), page.request().chain.len()),
+            (3, 1, 1)
+        );
         let Entry::Leased(leased) = &read[1] else { panic!("{:?}", read[1]) };
         assert_eq!((leased.lease, leased.process, leased.granted), (4, 7, 9));
         let failed = read[2].clone().into_outcome().unwrap();

@@ -15,7 +15,9 @@ use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
 use lycosa_records::frame::{FRAME_HEADER_BYTES, Header, Kind};
-use lycosa_records::{Outcome, Purpose, Received, Record, Request, Response, Times, read_facts, write_record};
+use lycosa_records::{
+    Outcome, Purpose, Received, Record, Request, Response, Times, read_facts, write_record,
+};
 use lycosa_url::{FailureKind, Micros};
 
 use crate::Position;
@@ -139,7 +141,8 @@ impl Failed {
         let io = |error| self.error(error);
         let (mut frames, mut ended) = (Frames::open(self).map_err(io)?, HashMap::new());
         while frames.next_meta().map_err(io)? {
-            let Some(outcome) = frames.outcome().filter(|outcome| urls.contains(outcome.url().as_str())) else {
+            let Some(outcome) = frames.outcome().filter(|outcome| urls.contains(outcome.url().as_str()))
+            else {
                 continue;
             };
             let url = outcome.url().as_str().to_owned();

@@ -126,7 +126,10 @@ fn a_record_of_a_later_version_is_told_with_its_place_and_both_versions() {
     let mut reader = Reader::open(directory.path(), Bodies::All).unwrap();
     assert_eq!(entries(reader.read(9, usize::MAX)), [page(1, 0)]);
     let told = reader.read(9, usize::MAX).unwrap_err();
-    assert!(matches!(told, LogError::Newer { position, found: 3, known: 2, .. } if position == positions[1]), "{told}");
+    assert!(
+        matches!(told, LogError::Newer { position, found: 3, known: 2, .. } if position == positions[1]),
+        "{told}"
+    );
     assert_eq!(reader.skip_damage().unwrap(), positions[2] - positions[1]);
     assert_eq!(entries(reader.read(9, usize::MAX)), [page(3, 0)]);
 }

@@ -3,9 +3,9 @@
 use std::net::IpAddr;
 use std::path::Path;
 
-use lycosa_url::{CrawlUrl, Micros};
 use lycosa_records::frame::Kind;
 use lycosa_records::{Accepted, Entry, Leased as LeaseTaken, Outcome, Received, Record as _};
+use lycosa_url::{CrawlUrl, Micros};
 use memchr::memmem::Finder;
 use serde::{Serialize, Serializer};
 
@@ -195,7 +195,9 @@ impl Teller<'_> {
         match entry {
             Entry::Accepted(accepted) => self.seed(position, &accepted),
             Entry::Leased(leased) => self.lease(position, &leased),
-            Entry::Outcome(outcome) if outcome.kind() == Kind::Robots => self.robots(position, outcome.into_owned()),
+            Entry::Outcome(outcome) if outcome.kind() == Kind::Robots => {
+                self.robots(position, outcome.into_owned())
+            }
             Entry::Outcome(outcome) => self.page(position, outcome.into_owned()),
         }
     }
@@ -499,7 +501,8 @@ mod tests {
     fn damage_is_passed_over_and_counted() {
         let directory = tempfile::tempdir().unwrap();
         let url = "http://a.com/x";
-        let positions = written(directory.path(), 1 << 20, &[of(linking(url, 0, &[])), of(linking(url, 1, &[]))]);
+        let positions =
+            written(directory.path(), 1 << 20, &[of(linking(url, 0, &[])), of(linking(url, 1, &[]))]);
         let path = directory.path().join(crate::layout::segment_name(0));
         let mut bytes = std::fs::read(&path).unwrap();
         bytes[usize::try_from(positions[0]).unwrap() + 22] ^= 1;

@@ -4,7 +4,7 @@
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use lycosa_records::Outcome;
-use lycosa_url::{FailureKind};
+use lycosa_url::FailureKind;
 
 use super::pace::Sign;
 

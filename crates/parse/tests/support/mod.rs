@@ -180,7 +180,12 @@ pub(crate) fn hostile(bytes: usize) -> Vec<Hostile> {
 
 /// A page with this body.
 pub(crate) fn page(content_type: &str, body: Bytes) -> Outcome {
-    let request = Request { lease: 1, ..Request::get(CrawlUrl::parse("http://example.com/dir/page").unwrap_or_else(|bad| unreachable!("{bad}"))) };
+    let request = Request {
+        lease: 1,
+        ..Request::get(
+            CrawlUrl::parse("http://example.com/dir/page").unwrap_or_else(|bad| unreachable!("{bad}")),
+        )
+    };
     let head = Head::of("HTTP/1.1 200", [("content-type", content_type)]).unwrap_or_default();
     let result = Ok(Received { status: 200, head, body: body.clone().into(), ..Received::default() });
     let (address, started, finished, times) = (None, 0, 0, Times::default());

@@ -16,7 +16,8 @@ use super::{Column, Get, TextDecoder};
 
 /// The schema of the chosen columns.
 pub fn schema<T>(columns: &[&'static Column<T>]) -> Arc<Schema> {
-    let field = |column: &&Column<T>| Field::new(column.name, data_type(&column.get), is_nullable(&column.get));
+    let field =
+        |column: &&Column<T>| Field::new(column.name, data_type(&column.get), is_nullable(&column.get));
     Arc::new(Schema::new(columns.iter().map(field).collect::<Vec<_>>()))
 }
 
@@ -78,7 +79,9 @@ fn array<T>(records: &[impl AsRef<T>], column: &Column<T>, texts: TextDecoder) -
     };
     match column.get {
         Get::Text(get) => text(&mut |builder| each().for_each(|record| builder.append_value(get(record)))),
-        Get::MaybeText(get) => text(&mut |builder| each().for_each(|record| builder.append_option(get(record)))),
+        Get::MaybeText(get) => {
+            text(&mut |builder| each().for_each(|record| builder.append_option(get(record))))
+        }
         Get::Json(get) => text(&mut |builder| {
             let json = |record| get(record).and_then(|map| serde_json::to_string(map).ok());
             each().for_each(|record| builder.append_option(json(record)));
@@ -162,7 +165,11 @@ fn bodies<'a>(mut bodies: impl ExactSizeIterator<Item = Option<&'a Bytes>> + Clo
     if bodies.len() == 1
         && let Some(body) = bodies.clone().next().flatten()
     {
-        return Arc::new(BinaryArray::new(OffsetBuffer::from_lengths([body.len()]), body.clone().into(), None));
+        return Arc::new(BinaryArray::new(
+            OffsetBuffer::from_lengths([body.len()]),
+            body.clone().into(),
+            None,
+        ));
     }
     let bytes = bodies.clone().flatten().map(Bytes::len).sum();
     let mut builder = BinaryBuilder::with_capacity(bodies.len(), bytes);
@@ -223,7 +230,9 @@ mod tests {
         match body {
             // As a body has memory of its own.
             Some(body) => outcome.decoded = Some(body.as_bytes().to_vec().into()),
-            None => outcome.response.result = Err(lycosa_url::Failure::new(lycosa_url::FailureKind::Timeout, "")),
+            None => {
+                outcome.response.result = Err(lycosa_url::Failure::new(lycosa_url::FailureKind::Timeout, ""))
+            }
         }
         Box::new(outcome)
     }
@@ -241,7 +250,8 @@ mod tests {
                 let (one, three) = (columns(std::slice::from_ref(&alone)), columns(&many));
                 assert_eq!(one, three.slice(1, 1), "{body:?} {charset:?}");
                 one.columns().iter().for_each(|column| column.to_data().validate_full().unwrap());
-                let memory = |pointer: *const u8| alone.decoded.as_ref().unwrap().as_ptr_range().contains(&pointer);
+                let memory =
+                    |pointer: *const u8| alone.decoded.as_ref().unwrap().as_ptr_range().contains(&pointer);
                 if body.is_some_and(|body| body.len() > 3) {
                     assert!(memory(one.column(0).as_binary::<i32>().value_data().as_ptr()));
                     let is_shared = memory(one.column(1).as_string::<i32>().value_data().as_ptr());
@@ -260,7 +270,10 @@ mod tests {
         outcome.response.result = Ok(received);
         let batch = record_batch(&[outcome], &all, TEXTS).unwrap();
         assert_eq!((batch.num_rows(), batch.num_columns()), (1, all.len()));
-        assert_eq!(record_batch::<Outcome>(&[] as &[Box<Outcome>], &all, TEXTS).unwrap().schema(), schema(&all));
+        assert_eq!(
+            record_batch::<Outcome>(&[] as &[Box<Outcome>], &all, TEXTS).unwrap().schema(),
+            schema(&all)
+        );
         assert_eq!(batch.column_by_name("links").unwrap().as_list::<i32>().value_length(0), 1);
     }
 

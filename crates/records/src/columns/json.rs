@@ -49,7 +49,12 @@ impl<T> Serialize for Line<'_, T> {
 
 impl<T> Line<'_, T> {
     /// Writes one column. `text`: the body's.
-    fn entry<M: SerializeMap>(&self, column: &Column<T>, text: Option<&str>, map: &mut M) -> Result<(), M::Error> {
+    fn entry<M: SerializeMap>(
+        &self,
+        column: &Column<T>,
+        text: Option<&str>,
+        map: &mut M,
+    ) -> Result<(), M::Error> {
         let (name, record) = (column.name, self.record);
         match column.get {
             Get::Text(get) => map.serialize_entry(name, get(record)),

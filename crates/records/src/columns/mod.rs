@@ -93,7 +93,9 @@ impl<T> Column<T> {
     pub fn set(&self, record: &mut T, value: Value) -> Result<(), WrongValue> {
         match self.set {
             Some(set) => set(record, value),
-            None => Err(WrongValue { given: value.name(), allowed: "nothing: this column cannot be replaced" }),
+            None => {
+                Err(WrongValue { given: value.name(), allowed: "nothing: this column cannot be replaced" })
+            }
         }
     }
 }

@@ -106,7 +106,9 @@ impl Value {
     /// Pairs of texts.
     pub(crate) fn pairs(self) -> Result<Vec<(Box<str>, Box<str>)>, WrongValue> {
         match self {
-            Value::Pairs(pairs) => Ok(pairs.into_iter().map(|(name, value)| (name.into(), value.into())).collect()),
+            Value::Pairs(pairs) => {
+                Ok(pairs.into_iter().map(|(name, value)| (name.into(), value.into())).collect())
+            }
             // An empty list is one of anything.
             Value::Texts(texts) if texts.is_empty() => Ok(Vec::new()),
             other => Err(other.wrong("a list of pairs of str")),

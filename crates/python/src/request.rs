@@ -1,0 +1,467 @@
+//! Requests: one as an object, and batches from the frontier to fetch.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use bytes::Bytes;
+use lycosa_records::{Certificate, Head, Metadata, Received, RequestOptions, Source, Times, Validators};
+use lycosa_url::{Clock, Failure, FailureKind, Micros};
+use pyo3::exceptions::PyTypeError;
+use pyo3::prelude::*;
+use pyo3::types::{PyBytes, PyDict, PyIterator, PyList, PyType};
+
+use crate::batch::{Batch, FromPyObjectRecord, Table, items, with_columns};
+use crate::errors::setting;
+use crate::response::Response;
+use crate::store::TEXTS;
+use crate::values::{dict, metadata};
+
+/// Bytes that a user may attach to one request, as JSON.
+const MAX_METADATA_BYTES: usize = 64 << 10;
+
+/// Bytes of the body of one request.
+const MAX_BODY_BYTES: usize = 1 << 20;
+
+/// One request: what to fetch and how; on lease, or to be accepted as a seed.
+#[pyclass(frozen, module = "lycosa._core")]
+pub(crate) struct Request {
+    pub(crate) record: Arc<lycosa_records::Request>,
+    /// The clock of the crawl that it belongs to.
+    clock: Clock,
+}
+
+impl Request {
+    /// An object of a record.
+    pub(crate) fn of(record: Arc<lycosa_records::Request>, clock: Clock) -> Self {
+        Request { record, clock }
+    }
+
+    /// What it has beyond a GET.
+    fn options(&self) -> Option<&RequestOptions> {
+        self.record.options.as_deref()
+    }
+
+    /// A time of the wall clock, in seconds since the epoch, by the crawl's clock; `now` where there is none.
+    fn time(&self, wall: Option<f64>) -> Micros {
+        let Some(wall) = wall.filter(|wall| wall.is_finite() && *wall >= 0.0) else {
+            return self.clock.now();
+        };
+        ((wall * 1e6) as Micros).saturating_add_signed(self.clock.wall_offset().saturating_neg())
+    }
+}
+
+impl<'py> FromPyObjectRecord<'py, lycosa_records::Request> for Request {
+    fn record(object: &Bound<'py, PyAny>) -> Option<Arc<lycosa_records::Request>> {
+        object.cast::<Request>().ok().map(|request| Arc::clone(&request.get().record))
+    }
+}
+
+/// Durations in seconds by phase (connect, tls, first_byte, body), as a stage in Python tells them.
+type Phases = HashMap<String, f64>;
+
+#[pymethods]
+impl Request {
+    /// A request to be accepted as a seed.
+    #[new]
+    #[pyo3(signature = (url, *, method = "GET", headers = None, body = None, metadata = None, priority = 0, etag = None, last_modified = None))]
+    #[expect(clippy::too_many_arguments, reason = "each is a keyword in Python")]
+    fn new(
+        url: &str,
+        method: &str,
+        headers: Option<Vec<(String, String)>>,
+        body: Option<&[u8]>,
+        metadata: Option<&Bound<'_, PyDict>>,
+        priority: i32,
+        etag: Option<String>,
+        last_modified: Option<String>,
+    ) -> PyResult<Self> {
+        let url = crate::url::parse(url)?;
+        let is_method =
+            !method.is_empty() && method.bytes().all(|byte| byte.is_ascii_uppercase() || byte == b'-');
+        if !is_method || method == "CONNECT" {
+            return Err(setting("method", method, "a method in capital letters, such as GET, HEAD or POST"));
+        }
+        let headers = headers.unwrap_or_default();
+        if Head::of("", headers.iter().map(|(name, value)| (name, value))).is_none() {
+            let allowed = "pairs of name and value without line breaks and control characters";
+            return Err(setting("headers", format!("{headers:?}"), allowed));
+        }
+        let body = body.unwrap_or_default();
+        if body.len() > MAX_BODY_BYTES {
+            return Err(setting(
+                "body",
+                format!("{} bytes", body.len()),
+                format!("{MAX_BODY_BYTES} bytes at most"),
+            ));
+        }
+        let options = RequestOptions {
+            method: if method == "GET" { "".into() } else { method.into() },
+            headers: headers.into_iter().map(|(name, value)| (name.into(), value.into())).collect(),
+            body: Bytes::copy_from_slice(body),
+            validators: Validators {
+                etag: etag.map(Into::into),
+                last_modified: last_modified.map(Into::into),
+            },
+            priority,
+            metadata: metadata.map_or(Ok(Metadata::new()), checked_metadata)?,
+        };
+        let options = (options != RequestOptions::default()).then(|| Box::new(options));
+        let record = Arc::new(lycosa_records::Request { options, ..lycosa_records::Request::get(url) });
+        Ok(Request { record, clock: Clock::shared() })
+    }
+
+    /// A copy with other values in some columns.
+    #[pyo3(signature = (**columns))]
+    fn replace(&self, columns: Option<&Bound<'_, PyDict>>) -> PyResult<Self> {
+        Ok(Request { record: with_columns(&self.record, columns)?, clock: self.clock })
+    }
+
+    /// The answer of a stage written in Python: a response was received.
+    #[pyo3(signature = (
+        status, *, headers = None, body = None, reason = "", address = None, started = None, finished = None, times = None,
+        source = "http/1.1", final_url = None, sent = None
+    ))]
+    #[expect(clippy::too_many_arguments, reason = "each is a keyword in Python")]
+    fn respond(
+        &self,
+        status: u16,
+        headers: Option<Vec<(String, crate::response::HeaderValue)>>,
+        body: Option<&[u8]>,
+        reason: &str,
+        address: Option<&str>,
+        started: Option<f64>,
+        finished: Option<f64>,
+        times: Option<Phases>,
+        source: &str,
+        final_url: Option<&str>,
+        sent: Option<&[u8]>,
+    ) -> PyResult<Response> {
+        let source = Source::from_name(source)
+            .ok_or_else(|| setting("source", source, "http/1.0, http/1.1, h2, browser or cache"))?;
+        let line = match source {
+            Source::Http10 => format!("HTTP/1.0 {status} {reason}"),
+            Source::Http2 => format!("HTTP/2 {status} {reason}"),
+            Source::Http11 | Source::Browser | Source::Cache => format!("HTTP/1.1 {status} {reason}"),
+        };
+        let fields = headers.unwrap_or_default();
+        let head = Head::of(line.trim_end(), fields.iter().map(|(name, value)| (name, value.bytes())));
+        let head = head.ok_or_else(|| {
+            let allowed =
+                "names that are tokens, values and reason without line breaks and control characters";
+            setting(
+                "headers",
+                format!("{:?}", fields.iter().map(|(name, _)| name).collect::<Vec<_>>()),
+                allowed,
+            )
+        })?;
+        let received = Received {
+            status,
+            source,
+            head,
+            body: Bytes::copy_from_slice(body.unwrap_or_default()).into(),
+            sent: Head::new(Bytes::copy_from_slice(sent.unwrap_or_default())),
+            certificate: None::<Arc<Certificate>>,
+            final_url: final_url.map(crate::url::parse).transpose()?,
+        };
+        self.answer(Ok(received), address, (started, finished), times)
+    }
+
+    /// The answer of a stage written in Python: there is no response.
+    #[pyo3(signature = (kind, detail = "", *, address = None, started = None, finished = None, times = None))]
+    fn fail(
+        &self,
+        kind: &str,
+        detail: &str,
+        address: Option<&str>,
+        started: Option<f64>,
+        finished: Option<f64>,
+        times: Option<Phases>,
+    ) -> PyResult<Response> {
+        let kind = FailureKind::from_name(kind)
+            .ok_or_else(|| setting("kind", kind, "the stable name of a failure, such as connect-timeout"))?;
+        self.answer(Err(Failure::new(kind, detail)), address, (started, finished), times)
+    }
+
+    /// The URL, in canonical form.
+    #[getter]
+    fn url(&self) -> &str {
+        self.record.url.as_str()
+    }
+
+    /// Host of the URL.
+    #[getter]
+    fn host(&self) -> &str {
+        self.record.url.host()
+    }
+
+    /// Port of the URL.
+    #[getter]
+    fn port(&self) -> u16 {
+        self.record.url.port()
+    }
+
+    /// Path and query of the URL, as they are sent.
+    #[getter]
+    fn path(&self) -> &str {
+        self.record.url.path_and_query()
+    }
+
+    /// The method.
+    #[getter]
+    fn method(&self) -> &str {
+        self.record.method()
+    }
+
+    /// What it is for: page, robots, sitemap, resource.
+    #[getter]
+    fn purpose(&self) -> &'static str {
+        self.record.purpose.as_str()
+    }
+
+    /// The number of the lease; 0 without one.
+    #[getter]
+    fn lease(&self) -> u64 {
+        self.record.lease
+    }
+
+    /// The job; empty where one crawl has a process to itself.
+    #[getter]
+    fn job(&self) -> &str {
+        &self.record.task.job
+    }
+
+    /// One of the job's tasks.
+    #[getter]
+    fn task(&self) -> &str {
+        &self.record.task.name
+    }
+
+    /// Requests with a greater priority come first, where the strategy heeds it.
+    #[getter]
+    fn priority(&self) -> i32 {
+        self.options().map_or(0, |options| options.priority)
+    }
+
+    /// Links from the nearest seed.
+    #[getter]
+    fn depth(&self) -> u32 {
+        self.record.depth
+    }
+
+    /// Earlier tries.
+    #[getter]
+    fn attempt(&self) -> u32 {
+        self.record.attempt
+    }
+
+    /// The redirects that led here, oldest first: URL and status.
+    #[getter]
+    fn chain(&self) -> Vec<(&str, u16)> {
+        self.record.chain.iter().map(|step| (step.url.as_str(), step.status)).collect()
+    }
+
+    /// The host's addresses, vetted, best first.
+    #[getter]
+    fn addresses(&self) -> Vec<String> {
+        self.record.route.addresses().iter().map(ToString::to_string).collect()
+    }
+
+    /// The value of the field cookie; None where there is none.
+    #[getter]
+    fn cookies(&self) -> Option<&str> {
+        self.record.cookies.as_deref()
+    }
+
+    /// Header fields besides the crawler's own.
+    #[getter]
+    fn headers(&self) -> Vec<(&str, &str)> {
+        let headers = self.options().map(|options| &options.headers[..]).unwrap_or_default();
+        headers.iter().map(|(name, value)| (&**name, &**value)).collect()
+    }
+
+    /// The body that is sent.
+    #[getter]
+    fn body<'py>(&self, py: Python<'py>) -> Bound<'py, PyBytes> {
+        PyBytes::new(py, self.options().map(|options| &options.body[..]).unwrap_or_default())
+    }
+
+    /// When the lease ends, in seconds since the epoch.
+    #[getter]
+    fn deadline(&self) -> f64 {
+        self.record.deadline.saturating_add_signed(self.clock.wall_offset()) as f64 / 1e6
+    }
+
+    /// What the user attached: JSON values by name.
+    #[getter]
+    fn metadata<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        dict(py, self.options().map(|options| &options.metadata))
+    }
+
+    fn __eq__(&self, other: &Bound<'_, PyAny>) -> bool {
+        other.cast::<Request>().is_ok_and(|other| *other.get().record == *self.record)
+    }
+
+    fn __repr__(&self) -> String {
+        format!("<Request {} {}>", self.method(), self.url())
+    }
+}
+
+impl Request {
+    /// The response with a result.
+    fn answer(
+        &self,
+        result: Result<Received, Failure>,
+        address: Option<&str>,
+        (started, finished): (Option<f64>, Option<f64>),
+        times: Option<Phases>,
+    ) -> PyResult<Response> {
+        let address = match address {
+            Some(text) => {
+                let parsed = text.parse();
+                Some(parsed.map_err(|_| setting("address", text, "an IPv4 or IPv6 address"))?)
+            }
+            None => None,
+        };
+        let micros = |seconds: f64| (seconds.clamp(0.0, 4_000.0) * 1e6) as u32;
+        let mut told = Times { wall_offset_us: self.clock.wall_offset(), ..Times::default() };
+        for (phase, seconds) in times.unwrap_or_default() {
+            *match &*phase {
+                "connect" => &mut told.connect_us,
+                "tls" => &mut told.tls_us,
+                "first_byte" => &mut told.first_byte_us,
+                "body" => &mut told.body_us,
+                _ => return Err(setting("times", phase, "connect, tls, first_byte and body")),
+            } = micros(seconds);
+        }
+        let finished = self.time(finished);
+        let started = started.map_or(finished, |started| self.time(Some(started))).min(finished);
+        let request = lycosa_records::Request::clone(&self.record);
+        let times = told;
+        Ok(Response(Arc::new(lycosa_records::Response {
+            request,
+            address,
+            started,
+            finished,
+            times,
+            result,
+        })))
+    }
+}
+
+/// What a user attaches, within its bound.
+fn checked_metadata(given: &Bound<'_, PyDict>) -> PyResult<Metadata> {
+    let map = metadata("metadata", given)?;
+    let bytes = serde_json::to_vec(&map).map_err(|error| PyTypeError::new_err(error.to_string()))?.len();
+    if bytes > MAX_METADATA_BYTES {
+        return Err(setting(
+            "metadata",
+            format!("{bytes} bytes as JSON"),
+            format!("{MAX_METADATA_BYTES} bytes at most"),
+        ));
+    }
+    Ok(map)
+}
+
+/// Requests, on lease from the frontier to fetch, or to be accepted.
+#[pyclass(frozen, sequence, module = "lycosa._core")]
+pub(crate) struct Requests {
+    pub(crate) batch: Batch<lycosa_records::Request>,
+    clock: Clock,
+}
+
+impl Requests {
+    /// A batch.
+    pub(crate) fn new(requests: Vec<lycosa_records::Request>, clock: Clock) -> Self {
+        Requests { batch: Batch::new(requests), clock }
+    }
+}
+
+#[pymethods]
+impl Requests {
+    /// The names of the columns.
+    #[classattr]
+    #[pyo3(name = "COLUMNS")]
+    fn column_names() -> Vec<&'static str> {
+        use lycosa_records::columns::Columns as _;
+        lycosa_records::Request::columns().iter().map(|column| column.name).collect()
+    }
+
+    /// A batch of requests.
+    #[new]
+    #[pyo3(signature = (requests = None))]
+    fn of(requests: Option<&Bound<'_, PyAny>>) -> PyResult<Self> {
+        let batch = match requests {
+            Some(requests) => Batch::shared(items::<_, Request>(requests, "Request")?),
+            None => Batch::new(Vec::new()),
+        };
+        Ok(Requests { batch, clock: Clock::shared() })
+    }
+
+    /// The batch of bytes that `encode` gave, in this process or another one.
+    #[classmethod]
+    fn decode(_: &Bound<'_, PyType>, py: Python<'_>, data: &[u8]) -> PyResult<Self> {
+        Ok(Requests { batch: Batch::decode(py, data)?, clock: Clock::shared() })
+    }
+
+    /// The batch as bytes.
+    fn encode<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
+        self.batch.encode(py)
+    }
+
+    /// Those for which the mask is true.
+    fn select(&self, mask: &Bound<'_, PyAny>) -> PyResult<Self> {
+        Ok(Requests { batch: self.batch.select(mask)?, clock: self.clock })
+    }
+
+    /// What a function makes of each; None leaves it out.
+    fn map(&self, py: Python<'_>, change: &Bound<'_, PyAny>) -> PyResult<Self> {
+        let changed = PyList::empty(py);
+        for record in self.batch.all() {
+            changed.append(change.call1((Request::of(record, self.clock),))?)?;
+        }
+        Ok(Requests {
+            batch: Batch::shared(items::<_, Request>(&changed, "Request or None")?),
+            clock: self.clock,
+        })
+    }
+
+    /// The same with other values in a column.
+    fn replace(&self, column: &str, values: &Bound<'_, PyAny>) -> PyResult<Self> {
+        Ok(Requests { batch: self.batch.replace(column, values)?, clock: self.clock })
+    }
+
+    /// Columns for Arrow libraries; all by default.
+    #[pyo3(signature = (names = None))]
+    fn columns(&self, py: Python<'_>, names: Option<Vec<String>>) -> PyResult<Table> {
+        self.batch.table(py, names, TEXTS)
+    }
+
+    /// All columns for any Arrow library (Arrow PyCapsule interface).
+    #[pyo3(signature = (requested_schema=None))]
+    fn __arrow_c_stream__<'py>(
+        &self,
+        py: Python<'py>,
+        requested_schema: Option<Bound<'py, PyAny>>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let table = Bound::new(py, self.batch.table(py, None, TEXTS)?)?;
+        table.call_method1("__arrow_c_stream__", (requested_schema,))
+    }
+
+    /// Their URLs.
+    fn urls(&self) -> Vec<String> {
+        self.batch.with(|requests| requests.iter().map(|request| request.url.as_str().to_owned()).collect())
+    }
+
+    fn __len__(&self) -> usize {
+        self.batch.len()
+    }
+
+    fn __getitem__(&self, index: isize) -> PyResult<Request> {
+        Ok(Request::of(self.batch.get(index)?, self.clock))
+    }
+
+    fn __iter__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyIterator>> {
+        PyList::new(py, self.batch.all().into_iter().map(|record| Request::of(record, self.clock)))?
+            .try_iter()
+    }
+}

@@ -1,0 +1,302 @@
+//! Responses: one as an object, and batches from fetch to parse.
+
+use std::borrow::Cow;
+use std::sync::Arc;
+
+use lycosa_records::header_text;
+use pyo3::prelude::*;
+use pyo3::types::{PyBytes, PyDict, PyIterator, PyList, PyType};
+
+use crate::batch::{Batch, FromPyObjectRecord, Table, items, with_columns};
+use crate::errors::storage;
+use crate::request::Request;
+use crate::store::TEXTS;
+
+/// A header's value as Python gives it.
+#[derive(FromPyObject)]
+pub(crate) enum HeaderValue {
+    /// Text, sent as UTF-8.
+    Text(String),
+    /// Bytes.
+    Bytes(Vec<u8>),
+}
+
+impl HeaderValue {
+    /// Its bytes.
+    pub(crate) fn bytes(&self) -> &[u8] {
+        match self {
+            HeaderValue::Text(text) => text.as_bytes(),
+            HeaderValue::Bytes(bytes) => bytes,
+        }
+    }
+}
+
+/// What became of one request.
+#[pyclass(frozen, module = "lycosa._core")]
+pub(crate) struct Response(pub(crate) Arc<lycosa_records::Response>);
+
+impl<'py> FromPyObjectRecord<'py, lycosa_records::Response> for Response {
+    fn record(object: &Bound<'py, PyAny>) -> Option<Arc<lycosa_records::Response>> {
+        object.cast::<Response>().ok().map(|response| Arc::clone(&response.get().0))
+    }
+}
+
+/// Header fields of a response: names in lower case.
+pub(crate) fn headers(response: &lycosa_records::Response) -> Vec<(String, String)> {
+    let fields = response.result.iter().flat_map(|received| received.head.fields());
+    fields.map(|(name, value)| (name.to_ascii_lowercase(), header_text(&value).into_owned())).collect()
+}
+
+/// The first value of a header field.
+pub(crate) fn header(response: &lycosa_records::Response, name: &str) -> Option<String> {
+    let mut fields = response.result.iter().flat_map(|received| received.head.fields());
+    let (_, value) = fields.find(|(known, _)| known.eq_ignore_ascii_case(name))?;
+    Some(header_text(&value).into_owned())
+}
+
+/// Durations in seconds.
+pub(crate) fn times<'py>(
+    py: Python<'py>,
+    response: &lycosa_records::Response,
+) -> PyResult<Bound<'py, PyDict>> {
+    let times = &response.times;
+    let dict = PyDict::new(py);
+    for (name, micros) in [
+        ("name", response.request.name_us),
+        ("connect", times.connect_us),
+        ("tls", times.tls_us),
+        ("first_byte", times.first_byte_us),
+        ("body", times.body_us),
+    ] {
+        dict.set_item(name, f64::from(micros) / 1e6)?;
+    }
+    Ok(dict)
+}
+
+/// The body as received; empty without a response. Fails where it is elsewhere and cannot be read.
+pub(crate) fn body<'py>(
+    py: Python<'py>,
+    response: &lycosa_records::Response,
+) -> PyResult<Bound<'py, PyBytes>> {
+    let Ok(received) = &response.result else { return Ok(PyBytes::new(py, &[])) };
+    if let Some(bytes) = received.body.memory() {
+        return Ok(PyBytes::new(py, bytes));
+    }
+    let bytes = py.detach(|| received.body.read()).map_err(storage)?;
+    Ok(PyBytes::new(py, &bytes))
+}
+
+#[pymethods]
+impl Response {
+    /// A copy with other values in some columns.
+    #[pyo3(signature = (**columns))]
+    fn replace(&self, columns: Option<&Bound<'_, PyDict>>) -> PyResult<Self> {
+        Ok(Response(with_columns(&self.0, columns)?))
+    }
+
+    /// The request.
+    #[getter]
+    fn request(&self) -> Request {
+        Request::of(Arc::new(self.0.request.clone()), lycosa_url::Clock::shared())
+    }
+
+    /// The URL, in canonical form.
+    #[getter]
+    fn url(&self) -> &str {
+        self.0.request.url.as_str()
+    }
+
+    /// Status code; None where there is no response.
+    #[getter]
+    fn status(&self) -> Option<u16> {
+        self.0.result.as_ref().ok().map(|received| received.status)
+    }
+
+    /// The reason phrase of the status line.
+    #[getter]
+    fn reason(&self) -> Cow<'_, str> {
+        self.0.result.as_ref().map_or("".into(), |received| received.head.reason())
+    }
+
+    /// Kind of failure, a stable name such as "connect-timeout"; None where there is a response.
+    #[getter]
+    fn error(&self) -> Option<&'static str> {
+        self.0.result.as_ref().err().map(|failure| failure.kind.as_str())
+    }
+
+    /// The failure's circumstances, for people.
+    #[getter]
+    fn error_detail(&self) -> Option<&str> {
+        self.0.result.as_ref().err().map(|failure| failure.detail.as_str())
+    }
+
+    /// The address spoken to.
+    #[getter]
+    fn address(&self) -> Option<String> {
+        self.0.address.map(|address| address.to_string())
+    }
+
+    /// When it was complete, in seconds since the epoch.
+    #[getter]
+    fn fetched_at(&self) -> f64 {
+        self.0.fetched_at() as f64 / 1e6
+    }
+
+    /// Durations in seconds: name, connect, tls, first_byte, body.
+    #[getter]
+    fn times<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        times(py, &self.0)
+    }
+
+    /// How it was made: http/1.0, http/1.1, h2, browser, cache; None where there is no response.
+    #[getter]
+    fn source(&self) -> Option<&'static str> {
+        self.0.result.as_ref().ok().map(|received| received.source.as_str())
+    }
+
+    /// Header fields in the order received; names in lower case.
+    #[getter]
+    fn headers(&self) -> Vec<(String, String)> {
+        headers(&self.0)
+    }
+
+    /// The first value of a header field, whatever its case; None where it is missing.
+    fn header(&self, name: &str) -> Option<String> {
+        header(&self.0, name)
+    }
+
+    /// Status line and header fields as received.
+    #[getter]
+    fn head<'py>(&self, py: Python<'py>) -> Bound<'py, PyBytes> {
+        PyBytes::new(py, self.0.result.as_ref().map(|received| &received.head.raw()[..]).unwrap_or_default())
+    }
+
+    /// Request line and header fields as sent.
+    #[getter]
+    fn sent<'py>(&self, py: Python<'py>) -> Bound<'py, PyBytes> {
+        PyBytes::new(py, self.0.result.as_ref().map(|received| &received.sent.raw()[..]).unwrap_or_default())
+    }
+
+    /// The body as received, with its content coding.
+    #[getter]
+    fn body<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
+        body(py, &self.0)
+    }
+
+    fn __repr__(&self) -> String {
+        let result = match &self.0.result {
+            Ok(received) => received.status.to_string(),
+            Err(failure) => failure.kind.as_str().to_owned(),
+        };
+        format!("<Response {result} {}>", self.url())
+    }
+}
+
+/// Responses, from fetch to parse.
+#[pyclass(frozen, sequence, module = "lycosa._core")]
+pub(crate) struct Responses {
+    pub(crate) batch: Batch<lycosa_records::Response>,
+    /// Where those go back to that there is no room for yet.
+    returns: Option<lycosa_fetch::Returns>,
+}
+
+impl Responses {
+    /// A batch.
+    pub(crate) fn new(
+        responses: Vec<lycosa_records::Response>,
+        returns: Option<lycosa_fetch::Returns>,
+    ) -> Self {
+        Responses { batch: Batch::new(responses), returns }
+    }
+
+    /// Where responses go back to; `None` where they come from no fetcher.
+    pub(crate) fn returns(&self) -> Option<&lycosa_fetch::Returns> {
+        self.returns.as_ref()
+    }
+
+    /// A batch that goes back to the same place.
+    fn with(&self, batch: Batch<lycosa_records::Response>) -> Self {
+        Responses { batch, returns: self.returns.clone() }
+    }
+}
+
+#[pymethods]
+impl Responses {
+    /// The names of the columns.
+    #[classattr]
+    #[pyo3(name = "COLUMNS")]
+    fn column_names() -> Vec<&'static str> {
+        use lycosa_records::columns::Columns as _;
+        lycosa_records::Response::columns().iter().map(|column| column.name).collect()
+    }
+
+    /// A batch of responses.
+    #[new]
+    #[pyo3(signature = (responses = None))]
+    fn of(responses: Option<&Bound<'_, PyAny>>) -> PyResult<Self> {
+        let batch = match responses {
+            Some(responses) => Batch::shared(items::<_, Response>(responses, "Response")?),
+            None => Batch::new(Vec::new()),
+        };
+        Ok(Responses { batch, returns: None })
+    }
+
+    /// The batch of bytes that `encode` gave, in this process or another one.
+    #[classmethod]
+    fn decode(_: &Bound<'_, PyType>, py: Python<'_>, data: &[u8]) -> PyResult<Self> {
+        Ok(Responses { batch: Batch::decode(py, data)?, returns: None })
+    }
+
+    /// The batch as bytes.
+    fn encode<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
+        self.batch.encode(py)
+    }
+
+    /// Those for which the mask is true.
+    fn select(&self, mask: &Bound<'_, PyAny>) -> PyResult<Self> {
+        Ok(self.with(self.batch.select(mask)?))
+    }
+
+    /// What a function makes of each; None leaves it out.
+    fn map(&self, py: Python<'_>, change: &Bound<'_, PyAny>) -> PyResult<Self> {
+        let changed = PyList::empty(py);
+        for record in self.batch.all() {
+            changed.append(change.call1((Response(record),))?)?;
+        }
+        Ok(self.with(Batch::shared(items::<_, Response>(&changed, "Response or None")?)))
+    }
+
+    /// The same with other values in a column.
+    fn replace(&self, column: &str, values: &Bound<'_, PyAny>) -> PyResult<Self> {
+        Ok(self.with(self.batch.replace(column, values)?))
+    }
+
+    /// Columns for Arrow libraries; all by default.
+    #[pyo3(signature = (names = None))]
+    fn columns(&self, py: Python<'_>, names: Option<Vec<String>>) -> PyResult<Table> {
+        self.batch.table(py, names, TEXTS)
+    }
+
+    /// All columns for any Arrow library (Arrow PyCapsule interface).
+    #[pyo3(signature = (requested_schema=None))]
+    fn __arrow_c_stream__<'py>(
+        &self,
+        py: Python<'py>,
+        requested_schema: Option<Bound<'py, PyAny>>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let table = Bound::new(py, self.batch.table(py, None, TEXTS)?)?;
+        table.call_method1("__arrow_c_stream__", (requested_schema,))
+    }
+
+    fn __len__(&self) -> usize {
+        self.batch.len()
+    }
+
+    fn __getitem__(&self, index: isize) -> PyResult<Response> {
+        self.batch.get(index).map(Response)
+    }
+
+    fn __iter__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyIterator>> {
+        PyList::new(py, self.batch.all().into_iter().map(Response))?.try_iter()
+    }
+}
