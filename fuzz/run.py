@@ -58,6 +58,7 @@ MAX_BYTES = {
     "retry_after": 256,
     "log": 1_024,
     "log_repair": 512,
+    "batches": 1_536,
 }
 
 # prctl(2): memory of the children in pages of 4 KiB.

@@ -5,9 +5,11 @@
 
 #![allow(clippy::panic, clippy::expect_used, reason = "a target tells by panicking")]
 
+mod batches;
 mod bounds;
 mod caches;
 mod codings;
+mod frames;
 mod local_names;
 mod logs;
 mod names;
@@ -15,10 +17,12 @@ mod packets;
 mod pages;
 mod records;
 mod responses;
+mod segments;
 mod sites;
 mod snapshots;
 mod urls;
 
+pub use batches::batches;
 pub use caches::{cache_file, names_cache};
 pub use codings::{brotli, codings, deflate, gzip, zstd};
 pub use local_names::local_names;
@@ -64,4 +68,5 @@ pub const TARGETS: &[(&str, Target)] = &[
     ("snapshot_file", snapshot_file),
     ("log", log),
     ("log_repair", log_repair),
+    ("batches", batches),
 ];

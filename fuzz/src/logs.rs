@@ -1,57 +1,40 @@
 //! The log: segments of whole and damaged frames. An input is a list of pieces, see [`Segments::of`].
 
+use std::collections::{BTreeMap, HashSet};
 use std::fs;
 use std::path::Path;
+use std::time::Duration;
 
-use bytes::Bytes;
-use lycosa_store::{
-    Bodies, Decoders, Entry, Field, Kind, Log, LogError, LogSettings, Outcome, Reader, record_batch,
-    write_lines,
-};
+use lycosa_records::columns::{Columns, TextDecoder, record_batch, write_lines};
+use lycosa_records::frame::Kind;
+use lycosa_records::{Body, Entry, Outcome, Purpose, Received, Request, Response};
+use lycosa_store::{Bodies, Log, LogError, LogSettings, Logged, Reader};
+use lycosa_url::CrawlUrl;
+use serde::de::IgnoredAny;
 
 use crate::bounds::{FIXED_BYTES, directory, within};
+use crate::frames::{Frame, parts};
+use crate::segments::{Answer, BEFORE, BEGINNING_BYTES, Segments};
 
-/// What every segment begins with: `frame.rs` in the store.
-const SEGMENT_HEADER: &[u8; 16] = b"LYCOSALG\x02\0\0\0\0\0\0\0";
+/// Bytes of a decoded body and of its text, at most.
+const LARGEST: usize = 10_000;
 
-/// Bytes of a frame before its meta.
-const FRAME_HEADER: usize = 20;
+/// The file of a log's first segment.
+const FIRST: &str = "00000000000000000000.log";
 
-/// Invariant: a reader gives every frame that is whole, as it stands in the file, up to the first that is not; damage is told by
-/// its position, and passing it over goes forward until the log's end; whatever was read can be written to every output.
+/// Invariant: a reader gives every frame that is whole, as it stands in the file, up to the first that is not; damage and later
+/// versions are told by their position, and passing them over goes forward until the log's end; outcomes are the last ones among
+/// these records; whatever was read can be written to every output.
 pub fn log(data: &[u8]) {
     let place = directory();
     let segments = Segments::of(data);
     segments.write(&place);
     let bytes = segments.end() as usize;
-    let entries = within(bytes, FIXED_BYTES + 256 * bytes, || {
-        let mut reader = Reader::open(&place, Bodies::All).expect("a segment");
-        let mut entries = Vec::new();
-        for _ in 0..=2 * bytes {
-            let position = reader.position();
-            match reader.read(1, usize::MAX) {
-                Ok(mut read) => match read.pop() {
-                    Some(entry) => {
-                        assert_eq!(segments.entry(position).as_ref(), Some(&entry), "at {position}");
-                        entries.push(entry);
-                    }
-                    None => return entries,
-                },
-                Err(LogError::Damaged { position, .. }) => {
-                    assert_eq!(position, reader.position());
-                    assert_eq!(segments.entry(position), None, "whole, at {position}");
-                    let passed = reader.skip_damage().expect("files that are there");
-                    assert!(passed > 0 && reader.position() == position + passed);
-                    assert!(reader.position() <= segments.end());
-                }
-                Err(LogError::Foreign { .. }) => return entries,
-                Err(error) => panic!("{error:?}"),
-            }
-        }
-        panic!("no end after {bytes} bytes");
-    });
-    without_bodies(&place, &entries);
-    write_out(entries);
+    let all = within(bytes, FIXED_BYTES + 256 * bytes, || read(&place, &segments, Bodies::All));
+    without_bodies(&place, &segments, &all, Bodies::None);
+    without_bodies(&place, &segments, &all, Bodies::Robots);
+    outcomes(&place, &segments, &all, data.len());
+    write_out(all);
 }
 
 /// Invariant: a log is opened with all that is whole before its first damage, or not at all; what was torn off is kept; what is
@@ -59,206 +42,218 @@ pub fn log(data: &[u8]) {
 pub fn log_repair(data: &[u8]) {
     let place = directory();
     let mut segments = Segments::of(data);
-    segments.0.truncate(1);
+    segments.0.drain(..segments.0.len() - 1);
     segments.write(&place);
-    let settings =
-        LogSettings { commit_interval: std::time::Duration::from_secs(3_600), ..LogSettings::default() };
+    let settings = LogSettings { commit_interval: Duration::from_secs(3_600), ..LogSettings::default() };
     let mut log = match Log::open(&place, settings) {
         Ok(log) => log,
-        Err(LogError::Damaged { .. } | LogError::Foreign { .. }) => return,
-        Err(error) => panic!("{error:?}"),
+        Err(error) => return assert_eq!(Answer::of(Err(error)), segments.answer(0), "no segment"),
     };
     let (end, torn) = (log.end(), log.torn());
     let kept = fs::read_dir(&place).expect("a directory").flatten();
     let kept = kept.filter(|entry| entry.file_name().to_string_lossy().starts_with("torn-"));
     let kept: u64 = kept.map(|entry| entry.metadata().map_or(0, |metadata| metadata.len())).sum();
     assert_eq!(torn.map_or(0, |torn| torn.bytes), kept);
-    // A segment without its header is made anew.
-    assert!(kept + end == segments.end() || (kept == 0 && segments.end() <= 16), "{kept} + {end}");
-    log.append([Entry::seed("http://example.com/", 1)]).expect("a disk with room");
+    // A segment that was not begun is made anew.
+    let is_begun = segments.behind_beginning(0).is_ok();
+    assert!(
+        kept + end == segments.end() || (!is_begun && kept == 0 && segments.end() <= 16),
+        "{kept} + {end}"
+    );
+    assert_eq!(end, segments.whole(), "all that is whole, and nothing else");
+    let request = Request::get(CrawlUrl::parse("http://example.com/").expect("a URL"));
+    log.append([Entry::accepted(&request, 1)]).expect("a disk with room");
     drop(log);
+    if is_begun {
+        let (file, before) =
+            (fs::read(place.join(FIRST)).expect("a segment"), &segments.0[0][..end as usize]);
+        assert!(file.starts_with(before), "what was whole is changed");
+        assert!(file.len() > before.len() || before.starts_with(BEFORE), "what comes next has its place");
+        assert!(file.len() == before.len() || !before.starts_with(BEFORE), "an older program reads it");
+    }
     let mut reader = Reader::open(&place, Bodies::All).expect("a log");
-    while reader.position().max(16) < end {
+    while reader.position().max(BEGINNING_BYTES) < end {
         let position = reader.position();
-        match reader.read(1, usize::MAX) {
-            Ok(read) if read.is_empty() => panic!("{position} of {end}"),
-            Ok(read) => assert_eq!(segments.entry(position), read.into_iter().next()),
-            // Whole, but no record of this version: it stays where it is.
-            Err(LogError::Damaged { position, .. }) if segments.frame(position).is_some() => {
+        match Answer::of(reader.read(1, usize::MAX)) {
+            Answer::End => panic!("{position} of {end}"),
+            // Whole, but no record that this version reads: it stays where it is.
+            Answer::Newer { position, .. } | Answer::Damage { position } => {
+                assert!(Frame::of(segments.rest(position).0).is_some(), "damage at {position}");
                 reader.skip_damage().expect("files that are there");
             }
-            Err(error) => panic!("{error:?}"),
+            given => assert_eq!(given, segments.answer(position)),
         }
     }
-    let read = reader.read(9, usize::MAX).expect("what was appended");
-    assert_eq!(read, [Entry::seed("http://example.com/", 1)]);
+    let read: Vec<_> = reader.read(9, usize::MAX).expect("what was appended");
+    let read: Vec<_> = read.into_iter().map(|logged| logged.entry).collect();
+    assert_eq!(read, [Entry::accepted(&request, 1)]);
 }
 
-/// Readers without bodies give the same facts of each record. They pass over no record whose body is damaged.
-fn without_bodies(directory: &Path, entries: &[Entry<'static>]) {
-    let mut reader = Reader::open(directory, Bodies::None).expect("a segment");
-    let Ok(read) = reader.read(entries.len(), usize::MAX) else { return };
-    for bare in &read {
-        assert!(bare.body.is_empty());
-        if let Some(entry) = entries.iter().find(|entry| entry.end == bare.end) {
-            assert!(bare.outcome == entry.outcome && bare.kind == entry.kind);
+/// Goes through a log to its end, over what is damaged in it; `step` reads on, and gives what stands there where that is no record.
+fn go_through(
+    place: &Path,
+    segments: &Segments,
+    bodies: Bodies,
+    mut step: impl FnMut(&mut Reader) -> Answer,
+) {
+    let mut reader = Reader::open(place, bodies).expect("a segment");
+    for _ in 0..=2 * segments.end() {
+        let before = reader.position();
+        match step(&mut reader) {
+            Answer::Record(_) => assert!(reader.position() > before),
+            Answer::End if reader.position() == before => return,
+            Answer::End => {}
+            Answer::Foreign { .. } => return,
+            Answer::Damage { position } | Answer::Newer { position, .. } => {
+                assert_eq!(position, reader.position());
+                let passed = reader.skip_damage().expect("files that are there");
+                assert!(passed > 0 && reader.position() == position + passed);
+                assert!(reader.position() <= segments.end());
+            }
         }
     }
+    panic!("no end after {} bytes", segments.end());
 }
 
-/// Brings entries to where they go: pages for the frontier, rows for outputs.
-fn write_out(entries: Vec<Entry<'static>>) {
-    let decoders = Decoders {
-        content: |body, coding, most| lycosa_fetch::decode(body, coding, most).ok(),
-        largest: 10_000,
-        text: lycosa_parse::decode_text_within,
+/// All records of a log, each with its position. With their bodies they are those that stand in the file.
+fn read(place: &Path, segments: &Segments, bodies: Bodies) -> Vec<(u64, Logged)> {
+    let mut all = Vec::new();
+    go_through(place, segments, bodies, |reader| {
+        let position = reader.position();
+        let answer = Answer::of(reader.read(1, usize::MAX));
+        if bodies == Bodies::All {
+            assert_eq!(answer, segments.answer(position), "at {position}");
+        }
+        if let Answer::Record(logged) = &answer {
+            assert_eq!(logged.end, reader.position());
+            all.push((segments.behind_beginning(position).expect("a segment"), (**logged).clone()));
+        }
+        answer
+    });
+    all
+}
+
+/// Readers without bodies give the same of each record, and where its body is. They pass over no record whose body is damaged.
+fn without_bodies(place: &Path, segments: &Segments, all: &[(u64, Logged)], bodies: Bodies) {
+    let mut all = all.iter().peekable();
+    for (position, bare) in read(place, segments, bodies) {
+        let (rest, _) = segments.rest(position);
+        let length = parts(rest).map_or(0, |[_, body]| body.len() as u64);
+        let is_left_out = length > 0 && (bodies == Bodies::None || rest[8] != Kind::Robots as u8);
+        let body = Reader::body_at(place, position);
+        match all.next_if(|(known, _)| *known == position) {
+            Some((_, whole)) => {
+                let mut expected = whole.clone();
+                let handle = Body::Log { position, length };
+                received(&mut expected.entry).filter(|_| is_left_out).map(|received| received.body = handle);
+                assert_eq!(bare, expected);
+                assert_eq!(body.expect("a body"), Frame::of(rest).expect("a frame").body);
+            }
+            None => {
+                assert!(
+                    is_left_out && Frame::of(rest).is_none(),
+                    "a record that is not whole, at {position}"
+                );
+                assert!(matches!(body, Err(LogError::Damaged { .. })), "{body:?}");
+            }
+        }
+    }
+    assert_eq!(all.next(), None, "a record is left out with its body");
+}
+
+/// The response of a record whose body is in its frame.
+fn received<'a>(entry: &'a mut Entry<'static>) -> Option<&'a mut Received> {
+    let Entry::Outcome(outcome) = entry else { return None };
+    outcome.to_mut().response.result.as_mut().ok().filter(|received| received.body.is_memory())
+}
+
+/// What a reader gives to outputs are the last outcomes of URLs, with decoded bodies, among the records of each piece that it reads.
+fn outcomes(place: &Path, segments: &Segments, all: &[(u64, Logged)], number: usize) {
+    let (most, bytes) = (1 + number % 4, if number.is_multiple_of(3) { 5_000 } else { usize::MAX });
+    let mut seen = 0;
+    go_through(place, segments, Bodies::All, |reader| {
+        let given = match reader.outcomes(most, bytes, decode) {
+            Ok(given) => given,
+            Err(error) => return Answer::of(Err(error)),
+        };
+        let rest = all[seen..].iter().map(|(_, logged)| logged);
+        let piece: Vec<&Logged> = rest.take_while(|logged| logged.end <= reader.position()).collect();
+        seen += piece.len();
+        let is_next = matches!(segments.answer(reader.position()), Answer::Record(_));
+        assert!(piece.len() == most || !is_next || bytes < usize::MAX, "{} of {most}", piece.len());
+        assert!(piece.len() <= most && (!piece.is_empty() || !is_next));
+        assert_eq!(given, last_outcomes(&piece));
+        Answer::End // unless the position has moved on
+    });
+    assert_eq!(seen, all.len());
+}
+
+/// The outcomes of pages after which nothing is said of their URLs.
+fn last_outcomes(piece: &[&Logged]) -> Vec<(Outcome, u64)> {
+    let (mut last, mut taken_back) = (Vec::new(), HashSet::new());
+    for Logged { entry, end } in piece.iter().rev() {
+        match entry.clone().into_outcome() {
+            Some(outcome) if outcome.request().purpose == Purpose::Robots => {}
+            Some(outcome) if outcome.retry && outcome.request().lease == 0 => {
+                taken_back.insert(outcome.url().clone());
+            }
+            Some(mut outcome) if !outcome.retry && !taken_back.contains(outcome.url()) => {
+                decode(&mut outcome);
+                last.push((outcome, *end));
+            }
+            _ => {}
+        }
+    }
+    last.reverse();
+    last
+}
+
+/// Undoes a body's content coding.
+fn decode(outcome: &mut Outcome) {
+    let decoded = |received: &Received| {
+        let coding = received.head.get("content-encoding");
+        lycosa_fetch::decode(received.body.memory()?, coding.as_deref(), LARGEST).ok()
     };
-    for entry in &entries {
-        if let Some(page) = entry.clone().into_page() {
-            assert_eq!(page.response.request.url.as_str().is_empty(), entry.outcome.url.is_empty());
+    outcome.decoded = outcome.received().and_then(decoded);
+}
+
+/// Brings records to outputs, as rows of each kind.
+fn write_out(all: Vec<(u64, Logged)>) {
+    let (mut requests, mut responses, mut outcomes) = (Vec::new(), Vec::new(), Vec::new());
+    for (_, Logged { entry, .. }) in all {
+        match entry {
+            Entry::Accepted(accepted) => requests.push(Box::new(accepted.request.into_owned())),
+            Entry::Leased(_) => {}
+            Entry::Outcome(outcome) => {
+                let mut outcome = outcome.into_owned();
+                decode(&mut outcome);
+                requests.push(Box::new(outcome.request().clone()));
+                responses.push(Box::new(outcome.response.clone()));
+                outcomes.push(Box::new(outcome));
+            }
         }
     }
-    let rows: Vec<_> = entries.into_iter().filter_map(|entry| entry.into_row(decoders, true)).collect();
-    if rows.is_empty() {
+    rows::<Request>(&requests);
+    rows::<Response>(&responses);
+    rows::<Outcome>(&outcomes);
+}
+
+/// Writes records as JSON lines and as Arrow, with all their columns.
+fn rows<T: Columns>(records: &[Box<T>]) {
+    if records.is_empty() {
         return; // what is written of nothing is the same for every input
     }
-    let fields = Field::ALL.map(|(field, _)| field);
+    let texts = TextDecoder { decode: lycosa_parse::decode_text_within, largest: LARGEST };
+    let columns: Vec<_> = T::columns().iter().collect();
     let mut lines = Vec::new();
-    write_lines(&rows, &fields, decoders, &mut lines).expect("JSON of every row");
-    assert_eq!(lines.iter().filter(|&&byte| byte == b'\n').count(), rows.len());
-    let batch = record_batch(&rows, &fields, decoders).expect("Arrow of every row");
-    assert_eq!(batch.num_rows(), rows.len());
-}
-
-/// The files of a log.
-pub(crate) struct Segments(Vec<Vec<u8>>);
-
-impl Segments {
-    /// Makes segments from pieces: a byte that says what it is, two lengths, the bytes.
-    pub(crate) fn of(data: &[u8]) -> Self {
-        let (mut segments, mut rest) = (vec![SEGMENT_HEADER.to_vec()], data);
-        while let [what, first, second, after @ ..] = rest {
-            let mut take = |length: usize| {
-                let (taken, left) = after.split_at(length.min(after.len()));
-                rest = left;
-                taken
-            };
-            let kind = what >> 3 & 7;
-            let whole = |meta: &[u8], body: &[u8]| write_frame(kind, meta, body);
-            let (meta_bytes, body_bytes) = (usize::from(*first), usize::from(*second));
-            let segment = segments.last_mut().expect("there is always one");
-            match what & 7 {
-                0..=2 => {
-                    let (meta, body) = split(take(meta_bytes + body_bytes), meta_bytes);
-                    segment.extend(whole(meta, body));
-                }
-                3 => {
-                    let (url, body) = split(take(meta_bytes + body_bytes), meta_bytes);
-                    segment.extend(whole(&outcome(url, body.len()), body));
-                }
-                // Damaged, and cut off, at a place that the second length says.
-                4 => {
-                    let mut frame = whole(take(meta_bytes), b"body");
-                    let place = body_bytes % frame.len();
-                    frame[place] ^= 1 << (what >> 5);
-                    segment.extend(frame);
-                }
-                5 => {
-                    let frame = whole(&outcome(take(meta_bytes), 0), b"body");
-                    segment.extend(&frame[..body_bytes % frame.len()]);
-                }
-                6 => segment.extend(take(meta_bytes)),
-                _ => {
-                    let header =
-                        if kind == 7 { take(meta_bytes % 17) } else { &SEGMENT_HEADER[take(0).len()..] };
-                    segments.push(header.to_vec());
-                }
-            }
-        }
-        Segments(segments)
+    write_lines(records, &columns, texts, &mut lines).expect("JSON of every row");
+    let lines = lines.strip_suffix(b"\n").expect("lines that are ended").split(|byte| *byte == b'\n');
+    let lines: Vec<&[u8]> = lines.collect();
+    assert_eq!(lines.len(), records.len());
+    for line in lines {
+        let line: BTreeMap<String, IgnoredAny> = serde_json::from_slice(line).expect("JSON in every line");
+        assert!(columns.iter().all(|column| line.contains_key(column.name)));
     }
-
-    /// Writes the files.
-    fn write(&self, directory: &Path) {
-        let mut start = 0;
-        for segment in &self.0 {
-            fs::write(directory.join(format!("{start:020}.log")), segment).expect("a disk with room");
-            start += segment.len();
-            if segment.is_empty() {
-                break; // the next would have the same name
-            }
-        }
-    }
-
-    /// Where the last segment ends.
-    fn end(&self) -> u64 {
-        let written = self.0.iter().take_while(|segment| !segment.is_empty());
-        written.map(|segment| segment.len() as u64).sum()
-    }
-
-    /// The whole frame at a position, or behind the segment's header there: kind, meta, body.
-    fn frame(&self, mut position: u64) -> Option<(u8, &[u8], &[u8])> {
-        let mut start = 0;
-        for segment in &self.0 {
-            if position == start && segment.starts_with(SEGMENT_HEADER) {
-                position += SEGMENT_HEADER.len() as u64;
-            }
-            let place = (position - start) as usize;
-            if place < segment.len() {
-                return read_frame(&segment[place..]).filter(|_| place >= SEGMENT_HEADER.len());
-            }
-            start += segment.len() as u64;
-        }
-        None
-    }
-
-    /// The entry at a position.
-    fn entry(&self, position: u64) -> Option<Entry<'static>> {
-        let (kind, meta, body) = self.frame(position)?;
-        let kinds = [Kind::Seed, Kind::Page, Kind::Robots, Kind::Lease];
-        let kind = *kinds.iter().find(|known| **known as u8 == kind)?;
-        Some(Entry {
-            kind,
-            outcome: rmp_serde::from_slice(meta).ok()?,
-            body: Bytes::copy_from_slice(body),
-            skipped: 0,
-            end: 0,
-        })
-    }
-}
-
-/// The first bytes of a piece, and its others.
-fn split(piece: &[u8], first: usize) -> (&[u8], &[u8]) {
-    piece.split_at(first.min(piece.len()))
-}
-
-/// The meta of an outcome.
-fn outcome(url: &[u8], number: usize) -> Vec<u8> {
-    let outcome = Outcome {
-        url: String::from_utf8_lossy(url),
-        status: (!number.is_multiple_of(3)).then_some(200),
-        lease: number as u64,
-        ..Outcome::default()
-    };
-    rmp_serde::to_vec_named(&outcome).expect("a record")
-}
-
-/// A frame, as `frame.rs` in the store describes it.
-fn write_frame(kind: u8, meta: &[u8], body: &[u8]) -> Vec<u8> {
-    let mut frame =
-        [(meta.len() as u32).to_le_bytes(), (body.len() as u32).to_le_bytes(), [kind, 0, 0, 0]].concat();
-    frame.extend(crc32fast::hash(body).to_le_bytes());
-    let crc = crc32fast::hash(&[&frame, meta].concat());
-    [&frame, crc.to_le_bytes().as_slice(), meta, body].concat()
-}
-
-/// The frame at the beginning of bytes, if it is whole.
-fn read_frame(bytes: &[u8]) -> Option<(u8, &[u8], &[u8])> {
-    let word = |at: usize| Some(u32::from_le_bytes(bytes.get(at..at + 4)?.try_into().ok()?));
-    let (meta, body) = (word(0)? as usize, word(4)? as usize);
-    let parts = bytes.get(FRAME_HEADER..)?.split_at_checked(meta)?;
-    let (meta, body) = (parts.0, parts.1.get(..body)?);
-    let kind = *bytes.get(8)?;
-    (write_frame(kind, meta, body) == bytes[..FRAME_HEADER + meta.len() + body.len()])
-        .then_some((kind, meta, body))
+    let batch = record_batch(records, &columns, texts).expect("Arrow of every row");
+    assert_eq!((batch.num_rows(), batch.num_columns()), (records.len(), columns.len()));
 }

@@ -1,12 +1,12 @@
 //! Pages: character sets, HTML, header fields, redirects.
 
+use std::borrow::Cow;
 use std::collections::HashSet;
 
 use bytes::Bytes;
 use lycosa_parse::{Settings, decode_text, detect, parse};
-use lycosa_url::{
-    CrawlUrl, FailureKind, Headers, MAX_URL_BYTES, Page, Purpose, Received, Request, Response, Times,
-};
+use lycosa_records::{Head, Outcome, Received, Request, Response, Route, Times};
+use lycosa_url::{CrawlUrl, FailureKind, MAX_URL_BYTES};
 
 use crate::bounds::{FIXED_BYTES, within};
 
@@ -35,22 +35,19 @@ const LABELS: [&str; 16] = [
     "application/xml",
 ];
 
-/// Invariant: any bytes are a page within the limits and in linear time: links canonical, each once; a title of one line.
+/// Invariant: any bytes are a page within the limits and in linear time: links canonical, each once, with no more of them kept than
+/// is asked for; a title of one line. The first byte says which label the body has, and what of links is kept.
 pub fn html(data: &[u8]) {
     let (first, body) = data.split_first().unwrap_or((&0, &[]));
     let label = LABELS[usize::from(first % 16)];
-    let fields = vec![("content-type".into(), label.as_bytes().into())];
+    let head = head(&[("content-type".into(), label.as_bytes().into())]);
+    let settings = Settings { anchors: first & 0x10 != 0, rels: first & 0x20 != 0, ..settings() };
     // A link takes as much as its URL may have; what the tokenizer keeps has a limit of its own.
     let memory = FIXED_BYTES + 8 * body.len() + 2 * MAX_LINKS * MAX_URL_BYTES;
-    let page = within(body.len(), memory, || page("http://example.com/a/b?c", 200, fields, body));
+    let page = within(body.len(), memory, || parsed("http://example.com/a/b?c", 200, head, body, &settings));
     assert!(page.response.result.is_ok() && page.redirect.is_none());
-    assert!(page.links.len() <= MAX_LINKS);
-    let urls: HashSet<&str> = page.links.iter().map(|link| link.url.as_str()).collect();
-    assert_eq!(urls.len(), page.links.len(), "each link once");
-    page.links.iter().for_each(|link| canonical(&link.url));
-    assert!(urls.iter().map(|url| url.len()).sum::<usize>() <= LINK_BYTES);
-    assert!(!page.nofollow || page.links.iter().all(|link| link.nofollow));
-    page.canonical.iter().for_each(canonical);
+    links(&page, &settings);
+    page.canonical.iter().for_each(|url| canonical(url.as_str()));
     if let Some(title) = &page.title {
         assert!(title.len() <= TITLE_BYTES, "a title of {} bytes", title.len());
         let words: Vec<&str> = title.split_whitespace().collect();
@@ -60,6 +57,31 @@ pub fn html(data: &[u8]) {
     assert_eq!(page.charset.is_some(), is_text);
     let is_html = is_text && !matches!(label, "text/plain" | "application/xml");
     assert!(is_html || (page.links.is_empty() && page.title.is_none() && page.canonical.is_none()));
+}
+
+/// What holds for the links of a page.
+fn links(page: &Outcome, settings: &Settings) {
+    assert!(page.links.len() <= MAX_LINKS);
+    let urls: HashSet<&str> = page.links.iter().map(|link| link.url.as_str()).collect();
+    assert_eq!(
+        (urls.len(), page.links.iter().count()),
+        (page.links.len(), page.links.len()),
+        "each link once"
+    );
+    let bytes = urls.iter().map(|url| url.len()).sum::<usize>();
+    assert!(bytes <= LINK_BYTES && bytes == page.links.url_bytes());
+    let mut kept = 0;
+    for link in page.links.iter() {
+        canonical(link.url.as_str());
+        assert_eq!(CrawlUrl::parse(link.url.as_str()), Ok(link.url.to_owned()), "its digest and parts");
+        assert!(link.nofollow || !page.nofollow);
+        let said = link.details;
+        assert!(settings.anchors || said.anchor.is_empty());
+        assert!(settings.rels || said.rel.is_empty());
+        assert!(said.context.is_empty());
+        kept += said.anchor.len() + said.rel.len();
+    }
+    assert!(kept <= LINK_BYTES, "{kept} bytes of what links say");
 }
 
 /// Invariant: any bytes have one encoding, in which they are text of bounded length; text is its own text. The first line is a
@@ -83,15 +105,20 @@ pub fn charset(data: &[u8]) {
     assert_eq!(detect(upper.as_deref(), body), encoding);
 }
 
-/// Invariant: any header fields give a page; its directives are those of all X-Robots-Tag together, whatever stands beside them
-/// and in whatever case. The lines are fields.
+/// Invariant: any lines of a head give their fields and a page; its directives are those of all X-Robots-Tag together, whatever
+/// stands beside them and in whatever case. The lines are those behind the status line.
 pub fn headers(data: &[u8]) {
     let fields = fields(data);
+    let raw = Head::new([b"HTTP/1.1 200 OK\r\n", data].concat().into());
+    let lower =
+        |(name, value): (&str, Cow<'_, [u8]>)| (name.to_ascii_lowercase().into(), value.trim_ascii().into());
+    assert_eq!(raw.fields().map(lower).collect::<Vec<Field>>(), fields);
+    let settings = settings();
     let url = "http://example.com/";
     let all =
-        within(data.len(), FIXED_BYTES + 16 * data.len(), || page(url, 200, fields.clone(), b"<a href=x>"));
+        within(data.len(), FIXED_BYTES + 16 * data.len(), || parsed(url, 200, raw, b"<a href=x>", &settings));
     assert!(all.response.result.is_ok() && all.redirect.is_none());
-    let says = |page: &Page| (page.noindex, page.nofollow);
+    let says = |page: &Outcome| (page.noindex, page.nofollow);
     let either = |one: (bool, bool), other: (bool, bool)| (one.0 || other.0, one.1 || other.1);
     let each = fields.iter().map(|field| says(&page(url, 200, vec![field.clone()], b"")));
     assert_eq!(says(&all), each.fold((false, false), either), "each field speaks for itself");
@@ -124,7 +151,7 @@ pub fn redirect(data: &[u8]) {
     match (&page.response.result, &page.redirect) {
         (Ok(_), Some(target)) => {
             assert!(first % 8 < 5);
-            canonical(target);
+            canonical(target.as_str());
             let again = to(&from, target.as_str().as_bytes());
             assert_eq!(again.redirect.as_ref(), Some(target), "a target leads to itself");
         }
@@ -139,45 +166,64 @@ pub fn redirect(data: &[u8]) {
 /// A field and its value.
 type Field = (Box<str>, Box<[u8]>);
 
+/// Small limits of a page.
+fn settings() -> Settings {
+    Settings { links: MAX_LINKS, link_bytes: LINK_BYTES, title_bytes: TITLE_BYTES, ..Settings::default() }
+}
+
 /// A page as it comes from fetch, after parsing with small limits.
-pub(crate) fn page(url: &str, status: u16, fields: Vec<Field>, body: &[u8]) -> Page {
+pub(crate) fn page(url: &str, status: u16, fields: Vec<Field>, body: &[u8]) -> Outcome {
+    parsed(url, status, head(&fields), body, &settings())
+}
+
+/// The same with settings.
+fn parsed(url: &str, status: u16, head: Head, body: &[u8], settings: &Settings) -> Outcome {
     let body = Bytes::copy_from_slice(body);
-    let settings = Settings {
-        links: MAX_LINKS,
-        link_bytes: LINK_BYTES,
-        title_bytes: TITLE_BYTES,
-        ..Settings::default()
-    };
-    parse(response(url, status, fields, body.clone()), Ok(body), &settings)
+    parse(response(url, status, head, body.clone()), Ok(body), settings)
 }
 
 /// A response of one address, without cookies.
-fn response(url: &str, status: u16, fields: Vec<Field>, body: Bytes) -> Response {
+fn response(url: &str, status: u16, head: Head, body: Bytes) -> Response {
     let request = Request {
         lease: 1,
-        url: CrawlUrl::parse(url).expect("a canonical URL"),
-        purpose: Purpose::Page,
-        depth: 0,
-        attempt: 0,
-        chain: Vec::new(),
-        addresses: vec![[93, 184, 216, 34].into()],
-        name_us: 0,
-        name_class: None,
-        cookies: None,
-        deadline: 0,
+        route: Route::Direct(vec![[93, 184, 216, 34].into()]),
+        ..Request::get(CrawlUrl::parse(url).expect("a canonical URL"))
     };
-    let result = Ok(Received { status, headers: Headers(fields), body });
+    let result = Ok(Received { status, head, body: body.into(), ..Received::default() });
     Response { request, address: None, started: 0, finished: 0, times: Times::default(), result }
 }
 
-/// The fields of lines `name: value`; names as fetch gives them.
+/// A head with these fields, as a server sends it: whatever stands in them.
+fn head(fields: &[Field]) -> Head {
+    let lines = fields.iter().flat_map(|(name, value)| [name.as_bytes(), b": ", &**value, b"\r\n"]);
+    Head::new(lines.fold(b"HTTP/1.1 200 OK\r\n".to_vec(), |head, part| [&head, part].concat()).into())
+}
+
+/// The fields of lines `name: value` up to an empty one (RFC 9112 section 5), names in lower case. A line that begins with a space
+/// goes on with the one before; what has control characters is no field.
 pub(crate) fn fields(data: &[u8]) -> Vec<Field> {
-    let field = |line: &[u8]| {
-        let colon = line.iter().position(|&byte| byte == b':')?;
-        let name = std::str::from_utf8(line[..colon].trim_ascii()).ok()?.to_ascii_lowercase();
-        Some((name.into(), line[colon + 1..].trim_ascii().into()))
-    };
-    data.split(|&byte| byte == b'\n').filter_map(field).collect()
+    let mut fields: Vec<Option<(Box<str>, Vec<u8>)>> = Vec::new();
+    for line in data.split(|&byte| byte == b'\n').map(|line| line.strip_suffix(b"\r").unwrap_or(line)) {
+        match (line.first(), fields.last_mut()) {
+            (None, _) => break,
+            (Some(b' ' | b'\t'), Some(last)) => {
+                last.iter_mut().for_each(|(_, value)| value.extend([b" ", line.trim_ascii()].concat()));
+            }
+            _ => fields.push(field(line)),
+        }
+    }
+    let is_text = |byte: &u8| *byte == b'\t' || !byte.is_ascii_control();
+    let fields = fields.into_iter().flatten().filter(|(_, value)| value.iter().all(is_text));
+    fields.map(|(name, value)| (name, value.trim_ascii().into())).collect()
+}
+
+/// The field of a line.
+fn field(line: &[u8]) -> Option<(Box<str>, Vec<u8>)> {
+    let colon = line.iter().position(|&byte| byte == b':')?;
+    let name = str::from_utf8(line[..colon].trim_ascii_end()).ok()?;
+    let is_token = |byte: u8| byte.is_ascii_graphic() && !b"\"(),/:;<=>?@[\\]{}".contains(&byte);
+    let is_name = !name.is_empty() && name.bytes().all(is_token);
+    is_name.then(|| (name.to_ascii_lowercase().into(), line[colon + 1..].trim_ascii().to_vec()))
 }
 
 /// The first line, and what follows it.
@@ -189,8 +235,8 @@ fn line(data: &[u8]) -> (&[u8], &[u8]) {
 }
 
 /// What holds for every URL of a page.
-fn canonical(url: &CrawlUrl) {
-    assert!(url.as_str().starts_with("http://") || url.as_str().starts_with("https://"));
-    assert!(url.as_str().len() <= MAX_URL_BYTES);
-    assert_eq!(CrawlUrl::parse(url.as_str()).as_ref(), Ok(url));
+fn canonical(url: &str) {
+    assert!(url.starts_with("http://") || url.starts_with("https://"));
+    assert!(url.len() <= MAX_URL_BYTES);
+    assert_eq!(CrawlUrl::parse(url).expect("a canonical URL").as_str(), url);
 }

@@ -3,7 +3,7 @@
 use std::cell::RefCell;
 
 use lycosa_fetch::{Examiner, Settings};
-use lycosa_url::Received;
+use lycosa_records::{Received, Source};
 
 use crate::bounds::{FIXED_BYTES, within};
 
@@ -13,7 +13,8 @@ const MAX_HEADERS: usize = 20;
 const MAX_BODY_BYTES: usize = 2 << 10;
 
 /// Invariant: any bytes that a server sends are one response within the limits or a failure, however they are cut into packets;
-/// its fields have names in lower case and values without line breaks. The first byte is the place of the cut.
+/// its head is the one that the server sent with its status, with fields whose values have no line breaks. The first byte is the
+/// place of the cut.
 pub fn response(data: &[u8]) {
     thread_local! {
         static EXAMINER: RefCell<Examiner> = RefCell::new(Examiner::new(&Settings {
@@ -30,11 +31,8 @@ pub fn response(data: &[u8]) {
         let parts = examiner.answer(&[&sent[..cut], &sent[cut..]]);
         match (whole, parts) {
             (Ok(whole), Ok(parts)) => {
-                check(&whole);
-                assert_eq!(
-                    (whole.status, &whole.headers, &whole.body),
-                    (parts.status, &parts.headers, &parts.body)
-                );
+                check(&whole, sent);
+                assert_eq!(whole, parts);
             }
             // Which failure depends on the cut: a head that is never complete is judged when it ends, or before.
             (Err(whole), Err(parts)) => {
@@ -47,18 +45,24 @@ pub fn response(data: &[u8]) {
     });
 }
 
-/// What holds for every response.
-fn check(received: &Received) {
+/// What holds for every response to what a server has sent.
+fn check(received: &Received, sent: &[u8]) {
     assert!((200..=999).contains(&received.status), "{}", received.status);
-    assert!(received.body.len() <= MAX_BODY_BYTES);
-    let fields = &received.headers.0;
-    assert!(fields.len() <= MAX_HEADERS);
-    assert!(fields.iter().map(|(name, value)| name.len() + value.len()).sum::<usize>() <= MAX_HEADER_BYTES);
-    for (name, value) in fields {
-        assert!(
-            !name.is_empty()
-                && name.bytes().all(|byte| byte.is_ascii_graphic() && !byte.is_ascii_uppercase())
-        );
+    assert!(received.body.len() <= MAX_BODY_BYTES as u64 && received.body.is_memory());
+    let head = &received.head;
+    assert!(
+        head.raw().len() <= MAX_HEADER_BYTES && sent.windows(head.raw().len()).any(|part| part == head.raw())
+    );
+    let version = match received.source {
+        Source::Http10 => "HTTP/1.0",
+        _ => "HTTP/1.1",
+    };
+    assert!(head.line().starts_with(format!("{version} {}", received.status).as_bytes()), "{head:?}");
+    assert!(head.fields().count() <= MAX_HEADERS);
+    for (name, value) in head.fields() {
+        assert!(!name.is_empty() && name.bytes().all(|byte| byte.is_ascii_graphic()));
         assert!(!value.iter().any(|byte| matches!(byte, b'\r' | b'\n' | 0)), "{name}: {value:?}");
     }
+    assert!(received.sent.raw().starts_with(b"GET / HTTP/1.1\r\n") && received.sent.get("host").is_some());
+    assert!(received.certificate.is_none() && received.final_url.is_none());
 }

@@ -3,7 +3,8 @@
 use std::io;
 
 use lycosa_frontier::{Frontier, Resolve, Rules, Settings};
-use lycosa_url::{CrawlUrl, Micros, NameClass, Page, Request, Resolved, registered_domain};
+use lycosa_records::{Outcome, Request};
+use lycosa_url::{CrawlUrl, Micros, NameClass, Resolved, registered_domain};
 
 use crate::bounds::{FIXED_BYTES, within};
 use crate::pages::{fields, page};
@@ -175,9 +176,9 @@ pub(crate) fn next(frontier: &mut Frontier<Names>, now: &mut Micros) -> io::Resu
 }
 
 /// A page as the answer to a request.
-pub(crate) fn answered(request: Request, mut page: Page, now: Micros) -> Page {
+pub(crate) fn answered(request: Request, mut page: Outcome, now: Micros) -> Outcome {
     page.response.request = request;
-    page.response.address = page.response.request.addresses.first().copied();
+    page.response.address = page.request().route.addresses().first().copied();
     (page.response.started, page.response.finished) = (now, now);
     page
 }

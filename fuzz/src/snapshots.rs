@@ -4,8 +4,9 @@ use std::fs;
 use std::io::{self, Read as _};
 
 use lycosa_frontier::{Answer, Frontier, Seen, SeenSettings, Settings, State};
+use lycosa_records::{Outcome, Request};
 use lycosa_store::{LogError, Snapshots};
-use lycosa_url::{CrawlUrl, Request};
+use lycosa_url::CrawlUrl;
 
 use crate::bounds::{FIXED_BYTES, directory, within};
 use crate::pages::page;
@@ -53,7 +54,7 @@ fn fetch_all(frontier: &mut Frontier<Names>) -> io::Result<bool> {
 }
 
 /// The answer that ends a URL.
-fn gone(request: Request, now: u64) -> lycosa_url::Page {
+fn gone(request: Request, now: u64) -> Outcome {
     let url = request.url.as_str().to_owned();
     answered(request, page(&url, 404, Vec::new(), b""), now)
 }

@@ -3,10 +3,14 @@
 #[path = "random/words.rs"]
 mod words;
 
+use lycosa_records::samples::{any_entry, any_outcome, any_request, any_response};
+use lycosa_records::{encode, encode_entries};
 use proptest::collection::vec;
 use proptest::prelude::*;
-use proptest::sample::select;
-use words::{COOKIES, FIELDS, HTML, LOCAL, MESSAGE, NAME, OPTIONS, QUESTION, RECORDS, RESPONSE, ROBOTS, URL};
+use proptest::sample::{Index, select};
+use words::{
+    COOKIES, FACTS, FIELDS, HTML, LOCAL, MESSAGE, NAME, OPTIONS, QUESTION, RECORDS, RESPONSE, ROBOTS, URL,
+};
 
 /// Texts of words, with some bytes between.
 fn text(words: &'static [&'static str], length: usize) -> impl Strategy<Value = Vec<u8>> {
@@ -130,6 +134,36 @@ proptest! {
         let data: Vec<u8> = pieces.into_iter().flat_map(piece).collect();
         lycosa_fuzz::log(&data);
         lycosa_fuzz::log_repair(&data);
+    }
+
+    #[test]
+    fn batches(head in any::<[u8; 5]>(), facts in bytes(FACTS, 12)) {
+        lycosa_fuzz::batches(&[&head[..], &facts].concat());
+    }
+
+    #[test]
+    fn batches_of_records(
+        [kind, versions, change] in any::<[u8; 3]>(),
+        place: u16,
+        records in (any_request(), any_response(), any_outcome(), any_entry()),
+        changes in vec((any::<Index>(), any::<u8>()), 0..2),
+    ) {
+        // Whole batches, and the facts of their one frame, changed in a few places.
+        let batch = match kind & 7 {
+            0 => encode([&records.0]),
+            1 => encode([&records.1]),
+            2 | 3 => encode([&records.2]),
+            _ => encode_entries([(&records.3, 7)]),
+        };
+        let batch = batch.expect("a record");
+        let [low, high] = place.to_le_bytes();
+        lycosa_fuzz::batches(&[&[kind & !8, 0, low, high, change], &batch[..]].concat());
+        let frame = &batch[if kind & 4 == 0 { 0 } else { 8 }..];
+        let length = u32::from_le_bytes([frame[0], frame[1], frame[2], frame[3]]) as usize;
+        let mut facts = frame[20..20 + length].to_vec();
+        changes.iter().for_each(|(place, change)| facts[place.index(length)] ^= change);
+        let how = kind & 7 | 8 | versions & 0x70;
+        lycosa_fuzz::batches(&[&[how, versions % 4, low, high, change], &facts[..]].concat());
     }
 
     #[test]

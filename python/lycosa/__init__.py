@@ -2,10 +2,11 @@
 
 >>> import lycosa
 >>> me = "mybot/1.0 (me@example.org)"
->>> for page in lycosa.crawl("https://example.com/", user_agent=me, max_pages=10):  # doctest: +SKIP
-...     print(page.status, page.url, page.title)
+>>> for outcome in lycosa.crawl("https://example.com/", user_agent=me, max_pages=10):  # doctest: +SKIP
+...     print(outcome.status, outcome.url, outcome.title)
 """
 
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from lycosa._core import __version__
@@ -17,14 +18,17 @@ from lycosa.errors import (
     LycosaError,
     Rejected,
     SettingError,
+    StageError,
     StorageError,
     StorageFull,
 )
 from lycosa.names import resolve, resolve_stream
-from lycosa.records import Page, Pages
+from lycosa.records import Outcome, Outcomes, Request, Requests, Response, Responses
 
 if TYPE_CHECKING:
     from lycosa.session import Crawl, crawl
+    from lycosa.sink import Sink
+    from lycosa.stages import Stages
 
 __all__ = [
     "BadName",
@@ -33,10 +37,17 @@ __all__ = [
     "JobInUse",
     "JobVersionError",
     "LycosaError",
-    "Page",
-    "Pages",
+    "Outcome",
+    "Outcomes",
     "Rejected",
+    "Request",
+    "Requests",
+    "Response",
+    "Responses",
     "SettingError",
+    "Sink",
+    "StageError",
+    "Stages",
     "StorageError",
     "StorageFull",
     "__version__",
@@ -46,13 +57,15 @@ __all__ = [
 ]
 
 
-def __getattr__(name: str) -> Any:
-    """Import what crawls when it is asked for (PEP 562): a program that resolves names starts without asyncio."""
-    if name not in {"Crawl", "crawl"}:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    from lycosa import session
+#: What is imported when it is asked for (PEP 562): a program that resolves names starts without asyncio.
+_LATER = {"Crawl": "session", "Sink": "sink", "Stages": "stages", "crawl": "session"}
 
-    return getattr(session, name)
+
+def __getattr__(name: str) -> Any:
+    """Import what crawls when it is asked for."""
+    if name not in _LATER:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(f"lycosa.{_LATER[name]}"), name)
 
 
 def __dir__() -> list[str]:

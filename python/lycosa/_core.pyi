@@ -1,12 +1,11 @@
 """The compiled core: batches and the stages that move them. Proved equal to the binary by stubtest."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from os import PathLike
 from typing import Any, ClassVar, Self, TypedDict, final, type_check_only
 
 from typing_extensions import disjoint_base
 
-from lycosa.fetch.scripted import Answer
 from lycosa.job import Job
 
 __all__ = [
@@ -14,8 +13,10 @@ __all__ = [
     "FAILURE_KINDS",
     "FIELDS",
     "SEGMENT_HEADER_BYTES",
+    "USUAL_FIELDS",
     "Clock",
     "DnsServer",
+    "Entries",
     "FailedUrls",
     "Fetcher",
     "Frontier",
@@ -28,20 +29,21 @@ __all__ = [
     "NameCache",
     "NameLines",
     "Names",
-    "Page",
-    "Pages",
+    "Outcome",
+    "Outcomes",
     "Parser",
+    "Request",
     "Requests",
     "Resolution",
     "Resolutions",
     "Resolver",
+    "Response",
     "Responses",
     "Ring",
     "Robots",
-    "Rows",
     "Search",
     "Simnet",
-    "Snapshots",
+    "Table",
     "__version__",
     "canonical_link",
     "canonical_url",
@@ -53,7 +55,6 @@ __all__ = [
     "check_resolver",
     "check_zones",
     "domain_of",
-    "empty_rows",
     "enter_private_namespaces",
     "export_log",
     "import_log",
@@ -68,6 +69,9 @@ __version__: str
 COLUMNS: dict[str, str]
 FAILURE_KINDS: dict[str, FailureKind]
 FIELDS: list[str]
+
+#: The columns of outputs where a job names none.
+USUAL_FIELDS: list[str]
 
 #: Bytes before the first record of a segment of the log: a log of no more has no record.
 SEGMENT_HEADER_BYTES: int
@@ -113,9 +117,6 @@ def is_permitted_address(address: str, allowed: Sequence[str]) -> bool:
 def check_resolver(text: str) -> str:
     """A resolver's address as it is told everywhere, with its port; raises SettingError where the text is none."""
 
-def empty_rows(fields: list[str]) -> Rows:
-    """No rows of the chosen columns: their schema."""
-
 def export_log(directory: str | PathLike[str], file: str | PathLike[str]) -> dict[str, Any]:
     """Write every record of a log that can be read as one JSON object a line; with gzip to a name in ``.gz``.
 
@@ -153,42 +154,295 @@ def enter_private_namespaces(files: list[tuple[str, str]], ipv6: bool) -> None:
     """Enter private mount and network namespaces; lay own files over the system's there."""
 
 @final
-class Requests:
-    """Requests on lease, from the frontier to fetch."""
+class Request:
+    """What to fetch and how: on lease from the frontier, or to be accepted as a seed.
 
-    def __new__(cls) -> Requests: ...
+    Only what is no GET of the URL alone has to be given. ``metadata`` travels to the outcome: what JSON can hold, 64 KiB
+    at most. ``body``: 1 MiB at most. Raises SettingError for what a request cannot be.
+    """
+
+    def __new__(
+        cls,
+        url: str,
+        *,
+        method: str = "GET",
+        headers: list[tuple[str, str]] | None = None,
+        body: bytes | None = None,
+        metadata: dict[str, Any] | None = None,
+        priority: int = 0,
+        etag: str | None = None,
+        last_modified: str | None = None,
+    ) -> Request: ...
+    def replace(self, **columns: Any) -> Request:
+        """A copy with other values in some columns; raises SettingError for what a column cannot hold."""
+
+    def respond(
+        self,
+        status: int,
+        *,
+        headers: Sequence[tuple[str, str | bytes]] | None = None,
+        body: bytes | None = None,
+        reason: str = "",
+        address: str | None = None,
+        started: float | None = None,
+        finished: float | None = None,
+        times: dict[str, float] | None = None,
+        source: str = "http/1.1",
+        final_url: str | None = None,
+        sent: bytes | None = None,
+    ) -> Response:
+        """The answer of a fetch written in Python: a response was received.
+
+        body: as received, with its content coding. address: that was spoken to. started, finished: seconds since the
+        epoch; now where they are missing. times: seconds by phase (connect, tls, first_byte, body). source: http/1.0,
+        http/1.1, h2, browser or cache. final_url: where redirects were followed. sent: request line and header fields
+        as they were sent.
+        """
+
+    def fail(
+        self,
+        kind: str,
+        detail: str = "",
+        *,
+        address: str | None = None,
+        started: float | None = None,
+        finished: float | None = None,
+        times: dict[str, float] | None = None,
+    ) -> Response:
+        """The answer of a fetch written in Python: there is no response, for a reason of docs/errors.md."""
+
+    @property
+    def url(self) -> str:
+        """The URL, in canonical form."""
+
+    @property
+    def host(self) -> str:
+        """Host of the URL."""
+
+    @property
+    def port(self) -> int:
+        """Port of the URL."""
+
+    @property
+    def path(self) -> str:
+        """Path and query of the URL, as they are sent."""
+
+    @property
+    def method(self) -> str:
+        """The method."""
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether it is a GET without a body: its URL alone says what it asks for."""
+
+    @property
+    def purpose(self) -> str:
+        """What it is for: page, robots, sitemap, resource."""
+
+    @property
+    def lease(self) -> int:
+        """The number of the lease; 0 without one."""
+
+    @property
+    def job(self) -> str:
+        """The job; empty where one crawl has a process to itself."""
+
+    @property
+    def task(self) -> str:
+        """One of the job's tasks."""
+
+    @property
+    def priority(self) -> int:
+        """Requests with a greater one come first, where the strategy heeds it."""
+
+    @property
+    def depth(self) -> int:
+        """Links from the nearest seed."""
+
+    @property
+    def attempt(self) -> int:
+        """Earlier tries."""
+
+    @property
+    def chain(self) -> list[tuple[str, int]]:
+        """The redirects that led here, oldest first: URL and status."""
+
+    @property
+    def addresses(self) -> list[str]:
+        """The host's addresses, vetted, best first."""
+
+    @property
+    def cookies(self) -> str | None:
+        """The value of the field cookie; None where there is none."""
+
+    @property
+    def headers(self) -> list[tuple[str, str]]:
+        """Header fields besides the crawler's own."""
+
+    @property
+    def body(self) -> bytes:
+        """The body that is sent."""
+
+    @property
+    def deadline(self) -> float:
+        """When the lease ends, in seconds since the epoch."""
+
+    @property
+    def metadata(self) -> dict[str, Any]:
+        """What the user attached."""
+
+    def __eq__(self, other: object, /) -> bool: ...
+
+@final
+class Requests:
+    """Requests, on lease from the frontier to fetch, or to be accepted."""
+
+    #: The names of the columns.
+    COLUMNS: ClassVar[list[str]]
+
+    def __new__(cls, requests: Iterable[Request | None] | None = None) -> Requests: ...
+    @classmethod
+    def decode(cls, data: bytes) -> Requests:
+        """The batch of bytes that ``encode`` gave, in this process or another one.
+
+        Raises ValueError for bytes that are none, JobVersionError for those of a newer version.
+        """
+
+    def encode(self) -> bytes:
+        """The batch as bytes."""
+
+    def select(self, mask: Iterable[object]) -> Requests:
+        """Those for which the mask is true; raises SettingError where it has not one value for each."""
+
+    def map(self, change: Callable[[Request], Request | None]) -> Requests:
+        """What a function makes of each; None leaves it out."""
+
+    def replace(self, column: str, values: Iterable[Any]) -> Requests:
+        """The same with other values in a column; raises SettingError for what it cannot hold."""
+
+    def columns(self, names: list[str] | None = None) -> Table:
+        """Columns for Arrow libraries: those that outputs have, unless they are named."""
+
     def __len__(self) -> int: ...
-    def urls(self) -> list[str]:
-        """Their URLs."""
+    def __getitem__(self, index: int, /) -> Request: ...
+    def __iter__(self) -> Iterator[Request]: ...
+    def __reduce__(self) -> tuple[Any, ...]: ...
+    def __arrow_c_stream__(self, requested_schema: object | None = None) -> Any:
+        """All columns for any Arrow library (Arrow PyCapsule interface)."""
+
+@final
+class Response:
+    """What became of one request, before it is parsed. Made by ``Request.respond`` and ``Request.fail``."""
+
+    def replace(self, **columns: Any) -> Response:
+        """A copy with other values in some columns; raises SettingError for what a column cannot hold."""
+
+    @property
+    def request(self) -> Request:
+        """The request."""
+
+    @property
+    def url(self) -> str:
+        """The URL, in canonical form."""
+
+    @property
+    def status(self) -> int | None:
+        """Status code; None where there is no response."""
+
+    @property
+    def reason(self) -> str:
+        """The reason phrase of the status line."""
+
+    @property
+    def error(self) -> str | None:
+        """Kind of failure, a stable name such as ``connect-timeout``; None where there is a response."""
+
+    @property
+    def error_detail(self) -> str | None:
+        """The failure's circumstances, for people."""
+
+    @property
+    def address(self) -> str | None:
+        """The address spoken to."""
+
+    @property
+    def fetched_at(self) -> float:
+        """When it was complete, in seconds since the epoch."""
+
+    @property
+    def times(self) -> dict[str, float]:
+        """Durations in seconds: name, connect, tls, first_byte, body; 0 where a phase did not happen."""
+
+    @property
+    def source(self) -> str | None:
+        """How it was made: http/1.0, http/1.1, h2, browser, cache; None where there is no response."""
+
+    @property
+    def headers(self) -> list[tuple[str, str]]:
+        """Header fields in the order received; names in lower case."""
+
+    def header(self, name: str) -> str | None:
+        """The first value of a header field, whatever its case; None where it is missing."""
+
+    @property
+    def head(self) -> bytes:
+        """Status line and header fields as received."""
+
+    @property
+    def sent(self) -> bytes:
+        """Request line and header fields as sent."""
+
+    @property
+    def body(self) -> bytes:
+        """The body as received, with its content coding. Raises StorageError where it is elsewhere and unreadable."""
 
 @final
 class Responses:
     """Responses, from fetch to parse."""
 
+    #: The names of the columns.
+    COLUMNS: ClassVar[list[str]]
+
+    def __new__(cls, responses: Iterable[Response | None] | None = None) -> Responses: ...
     @classmethod
-    def scripted(cls, requests: Requests, answers: list[Answer]) -> Responses:
-        """Answers without a network: for each request status, headers and body, or the name of a failure."""
+    def decode(cls, data: bytes) -> Responses:
+        """The batch of bytes that ``encode`` gave, in this process or another one.
+
+        Raises ValueError for bytes that are none, JobVersionError for those of a newer version.
+        """
+
+    def encode(self) -> bytes:
+        """The batch as bytes."""
+
+    def select(self, mask: Iterable[object]) -> Responses:
+        """Those for which the mask is true; raises SettingError where it has not one value for each."""
+
+    def map(self, change: Callable[[Response], Response | None]) -> Responses:
+        """What a function makes of each; None leaves it out."""
+
+    def replace(self, column: str, values: Iterable[Any]) -> Responses:
+        """The same with other values in a column; raises SettingError for what it cannot hold."""
+
+    def columns(self, names: list[str] | None = None) -> Table:
+        """Columns for Arrow libraries: those that outputs have, unless they are named."""
 
     def __len__(self) -> int: ...
-
-@final
-class Pages:
-    """Outcomes, from parse to the log, the frontier and the user."""
-
-    def __len__(self) -> int: ...
-    def __getitem__(self, index: int, /) -> Page: ...
-    def rows(self, fields: list[str] | None = None) -> Rows:
-        """The rows that outputs have of them; by default with all columns."""
-
+    def __getitem__(self, index: int, /) -> Response: ...
+    def __iter__(self) -> Iterator[Response]: ...
+    def __reduce__(self) -> tuple[Any, ...]: ...
     def __arrow_c_stream__(self, requested_schema: object | None = None) -> Any:
-        """The same for any Arrow library (Arrow PyCapsule interface)."""
-
-    def last(self) -> list[Page]:
-        """Each URL's last outcome: pages and failures; no redirects, no robots.txt, no further tries."""
+        """All columns for any Arrow library (Arrow PyCapsule interface)."""
 
 @final
-class Page:
+class Outcome:
     """The outcome of one URL: a response, or the reason why there is none."""
+
+    def replace(self, **columns: Any) -> Outcome:
+        """A copy with other values in some columns; raises SettingError for what a column cannot hold."""
+
+    @property
+    def request(self) -> Request:
+        """The request."""
 
     @property
     def url(self) -> str:
@@ -235,11 +489,30 @@ class Page:
         """What the host's name cost to resolve: fast, slow or failed; None for a URL that was refused."""
 
     @property
+    def source(self) -> str | None:
+        """How the response was made: http/1.0, http/1.1, h2, browser, cache; None where there is none."""
+
+    @property
     def headers(self) -> list[tuple[str, str]]:
         """Header fields in the order received; names in lower case."""
 
     def header(self, name: str) -> str | None:
         """The first value of a header field, whatever its case; None where it is missing."""
+
+    @property
+    def response_head(self) -> bytes:
+        """Status line and header fields as received."""
+
+    @property
+    def request_head(self) -> bytes:
+        """Request line and header fields as sent."""
+
+    @property
+    def certificate(self) -> dict[str, Any] | None:
+        """The certificate that the server showed; None without TLS.
+
+        protocol, cipher, sha256, subject, issuer; not_before and not_after in seconds since the epoch.
+        """
 
     @property
     def body(self) -> bytes:
@@ -282,12 +555,100 @@ class Page:
         """The page's links, each once, in order."""
 
     @property
+    def link_anchors(self) -> list[str]:
+        """The text of each link, in the order of ``links``; empty texts unless parse.link_details has anchor."""
+
+    @property
+    def fields(self) -> dict[str, Any]:
+        """What rules or a parse stage of your own extracted."""
+
+    @property
+    def metadata(self) -> dict[str, Any]:
+        """What the user attached to the request."""
+
+    @property
     def bounds(self) -> list[str]:
         """The bounds that it has reached, such as "links" and "title-bytes": what is beyond them is left out."""
 
     @property
     def retry(self) -> bool:
         """Whether the URL went back to waiting: another outcome follows."""
+
+@final
+class Outcomes:
+    """Outcomes, from parse to the log, the frontier, sinks and the user."""
+
+    #: The names of the columns.
+    COLUMNS: ClassVar[list[str]]
+
+    def __new__(cls, outcomes: Iterable[Outcome | None] | None = None) -> Outcomes: ...
+    def rows(self) -> Outcomes:
+        """Those that outputs have: each URL's last outcome, redirects among them; no robots.txt, no further tries."""
+
+    def last(self) -> list[Outcome]:
+        """Each URL's last outcome: pages and failures; no redirects, no robots.txt, no further tries."""
+
+    def take_columns(self, names: list[str] | None = None) -> Table:
+        """Columns as ``columns`` gives them, after which the batch is empty: no body is in memory twice."""
+
+    def lines(self, names: list[str]) -> bytes:
+        """JSON lines of the chosen columns, in UTF-8."""
+
+    def write_lines(self, path: str | PathLike[str], offset: int, names: list[str]) -> int:
+        """Write JSON lines of the chosen columns into a file from an offset on; give their bytes. Raises OSError."""
+    @classmethod
+    def decode(cls, data: bytes) -> Outcomes:
+        """The batch of bytes that ``encode`` gave, in this process or another one.
+
+        Raises ValueError for bytes that are none, JobVersionError for those of a newer version.
+        """
+
+    def encode(self) -> bytes:
+        """The batch as bytes."""
+
+    def select(self, mask: Iterable[object]) -> Outcomes:
+        """Those for which the mask is true; raises SettingError where it has not one value for each."""
+
+    def map(self, change: Callable[[Outcome], Outcome | None]) -> Outcomes:
+        """What a function makes of each; None leaves it out."""
+
+    def replace(self, column: str, values: Iterable[Any]) -> Outcomes:
+        """The same with other values in a column; raises SettingError for what it cannot hold."""
+
+    def columns(self, names: list[str] | None = None) -> Table:
+        """Columns for Arrow libraries: those that outputs have, unless they are named."""
+
+    def __len__(self) -> int: ...
+    def __getitem__(self, index: int, /) -> Outcome: ...
+    def __iter__(self) -> Iterator[Outcome]: ...
+    def __reduce__(self) -> tuple[Any, ...]: ...
+    def __arrow_c_stream__(self, requested_schema: object | None = None) -> Any:
+        """All columns for any Arrow library (Arrow PyCapsule interface)."""
+
+@final
+class Entries:
+    """Records of the log, in its order: accepted requests, leases, outcomes."""
+
+    @classmethod
+    def decode(cls, data: bytes) -> Entries:
+        """The batch of bytes that ``encode`` gave, in this process or another one."""
+
+    def encode(self) -> bytes:
+        """The batch as bytes."""
+
+    @property
+    def position(self) -> int:
+        """Where the log goes on behind them."""
+
+    def __len__(self) -> int: ...
+    def __reduce__(self) -> tuple[Any, ...]: ...
+
+@final
+class Table:
+    """Columns of records for any Arrow library (Arrow PyCapsule interface); each is given the same memory."""
+
+    def __len__(self) -> int: ...
+    def __arrow_c_stream__(self, requested_schema: object | None = None) -> Any: ...
 
 @final
 class Clock:
@@ -678,45 +1039,45 @@ class NameCache:
 class Frontier:
     """Which URL next; see ``lycosa.stages.Frontier``."""
 
-    def __new__(cls, job: Job, names: Names, directory: str | PathLike[str] | None = None) -> Frontier:
-        """``directory``: where waiting and known URLs go that do not fit into memory; without it all stay there."""
+    def __new__(
+        cls,
+        job: Job,
+        names: Names,
+        directory: str | PathLike[str] | None = None,
+        *,
+        end: int = ...,
+        task: tuple[str, str] | None = None,
+        ownership: tuple[Ring, str, str] | None = None,
+    ) -> Frontier:
+        """A frontier without URLs.
+
+        directory: where its snapshots are, and waiting and known URLs go that do not fit into memory; None: all stay
+        there. end: where the log ends: later snapshots are of records that are gone. task: job and task that its
+        requests belong to. ownership: of a job that several frontiers share, the ring of their names, what of a URL it
+        looks at (host, domain, url), and which of them this one is.
+        """
+
     def add(self, seeds: list[str]) -> int: ...
-    def settled_of(self, seeds: list[str]) -> list[str]:
-        """Those of some seeds that are known and settled: done, failed or refused."""
-
-    def doubt_last(self, written: int | None = None) -> Pages:
-        """Let what an earlier process recorded last wait again if a captive portal may have given it.
-
-        For a process that died; not what stands in the log before ``written``. Without it, for one that ended by
-        itself, only rules of robots.txt files. Gives the outcomes that open it, which are to be recorded before
-        outputs go on.
-        """
-
-    def confirm_last(self) -> None:
-        """Take what earlier processes recorded as the sites' own, since the last one ended by itself."""
-
-    def doubt_held(self) -> Pages:
-        """Take back what a captive portal may have answered, since the process ends before that is decided.
-
-        Gives the outcomes that open it, which are to be recorded before outputs go on to the end.
-        """
-
-    def reopen(self, pages: Pages) -> None:
-        """Let settled URLs wait again, by outcomes that open them; these are to be recorded before the next ``take``.
-
-        URLs that are not known are dropped from the batch.
-        """
-
+    def add_requests(self, requests: Requests) -> int: ...
+    def take_outbox(self) -> dict[str, Requests]: ...
+    def snapshots(self) -> list[int]: ...
+    def save(self, position: int, views: bytes) -> int: ...
+    def load(self, position: int) -> bytes: ...
+    def clear(self) -> None: ...
+    def restore(self, entries: Entries) -> None: ...
+    def restored(self, unreadable: list[int] = ...) -> None: ...
+    def doubted_since(self) -> float | None: ...
+    def settled_of(self, seeds: list[str]) -> list[str]: ...
+    def doubt_last(self, written: int | None = None) -> Outcomes: ...
+    def confirm_last(self) -> None: ...
+    def doubt_held(self) -> Outcomes: ...
+    def reopen(self, outcomes: Outcomes) -> Outcomes: ...
     def take(self, max: int) -> Requests: ...
-    def judge(self, pages: Pages) -> None: ...
-    def done(self, pages: Pages) -> None: ...
+    def judge(self, outcomes: Outcomes) -> Outcomes: ...
+    def done(self, outcomes: Outcomes) -> None: ...
     def idle(self) -> bool: ...
-    def suspensions(self) -> list[dict[str, Any]]:
-        """Why the crawl is suspended, if it is: cause, since, probe_at, domains, example; times since the epoch."""
-
-    def failing(self, max: int) -> list[tuple[str, str, int, float]]:
-        """Hosts that fail, given up last first: host, kind of failure, URLs that wait, until when it is tried."""
-
+    def suspensions(self) -> list[dict[str, Any]]: ...
+    def failing(self, max: int) -> list[tuple[str, str, int, float]]: ...
     def only_failing(self) -> bool:
         """Whether nothing but failing hosts is left."""
 
@@ -743,12 +1104,12 @@ class Fetcher:
 
 @final
 class Parser:
-    """Responses to pages, on all cores; see ``lycosa.stages.Parse``."""
+    """Responses to outcomes, on all cores; see ``lycosa.stages.Parse``."""
 
     def __new__(cls, job: Job, batch: int = ..., decoding: int = ...) -> Parser:
-        """``batch``: bytes of a batch's pages; ``decoding``: of bodies that are decoded at once."""
+        """``batch``: bytes of a batch's outcomes; ``decoding``: of bodies that are decoded at once."""
 
-    def parse(self, responses: Responses) -> Pages: ...
+    def parse(self, responses: Responses) -> Outcomes: ...
 
 @final
 class Robots:
@@ -795,23 +1156,20 @@ class Log:
         """The crawl's clock, which goes on with the time of the process before."""
 
     def append_seeds(self, seeds: list[str]) -> None: ...
+    def append_requests(self, requests: Requests) -> None: ...
     def append_leases(self, requests: Requests) -> None: ...
-    def append(self, pages: Pages) -> None: ...
-    def keep_distance(self, distance: float, frontier: Frontier | None = None) -> None:
-        """Set for how many seconds of the machine outputs stay behind the log; 0: not at all.
-
-        Four times as long behind answers that the frontier cannot tell from a captive portal's.
-        """
-
-    def failed(self, kinds: list[str]) -> FailedUrls:
-        """The URLs that failed last with one of these kinds, however long ago; unknown kinds are passed over."""
-
-    def ended(self, urls: list[str]) -> Pages:
-        """Outcomes that open settled URLs again, as seeds, by how they had ended.
-
-        What a log that is whole does not know is left out: it was never fetched under this name.
-        """
-
+    def append(self, outcomes: Outcomes) -> None: ...
+    def read(self, position: int | None = None, max_bytes: int = ...) -> Entries: ...
+    def restore(self, position: int | None = None, views: bytes | None = None) -> int: ...
+    def checkpoint(self) -> tuple[int, bytes]: ...
+    def checkpointed(self, position: int) -> None: ...
+    def follow(
+        self, position: int | None = None, with_body: bool = True, max_body_bytes: int = ...
+    ) -> LogReader: ...
+    def keep_distance(self, distance: float) -> None: ...
+    def doubt(self, since: float | None) -> None: ...
+    def failed(self, kinds: list[str]) -> FailedUrls: ...
+    def ended(self, urls: list[str]) -> Outcomes: ...
     def sync(self) -> None: ...
     def end(self) -> int: ...
     def committed(self) -> int:
@@ -832,64 +1190,32 @@ class Log:
 class FailedUrls:
     """URLs that failed, to be opened again; what fails meanwhile is passed over."""
 
-    def read(self, max: int) -> Pages:
+    def read(self, max: int) -> Outcomes:
         """The next of them, each once, as outcomes that open them again; none when there are no more."""
 
 @final
-class Snapshots:
-    """The frontier's snapshots: all views of the log at one of its positions, together."""
-
-    def __new__(cls, directory: str | PathLike[str], log: Log, job: Job) -> Snapshots: ...
-    def restore(self, log: Log, frontier: Frontier) -> int:
-        """Restore an empty frontier from the newest whole snapshot and the log after it; give the records read."""
-
-    def save_if_due(self, log: Log, frontier: Frontier) -> bool:
-        """Make a snapshot if the log has grown enough and enough time has passed; a full disk is no error."""
-
-    def positions(self) -> list[int]:
-        """Their positions in the log, in order."""
-
-@final
 class LogReader:
-    """Follows a log and makes rows for a sink.
+    """Reads a log that nobody writes for a sink; ``Log.follow`` gives one of a log that is being written.
 
     Begins at a position (default: the log's first) that an earlier reader told; raises StorageError where the
-    log does not hold it. With ``log`` it reads as far as that is committed, without to the end.
+    log does not hold it. A body of more than ``max_body_bytes`` when it is decoded is left out.
     """
 
     def __new__(
         cls,
         directory: str | PathLike[str],
-        fields: list[str],
         position: int | None = None,
-        log: Log | None = None,
+        with_body: bool = True,
         max_body_bytes: int = ...,
     ) -> LogReader: ...
-    def read(self, max_entries: int, max_bytes: int) -> Rows:
-        """The next rows: of at most so many entries, until they hold so many bytes; none while the log has no more.
-
-        Decoded bodies count. A body of more than ``max_body_bytes`` is left out.
-        """
+    def read(self, max_entries: int, max_bytes: int) -> Outcomes:
+        """The next outcomes: of at most so many records, until they hold so many bytes, decoded bodies included."""
 
     def position(self) -> int:
         """The position of the next frame."""
 
     def skip_damage(self) -> int:
         """Go on behind damage, after JobDamaged; give how many bytes were passed over."""
-
-@final
-class Rows:
-    """Rows of the chosen columns; whoever writes them takes them: they are empty afterwards."""
-
-    def __len__(self) -> int: ...
-    def lines(self) -> bytes:
-        """JSON lines, in UTF-8."""
-
-    def write_lines(self, path: str | PathLike[str], offset: int) -> int:
-        """Write JSON lines into a file from an offset on; give their bytes. Raises OSError."""
-
-    def __arrow_c_stream__(self, requested_schema: object | None = None) -> Any:
-        """The rows for any Arrow library (Arrow PyCapsule interface)."""
 
 @final
 class Ledger:

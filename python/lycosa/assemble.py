@@ -2,25 +2,26 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from lycosa import _core
+from lycosa.checked import checked_stages
 from lycosa.errors import SettingError
 from lycosa.job import Job
 from lycosa.memory import divided, shares
-from lycosa.stages import Sink, Stages
+from lycosa.sink import Sink, SinkJob, scheme_of
+from lycosa.stages import Change, Stages
 from lycosa.store.directory import JobDirectory
+from lycosa.store.file_sink import path_of
 from lycosa.store.json_lines import JsonLinesSink
 from lycosa.store.parquet import ParquetSink
 from lycosa.store.patient import Patience, PatientLog
+from lycosa.store.snapshots import Snapshots
 
 #: Endings of output files, and what writes them.
-SINKS: dict[str, type[JsonLinesSink] | type[ParquetSink]] = {
-    ".parquet": ParquetSink,
-    ".jsonl": JsonLinesSink,
-    ".ndjson": JsonLinesSink,
-}
+FILES: dict[str, type[Sink]] = {".parquet": ParquetSink, ".jsonl": JsonLinesSink, ".ndjson": JsonLinesSink}
 
 
 def open_log(job: Job, directory: JobDirectory) -> _core.Log:
@@ -36,38 +37,69 @@ class Assembled:
 
     stages: Stages
     names: _core.Names
-    frontier: _core.Frontier
-    snapshots: _core.Snapshots
+    snapshots: Snapshots
 
 
-def assemble(job: Job, directory: JobDirectory, log: _core.Log, patience: Patience) -> Assembled:
-    """The embedded stages of a job, going on from its newest snapshot and the log after it."""
+def assemble(job: Job, directory: JobDirectory, log: _core.Log, patience: Patience, change: Change | None) -> Assembled:
+    """The stages of a job, going on from its newest snapshot and the log after it.
+
+    change: puts others in the place of embedded ones.
+    """
     memory = shares(job)
     job = divided(job, memory)
     names = _core.Names(job, log.clock)
-    frontier = _core.Frontier(job, names, directory.path)
-    snapshots = _core.Snapshots(directory.snapshots, log, job)
-    snapshots.restore(log, frontier)
+    frontier = _core.Frontier(job, names, directory.path, end=log.end())
     fetch = _core.Fetcher(job, log.clock, memory.fetch, memory.batch)
     parse = _core.Parser(job, memory.batch, memory.decoding)
-    patient = PatientLog(log, directory.path, patience)
-    stages = Stages(frontier=frontier, fetch=fetch, parse=parse, log=patient)
-    return Assembled(stages, names, frontier, snapshots)
+    made = stages = Stages(frontier=frontier, fetch=fetch, parse=parse, log=log)
+    if change is not None:
+        stages = checked_stages(made, change(made))
+    snapshots = Snapshots(
+        stages.frontier,
+        stages.log,
+        place=str(directory.path),
+        log_bytes=job.frontier.snapshot_bytes,
+        seconds=job.frontier.snapshot_interval,
+    )
+    snapshots.restore()
+    return Assembled(replace(stages, log=PatientLog(stages.log, directory.path, patience)), names, snapshots)
 
 
-def check_output(output: str) -> type[JsonLinesSink] | type[ParquetSink]:
-    """The kind of sink for an output, by its ending; raises SettingError where there is none.
+def make_sink(output: str | Path | Sink) -> Sink:
+    """The sink of an output: of a path or a ``file:`` URL by its ending, with ``/`` at the end a directory of Parquet.
 
-    What ends in ``/`` is a directory of Parquet files.
+    Raises SettingError for an output that nothing here writes.
     """
-    path = Path(output)
-    kind = ParquetSink if output.endswith("/") else SINKS.get(path.suffix)
+    if isinstance(output, Sink):
+        return output
+    url = str(output)
+    if scheme_of(url) not in (None, "file"):
+        text = (
+            "a path or a file: URL. For any other place give a sink of your own, an object of a subclass of "
+            "lycosa.Sink; an output that was recorded with one is given again the same way, or left out with output=[]"
+        )
+        raise SettingError("output", url, text)
+    kind = ParquetSink if url.endswith("/") else FILES.get(Path(path_of(url)).suffix)
     if kind is None:
-        raise SettingError("output", output, f"a file that ends in {', '.join(SINKS)}, or a directory that ends in /")
-    kind.check(path)
-    return kind
+        raise SettingError("output", url, f"a file that ends in {', '.join(FILES)}, or a directory that ends in /")
+    return kind(url)
 
 
-def make_sink(output: str, job: Job, directory: JobDirectory, job_id: str) -> Sink:
-    """The sink for an output."""
-    return check_output(output)(output, list(job.store.fields), directory, job_id)
+def attach_sink(sink: Sink, job: Job, directory: JobDirectory | None, job_id: str) -> Sink:
+    """A sink that knows its job."""
+    folder = Path() if directory is None else directory.sinks
+    name = sink.url if directory is None else directory.named(sink.url)
+    sink.attach(SinkJob(job_id, folder, name, tuple(job.store.fields)))
+    return sink
+
+
+def recorded_sinks(directory: JobDirectory, job: Job, outputs: Iterable[str], job_id: str) -> list[Sink]:
+    """The sinks of recorded outputs, not opened: of one that somebody gave as an object its position is known."""
+    sinks: list[Sink] = []
+    for output in map(directory.output, outputs):
+        try:
+            sink = make_sink(output)
+        except SettingError:
+            sink = Sink(output)
+        sinks.append(attach_sink(sink, job, directory, job_id))
+    return sinks

@@ -59,6 +59,23 @@ class Rejected(LycosaError, ValueError):
         return f"{len(self.entries)} entries were not taken, the others were: {first}{more}"
 
 
+class StageError(LycosaError):
+    """A stage or sink of one's own gave what it must not; the crawl ends, and goes on once that is mended."""
+
+    def __init__(self, stage: str, field: str, problem: str, expected: str | None = None) -> None:
+        """Say which class and which of its methods it is, what is wrong, and what is expected instead."""
+        super().__init__(stage, field, problem, expected)
+        self.stage = stage
+        self.field = field
+        self.problem = problem
+        self.expected = expected
+
+    def __str__(self) -> str:
+        """One line."""
+        line = f"{self.stage}.{self.field} {self.problem}" + (f"; expected: {self.expected}" if self.expected else "")
+        return " ".join(line.split())
+
+
 class StorageError(LycosaError):
     """The log or an output cannot be written or read."""
 

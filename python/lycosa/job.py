@@ -344,6 +344,9 @@ class Parse(Room):
     max_links: int = Field(10_000, ge=0, le=1_000_000, description="links of one page")
     max_link_bytes: Bytes = Field(MIB, ge=8_192, le=1024 * MIB, description="of the links of one page")
     max_title_bytes: Bytes = Field(1_024, ge=0, le=MIB, description="of a title")
+    link_details: tuple[Literal["anchor", "rel"], ...] = Field(
+        (), description="what is kept of a link beside its URL: anchor, its text; rel, the values of its rel"
+    )
     max_decoded_bytes: Bytes = Field(32 * MIB, ge=1, le=1024 * MIB, description="of a body, decoded")
 
 
@@ -397,7 +400,7 @@ class Store(Room):
         "needed", description="needed: a file of the log goes when all outputs and two snapshots have passed it"
     )
     fields: tuple[Annotated[str, AfterValidator(_field)], ...] = Field(
-        tuple(name for name in _core.FIELDS if name != "text"),  # the body already says it
+        tuple(_core.USUAL_FIELDS),
         description="columns of the outputs: docs/outputs.md",
     )
 

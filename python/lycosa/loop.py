@@ -1,4 +1,4 @@
-"""The loop: one page's way through the stages, and nothing else.
+"""The loop: one URL's way through the stages, and nothing else.
 
 frontier → fetch → parse → log → frontier. Batches are what is ready now, never a barrier. A request is recorded
 before it is sent, so that a crash leaves no doubt whose answer was lost. An outcome is judged, then recorded, then
@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from lycosa.records import Pages
+from lycosa.records import Outcomes
 from lycosa.stages import Stages
 
 #: Outcomes moved at once, at most: large enough that Python's share per page is small, small enough that
@@ -37,7 +37,7 @@ class Control:
         self.stopping = self.aborting = True
 
 
-def run(stages: Stages, control: Control) -> Iterator[Pages]:
+def run(stages: Stages, control: Control) -> Iterator[Outcomes]:
     """Crawl until the frontier is idle or ``control`` says stop; yield each batch once it is confirmed."""
     frontier, fetch, parse, log = stages.frontier, stages.fetch, stages.parse, stages.log
     while not frontier.idle():
@@ -49,11 +49,10 @@ def run(stages: Stages, control: Control) -> Iterator[Pages]:
             break
         # A crawl that is to end takes nothing more: it waits for outcomes only.
         within = LONGEST_WAIT if control.stopping else frontier.wait()
-        pages = parse.parse(fetch.completed(BATCH, within))
-        frontier.judge(pages)
-        if len(pages) == 0:
+        outcomes = frontier.judge(parse.parse(fetch.completed(BATCH, within)))
+        if len(outcomes) == 0:
             continue
-        log.append(pages)
-        frontier.done(pages)
-        yield pages
+        log.append(outcomes)
+        frontier.done(outcomes)
+        yield outcomes
     fetch.cancel()

@@ -1,21 +1,18 @@
-"""A crawl's output files: opened all together or not at all, then followed, then completed."""
+"""A crawl's outputs: opened all together or not at all, then followed, then completed."""
 
 from __future__ import annotations
 
-import contextlib
 import threading
-from pathlib import Path
 
-from lycosa import _core
-from lycosa.assemble import make_sink
-from lycosa.errors import LycosaError, StorageError
+from lycosa.assemble import attach_sink
+from lycosa.errors import LycosaError
 from lycosa.memory import shares
 from lycosa.plan import Plan
-from lycosa.stages import Sink
+from lycosa.sink import Sink
+from lycosa.stages import Log
 from lycosa.store.directory import JobDirectory
 from lycosa.store.follow import Follower
 from lycosa.store.patient import Patience
-from lycosa.store.replace import is_full
 
 
 class Outputs:
@@ -23,13 +20,13 @@ class Outputs:
 
     def __init__(self, plan: Plan, directory: JobDirectory, job_id: str) -> None:
         """Nothing is opened yet."""
-        self._plan, self._directory = plan, directory
-        self._sinks = [(output, make_sink(output, plan.job, directory, job_id)) for output in plan.outputs]
-        self._unwritten = [make_sink(output, plan.job, directory, job_id) for output in plan.unwritten]
+        self._plan, self._sinks, self._unwritten = plan, plan.outputs, plan.unwritten
+        for sink in [*self._sinks, *self._unwritten]:
+            attach_sink(sink, plan.job, directory, job_id)
         self._followers: list[Follower] = []
-        self._opened: list[_Opened] = []
+        self._opened: list[Sink] = []
 
-    def open(self, log: _core.Log, patience: Patience, *, anew: bool) -> None:
+    def open(self, log: Log, patience: Patience, *, anew: bool) -> None:
         """Open all of them; :meth:`abandon` is to be called where that raises StorageError or SettingError.
 
         anew: what stands there is removed, and written again from the log.
@@ -39,27 +36,18 @@ class Outputs:
             for sink in self._unwritten:
                 sink.remove()
         # New ones first: where one of them cannot be opened, those that are there are not touched.
-        for output, sink in sorted(self._sinks, key=lambda pair: Path(pair[0]).exists()):
+        for sink in sorted(self._sinks, key=lambda sink: sink.exists()):
             if anew:
                 sink.remove()
-            self._opened.append(_Opened(output, sink))
-            follower = Follower(
-                log,
-                self._directory.log,
-                Path(output),
-                sink,
-                list(job.store.fields),
-                patience,
-                shares(job).outputs // len(self._sinks),
-                job.parse.max_decoded_bytes,
-                turn,
-            )
+            self._opened.append(sink)
+            share = shares(job).outputs // len(self._sinks)
+            follower = Follower(log, sink, patience, share, job.parse.max_decoded_bytes, turn)
             self._followers.append(follower)
 
     def abandon(self) -> None:
-        """Leave the files as they were before :meth:`open`; what :meth:`start` began is not ended."""
-        for opened in self._opened:
-            opened.undo()
+        """Leave the outputs as they were before :meth:`open`; what :meth:`start` began is not ended."""
+        for sink in self._opened:
+            sink.undo()
 
     def start(self) -> None:
         """Begin to follow the log."""
@@ -78,7 +66,7 @@ class Outputs:
     def gaps(self) -> list[tuple[str, tuple[int, int]]]:
         """Outputs that lack records, which the log had lost before they came: from which position to which."""
         pairs = zip(self._opened, self._followers, strict=True)
-        return [(opened.output, follower.gap) for opened, follower in pairs if follower.gap is not None]
+        return [(sink.url, follower.gap) for sink, follower in pairs if follower.gap is not None]
 
     def close(self) -> list[LycosaError]:
         """Follow to the log's end and complete the outputs; give what is in the way of it."""
@@ -91,48 +79,6 @@ class Outputs:
             except LycosaError as problem:
                 problems.append(problem)
         return problems
-
-
-class _Opened:
-    """An output that is about to be opened, with what was there before."""
-
-    def __init__(self, output: str, sink: Sink) -> None:
-        self.output, self._path, self._sink = output, Path(output), sink
-        self._existed = self._path.exists()
-        self._was_file = self._path.is_file()
-        self._is_new = not self._existed and sink.committed() is None
-
-    def undo(self) -> None:
-        """Remove what was not there; complete a file again that was taken apart to be gone on with."""
-        with contextlib.suppress(OSError, LycosaError):
-            if self._is_new:
-                self._sink.remove()
-                if self.output.endswith("/") and not self._existed:
-                    self._path.rmdir()
-            elif self._was_file:
-                self._sink.close()
-
-
-def check_creatable(outputs: list[str]) -> None:
-    """Refuse outputs that cannot be created, by creating each that is not there and removing it again.
-
-    Raises StorageError. A full disk is no reason: it is waited for. An output in a folder that is yet to be made is
-    not looked at.
-    """
-    for output in outputs:
-        path = Path(output)
-        if path.exists() or not path.parent.is_dir():
-            continue
-        try:
-            if output.endswith("/"):
-                path.mkdir()
-                path.rmdir()
-            else:
-                path.touch(exist_ok=False)
-                path.unlink()
-        except OSError as error:
-            if not is_full(error):
-                raise StorageError(f"{output}: {error.strerror or error}") from error
 
 
 def _committed(sink: Sink) -> int:

@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from lycosa import _core
-from lycosa.assemble import check_output, make_sink
+from lycosa.assemble import attach_sink, make_sink, recorded_sinks
 from lycosa.errors import SettingError
 from lycosa.job import Job, make_job, merge
 from lycosa.kinds import retried
 from lycosa.memory import check_bodies
+from lycosa.records import Request
 from lycosa.resume import differences
+from lycosa.sink import Sink
 from lycosa.store.directory import JobDirectory, Record
+from lycosa.store.file_sink import check_writable
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,22 +28,23 @@ class Plan:
     seeds: list[str]  # canonical
     again: list[str]  # of these, those that are to be fetched even where they have been
     retry_failed: list[str]  # kinds of failures whose URLs are to be fetched again
-    outputs: list[str]  # that the session writes
-    unwritten: list[str]  # recorded ones that it does not write, and that stay recorded
+    outputs: list[Sink]  # that the session writes
+    unwritten: list[Sink]  # recorded ones that it does not write, and that stay recorded
     directory: JobDirectory | None  # default: a temporary one
     fresh: bool
     record: Record | None  # what the crawl that is gone on with recorded
     differences: list[str]  # from the record, for people
-    streams: bool = False  # whether rows are given to standard output, too
+    requests: list[Request] = field(default_factory=list)  # those that have more than a URL; their URLs are seeds, too
+    streams: bool = False  # whether outcomes are given to standard output, too
 
 
 def make_plan(
     settings: dict[str, Any],
     *,
-    seeds: Sequence[str] = (),
+    seeds: Sequence[str | Request] = (),
     whole: bool,
     directory: Path | None,
-    outputs: list[str] | None,
+    outputs: Sequence[str | Path | Sink] | None,
     fresh: bool,
     retry_failed: bool | str | Sequence[str] = False,
 ) -> Plan:
@@ -71,29 +74,33 @@ def make_plan(
         raise SettingError(
             "directory", directory, "the directory of a crawl to go on with, or one with seeds or a job"
         )
-    lines: list[str] = []
+    requests = [seed for seed in seeds if isinstance(seed, Request)]
+    urls = [seed.url if isinstance(seed, Request) else seed for seed in seeds]
     before: list[str] = []
-    unwritten: list[str] = []
     if place is not None and record is not None:
         before = [place.output(name) for name in record.outputs]
-        outputs, unwritten = (before, []) if outputs is None else (outputs, [] if outputs else before)
         settings = settings if whole else merge(record.settings, settings)
     known = [] if record is None or fresh else list(record.settings.get("seeds", []))
-    if seeds:
-        settings = {**settings, "seeds": [*known, *seeds]}
+    if urls:
+        settings = {**settings, "seeds": [*known, *urls]}
     job = make_job(settings)
-    if place is not None and record is not None and not fresh:
-        lines = differences(make_job(record.settings), job)
-        if unwritten:
-            told = "not written in this session; the next one that names no output brings it up to date"
-            lines.append(f"output: {', '.join(unwritten)}: {told}")
-        elif [place.named(output) for output in outputs or []] != list(record.outputs):
-            lines.append(f"output: {', '.join(before) or 'none'} → {', '.join(outputs or []) or 'none'}")
-    checked = list(dict.fromkeys(job.checked_seeds()))
-    given = set(make_job({"seeds": seeds}).checked_seeds()) if seeds else set()
-    again = [seed for seed in checked if seed in given]
     goes_on = None if fresh else record
-    plan = Plan(job, checked, again, kinds, outputs or [], unwritten, place, fresh, goes_on, lines)
+    sinks = [make_sink(output) for output in (before if outputs is None else outputs)]
+    if place is not None and record is not None and outputs is not None and not sinks:
+        unwritten = recorded_sinks(place, job, record.outputs, record.id)
+    else:
+        unwritten = []
+    for sink in sinks:
+        attach_sink(sink, job, place, "" if goes_on is None else goes_on.id)
+    lines = differences(make_job(record.settings), job) if record is not None and not fresh else []
+    if place is not None and record is not None and not fresh:
+        lines += _output_lines(place, record, before, sinks, unwritten)
+    checked = list(dict.fromkeys(job.checked_seeds()))
+    # A request that sends something is no demand for the page under its URL.
+    plain = [seed for seed in seeds if not isinstance(seed, Request) or seed.is_plain]
+    given = {_core.canonical_url(seed if isinstance(seed, str) else seed.url) for seed in plain}
+    again = [seed for seed in checked if seed in given]
+    plan = Plan(job, checked, again, kinds, sinks, unwritten, place, fresh, goes_on, lines, requests)
     _check_places(plan)
     if job.politeness.block_list is not None:
         _core.check_block_list(job.politeness.block_list)
@@ -102,50 +109,38 @@ def make_plan(
     return plan
 
 
+def _output_lines(
+    place: JobDirectory, record: Record, before: list[str], sinks: list[Sink], unwritten: list[Sink]
+) -> list[str]:
+    """What differs from the recorded outputs, for people."""
+    if unwritten:
+        told = "not written in this session; the next one that names no output brings it up to date"
+        return [f"output: {', '.join(sink.url for sink in unwritten)}: {told}"]
+    if [place.named(sink.url) for sink in sinks] == list(record.outputs):
+        return []
+    return [f"output: {', '.join(before) or 'none'} → {', '.join(sink.url for sink in sinks) or 'none'}"]
+
+
 def _check_places(plan: Plan) -> None:
     """Refuse places that cannot be written, or that hold something of others."""
     place = plan.directory
     if place is not None:
-        _check_writable("directory", place.path)
+        check_writable("directory", place.path)
         if plan.fresh and place.writer() is not None:
             raise place.in_use()
-    for output in plan.outputs:
-        path = Path(output)
-        check_output(output)
-        if plan.outputs.count(output) > 1:
-            raise SettingError("output", output, "each output once")
-        if output.endswith("/"):
-            if path.exists() and not path.is_dir():
-                raise SettingError("output", output, "a directory, since it ends in /")
-        elif path.is_dir():
-            raise SettingError("output", output, "a file; a directory of Parquet files is given with / at its end")
-        if _is_taken(path, output, plan):
-            raise SettingError("output", output, "a file that does not exist yet, or fresh to replace it")
-        if not path.parent.is_dir() and (place is None or path.parent != place.path):
-            raise SettingError("output", output, "a file in a directory that exists")
-        _check_writable("output", path)
+    urls = [sink.url for sink in plan.outputs]
+    for sink in plan.outputs:
+        if urls.count(sink.url) > 1:
+            raise SettingError("output", sink.url, "each output once")
+        sink.check(fresh=plan.fresh, is_ours=_is_ours(plan, sink))
 
 
-def _is_taken(path: Path, output: str, plan: Plan) -> bool:
-    """Whether something stands in an output's place that is not this crawl's."""
-    if plan.fresh or not path.exists() or (path.is_dir() and not any(path.iterdir())):
-        return False
+def _is_ours(plan: Plan, sink: Sink) -> bool:
+    """Whether what stands in an output's place may be this crawl's."""
     place, record = plan.directory, plan.record
     if place is None:
-        return True
+        return False
     if record is None:
         # Logs of before there were records: their outputs were written again.
-        return not place.has_records()
-    return (
-        place.named(output) not in record.outputs
-        and make_sink(output, plan.job, place, record.id).committed() is None
-    )
-
-
-def _check_writable(name: str, path: Path) -> None:
-    """Refuse a path whose nearest existing part cannot be written to."""
-    existing = path
-    while not existing.exists() and existing != existing.parent:
-        existing = existing.parent
-    if not os.access(existing, os.W_OK):
-        raise SettingError(name, path, "a place that can be written to")
+        return place.has_records()
+    return place.named(sink.url) in record.outputs or sink.committed() is not None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import contextlib
 import dataclasses
 import logging
@@ -14,9 +15,11 @@ from lycosa.end import End, end_of
 from lycosa.errors import LycosaError
 from lycosa.loop import Control
 from lycosa.memory import told
-from lycosa.outputs import Outputs, check_creatable
+from lycosa.outputs import Outputs
 from lycosa.plan import Plan
+from lycosa.records import Outcomes, Request, Requests
 from lycosa.resume import reopened
+from lycosa.stages import Change
 from lycosa.store.directory import Counts, JobDirectory, LastRun, Record, Totals, now
 from lycosa.store.patient import Patience
 from lycosa.store.restart import with_gap
@@ -57,14 +60,15 @@ TAKEN_BACK, SHORTEST_DISTANCE = 15.0, 1.5
 class Running:
     """A crawl's stages, outputs and record."""
 
-    def __init__(self, plan: Plan, directory: JobDirectory, control: Control) -> None:
+    def __init__(self, plan: Plan, directory: JobDirectory, control: Control, change: Change | None = None) -> None:
         """Open everything; raises StorageError where that is not possible, and leaves the job as it was then.
 
-        directory: the plan's, or a temporary one.
+        directory: the plan's, or a temporary one. change: puts other stages in the place of embedded ones.
         """
         job = plan.job
         # Before anything is removed or recorded.
-        check_creatable(plan.outputs)
+        for sink in plan.outputs:
+            sink.check_creatable()
         if plan.fresh:
             directory.clear()
         # Before the log has content: what has content and no record was made before there were records.
@@ -72,12 +76,15 @@ class Running:
         self._started, self._cpu = time.monotonic(), time.process_time()
         self._plan, self._directory, self._control = plan, directory, control
         self._log = open_log(job, directory)
-        outputs = tuple(directory.named(output) for output in plan.outputs or plan.unwritten)
+        outputs = tuple(directory.named(sink.url) for sink in plan.outputs or plan.unwritten)
         record = plan.record or Record.make(job.model_dump(mode="json"), outputs)
         self._before = record.totals
         # The log may end earlier than it did: a crash of the machine tore it.
         begun = dataclasses.replace(record, confirmed=min(record.confirmed, self._log.end()))
-        self._record = dataclasses.replace(begun, outputs=outputs, last_run=None, streams=plan.streams)
+        given = _text_of(plan.requests) if plan.requests else begun.requests
+        self._record = dataclasses.replace(
+            begun, outputs=outputs, last_run=None, streams=plan.streams, requests=given
+        )
         self._patience = Patience(lambda: control.stopping)
         self._end: End | None = None
         self._outputs = Outputs(plan, directory, record.id)
@@ -85,16 +92,15 @@ class Running:
             if is_new:
                 # Before the outputs, which belong to its id: they are known as this crawl's after a crash.
                 self._write_record()
-            assembled = assemble(job, directory, self._log, self._patience)
-            self.stages, self._names = assembled.stages, assembled.names
-            self._frontier, self._snapshots = assembled.frontier, assembled.snapshots
-            self._recorded: dict[str, Any] = self._log.summary()  # before this session
+            assembled = assemble(job, directory, self._log, self._patience, change)
+            self.stages, self._names, self._snapshots = assembled.stages, assembled.names, assembled.snapshots
+            self._recorded: dict[str, Any] = self.stages.log.summary()  # before this session
             self._tell(goes_on)
-            self._outputs.open(self._log, self._patience, anew=plan.fresh or (is_new and goes_on))
+            self._outputs.open(self.stages.log, self._patience, anew=plan.fresh or (is_new and goes_on))
             self._keep_gaps()
             if goes_on:
                 self._doubt_last(record)
-            self._log.keep_distance(max(TAKEN_BACK / job.speed, SHORTEST_DISTANCE), self._frontier)
+            self.stages.log.keep_distance(max(TAKEN_BACK / job.speed, SHORTEST_DISTANCE))
             if not is_new:
                 # Only now: a session that could not begin has changed nothing, and is no crash.
                 self._write_record()
@@ -113,15 +119,20 @@ class Running:
         plan, record = self._plan, self._record
         known = set(record.settings.get("seeds", [])) if record.seeded else set()
         settings = {**plan.job.model_dump(mode="json"), "seeds": plan.seeds}
+        requests = _requests_of(record.requests) if record.requests else Requests()
+        with_more = {request.url for request in requests} - known
         # A seed that was given again is accepted again: what has failed or is done is fetched again.
         accepted = [seed for seed in plan.seeds if seed not in known or seed in plan.again]
+        accepted = [seed for seed in accepted if seed not in with_more]
         self.stages.log.append_seeds(accepted)
         self.stages.frontier.add(accepted)
+        self.stages.log.append_requests(requests)
+        self.stages.frontier.add_requests(requests)
         # After the record of the seed: `lycosa why` tells by it who wanted this.
         self._reopen_seeds(plan.again if record.seeded else [])
         self.stages.log.sync()
         # Only now: a crash before this accepts them again. With this session: one that is killed counts, too.
-        self._record = dataclasses.replace(self._with_numbers(), settings=settings, seeded=True)
+        self._record = dataclasses.replace(self._with_numbers(), settings=settings, seeded=True, requests="")
         self._write_record()
         if plan.retry_failed:
             self._reopen_failed(plan.retry_failed)
@@ -132,7 +143,8 @@ class Running:
         Called between batches: what is in the log is confirmed, so that both agree in a snapshot.
         """
         self._outputs.check()
-        self._snapshots.save_if_due(self._log, self._frontier)
+        self.stages.log.doubt(self.stages.frontier.doubted_since())
+        self._snapshots.save_if_due()
         if time.monotonic() >= self._retain_at:
             # First the numbers: they are known for all that is removed from the log.
             self._keep_numbers()
@@ -148,11 +160,11 @@ class Running:
         self.stages.fetch.cancel()
         try:
             # What is held has no outcome: it waits. What was recorded before it may be a portal's, too.
-            self.stages.log.append(self._frontier.doubt_held())
+            self.stages.log.append(self.stages.frontier.doubt_held())
             self.stages.log.sync()
         except LycosaError as problem:
             problems.append(problem)
-        self._log.keep_distance(0)
+        self.stages.log.keep_distance(0)
         problems += self._outputs.close()
         frontier, counts = self.stages.frontier, self.stages.frontier.counts()
         summary = self.stages.log.summary()
@@ -162,7 +174,7 @@ class Running:
             answers=summary["pages"] + summary["redirects"],
             max_pages=self._plan.job.max_pages,
             stopped=self._control.stopping,
-            suspended=[str(told["cause"]) for told in self._frontier.suspensions() if told["over"]],
+            suspended=[str(told["cause"]) for told in self.stages.frontier.suspensions() if told["over"]],
             error=error or next(iter(problems), None),
             directory=None if self._plan.directory is None else self._directory.path,
         )
@@ -196,11 +208,11 @@ class Running:
             "end": None if self._end is None else dataclasses.asdict(self._end),
             "in_flight": self.stages.fetch.in_flight(),
             "frontier": self.stages.frontier.counts(),
-            "suspensions": self._frontier.suspensions(),
-            "failing": [FailingHost(*host)._asdict() for host in self._frontier.failing(FAILING)],
+            "suspensions": self.stages.frontier.suspensions(),
+            "failing": [FailingHost(*host)._asdict() for host in self.stages.frontier.failing(FAILING)],
             "log": str(self._directory.log),
             "log_bytes": self.stages.log.end(),
-            "outputs": self._plan.outputs,
+            "outputs": [sink.url for sink in self._plan.outputs],
             "full_disks": self._patience.full(),
         }
 
@@ -213,11 +225,11 @@ class Running:
         if record.last_run is None and record.totals.sessions > 0:
             given = self._log.end() if record.streams else self._record.confirmed
             self._record = dataclasses.replace(self._record, confirmed=given)
-            self.stages.log.append(self._frontier.doubt_last(max([given, *self._outputs.positions()])))
+            self.stages.log.append(self.stages.frontier.doubt_last(max([given, *self._outputs.positions()])))
             return
-        self._frontier.confirm_last()
+        self.stages.frontier.confirm_last()
         if record.last_run is None or not record.last_run.idle:
-            self.stages.log.append(self._frontier.doubt_last())
+            self.stages.log.append(self.stages.frontier.doubt_last())
 
     def _tell(self, goes_on: bool) -> None:
         """Say what is gone on with."""
@@ -237,7 +249,7 @@ class Running:
         for line in self._plan.differences:
             logger.info("%s", line)
         if goes_on:
-            pages, waiting = self._log.summary()["pages"], self.stages.frontier.counts()["waiting"]
+            pages, waiting = self.stages.log.summary()["pages"], self.stages.frontier.counts()["waiting"]
             text = "going on with the crawl in %s: %s, %s waiting; --fresh starts over"
             logger.info(text, path, counted(pages, "page"), f"{waiting:,}")
 
@@ -245,30 +257,30 @@ class Running:
         """Have seeds that were given again fetched again; those that wait or are new are fetched anyway."""
         opened = 0
         for begin in range(0, len(seeds), SEEDS_AT_ONCE):
-            settled = self._frontier.settled_of(seeds[begin : begin + SEEDS_AT_ONCE])
-            opened += self._reopen(self._log.ended(settled)) if settled else 0
+            settled = self.stages.frontier.settled_of(seeds[begin : begin + SEEDS_AT_ONCE])
+            opened += self._reopen(self.stages.log.ended(settled)) if settled else 0
         if opened:
             logger.info("opened again: %s", counted(opened, "seed"))
 
     def _reopen_failed(self, kinds: list[str]) -> None:
         """Have URLs that failed fetched again."""
-        before = self._log.summary()["failures"]
-        found, opened = self._log.failed(kinds), 0
-        while len(pages := found.read(REOPENED)):
-            opened += self._reopen(pages)
+        before = self.stages.log.summary()["failures"]
+        found, opened = self.stages.log.failed(kinds), 0
+        while len(outcomes := found.read(REOPENED)):
+            opened += self._reopen(outcomes)
         self.stages.log.sync()
-        after = self._log.summary()["failures"]
+        after = self.stages.log.summary()["failures"]
         unknown = sum(after.get(kind, 0) for kind in kinds)
         logger.info("opened again: %s", reopened(opened, before, after, unknown))
         if unknown:
             which = "which they are is not known, since the log's beginning is gone"
             logger.warning("not opened again: %s that had failed; %s", counted(unknown, "URL"), which)
 
-    def _reopen(self, pages: _core.Pages) -> int:
+    def _reopen(self, outcomes: Outcomes) -> int:
         """Let settled URLs wait again, and record that; give how many."""
-        self._frontier.reopen(pages)
-        self.stages.log.append(pages)
-        return len(pages)
+        opened = self.stages.frontier.reopen(outcomes)
+        self.stages.log.append(opened)
+        return len(opened)
 
     def _totals(self) -> Totals:
         """What all sessions have cost until now."""
@@ -293,7 +305,7 @@ class Running:
 
     def _with_numbers(self) -> Record:
         """The record, with what the crawl has cost and what it has recorded until now."""
-        counts = Counts.make(self._log.summary(), self._log.end())
+        counts = Counts.make(self.stages.log.summary(), self._log.end())
         return dataclasses.replace(self._record, totals=self._totals(), counts=counts)
 
     def _keep_numbers(self) -> None:
@@ -308,4 +320,14 @@ class Running:
         if self._plan.job.store.retain == "needed":
             passed = self._directory.passed(self._outputs.positions())
             if passed > 0:
-                self._log.retain(passed)
+                self.stages.log.retain(passed)
+
+
+def _text_of(requests: list[Request]) -> str:
+    """Requests as text."""
+    return base64.b64encode(Requests(requests).encode()).decode()
+
+
+def _requests_of(text: str) -> Requests:
+    """Requests of their text."""
+    return Requests.decode(base64.b64decode(text))

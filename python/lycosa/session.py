@@ -6,7 +6,6 @@ import asyncio
 import contextlib
 import importlib
 import logging
-import os
 import tempfile
 import threading
 from collections.abc import AsyncIterator, Callable, Generator, Iterator, Sequence
@@ -16,7 +15,9 @@ from typing import TYPE_CHECKING, Any, Unpack
 from lycosa import _core
 from lycosa.errors import LycosaError, SettingError
 from lycosa.loop import Control, run
-from lycosa.records import Page, Pages
+from lycosa.records import Outcome, Outcomes, Request
+from lycosa.sink import Sink
+from lycosa.stages import Change
 
 if TYPE_CHECKING:
     import pandas
@@ -31,29 +32,34 @@ logger = logging.getLogger("lycosa")
 
 
 def crawl(
-    *seeds: str,
+    *seeds: str | Request,
     job: str | Path | None = None,
     directory: str | Path | None = None,
-    output: str | Path | Sequence[str | Path] | None = None,
+    output: str | Path | Sink | Sequence[str | Path | Sink] | None = None,
     fresh: bool = False,
     retry_failed: bool | str | Sequence[str] = False,
+    stages: Change | None = None,
     progress: Callable[[dict[str, Any]], object] | None = None,
     **settings: Unpack[CrawlSettings],
 ) -> Crawl:
     """Prepare a crawl; iterate over the result, with ``for`` or ``async for``, to run it.
 
-    seeds: absolute URLs; they take the place of those in the job file. A crawl that is gone on with gets them beside
-        those that it has; one that it has already, done or failed, is fetched again.
+    seeds: absolute URLs, or requests with more than a URL: ``lycosa.Request(url, metadata={"id": 7})``. They take
+        the place of those in the job file. A crawl that is gone on with gets them beside those that it has; one that
+        it has already, done or failed, is fetched again.
     job: a job file (TOML).
     directory: the job directory: log, settings, positions of outputs. A crawl that was begun there is gone on with,
         with its recorded settings and outputs where none are given; what differs is told to the logger ``lycosa``.
         Default: a temporary directory that goes when the crawl ends.
-    output: files to write, ``.parquet`` or ``.jsonl``; what ends in ``/`` is a directory of Parquet files. They take
-        the place of recorded ones; an empty list writes none in this session, and recorded ones stay for the next.
+    output: files to write, ``.parquet`` or ``.jsonl``, as paths or ``file:`` URLs; what ends in ``/`` is a directory
+        of Parquet files; or sinks of your own (``lycosa.Sink``). They take the place of recorded ones; an empty list
+        writes none in this session, and recorded ones stay for the next.
     fresh: start over; replace a crawl and outputs that exist already. Without seeds and job file: with what was
         recorded.
     retry_failed: fetch again what has failed in a crawl that is gone on with: True for all but what the site or the
         job forbids; or kinds of failures (docs/errors.md) and groups of them: ``["names", "connect-timeout"]``.
+    stages: gives other stages for embedded ones: ``lambda stages: replace(stages, fetch=MyFetch())``. What a stage
+        of your own gives is checked; StageError says what is wrong with it, and nothing is lost.
     progress: called with the report about once a second, on a thread of its own, and once at the end.
     settings: keys of the job, laid over the job file: ``max_pages=100``, ``politeness={"host_interval": 2}``.
 
@@ -66,43 +72,46 @@ def crawl(
     told = absolute_paths(read_job(Path(job)), Path(job).parent) if job is not None else {}
     merged = merge(told, absolute_paths(dict(settings), Path()))
     where = None if directory is None else Path(directory)
-    outputs = [output] if isinstance(output, str | Path) else output
-    # As text: a path has no slash at its end.
-    named = None if outputs is None else [os.fspath(path) for path in outputs]
+    outputs = [output] if isinstance(output, str | Path | Sink) else output
     plan = make_plan(
         merged,
         seeds=seeds,
         whole=job is not None,
         directory=where,
-        outputs=named,
+        outputs=outputs,
         fresh=fresh,
         retry_failed=retry_failed,
     )
-    return Crawl(plan, progress)
+    return Crawl(plan, progress, stages)
 
 
 class Crawl:
     """One crawl. It runs while it is iterated over; it can be iterated over once."""
 
-    def __init__(self, plan: Plan, progress: Callable[[dict[str, Any]], object] | None = None) -> None:
+    def __init__(
+        self,
+        plan: Plan,
+        progress: Callable[[dict[str, Any]], object] | None = None,
+        stages: Change | None = None,
+    ) -> None:
         """Nothing is written before the iteration."""
-        self.plan = plan
+        self.plan, self._stages = plan, stages
         self._progress = progress
         self.control = Control()
         self._report: dict[str, Any] = {}
         self._running: Running | None = None
         self._used = False
 
-    def __iter__(self) -> Iterator[Page]:
-        """Run, and give each URL's last outcome: a page, or a failure (``page.error``)."""
+    def __iter__(self) -> Iterator[Outcome]:
+        """Run, and give each URL's last outcome: a page, or a failure (``outcome.error``)."""
         with contextlib.closing(self.batches()) as batches:
             for batch in batches:
                 yield from batch.last()
 
-    async def __aiter__(self) -> AsyncIterator[Page]:
+    async def __aiter__(self) -> AsyncIterator[Outcome]:
         """Run on a worker thread, and give pages to the event loop; leaving the loop ends the crawl."""
         batches = self.batches()
-        step: asyncio.Future[Pages | None] | None = None
+        step: asyncio.Future[Outcomes | None] | None = None
         try:
             while True:
                 step = asyncio.ensure_future(asyncio.to_thread(next, batches, None))
@@ -110,8 +119,8 @@ class Crawl:
                 batch = await asyncio.shield(step)
                 if batch is None:
                     return
-                for page in batch.last():
-                    yield page
+                for outcome in batch.last():
+                    yield outcome
         finally:
             if step is not None and not step.done():
                 self.control.abort()
@@ -119,7 +128,7 @@ class Crawl:
                     await step
             await asyncio.to_thread(batches.close)
 
-    def batches(self) -> Generator[Pages, None, None]:
+    def batches(self) -> Generator[Outcomes, None, None]:
         """Run, and give batches of outcomes as they are confirmed: for many pages a second."""
         if self._used:
             raise SettingError("crawl", "iterated over twice", "one iteration; call lycosa.crawl again")
@@ -132,7 +141,7 @@ class Crawl:
             if directory is None:
                 temporary = stack.enter_context(tempfile.TemporaryDirectory(prefix="lycosa-"))
                 directory = JobDirectory(Path(temporary))
-            running = self._running = Running(self.plan, directory, self.control)
+            running = self._running = Running(self.plan, directory, self.control, self._stages)
             if self._progress is not None:
                 stack.enter_context(told_every_second(self.report, self._progress))
             try:
@@ -175,7 +184,7 @@ class Crawl:
         import pyarrow
 
         tables = [pyarrow.table(batch) for batch in self.batches()]
-        return pyarrow.concat_tables(tables or [pyarrow.table(_core.empty_rows(_core.FIELDS))])
+        return pyarrow.concat_tables(tables or [pyarrow.table(Outcomes().columns(_core.FIELDS))])
 
     def to_pandas(self) -> pandas.DataFrame:
         """Run, and give this session's outcomes as a pandas table; LycosaError at once without pandas, pyarrow."""
@@ -189,7 +198,7 @@ class Crawl:
 
         return polars.concat(
             [polars.DataFrame(batch) for batch in self.batches()]
-            or [polars.DataFrame(_core.empty_rows(_core.FIELDS))]
+            or [polars.DataFrame(Outcomes().columns(_core.FIELDS))]
         )
 
 

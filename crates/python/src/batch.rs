@@ -130,6 +130,17 @@ impl<T: Record + Send + Sync> Batch<T> {
     }
 }
 
+/// How pickle makes a batch again: what is called, and the bytes that it is given.
+pub(crate) type Reduced<'py> = (Bound<'py, PyAny>, (Bound<'py, PyBytes>,));
+
+/// The way of a batch of these bytes through pickle.
+pub(crate) fn reduced<'py>(
+    batch: &Bound<'py, PyAny>,
+    encoded: Bound<'py, PyBytes>,
+) -> PyResult<Reduced<'py>> {
+    Ok((batch.get_type().getattr("decode")?, (encoded,)))
+}
+
 /// Columns of records for any Arrow library (Arrow PyCapsule interface). Each library that asks is given the same memory.
 #[pyclass(frozen, module = "lycosa._core")]
 pub(crate) struct Table(RecordBatch);

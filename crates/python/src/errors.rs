@@ -36,19 +36,10 @@ pub(crate) fn log(error: &LogError) -> PyErr {
             "{error}; go on with the version of Lycosa that wrote it, or take it along: `lycosa job export DIR FILE` with \
              that version, `lycosa job import FILE NEW` with this one"
         )),
-        LogError::Stranded { why: Some(why), path, .. } if is_foreign(why) => {
-            JobVersionError::new_err(format!(
-                "{error}; go on with the version of Lycosa that wrote it, or take what is left: {}; \
-                 what only the snapshots knew is fetched again",
-                take_along(path)
-            ))
-        }
         LogError::Newer { .. } => {
             JobVersionError::new_err(format!("{error}; go on with the version of Lycosa that wrote it"))
         }
-        LogError::Damaged { path, .. } | LogError::Stranded { path, .. } => {
-            JobDamaged::new_err(format!("{error}; {}", take_along(path)))
-        }
+        LogError::Damaged { path, .. } => JobDamaged::new_err(format!("{error}; {}", take_along(path))),
         LogError::Full { .. } => StorageFull::new_err(format!("{error}; free space, and it goes on")),
         LogError::Io(..) => StorageError::new_err(format!(
             "{error}; what was confirmed is in the log, and the crawl goes on from there when it is started again"
@@ -65,11 +56,6 @@ pub(crate) fn record(error: &RecordError) -> PyErr {
             PyValueError::new_err(error.to_string())
         }
     }
-}
-
-/// Whether something was written by another version.
-fn is_foreign(error: &LogError) -> bool {
-    matches!(error, LogError::Foreign { .. } | LogError::ForeignContent { .. })
 }
 
 /// How what can be read of a log, or of something beside it, becomes a job.

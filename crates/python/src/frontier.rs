@@ -306,23 +306,20 @@ impl Frontier {
         Outcomes::new(pages)
     }
 
-    /// Lets settled URLs wait again, by outcomes that open them; they are to be recorded then, before the next `take`. URLs that
-    /// are not known are dropped from the batch.
-    fn reopen(&self, py: Python<'_>, outcomes: &Outcomes) -> PyResult<()> {
+    /// Lets settled URLs wait again, by outcomes that open them; gives those of URLs that are known, which are to be recorded before
+    /// the next `take`.
+    fn reopen(&self, py: Python<'_>, outcomes: &Outcomes) -> PyResult<Outcomes> {
         let reopened = py.detach(|| {
-            outcomes.batch.with(|pages| {
-                let (mut frontier, now) = (lock(&self.frontier), self.clock.now());
-                let mut kept = Vec::with_capacity(pages.len());
-                for page in pages.drain(..) {
-                    if frontier.reopen(&page, now)? {
-                        kept.push(page);
-                    }
+            let (mut frontier, now) = (lock(&self.frontier), self.clock.now());
+            let mut kept = Vec::new();
+            for outcome in outcomes.batch.with(std::mem::take) {
+                if frontier.reopen(&outcome, now)? {
+                    kept.push(outcome);
                 }
-                *pages = kept;
-                io::Result::Ok(())
-            })
+            }
+            io::Result::Ok(kept)
         });
-        reopened.map_err(|error| errors::queues(&error))
+        reopened.map(Outcomes::shared).map_err(|error| errors::queues(&error))
     }
 
     /// Gives at most `max` requests that may start now, each on lease.
@@ -348,29 +345,28 @@ impl Frontier {
         taken.map_err(|error| errors::queues(&error))
     }
 
-    /// Drops outcomes that came too late, decides which of the others are their URL's last, and adds those that the
-    /// frontier settled itself.
-    fn judge(&self, py: Python<'_>, outcomes: &Outcomes) {
+    /// Decides which outcomes are their URL's last; gives them, with those of URLs that the frontier settled itself.
+    fn judge(&self, py: Python<'_>, outcomes: &Outcomes) -> Outcomes {
         py.detach(|| {
-            outcomes.batch.with(|pages| {
-                let mut frontier = lock(&self.frontier);
-                // Before anything is counted against a host.
-                self.tell_absences(&mut frontier);
-                let mut held = lock(&self.held);
-                frontier.decide(self.clock.now());
-                // In the midst of trouble there is always one that is held; the others go on.
-                pages.extend(held.extract_if(.., |page| frontier.is_decided(page)));
-                pages.retain(|page| frontier.expects(page));
-                // A page that somebody holds is copied: its judgement must not be lost.
-                frontier.judge(pages.iter_mut().map(Arc::make_mut));
-                held.extend(pages.extract_if(.., |page| frontier.is_held(page)));
-                let wall_offset_us = self.clock.wall_offset();
-                pages.extend(frontier.settled().into_iter().map(|mut page| {
-                    page.response.times.wall_offset_us = wall_offset_us;
-                    Arc::new(page)
-                }));
-            });
-        });
+            let mut outcomes = outcomes.batch.with(std::mem::take);
+            let mut frontier = lock(&self.frontier);
+            // Before anything is counted against a host.
+            self.tell_absences(&mut frontier);
+            let mut held = lock(&self.held);
+            frontier.decide(self.clock.now());
+            // In the midst of trouble there is always one that is held; the others go on.
+            outcomes.extend(held.extract_if(.., |outcome| frontier.is_decided(outcome)));
+            outcomes.retain(|outcome| frontier.expects(outcome));
+            // One that somebody holds is copied: its judgement must not be lost.
+            frontier.judge(outcomes.iter_mut().map(Arc::make_mut));
+            held.extend(outcomes.extract_if(.., |outcome| frontier.is_held(outcome)));
+            let wall_offset_us = self.clock.wall_offset();
+            outcomes.extend(frontier.settled().into_iter().map(|mut outcome| {
+                outcome.response.times.wall_offset_us = wall_offset_us;
+                Arc::new(outcome)
+            }));
+            Outcomes::shared(outcomes)
+        })
     }
 
     /// Confirms judged outcomes: leases end, links are admitted.

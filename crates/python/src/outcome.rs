@@ -1,11 +1,11 @@
 //! Outcomes: one as an object, and batches from parse to the log, the frontier and the user. Bytes stay in Rust until they are asked for.
 
-use std::borrow::Cow;
 use std::fs::File;
 use std::io::{self, BufWriter, Seek, SeekFrom, Write};
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use bytes::Bytes;
 use lycosa_records::Purpose;
 use lycosa_records::columns::{Columns as _, TextDecoder, write_lines};
 use lycosa_url::{CrawlUrl, NameClass};
@@ -13,11 +13,11 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyIterator, PyList, PyType};
 
-use crate::batch::{Batch, FromPyObjectRecord, Table, columns_named, items, with_columns};
+use crate::batch::{Batch, FromPyObjectRecord, Reduced, Table, columns_named, items, reduced, with_columns};
 use crate::errors;
 use crate::request::Request;
 use crate::response::{body, header, headers, times};
-use crate::store::TEXTS;
+use crate::store::{LARGEST, TEXTS, decoded_body};
 use crate::values::dict;
 
 /// Bytes of lines that are written at once.
@@ -30,6 +30,13 @@ pub(crate) struct Outcome(pub(crate) Arc<lycosa_records::Outcome>);
 impl<'py> FromPyObjectRecord<'py, lycosa_records::Outcome> for Outcome {
     fn record(object: &Bound<'py, PyAny>) -> Option<Arc<lycosa_records::Outcome>> {
         object.cast::<Outcome>().ok().map(|outcome| Arc::clone(&outcome.get().0))
+    }
+}
+
+impl Outcome {
+    /// The body without content coding: of an outcome that has travelled it is decoded again.
+    fn decoded(&self) -> Option<Bytes> {
+        self.0.decoded.clone().or_else(|| decoded_body(self.0.received()?, LARGEST))
     }
 }
 
@@ -168,7 +175,7 @@ impl Outcome {
     /// The body without content coding.
     #[getter]
     fn body<'py>(&self, py: Python<'py>) -> Bound<'py, PyBytes> {
-        PyBytes::new(py, self.0.decoded.as_deref().unwrap_or_default())
+        PyBytes::new(py, &py.detach(|| self.decoded()).unwrap_or_default())
     }
 
     /// The body as received, with its content coding.
@@ -179,9 +186,9 @@ impl Outcome {
 
     /// The body decoded by its charset, of an HTML page its HTML with all tags; None where it is no text.
     #[getter]
-    fn text(&self) -> Option<Cow<'_, str>> {
-        let (body, charset) = (self.0.decoded.as_deref()?, self.0.charset.as_deref()?);
-        Some(lycosa_parse::decode_text(body, charset))
+    fn text(&self, py: Python<'_>) -> Option<String> {
+        let charset = self.0.charset.as_deref()?;
+        Some(lycosa_parse::decode_text(&py.detach(|| self.decoded())?, charset).into_owned())
     }
 
     /// Name of the character encoding (WHATWG).
@@ -279,9 +286,27 @@ impl Outcomes {
         Outcomes { batch: Batch::new(outcomes), texts: TEXTS }
     }
 
+    /// A batch of outcomes that others may hold.
+    pub(crate) fn shared(outcomes: Vec<Arc<lycosa_records::Outcome>>) -> Self {
+        Outcomes { batch: Batch::shared(outcomes), texts: TEXTS }
+    }
+
     /// A batch whose bodies, as text, have no more than so many bytes.
     pub(crate) fn bounded(outcomes: Vec<lycosa_records::Outcome>, largest: usize) -> Self {
         Outcomes { batch: Batch::new(outcomes), texts: TextDecoder { largest, ..TEXTS } }
+    }
+
+    /// Decodes bodies of outcomes that have travelled.
+    fn decode_bodies(&self) {
+        self.batch.with(|outcomes| {
+            let is_missing = |outcome: &&mut Arc<lycosa_records::Outcome>| outcome.decoded.is_none();
+            for outcome in outcomes.iter_mut().filter(is_missing) {
+                let received = outcome.received().filter(|received| !received.body.is_empty());
+                if let Some(body) = received.and_then(|received| decoded_body(received, self.texts.largest)) {
+                    Arc::make_mut(outcome).decoded = Some(body);
+                }
+            }
+        });
     }
 
     /// The same with another batch.
@@ -321,6 +346,10 @@ impl Outcomes {
         self.batch.encode(py)
     }
 
+    fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<Reduced<'py>> {
+        reduced(slf.as_any(), slf.get().encode(slf.py())?)
+    }
+
     /// Those for which the mask is true.
     fn select(&self, mask: &Bound<'_, PyAny>) -> PyResult<Self> {
         Ok(self.with(self.batch.select(mask)?))
@@ -343,6 +372,10 @@ impl Outcomes {
     /// Columns for Arrow libraries; by default those that outputs have.
     #[pyo3(signature = (names = None))]
     fn columns(&self, py: Python<'_>, names: Option<Vec<String>>) -> PyResult<Table> {
+        let wants_bodies = names.as_ref().is_none_or(|names| names.iter().any(|name| name == "body" || name == "text"));
+        if wants_bodies {
+            py.detach(|| self.decode_bodies());
+        }
         self.batch.table(py, names, self.texts)
     }
 

@@ -10,7 +10,7 @@ use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyIterator, PyList, PyType};
 
-use crate::batch::{Batch, FromPyObjectRecord, Table, items, with_columns};
+use crate::batch::{Batch, FromPyObjectRecord, Reduced, Table, items, reduced, with_columns};
 use crate::errors::setting;
 use crate::response::Response;
 use crate::store::TEXTS;
@@ -212,6 +212,12 @@ impl Request {
         self.record.method()
     }
 
+    /// Whether it is a GET without a body: its URL alone says what it asks for.
+    #[getter]
+    fn is_plain(&self) -> bool {
+        self.options().is_none_or(|options| options.method.is_empty() && options.body.is_empty())
+    }
+
     /// What it is for: page, robots, sitemap, resource.
     #[getter]
     fn purpose(&self) -> &'static str {
@@ -408,6 +414,10 @@ impl Requests {
         self.batch.encode(py)
     }
 
+    fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<Reduced<'py>> {
+        reduced(slf.as_any(), slf.get().encode(slf.py())?)
+    }
+
     /// Those for which the mask is true.
     fn select(&self, mask: &Bound<'_, PyAny>) -> PyResult<Self> {
         Ok(Requests { batch: self.batch.select(mask)?, clock: self.clock })
@@ -445,11 +455,6 @@ impl Requests {
     ) -> PyResult<Bound<'py, PyAny>> {
         let table = Bound::new(py, self.batch.table(py, None, TEXTS)?)?;
         table.call_method1("__arrow_c_stream__", (requested_schema,))
-    }
-
-    /// Their URLs.
-    fn urls(&self) -> Vec<String> {
-        self.batch.with(|requests| requests.iter().map(|request| request.url.as_str().to_owned()).collect())
     }
 
     fn __len__(&self) -> usize {

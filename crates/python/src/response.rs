@@ -7,7 +7,7 @@ use lycosa_records::header_text;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyIterator, PyList, PyType};
 
-use crate::batch::{Batch, FromPyObjectRecord, Table, items, with_columns};
+use crate::batch::{Batch, FromPyObjectRecord, Reduced, Table, items, reduced, with_columns};
 use crate::errors::storage;
 use crate::request::Request;
 use crate::store::TEXTS;
@@ -250,6 +250,10 @@ impl Responses {
     /// The batch as bytes.
     fn encode<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
         self.batch.encode(py)
+    }
+
+    fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<Reduced<'py>> {
+        reduced(slf.as_any(), slf.get().encode(slf.py())?)
     }
 
     /// Those for which the mask is true.

@@ -16,6 +16,7 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyType};
 
+use crate::batch::{Reduced, reduced};
 use crate::clock::{Clock, KeptClock};
 use crate::errors::{self, lock, setting};
 use crate::failed::FailedUrls;
@@ -25,7 +26,7 @@ use crate::request::Requests;
 use crate::takings::Takings;
 
 /// Bytes of a decoded body, where no job says otherwise: the default of `parse.max_decoded_bytes`.
-const LARGEST: usize = 32 << 20;
+pub(crate) const LARGEST: usize = 32 << 20;
 
 /// How bodies become text.
 pub(crate) const TEXTS: TextDecoder =
@@ -37,7 +38,7 @@ pub(crate) fn decoded(body: &Bytes, coding: Option<&str>, largest: usize) -> Opt
 }
 
 /// The same of a response's body that is in memory.
-fn decoded_body(received: &lycosa_records::Received, largest: usize) -> Option<Bytes> {
+pub(crate) fn decoded_body(received: &lycosa_records::Received, largest: usize) -> Option<Bytes> {
     decoded(received.body.memory()?, received.head.get("content-encoding").as_deref(), largest)
 }
 
@@ -411,6 +412,10 @@ impl Entries {
             Ok(message)
         });
         encoded.map(|message| PyBytes::new(py, &message)).map_err(|error| errors::record(&error))
+    }
+
+    fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<Reduced<'py>> {
+        reduced(slf.as_any(), slf.get().encode(slf.py())?)
     }
 
     /// Where the log goes on behind them.

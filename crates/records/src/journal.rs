@@ -66,6 +66,10 @@ impl Record for Leased<'static> {
 
 /// One record of the log: borrowed when it is written, owned when it is read.
 #[derive(Clone, Debug, PartialEq)]
+#[expect(
+    clippy::large_enum_variant,
+    reason = "most records of a log are outcomes: boxed, each would be an allocation more"
+)]
 pub enum Entry<'a> {
     /// What was accepted.
     Accepted(Accepted<'a>),

@@ -47,15 +47,6 @@ pub enum LogError {
         /// Where.
         position: Position,
     },
-    /// No snapshot can be read, and what they stand for is no more in the log.
-    Stranded {
-        /// The log's directory.
-        path: PathBuf,
-        /// Where the log begins.
-        first: Position,
-        /// Why the newest snapshot cannot be read; nothing when there is none.
-        why: Option<Box<LogError>>,
-    },
     /// A position that the log does not hold: not yet, or no more.
     Absent {
         /// The log's directory.
@@ -112,13 +103,6 @@ impl fmt::Display for LogError {
             }
             LogError::Damaged { path, position } => {
                 write!(f, "{}: the log is damaged at position {position}", path.display())
-            }
-            LogError::Stranded { path, first, why } => {
-                write!(f, "{}: the log begins at position {first}, and ", path.display())?;
-                match why {
-                    Some(why) => write!(f, "no snapshot of what came before can be read ({why})"),
-                    None => write!(f, "there is no snapshot of what came before"),
-                }
             }
             LogError::Absent { path, position, present: (first, end) } => {
                 write!(

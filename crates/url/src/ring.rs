@@ -112,7 +112,7 @@ impl Ring {
             }
             #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "at most MAX_POINTS")]
             let count = (count as u32).max(1);
-            points.extend((0..count).map(|i| (place(&digest_of(&format!("{name}#{i}"))), number)));
+            points.extend((0..count).map(|i| (place(&digest_of(format!("{name}#{i}"))), number)));
         }
         points.sort_unstable();
         // About one point for each beginning.

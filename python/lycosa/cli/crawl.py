@@ -23,7 +23,7 @@ from lycosa.errors import SettingError, StorageFull
 from lycosa.kinds import choices
 
 if TYPE_CHECKING:
-    from lycosa.records import Pages
+    from lycosa.records import Outcomes
     from lycosa.session import Crawl
 
 #: Standard output, as a file's name.
@@ -68,7 +68,7 @@ def add_parser(subparsers: Any) -> None:
         "--output",
         action="append",
         metavar="OUT",
-        help="FILE.parquet, FILE.jsonl, DIRECTORY/ of Parquet files, or - for JSON lines to standard output; may be "
+        help="FILE.parquet, FILE.jsonl, DIRECTORY/ of Parquet files, a file: URL, or - for JSON lines to standard output; may be "
         "repeated (default: DIR/pages.parquet)",
     )
     add("--dir", metavar="DIR", help="the job directory (default: crawl-HOST of the first seed)")
@@ -148,10 +148,10 @@ def run(args: argparse.Namespace) -> int:
     return status_of(report, ended_by)
 
 
-def _stream(batch: Pages, crawl: Crawl) -> bool:
+def _stream(batch: Outcomes, crawl: Crawl) -> bool:
     """Write outcomes to standard output; end the crawl when nobody reads them any more, and give False then."""
     try:
-        sys.stdout.buffer.write(batch.rows(list(crawl.plan.job.store.fields)).lines())
+        sys.stdout.buffer.write(batch.rows().lines(list(crawl.plan.job.store.fields)))
         sys.stdout.buffer.flush()
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

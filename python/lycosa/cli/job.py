@@ -17,7 +17,7 @@ from lycosa.words import counted
 
 if TYPE_CHECKING:
     from lycosa.job import Job
-    from lycosa.stages import Sink
+    from lycosa.sink import Sink
     from lycosa.store.directory import JobDirectory
 
 DESCRIPTION = "A job directory holds everything that a crawl needs to go on; `lycosa crawl --dir DIR` makes one."
@@ -76,15 +76,14 @@ def settings_of(directory: JobDirectory) -> Job:
     return make_job(record.settings if record is not None else {})
 
 
-def sinks_of(directory: JobDirectory) -> list[tuple[str, Sink]]:
-    """The recorded outputs and their sinks, not opened."""
-    from lycosa.assemble import make_sink
+def sinks_of(directory: JobDirectory) -> list[Sink]:
+    """The sinks of the recorded outputs, not opened."""
+    from lycosa.assemble import recorded_sinks
 
     record = directory.read()
     if record is None:
         return []
-    job, outputs = settings_of(directory), [directory.output(name) for name in record.outputs]
-    return [(output, make_sink(output, job, directory, record.id)) for output in outputs]
+    return recorded_sinks(directory, settings_of(directory), record.outputs, record.id)
 
 
 def run_show(args: argparse.Namespace) -> int:
@@ -125,7 +124,7 @@ def run_prune(args: argparse.Namespace) -> int:
     sinks = sinks_of(directory)
     log = open_log(settings_of(directory), directory)
     before = sum(_size(path) for path in directory.segments())
-    removed = log.retain(directory.passed(sink.committed() or 0 for _, sink in sinks))
+    removed = log.retain(directory.passed(sink.committed() or 0 for sink in sinks))
     freed = before - sum(_size(path) for path in directory.segments())
     print(
         f"{args.dir}: {counted(removed, 'file')} of the log removed, {freed / 1e6:,.1f} MB{_held(directory, sinks)}"
@@ -139,12 +138,12 @@ def run_prune(args: argparse.Namespace) -> int:
     return 0
 
 
-def _held(directory: JobDirectory, sinks: list[tuple[str, Sink]]) -> str:
+def _held(directory: JobDirectory, sinks: list[Sink]) -> str:
     """What needs the rest of the log, as the end of a line."""
     snapshots = directory.snapshot_positions()
     if len(snapshots) < 2:
         return "; all of it is needed until there are two snapshots"
-    behind = [output for output, sink in sinks if (sink.committed() or 0) < snapshots[-2]]
+    behind = [sink.url for sink in sinks if (sink.committed() or 0) < snapshots[-2]]
     return f"; the rest is needed by {', '.join(behind) or 'the snapshots'}"
 
 

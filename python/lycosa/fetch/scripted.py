@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from lycosa.records import Requests, Responses
+from lycosa.records import Request, Requests, Response, Responses
 
 #: Status, headers and body; or the stable name of a failure.
 Answer = tuple[int, list[tuple[str, str]], bytes] | str
@@ -34,10 +34,16 @@ class ScriptedFetch:
 
     def completed(self, max: int, within: float) -> Responses:
         """Answer the oldest batch; ``max`` is not needed, since batches are never larger than ``slots``."""
-        if not self._waiting:
-            return Responses.scripted(Requests(), [])
-        requests = self._waiting.pop(0)
-        return Responses.scripted(requests, [self._answer(url) for url in requests.urls()])
+        requests = self._waiting.pop(0) if self._waiting else Requests()
+        return Responses(self._respond(request) for request in requests)
+
+    def _respond(self, request: Request) -> Response:
+        """The answer of one request."""
+        answer = self._answer(request.url)
+        if isinstance(answer, str):
+            return request.fail(answer)
+        status, headers, body = answer
+        return request.respond(status, headers=headers, body=body)
 
     def cancel(self) -> None:
         """Forget what waits."""

@@ -32,6 +32,7 @@ from typing import Any
 from lycosa import _core
 from lycosa._core import SEGMENT_HEADER_BYTES
 from lycosa.errors import JobDamaged, JobInUse, JobVersionError
+from lycosa.sink import scheme_of
 from lycosa.store.replace import replace_file
 
 #: The layout described above; a directory of the version before is opened as well (there is none yet).
@@ -98,6 +99,7 @@ class Record:
     counts: Counts | None = None  # nothing in records of before they were kept
     confirmed: int = 0  # the log's end when a session last ended by itself: it is not asked for again after a crash
     streams: bool = False  # whether the session that goes on gives its rows to standard output, too
+    requests: str = ""  # seeds with more than a URL, encoded and in base64, until they are in the log
     # by which registered domains were told apart when the crawl began: version, date, digest
     public_suffix_list: dict[str, str] = field(default_factory=_core.public_suffix_list)
 
@@ -181,6 +183,7 @@ class JobDirectory:
                 counts=Counts.make(counts, int(counts["position"])) if (counts := content.get("counts")) else None,
                 confirmed=int(content.get("confirmed", 0)),
                 streams=bool(content.get("streams", False)),
+                requests=str(content.get("requests", "")),
             )
         except (ValueError, KeyError, TypeError) as error:
             raise self._damaged(error) from None
@@ -240,7 +243,9 @@ class JobDirectory:
             self.record_file.unlink()
 
     def named(self, output: str) -> str:
-        """An output's name in the record: relative where it stands in the directory, else absolute."""
+        """An output's name in the record: its URL; a path relative where it stands in the directory, else absolute."""
+        if scheme_of(output) is not None:
+            return output
         slash = "/" if output.endswith("/") else ""
         path, directory = Path(output).absolute(), self.path.absolute()
         inside = path.is_relative_to(directory)
@@ -248,6 +253,8 @@ class JobDirectory:
 
     def output(self, name: str) -> str:
         """The output of a name in the record."""
+        if scheme_of(name) is not None:
+            return name
         slash = "/" if name.endswith("/") else ""
         return f"{self.path / name}{slash}"
 
@@ -307,4 +314,5 @@ def _plain(record: Record) -> dict[str, Any]:
         "counts": None if record.counts is None else asdict(record.counts),
         "confirmed": record.confirmed,
         "streams": record.streams,
+        "requests": record.requests,
     }

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import threading
 import time
-from pathlib import Path
 
-from lycosa import _core
+from lycosa.checked import checked
 from lycosa.errors import LycosaError, StorageError, StorageFull
-from lycosa.stages import Sink
+from lycosa.sink import Sink
+from lycosa.stages import Follow, Log
 from lycosa.store.patient import Patience
 from lycosa.store.replace import is_full
 from lycosa.store.restart import gap
@@ -22,26 +22,23 @@ class Follower:
 
     def __init__(
         self,
-        log: _core.Log,
-        log_directory: Path,
-        output: Path,
+        log: Log,
         sink: Sink,
-        fields: list[str],
         patience: Patience,
-        rows_bytes: int,
+        outcome_bytes: int,
         max_body_bytes: int,
         turn: threading.Lock,
     ) -> None:
         """Open the sink; raises StorageError or SettingError where that is not possible.
 
-        rows_bytes: bytes of rows read at once, beside what the sink itself bounds.
+        outcome_bytes: bytes of outcomes read at once, beside what the sink itself bounds.
         max_body_bytes: bodies that have more when they are decoded are left out.
-        turn: of all outputs of a crawl; whoever has it has rows in memory. One row alone may exceed any share: as
+        turn: of all outputs of a crawl; whoever has it has outcomes in memory. One alone may exceed any share: as
         text, as a column and compressed again it takes several times the largest body.
         """
-        self._log, self._log_directory, self._fields = log, log_directory, fields
-        self._bytes, self._max_body_bytes = min(sink.bytes, rows_bytes), max_body_bytes
-        self._output, self._sink, self._patience, self._turn = output, sink, patience, turn
+        self._log, self._sink, self._output = log, sink, sink.url
+        self._bytes, self._max_body_bytes = min(sink.bytes, outcome_bytes), max_body_bytes
+        self._patience, self._turn = patience, turn
         self._ending = threading.Event()
         #: Positions from and to which the log had no records for this output any more, when it was opened.
         self.gap: tuple[int, int] | None = None
@@ -82,13 +79,14 @@ class Follower:
         except Exception as error:
             self._error = self._explained(error)
 
-    def _patiently_open(self) -> _core.LogReader:
+    def _patiently_open(self) -> Follow:
         """Open the sink where its last commit left it."""
         while True:
             try:
                 first = self._log.first()
                 with self._turn:
-                    position = self._sink.open(first, self._log.committed())
+                    opened = self._sink.open(first, self._log.committed())
+                position = checked(self._sink, "open", opened, int)
             except OSError as error:
                 # Not raised again by a function that was given it: such an error keeps the log in use.
                 if not is_full(error):
@@ -97,29 +95,33 @@ class Follower:
                 continue
             self.gap = gap(self._output, position, first)
             start = position if position > first else None
-            return _core.LogReader(self._log_directory, self._fields, start, self._log, self._max_body_bytes)
+            return self._log.follow(start, self._sink.with_body, self._max_body_bytes)
 
     def _follow(self) -> None:
-        """Take rows as they come."""
+        """Take outcomes as they come."""
         sink, pending, since = self._sink, 0, time.monotonic()
+        committed = -1
         while True:
             # Asked before reading: what was written before the end was told is still taken.
             ending = self._ending.is_set()
             before = self._reader.position()
             with self._turn:
-                rows = self._reader.read(sink.rows, self._bytes)
+                outcomes = self._reader.read(sink.rows, self._bytes)
                 after = self._reader.position()
-                pending += sink.write(rows, after)
+                pending += checked(sink, "write", sink.write(outcomes, after), int, None) or 0
+                del outcomes
             now = time.monotonic()
             if pending >= sink.commit_bytes or now - since >= sink.commit_seconds:
-                sink.commit()
-                pending, since = 0, now
+                if after != committed:
+                    sink.commit(after)
+                pending, since, committed = 0, now, after
                 self._patience.written(self._output)
             if after == before:
                 if ending:
                     break
                 self._ending.wait(PAUSE)
         with self._turn:
+            sink.commit(after)
             sink.close()
         self._patience.written(self._output)
 

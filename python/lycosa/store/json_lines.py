@@ -10,12 +10,11 @@ from __future__ import annotations
 import contextlib
 import json
 import os
-import zlib
-from pathlib import Path
 from typing import BinaryIO
 
-from lycosa.records import Rows
-from lycosa.store.directory import JobDirectory
+from lycosa.records import Outcomes
+from lycosa.sink import SinkJob
+from lycosa.store.file_sink import FileSink, needs_bodies
 from lycosa.store.replace import replace_file, sync_directory
 from lycosa.store.restart import check_restart
 
@@ -26,29 +25,25 @@ CHECKPOINTS = 64
 Checkpoint = tuple[int, int]
 
 
-class JsonLinesSink:
+class JsonLinesSink(FileSink):
     """Writes ``.jsonl``; what has been written can be read while the crawl goes on."""
 
-    rows: int = 1_000
-    bytes: int = 8 << 20
-    commit_bytes: int = 8 << 20
-    commit_seconds: float = 1.0
-
-    @staticmethod
-    def check(path: Path) -> None:
-        """Nothing beyond the package is needed."""
-
-    def __init__(self, output: str, fields: list[str], directory: JobDirectory, job_id: str) -> None:
+    def __init__(self, url: str) -> None:
         """Nothing is opened yet."""
-        self.path = Path(output)
-        self._fields, self._job = fields, job_id
-        self._sidecar = directory.sinks / f"{_sidecar_name(directory.named(output))}.json"
+        super().__init__(url)
         self._file: BinaryIO | None = None
         self._checkpoints: list[Checkpoint] = []
         self._written: Checkpoint = (0, 0)
+        self._fields: list[str] = []
+
+    def attach(self, job: SinkJob) -> None:
+        """Hear which job it is for; see ``lycosa.sink.Sink``."""
+        super().attach(job)
+        self._fields, self.with_body = list(job.fields), needs_bodies(job.fields)
 
     def open(self, first: int, end: int) -> int:
-        """Cut the output to its newest checkpoint that the log has; see ``lycosa.stages.Sink``."""
+        """Cut the output to its newest checkpoint that the log has; see ``lycosa.sink.Sink``."""
+        self.note()
         self._drop()
         known, fields = self._read()
         size = self._size()
@@ -63,7 +58,7 @@ class JsonLinesSink:
         self._checkpoints, self._written = kept, kept[-1]
         # First the checkpoints, then the output: a longer output is cut next time as well.
         if kept != known or fields != self._fields:
-            self._sidecar.parent.mkdir(parents=True, exist_ok=True)
+            self.position_file().parent.mkdir(parents=True, exist_ok=True)
             self._keep()
         descriptor = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
         self._file = os.fdopen(descriptor, "wb")
@@ -72,16 +67,18 @@ class JsonLinesSink:
         sync_directory(self.path.absolute().parent)
         return kept[-1][0]
 
-    def write(self, rows: Rows, position: int) -> int:
-        """Write rows."""
+    def write(self, outcomes: Outcomes, position: int) -> int:
+        """Write a line for each."""
         assert self._file is not None, "opened before"
         # Lines are never in memory as a whole: escaped, a body is up to six times as long.
-        length = rows.write_lines(self.path, self._written[1])
+        length = outcomes.write_lines(self.path, self._written[1], self._fields)
         self._written = (position, self._written[1] + length)
         return length
 
-    def commit(self) -> None:
+    def commit(self, position: int) -> None:
         """Sync the output, then keep position and length."""
+        if self._file is not None:
+            self._written = (position, self._written[1])
         if self._file is None or self._written == self._checkpoints[-1]:
             return
         self._file.flush()
@@ -106,14 +103,13 @@ class JsonLinesSink:
         return next((at for at, length in reversed(known) if size is not None and length <= size), None)
 
     def close(self) -> None:
-        """Commit and close."""
-        self.commit()
+        """Close the file: all was committed."""
         self._drop()
 
     def remove(self) -> None:
         """Remove output and position."""
         self._drop()
-        self._sidecar.unlink(missing_ok=True)
+        self.position_file().unlink(missing_ok=True)
         self.path.unlink(missing_ok=True)
 
     def _drop(self) -> None:
@@ -134,8 +130,8 @@ class JsonLinesSink:
     def _read(self) -> tuple[list[Checkpoint], list[str]]:
         """The checkpoints and the columns as kept; none where that cannot be read: the output is made again."""
         try:
-            content = json.loads(self._sidecar.read_bytes())
-            if content["job"] != self._job:
+            content = json.loads(self.position_file().read_bytes())
+            if content["job"] != self.job.id:
                 return [], []
             return [(int(at), int(length)) for at, length in content["checkpoints"]], list(content["fields"])
         except (FileNotFoundError, ValueError, KeyError, TypeError):
@@ -145,14 +141,9 @@ class JsonLinesSink:
         """Replace the file of checkpoints."""
         content = {
             "version": 1,
-            "job": self._job,
+            "job": self.job.id,
             "output": str(self.path),
             "fields": self._fields,
             "checkpoints": self._checkpoints,
         }
-        replace_file(self._sidecar, json.dumps(content).encode())
-
-
-def _sidecar_name(name: str) -> str:
-    """A file name for an output's: the same where it stands in the job directory itself."""
-    return name if "/" not in name else f"{Path(name).name[:200]}.{zlib.crc32(name.encode()):08x}"
+        replace_file(self.position_file(), json.dumps(content).encode())

@@ -5,15 +5,14 @@ from __future__ import annotations
 import dataclasses
 import json
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
-from pathlib import Path
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from lycosa import _core
 from lycosa._core import SEGMENT_HEADER_BYTES
 from lycosa.errors import JobDamaged
-from lycosa.records import Rows
-from lycosa.stages import Sink
+from lycosa.records import Outcomes
+from lycosa.sink import Sink
 from lycosa.store.directory import VERSION, Counts, JobDirectory, Record
 from lycosa.store.restart import is_whole
 
@@ -22,11 +21,11 @@ BATCH, BATCH_BYTES = 10_000, 8 << 20
 
 
 def overview(
-    directory: JobDirectory, outputs: Iterable[tuple[str, Sink]], progress: Callable[[int, int], None]
+    directory: JobDirectory, outputs: Sequence[Sink], progress: Callable[[int, int], None]
 ) -> dict[str, Any]:
     """Who the job is, what it is doing, what it has recorded, what of its log is needed by whom.
 
-    outputs: the job's, with their sinks.
+    outputs: the job's sinks, not opened.
     progress: told bytes read and bytes there are, now and then.
 
     Raises JobVersionError and JobDamaged where the record cannot be read.
@@ -48,18 +47,17 @@ def overview(
         "counts": counts,
         "log": log,
         "snapshots": directory.snapshot_positions(),
-        "outputs": [_output(output, sink, log["end"], directory, record) for output, sink in outputs],
-        "needed_from": directory.passed(sink.committed() or 0 for _, sink in outputs),
+        "outputs": [_output(sink, log["end"], directory, record) for sink in outputs],
+        "needed_from": directory.passed(sink.committed() or 0 for sink in outputs),
     }
 
 
-def _output(output: str, sink: Sink, end: int, directory: JobDirectory, record: Record | None) -> dict[str, Any]:
+def _output(sink: Sink, end: int, directory: JobDirectory, record: Record | None) -> dict[str, Any]:
     """How far an output is, and which records it lacks."""
-    position, path = sink.committed(), Path(output)
-    # Parts of a Parquet file are beside it until it is complete.
-    begun = path.exists() or path.with_name(f"{path.name}.parts").exists()
-    gaps = record.gaps.get(directory.named(output), []) if record else []
-    return {"output": output, "position": position, "begun": begun, "lag": end - (position or 0), "gaps": gaps}
+    position = sink.committed()
+    gaps = record.gaps.get(directory.named(sink.url), []) if record else []
+    lag = end - (position or 0)
+    return {"output": sink.url, "position": position, "begun": sink.exists(), "lag": lag, "gaps": gaps}
 
 
 def _counts(directory: JobDirectory, recorded: Counts | None, left: _Tally, log: dict[str, Any]) -> dict[str, Any]:
@@ -69,8 +67,8 @@ def _counts(directory: JobDirectory, recorded: Counts | None, left: _Tally, log:
     tally = _Tally(recorded)
     if recorded.position < log["end"]:
         # Of a session that goes on or died: what came after its numbers were recorded last.
-        for rows, _ in _read(directory, recorded.position, {}):
-            tally.add(rows)
+        for outcomes, _ in _read(directory, recorded.position, {}):
+            tally.add(outcomes)
     return {**tally.counts(), "complete": True}
 
 
@@ -83,9 +81,9 @@ class _Tally:
         self.statuses = Counter(known.statuses if known else {})
         self.failures = Counter(known.failures if known else {})
 
-    def add(self, rows: Rows) -> None:
-        """Count rows."""
-        for row in map(json.loads, rows.lines().splitlines()):
+    def add(self, outcomes: Outcomes) -> None:
+        """Count outcomes."""
+        for row in map(json.loads, outcomes.lines(["status", "error", "redirect"]).splitlines()):
             if row["status"] is None:
                 self.failures[row["error"]] += 1
                 continue
@@ -117,22 +115,22 @@ def _pass(directory: JobDirectory, progress: Callable[[int, int], None]) -> tupl
     }
     tally = _Tally()
     if sum(sizes) > SEGMENT_HEADER_BYTES:
-        for rows, position in _read(directory, None, log):
-            tally.add(rows)
+        for outcomes, position in _read(directory, None, log):
+            tally.add(outcomes)
             progress(position - log["first"], log["bytes"])
             log["end"] = position
     return tally, log
 
 
-def _read(directory: JobDirectory, position: int | None, log: dict[str, Any]) -> Iterator[tuple[Rows, int]]:
-    """Rows of the log from a position on, and where it goes on after them; damage is passed over, and added up."""
-    reader = _core.LogReader(directory.log, ["status", "error", "redirect"], position)
+def _read(directory: JobDirectory, position: int | None, log: dict[str, Any]) -> Iterator[tuple[Outcomes, int]]:
+    """Outcomes of the log from a position on, and where it goes on after them; damage is passed over, and added up."""
+    reader = _core.LogReader(directory.log, position, with_body=False)
     before = -1
     while reader.position() != before:
         before = reader.position()
         try:
-            rows = reader.read(BATCH, BATCH_BYTES)
+            outcomes = reader.read(BATCH, BATCH_BYTES)
         except JobDamaged:
             log["damaged_bytes"] = log.get("damaged_bytes", 0) + reader.skip_damage()
             continue
-        yield rows, reader.position()
+        yield outcomes, reader.position()

@@ -8,14 +8,13 @@ file; an output that ends in ``/`` stays a directory of parts.
 from __future__ import annotations
 
 import importlib.util
-from pathlib import Path
 from typing import TYPE_CHECKING
 
-from lycosa import _core
 from lycosa.errors import SettingError, StorageError
-from lycosa.records import Rows
+from lycosa.records import Outcomes
+from lycosa.sink import SinkJob
 from lycosa.store import parts
-from lycosa.store.directory import JobDirectory
+from lycosa.store.file_sink import FileSink, needs_bodies
 from lycosa.store.parts import Part, PartWriter
 from lycosa.store.replace import sync_directory
 from lycosa.store.restart import check_restart
@@ -24,7 +23,7 @@ if TYPE_CHECKING:
     import pyarrow
 
 
-class ParquetSink:
+class ParquetSink(FileSink):
     """Writes ``.parquet``; until it is complete, its parts stand in ``NAME.parquet.parts/``."""
 
     rows: int = parts.GROUP_ROWS
@@ -33,30 +32,40 @@ class ParquetSink:
     commit_bytes: int = 256 << 20
     commit_seconds: float = 300.0
 
-    @staticmethod
-    def check(path: Path) -> None:
-        """Raise SettingError without pyarrow."""
-        if importlib.util.find_spec("pyarrow") is None:
-            raise SettingError("output", path, "a .jsonl file; for Parquet: pip install 'lycosa[parquet]'")
-
-    def __init__(self, output: str, fields: list[str], directory: JobDirectory, job_id: str) -> None:
+    def __init__(self, url: str) -> None:
         """Nothing is opened yet."""
-        self.path = Path(output)
-        self._one_file = not output.endswith("/")
+        super().__init__(url)
+        self._one_file = not self.url.endswith("/")
         self._folder = self.path.with_name(self.path.name + ".parts") if self._one_file else self.path
-        self._fields, self._job = fields, job_id
+        self._fields: list[str] = []
         self._schema: pyarrow.Schema | None = None
         self._writer: PartWriter | None = None
         self._start = self._position = 0
         self._is_open = False
 
+    def attach(self, job: SinkJob) -> None:
+        """Hear which job it is for; see ``lycosa.sink.Sink``."""
+        super().attach(job)
+        self._fields, self.with_body = list(job.fields), needs_bodies(job.fields)
+
+    def check(self, *, fresh: bool, is_ours: bool) -> None:
+        """Refuse it without pyarrow, too; see ``lycosa.sink.Sink``."""
+        if importlib.util.find_spec("pyarrow") is None:
+            raise SettingError("output", self.url, "a .jsonl file; for Parquet: pip install 'lycosa[parquet]'")
+        super().check(fresh=fresh, is_ours=is_ours)
+
+    def exists(self) -> bool:
+        """Whether something of it is there: its parts are beside it until it is complete."""
+        return self.path.exists() or self._folder.exists()
+
     def open(self, first: int, end: int) -> int:
-        """Keep the parts that the log has, as far as it goes; see ``lycosa.stages.Sink``."""
+        """Keep the parts that the log has, as far as it goes; see ``lycosa.sink.Sink``."""
         import pyarrow
 
+        self.note()
         self._is_open = False
         if self._schema is None:
-            self._schema = pyarrow.RecordBatchReader.from_stream(_core.empty_rows(self._fields)).schema
+            self._schema = pyarrow.RecordBatchReader.from_stream(Outcomes().columns(self._fields)).schema
         if self._writer is not None:
             self._writer.abandon()
             self._writer = None
@@ -69,24 +78,27 @@ class ParquetSink:
         self._is_open = True
         return kept[-1].end if kept else 0
 
-    def write(self, rows: Rows, position: int) -> int:
+    def write(self, outcomes: Outcomes, position: int) -> int:
         """Take rows into the part in progress."""
         import pyarrow
 
-        batches = [batch for batch in pyarrow.RecordBatchReader.from_stream(rows) if batch.num_rows > 0]
+        columns = outcomes.take_columns(self._fields)
+        batches = [batch for batch in pyarrow.RecordBatchReader.from_stream(columns) if batch.num_rows > 0]
+        del columns
         if batches:
             self._part().write(batches, position)
         self._position = position
         written: int = sum(batch.nbytes for batch in batches)
         if written >= parts.LARGE_BYTES:
-            self.commit()
+            self.commit(position)
         return written
 
-    def commit(self) -> None:
+    def commit(self, position: int) -> None:
         """Complete the part in progress."""
+        self._position = position
         if self._writer is None:
             return
-        self._writer.finish(self._job, self._start, self._position)
+        self._writer.finish(self.job.id, self._start, self._position)
         self._writer, self._start = None, self._position
 
     def committed(self) -> int | None:
@@ -96,19 +108,18 @@ class ParquetSink:
             return known[-1].end
         if self._one_file and self.path.is_file():
             covered = parts.range_of(self.path)
-            return covered.end if covered is not None and covered.job == self._job else None
+            return covered.end if covered is not None and covered.job == self.job.id else None
         return None
 
     def close(self) -> None:
-        """Commit, and make one file of the parts where one is wanted: also of those that :meth:`open` failed over."""
-        self.commit()
+        """Make one file of the parts where one is wanted: also of those that :meth:`open` failed over."""
         known = parts.parts_in(self._folder)
         if not known and not self._is_open:
             return
         if not known:
             # A crawl without rows has an output without rows.
             self._part()
-            self.commit()
+            self.commit(self._position)
             known = parts.parts_in(self._folder)
         if not self._one_file:
             return
@@ -116,7 +127,7 @@ class ParquetSink:
             known[0].path.replace(self.path)
             sync_directory(self.path.absolute().parent)
         else:
-            parts.merge(known, self.path, self._job)
+            parts.merge(known, self.path, self.job.id)
         self._remove_parts()
 
     def remove(self) -> None:
@@ -138,7 +149,7 @@ class ParquetSink:
         if not self._one_file or not self.path.exists():
             return
         covered = parts.range_of(self.path)
-        if covered is None or covered.job != self._job:
+        if covered is None or covered.job != self.job.id:
             raise StorageError(f"{self.path}: not written by this crawl; move it away")
         for part in parts.parts_in(self._folder):
             # A crash after the parts were put together.
@@ -161,7 +172,7 @@ class ParquetSink:
         kept = []
         for part in known:
             covered = parts.range_of(part.path)
-            if covered is None or covered.job != self._job:
+            if covered is None or covered.job != self.job.id:
                 raise StorageError(f"{part.path}: not written by this crawl; move it away")
             whole = part if part.end <= end else parts.cut(part, end)
             if whole is not None:

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from lycosa.errors import StorageFull
-from lycosa.records import Pages, Requests
+from lycosa.records import Outcomes, Requests
 from lycosa.stages import Log
 from lycosa.store.replace import is_full
 
@@ -26,10 +26,10 @@ class Patience:
     def __init__(self, stopping: Callable[[], bool]) -> None:
         """``stopping``: whether the crawl is to end, so that there is nothing to wait for."""
         self._stopping = stopping
-        self._full: dict[Path, int] = {}
+        self._full: dict[Path | str, int] = {}
         self._lock = threading.Lock()
 
-    def wait(self, place: Path) -> bool:
+    def wait(self, place: Path | str) -> bool:
         """Wait until it is worth another try; False when the crawl is to end."""
         with self._lock:
             self._full[place] = self._full.get(place, 0) + 1
@@ -43,7 +43,7 @@ class Patience:
             time.sleep(LOOK)
         return False
 
-    def insist(self, place: Path, write: Callable[[], None], lost: str = "nothing is lost") -> None:
+    def insist(self, place: Path | str, write: Callable[[], None], lost: str = "nothing is lost") -> None:
         """Write as soon as there is room, again and again until then: what failed has changed nothing.
 
         place: as it is told. lost: what becomes of it when the crawl is to end meanwhile; StorageFull says so.
@@ -60,7 +60,7 @@ class Patience:
                 self.written(place)
                 return
 
-    def written(self, place: Path) -> None:
+    def written(self, place: Path | str) -> None:
         """Tell that there is room again."""
         if not self._full:
             return
@@ -78,36 +78,36 @@ class Patience:
 class PatientLog:
     """A log that waits while its disk is full; raises StorageFull only when the crawl is to end meanwhile.
 
-    While it waits no new work is taken, because the loop waits with it.
+    While it waits no new work is taken, because the loop waits with it. What it does not write is the log's own.
     """
 
     def __init__(self, log: Log, place: Path, patience: Patience) -> None:
         """``place``: the directory, as it is told."""
         self._log, self._place, self._patience = log, place, patience
 
+    def __getattr__(self, name: str) -> Any:
+        """What only reads is done by the log."""
+        return getattr(self._log, name)
+
     def append_seeds(self, seeds: list[str]) -> None:
         """Record accepted seeds."""
         self._try(lambda: self._log.append_seeds(seeds))
+
+    def append_requests(self, requests: Requests) -> None:
+        """Record accepted requests."""
+        self._try(lambda: self._log.append_requests(requests))
 
     def append_leases(self, requests: Requests) -> None:
         """Record requests that are about to be sent."""
         self._try(lambda: self._log.append_leases(requests))
 
-    def append(self, pages: Pages) -> None:
+    def append(self, outcomes: Outcomes) -> None:
         """Record outcomes."""
-        self._try(lambda: self._log.append(pages))
+        self._try(lambda: self._log.append(outcomes))
 
     def sync(self) -> None:
         """Bring what was appended to the disk."""
         self._try(self._log.sync)
-
-    def end(self) -> int:
-        """Position after the last record, in bytes."""
-        return self._log.end()
-
-    def summary(self) -> dict[str, Any]:
-        """What was recorded, in numbers."""
-        return self._log.summary()
 
     def _try(self, write: Callable[[], None]) -> None:
         """Write as soon as there is room. A log that was full is unchanged, so that the same may be written again."""

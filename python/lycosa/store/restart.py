@@ -26,7 +26,7 @@ def check_restart(output: Path, first: int | None, why: str) -> None:
     logger.warning("%s: %s: written again from the log", output, why)
 
 
-def gap(output: Path, position: int, first: int) -> tuple[int, int] | None:
+def gap(output: str, position: int, first: int) -> tuple[int, int] | None:
     """The positions from and to which an output lacks records, since the log lost them; that is told as well."""
     if position >= first or is_whole(first):
         return None

@@ -27,8 +27,14 @@ pub struct Column<T: 'static> {
     /// Whether outputs have it where nobody names columns.
     pub is_usual: bool,
     get: Get<T>,
-    set: Option<fn(&mut T, Value) -> Result<(), WrongValue>>,
+    set: Option<Set<T>>,
 }
+
+/// How a value is put into a column.
+type Set<T> = fn(&mut T, Value) -> Result<(), WrongValue>;
+
+/// A name and a value.
+type Pair<'a> = (Cow<'a, str>, Cow<'a, str>);
 
 /// The items of a list.
 type Items<'a, I> = Box<dyn Iterator<Item = I> + 'a>;
@@ -57,7 +63,7 @@ enum Get<T: 'static> {
     /// A list of steps: URL and status.
     Steps(for<'a> fn(&'a T) -> Items<'a, (&'a str, u16)>),
     /// A list of header fields: name and value.
-    Fields(for<'a> fn(&'a T) -> Items<'a, (Cow<'a, str>, Cow<'a, str>)>),
+    Fields(for<'a> fn(&'a T) -> Items<'a, Pair<'a>>),
     /// JSON values by name: text in Arrow, an object in JSON.
     Json(for<'a> fn(&'a T) -> Option<&'a Metadata>),
     /// Bytes. In JSON lines bytes that are text stand under the column's name, others as base64 under `NAME_base64`; the other key is

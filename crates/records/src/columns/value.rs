@@ -42,6 +42,9 @@ impl fmt::Display for WrongValue {
     }
 }
 
+/// Names and values.
+type Pairs = Vec<(Box<str>, Box<str>)>;
+
 impl Value {
     /// What kind of value it is.
     pub fn name(&self) -> &'static str {
@@ -104,7 +107,7 @@ impl Value {
     }
 
     /// Pairs of texts.
-    pub(crate) fn pairs(self) -> Result<Vec<(Box<str>, Box<str>)>, WrongValue> {
+    pub(crate) fn pairs(self) -> Result<Pairs, WrongValue> {
         match self {
             Value::Pairs(pairs) => {
                 Ok(pairs.into_iter().map(|(name, value)| (name.into(), value.into())).collect())
