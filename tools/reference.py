@@ -11,6 +11,7 @@ from typing import Annotated, Any, Literal, get_args, get_origin
 import pyarrow
 from lycosa import _core
 from lycosa.kinds import FORBIDDEN, choices, groups
+from lycosa.records import Outcomes
 from lycosa.reference import Setting, rooms, settings, toml
 
 ROOT = Path(__file__).parent.parent
@@ -163,7 +164,7 @@ def settings_page() -> str:
 
 def outputs_page() -> str:
     """Columns and reports."""
-    schema = pyarrow.table(_core.empty_rows(_core.FIELDS)).schema
+    schema = pyarrow.table(Outcomes().columns(_core.FIELDS)).schema
     types = {column.name: (str(column.type), column.nullable) for column in schema}
     lines = [
         "# Outputs",

@@ -98,6 +98,7 @@ class ParseSettings(TypedDict, total=False):
     max_links: int
     max_link_bytes: int
     max_title_bytes: int
+    link_details: Sequence[Literal["anchor", "rel"]]
     max_decoded_bytes: int
 
 

@@ -12,7 +12,7 @@ def pages_and_titles() -> dict[str, str | None]:
     """Synchronous use."""
     titles: dict[str, str | None] = {}
     for page in lycosa.crawl("https://example.com/", user_agent="me@example.org", politeness={"host_interval": 2}):
-        assert_type(page, lycosa.Page)
+        assert_type(page, lycosa.Outcome)
         assert_type(page.status, int | None)
         titles[page.url] = page.title
     return titles

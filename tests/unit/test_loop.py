@@ -11,7 +11,7 @@ from lycosa.fetch import ScriptedFetch
 from lycosa.fetch.scripted import Answer
 from lycosa.job import make_job
 from lycosa.loop import Control, run
-from lycosa.records import Page
+from lycosa.records import Outcome
 from lycosa.stages import Stages
 
 SITE = "http://93.184.216.34"
@@ -32,12 +32,12 @@ def stages(tmp_path: Path, answers: dict[str, Answer], **settings: Any) -> Stage
     return made
 
 
-def crawl(made: Stages, control: Control | None = None) -> list[Page]:
+def crawl(made: Stages, control: Control | None = None) -> list[Outcome]:
     """Every URL's last outcome."""
     return [page for batch in run(made, control or Control()) for page in batch.last()]
 
 
-def paths(pages: list[Page]) -> list[str]:
+def paths(pages: list[Outcome]) -> list[str]:
     """Where the outcomes are."""
     return [page.url.removeprefix(SITE) for page in pages]
 
@@ -140,4 +140,4 @@ def test_a_page_has_everything_that_was_received(tmp_path: Path) -> None:
     assert (page.header("x-a"), page.header("X-Missing")) == ("1", None)
     assert [value for name, value in page.headers if name == "x-a"] == ["1", "2"]
     assert (page.address, set(page.times)) == ("93.184.216.34", {"name", "connect", "tls", "first_byte", "body"})
-    assert repr(page) == f"<Page 200 {SITE}/>"
+    assert repr(page) == f"<Outcome 200 {SITE}/>"

@@ -41,7 +41,7 @@ def crawled(**arguments: Any) -> list[str]:
 
 def lines(batch: Any) -> list[bytes]:
     """A batch's rows, as standard output gets them."""
-    found: list[bytes] = batch.rows(["url"]).lines().splitlines()
+    found: list[bytes] = batch.rows().lines(["url"]).splitlines()
     return found
 
 

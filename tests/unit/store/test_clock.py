@@ -93,6 +93,6 @@ def test_what_is_recorded_has_the_wall_clocks_time_also_what_the_frontier_settle
     assert page.error == "address-refused"
     assert page.fetched_at == pytest.approx(time.time(), abs=SOON)
     log.sync()
-    row = json.loads(_core.LogReader(tmp_path, ["fetched_at"], 0).read(9, MIB).lines())
+    row = json.loads(_core.LogReader(tmp_path, 0).read(9, MIB).lines(["fetched_at"]))
     recorded = datetime.fromisoformat(row["fetched_at"].replace("Z", "+00:00")).timestamp()
     assert recorded == pytest.approx(time.time(), abs=SOON)

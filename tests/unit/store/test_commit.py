@@ -13,9 +13,8 @@ import pyarrow.parquet
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from lycosa import _core
 from lycosa.errors import SettingError, StorageError
-from lycosa.stages import Sink
+from lycosa.sink import Sink, SinkJob
 from lycosa.store import parts
 from lycosa.store.directory import JobDirectory
 from lycosa.store.json_lines import CHECKPOINTS, JsonLinesSink
@@ -55,11 +54,10 @@ class Driver:
 
     def open(self, end: int) -> None:
         """Start as after a crash: nothing of before is in memory."""
-        self.sink: Sink = self.kind(self.output, self.fields, self.recorded.directory, "id")
+        self.sink = sink_of(self.kind, self.output, self.recorded.directory, self.fields)
         DEAD.append(self.sink)
         position = self.sink.open(self.recorded.log.first(), end)
-        log, directory = self.recorded.log, self.recorded.directory.log
-        self.reader = _core.LogReader(directory, self.fields, position or None, log)
+        self.reader = self.recorded.log.follow(position or None)
 
     def step(self, records: int) -> bool:
         """Take some records; tell whether there were any."""
@@ -67,12 +65,26 @@ class Driver:
         self.sink.write(self.reader.read(records, 1 << 20), self.reader.position())
         return self.reader.position() > before
 
+    def commit(self) -> None:
+        """Commit what was taken."""
+        self.sink.commit(self.reader.position())
+
     def finish(self) -> list[str]:
         """Follow to the log's end, complete the output, give its URLs."""
         while self.reader.position() < self.recorded.log.committed():
             self.step(7)
+        self.commit()
         self.sink.close()
         return urls(self.output)
+
+
+def sink_of(
+    kind: Callable[[str], Sink], output: str, directory: JobDirectory, fields: list[str], job: str = "id"
+) -> Sink:
+    """A sink that knows its job."""
+    sink = kind(output)
+    sink.attach(SinkJob(job, directory.sinks, directory.named(output), tuple(fields)))
+    return sink
 
 
 def urls(output: str) -> list[str]:
@@ -111,10 +123,11 @@ def test_each_record_is_in_the_output_once(
         if what == "step":
             driver.step(rows)
         elif what == "commit":
-            driver.sink.commit()
+            driver.commit()
             committed = driver.sink.committed() or 0
         else:
             if what == "close":
+                driver.commit()
                 driver.sink.close()
             driver.open(recorded.log.committed())
             assert (driver.sink.committed() or 0) >= committed, "what was committed stays"
@@ -129,7 +142,7 @@ def test_an_output_goes_back_with_the_logs_end(kind: Any, output: str, share: fl
     """The log's end was damaged and set aside: the output must not keep what will be fetched again."""
     driver = Driver(kind, output, recorded)
     while driver.step(5):
-        driver.sink.commit()
+        driver.commit()
     end = recorded.positions[int(share * (len(recorded.positions) - 1))]
     driver.open(end)
     kept = urls(driver.output)
@@ -182,7 +195,7 @@ def test_checkpoints_stay_few_and_reach_far_back(tmp_path: Path, record: Callabl
     recorded = record(tmp_path, 300)
     driver = Driver(JsonLinesSink, "pages.jsonl", recorded)
     while driver.step(1):
-        driver.sink.commit()
+        driver.commit()
     (sidecar,) = recorded.directory.sinks.iterdir()
     positions = [position for position, _ in json.loads(sidecar.read_text())["checkpoints"]]
     assert len(positions) <= CHECKPOINTS
@@ -224,7 +237,7 @@ def test_parquet_of_others_is_not_touched(recorded: Recorded) -> None:
 def test_small_row_groups_become_large_ones_when_parts_are_put_together(recorded: Recorded) -> None:
     driver = Driver(ParquetSink, "pages.parquet", recorded)
     while driver.step(3):
-        driver.sink.commit()
+        driver.commit()
     assert len(parts.parts_in(Path(f"{driver.output}.parts"))) > 10
     assert driver.finish() == recorded.urls
     assert pyarrow.parquet.read_metadata(driver.output).num_row_groups == 1
@@ -236,7 +249,7 @@ def test_a_crash_between_putting_together_and_tidying_up_repeats_nothing(
 ) -> None:
     driver = Driver(ParquetSink, "pages.parquet", recorded)
     while driver.step(9):
-        driver.sink.commit()
+        driver.commit()
     with monkeypatch.context() as patch:
         patch.setattr(ParquetSink, "_remove_parts", lambda _: None)
         driver.finish()
@@ -251,7 +264,7 @@ def test_a_sync_that_finds_no_room_commits_nothing(
 ) -> None:
     driver = Driver(kind, output, recorded)
     driver.step(10)
-    driver.sink.commit()
+    driver.commit()
     before = driver.sink.committed()
 
     def full(_: int) -> None:
@@ -262,7 +275,7 @@ def test_a_sync_that_finds_no_room_commits_nothing(
         for name in ("fsync", "fdatasync"):
             patch.setattr(f"os.{name}", full)
         with pytest.raises(OSError, match="No space left"):
-            driver.sink.commit()
+            driver.commit()
     assert driver.sink.committed() == before
     driver.sink.open(recorded.log.first(), recorded.log.committed())
     driver.open(recorded.log.committed())
@@ -271,7 +284,6 @@ def test_a_sync_that_finds_no_room_commits_nothing(
 
 def test_the_directory_of_another_job_with_the_same_output_starts_anew(recorded: Recorded, tmp_path: Path) -> None:
     Driver(JsonLinesSink, "pages.jsonl", recorded).finish()
-    sink = JsonLinesSink(
-        str(recorded.directory.path / "pages.jsonl"), FIELDS, JobDirectory(recorded.directory.path), "x"
-    )
+    output = str(recorded.directory.path / "pages.jsonl")
+    sink = sink_of(JsonLinesSink, output, JobDirectory(recorded.directory.path), FIELDS, "x")
     assert sink.committed() is None

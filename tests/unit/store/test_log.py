@@ -15,6 +15,7 @@ from lycosa.fetch import ScriptedFetch
 from lycosa.job import make_job
 from lycosa.loop import Control, run
 from lycosa.stages import Stages
+from lycosa.store.snapshots import Snapshots
 
 SITE = "http://93.184.216.34"
 HTML = [("Content-Type", "text/html; charset=utf-8")]
@@ -50,24 +51,24 @@ def segment(log: Path) -> Path:
     return path
 
 
-def urls(rows: _core.Rows) -> list[str]:
-    """The URLs of rows."""
-    return [json.loads(line)["url"].removeprefix(SITE) for line in rows.lines().splitlines()]
+def urls(outcomes: _core.Outcomes) -> list[str]:
+    """The URLs of outcomes."""
+    return [json.loads(line)["url"].removeprefix(SITE) for line in outcomes.lines(["url"]).splitlines()]
 
 
 def test_a_follower_goes_on_where_it_was(log: Path) -> None:
-    reader = _core.LogReader(log, ["url"])
+    reader = _core.LogReader(log)
     seen = []
-    while (rows := reader.read(1, MIB)) or reader.position() < segment(log).stat().st_size:
-        seen += urls(rows)
-        reader = _core.LogReader(log, ["url"], reader.position())
+    while (outcomes := reader.read(1, MIB)) or reader.position() < segment(log).stat().st_size:
+        seen += urls(outcomes)
+        reader = _core.LogReader(log, reader.position())
     assert sorted(seen) == ["/", "/a", "/b", "/old"]
 
 
 def test_followers_of_a_live_log_see_what_is_on_the_disk(log: Path) -> None:
     end = segment(log).stat().st_size
     writer = _core.Log(log, MIB, commit_interval=3600)
-    follower, anybody = (_core.LogReader(log, ["url"], end, log=known) for known in (writer, None))
+    follower, anybody = writer.follow(end), _core.LogReader(log, end)
     writer.append_seeds([f"{SITE}/new"])
     assert writer.committed() == end < writer.end()
     for reader, reached in ((follower, end), (anybody, writer.end())):
@@ -80,11 +81,11 @@ def test_followers_of_a_live_log_see_what_is_on_the_disk(log: Path) -> None:
 
 def test_a_position_that_the_log_does_not_hold_is_told(log: Path) -> None:
     with pytest.raises(StorageError, match=r"position 99999999 is not in the log: it holds 0 to \d+"):
-        _core.LogReader(log, ["url"], 99_999_999)
+        _core.LogReader(log, 99_999_999)
     with pytest.raises(StorageError, match="no log in this directory"):
-        _core.LogReader(log.parent, ["url"])
-    with pytest.raises(SettingError, match=r"store\.fields: 'colour' is not allowed"):
-        _core.LogReader(log, ["colour"])
+        _core.LogReader(log.parent)
+    with pytest.raises(SettingError, match=r"columns: 'colour' is not allowed; allowed: one of url, "):
+        _core.LogReader(log).read(10, MIB).lines(["colour"])
 
 
 def test_segments_go_when_they_are_passed(log: Path) -> None:
@@ -94,7 +95,7 @@ def test_segments_go_when_they_are_passed(log: Path) -> None:
     assert (writer.first(), writer.retain(end - 1), writer.retain(end)) == (0, 0, 1)
     assert writer.first() == end
     with pytest.raises(StorageError, match="is not in the log"):
-        _core.LogReader(log, ["url"], 16)
+        _core.LogReader(log, 16)
 
 
 def test_a_log_that_is_being_written_is_told_with_its_process(log: Path) -> None:
@@ -131,7 +132,7 @@ def test_damage_is_told_and_can_be_passed(log: Path) -> None:
     path, whole = segment(log), bytearray(segment(log).read_bytes())
     whole[60] ^= 1
     path.write_bytes(whole)
-    reader = _core.LogReader(log, ["url"])
+    reader = _core.LogReader(log)
     with pytest.raises(JobDamaged):
         reader.read(1, MIB)
     assert reader.skip_damage() > 16
@@ -213,8 +214,8 @@ def test_who_asks_a_busy_log_keeps_nobody_else_waiting(tmp_path: Path) -> None:
 
 def test_a_log_that_is_read_again_has_the_same_numbers(log: Path, tmp_path: Path) -> None:
     job = make_job({"seeds": [f"{SITE}/"]})
-    before = _core.Log(log, MIB)
-    assert _core.Snapshots(tmp_path / "none", before, job).restore(before, _core.Frontier(job, _core.Names(job))) > 0
+    before, frontier = _core.Log(log, MIB), _core.Frontier(job, _core.Names(job))
+    assert Snapshots(frontier, before, place=str(tmp_path), log_bytes=1, seconds=0).restore() > 0
     summary = before.summary()
     bodies = sum(len(body) for _, _, body in PAGES.values())
     assert (summary["pages"], summary["redirects"], summary["bytes"]) == (len(PAGES) - 1, 1, bodies)

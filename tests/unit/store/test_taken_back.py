@@ -13,6 +13,7 @@ from lycosa.fetch.scripted import Answer
 from lycosa.job import Job, make_job
 from lycosa.loop import Control, run
 from lycosa.stages import Stages
+from lycosa.store.snapshots import Snapshots
 from lycosa.store.directory import JobDirectory
 
 SITES = [f"http://93.{site}.1.1" for site in range(1, 4)]
@@ -26,20 +27,20 @@ def answer(url: str) -> Answer:
     return (200, [("Content-Type", "text/html")], random.Random(url).randbytes(60_000))  # noqa: S311
 
 
-def open_job(directory: JobDirectory) -> tuple[Job, _core.Log, _core.Frontier, _core.Snapshots]:
+def open_job(directory: JobDirectory) -> tuple[Job, _core.Log, _core.Frontier, Snapshots]:
     """What a process opens."""
     politeness = {"host_interval": 0, "address_interval": 0}
-    frontier = {"snapshot_bytes": 1 << 20, "snapshot_interval": 0}
-    job = make_job({"seeds": PAGES, "politeness": politeness, "frontier": frontier})
+    job = make_job({"seeds": PAGES, "politeness": politeness})
     log = _core.Log(directory.log, 1 << 30)
-    return job, log, _core.Frontier(job, _core.Names(job)), _core.Snapshots(directory.snapshots, log, job)
+    made = _core.Frontier(job, _core.Names(job), directory.path, end=log.end())
+    return job, log, made, Snapshots(made, log, place=str(directory.path), log_bytes=1 << 20, seconds=0)
 
 
 def rows(reader: _core.LogReader) -> list[str]:
     """The URLs that an output is given."""
     found = []
     while len(read := reader.read(1_000, 1 << 20)) > 0:
-        found += [json.loads(line)["url"] for line in read.lines().splitlines()]
+        found += [json.loads(line)["url"] for line in read.lines(["url"]).splitlines()]
     return found
 
 
@@ -56,29 +57,28 @@ def test_a_row_that_was_taken_back_is_in_no_output_whatever_snapshots_came_betwe
     directory = JobDirectory(tmp_path / "job")
     job, log, frontier, snapshots = open_job(directory)
     crawl(log, job, frontier)
-    reopened = log.ended(PAGES[:3])
-    frontier.reopen(reopened)
-    log.append(reopened)
+    log.append(frontier.reopen(log.ended(PAGES[:3])))
     log.sync()
-    assert snapshots.save_if_due(log, frontier)
-    (saved,) = snapshots.positions()
+    assert snapshots.save_if_due()
+    (saved,) = frontier.snapshots()
     assert saved == log.end(), "the next process reads nothing of the log"
-    del log, frontier, snapshots, reopened
+    del log, frontier, snapshots
     _, log, frontier, snapshots = open_job(directory)
-    assert snapshots.restore(log, frontier) == 0
+    assert snapshots.restore() == 0
     log.sync()
     for position in (None, 0):
-        reader = _core.LogReader(directory.log, ["url"], position, log)
+        reader = log.follow(position, with_body=False)
         assert sorted(rows(reader)) == sorted(PAGES[3:])
 
 
 def test_outputs_wait_longer_behind_an_answer_that_no_other_one_has_confirmed(tmp_path: Path) -> None:
     directory = JobDirectory(tmp_path / "job")
     job, log, frontier, _ = open_job(directory)
-    log.keep_distance(0.2, frontier)
+    log.keep_distance(0.2)
     crawl(log, job, frontier)
+    log.doubt(frontier.doubted_since())
     ended = time.monotonic()
-    reader = _core.LogReader(directory.log, ["url"], log=log)
+    reader = log.follow(with_body=False)
     shown = rows(reader)
     while time.monotonic() < ended + 0.6:
         time.sleep(0.05)
@@ -87,5 +87,6 @@ def test_outputs_wait_longer_behind_an_answer_that_no_other_one_has_confirmed(tm
     while len(shown) < len(PAGES):
         assert time.monotonic() < ended + 10
         time.sleep(0.05)
+        log.doubt(frontier.doubted_since())
         shown += rows(reader)
     assert sorted(shown) == sorted(PAGES)
