@@ -32,7 +32,9 @@ pub fn response(data: &[u8]) {
         match (whole, parts) {
             (Ok(whole), Ok(parts)) => {
                 check(&whole, sent);
-                assert_eq!(whole, parts);
+                check(&parts, sent);
+                // A server that answers before it is asked may be read before the request is written.
+                assert_eq!(whole, Received { sent: whole.sent.clone(), ..parts });
             }
             // Which failure depends on the cut: a head that is never complete is judged when it ends, or before.
             (Err(whole), Err(parts)) => {
@@ -63,6 +65,8 @@ fn check(received: &Received, sent: &[u8]) {
         assert!(!name.is_empty() && name.bytes().all(|byte| byte.is_ascii_graphic()));
         assert!(!value.iter().any(|byte| matches!(byte, b'\r' | b'\n' | 0)), "{name}: {value:?}");
     }
-    assert!(received.sent.raw().starts_with(b"GET / HTTP/1.1\r\n") && received.sent.get("host").is_some());
+    let asked = &received.sent;
+    let is_request = asked.raw().starts_with(b"GET / HTTP/1.1\r\n") && asked.get("host").is_some();
+    assert!(is_request || asked.is_empty(), "{asked:?}");
     assert!(received.certificate.is_none() && received.final_url.is_none());
 }

@@ -57,8 +57,9 @@ impl Segments {
     pub(crate) fn of(data: &[u8]) -> Self {
         let (mut segments, mut rest) = (vec![BEGINNING.to_vec()], data);
         while let [what, first, second, after @ ..] = rest {
+            rest = after;
             let mut take = |length: usize| {
-                let (taken, left) = after.split_at(length.min(after.len()));
+                let (taken, left) = split(rest, length);
                 rest = left;
                 taken
             };

@@ -40,7 +40,9 @@ class Assembled:
     snapshots: Snapshots
 
 
-def assemble(job: Job, directory: JobDirectory, log: _core.Log, patience: Patience, change: Change | None) -> Assembled:
+def assemble(
+    job: Job, directory: JobDirectory, log: _core.Log, patience: Patience, change: Change | None
+) -> Assembled:
     """The stages of a job, going on from its newest snapshot and the log after it.
 
     change: puts others in the place of embedded ones.
@@ -66,7 +68,7 @@ def assemble(job: Job, directory: JobDirectory, log: _core.Log, patience: Patien
 
 
 def make_sink(output: str | Path | Sink) -> Sink:
-    """The sink of an output: of a path or a ``file:`` URL by its ending, with ``/`` at the end a directory of Parquet.
+    """The sink of an output: of a path or ``file:`` URL by its ending, with ``/`` at the end a directory of Parquet.
 
     Raises SettingError for an output that nothing here writes.
     """
@@ -76,7 +78,7 @@ def make_sink(output: str | Path | Sink) -> Sink:
     if scheme_of(url) not in (None, "file"):
         text = (
             "a path or a file: URL. For any other place give a sink of your own, an object of a subclass of "
-            "lycosa.Sink; an output that was recorded with one is given again the same way, or left out with output=[]"
+            "lycosa.Sink; one that was recorded is given again the same way, or left out with output=[]"
         )
         raise SettingError("output", url, text)
     kind = ParquetSink if url.endswith("/") else FILES.get(Path(path_of(url)).suffix)

@@ -1,4 +1,4 @@
-"""Stages written in Python, checked where they meet the others: a wrong shape is told by stage, field and expectation.
+"""Stages of one's own, checked where they meet the others: a wrong shape is told by stage, method and expectation.
 
 A crawl that meets one ends as by any error: what is recorded is kept, what is in flight waits, and the same directory
 goes on with it once the stage is mended.

@@ -34,7 +34,7 @@ class Plan:
     fresh: bool
     record: Record | None  # what the crawl that is gone on with recorded
     differences: list[str]  # from the record, for people
-    requests: list[Request] = field(default_factory=list)  # those that have more than a URL; their URLs are seeds, too
+    requests: list[Request] = field(default_factory=list)  # with more than a URL, which is a seed, too
     streams: bool = False  # whether outcomes are given to standard output, too
 
 

@@ -19,13 +19,13 @@ class Frontier(Protocol):
         """Accept seeds; give how many were new."""
 
     def add_requests(self, requests: Requests) -> int:
-        """Accept requests: seeds with more than a URL, links that another frontier handed over; give how many were new."""
+        """Accept requests: seeds with more than a URL, links that another frontier owned; give how many were new."""
 
     def take(self, max: int) -> Requests:
         """Give at most ``max`` requests that may start now, each on lease."""
 
     def judge(self, outcomes: Outcomes) -> Outcomes:
-        """Decide which outcomes are their URL's last; give them, with those settled without a fetch. Needs no body."""
+        """Decide which outcomes are their URL's last; give all, with those settled without a fetch. Needs no body."""
 
     def done(self, outcomes: Outcomes) -> None:
         """Confirm outcomes that are in the log: leases end, links are admitted."""

@@ -15,8 +15,8 @@ def test_everything_reachable_is_fetched_once_and_no_site_is_hurt(seed: int) -> 
     outcomes = [page for batch in batches for page in batch.last()]
     pages = [page for page in outcomes if page.status == 200]
     assert ledger["coverage"]["ratio"] == 1.0
-    # Where three unrelated domains redirect to one place at the same moment, a captive portal may have answered for them:
-    # such an answer is asked for once more, and recorded as that.
+    # Where three unrelated domains redirect to one place at the same moment, a captive portal may have answered for
+    # them: such an answer is asked for once more, and recorded as that.
     doubted = sum(page.error == "captive-portal" for batch in batches for page in batch)
     assert ledger["repeats"]["after_answer"] <= doubted <= 6
     failed = sum(page.status == 500 or page.error == "host-unavailable" for page in outcomes)

@@ -5,7 +5,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use crate::Position;
-use crate::layout::VERSION;
+use crate::layout::{BEFORE, VERSION};
 
 /// Why a log cannot be opened, written or read.
 #[derive(Debug)]
@@ -89,7 +89,11 @@ impl fmt::Display for LogError {
                 write!(f, "{}: another process is writing this log", path.display())
             }
             LogError::Foreign { path, version } => {
-                write!(f, "{}: a log of version {version}; readable is version {VERSION}", path.display())
+                write!(
+                    f,
+                    "{}: a log of version {version}; readable are versions {BEFORE} to {VERSION}",
+                    path.display()
+                )
             }
             LogError::ForeignContent { path } => {
                 write!(f, "{}: whole, but of a version that this one does not read", path.display())

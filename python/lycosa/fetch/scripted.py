@@ -39,11 +39,11 @@ class ScriptedFetch:
 
     def _respond(self, request: Request) -> Response:
         """The answer of one request."""
-        answer = self._answer(request.url)
+        answer, address = self._answer(request.url), next(iter(request.addresses), None)
         if isinstance(answer, str):
-            return request.fail(answer)
+            return request.fail(answer, address=address)
         status, headers, body = answer
-        return request.respond(status, headers=headers, body=body)
+        return request.respond(status, headers=headers, body=body, address=address)
 
     def cancel(self) -> None:
         """Forget what waits."""

@@ -243,7 +243,7 @@ class JobDirectory:
             self.record_file.unlink()
 
     def named(self, output: str) -> str:
-        """An output's name in the record: its URL; a path relative where it stands in the directory, else absolute."""
+        """An output's name in the record: a URL as it is, a path relative where it stands in the directory."""
         if scheme_of(output) is not None:
             return output
         slash = "/" if output.endswith("/") else ""

@@ -123,7 +123,7 @@ def _pass(directory: JobDirectory, progress: Callable[[int, int], None]) -> tupl
 
 
 def _read(directory: JobDirectory, position: int | None, log: dict[str, Any]) -> Iterator[tuple[Outcomes, int]]:
-    """Outcomes of the log from a position on, and where it goes on after them; damage is passed over, and added up."""
+    """Outcomes of the log from a position on, and where it goes on; damage is passed over, and added up."""
     reader = _core.LogReader(directory.log, position, with_body=False)
     before = -1
     while reader.position() != before:

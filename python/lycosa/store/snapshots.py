@@ -87,7 +87,9 @@ class Snapshots:
         why = "there is no snapshot of what came before"
         if unreadable:
             why = f"no snapshot of what came before can be read ({unreadable[0][1]})"
-        leave = f"lycosa job export {self._place} FILE reads what is left, lycosa job import FILE NEW makes a job of it"
+        leave = (
+            f"lycosa job export {self._place} FILE reads what is left, lycosa job import FILE NEW makes a job of it"
+        )
         text = f"{self._place}: the log begins at position {first}, and {why}"
         if unreadable and isinstance(unreadable[0][1], JobVersionError):
             go_on = "go on with the version of Lycosa that wrote it"

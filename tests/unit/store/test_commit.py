@@ -157,7 +157,7 @@ def test_a_missing_output_is_written_again(
 ) -> None:
     driver = Driver(kind, output, recorded)
     driver.finish()
-    driver.kind(driver.output, FIELDS, recorded.directory, "id").remove()
+    sink_of(driver.kind, driver.output, recorded.directory, FIELDS).remove()
     driver.open(recorded.log.committed())
     assert driver.finish() == recorded.urls
 
@@ -186,7 +186,7 @@ def test_other_columns_make_the_output_again_while_the_log_has_everything(
         driver = Driver(kind, output, recorded, ["url", "title"])
     assert "its columns change: written again" in caplog.text
     assert driver.finish() == recorded.urls
-    sink = kind(driver.output, FIELDS, recorded.directory, "id")
+    sink = sink_of(kind, driver.output, recorded.directory, FIELDS)
     with pytest.raises(SettingError, match="another output"):
         sink.open(1 << 20, recorded.log.committed())
 

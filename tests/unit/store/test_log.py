@@ -108,7 +108,7 @@ def test_a_log_that_is_being_written_is_told_with_its_process(log: Path) -> None
 def test_a_log_of_another_version_is_told_apart_from_a_damaged_one(log: Path) -> None:
     path, whole = segment(log), segment(log).read_bytes()
     path.write_bytes(whole[:8] + b"\x09" + whole[9:])
-    told = r"a log of version 9; readable is version 2; go on with the version .* `lycosa job export DIR FILE` with"
+    told = r"a log of version 9; readable are versions 2 to 3; go on with the version .* `lycosa job export DIR FILE`"
     with pytest.raises(JobVersionError, match=told):
         _core.Log(log, MIB)
     path.write_bytes(b"?" + whole[1:])

@@ -13,8 +13,8 @@ from lycosa.fetch.scripted import Answer
 from lycosa.job import Job, make_job
 from lycosa.loop import Control, run
 from lycosa.stages import Stages
-from lycosa.store.snapshots import Snapshots
 from lycosa.store.directory import JobDirectory
+from lycosa.store.snapshots import Snapshots
 
 SITES = [f"http://93.{site}.1.1" for site in range(1, 4)]
 PAGES = [f"{site}/{page}" for page in range(8) for site in SITES]
@@ -63,7 +63,7 @@ def test_a_row_that_was_taken_back_is_in_no_output_whatever_snapshots_came_betwe
     (saved,) = frontier.snapshots()
     assert saved == log.end(), "the next process reads nothing of the log"
     del log, frontier, snapshots
-    _, log, frontier, snapshots = open_job(directory)
+    _, log, _frontier, snapshots = open_job(directory)
     assert snapshots.restore() == 0
     log.sync()
     for position in (None, 0):

@@ -1,0 +1,88 @@
+"""The examples do what they say: on a simulated Internet, with its ledger as judge."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import runpy
+import sqlite3
+from pathlib import Path
+from typing import Any
+
+import lycosa
+import pytest
+from lycosa.simnet import SimulatedInternet
+
+EXAMPLES = Path(__file__).parents[2] / "examples"
+
+
+def example(name: str) -> dict[str, Any]:
+    """What an example defines."""
+    return runpy.run_path(str(EXAMPLES / f"{name}.py"))
+
+
+def lines_of_class(name: str) -> int:
+    """Lines of an example from its class on, without empty ones."""
+    lines = (EXAMPLES / f"{name}.py").read_text().splitlines()
+    begin = next(number for number, line in enumerate(lines) if line.startswith("class "))
+    return sum(bool(line.strip()) for line in lines[begin:])
+
+
+def test_a_fetch_in_python_alone_serves_a_whole_crawl() -> None:
+    plain_fetch = example("plain_fetch")["PlainFetch"]
+    with SimulatedInternet(hosts=20, pages=10, speed=100) as net:
+        fetch = plain_fetch("LycosaBot/0.1 (+http://127.0.0.1/)", slots=16)
+        crawl = lycosa.crawl(job=net.job_file(), stages=lambda stages: dataclasses.replace(stages, fetch=fetch))
+        pages = [outcome for outcome in crawl if outcome.status == 200]
+        ledger = net.report()
+    assert ledger["coverage"]["ratio"] == 1.0
+    assert ledger["repeats"]["after_answer"] == 0
+    assert ledger["robots"]["disallowed"] == ledger["robots"]["before_robots"] == 0
+    assert ledger["rates"]["host"]["count"] == ledger["rates"]["address"]["count"] == 0
+    for page in pages:
+        assert page.address is not None
+        assert page.address.startswith("127.")
+        assert page.times["connect"] > 0
+        assert page.times["first_byte"] > 0
+    assert lines_of_class("plain_fetch") <= 42
+
+
+def test_a_sink_of_twelve_lines_has_each_page_once(tmp_path: Path) -> None:
+    sqlite_sink = example("sqlite_sink")["SqliteSink"]
+    with SimulatedInternet(hosts=10, pages=10, speed=100) as net:
+        job, database = net.job_file(), tmp_path / "pages.db"
+        for max_pages in (20, None):
+            crawl = lycosa.crawl(
+                job=job, directory=tmp_path / "job", output=sqlite_sink(database), max_pages=max_pages
+            )
+            for _ in crawl:
+                pass
+        ledger = net.report()
+    (count,) = sqlite3.connect(database).execute("SELECT count(*) FROM pages WHERE status = 200").fetchone()
+    assert count == ledger["coverage"]["served"] == ledger["coverage"]["reachable"]
+    assert lines_of_class("sqlite_sink") == 12
+
+
+def test_an_output_of_ones_own_is_asked_for_when_the_crawl_goes_on(tmp_path: Path) -> None:
+    sqlite_sink = example("sqlite_sink")["SqliteSink"]
+    with SimulatedInternet(hosts=3, pages=5, speed=100) as net:
+        directory, sink = tmp_path / "job", sqlite_sink(tmp_path / "pages.db")
+        for _ in lycosa.crawl(job=net.job_file(), directory=directory, output=sink, max_pages=3):
+            pass
+        with pytest.raises(lycosa.SettingError, match=r"output: 'sqlite:.*given again the same way, or left out"):
+            lycosa.crawl(directory=directory)
+        for _ in lycosa.crawl(directory=directory, output=[]):
+            pass
+    record = json.loads((directory / "job.json").read_text())
+    assert record["outputs"] == [f"sqlite:{tmp_path / 'pages.db'}"], "it stays recorded"
+
+
+def test_the_notebook_makes_tables_without_a_copy() -> None:
+    notebook = json.loads((EXAMPLES / "tables.ipynb").read_text())
+    cells = ["".join(cell["source"]) for cell in notebook["cells"] if cell["cell_type"] == "code"]
+    names: dict[str, Any] = {}
+    for number, cell in enumerate(cells):
+        exec(compile(cell, f"tables.ipynb, cell {number}", "exec"), names)  # noqa: S102
+    assert names["in_polars"] == names["in_pandas"] == names["in_stream"] == names["addresses"]
+    assert all(names["addresses"].values())
+    assert names["held"] == 0
