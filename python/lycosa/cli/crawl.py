@@ -68,8 +68,8 @@ def add_parser(subparsers: Any) -> None:
         "--output",
         action="append",
         metavar="OUT",
-        help="FILE.parquet, FILE.jsonl, DIRECTORY/ of Parquet files, a file: URL, or - for JSON lines to standard output; "
-        "may be repeated (default: DIR/pages.parquet)",
+        help="FILE.parquet, FILE.jsonl, DIRECTORY/ of Parquet files, a file: URL of these, or - for JSON lines to "
+        "standard output; may be repeated (default: DIR/pages.parquet)",
     )
     add("--dir", metavar="DIR", help="the job directory (default: crawl-HOST of the first seed)")
     add("--job", metavar="FILE", help="job file (TOML) with any of the settings")
