@@ -4,7 +4,7 @@
 # counters: chardetng only adds up scores, byte by byte, and brotli is an encoder, which makes inputs.
 case " $* " in
 *" --crate-name lycosa_url "* | *" --crate-name lycosa_parse "* | *" --crate-name lycosa_frontier "* | \
-    *" --crate-name lycosa_store "*)
+    *" --crate-name lycosa_store "* | *" --crate-name lycosa_records "*)
     exec "$@" -Cllvm-args=-sanitizer-coverage-trace-compares
     ;;
 *" --crate-name chardetng "* | *" --crate-name brotli "*)

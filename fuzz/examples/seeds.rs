@@ -3,6 +3,8 @@
 
 #![allow(clippy::expect_used, reason = "a program of tests")]
 
+#[path = "seeds/records.rs"]
+mod records;
 #[path = "../tests/random/words.rs"]
 mod words;
 
@@ -36,6 +38,10 @@ fn main() -> std::io::Result<()> {
     for (target, words) in texts {
         dictionary(into, target, &words.iter().map(|word| word.as_bytes()).collect::<Vec<_>>())?;
     }
+    for target in ["batches", "log", "log_repair"] {
+        dictionary(into, target, words::FACTS)?;
+    }
+    write(into, "batches", &records::batches())?;
     names(into)?;
     dictionary(into, "message", words::MESSAGE)?;
     dictionary(into, "question", words::QUESTION)
@@ -133,9 +139,16 @@ fn own_formats(into: &Path) -> std::io::Result<()> {
         [&[what, first.len() as u8, second.len() as u8], first, second].concat()
     };
     let page = piece(3 | 2 << 3, b"http://example.com/", b"<p>body");
-    let (damaged, segment) = (piece(4 | 2 << 3, b"meta", &[]), vec![7, 0, 0]);
-    let log = [page.clone(), damaged, page.clone(), segment, page, vec![5, 1, 9, b'x']].concat();
-    write(into, "log", std::slice::from_ref(&log))?;
+    let (damaged, segment) = (piece(4 | 2 << 3, b"facts", &[]), vec![7, 0, 0]);
+    let log = [page.clone(), damaged, page.clone(), segment, page.clone(), vec![5, 1, 9, b'x']].concat();
+    // Each kind, of both versions and of a later one, in segments of both; a URL that is opened again; facts as they are.
+    let kinds =
+        |version: u8| [1, 2, 3, 4].map(|kind| piece(3 | kind << 3 | version << 6, b"a", b"gz")).concat();
+    let versions = [kinds(0), vec![7 | 6 << 3, 0, 0], kinds(1), kinds(3)].concat();
+    let opened = [page.clone(), piece(3 | 2 << 3, b"http://example.com/", b"four"), page].concat();
+    let facts = [(2, 1), (1, 3), (4, 4)].map(|(kind, word)| piece(kind << 3, words::FACTS[word], b"body"));
+    let facts = [facts.concat(), piece(2 << 3 | 1 << 6, words::FACTS[5], b"body")].concat();
+    write(into, "log", &[log.clone(), versions, opened, facts])?;
     write(into, "log_repair", &[log])?;
     let place = std::env::temp_dir().join(format!("lycosa-seeds-{}", std::process::id()));
     let settings = CompactSettings {
@@ -160,6 +173,7 @@ fn snapshot() -> std::io::Result<Vec<u8>> {
     let texts = ["http://a.example/", "http://a.example/b?c", "https://b.example:444/", "http://192.0.2.1/d"];
     let seeds: Vec<CrawlUrl> = texts.iter().filter_map(|text| CrawlUrl::parse(text).ok()).collect();
     frontier.add(&seeds, NOW)?;
+    frontier.add_requests(&[records::full_request()], NOW)?;
     for _ in 0..3 {
         drop(frontier.take(1, NOW)?);
     }

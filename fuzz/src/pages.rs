@@ -111,7 +111,7 @@ pub fn headers(data: &[u8]) {
     let fields = fields(data);
     let raw = Head::new([b"HTTP/1.1 200 OK\r\n", data].concat().into());
     let lower =
-        |(name, value): (&str, Cow<'_, [u8]>)| (name.to_ascii_lowercase().into(), value.trim_ascii().into());
+        |(name, value): (&str, Cow<'_, [u8]>)| (name.to_ascii_lowercase().into(), trim(&value).into());
     assert_eq!(raw.fields().map(lower).collect::<Vec<Field>>(), fields);
     let settings = settings();
     let url = "http://example.com/";
@@ -207,23 +207,31 @@ pub(crate) fn fields(data: &[u8]) -> Vec<Field> {
         match (line.first(), fields.last_mut()) {
             (None, _) => break,
             (Some(b' ' | b'\t'), Some(last)) => {
-                last.iter_mut().for_each(|(_, value)| value.extend([b" ", line.trim_ascii()].concat()));
+                last.iter_mut().for_each(|(_, value)| value.extend([b" ", trim(line)].concat()));
             }
             _ => fields.push(field(line)),
         }
     }
     let is_text = |byte: &u8| *byte == b'\t' || !byte.is_ascii_control();
     let fields = fields.into_iter().flatten().filter(|(_, value)| value.iter().all(is_text));
-    fields.map(|(name, value)| (name, value.trim_ascii().into())).collect()
+    fields.map(|(name, value)| (name, trim(&value).into())).collect()
 }
 
 /// The field of a line.
 fn field(line: &[u8]) -> Option<(Box<str>, Vec<u8>)> {
     let colon = line.iter().position(|&byte| byte == b':')?;
-    let name = str::from_utf8(line[..colon].trim_ascii_end()).ok()?;
+    let name = str::from_utf8(&line[..colon]).ok()?.trim_end_matches([' ', '\t']);
     let is_token = |byte: u8| byte.is_ascii_graphic() && !b"\"(),/:;<=>?@[\\]{}".contains(&byte);
     let is_name = !name.is_empty() && name.bytes().all(is_token);
-    is_name.then(|| (name.to_ascii_lowercase().into(), line[colon + 1..].trim_ascii().to_vec()))
+    is_name.then(|| (name.to_ascii_lowercase().into(), trim(&line[colon + 1..]).to_vec()))
+}
+
+/// A value without the spaces around it: what others take for spaces is no part of a head.
+fn trim(value: &[u8]) -> &[u8] {
+    let is_text = |byte: &u8| !matches!(byte, b' ' | b'\t');
+    let start = value.iter().position(is_text).unwrap_or(value.len());
+    let end = value.iter().rposition(is_text).map_or(start, |last| last + 1);
+    &value[start..end]
 }
 
 /// The first line, and what follows it.

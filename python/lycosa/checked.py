@@ -47,16 +47,13 @@ class CheckedStage:
     def __init__(self, name: str, stage: Any) -> None:
         """name: which of the stages it is."""
         self._name, self._stage = name, stage
+        for method in SHAPES[name]:
+            if not callable(getattr(stage, method, None)):
+                raise StageError(type(stage).__name__, method, "is missing", f"a method {method}")
 
     def __getattr__(self, method: str) -> Any:
         """A method of the stage, checked where the loop calls it."""
-        allowed = SHAPES[self._name].get(method)
-        try:
-            found = getattr(self._stage, method)
-        except AttributeError:
-            if allowed is None:
-                raise
-            raise StageError(type(self._stage).__name__, method, "is missing", f"a method {method}") from None
+        found, allowed = getattr(self._stage, method), SHAPES[self._name].get(method)
         if allowed is None:
             return found
 
@@ -66,7 +63,8 @@ class CheckedStage:
             except Exception as error:
                 if isinstance(error, LycosaError) and not isinstance(error, SettingError):
                     raise
-                told = f"raised {type(error).__name__}: {error}"
+                notes = "".join(f" ({note})" for note in getattr(error, "__notes__", []))
+                told = f"raised {type(error).__name__}: {error}{notes}"
                 raise StageError(type(self._stage).__name__, method, told) from error
             return checked(self._stage, method, given, *allowed)
 
@@ -132,7 +130,7 @@ class CheckedParse(CheckedStage):
 def checked_stages(made: Stages, given: Stages) -> Stages:
     """The stages of a crawl: those of one's own, which are not among those that were made, are checked."""
     if not isinstance(given, Stages):
-        raise StageError("stages", "", f"gave {type(given).__name__}", "lycosa.Stages")
+        raise StageError("lycosa.crawl", "stages", f"gave {type(given).__name__}", "lycosa.Stages")
     is_own = {name: getattr(given, name) is not getattr(made, name) for name in SHAPES}
     stages: dict[str, Any] = {
         name: CheckedStage(name, getattr(given, name)) if is_own[name] else getattr(given, name) for name in SHAPES

@@ -34,7 +34,7 @@ class Plan:
     fresh: bool
     record: Record | None  # what the crawl that is gone on with recorded
     differences: list[str]  # from the record, for people
-    requests: list[Request] = field(default_factory=list)  # with more than a URL, which is a seed, too
+    requests: list[Request] = field(default_factory=list)  # all seeds that were given, where one has more than a URL
     streams: bool = False  # whether outcomes are given to standard output, too
 
 
@@ -74,7 +74,8 @@ def make_plan(
         raise SettingError(
             "directory", directory, "the directory of a crawl to go on with, or one with seeds or a job"
         )
-    requests = [seed for seed in seeds if isinstance(seed, Request)]
+    with_more = any(isinstance(seed, Request) for seed in seeds)
+    requests = [seed if isinstance(seed, Request) else Request(seed) for seed in seeds] if with_more else []
     urls = [seed.url if isinstance(seed, Request) else seed for seed in seeds]
     before: list[str] = []
     if place is not None and record is not None:

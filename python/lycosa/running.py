@@ -120,10 +120,10 @@ class Running:
         known = set(record.settings.get("seeds", [])) if record.seeded else set()
         settings = {**plan.job.model_dump(mode="json"), "seeds": plan.seeds}
         requests = _requests_of(record.requests) if record.requests else Requests()
-        with_more = {request.url for request in requests} - known
+        by_request = {request.url for request in requests} - known
         # A seed that was given again is accepted again: what has failed or is done is fetched again.
         accepted = [seed for seed in plan.seeds if seed not in known or seed in plan.again]
-        accepted = [seed for seed in accepted if seed not in with_more]
+        accepted = [seed for seed in accepted if seed not in by_request]
         self.stages.log.append_seeds(accepted)
         self.stages.frontier.add(accepted)
         self.stages.log.append_requests(requests)
@@ -157,7 +157,10 @@ class Running:
         error: what ended the run from outside.
         """
         problems: list[LycosaError] = []
-        self.stages.fetch.cancel()
+        try:
+            self.stages.fetch.cancel()
+        except LycosaError as problem:
+            problems.append(problem)
         try:
             # What is held has no outcome: it waits. What was recorded before it may be a portal's, too.
             self.stages.log.append(self.stages.frontier.doubt_held())

@@ -26,5 +26,5 @@ def test_the_example_of_outputs_runs_as_pasted(tmp_path: Path) -> None:
             [sys.executable, "-c", script], cwd=tmp_path, capture_output=True, text=True, timeout=60, check=False
         )
     assert ran.returncode == 0, ran.stderr
-    assert ran.stdout.splitlines()[-1] == "text text"
+    assert ran.stdout.splitlines()[-1] == "certificate_sha256 certificate_sha256"
     assert pyarrow.parquet.read_schema(tmp_path / "pages.parquet").names == ["url", "status", "title", "text"]

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex};
 
 use arrow_array::RecordBatch;
 use bytes::Bytes;
-use lycosa_records::columns::{Column, Columns, TextDecoder, record_batch};
+use lycosa_records::columns::{Column, Columns, TextDecoder, WrongValue, record_batch};
 use lycosa_records::{Record, decode, encode};
 use pyo3::exceptions::{PyIndexError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
@@ -183,9 +183,11 @@ fn settable<T: Columns>(name: &str) -> PyResult<&'static Column<T>> {
 
 /// Puts a Python value into a column of a record.
 fn set<T: Columns>(column: &Column<T>, record: &mut T, given: &Bound<'_, PyAny>) -> PyResult<()> {
-    column
-        .set(record, value(column.name, given)?)
-        .map_err(|wrong| setting(column.name, wrong.given, wrong.allowed))
+    let refused = |wrong: WrongValue| {
+        let shown = given.repr().map_or_else(|_| wrong.given.to_owned(), |text| text.to_string());
+        setting(column.name, shown, wrong.allowed)
+    };
+    column.set(record, value(column.name, given)?).map_err(refused)
 }
 
 /// A copy of a record with other values in some columns.

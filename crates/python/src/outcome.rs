@@ -372,7 +372,8 @@ impl Outcomes {
     /// Columns for Arrow libraries; by default those that outputs have.
     #[pyo3(signature = (names = None))]
     fn columns(&self, py: Python<'_>, names: Option<Vec<String>>) -> PyResult<Table> {
-        let wants_bodies = names.as_ref().is_none_or(|names| names.iter().any(|name| name == "body" || name == "text"));
+        let wants_bodies =
+            names.as_ref().is_none_or(|names| names.iter().any(|name| name == "body" || name == "text"));
         if wants_bodies {
             py.detach(|| self.decode_bodies());
         }

@@ -159,7 +159,7 @@ impl Request {
             source,
             head,
             body: Bytes::copy_from_slice(body.unwrap_or_default()).into(),
-            sent: Head::new(Bytes::copy_from_slice(sent.unwrap_or_default())),
+            sent: Head::new(Bytes::copy_from_slice(without_end(sent.unwrap_or_default()))),
             certificate: None::<Arc<Certificate>>,
             final_url: final_url.map(crate::url::parse).transpose()?,
         };
@@ -352,6 +352,11 @@ impl Request {
             result,
         })))
     }
+}
+
+/// A head without the empty line that ends it: records have none.
+fn without_end(head: &[u8]) -> &[u8] {
+    if head.ends_with(b"\r\n\r\n") { &head[..head.len() - 2] } else { head }
 }
 
 /// What a user attaches, within its bound.

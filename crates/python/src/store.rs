@@ -90,12 +90,12 @@ impl Log {
         let settings = LogSettings { segment_bytes, commit_bytes, commit_interval };
         let log = py.detach(|| lycosa_store::Log::open(&directory, settings));
         let log = log.map_err(|error| errors::log(&error))?;
-        let (committed, torn) = (log.committed_position(), log.torn());
+        let (committed, torn, end) = (log.committed_position(), log.torn(), log.end());
         let inner = Mutex::new((log, Summary::default()));
         let clock = KeptClock::open(&directory);
         let opened = clock.clock().now();
         let failed = failed.map(|failed| Mutex::new(lycosa_store::Failed::new(failed)));
-        let takings = Arc::default();
+        let takings = Arc::new(Takings::new(end));
         let reader = Mutex::default();
         Ok(Log { inner, directory, committed, torn, failed, clock, opened, takings, reader })
     }

@@ -23,7 +23,6 @@ const LONGEST_GAP: Micros = 1_000_000;
 const LONGER: u64 = 4;
 
 /// Where the log was when, and what was taken back.
-#[derive(Default)]
 pub(crate) struct Takings(Mutex<State>);
 
 #[derive(Default)]
@@ -69,6 +68,11 @@ impl State {
 }
 
 impl Takings {
+    /// Of a log that ends here: of what it has recorded before nothing is known.
+    pub(crate) fn new(end: Position) -> Self {
+        Takings(Mutex::new(State { known_since: end, ..State::default() }))
+    }
+
     /// Sets how long outcomes may be taken back from here on: zero lets outputs follow to the end.
     pub(crate) fn keep(&self, distance: Duration, end: Position) {
         let state = &mut *lock(&self.0);
@@ -95,7 +99,8 @@ impl Takings {
 
     /// The log was read from there on.
     pub(crate) fn is_known_since(&self, position: Position) {
-        lock(&self.0).known_since = position;
+        let known_since = &mut lock(&self.0).known_since;
+        *known_since = position.min(*known_since);
     }
 
     /// The log goes on behind these outcomes.

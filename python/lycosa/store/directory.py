@@ -99,7 +99,7 @@ class Record:
     counts: Counts | None = None  # nothing in records of before they were kept
     confirmed: int = 0  # the log's end when a session last ended by itself: it is not asked for again after a crash
     streams: bool = False  # whether the session that goes on gives its rows to standard output, too
-    requests: str = ""  # seeds with more than a URL, encoded and in base64, until they are in the log
+    requests: str = ""  # seeds as requests where one has more than a URL, in base64, until they are in the log
     # by which registered domains were told apart when the crawl began: version, date, digest
     public_suffix_list: dict[str, str] = field(default_factory=_core.public_suffix_list)
 

@@ -1,0 +1,213 @@
+"""Stages and sinks of one's own that give what they must not: told by name, and nothing is lost."""
+
+from __future__ import annotations
+
+import dataclasses
+from pathlib import Path
+from typing import Any
+
+import lycosa
+import pytest
+from lycosa import Outcomes, Request, Requests, Responses, Sink, Stages
+from lycosa.fetch import ScriptedFetch
+
+SITE = "http://93.184.216.34"
+HTML = [("Content-Type", "text/html")]
+PAGES = {
+    f"{SITE}/": b"".join(b"<a href=/%d>x</a>" % number for number in range(20)),
+    **{f"{SITE}/{number}": b"page" for number in range(20)},
+}
+
+
+def site(url: str) -> Any:
+    """A small site."""
+    return (200, HTML, PAGES[url]) if url in PAGES else (404, [], b"")
+
+
+class Fetch(ScriptedFetch):
+    """A fetch that is right."""
+
+    def __init__(self) -> None:
+        super().__init__(site)
+
+
+class ListFetch(Fetch):
+    """Gives a list."""
+
+    def completed(self, max: int, within: float) -> Any:
+        return list(super().completed(max, within))
+
+
+class NothingFetch(Fetch):
+    """Forgets to give something."""
+
+    def completed(self, max: int, within: float) -> Any:
+        super().completed(max, within)
+
+
+class StrangeFetch(Fetch):
+    """Answers what nobody asked."""
+
+    def completed(self, max: int, within: float) -> Responses:
+        super().completed(max, within)
+        return Responses([Request(f"{SITE}/strange").respond(200)])
+
+
+class TextFetch(Fetch):
+    """Gives a status that is none."""
+
+    def completed(self, max: int, within: float) -> Responses:
+        return super().completed(max, within).map(lambda response: response.request.respond("ok"))  # type: ignore[arg-type]
+
+
+class CountingFetch(Fetch):
+    """Counts in texts."""
+
+    def free(self) -> Any:
+        return "16"
+
+
+class NoFetch:
+    """Is no fetch."""
+
+
+class LosingParse:
+    """Loses every second page."""
+
+    def __init__(self, parse: Any) -> None:
+        self.inner = parse
+
+    def parse(self, responses: Responses) -> Outcomes:
+        outcomes: Outcomes = self.inner.parse(responses)
+        return outcomes.select([number % 2 for number in range(len(outcomes))])
+
+
+class BrokenParse(LosingParse):
+    """Has a defect."""
+
+    def parse(self, responses: Responses) -> Outcomes:
+        return self.inner.parse(responses).map(lambda outcome: outcome.replace(title=outcome.title + 1))  # type: ignore[no-any-return]
+
+
+def crawl(directory: Path, change: Any) -> list[str]:
+    """The pages of the site, by a crawl with other stages."""
+    outcomes = lycosa.crawl(
+        f"{SITE}/",
+        directory=directory,
+        user_agent="t/1 (t@example.org)",
+        politeness={"host_interval": 0, "address_interval": 0, "robots": False},
+        speed=200,  # a host whose answers were lost is left alone for a minute
+        output=directory / "pages.jsonl",
+        stages=change,
+    )
+    return [outcome.url for outcome in outcomes if outcome.status == 200]
+
+
+def fetching(kind: type) -> Any:
+    """Another fetch."""
+    return lambda stages: dataclasses.replace(stages, fetch=kind())
+
+
+def parsing(kind: type) -> Any:
+    """Another parse around the core's."""
+    return lambda stages: dataclasses.replace(stages, fetch=Fetch(), parse=kind(stages.parse))
+
+
+WRONG = [
+    (fetching(ListFetch), "ListFetch.completed gave list; expected: Responses"),
+    (fetching(NothingFetch), "NothingFetch.completed gave None; expected: Responses"),
+    (fetching(StrangeFetch), f"StrangeFetch.completed gave a response .* not given, or had answered: {SITE}/strange"),
+    (fetching(TextFetch), "TextFetch.completed raised TypeError: .*processing 'status'"),
+    (fetching(CountingFetch), "CountingFetch.free gave str; expected: int"),
+    (fetching(NoFetch), "NoFetch.free is missing; expected: a method free"),
+    (parsing(LosingParse), f"LosingParse.parse gave no outcome for 1 responses, among {SITE}/; expected: one for each"),
+    (parsing(BrokenParse), "BrokenParse.parse raised TypeError"),
+    (lambda stages: None, "lycosa.crawl.stages gave NoneType; expected: lycosa.Stages"),
+]
+
+
+@pytest.mark.parametrize(("change", "told"), WRONG)
+def test_a_stage_that_gives_what_it_must_not_is_told_and_nothing_is_lost(
+    change: Any, told: str, tmp_path: Path
+) -> None:
+    with pytest.raises(lycosa.StageError, match=told):
+        crawl(tmp_path, change)
+    again = crawl(tmp_path, fetching(Fetch))
+    lines = (tmp_path / "pages.jsonl").read_text().splitlines()
+    assert sorted(again) == sorted(PAGES), "what was in flight waited"
+    assert len(lines) == len(PAGES)
+
+
+def test_stages_of_ones_own_may_stand_around_the_embedded_ones(tmp_path: Path) -> None:
+    class Titles:
+        """Makes titles of URLs."""
+
+        def __init__(self, stages: Stages) -> None:
+            self.inner = stages.parse
+
+        def parse(self, responses: Responses) -> Outcomes:
+            return self.inner.parse(responses).map(lambda outcome: outcome.replace(title=outcome.url[-3:]))
+
+    crawl = lycosa.crawl(
+        f"{SITE}/",
+        directory=tmp_path,
+        user_agent="t/1 (t@example.org)",
+        politeness={"host_interval": 0, "address_interval": 0},
+        stages=lambda stages: dataclasses.replace(stages, fetch=Fetch(), parse=Titles(stages)),
+    )
+    assert all(outcome.title == outcome.url[-3:] for outcome in crawl)
+
+
+class CountingSink(Sink):
+    """Gives its count as text."""
+
+    def write(self, outcomes: Outcomes, position: int) -> Any:
+        return f"{len(outcomes)}"
+
+
+class NoSink(Sink):
+    """Writes nothing."""
+
+
+class MisplacedSink(Sink):
+    """Opens nowhere."""
+
+    def open(self, first: int, end: int) -> Any:
+        return "beginning"
+
+
+@pytest.mark.parametrize(
+    ("kind", "told"),
+    [
+        (CountingSink, "CountingSink.write gave str; expected: int or None"),
+        (MisplacedSink, "MisplacedSink.open gave str; expected: int"),
+        (NoSink, "mine:pages: NoSink.write"),
+    ],
+)
+def test_a_sink_that_gives_what_it_must_not_is_told(kind: type[Sink], told: str, tmp_path: Path) -> None:
+    with pytest.raises(lycosa.LycosaError, match=told):
+        for _ in lycosa.crawl(
+            f"{SITE}/",
+            directory=tmp_path,
+            user_agent="t/1 (t@example.org)",
+            politeness={"host_interval": 0, "address_interval": 0},
+            output=kind("mine:pages"),
+            stages=fetching(Fetch),
+        ):
+            pass
+
+
+def test_requests_that_nobody_answers_are_still_there(tmp_path: Path) -> None:
+    """A fetch may be slow: nothing is expected of it until it says that it has nothing in flight."""
+
+    class Slow(Fetch):
+        """Gives nothing at first."""
+
+        calls = 0
+
+        def completed(self, max: int, within: float) -> Responses:
+            self.calls += 1
+            return Responses() if self.calls % 3 else super().completed(max, within)
+
+    assert sorted(crawl(tmp_path, fetching(Slow))) == sorted(PAGES)
+    assert isinstance(Requests(), Requests)

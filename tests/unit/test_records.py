@@ -1,0 +1,247 @@
+"""Records from Python: as objects, as columns, as bytes; made, changed, selected; and what is refused."""
+
+from __future__ import annotations
+
+import dataclasses
+import gzip
+import pickle
+import time
+from pathlib import Path
+from typing import Any
+
+import lycosa
+import pyarrow
+import pyarrow.compute
+import pytest
+from lycosa import Outcomes, Request, Requests, Response, Responses, _core
+from lycosa.fetch import ScriptedFetch
+from lycosa.job import make_job
+from lycosa.loop import Control, run
+from lycosa.records import Entries
+from lycosa.stages import Stages
+
+SITE = "http://93.184.216.34"
+HTML = [("Content-Type", "text/html; charset=utf-8")]
+
+
+def parsed(*responses: Response, **settings: Any) -> Outcomes:
+    """What the parser makes of responses."""
+    return _core.Parser(make_job({"seeds": [SITE], **settings})).parse(Responses(responses))
+
+
+def test_a_request_says_what_it_asks_for_and_how() -> None:
+    request = Request(
+        f"{SITE}:80/search?q=1#top",
+        method="POST",
+        headers=[("Accept", "application/json")],
+        body=b"q=1",
+        metadata={"id": 7, "tags": ["a", None, {"deep": True}]},
+        priority=3,
+        etag='"v1"',
+    )
+    assert (request.url, request.host, request.port) == (f"{SITE}/search?q=1", "93.184.216.34", 80)
+    assert (request.method, request.headers, request.body) == ("POST", [("Accept", "application/json")], b"q=1")
+    assert (request.priority, request.depth, request.lease, request.is_plain) == (3, 0, 0, False)
+    assert request.metadata == {"id": 7, "tags": ["a", None, {"deep": True}]}
+    assert request == pickle.loads(pickle.dumps(Requests([request])))[0]  # noqa: S301
+    assert Request(SITE).is_plain
+    assert Request(SITE) != Request(SITE, method="HEAD")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        ({"url": "nowhere"}, "URL: 'nowhere' is not allowed"),
+        ({"method": "get it"}, "method: 'get it' is not allowed; allowed: a method in capital letters"),
+        ({"method": "CONNECT"}, "method: 'CONNECT' is not allowed"),
+        ({"headers": [("A", "b\r\nC: d")]}, "headers: .* without line breaks"),
+        ({"body": b"x" * (1 << 20) + b"x"}, "body: '1048577 bytes' is not allowed; allowed: 1048576 bytes at most"),
+        ({"metadata": {"x": "y" * 70_000}}, "metadata: .* is not allowed; allowed: 65536 bytes at most"),
+    ],
+)
+def test_what_no_request_can_be_is_refused(arguments: dict[str, Any], told: str) -> None:
+    with pytest.raises(lycosa.SettingError, match=told):
+        Request(**{"url": f"{SITE}/", **arguments})
+
+
+def test_metadata_is_what_json_can_hold() -> None:
+    with pytest.raises(TypeError, match=r"metadata: a set is not allowed; allowed: what JSON has"):
+        Request(SITE, metadata={"x": {1}})
+    nested: dict[str, Any] = {}
+    for _ in range(100):
+        nested = {"x": nested}
+    with pytest.raises(TypeError, match="metadata: such deep nesting is not allowed"):
+        Request(SITE, metadata=nested)
+
+
+def test_a_fetch_in_python_tells_all_that_the_core_tells() -> None:
+    started = time.time() - 2
+    response = Request(f"{SITE}/").respond(
+        200,
+        headers=[("Content-Type", "text/plain"), ("X-Bytes", b"\xff")],
+        body=b"body",
+        reason="Fine",
+        address="93.184.216.34",
+        started=started,
+        times={"connect": 0.25, "first_byte": 0.5},
+        source="http/1.0",
+        final_url=f"{SITE}/there",
+        sent=b"GET / HTTP/1.0\r\nHost: x\r\n\r\n",
+    )
+    assert (response.status, response.reason, response.source) == (200, "Fine", "http/1.0")
+    assert response.head == b"HTTP/1.0 200 Fine\r\nContent-Type: text/plain\r\nX-Bytes: \xff\r\n"
+    assert response.sent == b"GET / HTTP/1.0\r\nHost: x\r\n", "heads have no empty line at their end"
+    assert (response.header("x-bytes"), response.body, response.address) == ("ÿ", b"body", "93.184.216.34")
+    assert response.times == {"name": 0, "connect": 0.25, "tls": 0, "first_byte": 0.5, "body": 0}
+    assert response.fetched_at == pytest.approx(time.time(), abs=5)
+    failed = Request(f"{SITE}/").fail("read-timeout", "silent", address="::1")
+    assert (failed.status, failed.error, failed.error_detail, failed.address) == (None, "read-timeout", "silent", "::1")
+    for wrong, told in (
+        ({"source": "smoke"}, "source: 'smoke' is not allowed; allowed: http/1.0, http/1.1, h2, browser or cache"),
+        ({"address": "here"}, "address: 'here' is not allowed; allowed: an IPv4 or IPv6 address"),
+        ({"times": {"lunch": 1.0}}, "times: 'lunch' is not allowed; allowed: connect, tls, first_byte and body"),
+    ):
+        with pytest.raises(lycosa.SettingError, match=told):
+            Request(f"{SITE}/").respond(200, **wrong)  # type: ignore[arg-type]  # wrong on purpose
+    with pytest.raises(lycosa.SettingError, match="kind: 'tired' is not allowed"):
+        Request(f"{SITE}/").fail("tired")
+
+
+def test_batches_are_selected_mapped_and_changed() -> None:
+    outcomes = parsed(*(Request(f"{SITE}/{number}").respond(200 + number % 2) for number in range(6)))
+    table = pyarrow.table(outcomes.columns(["url", "status"]))
+    odd = outcomes.select(pyarrow.compute.equal(table["status"], 201))
+    assert [outcome.url[-2:] for outcome in odd] == ["/1", "/3", "/5"]
+    assert len(outcomes) == 6, "a selection changes nothing"
+    titled = odd.replace("title", ["a", None, "c"])
+    assert [outcome.title for outcome in titled] == ["a", None, "c"]
+    assert [outcome.title for outcome in odd] == [None] * 3, "a copy was changed"
+    shortened = titled.map(lambda outcome: outcome.replace(title=outcome.title.upper()) if outcome.title else None)
+    assert [outcome.title for outcome in shortened] == ["A", "C"]
+    with pytest.raises(lycosa.SettingError, match="mask: '2 values' is not allowed; allowed: one for each of the 3"):
+        odd.select([True, False])
+    with pytest.raises(lycosa.SettingError, match=r"column: 'url' is not allowed; allowed: one of .*title"):
+        odd.replace("url", ["a", "b", "c"])
+    with pytest.raises(lycosa.SettingError, match="title: '7' is not allowed; allowed: a str or None"):
+        odd.replace("title", [7, 7, 7])
+    with pytest.raises(TypeError, match="an item of the batch is a int; allowed: Outcome or None"):
+        odd.map(lambda outcome: 7)  # type: ignore[arg-type,return-value]  # wrong on purpose
+    with pytest.raises(IndexError, match="7 of 3 records"):
+        odd[7]
+
+
+def test_batches_travel_as_bytes_and_are_the_same_there() -> None:
+    packed = gzip.compress(b"<title>packed</title>")
+    outcomes = parsed(
+        Request(f"{SITE}/a", metadata={"id": 1}).respond(
+            200, headers=[*HTML, ("Content-Encoding", "gzip")], body=packed, address="93.184.216.34"
+        ),
+        Request(f"{SITE}/b").fail("read-timeout"),
+    )
+    there: Outcomes = pickle.loads(pickle.dumps(outcomes))  # noqa: S301
+    assert [outcome.url for outcome in there] == [f"{SITE}/a", f"{SITE}/b"]
+    assert (there[0].title, there[0].metadata, there[0].wire_body) == ("packed", {"id": 1}, packed)
+    assert there[0].body == b"<title>packed</title>", "decoded again, where somebody asks"
+    assert there[0].text == "<title>packed</title>"
+    assert pyarrow.table(there).to_pylist() == pyarrow.table(outcomes).to_pylist()
+    assert there[1].error == "read-timeout"
+
+
+def test_damaged_and_newer_batches_are_refused() -> None:
+    encoded = Requests([Request(f"{SITE}/a")]).encode()
+    for place in range(len(encoded)):
+        damaged = bytearray(encoded)
+        damaged[place] ^= 0x20
+        with pytest.raises((ValueError, lycosa.JobVersionError)):
+            Requests.decode(bytes(damaged))
+    with pytest.raises(ValueError, match="a record of another kind: page"):
+        Requests.decode(parsed(Request(f"{SITE}/a").respond(200)).encode())
+    assert len(Requests.decode(b"")) == 0
+    with pytest.raises(ValueError, match="no batch of records of the log"):
+        Entries.decode(b"")
+
+
+def test_a_batch_that_was_looked_at_still_works(tmp_path: Path) -> None:
+    job = make_job(
+        {
+            "seeds": [f"{SITE}/"],
+            "politeness": {"robots": False, "host_interval": 0, "address_interval": 0, "retry_delay": 0},
+            "frontier": {"patience": 0},
+        }
+    )
+    held: list[lycosa.Outcome] = []
+
+    class Looking:
+        """A parse that keeps all that it has seen."""
+
+        def __init__(self) -> None:
+            self.core = _core.Parser(job)
+
+        def parse(self, responses: Responses) -> Outcomes:
+            held.extend(outcomes := self.core.parse(responses))
+            return outcomes
+
+    stages = Stages(
+        frontier=_core.Frontier(job, _core.Names(job)),
+        fetch=ScriptedFetch(lambda url: "read-timeout"),
+        parse=Looking(),
+        log=_core.Log(tmp_path / "log", 1 << 20),
+    )
+    stages.frontier.add([f"{SITE}/"])
+    ended = [outcome for batch in run(stages, Control()) for outcome in batch]
+    assert [outcome.retry for outcome in ended] == [True, True, False], "a try that was looked at is still no last one"
+    assert [outcome.retry for outcome in held] == [False] * 3, "what was held is as it was"
+    assert stages.log.summary()["retries"] == 2
+
+
+def test_what_is_attached_to_a_seed_comes_with_its_outcome_whatever_is_between(tmp_path: Path) -> None:
+    answers: dict[str, Any] = {
+        f"{SITE}/old": (302, [("Location", "/new")], b""),
+        f"{SITE}/new": (200, HTML, b"<a href=/linked>x</a>"),
+        f"{SITE}/linked": (200, HTML, b""),
+    }
+    fetch = ScriptedFetch(lambda url: answers.get(url, (404, [], b"")))
+    crawl = lycosa.crawl(
+        Request(f"{SITE}/old", metadata={"customer": 12}),
+        directory=tmp_path / "job",
+        user_agent="t/1 (t@example.org)",
+        politeness={"host_interval": 0, "address_interval": 0},
+        stages=lambda stages: dataclasses.replace(stages, fetch=fetch),
+    )
+    found = {outcome.url.removeprefix(SITE): outcome.metadata for outcome in crawl}
+    assert found == {"/new": {"customer": 12}, "/linked": {}}, "it is the seed's, not that of pages behind it"
+
+
+def test_a_post_is_another_request_than_the_get_of_its_url(tmp_path: Path) -> None:
+    asked: list[tuple[str, str, bytes]] = []
+
+    class Posting(ScriptedFetch):
+        """Notes what it is asked."""
+
+        def submit(self, requests: Requests) -> None:
+            asked.extend((r.method, r.url.removeprefix(SITE), r.body) for r in requests if r.purpose == "page")
+            super().submit(requests)
+
+    seeds = [f"{SITE}/s", *(Request(f"{SITE}/s", method="POST", body=body) for body in (b"1", b"2", b"1"))]
+    crawl = lycosa.crawl(
+        *seeds,
+        directory=tmp_path / "job",
+        user_agent="t/1 (t@example.org)",
+        politeness={"host_interval": 0, "address_interval": 0},
+        stages=lambda stages: dataclasses.replace(stages, fetch=Posting(lambda url: (200, [], b""))),
+    )
+    assert len(list(crawl)) == 3
+    assert sorted(asked) == [("GET", "/s", b""), ("POST", "/s", b"1"), ("POST", "/s", b"2")]
+
+
+def test_links_keep_their_text_and_rel_where_that_is_asked_for() -> None:
+    body = b'<a href=/a rel="next ugc">The <b>next</b> one</a><a href=/b>plain</a>'
+    response = Request(f"{SITE}/").respond(200, headers=HTML, body=body)
+    (outcome,) = parsed(response, parse={"link_details": ["anchor", "rel"]})
+    assert outcome.link_anchors == ["The next one", "plain"]
+    table = pyarrow.table(Outcomes([outcome]).columns(["links", "link_anchors", "link_rels"]))
+    assert table.to_pylist() == [
+        {"links": [f"{SITE}/a", f"{SITE}/b"], "link_anchors": ["The next one", "plain"], "link_rels": ["next ugc", ""]}
+    ]
+    (outcome,) = parsed(response)
+    assert outcome.link_anchors == ["", ""]
