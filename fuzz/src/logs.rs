@@ -26,7 +26,7 @@ const FIRST: &str = "00000000000000000000.log";
 
 /// Invariant: a reader gives every frame that is whole, as it stands in the file, up to the first that is not; damage and later
 /// versions are told by their position, and passing them over goes forward until the log's end; outcomes are the last ones among
-/// these records; whatever was read can be written to every output.
+/// these records; whatever was read can be told to a frontier, and written to every output.
 pub fn log(data: &[u8]) {
     let place = directory();
     let segments = Segments::of(data);

@@ -31,7 +31,10 @@ class Frontier(Protocol):
         """Confirm outcomes that are in the log: leases end, links are admitted."""
 
     def take_outbox(self) -> dict[str, Requests]:
-        """Take the links that other frontiers of the job own, by the name of the owner."""
+        """Take the links that other frontiers of the job own, by the owner's name.
+
+        Each owner is to record and accept them (``append_requests``, ``add_requests``) before the next snapshot here.
+        """
 
     def idle(self) -> bool:
         """Tell whether the crawl has ended."""

@@ -145,7 +145,8 @@ class SupervisedFetch:
 
     def free(self) -> int:
         """Slots that are free."""
-        return self._try("free", 0)
+        slots: int = self._try("free", 0)
+        return slots
 
     def in_flight(self) -> int:
         """Requests submitted and not completed."""
@@ -158,7 +159,7 @@ class SupervisedFetch:
 
     def completed(self, max: int, within: float) -> Responses:
         """Give what is complete."""
-        responses = self._try("completed", Responses(), max, within)
+        responses: Responses = self._try("completed", Responses(), max, within)
         for response in responses:
             self.waiting.pop(response.request.lease, None)
         if self.lost:
@@ -209,7 +210,7 @@ class Apart:
         self.seeds = make_job(read_job(job)).checked_seeds()
         frontier, store = self.remotes["frontier"], self.remotes["store"]
         fetch, parse = SupervisedFetch(self.remotes["fetch"]), SupervisedParse(self.remotes["parse"])
-        self.stages = Stages(frontier=frontier, fetch=fetch, parse=parse, log=store)  # type: ignore[arg-type]
+        self.stages = Stages(frontier=frontier, fetch=fetch, parse=parse, log=store)
         self.snapshots = Snapshots(self.stages.frontier, self.stages.log, place="apart", log_bytes=MIB, seconds=0)
         self.recoveries = 0
         for remote in self.remotes.values():

@@ -1,4 +1,4 @@
-"""Frontier, fetch, parse and store in four processes over pipes, killed at random: nothing is lost, no site is hurt."""
+"""Frontier, fetch, parse and store in four processes over pipes, killed at random: nothing is lost."""
 
 from __future__ import annotations
 

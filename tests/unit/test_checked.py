@@ -120,7 +120,10 @@ WRONG = [
     (fetching(TextFetch), "TextFetch.completed raised TypeError: .*processing 'status'"),
     (fetching(CountingFetch), "CountingFetch.free gave str; expected: int"),
     (fetching(NoFetch), "NoFetch.free is missing; expected: a method free"),
-    (parsing(LosingParse), f"LosingParse.parse gave no outcome for 1 responses, among {SITE}/; expected: one for each"),
+    (
+        parsing(LosingParse),
+        f"LosingParse.parse gave no outcome for 1 responses, among {SITE}/; expected: one for each",
+    ),
     (parsing(BrokenParse), "BrokenParse.parse raised TypeError"),
     (lambda stages: None, "lycosa.crawl.stages gave NoneType; expected: lycosa.Stages"),
 ]

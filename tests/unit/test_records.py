@@ -95,14 +95,19 @@ def test_a_fetch_in_python_tells_all_that_the_core_tells() -> None:
     assert response.times == {"name": 0, "connect": 0.25, "tls": 0, "first_byte": 0.5, "body": 0}
     assert response.fetched_at == pytest.approx(time.time(), abs=5)
     failed = Request(f"{SITE}/").fail("read-timeout", "silent", address="::1")
-    assert (failed.status, failed.error, failed.error_detail, failed.address) == (None, "read-timeout", "silent", "::1")
+    assert (failed.status, failed.error, failed.error_detail, failed.address) == (
+        None,
+        "read-timeout",
+        "silent",
+        "::1",
+    )
     for wrong, told in (
         ({"source": "smoke"}, "source: 'smoke' is not allowed; allowed: http/1.0, http/1.1, h2, browser or cache"),
         ({"address": "here"}, "address: 'here' is not allowed; allowed: an IPv4 or IPv6 address"),
         ({"times": {"lunch": 1.0}}, "times: 'lunch' is not allowed; allowed: connect, tls, first_byte and body"),
     ):
         with pytest.raises(lycosa.SettingError, match=told):
-            Request(f"{SITE}/").respond(200, **wrong)  # type: ignore[arg-type]  # wrong on purpose
+            Request(f"{SITE}/").respond(200, **wrong)
     with pytest.raises(lycosa.SettingError, match="kind: 'tired' is not allowed"):
         Request(f"{SITE}/").fail("tired")
 
@@ -189,7 +194,9 @@ def test_a_batch_that_was_looked_at_still_works(tmp_path: Path) -> None:
     )
     stages.frontier.add([f"{SITE}/"])
     ended = [outcome for batch in run(stages, Control()) for outcome in batch]
-    assert [outcome.retry for outcome in ended] == [True, True, False], "a try that was looked at is still no last one"
+    assert [outcome.retry for outcome in ended] == [True, True, False], (
+        "a try that was looked at is still no last one"
+    )
     assert [outcome.retry for outcome in held] == [False] * 3, "what was held is as it was"
     assert stages.log.summary()["retries"] == 2
 
@@ -222,7 +229,10 @@ def test_a_post_is_another_request_than_the_get_of_its_url(tmp_path: Path) -> No
             asked.extend((r.method, r.url.removeprefix(SITE), r.body) for r in requests if r.purpose == "page")
             super().submit(requests)
 
-    seeds = [f"{SITE}/s", *(Request(f"{SITE}/s", method="POST", body=body) for body in (b"1", b"2", b"1"))]
+    seeds: list[str | Request] = [
+        f"{SITE}/s",
+        *(Request(f"{SITE}/s", method="POST", body=body) for body in (b"1", b"2", b"1")),
+    ]
     crawl = lycosa.crawl(
         *seeds,
         directory=tmp_path / "job",
@@ -241,7 +251,11 @@ def test_links_keep_their_text_and_rel_where_that_is_asked_for() -> None:
     assert outcome.link_anchors == ["The next one", "plain"]
     table = pyarrow.table(Outcomes([outcome]).columns(["links", "link_anchors", "link_rels"]))
     assert table.to_pylist() == [
-        {"links": [f"{SITE}/a", f"{SITE}/b"], "link_anchors": ["The next one", "plain"], "link_rels": ["next ugc", ""]}
+        {
+            "links": [f"{SITE}/a", f"{SITE}/b"],
+            "link_anchors": ["The next one", "plain"],
+            "link_rels": ["next ugc", ""],
+        }
     ]
     (outcome,) = parsed(response)
     assert outcome.link_anchors == ["", ""]

@@ -319,9 +319,11 @@ impl<R: Resolve> Frontier<R> {
         self.outbox.take()
     }
 
-    /// What was settled without a fetch since the last call: refusals, names that fail.
+    /// What was settled without a fetch since the last call: refusals, names that fail, and what is opened again.
     pub fn settled(&mut self) -> Vec<Outcome> {
-        std::mem::take(&mut self.settled)
+        let mut settled = std::mem::take(&mut self.settled);
+        settled.iter_mut().for_each(|outcome| outcome.response.request.task = Arc::clone(&self.settings.task));
+        settled
     }
 
     /// Whether the crawl has ended: nothing waits, nothing is out, nothing is left to record; or it is suspended for longer than

@@ -312,8 +312,9 @@ impl Frontier {
         let reopened = py.detach(|| {
             let (mut frontier, now) = (lock(&self.frontier), self.clock.now());
             let mut kept = Vec::new();
-            for outcome in outcomes.batch.with(std::mem::take) {
+            for mut outcome in outcomes.batch.with(std::mem::take) {
                 if frontier.reopen(&outcome, now)? {
+                    Arc::make_mut(&mut outcome).response.request.task = Arc::clone(&self.settings.task);
                     kept.push(outcome);
                 }
             }
