@@ -1145,8 +1145,8 @@ class Log:
         cls,
         directory: str | PathLike[str],
         segment_bytes: int,
-        commit_bytes: int = 8388608,
-        commit_interval: float = 0.2,
+        commit_bytes: int | None = None,
+        commit_interval: float | None = None,
         failed: str | PathLike[str] | None = None,
     ) -> Log:
         """``failed``: the directory of the list of what failed; without it none is kept."""

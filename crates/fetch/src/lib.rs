@@ -28,4 +28,4 @@ pub use decode::decode;
 #[doc(hidden)]
 pub use examine::Examiner;
 pub use fetcher::{Fetcher, Returns};
-pub use settings::Settings;
+pub use settings::{BATCH_BYTES, IDLE_CONNECTIONS, IDLE_TIMEOUT, MAX_HEADERS, MEMORY, Settings};

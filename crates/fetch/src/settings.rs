@@ -1,9 +1,24 @@
-//! What one fetcher is told; every limit has a default.
+//! What one fetcher is told. Defaults are the job's; those that no job can change stand here.
 
 use std::path::PathBuf;
 use std::time::Duration;
 
 use lycosa_url::{AddressPolicy, Clock};
+
+/// Header fields of one response; more than any site has.
+pub const MAX_HEADERS: usize = 200;
+
+/// Bytes of all responses together, where nobody divides memory.
+pub const MEMORY: usize = 256 << 20;
+
+/// Bytes of the responses that are taken at once, where nobody divides memory.
+pub const BATCH_BYTES: usize = 64 << 20;
+
+/// Kept-alive connections that wait for another request: with 128 slots still within the usual limit of 1,024 open files.
+pub const IDLE_CONNECTIONS: usize = 512;
+
+/// How long they may wait: nginx keeps 75 s, Apache 5 s.
+pub const IDLE_TIMEOUT: Duration = Duration::from_secs(15);
 
 /// Limits and identity of a [`Fetcher`](crate::Fetcher).
 #[derive(Clone, Debug)]
@@ -43,6 +58,8 @@ pub struct Settings {
     pub clock: Clock,
 }
 
+/// Settings for tests: what people run gets them from the job, which is the one place of defaults.
+#[cfg(feature = "samples")]
 impl Default for Settings {
     fn default() -> Self {
         Settings {
@@ -53,12 +70,12 @@ impl Default for Settings {
             read_timeout: Duration::from_secs(30),
             total_timeout: Duration::from_secs(120),
             max_header_bytes: 64 << 10,
-            max_headers: 200,
+            max_headers: MAX_HEADERS,
             max_body_bytes: 10 << 20,
-            memory: 256 << 20,
-            batch_bytes: 64 << 20,
-            idle_connections: 512, // with 128 slots still within the usual limit of 1,024 open files
-            idle_timeout: Duration::from_secs(15), // nginx keeps 75 s, Apache 5 s
+            memory: MEMORY,
+            batch_bytes: BATCH_BYTES,
+            idle_connections: IDLE_CONNECTIONS,
+            idle_timeout: IDLE_TIMEOUT,
             policy: AddressPolicy::default(),
             ca_file: None,
             clock: Clock::shared(),

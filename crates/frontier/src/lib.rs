@@ -322,7 +322,9 @@ impl<R: Resolve> Frontier<R> {
     /// What was settled without a fetch since the last call: refusals, names that fail, and what is opened again.
     pub fn settled(&mut self) -> Vec<Outcome> {
         let mut settled = std::mem::take(&mut self.settled);
-        settled.iter_mut().for_each(|outcome| outcome.response.request.task = Arc::clone(&self.settings.task));
+        settled
+            .iter_mut()
+            .for_each(|outcome| outcome.response.request.task = Arc::clone(&self.settings.task));
         settled
     }
 

@@ -103,6 +103,8 @@ pub struct Settings {
     pub ownership: Option<Ownership>,
 }
 
+/// Settings for tests: what people run gets them from the job, which is the one place of defaults.
+#[cfg(feature = "samples")]
 impl Default for Settings {
     fn default() -> Self {
         Settings {

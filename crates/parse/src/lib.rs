@@ -15,7 +15,7 @@ use lycosa_url::{Base, CrawlUrl, Failure, FailureKind};
 
 pub use barrier::guard;
 pub use charset::{decode_text, decode_text_within, detect};
-pub use settings::Settings;
+pub use settings::{MEMORY_BYTES, Settings};
 
 /// Parses one response. `decoded` is its body without content coding, or why there is none.
 pub fn parse(response: Response, decoded: Result<Bytes, Failure>, settings: &Settings) -> Outcome {

@@ -2,6 +2,9 @@
 
 use lycosa_url::CanonicalRules;
 
+/// Memory for the elements that are open at once and the attributes of one, in bytes: no job can change it.
+pub const MEMORY_BYTES: usize = 16 << 20;
+
 /// Limits of one page, and what the job says of links and of itself.
 #[derive(Clone, Debug)]
 pub struct Settings {
@@ -24,6 +27,8 @@ pub struct Settings {
     pub agent: Box<str>,
 }
 
+/// Settings for tests: what people run gets them from the job, which is the one place of defaults.
+#[cfg(feature = "samples")]
 impl Default for Settings {
     fn default() -> Self {
         Settings {
@@ -32,7 +37,7 @@ impl Default for Settings {
             anchors: false,
             rels: false,
             title_bytes: 1024,
-            memory_bytes: 16 << 20,
+            memory_bytes: MEMORY_BYTES,
             rules: CanonicalRules::default(),
             agent: "lycosa".into(),
         }

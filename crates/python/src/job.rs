@@ -330,11 +330,15 @@ impl Job {
             read_timeout: self.timeout(fetch.read_timeout),
             total_timeout: self.timeout(fetch.total_timeout),
             max_header_bytes: fetch.max_header_bytes,
+            max_headers: lycosa_fetch::MAX_HEADERS,
             max_body_bytes: fetch.max_body_bytes,
+            memory: lycosa_fetch::MEMORY,
+            batch_bytes: lycosa_fetch::BATCH_BYTES,
+            idle_connections: lycosa_fetch::IDLE_CONNECTIONS,
+            idle_timeout: lycosa_fetch::IDLE_TIMEOUT,
             policy: self.addresses()?,
             ca_file: fetch.ca_file.clone(),
             clock,
-            ..lycosa_fetch::Settings::default()
         })
     }
 
@@ -352,8 +356,8 @@ impl Job {
             anchors: self.parse.has_detail("anchor"),
             rels: self.parse.has_detail("rel"),
             rules: self.rules(),
+            memory_bytes: lycosa_parse::MEMORY_BYTES,
             agent: product(&self.user_agent).into(),
-            ..lycosa_parse::Settings::default()
         }
     }
 

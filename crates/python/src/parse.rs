@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::sync::{Condvar, Mutex, PoisonError};
 
 use bytes::Bytes;
-use lycosa_fetch::Returns;
+use lycosa_fetch::{BATCH_BYTES, Returns};
 use lycosa_records::{Outcome, Received, Response};
 use lycosa_url::{Failure, FailureKind};
 use pyo3::prelude::*;
@@ -16,9 +16,6 @@ use crate::response::Responses;
 
 /// Pages that are worth a thread of their own: starting one costs about as much as parsing one page.
 const PAGES_PER_THREAD: usize = 8;
-
-/// Bytes of the pages of one batch, and of bodies that are decoded at once, where no job shares out its memory.
-const BATCH_BYTES: usize = 64 << 20;
 
 /// gzip and deflate make no more than this of a byte (zlib's documentation); other codings make any amount.
 const INFLATED: usize = 1_032;

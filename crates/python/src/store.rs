@@ -76,18 +76,21 @@ pub(crate) struct Log {
 #[pymethods]
 impl Log {
     #[new]
-    #[pyo3(signature = (directory, segment_bytes, commit_bytes = 8_388_608, commit_interval = 0.2, failed = None))]
+    #[pyo3(signature = (directory, segment_bytes, commit_bytes = None, commit_interval = None, failed = None))]
     fn new(
         py: Python<'_>,
         directory: PathBuf,
         segment_bytes: u64,
-        commit_bytes: u64,
-        commit_interval: f64,
+        commit_bytes: Option<u64>,
+        commit_interval: Option<f64>,
         failed: Option<PathBuf>,
     ) -> PyResult<Self> {
-        let allowed = || setting("store.commit_interval", commit_interval, "seconds from 0 on");
-        let commit_interval = Duration::try_from_secs_f64(commit_interval).map_err(|_| allowed())?;
-        let settings = LogSettings { segment_bytes, commit_bytes, commit_interval };
+        let mut settings = LogSettings { segment_bytes, ..LogSettings::default() };
+        settings.commit_bytes = commit_bytes.unwrap_or(settings.commit_bytes);
+        if let Some(given) = commit_interval {
+            let allowed = || setting("store.commit_interval", given, "seconds from 0 on");
+            settings.commit_interval = Duration::try_from_secs_f64(given).map_err(|_| allowed())?;
+        }
         let log = py.detach(|| lycosa_store::Log::open(&directory, settings));
         let log = log.map_err(|error| errors::log(&error))?;
         let (committed, torn, end) = (log.committed_position(), log.torn(), log.end());

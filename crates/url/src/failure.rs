@@ -83,121 +83,118 @@ pub enum FailureKind {
 }
 }
 
-/// All kinds with their stable names.
-const NAMES: [(FailureKind, &str); 30] = [
-    (FailureKind::NameNotFound, "name-not-found"),
-    (FailureKind::NameNoData, "name-no-data"),
-    (FailureKind::NameServerFailure, "name-server-failure"),
-    (FailureKind::NameTimeout, "name-timeout"),
-    (FailureKind::NameBad, "name-bad"),
-    (FailureKind::AddressRefused, "address-refused"),
-    (FailureKind::ConnectRefused, "connect-refused"),
-    (FailureKind::ConnectTimeout, "connect-timeout"),
-    (FailureKind::ConnectFailed, "connect-failed"),
-    (FailureKind::TlsCertificate, "tls-certificate"),
-    (FailureKind::TlsFailed, "tls-failed"),
-    (FailureKind::Timeout, "timeout"),
-    (FailureKind::ReadTimeout, "read-timeout"),
-    (FailureKind::ConnectionClosed, "connection-closed"),
-    (FailureKind::LocalFailure, "local-failure"),
-    (FailureKind::HostUnavailable, "host-unavailable"),
-    (FailureKind::CaptivePortal, "captive-portal"),
-    (FailureKind::Protocol, "protocol"),
-    (FailureKind::HeadersTooLarge, "headers-too-large"),
-    (FailureKind::BodyTooLarge, "body-too-large"),
-    (FailureKind::EncodingBad, "encoding-bad"),
-    (FailureKind::ParseFailed, "parse-failed"),
-    (FailureKind::RedirectBad, "redirect-bad"),
-    (FailureKind::RedirectLimit, "redirect-limit"),
-    (FailureKind::RobotsDisallowed, "robots-disallowed"),
-    (FailureKind::RobotsUnreachable, "robots-unreachable"),
-    (FailureKind::PortBlocked, "port-blocked"),
-    (FailureKind::Blocked, "blocked"),
-    (FailureKind::DomainBudget, "domain-budget"),
-    (FailureKind::Cancelled, "cancelled"),
-];
+/// What is said of a kind: any of these.
+mod mark {
+    /// Another try later may well end otherwise.
+    pub(super) const TRANSIENT: u8 = 1;
+    /// Believed only when it comes a second time: captive networks and broken resolvers give it as well.
+    pub(super) const DOUBTFUL: u8 = 2;
+    /// A bound that the response, or its site, has reached.
+    pub(super) const BOUND: u8 = 4;
+    /// The site is in trouble: it is asked more slowly.
+    pub(super) const TROUBLE: u8 = 8;
+    /// Nobody answered, or not as a site of this name does.
+    pub(super) const SILENT: u8 = 16;
+    /// The site answered, if only with too much.
+    pub(super) const ANSWERED: u8 = 32;
+}
+
+/// All that is known of each kind, in their order: stable name, what it is about, marks. The one place where kinds are told apart.
+const KINDS: [(FailureKind, &str, &str, u8); 30] = {
+    use FailureKind as K;
+    use mark::{ANSWERED, BOUND, DOUBTFUL, SILENT, TRANSIENT, TROUBLE};
+    [
+        (K::NameNotFound, "name-not-found", "names", DOUBTFUL),
+        (K::NameNoData, "name-no-data", "names", DOUBTFUL),
+        (K::NameServerFailure, "name-server-failure", "names", TRANSIENT),
+        (K::NameTimeout, "name-timeout", "names", TRANSIENT),
+        (K::NameBad, "name-bad", "names", 0),
+        (K::AddressRefused, "address-refused", "rules", DOUBTFUL),
+        (K::ConnectRefused, "connect-refused", "connections", TRANSIENT | TROUBLE | SILENT),
+        (K::ConnectTimeout, "connect-timeout", "connections", TRANSIENT | TROUBLE | SILENT),
+        (K::ConnectFailed, "connect-failed", "connections", TRANSIENT | TROUBLE | SILENT),
+        (K::TlsCertificate, "tls-certificate", "tls", DOUBTFUL | SILENT),
+        (K::TlsFailed, "tls-failed", "tls", DOUBTFUL | SILENT),
+        (K::Timeout, "timeout", "connections", TRANSIENT | TROUBLE | SILENT),
+        (K::ReadTimeout, "read-timeout", "connections", TRANSIENT | TROUBLE | SILENT),
+        (K::ConnectionClosed, "connection-closed", "connections", TRANSIENT | TROUBLE | SILENT),
+        (K::LocalFailure, "local-failure", "connections", TRANSIENT | SILENT),
+        (K::HostUnavailable, "host-unavailable", "connections", TRANSIENT),
+        (K::CaptivePortal, "captive-portal", "connections", TRANSIENT),
+        (K::Protocol, "protocol", "responses", DOUBTFUL | SILENT),
+        (K::HeadersTooLarge, "headers-too-large", "responses", BOUND | ANSWERED),
+        (K::BodyTooLarge, "body-too-large", "responses", BOUND | ANSWERED),
+        (K::EncodingBad, "encoding-bad", "responses", ANSWERED),
+        (K::ParseFailed, "parse-failed", "responses", 0),
+        (K::RedirectBad, "redirect-bad", "responses", ANSWERED),
+        (K::RedirectLimit, "redirect-limit", "responses", BOUND | ANSWERED),
+        (K::RobotsDisallowed, "robots-disallowed", "robots", 0),
+        (K::RobotsUnreachable, "robots-unreachable", "robots", 0),
+        (K::PortBlocked, "port-blocked", "rules", 0),
+        (K::Blocked, "blocked", "rules", 0),
+        (K::DomainBudget, "domain-budget", "rules", BOUND),
+        (K::Cancelled, "cancelled", "ended", 0),
+    ]
+};
 
 impl FailureKind {
     /// The stable name.
     pub fn as_str(self) -> &'static str {
-        NAMES.iter().find(|(kind, _)| *kind == self).map_or("unknown", |(_, name)| name)
+        KINDS[self as usize].1
     }
 
     /// The kind with this stable name.
     pub fn from_name(name: &str) -> Option<Self> {
-        NAMES.iter().find(|(_, known)| *known == name).map(|(kind, _)| *kind)
+        KINDS.iter().find(|(_, known, ..)| *known == name).map(|(kind, ..)| *kind)
     }
 
     /// All kinds, in their order.
     pub fn all() -> impl Iterator<Item = Self> {
-        NAMES.iter().map(|(kind, _)| *kind)
+        KINDS.iter().map(|(kind, ..)| *kind)
     }
 
     /// What it is about; `--retry-failed` takes it for all kinds of the group.
     pub fn group(self) -> &'static str {
-        use FailureKind as K;
-        match self {
-            _ if self.is_of_name() => "names",
-            K::ConnectRefused
-            | K::ConnectTimeout
-            | K::ConnectFailed
-            | K::Timeout
-            | K::ReadTimeout
-            | K::ConnectionClosed
-            | K::LocalFailure
-            | K::CaptivePortal
-            | K::HostUnavailable => "connections",
-            K::TlsCertificate | K::TlsFailed => "tls",
-            K::RobotsDisallowed | K::RobotsUnreachable => "robots",
-            K::AddressRefused | K::Blocked | K::DomainBudget | K::PortBlocked => "rules",
-            K::Cancelled => "ended",
-            _ => "responses",
-        }
+        KINDS[self as usize].2
     }
 
     /// Whether the host's name did not resolve.
     pub fn is_of_name(self) -> bool {
-        use FailureKind as K;
-        matches!(self, K::NameNotFound | K::NameNoData | K::NameServerFailure | K::NameTimeout | K::NameBad)
-    }
-
-    /// Whether it is a bound that the response, or its site, has reached.
-    pub fn is_bound(self) -> bool {
-        use FailureKind as K;
-        matches!(self, K::HeadersTooLarge | K::BodyTooLarge | K::RedirectLimit | K::DomainBudget)
+        self.group() == "names"
     }
 
     /// Whether another try later may well end otherwise.
     pub fn is_transient(self) -> bool {
-        use FailureKind as K;
-        matches!(
-            self,
-            K::NameServerFailure
-                | K::NameTimeout
-                | K::ConnectRefused
-                | K::ConnectTimeout
-                | K::ConnectFailed
-                | K::Timeout
-                | K::ReadTimeout
-                | K::ConnectionClosed
-                | K::LocalFailure
-                | K::CaptivePortal
-                | K::HostUnavailable
-        )
+        self.has(mark::TRANSIENT)
     }
 
     /// Whether it is believed only when it comes a second time: what captive networks and broken resolvers give as well.
     pub fn is_doubtful(self) -> bool {
-        use FailureKind as K;
-        matches!(
-            self,
-            K::NameNotFound
-                | K::NameNoData
-                | K::AddressRefused
-                | K::TlsCertificate
-                | K::TlsFailed
-                | K::Protocol
-        )
+        self.has(mark::DOUBTFUL)
+    }
+
+    /// Whether it is a bound that the response, or its site, has reached.
+    pub fn is_bound(self) -> bool {
+        self.has(mark::BOUND)
+    }
+
+    /// Whether the site is in trouble, so that it is asked more slowly.
+    pub fn is_trouble(self) -> bool {
+        self.has(mark::TROUBLE)
+    }
+
+    /// Whether the site answered; `None` where it was not asked.
+    pub fn answered(self) -> Option<bool> {
+        match (self.has(mark::ANSWERED), self.has(mark::SILENT)) {
+            (true, _) => Some(true),
+            (_, true) => Some(false),
+            _ => None,
+        }
+    }
+
+    /// Whether a mark is said of it.
+    fn has(self, mark: u8) -> bool {
+        KINDS[self as usize].3 & mark != 0
     }
 }
 
@@ -236,8 +233,8 @@ mod tests {
 
     #[test]
     fn names_are_unique_and_come_back() {
-        for (kind, name) in NAMES {
-            assert_eq!(kind.as_str(), name);
+        for (place, (kind, name, ..)) in KINDS.into_iter().enumerate() {
+            assert_eq!((kind.as_str(), kind as usize), (name, place));
             assert_eq!(FailureKind::from_name(name), Some(kind));
         }
     }

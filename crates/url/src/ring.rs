@@ -182,7 +182,7 @@ mod tests {
 
     /// Keys of hosts that do not exist.
     fn keys(count: usize) -> impl Iterator<Item = Digest> {
-        (0..count).map(|number| digest_of(&format!("www{number}.example")))
+        (0..count).map(|number| digest_of(format!("www{number}.example")))
     }
 
     /// A ring of nodes `0…n` with weight 1, but for those left out.

@@ -4,13 +4,11 @@
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use lycosa_records::Outcome;
-use lycosa_url::FailureKind;
 
 use super::pace::Sign;
 
 /// What an outcome says of how its site is; nothing where it says nothing, or where the site was not asked.
 pub(crate) fn sign(page: &Outcome) -> Option<Sign> {
-    use FailureKind as K;
     match &page.response.result {
         Ok(received) => match received.status {
             408 | 429 | 502..=504 => Some(Sign::Trouble),
@@ -19,11 +17,7 @@ pub(crate) fn sign(page: &Outcome) -> Option<Sign> {
             500..=599 => Some(Sign::Neutral),
             _ => Some(Sign::Success(page.response.times.first_byte_us)),
         },
-        Err(failure) => match failure.kind {
-            K::ConnectTimeout | K::ConnectFailed | K::ConnectRefused => Some(Sign::Trouble),
-            K::Timeout | K::ReadTimeout | K::ConnectionClosed => Some(Sign::Trouble),
-            _ => None,
-        },
+        Err(failure) => failure.kind.is_trouble().then_some(Sign::Trouble),
     }
 }
 
@@ -40,17 +34,12 @@ pub(crate) enum Word {
 
 /// Whether anybody answered.
 pub(crate) fn word(page: &Outcome) -> Word {
-    use FailureKind as K;
     match &page.response.result {
         Ok(_) => Word::Answered,
-        Err(failure) => match failure.kind {
-            K::ConnectRefused | K::ConnectTimeout | K::ConnectFailed | K::LocalFailure => Word::Silent,
-            K::TlsCertificate | K::TlsFailed | K::Protocol => Word::Silent,
-            K::Timeout | K::ReadTimeout | K::ConnectionClosed => Word::Silent,
-            K::HeadersTooLarge | K::BodyTooLarge | K::EncodingBad | K::RedirectBad | K::RedirectLimit => {
-                Word::Answered
-            }
-            _ => Word::Nothing,
+        Err(failure) => match failure.kind.answered() {
+            Some(true) => Word::Answered,
+            Some(false) => Word::Silent,
+            None => Word::Nothing,
         },
     }
 }
@@ -96,7 +85,7 @@ fn unix_time(value: &str) -> Option<Duration> {
 #[cfg(test)]
 mod tests {
     use lycosa_records::{Head, Received, Request, Response, Times};
-    use lycosa_url::{CrawlUrl, Failure};
+    use lycosa_url::{CrawlUrl, Failure, FailureKind, FailureKind as K};
 
     use super::*;
 
@@ -143,7 +132,6 @@ mod tests {
 
     #[test]
     fn what_is_trouble() {
-        use FailureKind as K;
         for status in [408, 429, 502, 503, 504] {
             assert_eq!(sign(&page(status, &[], None)), Some(Sign::Trouble), "{status}");
         }
