@@ -26,6 +26,7 @@ BENCHMARKS = {
     "names_cluster": "8 crawlers, 4 lower and 2 upper DNS servers: questions that leave them; servers that die",
     "names_paper": "a million names in the published ways, simulated and by our client; one queue resolved ahead",
     "names_server": "lycosa dns: CPU, latency and memory an answer beside a bare responder and five DNS servers",
+    "records": "requests, responses and outcomes: CPU a record to encode and to decode, beside JSON",
     "robots": "robots.txt: verdicts a CPU second of Lycosa, Protego, Python's own parser, Google's",
     "seen": "known URLs: time and memory a key of the dedup tree, hash tables, a Bloom filter, databases",
     "simnet": "the simulated Internet: rates a core, memory, start, distributions beside the model's",

@@ -1,17 +1,21 @@
 //! What the encoding costs: `cost [ROUNDS]` prints one JSON object with the CPU microseconds that a record takes to be encoded and
-//! decoded, in batches of 256: requests, responses, and outcomes with 60 links whose bodies travel by handle.
+//! decoded in each round, in batches of 256: requests, responses, and outcomes with 60 links whose bodies travel by handle.
 
+use std::error::Error;
 use std::hint::black_box;
-use std::time::Instant;
 
 use bytes::Bytes;
 use lycosa_records::{
     Body, Head, Links, Outcome, Received, Record, Request, Response, Route, Times, decode, encode,
 };
 use lycosa_url::{CrawlUrl, NameClass};
+use nix::time::{ClockId, clock_gettime};
 
 /// Records of a batch.
 const BATCH: usize = 256;
+
+/// Batches of a round.
+const BATCHES: usize = 40;
 
 /// Links of a page.
 const LINKS: u64 = 60;
@@ -87,41 +91,52 @@ fn outcome(number: u64) -> Outcome {
     outcome
 }
 
-/// Microseconds to encode and to decode one record, the least of the rounds, and the bytes of one.
-fn measure<T: Record>(records: &[T], rounds: usize) -> [f64; 3] {
-    let mut best = [f64::MAX; 2];
-    let mut bytes = 0;
-    for _ in 0..rounds {
-        let begin = Instant::now();
-        let Ok(message) = encode(black_box(records)) else { std::process::exit(1) };
-        best[0] = best[0].min(begin.elapsed().as_secs_f64());
-        bytes = message.len();
-        let message = Bytes::from(message);
-        let begin = Instant::now();
-        let Ok(read) = decode::<T>(black_box(&message)) else { std::process::exit(1) };
-        best[1] = best[1].min(begin.elapsed().as_secs_f64());
-        if read.len() != records.len() {
-            std::process::exit(1);
-        }
-    }
-    let each = |seconds: f64| seconds * 1e6 / records.len() as f64;
-    [each(best[0]), each(best[1]), bytes as f64 / records.len() as f64]
+/// What one kind of record costs: CPU microseconds to encode and to decode one, in each round, and its bytes.
+struct Cost {
+    encode: Vec<f64>,
+    decode: Vec<f64>,
+    bytes: usize,
 }
 
-fn main() {
-    let rounds = std::env::args().nth(1).and_then(|text| text.parse().ok()).unwrap_or(200);
-    let requests: Vec<Request> = (0..BATCH as u64).map(request).collect();
-    let responses: Vec<Response> = (0..BATCH as u64).map(response).collect();
-    let outcomes: Vec<Outcome> = (0..BATCH as u64).map(outcome).collect();
-    let told = |name: &str, [encode, decode, bytes]: [f64; 3]| {
-        format!(
-            "\"{name}\": {{\"encode_us\": {encode:.3}, \"decode_us\": {decode:.3}, \"bytes\": {bytes:.0}}}"
-        )
-    };
-    println!(
-        "{{{}, {}, {}}}",
-        told("request", measure(&requests, rounds)),
-        told("response", measure(&responses, rounds)),
-        told("outcome", measure(&outcomes, rounds))
-    );
+/// Measures batches of records.
+fn measure<T: Record>(records: &[T], rounds: usize) -> Result<Cost, Box<dyn Error>> {
+    let mut cost = Cost { encode: Vec::new(), decode: Vec::new(), bytes: 0 };
+    let each = 1e6 / (records.len() * BATCHES) as f64;
+    for _ in 0..rounds {
+        let mut seconds = [0.0; 2];
+        for _ in 0..BATCHES {
+            let begin = cpu_seconds()?;
+            let message = Bytes::from(encode(black_box(records))?);
+            let encoded = cpu_seconds()?;
+            let read = black_box(decode::<T>(black_box(&message))?);
+            let decoded = cpu_seconds()?;
+            assert_eq!(read.len(), records.len());
+            seconds = [seconds[0] + encoded - begin, seconds[1] + decoded - encoded];
+            cost.bytes = message.len() / records.len();
+        }
+        cost.encode.push(seconds[0] * each);
+        cost.decode.push(seconds[1] * each);
+    }
+    Ok(cost)
+}
+
+/// CPU time of this process.
+fn cpu_seconds() -> Result<f64, Box<dyn Error>> {
+    let now = clock_gettime(ClockId::CLOCK_PROCESS_CPUTIME_ID)?;
+    Ok(now.tv_sec() as f64 + now.tv_nsec() as f64 / 1e9)
+}
+
+fn main() -> Result<(), Box<dyn Error>> {
+    let rounds = std::env::args().nth(1).map_or(Ok(15), |text| text.parse())?;
+    let numbers = 0..BATCH as u64;
+    let costs = [
+        ("request", measure(&numbers.clone().map(request).collect::<Vec<_>>(), rounds)?),
+        ("response", measure(&numbers.clone().map(response).collect::<Vec<_>>(), rounds)?),
+        ("outcome", measure(&numbers.map(outcome).collect::<Vec<_>>(), rounds)?),
+    ];
+    let told = costs.iter().map(|(name, Cost { encode, decode, bytes })| {
+        format!("\"{name}\": {{\"encode\": {encode:?}, \"decode\": {decode:?}, \"bytes\": {bytes}}}")
+    });
+    println!("{{{}}}", told.collect::<Vec<_>>().join(", "));
+    Ok(())
 }
