@@ -55,6 +55,7 @@ def test_a_request_says_what_it_asks_for_and_how() -> None:
         ({"method": "get it"}, "method: 'get it' is not allowed; allowed: a method in capital letters"),
         ({"method": "CONNECT"}, "method: 'CONNECT' is not allowed"),
         ({"headers": [("A", "b\r\nC: d")]}, "headers: .* without line breaks"),
+        ({"headers": [("content-LENGTH", "7")]}, "headers: 'content-LENGTH' is not allowed; allowed: fields that"),
         ({"body": b"x" * (1 << 20) + b"x"}, "body: '1048577 bytes' is not allowed; allowed: 1048576 bytes at most"),
         ({"metadata": {"x": "y" * 70_000}}, "metadata: .* is not allowed; allowed: 65536 bytes at most"),
     ],

@@ -9,7 +9,7 @@ use http::header::{self, HeaderMap, HeaderName, HeaderValue};
 use http::uri::PathAndQuery;
 use http_body_util::Full;
 use hyper::client::conn::http1;
-use lycosa_records::{Request, RequestOptions, Source};
+use lycosa_records::{Request, RequestOptions, Source, is_settable_field};
 use lycosa_url::{Failure, FailureKind};
 
 use crate::settings::Settings;
@@ -80,25 +80,13 @@ impl Template {
     }
 }
 
-/// Fields that say where a message ends or what becomes of the connection: a request may not set them.
-const FRAMING: [HeaderName; 8] = [
-    header::HOST,
-    header::CONNECTION,
-    header::CONTENT_LENGTH,
-    header::EXPECT,
-    header::TE,
-    header::TRAILER,
-    header::TRANSFER_ENCODING,
-    header::UPGRADE,
-];
-
 /// Adds the fields that a request has of its own, in the place of the crawler's.
 fn add_options(headers: &mut HeaderMap, options: &RequestOptions) -> Result<(), Failure> {
     let refuse =
         |name: &str| Failure::new(FailureKind::Protocol, format!("header field {name:?} cannot be sent"));
     let parse = |name: &str, value: &str| -> Option<(HeaderName, HeaderValue)> {
-        let name = HeaderName::from_bytes(name.as_bytes()).ok()?;
-        (!FRAMING.contains(&name)).then_some((name, HeaderValue::from_str(value).ok()?))
+        let known = HeaderName::from_bytes(name.as_bytes()).ok()?;
+        is_settable_field(name).then_some((known, HeaderValue::from_str(value).ok()?))
     };
     let validators = [
         ("if-none-match", &options.validators.etag),

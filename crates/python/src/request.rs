@@ -86,6 +86,11 @@ impl Request {
             let allowed = "pairs of name and value without line breaks and control characters";
             return Err(setting("headers", format!("{headers:?}"), allowed));
         }
+        if let Some((name, _)) = headers.iter().find(|(name, _)| !lycosa_records::is_settable_field(name)) {
+            let allowed =
+                "fields that say nothing of the host, the connection or the length: these are fetch's own";
+            return Err(setting("headers", name, allowed));
+        }
         let body = body.unwrap_or_default();
         if body.len() > MAX_BODY_BYTES {
             return Err(setting(

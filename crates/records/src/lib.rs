@@ -32,5 +32,7 @@ pub use journal::{Accepted, Entry, Leased, decode_entries, encode_entries};
 pub use links::{Added, Link, LinkDetails, Links, LinksBuilder};
 pub use mark::{is_markup, mark};
 pub use outcome::{MAX_ROBOTS_BYTES, Outcome, UsagePreference};
-pub use request::{Metadata, Purpose, Request, RequestOptions, Route, Step, Task, Validators, key_of};
+pub use request::{
+    Metadata, Purpose, Request, RequestOptions, Route, Step, Task, Validators, is_settable_field, key_of,
+};
 pub use response::{Certificate, Received, Response, Source, Times};

@@ -233,6 +233,15 @@ impl Request {
     }
 }
 
+/// Fields that say where a message ends or what becomes of the connection: those that fetch decides over.
+const FRAMING: [&str; 8] =
+    ["host", "connection", "content-length", "expect", "te", "trailer", "transfer-encoding", "upgrade"];
+
+/// Whether a request may have a header field of this name.
+pub fn is_settable_field(name: &str) -> bool {
+    !FRAMING.iter().any(|framing| framing.eq_ignore_ascii_case(name))
+}
+
 /// By what dedup knows a request ([`Request::key`]).
 pub fn key_of(url: UrlRef<'_>, options: Option<&RequestOptions>) -> Digest {
     match options.filter(|options| options.is_other()) {
