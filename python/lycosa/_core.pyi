@@ -300,7 +300,7 @@ class Requests:
     #: The names of the columns.
     COLUMNS: ClassVar[list[str]]
 
-    def __new__(cls, requests: Iterable[Request | None] | None = None) -> Requests: ...
+    def __new__(cls, records: Iterable[Request] | None = None) -> Requests: ...
     @classmethod
     def decode(cls, data: bytes) -> Requests:
         """The batch of bytes that ``encode`` gave, in this process or another one.
@@ -403,7 +403,7 @@ class Responses:
     #: The names of the columns.
     COLUMNS: ClassVar[list[str]]
 
-    def __new__(cls, responses: Iterable[Response | None] | None = None) -> Responses: ...
+    def __new__(cls, records: Iterable[Response] | None = None) -> Responses: ...
     @classmethod
     def decode(cls, data: bytes) -> Responses:
         """The batch of bytes that ``encode`` gave, in this process or another one.
@@ -581,7 +581,7 @@ class Outcomes:
     #: The names of the columns.
     COLUMNS: ClassVar[list[str]]
 
-    def __new__(cls, outcomes: Iterable[Outcome | None] | None = None) -> Outcomes: ...
+    def __new__(cls, records: Iterable[Outcome] | None = None) -> Outcomes: ...
     def rows(self) -> Outcomes:
         """Those that outputs have: each URL's last outcome, redirects among them; no robots.txt, no further tries."""
 

@@ -7,7 +7,7 @@ use arrow_array::RecordBatch;
 use bytes::Bytes;
 use lycosa_records::columns::{Column, Columns, TextDecoder, WrongValue, record_batch};
 use lycosa_records::{Record, decode, encode};
-use pyo3::exceptions::{PyIndexError, PyTypeError, PyValueError};
+use pyo3::exceptions::{PyIndexError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyCapsule};
 
@@ -130,25 +130,14 @@ impl<T: Record + Send + Sync> Batch<T> {
     }
 }
 
-/// How pickle makes a batch again: what is called, and the bytes that it is given.
-pub(crate) type Reduced<'py> = (Bound<'py, PyAny>, (Bound<'py, PyBytes>,));
-
-/// The way of a batch of these bytes through pickle.
-pub(crate) fn reduced<'py>(
-    batch: &Bound<'py, PyAny>,
-    encoded: Bound<'py, PyBytes>,
-) -> PyResult<Reduced<'py>> {
-    Ok((batch.get_type().getattr("decode")?, (encoded,)))
-}
-
 /// Columns of records for any Arrow library (Arrow PyCapsule interface). Each library that asks is given the same memory.
 #[pyclass(frozen, module = "lycosa._core")]
 pub(crate) struct Table(RecordBatch);
 
 #[pymethods]
 impl Table {
-    #[pyo3(signature = (requested_schema=None))]
-    fn __arrow_c_stream__<'py>(
+    #[pyo3(name = "__arrow_c_stream__", signature = (requested_schema=None))]
+    pub(crate) fn stream<'py>(
         &self,
         py: Python<'py>,
         requested_schema: Option<Bound<'py, PyAny>>,
@@ -211,30 +200,4 @@ fn allowed<T: 'static>(columns: impl Iterator<Item = &'static Column<T>>) -> Str
 /// As many values as records are needed.
 fn wrong_length(what: &str, given: usize, needed: usize) -> PyErr {
     setting(what, format!("{given} values"), format!("one for each of the {needed} records"))
-}
-
-/// The records of items that Python gives; `None` among them is left out. `expected`: the class, for errors.
-pub(crate) fn items<T, I: for<'py> FromPyObjectRecord<'py, T>>(
-    given: &Bound<'_, PyAny>,
-    expected: &str,
-) -> PyResult<Vec<Arc<T>>> {
-    let mut records = Vec::new();
-    for item in given.try_iter()? {
-        let item = item?;
-        if item.is_none() {
-            continue;
-        }
-        let wrong = || {
-            let found = item.get_type().name().map_or_else(|_| String::new(), |name| name.to_string());
-            PyTypeError::new_err(format!("an item of the batch is a {found}; allowed: {expected}"))
-        };
-        records.push(I::record(&item).ok_or_else(wrong)?);
-    }
-    Ok(records)
-}
-
-/// An item class of a batch.
-pub(crate) trait FromPyObjectRecord<'py, T> {
-    /// The record of an object, if it is of this class.
-    fn record(object: &Bound<'py, PyAny>) -> Option<Arc<T>>;
 }

@@ -9,7 +9,7 @@ use lycosa_url::{Clock, CrawlUrl};
 use pyo3::prelude::*;
 
 use crate::errors::{self, lock};
-use crate::outcome::Outcomes;
+use crate::outcomes::Outcomes;
 use crate::store::Log;
 
 impl Log {

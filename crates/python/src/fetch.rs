@@ -5,7 +5,7 @@ use pyo3::prelude::*;
 use crate::clock::Clock;
 use crate::errors::system;
 use crate::job::{Job, seconds};
-use crate::request::Requests;
+use crate::requests::Requests;
 use crate::response::Responses;
 
 /// HTTP over real sockets, on a thread of its own.

@@ -14,14 +14,14 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
 
 use crate::block_list::Watch;
+use crate::entries::Entries;
 use crate::errors::{self, lock, setting};
 use crate::job::Job;
 use crate::names::{Names, Resolver};
-use crate::outcome::Outcomes;
+use crate::outcomes::Outcomes;
 use crate::pulse::Pulse;
-use crate::request::Requests;
+use crate::requests::Requests;
 use crate::snapshots::Snapshots;
-use crate::store::Entries;
 use crate::url::Ring;
 
 /// The longest that a caller should wait for outcomes before it asks again, in seconds: outcomes are at

@@ -1,27 +1,18 @@
-//! Outcomes: one as an object, and batches from parse to the log, the frontier and the user. Bytes stay in Rust until they are asked for.
+//! One outcome as an object.
 
-use std::fs::File;
-use std::io::{self, BufWriter, Seek, SeekFrom, Write};
-use std::path::PathBuf;
 use std::sync::Arc;
 
 use bytes::Bytes;
-use lycosa_records::Purpose;
-use lycosa_records::columns::{Columns as _, TextDecoder, write_lines};
 use lycosa_url::{CrawlUrl, NameClass};
-use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
-use pyo3::types::{PyBytes, PyDict, PyIterator, PyList, PyType};
+use pyo3::types::{PyBytes, PyDict};
 
-use crate::batch::{Batch, FromPyObjectRecord, Reduced, Table, columns_named, items, reduced, with_columns};
-use crate::errors;
+use crate::batch::with_columns;
+use crate::batch_class::FromPyObjectRecord;
 use crate::request::Request;
 use crate::response::{body, header, headers, times};
-use crate::store::{LARGEST, TEXTS, decoded_body};
+use crate::store::{LARGEST, decoded_body};
 use crate::values::dict;
-
-/// Bytes of lines that are written at once.
-const WRITE_BYTES: usize = 1 << 20;
 
 /// What became of one URL: a response, or the reason why there is none.
 #[pyclass(frozen, module = "lycosa._core")]
@@ -269,191 +260,5 @@ impl Outcome {
             (None, error) => error.unwrap_or_default().to_owned(),
         };
         format!("<Outcome {outcome} {}>", self.url())
-    }
-}
-
-/// Outcomes, from parse to the log, the frontier, sinks and the user.
-#[pyclass(frozen, sequence, module = "lycosa._core")]
-pub(crate) struct Outcomes {
-    pub(crate) batch: Batch<lycosa_records::Outcome>,
-    /// How bodies become text.
-    texts: TextDecoder,
-}
-
-impl Outcomes {
-    /// A batch.
-    pub(crate) fn new(outcomes: Vec<lycosa_records::Outcome>) -> Self {
-        Outcomes { batch: Batch::new(outcomes), texts: TEXTS }
-    }
-
-    /// A batch of outcomes that others may hold.
-    pub(crate) fn shared(outcomes: Vec<Arc<lycosa_records::Outcome>>) -> Self {
-        Outcomes { batch: Batch::shared(outcomes), texts: TEXTS }
-    }
-
-    /// A batch whose bodies, as text, have no more than so many bytes.
-    pub(crate) fn bounded(outcomes: Vec<lycosa_records::Outcome>, largest: usize) -> Self {
-        Outcomes { batch: Batch::new(outcomes), texts: TextDecoder { largest, ..TEXTS } }
-    }
-
-    /// Decodes bodies of outcomes that have travelled.
-    fn decode_bodies(&self) {
-        self.batch.with(|outcomes| {
-            let is_missing = |outcome: &&mut Arc<lycosa_records::Outcome>| outcome.decoded.is_none();
-            for outcome in outcomes.iter_mut().filter(is_missing) {
-                let received = outcome.received().filter(|received| !received.body.is_empty());
-                if let Some(body) = received.and_then(|received| decoded_body(received, self.texts.largest)) {
-                    Arc::make_mut(outcome).decoded = Some(body);
-                }
-            }
-        });
-    }
-
-    /// The same with another batch.
-    fn with(&self, batch: Batch<lycosa_records::Outcome>) -> Self {
-        Outcomes { batch, texts: self.texts }
-    }
-}
-
-#[pymethods]
-impl Outcomes {
-    /// The names of the columns.
-    #[classattr]
-    #[pyo3(name = "COLUMNS")]
-    fn column_names() -> Vec<&'static str> {
-        lycosa_records::Outcome::columns().iter().map(|column| column.name).collect()
-    }
-
-    /// A batch of outcomes.
-    #[new]
-    #[pyo3(signature = (outcomes = None))]
-    fn of(outcomes: Option<&Bound<'_, PyAny>>) -> PyResult<Self> {
-        let batch = match outcomes {
-            Some(outcomes) => Batch::shared(items::<_, Outcome>(outcomes, "Outcome")?),
-            None => Batch::new(Vec::new()),
-        };
-        Ok(Outcomes { batch, texts: TEXTS })
-    }
-
-    /// The batch of bytes that `encode` gave, in this process or another one. Decoded bodies do not travel.
-    #[classmethod]
-    fn decode(_: &Bound<'_, PyType>, py: Python<'_>, data: &[u8]) -> PyResult<Self> {
-        Ok(Outcomes { batch: Batch::decode(py, data)?, texts: TEXTS })
-    }
-
-    /// The batch as bytes.
-    fn encode<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
-        self.batch.encode(py)
-    }
-
-    fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<Reduced<'py>> {
-        reduced(slf.as_any(), slf.get().encode(slf.py())?)
-    }
-
-    /// Those for which the mask is true.
-    fn select(&self, mask: &Bound<'_, PyAny>) -> PyResult<Self> {
-        Ok(self.with(self.batch.select(mask)?))
-    }
-
-    /// What a function makes of each; None leaves it out.
-    fn map(&self, py: Python<'_>, change: &Bound<'_, PyAny>) -> PyResult<Self> {
-        let changed = PyList::empty(py);
-        for record in self.batch.all() {
-            changed.append(change.call1((Outcome(record),))?)?;
-        }
-        Ok(self.with(Batch::shared(items::<_, Outcome>(&changed, "Outcome or None")?)))
-    }
-
-    /// The same with other values in a column.
-    fn replace(&self, column: &str, values: &Bound<'_, PyAny>) -> PyResult<Self> {
-        Ok(self.with(self.batch.replace(column, values)?))
-    }
-
-    /// Columns for Arrow libraries; by default those that outputs have.
-    #[pyo3(signature = (names = None))]
-    fn columns(&self, py: Python<'_>, names: Option<Vec<String>>) -> PyResult<Table> {
-        let wants_bodies =
-            names.as_ref().is_none_or(|names| names.iter().any(|name| name == "body" || name == "text"));
-        if wants_bodies {
-            py.detach(|| self.decode_bodies());
-        }
-        self.batch.table(py, names, self.texts)
-    }
-
-    /// Columns as `columns` gives them, after which the batch is empty: no body is in memory twice.
-    #[pyo3(signature = (names = None))]
-    fn take_columns(&self, py: Python<'_>, names: Option<Vec<String>>) -> PyResult<Table> {
-        let taken = self.with(Batch::shared(self.batch.with(std::mem::take)));
-        taken.columns(py, names)
-    }
-
-    /// The columns that outputs have, of each URL's last outcome, for any Arrow library (Arrow PyCapsule interface).
-    #[pyo3(signature = (requested_schema=None))]
-    fn __arrow_c_stream__<'py>(
-        &self,
-        py: Python<'py>,
-        requested_schema: Option<Bound<'py, PyAny>>,
-    ) -> PyResult<Bound<'py, PyAny>> {
-        let names = lycosa_records::Outcome::columns().iter().map(|column| column.name.to_owned()).collect();
-        let table = Bound::new(py, self.rows().columns(py, Some(names))?)?;
-        table.call_method1("__arrow_c_stream__", (requested_schema,))
-    }
-
-    /// Those that outputs have: each URL's last outcome, redirects among them; no robots.txt, no further tries.
-    fn rows(&self) -> Self {
-        let is_row = |outcome: &Arc<lycosa_records::Outcome>| {
-            !outcome.retry && outcome.request().purpose != Purpose::Robots
-        };
-        self.with(Batch::shared(self.batch.all().into_iter().filter(is_row).collect()))
-    }
-
-    /// What a user sees: each URL's last outcome, a page or a failure; no redirects, which stand in the
-    /// chain of where they lead, and no robots.txt.
-    fn last(&self) -> Vec<Outcome> {
-        self.rows()
-            .batch
-            .all()
-            .into_iter()
-            .filter(|outcome| outcome.redirect.is_none())
-            .map(Outcome)
-            .collect()
-    }
-
-    /// JSON lines of the chosen columns, in UTF-8.
-    fn lines<'py>(&self, py: Python<'py>, names: Vec<String>) -> PyResult<Bound<'py, PyBytes>> {
-        let (columns, outcomes) = (columns_named("columns", Some(names))?, self.batch.all());
-        let lines = py.detach(|| {
-            let mut lines = Vec::new();
-            write_lines::<lycosa_records::Outcome>(&outcomes, &columns, self.texts, &mut lines)
-                .map(|()| lines)
-        });
-        lines.map(|lines| PyBytes::new(py, &lines)).map_err(|error| PyValueError::new_err(error.to_string()))
-    }
-
-    /// Writes JSON lines of the chosen columns, in UTF-8, into a file from an offset on; gives their bytes. What was written before
-    /// an error stays.
-    fn write_lines(&self, py: Python<'_>, path: PathBuf, offset: u64, names: Vec<String>) -> PyResult<u64> {
-        let (columns, outcomes) = (columns_named("columns", Some(names))?, self.batch.all());
-        let written = py.detach(|| {
-            let mut file = File::options().write(true).open(path)?;
-            file.seek(SeekFrom::Start(offset))?;
-            let mut buffered = BufWriter::with_capacity(WRITE_BYTES, file);
-            write_lines::<lycosa_records::Outcome>(&outcomes, &columns, self.texts, &mut buffered)?;
-            buffered.flush()?;
-            io::Result::Ok(buffered.stream_position()? - offset)
-        });
-        written.map_err(|error| errors::os(&error))
-    }
-
-    fn __len__(&self) -> usize {
-        self.batch.len()
-    }
-
-    fn __getitem__(&self, index: isize) -> PyResult<Outcome> {
-        self.batch.get(index).map(Outcome)
-    }
-
-    fn __iter__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyIterator>> {
-        PyList::new(py, self.batch.all().into_iter().map(Outcome))?.try_iter()
     }
 }

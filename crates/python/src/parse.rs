@@ -11,7 +11,7 @@ use pyo3::prelude::*;
 
 use crate::errors::lock;
 use crate::job::Job;
-use crate::outcome::Outcomes;
+use crate::outcomes::Outcomes;
 use crate::response::Responses;
 
 /// Pages that are worth a thread of their own: starting one costs about as much as parsing one page.

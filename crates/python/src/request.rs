@@ -1,4 +1,4 @@
-//! Requests: one as an object, and batches from the frontier to fetch.
+//! One request as an object.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -8,12 +8,12 @@ use lycosa_records::{Certificate, Head, Metadata, Received, RequestOptions, Sour
 use lycosa_url::{Clock, Failure, FailureKind, Micros};
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
-use pyo3::types::{PyBytes, PyDict, PyIterator, PyList, PyType};
+use pyo3::types::{PyBytes, PyDict};
 
-use crate::batch::{Batch, FromPyObjectRecord, Reduced, Table, items, reduced, with_columns};
+use crate::batch::with_columns;
+use crate::batch_class::FromPyObjectRecord;
 use crate::errors::setting;
 use crate::response::Response;
-use crate::store::TEXTS;
 use crate::values::{dict, metadata};
 
 /// Bytes that a user may attach to one request, as JSON.
@@ -376,107 +376,4 @@ fn checked_metadata(given: &Bound<'_, PyDict>) -> PyResult<Metadata> {
         ));
     }
     Ok(map)
-}
-
-/// Requests, on lease from the frontier to fetch, or to be accepted.
-#[pyclass(frozen, sequence, module = "lycosa._core")]
-pub(crate) struct Requests {
-    pub(crate) batch: Batch<lycosa_records::Request>,
-    clock: Clock,
-}
-
-impl Requests {
-    /// A batch.
-    pub(crate) fn new(requests: Vec<lycosa_records::Request>, clock: Clock) -> Self {
-        Requests { batch: Batch::new(requests), clock }
-    }
-}
-
-#[pymethods]
-impl Requests {
-    /// The names of the columns.
-    #[classattr]
-    #[pyo3(name = "COLUMNS")]
-    fn column_names() -> Vec<&'static str> {
-        use lycosa_records::columns::Columns as _;
-        lycosa_records::Request::columns().iter().map(|column| column.name).collect()
-    }
-
-    /// A batch of requests.
-    #[new]
-    #[pyo3(signature = (requests = None))]
-    fn of(requests: Option<&Bound<'_, PyAny>>) -> PyResult<Self> {
-        let batch = match requests {
-            Some(requests) => Batch::shared(items::<_, Request>(requests, "Request")?),
-            None => Batch::new(Vec::new()),
-        };
-        Ok(Requests { batch, clock: Clock::shared() })
-    }
-
-    /// The batch of bytes that `encode` gave, in this process or another one.
-    #[classmethod]
-    fn decode(_: &Bound<'_, PyType>, py: Python<'_>, data: &[u8]) -> PyResult<Self> {
-        Ok(Requests { batch: Batch::decode(py, data)?, clock: Clock::shared() })
-    }
-
-    /// The batch as bytes.
-    fn encode<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
-        self.batch.encode(py)
-    }
-
-    fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<Reduced<'py>> {
-        reduced(slf.as_any(), slf.get().encode(slf.py())?)
-    }
-
-    /// Those for which the mask is true.
-    fn select(&self, mask: &Bound<'_, PyAny>) -> PyResult<Self> {
-        Ok(Requests { batch: self.batch.select(mask)?, clock: self.clock })
-    }
-
-    /// What a function makes of each; None leaves it out.
-    fn map(&self, py: Python<'_>, change: &Bound<'_, PyAny>) -> PyResult<Self> {
-        let changed = PyList::empty(py);
-        for record in self.batch.all() {
-            changed.append(change.call1((Request::of(record, self.clock),))?)?;
-        }
-        Ok(Requests {
-            batch: Batch::shared(items::<_, Request>(&changed, "Request or None")?),
-            clock: self.clock,
-        })
-    }
-
-    /// The same with other values in a column.
-    fn replace(&self, column: &str, values: &Bound<'_, PyAny>) -> PyResult<Self> {
-        Ok(Requests { batch: self.batch.replace(column, values)?, clock: self.clock })
-    }
-
-    /// Columns for Arrow libraries; all by default.
-    #[pyo3(signature = (names = None))]
-    fn columns(&self, py: Python<'_>, names: Option<Vec<String>>) -> PyResult<Table> {
-        self.batch.table(py, names, TEXTS)
-    }
-
-    /// All columns for any Arrow library (Arrow PyCapsule interface).
-    #[pyo3(signature = (requested_schema=None))]
-    fn __arrow_c_stream__<'py>(
-        &self,
-        py: Python<'py>,
-        requested_schema: Option<Bound<'py, PyAny>>,
-    ) -> PyResult<Bound<'py, PyAny>> {
-        let table = Bound::new(py, self.batch.table(py, None, TEXTS)?)?;
-        table.call_method1("__arrow_c_stream__", (requested_schema,))
-    }
-
-    fn __len__(&self) -> usize {
-        self.batch.len()
-    }
-
-    fn __getitem__(&self, index: isize) -> PyResult<Request> {
-        Ok(Request::of(self.batch.get(index)?, self.clock))
-    }
-
-    fn __iter__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyIterator>> {
-        PyList::new(py, self.batch.all().into_iter().map(|record| Request::of(record, self.clock)))?
-            .try_iter()
-    }
 }

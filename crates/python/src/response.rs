@@ -5,9 +5,10 @@ use std::sync::Arc;
 
 use lycosa_records::header_text;
 use pyo3::prelude::*;
-use pyo3::types::{PyBytes, PyDict, PyIterator, PyList, PyType};
+use pyo3::types::{PyBytes, PyDict};
 
-use crate::batch::{Batch, FromPyObjectRecord, Reduced, Table, items, reduced, with_columns};
+use crate::batch::{Batch, Table, with_columns};
+use crate::batch_class::{BatchClass, FromPyObjectRecord, batch_class};
 use crate::errors::storage;
 use crate::request::Request;
 use crate::store::TEXTS;
@@ -213,94 +214,32 @@ impl Responses {
     pub(crate) fn returns(&self) -> Option<&lycosa_fetch::Returns> {
         self.returns.as_ref()
     }
+}
 
-    /// A batch that goes back to the same place.
-    fn with(&self, batch: Batch<lycosa_records::Response>) -> Self {
+impl BatchClass for Responses {
+    type Record = lycosa_records::Response;
+    type Item = Response;
+    const ITEM: &'static str = "Response";
+
+    fn batch(&self) -> &Batch<Self::Record> {
+        &self.batch
+    }
+
+    fn alone(batch: Batch<Self::Record>) -> Self {
+        Responses { batch, returns: None }
+    }
+
+    fn with(&self, batch: Batch<Self::Record>) -> Self {
         Responses { batch, returns: self.returns.clone() }
     }
-}
 
-#[pymethods]
-impl Responses {
-    /// The names of the columns.
-    #[classattr]
-    #[pyo3(name = "COLUMNS")]
-    fn column_names() -> Vec<&'static str> {
-        use lycosa_records::columns::Columns as _;
-        lycosa_records::Response::columns().iter().map(|column| column.name).collect()
+    fn item(&self, record: Arc<Self::Record>) -> Response {
+        Response(record)
     }
 
-    /// A batch of responses.
-    #[new]
-    #[pyo3(signature = (responses = None))]
-    fn of(responses: Option<&Bound<'_, PyAny>>) -> PyResult<Self> {
-        let batch = match responses {
-            Some(responses) => Batch::shared(items::<_, Response>(responses, "Response")?),
-            None => Batch::new(Vec::new()),
-        };
-        Ok(Responses { batch, returns: None })
-    }
-
-    /// The batch of bytes that `encode` gave, in this process or another one.
-    #[classmethod]
-    fn decode(_: &Bound<'_, PyType>, py: Python<'_>, data: &[u8]) -> PyResult<Self> {
-        Ok(Responses { batch: Batch::decode(py, data)?, returns: None })
-    }
-
-    /// The batch as bytes.
-    fn encode<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
-        self.batch.encode(py)
-    }
-
-    fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<Reduced<'py>> {
-        reduced(slf.as_any(), slf.get().encode(slf.py())?)
-    }
-
-    /// Those for which the mask is true.
-    fn select(&self, mask: &Bound<'_, PyAny>) -> PyResult<Self> {
-        Ok(self.with(self.batch.select(mask)?))
-    }
-
-    /// What a function makes of each; None leaves it out.
-    fn map(&self, py: Python<'_>, change: &Bound<'_, PyAny>) -> PyResult<Self> {
-        let changed = PyList::empty(py);
-        for record in self.batch.all() {
-            changed.append(change.call1((Response(record),))?)?;
-        }
-        Ok(self.with(Batch::shared(items::<_, Response>(&changed, "Response or None")?)))
-    }
-
-    /// The same with other values in a column.
-    fn replace(&self, column: &str, values: &Bound<'_, PyAny>) -> PyResult<Self> {
-        Ok(self.with(self.batch.replace(column, values)?))
-    }
-
-    /// Columns for Arrow libraries; all by default.
-    #[pyo3(signature = (names = None))]
-    fn columns(&self, py: Python<'_>, names: Option<Vec<String>>) -> PyResult<Table> {
+    fn table(&self, py: Python<'_>, names: Option<Vec<String>>) -> PyResult<Table> {
         self.batch.table(py, names, TEXTS)
     }
-
-    /// All columns for any Arrow library (Arrow PyCapsule interface).
-    #[pyo3(signature = (requested_schema=None))]
-    fn __arrow_c_stream__<'py>(
-        &self,
-        py: Python<'py>,
-        requested_schema: Option<Bound<'py, PyAny>>,
-    ) -> PyResult<Bound<'py, PyAny>> {
-        let table = Bound::new(py, self.batch.table(py, None, TEXTS)?)?;
-        table.call_method1("__arrow_c_stream__", (requested_schema,))
-    }
-
-    fn __len__(&self) -> usize {
-        self.batch.len()
-    }
-
-    fn __getitem__(&self, index: isize) -> PyResult<Response> {
-        self.batch.get(index).map(Response)
-    }
-
-    fn __iter__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyIterator>> {
-        PyList::new(py, self.batch.all().into_iter().map(Response))?.try_iter()
-    }
 }
+
+batch_class!(Responses {});

@@ -8,21 +8,21 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use bytes::Bytes;
+use lycosa_records::Entry;
 use lycosa_records::columns::{Columns as _, TextDecoder};
-use lycosa_records::{Entry, Purpose, decode_entries, encode_entries};
 use lycosa_store::{Bodies, LogError, LogSettings, Logged, Position, Reader, Summary, first_position};
-use lycosa_url::{CrawlUrl, FailureKind, Micros};
-use pyo3::exceptions::PyValueError;
+use lycosa_url::{FailureKind, Micros};
 use pyo3::prelude::*;
-use pyo3::types::{PyBytes, PyDict, PyType};
+use pyo3::types::{PyBytes, PyDict};
 
-use crate::batch::{Reduced, reduced};
 use crate::clock::{Clock, KeptClock};
+use crate::entries::Entries;
 use crate::errors::{self, lock, setting};
 use crate::failed::FailedUrls;
+use crate::follow::{Followed, LogReader};
 use crate::job::seconds;
-use crate::outcome::Outcomes;
-use crate::request::Requests;
+use crate::outcomes::Outcomes;
+use crate::requests::Requests;
 use crate::takings::Takings;
 
 /// Bytes of a decoded body, where no job says otherwise: the default of `parse.max_decoded_bytes`.
@@ -197,19 +197,11 @@ impl Log {
         with_body: bool,
         max_body_bytes: usize,
     ) -> PyResult<LogReader> {
-        let followed = Followed {
-            committed: Arc::clone(&self.committed),
-            takings: Arc::clone(&self.takings),
-            clock: self.clock.clock(),
-            until: Arc::default(),
-        };
-        let reader = py.detach(|| {
-            learn_takings(&self.takings, &self.directory, position)?;
-            let reader = open_at(&self.directory, position, bodies(with_body))?;
-            Ok(reader.until(Arc::clone(&followed.until)))
-        });
-        let reader = Mutex::new(reader.map_err(|error: LogError| errors::log(&error))?);
-        Ok(LogReader { reader, with_body, max_body_bytes, followed: Some(followed) })
+        let followed = Followed::new(&self.committed, &self.takings, self.clock.clock());
+        let reader = py.detach(|| followed.open(&self.directory, position, with_body));
+        reader
+            .map(|reader| LogReader::following(reader, with_body, max_body_bytes, followed))
+            .map_err(|error| errors::log(&error))
     }
 
     /// Sets for how many seconds of the machine outputs stay behind the log, since outcomes may be taken back, and four times as
@@ -300,7 +292,7 @@ impl Log {
 }
 
 /// Bytes of records in memory while a log is read again.
-const REPLAY_BYTES: usize = 4 << 20;
+pub(crate) const REPLAY_BYTES: usize = 4 << 20;
 
 /// Records that are read at once.
 const REPLAY_ENTRIES: usize = 1_000;
@@ -327,12 +319,11 @@ impl Log {
             Some(reader) => reader,
             None => open_at(&self.directory, position, Bodies::Robots)?,
         };
-        let mut entries = reader.read(REPLAY_ENTRIES, max_bytes)?;
-        entries.iter_mut().for_each(|logged| complete(&mut logged.entry));
+        let entries = reader.read(REPLAY_ENTRIES, max_bytes)?;
         let position = reader.position();
         // At its end the file is let go of.
         *kept = (!entries.is_empty()).then_some(reader);
-        Ok(Entries { entries, position })
+        Ok(Entries::new(entries, position))
     }
 
     /// Takes in what was recorded from a position on.
@@ -370,180 +361,14 @@ impl Log {
     }
 }
 
-/// Fills in what records of version 1 lack: the text of a robots.txt, and its mark.
-fn complete(entry: &mut Entry<'static>) {
-    let Entry::Outcome(outcome) = entry else { return };
-    let is_robots = outcome.request().purpose == Purpose::Robots;
-    if is_robots && outcome.rules.is_none() && outcome.received().is_some() {
-        let outcome = outcome.to_mut();
-        outcome.rules = outcome.received().and_then(|received| decoded_body(received, LARGEST));
-        outcome.set_mark();
-    }
-}
-
-/// Records of the log, in its order.
-#[pyclass(frozen, module = "lycosa._core")]
-pub(crate) struct Entries {
-    pub(crate) entries: Vec<Logged>,
-    /// Where the log goes on.
-    position: Position,
-}
-
-#[pymethods]
-impl Entries {
-    /// The batch of bytes that `encode` gave, in this process or another one.
-    #[classmethod]
-    fn decode(_: &Bound<'_, PyType>, py: Python<'_>, data: &[u8]) -> PyResult<Self> {
-        let message = Bytes::copy_from_slice(data);
-        let read = py.detach(|| {
-            let position = message.last_chunk::<8>().map(|position| u64::from_le_bytes(*position))?;
-            Some((position, decode_entries(&message.slice(..message.len() - 8))))
-        });
-        let (position, entries) =
-            read.ok_or_else(|| PyValueError::new_err("no batch of records of the log"))?;
-        let entries = entries.map_err(|error| errors::record(&error))?;
-        let entries = entries.into_iter().map(|(entry, end)| Logged { entry, end }).collect();
-        Ok(Entries { entries, position })
-    }
-
-    /// The batch as bytes.
-    fn encode<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
-        let encoded = py.detach(|| {
-            let entries = self.entries.iter().map(|logged| (&logged.entry, logged.end));
-            let mut message = encode_entries(entries)?;
-            message.extend_from_slice(&self.position.to_le_bytes());
-            Ok(message)
-        });
-        encoded.map(|message| PyBytes::new(py, &message)).map_err(|error| errors::record(&error))
-    }
-
-    fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<Reduced<'py>> {
-        reduced(slf.as_any(), slf.get().encode(slf.py())?)
-    }
-
-    /// Where the log goes on behind them.
-    #[getter]
-    fn position(&self) -> Position {
-        self.position
-    }
-
-    fn __len__(&self) -> usize {
-        self.entries.len()
-    }
-}
-
 /// Opens a log at a position, or at its beginning.
-fn open_at(directory: &Path, position: Option<Position>, bodies: Bodies) -> Result<Reader, LogError> {
+pub(crate) fn open_at(
+    directory: &Path,
+    position: Option<Position>,
+    bodies: Bodies,
+) -> Result<Reader, LogError> {
     match position {
         None => Reader::open(directory, bodies),
         Some(position) => Reader::open_at(directory, position, bodies),
-    }
-}
-
-/// Learns what was taken back between a position and where the log was read again: an output that stands there has not gone on since.
-fn learn_takings(takings: &Takings, directory: &Path, position: Option<Position>) -> Result<(), LogError> {
-    let known = takings.known_since();
-    if position.unwrap_or(0) >= known {
-        return Ok(());
-    }
-    let mut reader = open_at(directory, position, Bodies::None)?;
-    while reader.position() < known {
-        // What is damaged is told by whoever reads the rows.
-        let entries = reader.read(1_000, REPLAY_BYTES).unwrap_or_default();
-        if entries.is_empty() {
-            break;
-        }
-        for Logged { entry, end } in entries {
-            if let Some(outcome) = entry.into_outcome().filter(lycosa_records::Outcome::is_reopened) {
-                takings.take(outcome.url().digest(), end);
-            }
-        }
-    }
-    takings.is_known_since(position.unwrap_or(0));
-    Ok(())
-}
-
-/// Which bodies are read.
-fn bodies(with_body: bool) -> Bodies {
-    if with_body { Bodies::All } else { Bodies::None }
-}
-
-/// Reads a log for a sink: the last outcomes of URLs.
-#[pyclass(frozen, module = "lycosa._core")]
-pub(crate) struct LogReader {
-    reader: Mutex<Reader>,
-    with_body: bool,
-    max_body_bytes: usize,
-    followed: Option<Followed>,
-}
-
-/// A log that is being written while it is read.
-struct Followed {
-    committed: Arc<AtomicU64>,
-    takings: Arc<Takings>,
-    clock: lycosa_url::Clock,
-    /// Up to where it is read.
-    until: Arc<AtomicU64>,
-}
-
-impl LogReader {
-    /// Goes on as far as the log is on the disk and nothing is taken back any more.
-    fn follow(&self) {
-        let Some(followed) = &self.followed else { return };
-        let committed = followed.committed.load(Ordering::Acquire);
-        let released = followed.takings.released(followed.clock.now()).unwrap_or(committed);
-        followed.until.store(released.min(committed), Ordering::Release);
-    }
-
-    /// Whether an outcome was not taken back behind it.
-    fn is_kept(&self, url: &CrawlUrl, end: Position) -> bool {
-        self.followed.as_ref().is_none_or(|followed| !followed.takings.is_taken(url.digest(), end))
-    }
-}
-
-#[pymethods]
-impl LogReader {
-    /// A reader of a log that nobody writes.
-    #[new]
-    #[pyo3(signature = (directory, position = None, with_body = true, max_body_bytes = LARGEST))]
-    fn new(
-        py: Python<'_>,
-        directory: PathBuf,
-        position: Option<Position>,
-        with_body: bool,
-        max_body_bytes: usize,
-    ) -> PyResult<Self> {
-        let reader = py.detach(|| open_at(&directory, position, bodies(with_body)));
-        let reader = Mutex::new(reader.map_err(|error| errors::log(&error))?);
-        Ok(LogReader { reader, with_body, max_body_bytes, followed: None })
-    }
-
-    /// The next outcomes: of at most so many records, until they hold so many bytes, their decoded bodies included; none
-    /// while the log has no more.
-    fn read(&self, py: Python<'_>, max_entries: usize, max_bytes: usize) -> PyResult<Outcomes> {
-        let outcomes = py.detach(|| {
-            self.follow();
-            let decode = |outcome: &mut lycosa_records::Outcome| {
-                if self.with_body {
-                    outcome.decoded =
-                        outcome.received().and_then(|received| decoded_body(received, self.max_body_bytes));
-                }
-            };
-            let read = lock(&self.reader).outcomes(max_entries, max_bytes, decode)?;
-            let kept = read.into_iter().filter(|(outcome, end)| self.is_kept(outcome.url(), *end));
-            Ok(kept.map(|(outcome, _)| outcome).collect())
-        });
-        let outcomes = outcomes.map_err(|error: LogError| errors::log(&error))?;
-        Ok(Outcomes::bounded(outcomes, self.max_body_bytes))
-    }
-
-    /// The position of the next frame.
-    fn position(&self, py: Python<'_>) -> Position {
-        py.detach(|| lock(&self.reader).position())
-    }
-
-    /// Goes on behind damage; gives how many bytes were passed over.
-    fn skip_damage(&self, py: Python<'_>) -> PyResult<u64> {
-        py.detach(|| lock(&self.reader).skip_damage()).map_err(|error| errors::log(&error))
     }
 }

@@ -1,0 +1,148 @@
+//! Outcomes in batches, from parse to the log, the frontier, sinks and the user. Bytes stay in Rust until they are asked for.
+
+use std::fs::File;
+use std::io::{self, BufWriter, Seek, SeekFrom, Write};
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use lycosa_records::Purpose;
+use lycosa_records::columns::{TextDecoder, write_lines};
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+use pyo3::types::PyBytes;
+
+use crate::batch::{Batch, Table, columns_named};
+use crate::batch_class::{BatchClass, batch_class};
+use crate::errors;
+use crate::outcome::Outcome;
+use crate::store::{TEXTS, decoded_body};
+
+/// Bytes of lines that are written at once.
+const WRITE_BYTES: usize = 1 << 20;
+
+/// Outcomes, from parse to the log, the frontier, sinks and the user.
+#[pyclass(frozen, sequence, module = "lycosa._core")]
+pub(crate) struct Outcomes {
+    pub(crate) batch: Batch<lycosa_records::Outcome>,
+    /// How bodies become text.
+    texts: TextDecoder,
+}
+
+impl Outcomes {
+    /// A batch.
+    pub(crate) fn new(outcomes: Vec<lycosa_records::Outcome>) -> Self {
+        Outcomes { batch: Batch::new(outcomes), texts: TEXTS }
+    }
+
+    /// A batch of outcomes that others may hold.
+    pub(crate) fn shared(outcomes: Vec<Arc<lycosa_records::Outcome>>) -> Self {
+        Outcomes { batch: Batch::shared(outcomes), texts: TEXTS }
+    }
+
+    /// A batch whose bodies, as text, have no more than so many bytes.
+    pub(crate) fn bounded(outcomes: Vec<lycosa_records::Outcome>, largest: usize) -> Self {
+        Outcomes { batch: Batch::new(outcomes), texts: TextDecoder { largest, ..TEXTS } }
+    }
+
+    /// Decodes bodies of outcomes that have travelled.
+    fn decode_bodies(&self) {
+        self.batch.with(|outcomes| {
+            let is_missing = |outcome: &&mut Arc<lycosa_records::Outcome>| outcome.decoded.is_none();
+            for outcome in outcomes.iter_mut().filter(is_missing) {
+                let received = outcome.received().filter(|received| !received.body.is_empty());
+                if let Some(body) = received.and_then(|received| decoded_body(received, self.texts.largest)) {
+                    Arc::make_mut(outcome).decoded = Some(body);
+                }
+            }
+        });
+    }
+}
+
+impl BatchClass for Outcomes {
+    type Record = lycosa_records::Outcome;
+    type Item = Outcome;
+    const ITEM: &'static str = "Outcome";
+
+    fn batch(&self) -> &Batch<Self::Record> {
+        &self.batch
+    }
+
+    fn alone(batch: Batch<Self::Record>) -> Self {
+        Outcomes { batch, texts: TEXTS }
+    }
+
+    fn with(&self, batch: Batch<Self::Record>) -> Self {
+        Outcomes { batch, texts: self.texts }
+    }
+
+    fn item(&self, record: Arc<Self::Record>) -> Outcome {
+        Outcome(record)
+    }
+
+    fn shown(&self) -> Self {
+        self.rows()
+    }
+
+    fn table(&self, py: Python<'_>, names: Option<Vec<String>>) -> PyResult<Table> {
+        let is_body = |name: &String| name == "body" || name == "text";
+        if names.as_ref().is_none_or(|names| names.iter().any(is_body)) {
+            py.detach(|| self.decode_bodies());
+        }
+        self.batch.table(py, names, self.texts)
+    }
+}
+
+batch_class!(Outcomes {
+    /// Columns as `columns` gives them, after which the batch is empty: no body is in memory twice.
+    #[pyo3(signature = (names = None))]
+    fn take_columns(&self, py: Python<'_>, names: Option<Vec<String>>) -> PyResult<Table> {
+        let taken = self.with(Batch::shared(self.batch.with(std::mem::take)));
+        taken.columns(py, names)
+    }
+
+    /// Those that outputs have: each URL's last outcome, redirects among them; no robots.txt, no further tries.
+    fn rows(&self) -> Self {
+        let is_row = |outcome: &Arc<lycosa_records::Outcome>| {
+            !outcome.retry && outcome.request().purpose != Purpose::Robots
+        };
+        self.with(Batch::shared(self.batch.all().into_iter().filter(is_row).collect()))
+    }
+
+    /// What a user sees: each URL's last outcome, a page or a failure; no redirects, which stand in the
+    /// chain of where they lead, and no robots.txt.
+    fn last(&self) -> Vec<Outcome> {
+        self.rows()
+            .batch
+            .all()
+            .into_iter()
+            .filter(|outcome| outcome.redirect.is_none())
+            .map(Outcome)
+            .collect()
+    }
+
+    /// JSON lines of the chosen columns, in UTF-8.
+    fn lines<'py>(&self, py: Python<'py>, names: Vec<String>) -> PyResult<Bound<'py, PyBytes>> {
+        let (columns, outcomes) = (columns_named("columns", Some(names))?, self.batch.all());
+        let lines = py.detach(|| {
+            let mut lines = Vec::new();
+            write_lines::<lycosa_records::Outcome>(&outcomes, &columns, self.texts, &mut lines)
+                .map(|()| lines)
+        });
+        lines.map(|lines| PyBytes::new(py, &lines)).map_err(|error| PyValueError::new_err(error.to_string()))
+    }
+
+    /// Writes JSON lines of the chosen columns, in UTF-8, into a file from an offset on; gives their bytes. What was written before
+    /// an error stays.
+    fn write_lines(&self, py: Python<'_>, path: PathBuf, offset: u64, names: Vec<String>) -> PyResult<u64> {
+        let (columns, outcomes) = (columns_named("columns", Some(names))?, self.batch.all());
+        let written = py.detach(|| {
+            let mut file = File::options().write(true).open(path)?;
+            file.seek(SeekFrom::Start(offset))?;
+            let mut buffered = BufWriter::with_capacity(WRITE_BYTES, file);
+            write_lines::<lycosa_records::Outcome>(&outcomes, &columns, self.texts, &mut buffered)?;
+            buffered.flush()?;
+            io::Result::Ok(buffered.stream_position()? - offset)
+        });
+        written.map_err(|error| errors::os(&error))
+    }
+});
