@@ -127,9 +127,13 @@ proptest! {
     }
 
     #[test]
-    fn log(pieces in vec((any::<u8>(), vec(any::<u8>(), 0..30), vec(any::<u8>(), 0..30)), 0..12)) {
-        let piece = |(what, meta, body): (u8, Vec<u8>, Vec<u8>)| {
-            [&[what, meta.len() as u8, body.len() as u8], &meta[..], &body].concat()
+    fn log(pieces in vec(prop_oneof![
+        (any::<u8>(), vec(any::<u8>(), 0..30), vec(any::<u8>(), 0..30)),
+        // Records of few URLs, some of which are opened again.
+        (any::<u8>(), vec(Just(b'a'), 0..2), vec(Just(b'b'), 0..16)).prop_map(|(what, url, body)| (what & !7 | 3, url, body)),
+    ], 0..12)) {
+        let piece = |(what, first, second): (u8, Vec<u8>, Vec<u8>)| {
+            [&[what, first.len() as u8, second.len() as u8], &first[..], &second].concat()
         };
         let data: Vec<u8> = pieces.into_iter().flat_map(piece).collect();
         lycosa_fuzz::log(&data);
@@ -162,8 +166,8 @@ proptest! {
         let length = u32::from_le_bytes([frame[0], frame[1], frame[2], frame[3]]) as usize;
         let mut facts = frame[20..20 + length].to_vec();
         changes.iter().for_each(|(place, change)| facts[place.index(length)] ^= change);
-        let how = kind & 7 | 8 | versions & 0x70;
-        lycosa_fuzz::batches(&[&[how, versions % 4, low, high, change], &facts[..]].concat());
+        let (how, body) = (kind & 7 | 8 | versions & 0x70, &b"body"[..usize::from(versions % 4)]);
+        lycosa_fuzz::batches(&[&[how, body.len() as u8, low, high, change], &facts[..], body].concat());
     }
 
     #[test]

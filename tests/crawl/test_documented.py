@@ -28,3 +28,33 @@ def test_the_example_of_outputs_runs_as_pasted(tmp_path: Path) -> None:
     assert ran.returncode == 0, ran.stderr
     assert ran.stdout.splitlines()[-1] == "certificate_sha256 certificate_sha256"
     assert pyarrow.parquet.read_schema(tmp_path / "pages.parquet").names == ["url", "status", "title", "text"]
+
+
+def test_the_examples_of_stages_of_ones_own_run_as_pasted(tmp_path: Path) -> None:
+    blocks = (ROOT / "docs/extending.md").read_text(encoding="utf-8").split("```python\n")[1:]
+    requests, batches, stage, prices = (block.split("```")[0] for block in blocks)
+    with SimulatedInternet(hosts=3, pages=3, speed=200) as net:
+        job = f"job={str(net.job_file())!r}"
+        script = f"""
+import dataclasses, pyarrow.compute, runpy, sys
+{requests.replace('"https://example.com/', f'"{net.seeds[0]}')}
+
+def price_of(text):
+    return len(text or "")
+
+{prices}
+crawl = lycosa.crawl({job}, stages=lambda stages: dataclasses.replace(stages, parse=Prices(stages)))
+assert all(outcome.fields["price"] == len(outcome.text) for outcome in crawl if outcome.text)
+crawl = lycosa.crawl({job})
+{batches}
+agent = "mybot/1.0 (me@example.org)"
+PlainFetch = runpy.run_path({str(ROOT / "examples/plain_fetch.py")!r})["PlainFetch"]
+{stage.replace('"https://example.com/"', job).replace("    user_agent=agent,", "")}
+assert len(list(crawl)) > 3
+"""
+        script = script.replace('user_agent="mybot/1.0 (me@example.org)"', job)
+        ran = subprocess.run(
+            [sys.executable, "-c", script], cwd=tmp_path, capture_output=True, text=True, timeout=60, check=False
+        )
+    assert ran.returncode == 0, ran.stderr
+    assert "{'customer': 12}" in ran.stdout, "what was attached came with the outcome"
