@@ -27,8 +27,8 @@ def run(options: Options) -> Report:
         _core_costs(report, rounds)
     _json_costs(report, rounds)
     report.notes.append(
-        f"an outcome has {LINKS} links, eight header fields and its body by handle; batches of {BATCH}; the peer reads "
-        "and writes the row of such an outcome, without its heads"
+        f"an outcome has {LINKS} links, eight header fields and its body by handle; batches of {BATCH}; the peer "
+        "reads and writes the row of such an outcome, without its heads"
     )
     return report
 

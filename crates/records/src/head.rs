@@ -70,15 +70,12 @@ impl Head {
             loop {
                 let line = rest.next()?;
                 let field = parse_field(line);
-                let mut folded: Option<Vec<u8>> = None;
+                let mut value = field.map_or(Cow::default(), |(_, value)| Cow::Borrowed(value));
                 while let Some(next) = rest.next_if(|next| matches!(next.first(), Some(b' ' | b'\t'))) {
-                    let value =
-                        folded.get_or_insert_with(|| field.map_or(Vec::new(), |(_, value)| value.to_vec()));
-                    value.push(b' ');
-                    value.extend_from_slice(next.trim_ascii());
+                    join(&mut value, next.trim_ascii());
                 }
-                if let Some((name, value)) = field {
-                    return Some((name, folded.map_or(Cow::Borrowed(value), Cow::Owned)));
+                if let Some((name, _)) = field.filter(|_| is_value(&value)) {
+                    return Some((name, value));
                 }
             }
         })
@@ -134,13 +131,24 @@ fn lines(raw: &[u8]) -> impl Iterator<Item = &[u8]> {
     })
 }
 
-/// Name and value of a line; `None` where it is no field.
+/// Name of a line and what stands behind its colon; `None` where it is no field.
 fn parse_field(line: &[u8]) -> Option<(&str, &[u8])> {
     let colon = memchr::memchr(b':', line)?;
     // Spaces before the colon break real sites where they are refused.
     let (name, value) = (line[..colon].trim_ascii_end(), line[colon + 1..].trim_ascii());
     let name = std::str::from_utf8(name).ok().filter(|name| is_token(name.as_bytes()))?;
-    is_value(value).then_some((name, value))
+    Some((name, value))
+}
+
+/// Puts the next line of a folded value behind it: one space between what is not empty, none at an end.
+fn join<'a>(value: &mut Cow<'a, [u8]>, next: &'a [u8]) {
+    if value.is_empty() {
+        *value = Cow::Borrowed(next);
+    } else if !next.is_empty() {
+        let value = value.to_mut();
+        value.push(b' ');
+        value.extend_from_slice(next);
+    }
 }
 
 /// Whether bytes may be a field's name (RFC 9110 section 5.6.2).
@@ -185,6 +193,13 @@ mod tests {
         let fields: Vec<_> =
             head.fields().map(|(name, value)| (name, header_text(&value).into_owned())).collect();
         assert_eq!(fields, [("A", "1 2 3".to_owned()), ("E", String::new())]);
+    }
+
+    #[test]
+    fn a_folded_value_has_no_space_at_its_ends_and_no_control_character() {
+        let head = head("HTTP/1.1 200 OK\r\nA:\r\n 1\r\nB: 2\r\n \t\r\nC: 3\r\n \x01\r\nD:\r\n  \r\n");
+        let fields: Vec<_> = head.fields().map(|(name, value)| (name, value.into_owned())).collect();
+        assert_eq!(fields, [("A", b"1".to_vec()), ("B", b"2".to_vec()), ("D", Vec::new())]);
     }
 
     #[test]
