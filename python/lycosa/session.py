@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import contextlib
 import importlib
 import logging
@@ -20,6 +19,8 @@ from lycosa.sink import Sink
 from lycosa.stages import Change
 
 if TYPE_CHECKING:
+    import asyncio
+
     import pandas
     import polars
     import pyarrow
@@ -110,6 +111,8 @@ class Crawl:
 
     async def __aiter__(self) -> AsyncIterator[Outcome]:
         """Run on a worker thread, and give pages to the event loop; leaving the loop ends the crawl."""
+        import asyncio  # only here: the command starts without it
+
         batches = self.batches()
         step: asyncio.Future[Outcomes | None] | None = None
         try:

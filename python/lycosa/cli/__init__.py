@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 import argparse
+import gc
 import importlib
 import sys
 from typing import Never
 
 from lycosa.errors import LycosaError, SettingError
+
+#: Objects that a command makes before the collector looks for cycles among them. Imported modules leave no garbage in
+#: cycles, and looking after every 700 objects, as Python does, costs a fifth of the start.
+COLLECTED = 50_000
 
 #: In the order of the help; each is a module beside this one.
 COMMANDS = ("crawl", "job", "resolve", "cache", "dns", "why", "simnet")
@@ -24,6 +29,7 @@ class Parser(argparse.ArgumentParser):
 
 def main(arguments: list[str] | None = None) -> int:
     """Run a command; give its exit status."""
+    gc.set_threshold(COLLECTED)
     from lycosa import __version__
 
     arguments = sys.argv[1:] if arguments is None else arguments

@@ -16,6 +16,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
+# Before pydantic is imported: it would read the metadata of all installed packages for plugins, a tenth of the start.
+os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")
+
 from lycosa.cli.status import STATUSES, status_of, status_text
 from lycosa.cli.told import told
 from lycosa.end import NOTHING, PARTIAL, SUSPENDED
