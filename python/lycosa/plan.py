@@ -26,7 +26,7 @@ class Plan:
 
     job: Job
     seeds: list[str]  # canonical
-    again: list[str]  # of these, those that are to be fetched even where they have been
+    again: list[str | Request]  # of what was given, what is to be fetched even where it has been
     retry_failed: list[str]  # kinds of failures whose URLs are to be fetched again
     outputs: list[Sink]  # that the session writes
     unwritten: list[Sink]  # recorded ones that it does not write, and that stay recorded
@@ -97,10 +97,9 @@ def make_plan(
     if place is not None and record is not None and not fresh:
         lines += _output_lines(place, record, before, sinks, unwritten)
     checked = list(dict.fromkeys(job.checked_seeds()))
-    # A request that sends something is no demand for the page under its URL.
-    plain = [seed for seed in seeds if not isinstance(seed, Request) or seed.is_plain]
-    given = {_core.canonical_url(seed if isinstance(seed, str) else seed.url) for seed in plain}
-    again = [seed for seed in checked if seed in given]
+    given = {_core.canonical_url(seed) for seed in seeds if isinstance(seed, str)}
+    again: list[str | Request] = [seed for seed in checked if seed in given]
+    again += [seed for seed in seeds if isinstance(seed, Request)]
     plan = Plan(job, checked, again, kinds, sinks, unwritten, place, fresh, goes_on, lines, requests)
     _check_places(plan)
     if job.politeness.block_list is not None:

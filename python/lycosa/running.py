@@ -81,7 +81,7 @@ class Running:
         self._before = record.totals
         # The log may end earlier than it did: a crash of the machine tore it.
         begun = dataclasses.replace(record, confirmed=min(record.confirmed, self._log.end()))
-        given = _text_of(plan.requests) if plan.requests else begun.requests
+        given = _text_of(_merged(begun.requests, plan.requests)) if plan.requests else begun.requests
         self._record = dataclasses.replace(
             begun, outputs=outputs, last_run=None, streams=plan.streams, requests=given
         )
@@ -256,12 +256,13 @@ class Running:
             text = "going on with the crawl in %s: %s, %s waiting; --fresh starts over"
             logger.info(text, path, counted(pages, "page"), f"{waiting:,}")
 
-    def _reopen_seeds(self, seeds: list[str]) -> None:
+    def _reopen_seeds(self, seeds: list[str | Request]) -> None:
         """Have seeds that were given again fetched again; those that wait or are new are fetched anyway."""
         opened = 0
         for begin in range(0, len(seeds), SEEDS_AT_ONCE):
-            settled = self.stages.frontier.settled_of(seeds[begin : begin + SEEDS_AT_ONCE])
-            opened += self._reopen(self.stages.log.ended(settled)) if settled else 0
+            some = [seed if isinstance(seed, Request) else Request(seed) for seed in seeds[begin : begin + SEEDS_AT_ONCE]]
+            settled = self.stages.frontier.settled_of(Requests(some))
+            opened += self._reopen(self.stages.log.ended(settled)) if len(settled) else 0
         if opened:
             logger.info("opened again: %s", counted(opened, "seed"))
 
@@ -329,6 +330,12 @@ class Running:
 def _text_of(requests: list[Request]) -> str:
     """Requests as text."""
     return base64.b64encode(Requests(requests).encode()).decode()
+
+
+def _merged(pending: str, given: list[Request]) -> list[Request]:
+    """Requests that are not accepted yet, since a session died before it could, and those that were given now, each once."""
+    known = list(_requests_of(pending)) if pending else []
+    return list({(one.method, one.url, one.body): one for one in [*known, *given]}.values())
 
 
 def _requests_of(text: str) -> Requests:

@@ -75,7 +75,7 @@ class Frontier(Protocol):
     def restored(self, unreadable: list[int]) -> None:
         """End the restoring, and remove snapshots that could not be loaded."""
 
-    def settled_of(self, seeds: list[str]) -> list[str]:
+    def settled_of(self, requests: Requests) -> Requests:
         """Those of some seeds that are known and settled: done, failed or refused."""
 
     def reopen(self, outcomes: Outcomes) -> Outcomes:
@@ -187,7 +187,7 @@ class Log(Protocol):
     def failed(self, kinds: list[str]) -> Failed:
         """The URLs that failed last with one of these kinds."""
 
-    def ended(self, urls: list[str]) -> Outcomes:
+    def ended(self, requests: Requests) -> Outcomes:
         """Outcomes that open settled URLs again, by how they had ended; what is not known is left out."""
 
     def retain(self, position: int) -> int:

@@ -19,7 +19,7 @@ use std::collections::{HashMap, HashSet, VecDeque};
 use std::hash::{BuildHasher, BuildHasherDefault, DefaultHasher};
 
 use lycosa_records::{Outcome, Purpose};
-use lycosa_url::{CrawlUrl, Micros, registered_domain};
+use lycosa_url::{Digest, Micros, registered_domain};
 
 use crate::alike::Alike;
 use crate::mark::is_other_rules;
@@ -345,25 +345,26 @@ impl Captive {
             is_page: request.purpose == Purpose::Page,
             url: request.url.clone(),
             depth: request.depth,
+            options: request.options.clone(),
             status: page.response.result.as_ref().map_or(0, |received| received.status),
             redirect: page.redirect.clone(),
         });
         self.marks.push_back(mark);
     }
 
-    /// Forgets what was recorded of a URL: an earlier process opened it again. What it did not doubt then stays so, without what has
+    /// Forgets what was recorded of a request: an earlier process opened it again. What it did not doubt then stays so, without what has
     /// confirmed it; it may have died before it recorded the others.
-    pub(crate) fn forget_reopened(&mut self, url: &CrawlUrl) {
+    pub(crate) fn forget_reopened(&mut self, key: &Digest) {
         // Most were opened again for another reason, such as `--retry-failed`.
-        if !self.recent.iter().any(|recent| recent.url == *url) {
+        if !self.recent.iter().any(|recent| recent.key() == *key) {
             return;
         }
-        let doubted: HashSet<CrawlUrl> = unconfirmed(&self.recent).map(|recent| recent.url.clone()).collect();
+        let doubted: HashSet<Digest> = unconfirmed(&self.recent).map(Recent::key).collect();
         self.recent
             .iter_mut()
-            .filter(|recent| !doubted.contains(&recent.url))
+            .filter(|recent| !doubted.contains(&recent.key()))
             .for_each(|recent| recent.finished = 0);
-        self.forget(url);
+        self.forget(key);
     }
 
     /// Forgets what was recorded.
@@ -373,14 +374,14 @@ impl Captive {
     }
 
     /// Takes in what a snapshot remembers.
-    pub(crate) fn load(&mut self, recent: Recent) {
-        self.marks.push_back(recent.mark);
-        self.recent.push_back(recent);
+    pub(crate) fn load(&mut self, recent: VecDeque<Recent>) {
+        self.marks = recent.iter().map(|recent| recent.mark).collect();
+        self.recent = recent;
     }
 
-    /// Forgets what was recorded of a URL: it was opened again.
-    pub(crate) fn forget(&mut self, url: &CrawlUrl) {
-        if let Some(place) = self.recent.iter().rposition(|recent| recent.url == *url) {
+    /// Forgets what was recorded of a request: it was opened again.
+    pub(crate) fn forget(&mut self, key: &Digest) {
+        if let Some(place) = self.recent.iter().rposition(|recent| recent.key() == *key) {
             self.recent.remove(place);
             self.marks.remove(place);
         }
@@ -396,7 +397,7 @@ impl Captive {
     pub(crate) fn take_unconfirmed(&mut self, since: Micros, written: u64) -> Vec<Recent> {
         let is_wanted = |recent: &&Recent| recent.at >= since && recent.position > written;
         let unconfirmed: Vec<Recent> = self.doubted().filter(is_wanted).cloned().collect();
-        unconfirmed.iter().for_each(|recent| self.forget(&recent.url));
+        unconfirmed.iter().for_each(|recent| self.forget(&recent.key()));
         self.confirm_all();
         unconfirmed
     }

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use lycosa_records::{Body, Outcome, Purpose, Request};
+use lycosa_records::{Body, Metadata, Outcome, Purpose, Request, RequestOptions};
 use lycosa_url::{CrawlUrl, FailureKind, Micros};
 
 use crate::portal_tests::{own, settle};
@@ -13,7 +13,7 @@ use crate::{Frontier, Settings, State};
 /// What a killed crawl leaves.
 #[derive(Default)]
 struct Left {
-    seeds: Vec<CrawlUrl>,
+    seeds: Vec<Request>,
     /// Its snapshot.
     snapshot: Vec<u8>,
     /// What was recorded since: requests with the begin of their process, then outcomes, without bodies of pages as they are read again.
@@ -30,6 +30,11 @@ const SAVED: u64 = 1_000;
 
 /// What a portal says.
 const LOGIN: &str = "<title>Log in</title><form>to this network</form>";
+
+/// Seeds as requests.
+fn seeds(urls: Vec<CrawlUrl>) -> Vec<Request> {
+    urls.into_iter().map(Request::get).collect()
+}
 
 /// Answers as a portal does.
 fn portal(request: Request, now: Micros) -> Outcome {
@@ -90,7 +95,7 @@ impl Left {
             mut bytes => Frontier::load(settings.clone(), names.clone(), &mut bytes).unwrap().0,
         };
         let mut restore = frontier.restore();
-        self.seeds.iter().for_each(|seed| restore.seed(&Request::get(seed.clone())).unwrap());
+        self.seeds.iter().for_each(|seed| restore.seed(seed).unwrap());
         for (request, process) in &self.leases {
             restore.lease(&request.url, request.lease, *process, *process);
         }
@@ -111,10 +116,19 @@ impl Left {
 
 /// A crawl whose portal is there from the third second on.
 fn killed_behind_a_portal(settings: &Settings) -> (Frontier<Names>, Names, Left) {
+    killed_behind_a_portal_with(settings, |request| request)
+}
+
+/// The same with seeds that are more than a URL.
+fn killed_behind_a_portal_with(
+    settings: &Settings,
+    seed: impl Fn(Request) -> Request,
+) -> (Frontier<Names>, Names, Left) {
     let names = Names::default();
     let mut frontier = Frontier::new(settings.clone(), names.clone()).unwrap();
-    let mut left = Left { seeds: world(&names, 6, 10), ..Left::default() };
-    frontier.add(&left.seeds, 0).unwrap();
+    let all = seeds(world(&names, 6, 10)).into_iter().map(seed).collect();
+    let mut left = Left { seeds: all, ..Left::default() };
+    frontier.add_requests(&left.seeds, 0).unwrap();
     run_until(&mut frontier, &mut left, (0, 33 * SECOND / 10), &mut |request, now| match now / SECOND {
         0..3 => own(request, now),
         _ => portal(request, now),
@@ -128,6 +142,38 @@ fn the_first_answer_of_a_portal_is_asked_for_again_by_the_process_after_the_one_
     let (_, names, mut left) = killed_behind_a_portal(&patient());
     let (_, opened) = left.begin(&patient(), &names, 5 * SECOND);
     assert_eq!(opened, left.portal);
+}
+
+#[test]
+fn what_is_asked_for_again_is_the_same_request_with_what_its_user_attached() {
+    let metadata: Metadata = [("n".to_owned(), 7.into())].into_iter().collect();
+    for method in ["", "POST"] {
+        let options = RequestOptions {
+            method: method.into(),
+            body: method.to_owned().into(),
+            metadata: metadata.clone(),
+            ..RequestOptions::default()
+        };
+        let seed = |request| Request { options: Some(Box::new(options.clone())), ..request };
+        let (mut frontier, names, mut left) = killed_behind_a_portal_with(&patient(), seed);
+        for saves in [false, true] {
+            if saves {
+                left.save(&mut frontier);
+            }
+            let before = left.log.len();
+            let (mut second, opened) = left.begin(&patient(), &names, 5 * SECOND);
+            assert_eq!(opened, left.portal);
+            let again =
+                left.log.drain(before..).find(|page| page.request().purpose == Purpose::Page).unwrap();
+            assert_eq!(again.request().options.as_deref(), Some(&options));
+            let mut sent = Vec::new();
+            run_until(&mut second, &mut Left::default(), (5 * SECOND, 90 * SECOND), &mut |request, now| {
+                sent.extend(request.options.clone().filter(|_| request.url.as_str() == opened[0]));
+                own(request, now)
+            });
+            assert_eq!(sent, [Box::new(options.clone())], "it is sent once more, as it was");
+        }
+    }
 }
 
 #[test]
@@ -183,8 +229,8 @@ fn rules_that_were_learnt_last_are_asked_for_again_and_the_crawl_delay_holds_mea
     let settings = Settings { robots: true, ..patient() };
     let names = Names::default();
     let mut first = Frontier::new(settings.clone(), names.clone()).unwrap();
-    let mut left = Left { seeds: world(&names, 3, 10), ..Left::default() };
-    first.add(&left.seeds, 0).unwrap();
+    let mut left = Left { seeds: seeds(world(&names, 3, 10)), ..Left::default() };
+    first.add_requests(&left.seeds, 0).unwrap();
     let mut site = |request: Request, now| match request.purpose {
         Purpose::Robots => answer(request, now, 200, &[], RULES, &[]),
         _ => own(request, now),
@@ -242,8 +288,8 @@ fn a_portal_that_answers_for_robots_txt_alone_gives_no_rules() {
     let settings = Settings { robots: true, ..patient() };
     let names = Names::default();
     let mut first = Frontier::new(settings.clone(), names.clone()).unwrap();
-    let mut left = Left { seeds: world(&names, 6, 10), ..Left::default() };
-    first.add(&left.seeds, 0).unwrap();
+    let mut left = Left { seeds: seeds(world(&names, 6, 10)), ..Left::default() };
+    first.add_requests(&left.seeds, 0).unwrap();
     let mut asked = Vec::new();
     let mut site = |request: Request, now: Micros| match request.purpose {
         _ if (5..66).contains(&(now / SECOND)) => portal(request, now),
@@ -272,8 +318,8 @@ fn the_time_in_which_no_process_ran_is_no_patience_with_a_host() {
     let names = Names::default();
     let mut first = Frontier::new(patient(), names.clone()).unwrap();
     let mut left =
-        Left { seeds: vec![url("http://dead.com/1"), url("http://dead.com/2")], ..Left::default() };
-    first.add(&left.seeds, 0).unwrap();
+        Left { seeds: seeds(vec![url("http://dead.com/1"), url("http://dead.com/2")]), ..Left::default() };
+    first.add_requests(&left.seeds, 0).unwrap();
     let mut site = |request, now| failed(request, now, FailureKind::ConnectRefused);
     run_until(&mut first, &mut left, (0, 60 * SECOND), &mut site);
     let hours = 10_000 * SECOND;
@@ -290,8 +336,8 @@ fn domains_that_show_one_parking_page_are_no_portal_after_a_restart_either() {
     for with_snapshot in [false, true] {
         let names = Names::default();
         let mut first = Frontier::new(patient(), names.clone()).unwrap();
-        let mut left = Left { seeds: world(&names, 30, 6), ..Left::default() };
-        first.add(&left.seeds, 0).unwrap();
+        let mut left = Left { seeds: seeds(world(&names, 30, 6)), ..Left::default() };
+        first.add_requests(&left.seeds, 0).unwrap();
         let mut site = |request: Request, now| match request.url.host() {
             "host0.com" | "host1.com" => own(request, now),
             _ => portal(request, now),
@@ -300,7 +346,7 @@ fn domains_that_show_one_parking_page_are_no_portal_after_a_restart_either() {
         if with_snapshot {
             left.save(&mut first);
         }
-        left.seeds.retain(|url| url.host() != "host0.com");
+        left.seeds.retain(|seed| seed.url.host() != "host0.com");
         let (mut second, _) = left.begin(&patient(), &names, 25 * SECOND);
         run_until(&mut second, &mut left, (25 * SECOND, 200 * SECOND), &mut site);
         assert_eq!(second.messages(), Vec::<String>::new());
@@ -322,8 +368,8 @@ fn what_is_held_when_a_process_ends_takes_the_portals_first_answer_with_it() {
 fn a_process_that_dies_while_it_opens_urls_again_leaves_the_others_to_the_next() {
     let names = Names::default();
     let mut first = Frontier::new(patient(), names.clone()).unwrap();
-    let mut left = Left { seeds: world(&names, 6, 10), ..Left::default() };
-    first.add(&left.seeds, 0).unwrap();
+    let mut left = Left { seeds: seeds(world(&names, 6, 10)), ..Left::default() };
+    first.add_requests(&left.seeds, 0).unwrap();
     run_until(&mut first, &mut left, (0, 21 * SECOND / 10), &mut own);
     let recorded = left.log.len();
     let (_, opened) = left.begin(&patient(), &names, 5 * SECOND);

@@ -207,7 +207,8 @@ impl<R: Resolve> Frontier<R> {
     fn ask_again(&mut self, recorded: Vec<Recent>, now: Micros) {
         // Of a robots.txt only the rules are forgotten.
         for recent in recorded.into_iter().filter(|recent| recent.is_page) {
-            let mut page = Outcome::reopened(recent.url, recent.depth, now, Ok(recent.status));
+            let mut page = Outcome::reopened(recent.url, recent.depth, now, Ok(recent.status))
+                .with_options(recent.options);
             page.redirect = recent.redirect;
             self.open(&page, now);
             self.settled.push(page);

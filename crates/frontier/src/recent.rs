@@ -2,7 +2,8 @@
 
 use std::collections::VecDeque;
 
-use lycosa_url::{CrawlUrl, Micros};
+use lycosa_records::RequestOptions;
+use lycosa_url::{CrawlUrl, Digest, Micros};
 
 use crate::codec::{self, put_bytes, put_number};
 use crate::politeness::domains::DomainId;
@@ -23,9 +24,10 @@ pub(crate) struct Recent {
     pub(crate) position: u64,
     /// Whether it is a page; a robots.txt otherwise.
     pub(crate) is_page: bool,
-    /// The URL, its depth, its status and where it redirected to.
+    /// The URL, its depth, what its request had beyond a GET, its status and where it redirected to.
     pub(crate) url: CrawlUrl,
     pub(crate) depth: u32,
+    pub(crate) options: Option<Box<RequestOptions>>,
     pub(crate) status: u16,
     pub(crate) redirect: Option<CrawlUrl>,
 }
@@ -42,7 +44,12 @@ pub(crate) fn unconfirmed(recent: &VecDeque<Recent>) -> impl Iterator<Item = &Re
 }
 
 impl Recent {
-    /// Appends it to a record of a snapshot.
+    /// By what dedup knows its request.
+    pub(crate) fn key(&self) -> Digest {
+        lycosa_records::key_of(self.url.borrow(), self.options.as_deref())
+    }
+
+    /// Appends it to a record of a snapshot, without its options: [`pack_options`] has those.
     pub(crate) fn pack(&self, record: &mut Vec<u8>) {
         put_bytes(record, self.url.as_str().as_bytes());
         put_bytes(record, self.redirect.as_ref().map_or("", CrawlUrl::as_str).as_bytes());
@@ -69,8 +76,33 @@ impl Recent {
             is_page: true,
             url,
             depth: codec::small(from)?,
+            options: None,
             status: codec::small(from)?.try_into().ok()?,
             redirect,
         })
     }
+}
+
+/// Appends the options of those that have some, each behind its place.
+pub(crate) fn pack_options(recent: &[&Recent], record: &mut Vec<u8>) {
+    let options = |(place, one): (usize, &&Recent)| {
+        // Options that cannot be encoded do not exist: they are numbers, texts and JSON.
+        Some((place, rmp_serde::to_vec_named(one.options.as_deref()?).ok()?))
+    };
+    let packed: Vec<_> = recent.iter().enumerate().filter_map(options).collect();
+    put_number(record, packed.len() as u64);
+    for (place, options) in packed {
+        put_number(record, place as u64);
+        put_bytes(record, &options);
+    }
+}
+
+/// Reads them into those that were read before, in the same order.
+pub(crate) fn unpack_options(recent: &mut VecDeque<Recent>, from: &mut &[u8]) -> Option<()> {
+    for _ in 0..codec::number(from)? {
+        let place = usize::try_from(codec::number(from)?).ok()?;
+        let options = rmp_serde::from_slice(codec::bytes(from)?).ok()?;
+        recent.get_mut(place)?.options = Some(options);
+    }
+    Some(())
 }

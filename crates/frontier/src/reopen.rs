@@ -6,8 +6,8 @@
 use std::io;
 
 use hashbrown::{HashMap, HashSet};
-use lycosa_records::{Outcome, Purpose};
-use lycosa_url::{CrawlUrl, Digest, Micros};
+use lycosa_records::{Outcome, Purpose, Request};
+use lycosa_url::{Digest, Micros};
 
 use crate::intake::Ghost;
 use crate::queue::{Name, Robots};
@@ -32,33 +32,38 @@ impl<R: Resolve> Frontier<R> {
         Ok(true)
     }
 
-    /// Those of some URLs that are known and settled: done, failed or refused. Only the queues of their hosts are looked through.
-    pub fn settled_of<'a>(&mut self, urls: &'a [CrawlUrl], now: Micros) -> io::Result<Vec<&'a CrawlUrl>> {
+    /// Which of some requests are known and settled: done, failed or refused. Only the queues of their hosts are looked through.
+    pub fn settled_of<'a>(
+        &mut self,
+        requests: impl IntoIterator<Item = &'a Request> + Clone,
+        now: Micros,
+    ) -> io::Result<Vec<&'a Request>> {
         self.verify(now)?;
         let mut open: HashMap<&str, HashSet<Digest>> = HashMap::new();
-        for url in urls {
-            if self.seen.contains(&self.seen.key(url))? {
-                open.entry(url.host()).or_default().insert(*url.digest());
+        for request in requests.clone() {
+            if self.seen.contains(&self.key(&Candidate::of(request)))? {
+                open.entry(request.url.host()).or_default().insert(request.key());
             }
         }
         for lease in self.leases.values().filter(|lease| lease.waiting.purpose() == Purpose::Page) {
-            let url = &lease.waiting.url;
-            open.get_mut(url.host()).map(|settled| settled.remove(url.digest()));
+            let waiting = &lease.waiting;
+            open.get_mut(waiting.url.host()).map(|settled| settled.remove(&waiting.key()));
         }
         for (host, settled) in &mut open {
             let Some(id) = self.known_queue(host) else { continue };
             let ghosts = &self.ghosts;
             self.queues[id as usize].each_waiting(&self.spill, |waiting| {
-                let digest = waiting.url.digest();
-                if ghosts.get(digest) != Some(&Ghost::Settled) {
-                    settled.remove(digest);
+                let key = waiting.key();
+                if ghosts.get(&key) != Some(&Ghost::Settled) {
+                    settled.remove(&key);
                 }
             })?;
         }
         // Each once, also where it is given twice.
-        let is_settled =
-            |url: &&CrawlUrl| open.get_mut(url.host()).is_some_and(|settled| settled.remove(url.digest()));
-        Ok(urls.iter().filter(is_settled).collect())
+        let is_settled = |request: &&Request| {
+            open.get_mut(request.url.host()).is_some_and(|settled| settled.remove(&request.key()))
+        };
+        Ok(requests.into_iter().filter(is_settled).collect())
     }
 
     /// Lets a settled URL wait.

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use super::tests::{Names, SECOND, answer, failed, frontier, run, url};
 use super::*;
-use lycosa_records::{Purpose, Request};
+use lycosa_records::{Purpose, Request, RequestOptions};
 use lycosa_url::FailureKind;
 
 /// A crawl of a host without robots.txt: its settings.
@@ -117,9 +117,17 @@ fn settled_is_what_neither_waits_nor_is_on_lease_nor_is_new() {
     let page = site(leased.remove(first), 0);
     assert_eq!(page.response.request.purpose, Purpose::Page);
     frontier.done([&page], 0).unwrap();
-    let mut asked = urls;
-    asked.extend([url("http://b.com/"), url("http://a.com/new"), page.response.request.url.clone()]);
+    let mut asked: Vec<_> = urls.into_iter().map(Request::get).collect();
+    let ended = Request::get(page.response.request.url.clone());
+    let post = RequestOptions { method: "POST".into(), ..RequestOptions::default() };
+    let post = Request { options: Some(Box::new(post)), ..ended.clone() };
+    asked.extend([
+        Request::get(url("http://b.com/")),
+        Request::get(url("http://a.com/new")),
+        post,
+        ended.clone(),
+    ]);
     assert!(std::fs::read_dir(directory.path()).unwrap().count() > 0, "most of them wait on the disk");
-    assert_eq!(frontier.settled_of(&asked, 0).unwrap(), [&page.response.request.url]);
+    assert_eq!(frontier.settled_of(&asked, 0).unwrap(), [&ended]);
     assert_eq!(states(&frontier), [999, 1, 1, 0, 0], "asking changes nothing");
 }

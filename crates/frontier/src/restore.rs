@@ -130,7 +130,7 @@ impl<R: Resolve> Restore<'_, R> {
         let request = &page.response.request;
         self.last(page.response.finished);
         if page.is_reopened() {
-            self.frontier.captive.forget_reopened(&request.url);
+            self.frontier.captive.forget_reopened(&request.key());
             return match request.purpose {
                 Purpose::Robots => {
                     self.forget_robots(&request.url);

@@ -8,7 +8,7 @@
 //! records: files · counts · places of the scope · queue … · ghosts · cookies · paces · leases   then the dedup tree
 //! ```
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, VecDeque};
 use std::io::{self, Read, Write};
 use std::net::{IpAddr, Ipv6Addr};
 
@@ -22,7 +22,7 @@ use crate::intake::Ghost;
 use crate::politeness::domains::DomainId;
 use crate::politeness::pace::Pace;
 use crate::queue::{Queue, Robots};
-use crate::recent::Recent;
+use crate::recent::{Recent, pack_options, unpack_options};
 use crate::robots::{Rules, RulesStore};
 use crate::schedule::QueueId;
 use crate::state::State;
@@ -217,6 +217,7 @@ impl<R: Resolve> Frontier<R> {
         put_number(record, unconfirmed.len() as u64);
         unconfirmed.iter().for_each(|recent| recent.pack(record));
         self.outbox.pack(record);
+        pack_options(&unconfirmed, record);
     }
 
     /// Reads that record; the queues are there.
@@ -231,14 +232,19 @@ impl<R: Resolve> Frontier<R> {
             return Some(());
         }
         self.died_at = codec::number(from)?;
+        let mut unconfirmed = VecDeque::new();
         for _ in 0..codec::number(from)?.min(RECENT as u64) {
             let queue = |url: &CrawlUrl| self.known_queue(url.host());
             let domain =
                 |url: &CrawlUrl| queue(url).map_or(DomainId::MAX, |id| self.queues[id as usize].domain);
-            let recent = Recent::unpack(from, domain)?;
-            self.captive.load(recent);
+            unconfirmed.push_back(Recent::unpack(from, domain)?);
         }
-        if from.is_empty() { Some(()) } else { self.outbox.unpack(from) }
+        if !from.is_empty() {
+            self.outbox.unpack(from)?;
+            unpack_options(&mut unconfirmed, from)?;
+        }
+        self.captive.load(unconfirmed);
+        Some(())
     }
 
     /// What is out, or decided but not recorded: it waits again after a restart, before everything else.

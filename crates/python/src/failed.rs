@@ -1,11 +1,11 @@
 //! How settled URLs had ended, to open them again: those that failed, and those that are named.
 
 use std::collections::{HashMap, HashSet};
-use std::sync::Mutex;
+use std::sync::{Arc, Mutex};
 
-use lycosa_records::Outcome;
+use lycosa_records::{Outcome, Request};
 use lycosa_store::{LogError, first_position};
-use lycosa_url::{Clock, CrawlUrl};
+use lycosa_url::{Clock, Digest};
 use pyo3::prelude::*;
 
 use crate::errors::{self, lock};
@@ -13,35 +13,30 @@ use crate::outcomes::Outcomes;
 use crate::store::Log;
 
 impl Log {
-    /// The outcomes that open settled URLs again.
-    pub(crate) fn look_up_ended(&self, urls: &[String]) -> Result<Vec<Outcome>, LogError> {
+    /// The outcomes that open settled requests again, as they are given now.
+    pub(crate) fn look_up_ended(&self, requests: &[Arc<Request>]) -> Result<Vec<Outcome>, LogError> {
         let clock = self.clock.clock();
         let (now, wall_offset_us) = (clock.now(), clock.wall_offset());
-        let mut wanted: HashSet<String> = urls.iter().cloned().collect();
+        let mut wanted: HashSet<Digest> = requests.iter().map(|request| request.key()).collect();
         let mut known = match &self.failed {
             Some(failed) => lock(failed).ended(&wanted)?,
             None => HashMap::new(),
         };
-        wanted.retain(|url| !known.contains_key(url));
+        wanted.retain(|key| !known.contains_key(key));
         if !wanted.is_empty() {
             known.extend(lycosa_store::ended(&self.directory, &wanted)?);
-            if first_position(&self.directory)? > 0 {
-                // Its status is not known any more.
-                for url in wanted.into_iter().filter(|url| !known.contains_key(url)).collect::<Vec<_>>() {
-                    if let Ok(parsed) = CrawlUrl::parse(&url) {
-                        known.insert(url, Outcome::reopened(parsed, 0, now, Ok(0)));
-                    }
-                }
-            }
         }
-        let opened = |url: &String| {
-            let mut ended = known.remove(url)?;
-            (ended.response.request.depth, ended.response.request.chain) = (0, Vec::new());
+        let is_cut = first_position(&self.directory)? > 0;
+        let opened = |request: &Arc<Request>| {
+            // Where the log's beginning is gone its status is not known any more.
+            let unknown = || is_cut.then(|| Outcome::reopened(request.url.clone(), 0, now, Ok(0)));
+            let mut ended = known.remove(&request.key()).or_else(unknown)?;
+            ended.response.request = Request::clone(request);
             let mut outcome = lycosa_store::reopened(ended, now);
             outcome.response.times.wall_offset_us = wall_offset_us;
             Some(outcome)
         };
-        Ok(urls.iter().filter_map(opened).collect())
+        Ok(requests.iter().filter_map(opened).collect())
     }
 }
 

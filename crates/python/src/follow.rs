@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 
 use lycosa_store::{Bodies, LogError, Logged, Position, Reader};
-use lycosa_url::{Clock, CrawlUrl};
+use lycosa_url::Clock;
 use pyo3::prelude::*;
 
 use crate::errors::{self, lock};
@@ -28,7 +28,7 @@ fn learn_takings(takings: &Takings, directory: &Path, position: Option<Position>
         }
         for Logged { entry, end } in entries {
             if let Some(outcome) = entry.into_outcome().filter(lycosa_records::Outcome::is_reopened) {
-                takings.take(outcome.url().digest(), end);
+                takings.take(outcome.request().key(), end);
             }
         }
     }
@@ -98,8 +98,8 @@ impl LogReader {
     }
 
     /// Whether an outcome was not taken back behind it.
-    fn is_kept(&self, url: &CrawlUrl, end: Position) -> bool {
-        self.followed.as_ref().is_none_or(|followed| !followed.takings.is_taken(url.digest(), end))
+    fn is_kept(&self, outcome: &lycosa_records::Outcome, end: Position) -> bool {
+        self.followed.as_ref().is_none_or(|followed| !followed.takings.is_taken(outcome, end))
     }
 }
 
@@ -132,7 +132,7 @@ impl LogReader {
                 }
             };
             let read = lock(&self.reader).outcomes(max_entries, max_bytes, decode)?;
-            let kept = read.into_iter().filter(|(outcome, end)| self.is_kept(outcome.url(), *end));
+            let kept = read.into_iter().filter(|(outcome, end)| self.is_kept(outcome, *end));
             Ok(kept.map(|(outcome, _)| outcome).collect())
         });
         let outcomes = outcomes.map_err(|error: LogError| errors::log(&error))?;

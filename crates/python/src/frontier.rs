@@ -223,6 +223,8 @@ impl Frontier {
     /// follow: `restore`, then `restored`.
     fn load<'py>(&self, py: Python<'py>, position: Position) -> PyResult<Bound<'py, PyBytes>> {
         let views = self.with_snapshots(py, |snapshots| snapshots.load(self, position))?;
+        // What it remembers was recorded before that position, also where the log ends there.
+        py.detach(|| lock(&self.frontier).restore().at(position));
         Ok(PyBytes::new(py, &views))
     }
 
@@ -261,15 +263,15 @@ impl Frontier {
         py.detach(|| lock(&self.frontier).unconfirmed_since()).map(|since| since as f64 / 1e6)
     }
 
-    /// Those of some seeds that are known and settled: done, failed or refused.
-    fn settled_of(&self, py: Python<'_>, seeds: Vec<String>) -> PyResult<Vec<String>> {
-        let parse = |seed: &String| CrawlUrl::parse(seed).map_err(|bad| setting("seed", seed, bad.allowed()));
-        let urls = seeds.iter().map(parse).collect::<PyResult<Vec<_>>>()?;
+    /// Those of some requests that are known and settled: done, failed or refused.
+    fn settled_of(&self, py: Python<'_>, requests: &Requests) -> PyResult<Requests> {
         let settled = py.detach(|| {
+            let requests = requests.batch.all();
             let mut frontier = lock(&self.frontier);
-            let settled = frontier.settled_of(&urls, self.clock.now())?;
-            io::Result::Ok(settled.into_iter().map(|url| url.as_str().to_owned()).collect())
+            let settled = frontier.settled_of(requests.iter().map(AsRef::as_ref), self.clock.now())?;
+            io::Result::Ok(settled.into_iter().cloned().collect())
         });
+        let settled = settled.map(|requests| Requests::new(requests, self.clock));
         settled.map_err(|error| errors::queues(&error))
     }
 

@@ -225,8 +225,9 @@ impl Log {
 
     /// Outcomes that open settled URLs again, as seeds: how they had ended is looked up, first among what failed and seeds, then
     /// in the log. What a log that is whole does not know is left out: it was never fetched under this name.
-    fn ended(&self, py: Python<'_>, urls: Vec<String>) -> PyResult<Outcomes> {
-        let outcomes = py.detach(|| self.look_up_ended(&urls)).map_err(|error| errors::log(&error))?;
+    fn ended(&self, py: Python<'_>, requests: &Requests) -> PyResult<Outcomes> {
+        let outcomes =
+            py.detach(|| self.look_up_ended(&requests.batch.all())).map_err(|error| errors::log(&error))?;
         Ok(Outcomes::new(outcomes))
     }
 
@@ -350,7 +351,7 @@ impl Log {
             for Logged { entry, end } in entries {
                 let Some(outcome) = entry.into_outcome() else { continue };
                 if outcome.is_reopened() {
-                    self.takings.take(outcome.url().digest(), end);
+                    self.takings.take(outcome.request().key(), end);
                 }
                 if let Some(failed) = &self.failed {
                     lock(failed).add_again(&outcome)?;

@@ -35,7 +35,7 @@ struct State {
     ends: VecDeque<(Micros, Position)>,
     /// The newest position that is old enough.
     released: Position,
-    /// URLs that were taken back, and where the log said so; from this position of the log on.
+    /// Requests that were taken back, by what dedup knows them, and where the log said so; from this position of the log on.
     taken: HashMap<Digest, Position>,
     known_since: Position,
     /// When this was last looked at, and how long the process was stopped meanwhile: nothing was decided then.
@@ -85,10 +85,10 @@ impl Takings {
         lock(&self.0).doubted = since.max(1);
     }
 
-    /// An earlier process took a URL back.
-    pub(crate) fn take(&self, digest: &Digest, position: Position) {
+    /// An earlier process took a request back.
+    pub(crate) fn take(&self, key: Digest, position: Position) {
         let state = &mut *lock(&self.0);
-        let taken = state.taken.entry(*digest).or_default();
+        let taken = state.taken.entry(key).or_default();
         *taken = position.max(*taken);
     }
 
@@ -114,7 +114,7 @@ impl Takings {
         for outcome in outcomes {
             let outcome = outcome.as_ref();
             if outcome.is_reopened() {
-                state.taken.insert(*outcome.url().digest(), end);
+                state.taken.insert(outcome.request().key(), end);
             }
         }
         let now = state.healthy(now);
@@ -137,7 +137,8 @@ impl Takings {
     }
 
     /// Whether an outcome whose frame ends at a position was taken back behind it.
-    pub(crate) fn is_taken(&self, digest: &Digest, position: Position) -> bool {
-        lock(&self.0).taken.get(digest).is_some_and(|taken| *taken > position)
+    pub(crate) fn is_taken(&self, outcome: &Outcome, position: Position) -> bool {
+        let taken = &lock(&self.0).taken;
+        !taken.is_empty() && taken.get(&outcome.request().key()).is_some_and(|taken| *taken > position)
     }
 }

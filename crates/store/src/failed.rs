@@ -18,7 +18,7 @@ use lycosa_records::frame::{FRAME_HEADER_BYTES, Header, Kind};
 use lycosa_records::{
     Outcome, Purpose, Received, Record, Request, Response, Times, read_facts, write_record,
 };
-use lycosa_url::{FailureKind, Micros};
+use lycosa_url::{Digest, FailureKind, Micros};
 
 use crate::Position;
 use crate::error::LogError;
@@ -135,22 +135,19 @@ impl Failed {
         Ok(Found { directory: self.directory.clone(), kinds, passes, pass: 0, newest, frames })
     }
 
-    /// How URLs ended that ended last by failing, or as seeds.
-    pub fn ended(&mut self, urls: &HashSet<String>) -> Result<HashMap<String, Outcome>, LogError> {
+    /// How requests ended, by their keys, that ended last by failing, or as seeds.
+    pub fn ended(&mut self, keys: &HashSet<Digest>) -> Result<HashMap<Digest, Outcome>, LogError> {
         self.write()?;
         let io = |error| self.error(error);
         let (mut frames, mut ended) = (Frames::open(self).map_err(io)?, HashMap::new());
         while frames.next_meta().map_err(io)? {
-            let Some(outcome) = frames.outcome().filter(|outcome| urls.contains(outcome.url().as_str()))
-            else {
-                continue;
-            };
-            let url = outcome.url().as_str().to_owned();
+            let Some(outcome) = frames.outcome() else { continue };
+            let key = outcome.request().key();
             if outcome.retry {
-                ended.remove(&url)
-            } else {
-                ended.insert(url, outcome)
-            };
+                ended.remove(&key);
+            } else if keys.contains(&key) {
+                ended.insert(key, outcome);
+            }
         }
         Ok(ended)
     }
@@ -300,17 +297,17 @@ pub fn reopened(ended: Outcome, now: Micros) -> Outcome {
     outcome.with_options(options)
 }
 
-/// How URLs ended last, from what a log still has of them. Damage is passed over.
-pub fn ended(log: &Path, urls: &HashSet<String>) -> Result<HashMap<String, Outcome>, LogError> {
+/// How requests ended last, by their keys, from what a log still has of them. Damage is passed over.
+pub fn ended(log: &Path, keys: &HashSet<Digest>) -> Result<HashMap<Digest, Outcome>, LogError> {
     let (mut reader, mut ended) = (Reader::open(log, Bodies::None)?, HashMap::new());
     loop {
         match reader.next_entry() {
             Ok(Some(logged)) => {
                 let is_wanted = |outcome: &Outcome| {
-                    outcome.kind() == Kind::Page && !outcome.retry && urls.contains(outcome.url().as_str())
+                    outcome.kind() == Kind::Page && !outcome.retry && keys.contains(&outcome.request().key())
                 };
                 if let Some(outcome) = logged.entry.into_outcome().filter(is_wanted) {
-                    ended.insert(outcome.url().as_str().to_owned(), without_content(&outcome));
+                    ended.insert(outcome.request().key(), without_content(&outcome));
                 }
             }
             Ok(None) => return Ok(ended),

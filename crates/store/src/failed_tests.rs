@@ -140,12 +140,13 @@ fn how_seeds_ended_is_told_by_list_and_log() {
     let pages = [seed.clone(), link, bad.clone(), opened(&bad)];
     list.add(&pages).unwrap();
     log.append(pages.iter().map(Entry::of)).unwrap();
-    let urls = ["seed", "link", "bad", "unknown"].map(|path| format!("http://a.example/{path}")).into();
-    let listed = list.ended(&urls).unwrap();
-    assert_eq!(listed.keys().collect::<Vec<_>>(), ["http://a.example/seed"]);
-    let logged = crate::ended(&log_directory, &urls).unwrap();
-    assert_eq!(logged["http://a.example/link"].received().unwrap().status, 200);
-    assert!(!logged.contains_key("http://a.example/unknown"));
-    let page = crate::reopened(listed["http://a.example/seed"].clone(), 9);
+    let key = |path: &str| *CrawlUrl::parse(&format!("http://a.example/{path}")).unwrap().digest();
+    let keys = ["seed", "link", "bad", "unknown"].map(key).into();
+    let listed = list.ended(&keys).unwrap();
+    assert_eq!(listed.keys().collect::<Vec<_>>(), [&key("seed")]);
+    let logged = crate::ended(&log_directory, &keys).unwrap();
+    assert_eq!(logged[&key("link")].received().unwrap().status, 200);
+    assert!(!logged.contains_key(&key("unknown")));
+    let page = crate::reopened(listed[&key("seed")].clone(), 9);
     assert_eq!(page.response.result.unwrap().status, 200);
 }

@@ -184,7 +184,7 @@ impl Reader {
                 return (None, 0);
             }
             if outcome.is_reopened() {
-                taken_back.insert(outcome.response.request.url, end);
+                taken_back.insert(outcome.request().key(), end);
                 return (None, 0);
             }
             if outcome.retry {
@@ -195,7 +195,9 @@ impl Reader {
             (Some((outcome, end)), bytes)
         })?;
         if !taken_back.is_empty() {
-            outcomes.retain(|(outcome, end)| taken_back.get(outcome.url()).is_none_or(|taken| taken < end));
+            outcomes.retain(|(outcome, end)| {
+                taken_back.get(&outcome.request().key()).is_none_or(|taken| taken < end)
+            });
         }
         Ok(outcomes)
     }
