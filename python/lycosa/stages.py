@@ -31,10 +31,13 @@ class Frontier(Protocol):
         """Confirm outcomes that are in the log: leases end, links are admitted."""
 
     def take_outbox(self) -> dict[str, Requests]:
-        """Take the links that other frontiers of the job own, by the owner's name.
+        """Give the links that other frontiers of the job own, by the owner's name.
 
-        Each owner is to record and accept them (``append_requests``, ``add_requests``) before the next snapshot here.
+        They are given again, also after a restart, until ``outbox_delivered``. While too many wait, ``take`` gives nothing.
         """
+
+    def outbox_delivered(self) -> None:
+        """Hear that all owners have recorded and accepted (``append_requests``, ``add_requests``) what was given last."""
 
     def idle(self) -> bool:
         """Tell whether the crawl has ended."""

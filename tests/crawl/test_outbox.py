@@ -53,6 +53,7 @@ def test_each_of_two_frontiers_fetches_what_it_owns_and_together_everything(tmp_
                     links = _core.Requests.decode(links.encode())
                     halves[owner].log.append_requests(links)
                     handed_over += halves[owner].frontier.add_requests(links)
+                half.frontier.outbox_delivered()
         ledger = net.report()
     assert ledger["coverage"]["ratio"] == 1.0
     assert ledger["repeats"]["after_answer"] == 0, "no URL is fetched by both"

@@ -37,7 +37,8 @@ impl<R: Resolve> Frontier<R> {
             requests = self.probe(max, now)?;
         }
         let mut is_dry = false;
-        while requests.len() < max && !is_dry && !self.health.is_suspended() && !self.captive.is_full() {
+        let is_held_up = self.health.is_suspended() || self.captive.is_full() || self.outbox.is_full();
+        while requests.len() < max && !is_dry && !is_held_up {
             let request = self.next_request(now)?;
             is_dry = request.is_none();
             requests.extend(request);

@@ -126,6 +126,8 @@ pub struct Counts {
     pub hosts: u64,
     /// Hosts whose name is being resolved, or is to be.
     pub unresolved: u64,
+    /// Links for other frontiers that are not delivered yet.
+    pub outbox: u64,
     /// Microseconds that slots were free and no host was due but those whose name came later, summed over these hosts: what waiting
     /// for names cost.
     pub idle_for_names_us: u64,
@@ -313,10 +315,15 @@ impl<R: Resolve> Frontier<R> {
         Ok(added)
     }
 
-    /// Takes the links that other frontiers own, each with its owner. They are lost with this process, unless a snapshot was made
-    /// before they were taken or the log after it is read again.
+    /// Gives the links that other frontiers own, each with its owner. They are given again, also by the next process, until it is
+    /// said that they were [delivered](Frontier::outbox_delivered); while too many wait nothing is taken.
     pub fn take_outbox(&mut self) -> Vec<(Box<str>, Request)> {
         self.outbox.take()
+    }
+
+    /// What [`Frontier::take_outbox`] gave last has been recorded by its owners.
+    pub fn outbox_delivered(&mut self) {
+        self.outbox.delivered();
     }
 
     /// What was settled without a fetch since the last call: refusals, names that fail, and what is opened again.
@@ -366,7 +373,8 @@ impl<R: Resolve> Frontier<R> {
         let known = self.seen.len().saturating_sub(self.counts.refused.hosts);
         let next_turn_us = self.schedule.due_at().map_or(0, |due| due.saturating_sub(self.health.looked));
         let idle = self.idle.causes;
-        Counts { known, hosts: self.queues.len() as u64, next_turn_us, idle, ..self.counts }
+        let outbox = self.outbox.len() as u64;
+        Counts { known, hosts: self.queues.len() as u64, next_turn_us, idle, outbox, ..self.counts }
     }
 
     /// Spreads a number, differently in each process.
@@ -493,6 +501,8 @@ mod model_tests;
 mod portal_tests;
 #[cfg(test)]
 mod reopen_tests;
+#[cfg(test)]
+mod requests_tests;
 #[cfg(test)]
 mod tests;
 #[cfg(test)]

@@ -1,7 +1,8 @@
 //! Links that another frontier owns: a job may be divided among several, by a ring.
 //!
 //! Guarantees: without ownership everything belongs to this frontier; a link that is not its own is given out at least once after
-//! its page was recorded; links that were given out lately are not given out again, since most links of a page are known.
+//! its page was recorded, and again, also by the next process, until it is said that its owner has recorded it; links that were
+//! given out lately are not given out again, since most links of a page are known; beyond [`FULL`] links no page is fetched.
 
 use lycosa_records::Request;
 use lycosa_url::{Digest, Ring, RingKey, UrlRef};
@@ -11,6 +12,9 @@ use crate::waiting::Candidate;
 
 /// Links that were given out lately and are remembered: 1 MiB.
 const RECENT: usize = 1 << 16;
+
+/// Links from which on no more requests are given out until others have these: about 40 MB.
+const FULL: usize = 1 << 17;
 
 /// Which URLs a frontier owns.
 #[derive(Clone, Debug)]
@@ -28,6 +32,8 @@ pub struct Ownership {
 pub(crate) struct Outbox {
     ownership: Option<Ownership>,
     links: Vec<(Box<str>, Request)>,
+    /// How many of these, from the first on, were taken and not delivered yet.
+    taken: usize,
     /// Digests of links that were given out, each at the place that its last bytes say.
     recent: Vec<Digest>,
 }
@@ -36,7 +42,7 @@ impl Outbox {
     /// An empty one.
     pub(crate) fn new(ownership: Option<Ownership>) -> Self {
         let recent = if ownership.is_some() { vec![Digest::default(); RECENT] } else { Vec::new() };
-        Outbox { ownership, links: Vec::new(), recent }
+        Outbox { ownership, links: Vec::new(), taken: 0, recent }
     }
 
     /// Whether a URL belongs to this frontier.
@@ -58,17 +64,38 @@ impl Outbox {
         let is_link = candidate.chain.is_empty() && candidate.options.is_none();
         if !is_link || self.recent[place] != *digest {
             self.recent[place] = *digest;
-            let (depth, chain) = (candidate.depth, candidate.chain.to_vec());
-            let options = candidate.options.cloned().map(Box::new);
-            self.links
-                .push((owner.into(), Request { depth, chain, options, ..Request::get(url.to_owned()) }));
+            self.links.push((owner.into(), request_of(candidate)));
         }
         true
     }
 
-    /// Gives what is in it.
+    /// Tells all other frontiers of a seed's new place, which belongs to the crawl from now on; its owner is told as of any link.
+    pub(crate) fn announce(&mut self, candidate: &Candidate<'_>) {
+        let Some(Ownership { ring, key, node }) = &self.ownership else { return };
+        let owner = ring.owner(&key.digest(candidate.url));
+        let others = ring.nodes().filter(|other| *other != &**node && Some(*other) != owner);
+        self.links.extend(others.map(|other| (other.into(), request_of(candidate))));
+    }
+
+    /// Gives what is in it. It stays until [`Outbox::delivered`].
     pub(crate) fn take(&mut self) -> Vec<(Box<str>, Request)> {
-        std::mem::take(&mut self.links)
+        self.taken = self.links.len();
+        self.links.clone()
+    }
+
+    /// What was taken last has been recorded by its owners.
+    pub(crate) fn delivered(&mut self) {
+        self.links.drain(..std::mem::take(&mut self.taken));
+    }
+
+    /// Links in it.
+    pub(crate) fn len(&self) -> usize {
+        self.links.len()
+    }
+
+    /// Whether there are as many as may be.
+    pub(crate) fn is_full(&self) -> bool {
+        self.links.len() >= FULL
     }
 
     /// Appends it to a record of a snapshot.
@@ -94,4 +121,11 @@ impl Outbox {
         }
         Some(())
     }
+}
+
+/// The request that another frontier is to accept.
+fn request_of(candidate: &Candidate<'_>) -> Request {
+    let (depth, chain) = (candidate.depth, candidate.chain.to_vec());
+    let options = candidate.options.cloned().map(Box::new);
+    Request { depth, chain, options, ..Request::get(candidate.url.to_owned()) }
 }

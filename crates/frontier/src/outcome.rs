@@ -2,7 +2,7 @@
 
 use std::io;
 
-use lycosa_records::{Outcome, Purpose, Request, RequestOptions, Validators};
+use lycosa_records::{Outcome, Purpose, Request, RequestOptions, Validators, key_of};
 use lycosa_url::{CrawlUrl, Failure, FailureKind, Micros};
 
 use crate::intake::AllowedLink;
@@ -38,6 +38,13 @@ fn redirected(request: &Request, target: &CrawlUrl, status: u16) -> Option<Box<R
     Some(options).filter(|options| **options != RequestOptions::default())
 }
 
+/// Whether a redirect leads to what was asked for before. A GET of the URL that a POST was sent to is something else.
+fn is_circle(request: &Request, target: &CrawlUrl, status: u16) -> bool {
+    let options = redirected(request, target, status);
+    let same = *target == request.url && key_of(target.borrow(), options.as_deref()) == request.key();
+    same || request.chain.iter().any(|step| step.url == *target)
+}
+
 /// Redirects that a robots.txt may take (RFC 9309 section 2.3.1.2).
 const ROBOTS_REDIRECTS: usize = 5;
 
@@ -53,13 +60,18 @@ impl<R: Resolve> Frontier<R> {
     /// that leads nowhere becomes a failure, a failure that may pass becomes a further try.
     pub fn judge<'a>(&mut self, pages: impl IntoIterator<Item = &'a mut Outcome>) {
         for page in pages {
+            self.restore_identity(page);
             self.weigh(page);
             if page.response.request.purpose == Purpose::Robots {
                 continue;
             }
             let request = &page.response.request;
             if let Some(target) = &page.redirect {
-                let circle = *target == request.url || request.chain.iter().any(|step| step.url == *target);
+                let circle = is_circle(
+                    request,
+                    target,
+                    page.response.result.as_ref().map_or(0, |received| received.status),
+                );
                 let limit = self.settings.max_redirects;
                 let again = *target == request.url && request.attempt < self.settings.retries;
                 if again && self.cookies.would_change(&page.response) {
@@ -81,6 +93,19 @@ impl<R: Resolve> Frontier<R> {
             let cancelled =
                 matches!(&page.response.result, Err(failure) if failure.kind == FailureKind::Cancelled);
             page.retry = cancelled || page.ours || self.may_be_tried_again(page);
+        }
+    }
+
+    /// What a lease was for stays what its outcome is about, also where a stage sent another method or body: a restart finds it by that.
+    fn restore_identity(&self, page: &mut Outcome) {
+        let request = &mut page.response.request;
+        let Some(lease) = self.leases.get(&request.lease) else { return };
+        let waiting = &lease.waiting;
+        if request.url != waiting.url {
+            request.url = waiting.url.clone();
+        }
+        if request.options != waiting.options {
+            request.options.clone_from(&waiting.options);
         }
     }
 
@@ -234,7 +259,11 @@ impl<R: Resolve> Frontier<R> {
             chain.push(lycosa_records::Step { url: request.url.clone(), status });
             let options = redirected(request, target, status);
             let (url, depth, options) = (target.borrow(), request.depth, options.as_deref());
-            return self.admit(&Candidate { url, depth, chain: &chain, options }, now).map(drop);
+            let candidate = Candidate { url, depth, chain: &chain, options };
+            if depth == 0 {
+                self.outbox.announce(&candidate);
+            }
+            return self.admit(&candidate, now).map(drop);
         }
         self.counts.pages += 1;
         self.schedule.domains.count_page(self.queues[id as usize].domain);

@@ -11,7 +11,7 @@ use lol_html::{
     Settings as RewriterSettings,
 };
 use lycosa_records::{Added, LinkDetails, LinksBuilder, Outcome};
-use lycosa_url::{BadUrl, Base, Bound, Bounds, MAX_URL_BYTES};
+use lycosa_url::{BadUrl, Base, Bound, Bounds, CrawlUrl, MAX_URL_BYTES};
 
 use crate::Settings;
 use crate::directives::Directives;
@@ -132,7 +132,7 @@ pub(crate) fn read(body: &[u8], encoding: &'static Encoding, outcome: &mut Outco
 
 /// Turns references into links: each URL once, `nofollow` only where every mention says so.
 fn resolve(found: Found, outcome: &mut Outcome, settings: &Settings) {
-    let Ok(mut base) = Base::with_rules(&outcome.response.request.url, &settings.rules) else { return };
+    let Ok(mut base) = Base::with_rules(shown_url(outcome), &settings.rules) else { return };
     if let Some(reference) = found.base
         && base.set(&reference) == Err(BadUrl::TooLong)
     {
@@ -354,4 +354,9 @@ fn clean_title(raw: &str, limit: usize, bounds: &mut Bounds) -> Option<Box<str>>
         }
     }
     (!title.is_empty()).then(|| title.into_boxed_str())
+}
+
+/// The URL under which a page is shown: a browser may have been led on from the one that was asked for.
+fn shown_url(outcome: &Outcome) -> &CrawlUrl {
+    outcome.received().and_then(|received| received.final_url.as_ref()).unwrap_or(outcome.url())
 }

@@ -84,13 +84,19 @@ impl<T: Clone> Batch<T> {
 }
 
 impl<T: Clone + Columns + Send + Sync> Batch<T> {
-    /// The same with other values in a column.
-    pub(crate) fn replace(&self, name: &str, values: &Bound<'_, PyAny>) -> PyResult<Self> {
+    /// The same with other values in a column, each of which is checked.
+    pub(crate) fn replace(
+        &self,
+        name: &str,
+        values: &Bound<'_, PyAny>,
+        check: impl Fn(&T) -> PyResult<()>,
+    ) -> PyResult<Self> {
         let column = settable::<T>(name)?;
         let (mut records, mut count) = (self.all(), 0);
         for item in values.try_iter()? {
             if let Some(record) = records.get_mut(count) {
                 set(column, Arc::make_mut(record), &item?)?;
+                check(record)?;
             }
             count += 1;
         }

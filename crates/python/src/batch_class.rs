@@ -33,6 +33,11 @@ pub(crate) trait BatchClass: Sized {
     /// Columns: the usual ones unless told otherwise.
     fn table(&self, py: Python<'_>, names: Option<Vec<String>>) -> PyResult<Table>;
 
+    /// Refuses a record that Python has changed into one that no stage can use.
+    fn check(_: &Self::Record) -> PyResult<()> {
+        Ok(())
+    }
+
     /// What any Arrow library is given.
     fn shown(&self) -> Self {
         self.with(Batch::shared(self.batch().all()))
@@ -90,7 +95,7 @@ macro_rules! batch_class {
 
             /// The same with other values in a column.
             fn replace(&self, column: &str, values: &Bound<'_, PyAny>) -> PyResult<Self> {
-                Ok(self.with(self.batch().replace(column, values)?))
+                Ok(self.with(self.batch().replace(column, values, Self::check)?))
             }
 
             /// Columns for Arrow libraries: the usual ones unless told otherwise.

@@ -195,7 +195,7 @@ impl Frontier {
         added.map_err(|error| errors::queues(&error))
     }
 
-    /// Takes the links that other frontiers own, by their owners.
+    /// The links that other frontiers own, by their owners; again, until they are said to be delivered.
     fn take_outbox(&self, py: Python<'_>) -> HashMap<String, Requests> {
         let links = py.detach(|| lock(&self.frontier).take_outbox());
         let mut parted: HashMap<String, Vec<_>> = HashMap::new();
@@ -203,6 +203,11 @@ impl Frontier {
             parted.entry(owner.into()).or_default().push(request);
         }
         parted.into_iter().map(|(owner, requests)| (owner, Requests::new(requests, self.clock))).collect()
+    }
+
+    /// What `take_outbox` gave last has been recorded by its owners.
+    fn outbox_delivered(&self, py: Python<'_>) {
+        py.detach(|| lock(&self.frontier).outbox_delivered());
     }
 
     /// The positions of its snapshots, in order; whether they are whole is known when they are loaded.
@@ -352,6 +357,12 @@ impl Frontier {
     fn judge(&self, py: Python<'_>, outcomes: &Outcomes) -> Outcomes {
         py.detach(|| {
             let mut outcomes = outcomes.batch.with(std::mem::take);
+            // A host would be left alone until a time that a stage's clock has, and this one has not.
+            let now = self.clock.now();
+            for outcome in outcomes.iter_mut().filter(|outcome| outcome.response.finished > now) {
+                let response = &mut Arc::make_mut(outcome).response;
+                (response.started, response.finished) = (response.started.min(now), now);
+            }
             let mut frontier = lock(&self.frontier);
             // Before anything is counted against a host.
             self.tell_absences(&mut frontier);
@@ -445,6 +456,7 @@ impl Frontier {
             ("links_nofollow", counts.refused.nofollow),
             ("links_port_blocked", counts.refused.port),
             ("links_hosts_full", counts.refused.hosts),
+            ("outbox", counts.outbox),
             ("idle_for_politeness_us", counts.idle.politeness),
             ("idle_suspended_us", counts.idle.suspended),
             ("idle_slots_us", counts.idle.nothing),

@@ -1,5 +1,6 @@
 //! Parse: decoding and parsing of a batch, on all cores.
 
+use std::path::PathBuf;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::sync::{Condvar, Mutex, PoisonError};
 
@@ -28,25 +29,32 @@ pub(crate) struct Parser {
     threads: usize,
     batch: usize,
     decoding: Gate,
+    /// Where bodies in files may be.
+    bodies: Option<PathBuf>,
+    /// Responses that did not fit, of a fetch that does not take them back: they come first the next time.
+    rest: Mutex<Vec<Response>>,
 }
 
 #[pymethods]
 impl Parser {
     /// `batch`: bytes of the pages of one batch, from which on the rest goes back to fetch; `decoding`: of bodies that are
-    /// decoded at once.
+    /// decoded at once; `bodies`: the directory below which bodies in files are, which other processes have written; without it none
+    /// is read.
     #[new]
-    #[pyo3(signature = (job, batch = BATCH_BYTES, decoding = BATCH_BYTES))]
-    fn new(job: Job, batch: usize, decoding: usize) -> Self {
+    #[pyo3(signature = (job, batch = BATCH_BYTES, decoding = BATCH_BYTES, bodies = None))]
+    fn new(job: Job, batch: usize, decoding: usize, bodies: Option<PathBuf>) -> Self {
         Parser {
             settings: job.parse(),
             max_decoded_bytes: job.max_decoded_bytes(),
             threads: job.parse_threads(),
             batch,
             decoding: Gate::new(decoding),
+            bodies,
+            rest: Mutex::default(),
         }
     }
 
-    /// Parses a batch, as far as its pages fit into memory; the rest is given by fetch again.
+    /// Parses a batch, as far as its pages fit into memory; the rest is given by fetch again, or parsed with the next batch.
     fn parse(&self, py: Python<'_>, responses: &Responses) -> Outcomes {
         py.detach(|| Outcomes::new(self.parse_all(responses.batch.take(), responses.returns())))
     }
@@ -55,16 +63,17 @@ impl Parser {
 impl Parser {
     /// Parses responses in order, shared out over threads where there are enough of them.
     fn parse_all(&self, mut responses: Vec<Response>, returns: Option<&Returns>) -> Vec<Outcome> {
+        let before = std::mem::take(&mut *lock(&self.rest));
+        responses.splice(..0, before);
         let threads = self.threads.min(responses.len() / PAGES_PER_THREAD).max(1);
         let (share, held) = (responses.len().div_ceil(threads), AtomicUsize::new(0));
-        let limit = if returns.is_some() { self.batch } else { usize::MAX };
         let (pages, rest) = std::thread::scope(|scope| {
             let mut handles = Vec::with_capacity(threads - 1);
             while responses.len() > share {
                 let tail = responses.split_off(responses.len() - share);
-                handles.push(scope.spawn(|| self.parse_some(tail, &held, limit)));
+                handles.push(scope.spawn(|| self.parse_some(tail, &held)));
             }
-            let (mut pages, mut rest) = self.parse_some(responses, &held, limit);
+            let (mut pages, mut rest) = self.parse_some(responses, &held);
             for handle in handles.into_iter().rev() {
                 match handle.join() {
                     Ok((some, others)) => {
@@ -76,22 +85,19 @@ impl Parser {
             }
             (pages, rest)
         });
-        if let Some(returns) = returns.filter(|_| !rest.is_empty()) {
-            returns.give_back(rest);
+        match returns {
+            _ if rest.is_empty() => {}
+            Some(returns) => returns.give_back(rest),
+            None => *lock(&self.rest) = rest,
         }
         pages
     }
 
     /// Parses responses in order until the pages of all threads hold so many bytes; gives what is left, too.
-    fn parse_some(
-        &self,
-        responses: Vec<Response>,
-        held: &AtomicUsize,
-        limit: usize,
-    ) -> (Vec<Outcome>, Vec<Response>) {
+    fn parse_some(&self, responses: Vec<Response>, held: &AtomicUsize) -> (Vec<Outcome>, Vec<Response>) {
         let mut pages = Vec::with_capacity(responses.len());
         let mut responses = responses.into_iter();
-        while held.load(Relaxed) < limit {
+        while held.load(Relaxed) < self.batch {
             let Some(response) = responses.next() else { break };
             let decoded = self.decoded_bytes(&response);
             let page = self.decoding.pass(decoded, || self.parse_one(response));
@@ -116,8 +122,8 @@ impl Parser {
     /// Decodes and parses one response.
     fn parse_one(&self, response: Response) -> Outcome {
         lycosa_parse::guard(response, |outcome| {
-            let decoded = match &outcome.response.result {
-                Ok(received) => read(received).and_then(|body| {
+            let decoded = match &mut outcome.response.result {
+                Ok(received) => self.read(received).and_then(|body| {
                     let coding = received.head.get("content-encoding");
                     lycosa_fetch::decode(&body, coding.as_deref(), self.max_decoded_bytes)
                 }),
@@ -126,12 +132,15 @@ impl Parser {
             lycosa_parse::parse_into(outcome, decoded, &self.settings);
         })
     }
-}
 
-/// The body as received, wherever it is.
-fn read(received: &Received) -> Result<Bytes, Failure> {
-    let failed = |error| Failure::new(FailureKind::LocalFailure, format!("the body cannot be read: {error}"));
-    received.body.read().map_err(failed)
+    /// The body as received, wherever it is; from here on it is in memory, and goes into the log.
+    fn read(&self, received: &mut Received) -> Result<Bytes, Failure> {
+        let failed =
+            |error| Failure::new(FailureKind::LocalFailure, format!("the body cannot be read: {error}"));
+        let bytes = received.body.read(self.bodies.as_deref()).map_err(failed)?;
+        received.body = bytes.clone().into();
+        Ok(bytes)
+    }
 }
 
 /// Lets work pass as long as the bytes that it may need fit together; work that needs more passes alone.

@@ -6,7 +6,6 @@ use std::sync::Arc;
 use bytes::Bytes;
 use lycosa_records::{Certificate, Head, Metadata, Received, RequestOptions, Source, Times, Validators};
 use lycosa_url::{Clock, Failure, FailureKind, Micros};
-use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
 
@@ -14,13 +13,14 @@ use crate::batch::with_columns;
 use crate::batch_class::FromPyObjectRecord;
 use crate::errors::setting;
 use crate::response::Response;
-use crate::values::{dict, metadata};
-
-/// Bytes that a user may attach to one request, as JSON.
-const MAX_METADATA_BYTES: usize = 64 << 10;
+use crate::values::{self, dict};
 
 /// Bytes of the body of one request.
 const MAX_BODY_BYTES: usize = 1 << 20;
+
+/// Seconds that a request takes at most, and that the clock of another machine may be ahead.
+const LONGEST_REQUEST: f64 = 86_400.0;
+const CLOCK_SKEW: f64 = 1.0;
 
 /// One request: what to fetch and how; on lease, or to be accepted as a seed.
 #[pyclass(frozen, module = "lycosa._core")]
@@ -41,12 +41,17 @@ impl Request {
         self.record.options.as_deref()
     }
 
-    /// A time of the wall clock, in seconds since the epoch, by the crawl's clock; `now` where there is none.
-    fn time(&self, wall: Option<f64>) -> Micros {
-        let Some(wall) = wall.filter(|wall| wall.is_finite() && *wall >= 0.0) else {
-            return self.clock.now();
-        };
-        ((wall * 1e6) as Micros).saturating_add_signed(self.clock.wall_offset().saturating_neg())
+    /// A time of the wall clock, in seconds since the epoch, by the crawl's clock; `now` where there is none. A later one would keep
+    /// the host waiting until then, an earlier one would let it be asked again too soon.
+    fn time(&self, name: &str, wall: Option<f64>) -> PyResult<Micros> {
+        let Some(wall) = wall else { return Ok(self.clock.now()) };
+        let offset = self.clock.wall_offset();
+        let now = self.clock.now().saturating_add_signed(offset) as f64 / 1e6;
+        if !(now - LONGEST_REQUEST..=now + CLOCK_SKEW).contains(&wall) {
+            let allowed = format!("seconds since the epoch, of the last day; now it is {now:.1}");
+            return Err(setting(name, wall, allowed));
+        }
+        Ok(((wall * 1e6) as Micros).saturating_add_signed(offset.saturating_neg()).min(self.clock.now()))
     }
 }
 
@@ -76,49 +81,33 @@ impl Request {
         last_modified: Option<String>,
     ) -> PyResult<Self> {
         let url = crate::url::parse(url)?;
-        let is_method =
-            !method.is_empty() && method.bytes().all(|byte| byte.is_ascii_uppercase() || byte == b'-');
-        if !is_method || method == "CONNECT" {
-            return Err(setting("method", method, "a method in capital letters, such as GET, HEAD or POST"));
-        }
-        let headers = headers.unwrap_or_default();
-        if Head::of("", headers.iter().map(|(name, value)| (name, value))).is_none() {
-            let allowed = "pairs of name and value without line breaks and control characters";
-            return Err(setting("headers", format!("{headers:?}"), allowed));
-        }
-        if let Some((name, _)) = headers.iter().find(|(name, _)| !lycosa_records::is_settable_field(name)) {
-            let allowed =
-                "fields that say nothing of the host, the connection or the length: these are fetch's own";
-            return Err(setting("headers", name, allowed));
-        }
-        let body = body.unwrap_or_default();
-        if body.len() > MAX_BODY_BYTES {
-            return Err(setting(
-                "body",
-                format!("{} bytes", body.len()),
-                format!("{MAX_BODY_BYTES} bytes at most"),
-            ));
-        }
         let options = RequestOptions {
             method: if method == "GET" { "".into() } else { method.into() },
-            headers: headers.into_iter().map(|(name, value)| (name.into(), value.into())).collect(),
-            body: Bytes::copy_from_slice(body),
+            headers: headers
+                .unwrap_or_default()
+                .into_iter()
+                .map(|(name, value)| (name.into(), value.into()))
+                .collect(),
+            body: Bytes::copy_from_slice(body.unwrap_or_default()),
             validators: Validators {
                 etag: etag.map(Into::into),
                 last_modified: last_modified.map(Into::into),
             },
             priority,
-            metadata: metadata.map_or(Ok(Metadata::new()), checked_metadata)?,
+            metadata: metadata.map_or(Ok(Metadata::new()), |given| values::metadata("metadata", given))?,
         };
         let options = (options != RequestOptions::default()).then(|| Box::new(options));
         let record = Arc::new(lycosa_records::Request { options, ..lycosa_records::Request::get(url) });
+        check(&record)?;
         Ok(Request { record, clock: Clock::shared() })
     }
 
     /// A copy with other values in some columns.
     #[pyo3(signature = (**columns))]
     fn replace(&self, columns: Option<&Bound<'_, PyDict>>) -> PyResult<Self> {
-        Ok(Request { record: with_columns(&self.record, columns)?, clock: self.clock })
+        let record = with_columns(&self.record, columns)?;
+        check(&record)?;
+        Ok(Request { record, clock: self.clock })
     }
 
     /// The answer of a stage written in Python: a response was received.
@@ -344,8 +333,11 @@ impl Request {
                 _ => return Err(setting("times", phase, "connect, tls, first_byte and body")),
             } = micros(seconds);
         }
-        let finished = self.time(finished);
-        let started = started.map_or(finished, |started| self.time(Some(started))).min(finished);
+        let finished = self.time("finished", finished)?;
+        let started = match started {
+            Some(_) => self.time("started", started)?.min(finished),
+            None => finished,
+        };
         let request = lycosa_records::Request::clone(&self.record);
         let times = told;
         Ok(Response(Arc::new(lycosa_records::Response {
@@ -364,16 +356,32 @@ fn without_end(head: &[u8]) -> &[u8] {
     if head.ends_with(b"\r\n\r\n") { &head[..head.len() - 2] } else { head }
 }
 
-/// What a user attaches, within its bound.
-fn checked_metadata(given: &Bound<'_, PyDict>) -> PyResult<Metadata> {
-    let map = metadata("metadata", given)?;
-    let bytes = serde_json::to_vec(&map).map_err(|error| PyTypeError::new_err(error.to_string()))?.len();
-    if bytes > MAX_METADATA_BYTES {
-        return Err(setting(
-            "metadata",
-            format!("{bytes} bytes as JSON"),
-            format!("{MAX_METADATA_BYTES} bytes at most"),
-        ));
+/// Refuses a request that cannot be sent as it is.
+pub(crate) fn check(request: &lycosa_records::Request) -> PyResult<()> {
+    let Some(options) = &request.options else { return Ok(()) };
+    let method = options.method();
+    if method == "CONNECT" || !method.bytes().all(|byte| byte.is_ascii_uppercase() || byte == b'-') {
+        return Err(setting("method", method, "a method in capital letters, such as GET, HEAD or POST"));
     }
-    Ok(map)
+    let Validators { etag, last_modified } = &options.validators;
+    let validators = [("etag", etag), ("last_modified", last_modified)];
+    let validators = validators.into_iter().filter_map(|(name, value)| Some((name, value.as_deref()?)));
+    let headers = options.headers.iter().map(|(name, value)| (&**name, &**value));
+    let own = request.cookies.as_deref().map(|cookies| ("cookie", cookies));
+    for (name, value) in headers.clone().chain(validators).chain(own) {
+        if Head::of("", [(name, value)]).is_none() {
+            let allowed = "pairs of name and value without line breaks and control characters";
+            return Err(setting("headers", format!("{name:?}: {value:?}"), allowed));
+        }
+    }
+    if let Some((name, _)) = headers.into_iter().find(|(name, _)| !lycosa_records::is_settable_field(name)) {
+        let allowed =
+            "fields that say nothing of the host, the connection or the length: these are fetch's own";
+        return Err(setting("headers", name, allowed));
+    }
+    if options.body.len() > MAX_BODY_BYTES {
+        let given = format!("{} bytes", options.body.len());
+        return Err(setting("body", given, format!("{MAX_BODY_BYTES} bytes at most")));
+    }
+    Ok(())
 }

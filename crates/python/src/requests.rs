@@ -45,6 +45,10 @@ impl BatchClass for Requests {
         Request::of(record, self.clock)
     }
 
+    fn check(record: &Self::Record) -> PyResult<()> {
+        crate::request::check(record)
+    }
+
     fn table(&self, py: Python<'_>, names: Option<Vec<String>>) -> PyResult<Table> {
         self.batch.table(py, names, TEXTS)
     }

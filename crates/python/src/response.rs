@@ -83,7 +83,7 @@ pub(crate) fn body<'py>(
     if let Some(bytes) = received.body.memory() {
         return Ok(PyBytes::new(py, bytes));
     }
-    let bytes = py.detach(|| received.body.read()).map_err(storage)?;
+    let bytes = py.detach(|| received.body.read(None)).map_err(storage)?;
     Ok(PyBytes::new(py, &bytes))
 }
 

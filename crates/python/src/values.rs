@@ -8,6 +8,14 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyBytes, PyDict, PyFloat, PyInt, PyList, PyString, PyTuple};
 use serde_json::Value as Json;
 
+use crate::errors::setting;
+
+/// Bytes that a user may attach to one request, as JSON.
+const MAX_METADATA_BYTES: usize = 64 << 10;
+
+/// Bytes of all that may be extracted of one page, as JSON.
+const MAX_FIELDS_BYTES: usize = 1 << 20;
+
 /// How deep JSON may be nested.
 const DEPTH: u32 = 64;
 
@@ -42,9 +50,16 @@ pub(crate) fn value(name: &str, given: &Bound<'_, PyAny>) -> PyResult<Value> {
     })
 }
 
-/// JSON values by name. `told`: what they are, for errors.
+/// JSON values by name, within their bound. `told`: what they are, for errors.
 pub(crate) fn metadata(told: &str, dict: &Bound<'_, PyDict>) -> PyResult<Metadata> {
-    dict.iter().map(|(name, given)| Ok((key(told, &name)?, json(told, &given, DEPTH)?))).collect()
+    let members = dict.iter().map(|(name, given)| Ok((key(told, &name)?, json(told, &given, DEPTH)?)));
+    let values: Metadata = members.collect::<PyResult<_>>()?;
+    let most = if told == "metadata" { MAX_METADATA_BYTES } else { MAX_FIELDS_BYTES };
+    let bytes = serde_json::to_vec(&values).map_or(usize::MAX, |text| text.len());
+    if bytes > most {
+        return Err(setting(told, format!("{bytes} bytes as JSON"), format!("{most} bytes at most")));
+    }
+    Ok(values)
 }
 
 /// A name.

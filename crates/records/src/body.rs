@@ -16,7 +16,7 @@ pub enum Body {
     /// In memory. In a frame it stands behind the facts.
     #[serde(skip)]
     Memory(Bytes),
-    /// In a file that is there as long as the record travels.
+    /// In a file that is there as long as the record travels. It is read only where the reader was told a directory for such files.
     File {
         /// The file.
         path: Arc<Path>,
@@ -80,16 +80,13 @@ impl Body {
         }
     }
 
-    /// The bytes, read from memory or a file. Fails with `Unsupported` where they are in a log or an object store: who opened that
-    /// can read them.
-    pub fn read(&self) -> io::Result<Bytes> {
+    /// The bytes, read from memory, or from a file below a directory. Fails with `Unsupported` where they are in a log or an object
+    /// store: who opened that can read them; with `PermissionDenied` where a file is not below the directory, also by way of a link,
+    /// or where there is none; with `InvalidData` where it is no file or has not so many bytes.
+    pub fn read(&self, below: Option<&Path>) -> io::Result<Bytes> {
         match self {
             Body::Memory(bytes) => Ok(bytes.clone()),
-            Body::File { path, offset, length } => {
-                let mut bytes = vec![0; usize::try_from(*length).map_err(io::Error::other)?];
-                File::open(path)?.read_exact_at(&mut bytes, *offset)?;
-                Ok(bytes.into())
-            }
+            Body::File { path, offset, length } => read_file(path, below, *offset, *length),
             Body::Log { position, .. } => {
                 let text = format!("the body is in the log at position {position}; read it there");
                 Err(io::Error::new(io::ErrorKind::Unsupported, text))
@@ -99,5 +96,65 @@ impl Body {
                 format!("the body is at {url}; read it there"),
             )),
         }
+    }
+}
+
+/// Bytes of a file below a directory.
+fn read_file(path: &Path, below: Option<&Path>, offset: u64, length: u64) -> io::Result<Bytes> {
+    let refused = |text: String| Err(io::Error::new(io::ErrorKind::PermissionDenied, text));
+    let Some(below) = below else {
+        return refused(format!(
+            "the body is in {}; no directory for bodies in files is given",
+            path.display()
+        ));
+    };
+    let path = path.canonicalize()?;
+    if !path.starts_with(below.canonicalize()?) {
+        return refused(format!(
+            "the body is in {}; allowed: files below {}",
+            path.display(),
+            below.display()
+        ));
+    }
+    // Before it is opened: to open a pipe waits for who writes into it.
+    let size = path.metadata().map(|known| if known.is_file() { known.len() } else { 0 })?;
+    if offset.checked_add(length).is_none_or(|end| end > size) {
+        let text = format!("the body has {length} bytes from {offset} on, {} has {size}", path.display());
+        return Err(io::Error::new(io::ErrorKind::InvalidData, text));
+    }
+    let mut bytes = vec![0; usize::try_from(length).map_err(io::Error::other)?];
+    File::open(path)?.read_exact_at(&mut bytes, offset)?;
+    Ok(bytes.into())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn body(path: &Path, offset: u64, length: u64) -> Body {
+        Body::File { path: path.into(), offset, length }
+    }
+
+    #[test]
+    fn a_file_is_read_only_below_the_directory_and_as_far_as_it_goes() {
+        let folder = std::env::temp_dir().join(format!("lycosa-bodies-{}", std::process::id()));
+        let (inside, outside) = (folder.join("inside"), folder.join("outside"));
+        std::fs::create_dir_all(&inside).unwrap();
+        std::fs::write(inside.join("body"), b"0123456789").unwrap();
+        std::fs::write(&outside, b"secret").unwrap();
+        std::os::unix::fs::symlink(&outside, inside.join("link")).unwrap();
+        let kind = |body: &Body, below: Option<&Path>| body.read(below).map_err(|error| error.kind());
+        assert_eq!(kind(&body(&inside.join("body"), 2, 3), Some(&inside)), Ok("234".into()));
+        let denied = Err(io::ErrorKind::PermissionDenied);
+        assert_eq!(kind(&body(&inside.join("body"), 2, 3), None), denied);
+        for path in [outside.clone(), inside.join("link"), inside.join("../outside")] {
+            assert_eq!(kind(&body(&path, 0, 1), Some(&inside)), denied, "{path:?}");
+        }
+        for (offset, length) in [(0, 11), (0, 1 << 46), (u64::MAX, 2)] {
+            let huge = body(&inside.join("body"), offset, length);
+            assert_eq!(kind(&huge, Some(&inside)), Err(io::ErrorKind::InvalidData));
+        }
+        assert_eq!(kind(&body(&inside, 0, 1), Some(&folder)), Err(io::ErrorKind::InvalidData));
+        std::fs::remove_dir_all(folder).unwrap();
     }
 }

@@ -146,6 +146,16 @@ impl fmt::Display for RecordError {
 
 impl std::error::Error for RecordError {}
 
+impl RecordError {
+    /// The same of a record at a place of a message.
+    pub(crate) fn at(self, at: usize) -> Self {
+        match self {
+            RecordError::Damaged { .. } => RecordError::Damaged { at },
+            other => other,
+        }
+    }
+}
+
 /// Appends a record's frame; `false`, with nothing appended, where it is too large.
 pub fn write_record(into: &mut Vec<u8>, record: &impl Record) -> bool {
     write_facts(into, record.kind(), record.body(), record)
@@ -162,6 +172,7 @@ pub(crate) fn write_facts(into: &mut Vec<u8>, kind: Kind, body: &[u8], facts: &i
 pub fn read_facts<T: Record>(header: &Header, facts: &[u8]) -> Result<T, RecordError> {
     let damaged = RecordError::Damaged { at: 0 };
     match header.version {
+        found if found > VERSION => Err(RecordError::Newer { found, known: VERSION }),
         _ if !T::is_of(header.kind) => Err(RecordError::Kind { found: header.kind.name() }),
         BEFORE => T::read_before(header.kind, facts).ok_or(damaged),
         VERSION => rmp_serde::from_slice(facts).map_err(|_| damaged),
@@ -184,10 +195,7 @@ pub fn decode<T: Record>(message: &Bytes) -> Result<Vec<T>, RecordError> {
     while at < message.len() {
         let frame = read_frame(message, at)?;
         let read = read_facts::<T>(&frame.header, &message[frame.facts]);
-        let mut record = read.map_err(|error| match error {
-            RecordError::Damaged { .. } => RecordError::Damaged { at },
-            other => other,
-        })?;
+        let mut record = read.map_err(|error| error.at(at))?;
         at = frame.body.end;
         if !frame.body.is_empty() {
             record.attach(message.slice(frame.body).into());

@@ -1,5 +1,6 @@
 //! What the one encoding promises.
 
+use std::borrow::Cow;
 use std::fmt::Debug;
 
 use bytes::Bytes;
@@ -9,7 +10,8 @@ use proptest::prelude::*;
 use crate::frame::{FRAME_HEADER_BYTES, Kind, VERSION};
 use crate::samples::{any_entry, any_outcome, any_request, any_response, outcome};
 use crate::{
-    Body, Outcome, Record, RecordError, Request, Response, decode, decode_entries, encode, encode_entries,
+    Body, Entry, Outcome, Record, RecordError, Request, Response, decode, decode_entries, encode,
+    encode_entries,
 };
 
 /// Records after a way through their encoding.
@@ -95,15 +97,37 @@ fn a_newer_record_is_refused_with_both_versions_and_another_kind_by_its_name() {
         decode::<Request>(&message.clone().into()),
         Err(RecordError::Kind { found: Kind::Page.name() })
     );
-    let mut newer = message;
-    newer[9] = VERSION + 1;
+    for kind in [Kind::Page as u8, 99] {
+        let mut newer = message.clone();
+        (newer[8], newer[9]) = (kind, VERSION + 1);
+        seal(&mut newer);
+        let refused = decode::<Outcome>(&newer.clone().into()).unwrap_err();
+        assert_eq!(refused, RecordError::Newer { found: VERSION + 1, known: VERSION });
+        assert!(refused.to_string().contains("version 3, this program reads 1 to 2"), "{refused}");
+        let mut entries = vec![0; 8];
+        entries.extend_from_slice(&newer);
+        assert_eq!(decode_entries(&entries.into()).unwrap_err(), refused);
+    }
+}
+
+#[test]
+fn records_of_the_log_are_told_with_their_place_where_they_are_damaged() {
+    let first = encode_entries([(&Entry::Outcome(Cow::Owned(outcome(1, 3))), 9)]).unwrap();
+    let mut damaged = encode(&[outcome(1, 3)]).unwrap();
+    // A map with a member more than it has.
+    damaged[FRAME_HEADER_BYTES] += 1;
+    seal(&mut damaged);
+    let message = [&first[..], &[0; 8], &damaged].concat();
+    let told = decode_entries(&message.into()).unwrap_err();
+    assert_eq!(told, RecordError::Damaged { at: first.len() });
+}
+
+/// Makes the checksum of a frame's header and facts fit.
+fn seal(frame: &mut [u8]) {
     let mut crc = crc32fast::Hasher::new();
-    let facts = u32::from_le_bytes([newer[0], newer[1], newer[2], newer[3]]) as usize;
-    crc.update(&newer[..16]);
-    crc.update(&newer[FRAME_HEADER_BYTES..FRAME_HEADER_BYTES + facts]);
+    let facts = u32::from_le_bytes([frame[0], frame[1], frame[2], frame[3]]) as usize;
+    crc.update(&frame[..16]);
+    crc.update(&frame[FRAME_HEADER_BYTES..FRAME_HEADER_BYTES + facts]);
     let crc = crc.finalize().to_le_bytes();
-    newer[16..20].copy_from_slice(&crc);
-    let refused = decode::<Outcome>(&newer.into()).unwrap_err();
-    assert_eq!(refused, RecordError::Newer { found: VERSION + 1, known: VERSION });
-    assert!(refused.to_string().contains("version 3, this program reads 1 to 2"), "{refused}");
+    frame[16..20].copy_from_slice(&crc);
 }

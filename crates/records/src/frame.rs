@@ -13,9 +13,12 @@ pub const FRAME_HEADER_BYTES: usize = 20;
 /// The longest facts and body that are believed: a length beyond it is damage, not data.
 const MAX_PART_BYTES: u32 = 1 << 30;
 
-/// The version of the records that are written, and the one before it, which is read as well. Frames of that one have 0 in its place.
+/// The version of the records that are written, and the one before it, which is read as well.
 pub const VERSION: u8 = 2;
 pub(crate) const BEFORE: u8 = 1;
+
+/// What frames of version 1 have in the version's place.
+const UNVERSIONED: u8 = 0;
 
 /// What a frame holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -33,6 +36,8 @@ pub enum Kind {
     Request = 5,
     /// A response, on its way to parse; its body follows.
     Response = 6,
+    /// What only a newer version knows.
+    Newer = 0,
 }
 
 impl Kind {
@@ -56,9 +61,10 @@ impl Kind {
         Kind::ALL.iter().find(|(_, known)| *known == name).map(|(kind, _)| *kind)
     }
 
-    /// The kind of a byte.
-    fn from_byte(byte: u8) -> Option<Self> {
-        Kind::ALL.iter().map(|(kind, _)| *kind).find(|kind| *kind as u8 == byte)
+    /// The kind of a byte, in a record of a version.
+    fn from_byte(byte: u8, version: u8) -> Option<Self> {
+        let known = Kind::ALL.iter().map(|(kind, _)| *kind).find(|kind| *kind as u8 == byte);
+        known.or((version > VERSION).then_some(Kind::Newer))
     }
 }
 
@@ -87,7 +93,8 @@ impl Header {
     pub fn read(bytes: &[u8; FRAME_HEADER_BYTES]) -> Option<Self> {
         let word = |at: usize| u32::from_le_bytes([bytes[at], bytes[at + 1], bytes[at + 2], bytes[at + 3]]);
         let (facts, body) = (word(0), word(4));
-        let (kind, version) = (Kind::from_byte(bytes[8])?, bytes[9].max(BEFORE));
+        let version = if bytes[9] == UNVERSIONED { 1 } else { bytes[9] };
+        let kind = Kind::from_byte(bytes[8], version)?;
         let believable = facts <= MAX_PART_BYTES && body <= MAX_PART_BYTES && bytes[10..12] == [0; 2];
         believable.then_some(Header { facts, body, kind, version, body_crc: word(12), crc: word(16) })
     }

@@ -171,7 +171,8 @@ pub fn decode_entries(message: &Bytes) -> Result<Vec<(Entry<'static>, u64)>, Rec
     while at < message.len() {
         let end = message[at..].first_chunk().ok_or(RecordError::Damaged { at })?;
         let frame = read_frame(message, at + end.len())?;
-        let mut entry = Entry::read(&frame.header, &message[frame.facts.clone()])?;
+        let mut entry =
+            Entry::read(&frame.header, &message[frame.facts.clone()]).map_err(|error| error.at(at))?;
         if let Entry::Outcome(outcome) = &mut entry
             && !frame.body.is_empty()
         {

@@ -1,7 +1,7 @@
 //! The links of one page: one text and one digest each, packed, so that a page with sixty of them is a handful of allocations.
 
 use std::borrow::Cow;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::fmt;
 
 use lycosa_url::{BadUrl, Base, CrawlUrl, Digest, UrlRef, digest_of};
@@ -84,6 +84,19 @@ impl Links {
         let url = url.into();
         self.text.push_str(url.as_str());
         self.finish(*url.digest(), nofollow);
+    }
+
+    /// Links to these URLs, each once. What is said of those that are among these already stays; `nofollow` holds for the others.
+    #[must_use]
+    pub fn changed<'a>(&self, urls: impl IntoIterator<Item = &'a CrawlUrl>, nofollow: bool) -> Links {
+        let said: HashMap<&Digest, Link<'_>> = self.iter().map(|link| (link.url.digest(), link)).collect();
+        let (mut links, mut known) = (Links::default(), HashSet::new());
+        for url in urls.into_iter().filter(|url| known.insert(*url.digest())) {
+            let before = said.get(url.digest());
+            links.push(url, before.map_or(nofollow, |link| link.nofollow));
+            links.keep(before.map_or(LinkDetails::default(), |link| link.details));
+        }
+        links
     }
 
     /// All of them.
@@ -425,5 +438,19 @@ mod tests {
                 prop_assert_eq!(*link.url.digest(), *url(&all[place].0).digest());
             }
         }
+    }
+
+    #[test]
+    fn what_is_said_of_links_that_stay_is_kept() {
+        let url = |path: &str| CrawlUrl::parse(&format!("http://a.example/{path}")).unwrap();
+        let [one, two, new] = ["1", "2", "new"].map(url);
+        let mut links = Links::default();
+        links.push(&one, true);
+        links.keep(LinkDetails { anchor: "One", ..LinkDetails::default() });
+        links.push(&two, false);
+        let changed = links.changed([&two, &one, &new, &one], true);
+        let said = |link: Link<'_>| (link.url.to_owned(), link.nofollow, link.details.anchor.to_owned());
+        let said: Vec<_> = changed.iter().map(said).collect();
+        assert_eq!(said, [(two, false, "".into()), (one, true, "One".into()), (new, true, "".into())]);
     }
 }

@@ -7,6 +7,7 @@ use bytes::Bytes;
 use lycosa_url::{Bounds, CrawlUrl, Failure, FailureKind, Micros, NameClass};
 use serde::{Deserialize, Serialize};
 
+use crate::request::memory_of;
 use crate::serial::{self, is_default};
 use crate::{Links, Metadata, Received, Request, RequestOptions, Response, Step, Times, mark};
 
@@ -141,7 +142,7 @@ impl Outcome {
         let received = self.received().and_then(|received| received.body.memory());
         let own = |decoded: &&Bytes| received.is_none_or(|body| body.as_ptr() != decoded.as_ptr());
         let body = self.decoded.as_ref().filter(own).map_or(0, Bytes::len);
-        let fields = self.fields.keys().map(|name| name.len() + 128).sum::<usize>();
+        let fields = memory_of(&self.fields);
         self.response.memory()
             + body
             + self.links.memory()

@@ -146,9 +146,7 @@ impl RequestOptions {
     /// Bytes of memory held, about.
     pub fn memory(&self) -> usize {
         let headers: usize = self.headers.iter().map(|(name, value)| name.len() + value.len() + 64).sum();
-        // Values are counted by their names: what a user attaches is small, and bounded where it is accepted.
-        let metadata: usize = self.metadata.keys().map(|name| name.len() + 128).sum();
-        size_of::<Self>() + self.body.len() + headers + metadata
+        size_of::<Self>() + self.body.len() + headers + memory_of(&self.metadata)
     }
 }
 
@@ -231,6 +229,25 @@ impl Request {
         let options = self.options.as_ref().map_or(0, |options| options.memory());
         self.url.as_str().len() + chain + self.cookies.as_deref().map_or(0, str::len) + options
     }
+}
+
+/// What a JSON value takes beside its text, about.
+const JSON_BYTES: usize = 64;
+
+/// Bytes of memory that JSON values by name hold, about.
+pub(crate) fn memory_of(values: &Metadata) -> usize {
+    values.iter().map(|(name, value)| name.len() + JSON_BYTES + memory_of_json(value)).sum()
+}
+
+/// Bytes of memory that a JSON value holds, about.
+fn memory_of_json(value: &serde_json::Value) -> usize {
+    JSON_BYTES
+        + match value {
+            serde_json::Value::String(text) => text.len(),
+            serde_json::Value::Array(items) => items.iter().map(memory_of_json).sum(),
+            serde_json::Value::Object(members) => memory_of(members),
+            _ => 0,
+        }
 }
 
 /// Fields that say where a message ends or what becomes of the connection: those that fetch decides over.

@@ -59,7 +59,7 @@ impl Exported {
             Kind::Seed => &mut self.seeds,
             Kind::Page => &mut self.pages,
             Kind::Robots => &mut self.robots,
-            Kind::Lease | Kind::Request | Kind::Response => &mut self.leases,
+            Kind::Lease | Kind::Request | Kind::Response | Kind::Newer => &mut self.leases,
         } += 1;
     }
 }

@@ -188,7 +188,7 @@ impl Teller<'_> {
                 self.by_url.find(frame.facts).is_some() || self.by_redirect.find(frame.facts).is_some()
             }
             Kind::Robots => self.by_origin.find(frame.facts).is_some(),
-            Kind::Request | Kind::Response => false,
+            Kind::Request | Kind::Response | Kind::Newer => false,
         };
         let Some(entry) = is_told.then(|| frame.entry().ok()).flatten() else { return };
         let position = frame.position;

@@ -60,6 +60,8 @@ enum Get<T: 'static> {
     Time(fn(&T) -> Micros),
     /// A list of texts.
     Texts(for<'a> fn(&'a T) -> Items<'a, Cow<'a, str>>),
+    /// A list of flags.
+    Flags(for<'a> fn(&'a T) -> Items<'a, bool>),
     /// A list of steps: URL and status.
     Steps(for<'a> fn(&'a T) -> Items<'a, (&'a str, u16)>),
     /// A list of header fields: name and value.

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use lycosa_url::{CrawlUrl, NameClass};
 
 use super::{Column, Columns, Get, Items, Value, WrongValue};
-use crate::{Body, Link, Links, Metadata, Outcome, Received, Request, RequestOptions, Response, header_text};
+use crate::{Body, Link, Metadata, Outcome, Received, Request, RequestOptions, Response, header_text};
 
 /// Declares columns: what each holds, its name, how its values are found, and how they are put in. `also`: outputs have it only where
 /// it is named.
@@ -120,15 +120,14 @@ fn set_body(response: &mut Response, value: Value) -> Result<(), WrongValue> {
     response.result.as_mut().map(|received| received.body = Body::Memory(body)).map_err(|_| no_response)
 }
 
-/// Replaces an outcome's links.
+/// Replaces an outcome's links; what the page says of those that stay, it still says.
 fn set_links(outcome: &mut Outcome, value: Value) -> Result<(), WrongValue> {
     let (given, texts) = (value.name(), value.texts()?);
-    let mut links = Links::default();
-    for text in texts {
-        let allowed = "absolute http and https URLs";
-        links.push(&CrawlUrl::parse(&text).map_err(|_| WrongValue { given, allowed })?, false);
-    }
-    outcome.links = links;
+    let parse = |text: String| {
+        CrawlUrl::parse(&text).map_err(|_| WrongValue { given, allowed: "absolute http and https URLs" })
+    };
+    let urls = texts.into_iter().map(parse).collect::<Result<Vec<_>, _>>()?;
+    outcome.links = outcome.links.changed(&urls, outcome.nofollow);
     Ok(())
 }
 
@@ -263,6 +262,8 @@ columns! { Outcome:
     also ["fields"] Get::Json(|outcome| Some(&outcome.fields)), set |outcome, value| { outcome.fields = value.map()?; Ok(()) };
     /// The text of each link, where parse.link_details has anchor; in the order of links. Not written unless store.fields names it.
     also ["link_anchors"] Get::Texts(|outcome| links(outcome, |link| link.details.anchor));
+    /// Whether each link, or its page, says nofollow; in the order of links. Not written unless store.fields names it.
+    also ["link_nofollow"] Get::Flags(|outcome| Box::new(outcome.links.iter().map(|link| link.nofollow)));
     /// The attribute rel of each link, where parse.link_details has rel; in the order of links. Not written unless store.fields names it.
     also ["link_rels"] Get::Texts(|outcome| links(outcome, |link| link.details.rel));
     /// The method of the request. Not written unless store.fields names it.

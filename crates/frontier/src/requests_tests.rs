@@ -1,0 +1,104 @@
+//! Requests that are more than a URL, and a job that several frontiers share.
+
+use bytes::Bytes;
+use hashbrown::HashMap;
+use lycosa_records::Request;
+
+use super::tests::{Names, answer, crawl, frontier, url};
+use super::*;
+
+/// What a request is beyond a GET.
+fn posted(body: &'static str) -> Option<Box<lycosa_records::RequestOptions>> {
+    let body = Bytes::from_static(body.as_bytes());
+    Some(Box::new(lycosa_records::RequestOptions { method: "POST".into(), body, ..Default::default() }))
+}
+
+#[test]
+fn a_post_that_leads_to_a_get_of_its_url_is_no_circle() {
+    let (mut frontier, _) = frontier(Settings { robots: false, ..Settings::default() });
+    let form = Request { options: posted("q=1"), ..Request::get(url("http://a.com/form")) };
+    frontier.add_requests(&[form], 0).unwrap();
+    let mut asked = Vec::new();
+    let mut site = |request: Request, now| {
+        asked.push(request.method().to_owned());
+        match request.method() {
+            "POST" => answer(request, now, 303, &[("location", "http://a.com/form")], "", &[]),
+            _ => answer(request, now, 200, &[], "result", &[]),
+        }
+    };
+    crawl(&mut frontier, &mut site);
+    assert_eq!(asked, ["POST", "GET"]);
+    assert_eq!((frontier.counts().pages, frontier.counts().tally.count(State::Failed)), (1, 0));
+}
+
+#[test]
+fn an_outcome_is_about_what_was_leased_whatever_a_stage_has_sent() {
+    let (mut frontier, _) = frontier(Settings { robots: false, ..Settings::default() });
+    frontier.add(&[url("http://a.com/1")], 0).unwrap();
+    let mut leased = frontier.take(1, 0).unwrap().remove(0);
+    leased.options = posted("");
+    let mut page = answer(leased, 0, 200, &[], "", &[]);
+    frontier.judge([&mut page]);
+    assert_eq!(page.request().options, None);
+    assert_eq!(page.request().key(), *page.url().digest(), "a restart finds it by that");
+}
+
+/// One of three frontiers that share a job, divided by host.
+fn third(node: &str, names: &Names) -> Frontier<Names> {
+    let ring = lycosa_url::Ring::new(&[("a", 1.0), ("b", 1.0), ("c", 1.0)], 64).unwrap();
+    let ownership = Ownership { ring, key: lycosa_url::RingKey::Host, node: node.into() };
+    let settings = Settings { robots: false, ownership: Some(ownership), ..Settings::default() };
+    Frontier::new(settings, names.clone()).unwrap()
+}
+
+#[test]
+fn links_of_others_are_given_until_they_are_delivered_also_by_the_next_process() {
+    let names = Names::default();
+    let mut first = third("a", &names);
+    let hosts = (0..40).map(|host| format!("http://host{host}.com/"));
+    let seed = hosts.clone().find(|seed| first.outbox.owns(url(seed).borrow())).unwrap();
+    first.add(&[url(&seed)], 0).unwrap();
+    let leased = first.take(1, 0).unwrap().remove(0);
+    let path = |n: usize| format!("{seed}{n}");
+    let links: Vec<String> = hosts.map(|host| format!("{host}x")).chain((0..3).map(path)).collect();
+    let page = answer(leased, 0, 200, &[], "", &links.iter().map(|link| &**link).collect::<Vec<_>>());
+    first.admission.include(&url("http://host0.com/"));
+    for host in 0..40 {
+        first.admission.include(&url(&format!("http://host{host}.com/")));
+    }
+    first.done([&page], 0).unwrap();
+    let taken = first.take_outbox();
+    assert!(taken.len() > 10 && taken.iter().all(|(owner, _)| &**owner != "a"), "{taken:?}");
+    assert_eq!(first.counts().outbox, taken.len() as u64);
+    let mut snapshot = Vec::new();
+    first.save(&mut snapshot).unwrap();
+    let settings = first.settings.clone();
+    drop(first);
+    let mut next = Frontier::load(settings, names, &mut &snapshot[..]).unwrap().0;
+    assert_eq!(next.take_outbox(), taken, "whether they came is not known");
+    next.outbox_delivered();
+    assert_eq!(next.take_outbox(), []);
+}
+
+#[test]
+fn the_new_place_of_a_seed_belongs_to_the_crawl_of_all_that_share_it() {
+    let names = Names::default();
+    let mut all: HashMap<&str, Frontier<Names>> =
+        ["a", "b", "c"].map(|node| (node, third(node, &names))).into();
+    let (seed, place) = (url("http://old.com/"), url("http://new.com/"));
+    for frontier in all.values_mut() {
+        frontier.add(std::slice::from_ref(&seed), 0).unwrap();
+    }
+    let owner = all.values_mut().find(|frontier| frontier.outbox.owns(seed.borrow())).unwrap();
+    let leased = owner.take(1, 0).unwrap().remove(0);
+    let page = answer(leased, 0, 301, &[("location", place.as_str())], "", &[]);
+    owner.done([&page], 0).unwrap();
+    for (node, request) in owner.take_outbox() {
+        all.get_mut(&*node).unwrap().add_requests(&[request], 0).unwrap();
+    }
+    for (node, frontier) in &mut all {
+        assert!(frontier.allow(url("http://new.com/page").borrow(), 1, false), "{node}");
+    }
+    let waiting: u64 = all.values().map(|frontier| frontier.counts().tally.count(State::Waiting)).sum();
+    assert_eq!(waiting, 1, "its owner alone fetches it");
+}
