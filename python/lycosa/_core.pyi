@@ -1107,7 +1107,9 @@ class Fetcher:
 class Parser:
     """Responses to outcomes, on all cores; see ``lycosa.stages.Parse``."""
 
-    def __new__(cls, job: Job, batch: int = ..., decoding: int = ..., bodies: str | PathLike[str] | None = None) -> Parser:
+    def __new__(
+        cls, job: Job, batch: int = ..., decoding: int = ..., bodies: str | PathLike[str] | None = None
+    ) -> Parser:
         """``batch``: bytes of a batch's outcomes; ``decoding``: of bodies that are decoded at once.
 
         bodies: the directory below which bodies in files are; default: none is read.

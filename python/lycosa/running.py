@@ -260,7 +260,9 @@ class Running:
         """Have seeds that were given again fetched again; those that wait or are new are fetched anyway."""
         opened = 0
         for begin in range(0, len(seeds), SEEDS_AT_ONCE):
-            some = [seed if isinstance(seed, Request) else Request(seed) for seed in seeds[begin : begin + SEEDS_AT_ONCE]]
+            some = [
+                seed if isinstance(seed, Request) else Request(seed) for seed in seeds[begin : begin + SEEDS_AT_ONCE]
+            ]
             settled = self.stages.frontier.settled_of(Requests(some))
             opened += self._reopen(self.stages.log.ended(settled)) if len(settled) else 0
         if opened:
@@ -333,7 +335,7 @@ def _text_of(requests: list[Request]) -> str:
 
 
 def _merged(pending: str, given: list[Request]) -> list[Request]:
-    """Requests that are not accepted yet, since a session died before it could, and those that were given now, each once."""
+    """Requests that a session died before accepting, and those that were given now, each once."""
     known = list(_requests_of(pending)) if pending else []
     return list({(one.method, one.url, one.body): one for one in [*known, *given]}.values())
 

@@ -33,11 +33,11 @@ class Frontier(Protocol):
     def take_outbox(self) -> dict[str, Requests]:
         """Give the links that other frontiers of the job own, by the owner's name.
 
-        They are given again, also after a restart, until ``outbox_delivered``. While too many wait, ``take`` gives nothing.
+        They are given again, also after a restart, until ``outbox_delivered``; ``take`` gives nothing while too many wait.
         """
 
     def outbox_delivered(self) -> None:
-        """Hear that all owners have recorded and accepted (``append_requests``, ``add_requests``) what was given last."""
+        """Hear that what was given last was recorded and accepted (``append_requests``, ``add_requests``)."""
 
     def idle(self) -> bool:
         """Tell whether the crawl has ended."""

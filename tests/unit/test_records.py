@@ -18,6 +18,7 @@ from lycosa.fetch import ScriptedFetch
 from lycosa.job import make_job
 from lycosa.loop import Control, run
 from lycosa.records import Entries
+from lycosa.running import Running
 from lycosa.stages import Stages
 
 SITE = "http://93.184.216.34"
@@ -111,6 +112,73 @@ def test_a_fetch_in_python_tells_all_that_the_core_tells() -> None:
             Request(f"{SITE}/").respond(200, **wrong)
     with pytest.raises(lycosa.SettingError, match="kind: 'tired' is not allowed"):
         Request(f"{SITE}/").fail("tired")
+
+
+@pytest.mark.parametrize("unit", [1e3, 1e6, 0.0])
+def test_a_time_that_cannot_be_is_refused_since_the_host_would_wait_for_it(unit: float) -> None:
+    for name in ("started", "finished"):
+        with pytest.raises(
+            lycosa.SettingError, match=f"{name}: .* allowed: seconds since the epoch, of the last day"
+        ):
+            Request(f"{SITE}/").respond(200, **{name: time.time() * unit})  # type: ignore[arg-type]  # one of them
+
+
+def test_a_changed_request_is_checked_as_a_new_one() -> None:
+    request = Request(f"{SITE}/", headers=[("A", "b")])
+    wrong: dict[str, Any] = {
+        "headers": [("Host", "other")],
+        "method": "GET / HTTP/1.1\r\nX:",
+        "metadata": {"x": "y" * 70_000},
+        "cookies": "a=b\r\nX: y",
+        "body": b"x" * (1 << 20) + b"x",
+    }
+    for name, value in wrong.items():
+        with pytest.raises(lycosa.SettingError, match="is not allowed; allowed"):
+            request.replace(**{name: value})
+        with pytest.raises(lycosa.SettingError, match="is not allowed; allowed"):
+            Requests([request]).replace(name, [value])
+    with pytest.raises(lycosa.SettingError, match=r"headers: .* without line breaks"):
+        Request(f"{SITE}/", etag='"a"\r\nX: y')
+
+
+def test_fields_are_bounded_and_counted() -> None:
+    (outcome,) = parsed(Request(f"{SITE}/").respond(200))
+    with pytest.raises(lycosa.SettingError, match=r"fields: '[0-9]+ bytes as JSON' is not allowed; allowed: 1048576"):
+        outcome.replace(fields={"text": "x" * (2 << 20)})
+
+
+def test_links_that_stay_keep_what_the_page_says_of_them() -> None:
+    body = b"<a href=/a rel=nofollow>a</a><a href=/b>b</a>"
+    response = Request(f"{SITE}/").respond(200, headers=HTML, body=body)
+    outcomes = parsed(response, parse={"link_details": ["anchor"]}).map(
+        lambda outcome: outcome.replace(links=[f"{SITE}/new", *reversed(outcome.links)])
+    )
+    names = ["links", "link_nofollow", "link_anchors"]
+    assert pyarrow.table(outcomes.columns(names)).to_pylist() == [
+        {
+            "links": [f"{SITE}/new", f"{SITE}/b", f"{SITE}/a"],
+            "link_nofollow": [False, False, True],
+            "link_anchors": ["", "b", "a"],
+        }
+    ]
+
+
+def test_pages_of_a_fetch_in_python_fit_into_memory_however_much_they_decode_to() -> None:
+    bomb = gzip.compress(b"x" * (4 << 20))
+    headers = [*HTML, ("Content-Encoding", "gzip")]
+    responses = [Request(f"{SITE}/{n}").respond(200, headers=headers, body=bomb) for n in range(12)]
+    parser = _core.Parser(make_job({"seeds": [SITE]}), batch=8 << 20)
+    batches = [parser.parse(Responses(responses))]
+    assert len(batches[0]) < 12
+    while len(more := parser.parse(Responses())):
+        batches.append(more)
+    assert sorted(outcome.url for batch in batches for outcome in batch) == sorted(r.url for r in responses)
+
+
+def test_a_page_is_read_under_the_url_that_a_browser_showed_it_under() -> None:
+    response = Request(f"{SITE}/a").respond(200, headers=HTML, body=b"<a href=c>c</a>", final_url=f"{SITE}/b/")
+    (outcome,) = parsed(response)
+    assert outcome.links == [f"{SITE}/b/c"]
 
 
 def test_batches_are_selected_mapped_and_changed() -> None:
@@ -243,6 +311,64 @@ def test_a_post_is_another_request_than_the_get_of_its_url(tmp_path: Path) -> No
     )
     assert len(list(crawl)) == 3
     assert sorted(asked) == [("GET", "/s", b""), ("POST", "/s", b"1"), ("POST", "/s", b"2")]
+
+
+def test_what_is_given_again_is_the_same_request_and_brings_what_is_attached_now(tmp_path: Path) -> None:
+    asked: list[tuple[str, str]] = []
+
+    class Noting(ScriptedFetch):
+        """Notes what it is asked."""
+
+        def submit(self, requests: Requests) -> None:
+            asked.extend((r.method, r.url.removeprefix(SITE)) for r in requests if r.purpose == "page")
+            super().submit(requests)
+
+    def session(*seeds: str | Request, **settings: Any) -> list[tuple[str, Any]]:
+        asked.clear()
+        crawl = lycosa.crawl(
+            *seeds,
+            directory=tmp_path / "job",
+            stages=lambda stages: dataclasses.replace(stages, fetch=Noting(lambda url: (200, [], b""))),
+            **settings,
+        )
+        return [(outcome.request.method, outcome.metadata.get("run")) for outcome in crawl]
+
+    post = Request(f"{SITE}/s", method="POST", body=b"order=1")
+    settings: dict[str, Any] = {
+        "user_agent": "t/1 (t@example.org)",
+        "politeness": {"host_interval": 0, "address_interval": 0},
+    }
+    session(f"{SITE}/s", post, **settings)
+    assert sorted(asked) == [("GET", "/s"), ("POST", "/s")]
+    assert session(f"{SITE}/s") == [("GET", None)], "an order is not sent again"
+    assert session(Request(f"{SITE}/s", metadata={"run": 2})) == [("GET", 2)]
+    again = Request(f"{SITE}/s", method="POST", body=b"order=1", metadata={"run": 3})
+    assert session(again) == [("POST", 3)]
+    assert session() == []
+
+
+def test_requests_of_a_session_that_died_at_once_are_not_lost(tmp_path: Path) -> None:
+    def begin(*seeds: Request, **settings: Any) -> lycosa.Crawl:
+        return lycosa.crawl(
+            *seeds,
+            directory=tmp_path / "job",
+            stages=lambda stages: dataclasses.replace(stages, fetch=ScriptedFetch(lambda url: (200, [], b""))),
+            **settings,
+        )
+
+    politeness: Any = {"host_interval": 0, "address_interval": 0}
+    first = begin(
+        Request(f"{SITE}/a", method="POST", metadata={"n": 1}),
+        user_agent="t/1 (t@example.org)",
+        politeness=politeness,
+    )
+    directory = first.plan.directory
+    assert directory is not None
+    running = Running(first.plan, directory, Control(), None)
+    running.finish(KeyboardInterrupt())
+    del running
+    found = [(o.request.method, o.url.removeprefix(SITE), o.metadata) for o in begin(Request(f"{SITE}/b"))]
+    assert sorted(found) == [("GET", "/b", {}), ("POST", "/a", {"n": 1})]
 
 
 def test_links_keep_their_text_and_rel_where_that_is_asked_for() -> None:

@@ -7,7 +7,7 @@ import random
 import time
 from pathlib import Path
 
-from lycosa import _core
+from lycosa import Request, Requests, _core
 from lycosa.fetch import ScriptedFetch
 from lycosa.fetch.scripted import Answer
 from lycosa.job import Job, make_job
@@ -57,7 +57,7 @@ def test_a_row_that_was_taken_back_is_in_no_output_whatever_snapshots_came_betwe
     directory = JobDirectory(tmp_path / "job")
     job, log, frontier, snapshots = open_job(directory)
     crawl(log, job, frontier)
-    log.append(frontier.reopen(log.ended(PAGES[:3])))
+    log.append(frontier.reopen(log.ended(Requests([Request(page) for page in PAGES[:3]]))))
     log.sync()
     assert snapshots.save_if_due()
     (saved,) = frontier.snapshots()
