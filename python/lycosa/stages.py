@@ -33,7 +33,7 @@ class Frontier(Protocol):
     def take_outbox(self) -> dict[str, Requests]:
         """Give the links that other frontiers of the job own, by the owner's name.
 
-        They are given again, also after a restart, until ``outbox_delivered``. While too many wait ``take`` gives none.
+        They are given again, also after a restart, until ``outbox_delivered``; while too many wait, none is taken.
         """
 
     def outbox_delivered(self) -> None:

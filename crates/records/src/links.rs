@@ -168,7 +168,7 @@ impl Links {
     }
 
     /// Links of their columns; `Err` says what is wrong with these.
-    fn of_columns(columns: Columns) -> Result<Self, String> {
+    fn of_columns(columns: Columns<'_>) -> Result<Self, String> {
         let text = columns.urls;
         let count = memchr::memchr_iter(b'\n', text.as_bytes()).count();
         let (digests, rest) = columns.digests.0.as_chunks::<16>();
@@ -268,11 +268,12 @@ impl<'b, 'r> LinksBuilder<'b, 'r> {
 
 /// Links as programs read them: columns, so that they are copied in a few pieces.
 #[derive(serde::Deserialize)]
-struct Columns {
+struct Columns<'a> {
     urls: String,
-    digests: Blob<'static>,
-    #[serde(default)]
-    nofollow: Blob<'static>,
+    #[serde(borrow)]
+    digests: Blob<'a>,
+    #[serde(borrow, default)]
+    nofollow: Blob<'a>,
     #[serde(default)]
     anchors: Vec<Box<str>>,
     #[serde(default)]

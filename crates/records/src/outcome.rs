@@ -210,6 +210,6 @@ mod rules {
     }
 
     pub(super) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Bytes>, D::Error> {
-        Ok(Option::<Blob<'static>>::deserialize(deserializer)?.map(|rules| rules.0.into_owned().into()))
+        Ok(Option::<Blob<'de>>::deserialize(deserializer)?.map(|rules| rules.0.into_owned().into()))
     }
 }

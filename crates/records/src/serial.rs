@@ -49,11 +49,11 @@ impl Serialize for Blob<'_> {
     }
 }
 
-impl<'de> Deserialize<'de> for Blob<'static> {
+impl<'de: 'a, 'a> Deserialize<'de> for Blob<'a> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         match deserializer.is_human_readable() {
             true => deserializer.deserialize_str(BlobVisitor),
-            false => deserializer.deserialize_byte_buf(BlobVisitor),
+            false => deserializer.deserialize_bytes(BlobVisitor),
         }
     }
 }
@@ -61,10 +61,14 @@ impl<'de> Deserialize<'de> for Blob<'static> {
 struct BlobVisitor;
 
 impl<'de> Visitor<'de> for BlobVisitor {
-    type Value = Blob<'static>;
+    type Value = Blob<'de>;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("bytes")
+    }
+
+    fn visit_borrowed_bytes<E: Error>(self, bytes: &'de [u8]) -> Result<Self::Value, E> {
+        Ok(Blob(bytes.into()))
     }
 
     fn visit_bytes<E: Error>(self, bytes: &[u8]) -> Result<Self::Value, E> {

@@ -65,7 +65,7 @@ impl<'de> Deserialize<'de> for Headers {
             value_base64: Option<String>,
         }
         if !deserializer.is_human_readable() {
-            let fields = Vec::<(String, Blob<'static>)>::deserialize(deserializer)?;
+            let fields = Vec::<(String, Blob<'de>)>::deserialize(deserializer)?;
             return Ok(Headers(
                 fields.into_iter().map(|(name, value)| (name, value.0.into_owned())).collect(),
             ));
