@@ -57,7 +57,7 @@ impl<'a> Frame<'a> {
 
     /// What it holds.
     pub(crate) fn kind(&self) -> Kind {
-        KINDS[usize::from(self.kind - 1)]
+        KINDS.get(usize::from(self.kind).wrapping_sub(1)).copied().unwrap_or(Kind::Newer)
     }
 
     /// The request in it.
@@ -92,12 +92,12 @@ impl<'a> Frame<'a> {
     /// What stands in the facts, which have to be of these kinds. `before`: the same of facts of version 1.
     fn facts<T: DeserializeOwned>(&self, kinds: &[Kind], before: Option<T>) -> Result<T, RecordError> {
         let read = match self.version {
+            found if found > VERSION => return Err(RecordError::Newer { found, known: VERSION }),
             _ if !kinds.contains(&self.kind()) => {
                 return Err(RecordError::Kind { found: self.kind().name() });
             }
-            0 | 1 => before,
             VERSION => rmp_serde::from_slice(self.facts).ok(),
-            found => return Err(RecordError::Newer { found, known: VERSION }),
+            _ => before,
         };
         read.ok_or(RecordError::Damaged { at: 0 })
     }
@@ -134,7 +134,7 @@ pub(crate) fn parts(bytes: &[u8]) -> Option<[Range<usize>; 2]> {
         bytes.fold(0, |sum, byte| sum << 8 | usize::from(*byte))
     };
     let (facts, body) = (HEADER_BYTES..HEADER_BYTES + length(0), length(4));
-    let is_one = (1..=KINDS.len()).contains(&usize::from(header[8]))
+    let is_one = (header[9] > VERSION || (1..=KINDS.len()).contains(&usize::from(header[8])))
         && header[10..12] == [0; 2]
         && facts.len() <= MAX_PART_BYTES
         && body <= MAX_PART_BYTES;

@@ -206,7 +206,8 @@ pub(crate) fn fields(data: &[u8]) -> Vec<Field> {
         match (line.first(), fields.last_mut()) {
             (None, _) => break,
             (Some(b' ' | b'\t'), Some(last)) => {
-                last.iter_mut().for_each(|(_, value)| value.extend([b" ", trim(line)].concat()));
+                let parts = last.iter_mut().map(|(_, value)| value);
+                parts.for_each(|value| *value = trim(&[&value[..], b" ", trim(line)].concat()).to_vec());
             }
             _ => fields.push(field(line)),
         }

@@ -358,30 +358,35 @@ fn without_end(head: &[u8]) -> &[u8] {
 
 /// Refuses a request that cannot be sent as it is.
 pub(crate) fn check(request: &lycosa_records::Request) -> PyResult<()> {
+    check_field("cookie", request.cookies.as_deref())?;
     let Some(options) = &request.options else { return Ok(()) };
     let method = options.method();
     if method == "CONNECT" || !method.bytes().all(|byte| byte.is_ascii_uppercase() || byte == b'-') {
         return Err(setting("method", method, "a method in capital letters, such as GET, HEAD or POST"));
     }
-    let Validators { etag, last_modified } = &options.validators;
-    let validators = [("etag", etag), ("last_modified", last_modified)];
-    let validators = validators.into_iter().filter_map(|(name, value)| Some((name, value.as_deref()?)));
-    let headers = options.headers.iter().map(|(name, value)| (&**name, &**value));
-    let own = request.cookies.as_deref().map(|cookies| ("cookie", cookies));
-    for (name, value) in headers.clone().chain(validators).chain(own) {
-        if Head::of("", [(name, value)]).is_none() {
-            let allowed = "pairs of name and value without line breaks and control characters";
-            return Err(setting("headers", format!("{name:?}: {value:?}"), allowed));
+    check_field("etag", options.validators.etag.as_deref())?;
+    check_field("last_modified", options.validators.last_modified.as_deref())?;
+    for (name, value) in &options.headers {
+        check_field(name, Some(value))?;
+        if !lycosa_records::is_settable_field(name) {
+            let allowed =
+                "fields that say nothing of the host, the connection or the length: these are fetch's own";
+            return Err(setting("headers", name, allowed));
         }
-    }
-    if let Some((name, _)) = headers.into_iter().find(|(name, _)| !lycosa_records::is_settable_field(name)) {
-        let allowed =
-            "fields that say nothing of the host, the connection or the length: these are fetch's own";
-        return Err(setting("headers", name, allowed));
     }
     if options.body.len() > MAX_BODY_BYTES {
         let given = format!("{} bytes", options.body.len());
         return Err(setting("body", given, format!("{MAX_BODY_BYTES} bytes at most")));
     }
     Ok(())
+}
+
+/// Refuses a field that would end its line.
+fn check_field(name: &str, value: Option<&str>) -> PyResult<()> {
+    let Some(value) = value else { return Ok(()) };
+    if Head::of("", [(name, value)]).is_some() {
+        return Ok(());
+    }
+    let allowed = "pairs of name and value without line breaks and control characters";
+    Err(setting("headers", format!("{name:?}: {value:?}"), allowed))
 }

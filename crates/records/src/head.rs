@@ -72,7 +72,7 @@ impl Head {
                 let field = parse_field(line);
                 let mut value = field.map_or(Cow::default(), |(_, value)| Cow::Borrowed(value));
                 while let Some(next) = rest.next_if(|next| matches!(next.first(), Some(b' ' | b'\t'))) {
-                    join(&mut value, next.trim_ascii());
+                    join(&mut value, trim(next));
                 }
                 if let Some((name, _)) = field.filter(|_| is_value(&value)) {
                     return Some((name, value));
@@ -135,9 +135,17 @@ fn lines(raw: &[u8]) -> impl Iterator<Item = &[u8]> {
 fn parse_field(line: &[u8]) -> Option<(&str, &[u8])> {
     let colon = memchr::memchr(b':', line)?;
     // Spaces before the colon break real sites where they are refused.
-    let (name, value) = (line[..colon].trim_ascii_end(), line[colon + 1..].trim_ascii());
+    let (name, value) = (trim(&line[..colon]), trim(&line[colon + 1..]));
     let name = std::str::from_utf8(name).ok().filter(|name| is_token(name.as_bytes()))?;
     Some((name, value))
+}
+
+/// A value without the optional white space around it (RFC 9110 section 5.6.3); no other control character is white space.
+fn trim(value: &[u8]) -> &[u8] {
+    let is_space = |byte: &u8| matches!(byte, b' ' | b'\t');
+    let start = value.iter().position(|byte| !is_space(byte)).unwrap_or(value.len());
+    let end = value.iter().rposition(|byte| !is_space(byte)).map_or(start, |last| last + 1);
+    &value[start..end]
 }
 
 /// Puts the next line of a folded value behind it: one space between what is not empty, none at an end.
@@ -197,7 +205,8 @@ mod tests {
 
     #[test]
     fn a_folded_value_has_no_space_at_its_ends_and_no_control_character() {
-        let head = head("HTTP/1.1 200 OK\r\nA:\r\n 1\r\nB: 2\r\n \t\r\nC: 3\r\n \x01\r\nD:\r\n  \r\n");
+        let head =
+            head("HTTP/1.1 200 OK\r\nA:\r\n 1\r\nB: 2\r\n \t\r\nC: 3\r\n \x01\r\nD:\r\n  \r\nE: 5\x0c\r\n");
         let fields: Vec<_> = head.fields().map(|(name, value)| (name, value.into_owned())).collect();
         assert_eq!(fields, [("A", b"1".to_vec()), ("B", b"2".to_vec()), ("D", Vec::new())]);
     }
