@@ -69,7 +69,7 @@ def test_an_output_of_ones_own_is_asked_for_when_the_crawl_goes_on(tmp_path: Pat
         directory, sink = tmp_path / "job", sqlite_sink(tmp_path / "pages.db")
         for _ in lycosa.crawl(job=net.job_file(), directory=directory, output=sink, max_pages=3):
             pass
-        with pytest.raises(lycosa.SettingError, match=r"output: 'sqlite:.*given again the same way, or left out"):
+        with pytest.raises(lycosa.SettingError, match=r"output: 'sqlite:.*only Python can give again"):
             lycosa.crawl(directory=directory)
         for _ in lycosa.crawl(directory=directory, output=[]):
             pass
