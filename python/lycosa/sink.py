@@ -34,8 +34,8 @@ class Sink:
     """Takes each URL's last outcome in the log's order; the base of all sinks.
 
     A subclass writes in :meth:`write`, and brings it to its place in :meth:`commit`, which calls this one's
-    afterwards: it keeps the position, in the job directory. All methods are called by one thread at a time. An
-    OSError that says that a disk is full makes the sink wait and open again.
+    afterwards: it keeps the position, in the job directory. All methods are called by one thread at a time: after
+    :meth:`open` by the sink's own. An OSError that says that a disk is full makes the sink wait and open again.
     """
 
     #: Outcomes, and bytes of them, that are taken at once, at most.

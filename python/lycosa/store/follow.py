@@ -43,6 +43,8 @@ class Follower:
         #: Positions from and to which the log had no records for this output any more, when it was opened.
         self.gap: tuple[int, int] | None = None
         self._error: Exception | None = None
+        #: What the sink said after its last commit: only its own thread asks it, others read this.
+        self._committed = 0
         self._reader = self._patiently_open()
         self._thread: threading.Thread | None = None
 
@@ -58,7 +60,7 @@ class Follower:
 
     def position(self) -> int:
         """Position in the log up to which the output is on the disk."""
-        return self._sink.committed() or 0
+        return self._committed
 
     def close(self) -> None:
         """Follow to the log's end on the disk, then make the output complete; :meth:`check` tells whether it is."""
@@ -87,6 +89,8 @@ class Follower:
                 with self._turn:
                     opened = self._sink.open(first, self._log.committed())
                 position = checked(self._sink, "open", opened, int)
+                # What it has beyond that is of a log that was longer.
+                self._committed = min(self._said(), position)
             except OSError as error:
                 # Not raised again by a function that was given it: such an error keeps the log in use.
                 if not is_full(error):
@@ -113,7 +117,7 @@ class Follower:
             now = time.monotonic()
             if pending >= sink.commit_bytes or now - since >= sink.commit_seconds:
                 if after != committed:
-                    sink.commit(after)
+                    self._commit(after)
                 pending, since, committed = 0, now, after
                 self._patience.written(self._output)
             if after == before:
@@ -121,9 +125,18 @@ class Follower:
                     break
                 self._ending.wait(PAUSE)
         with self._turn:
-            sink.commit(after)
+            self._commit(after)
             sink.close()
         self._patience.written(self._output)
+
+    def _commit(self, position: int) -> None:
+        """Commit, and note what is on the disk now."""
+        self._sink.commit(position)
+        self._committed = self._said()
+
+    def _said(self) -> int:
+        """The position that the sink says it has committed."""
+        return checked(self._sink, "committed", self._sink.committed(), int, None) or 0
 
     def _wait_for_room(self, error: OSError) -> None:
         """Wait when the disk is full; raises the error when it is another, StorageFull when the crawl is to end."""
