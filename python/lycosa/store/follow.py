@@ -78,7 +78,8 @@ class Follower:
                 except OSError as error:
                     self._wait_for_room(error)
                     self._reader = self._patiently_open()
-        except Exception as error:
+        except BaseException as error:
+            # Also SystemExit and a Rust library's PanicException: a thread that dies of them dies silently.
             self._error = self._explained(error)
 
     def _patiently_open(self) -> Follow:
@@ -97,6 +98,10 @@ class Follower:
                     raise self._explained(error) from None
                 self._wait_for_room(error)
                 continue
+            except KeyboardInterrupt:
+                raise
+            except BaseException as error:
+                raise self._explained(error) from None
             self.gap = gap(self._output, position, first)
             start = position if position > first else None
             return self._log.follow(start, self._sink.with_body, self._max_body_bytes)
@@ -147,11 +152,13 @@ class Follower:
                 f"the disk of {self._output} is full; what is missing in it is in the log and is added next time"
             ) from None
 
-    def _explained(self, error: Exception) -> Exception:
-        """An error as users see it."""
+    def _explained(self, error: BaseException) -> Exception:
+        """An error as users see it, with the sink's URL."""
         if isinstance(error, LycosaError):
             return error
         text = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
+        if not text or not isinstance(error, Exception):
+            text = f"{type(error).__name__}: {text}".removesuffix(": ")
         explained = StorageError(f"{self._output}: {text}")
         explained.__cause__ = error
         return explained

@@ -4,10 +4,15 @@ from __future__ import annotations
 
 import sqlite3
 import threading
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+import lycosa
+import pytest
 from lycosa import Outcomes
+from lycosa.errors import StorageError
+from lycosa.fetch import ScriptedFetch
 from lycosa.sink import Sink
 from lycosa.store.follow import Follower
 from lycosa.store.patient import Patience
@@ -72,3 +77,42 @@ def test_what_a_sink_has_beyond_the_logs_end_counts_for_nothing(recorded: Record
     sink = TransactionSink(tmp_path / "pages.db")
     sink.database.execute("INSERT INTO kept VALUES (?)", (recorded.log.end() + 1_000,))
     assert follower(recorded, sink).position() == recorded.log.end()
+
+
+class PanicError(BaseException):
+    """What a Rust library raises when it panics is no Exception."""
+
+
+def dying(method: str, error: BaseException) -> Sink:
+    """A sink that dies in one of its methods."""
+
+    def die(*_: Any) -> None:
+        raise error
+
+    sink: Sink = type("Dying", (Sink,), {"write": lambda *_: None, method: die})("mine:pages")
+    return sink
+
+
+@pytest.mark.parametrize("method", ["open", "write", "commit", "close"])
+@pytest.mark.parametrize(
+    ("error", "told"),
+    [
+        (SystemExit(0), "mine:pages: SystemExit: 0"),
+        (PanicError("index out of bounds"), "mine:pages: PanicError: index out of bounds"),
+        (ValueError(), "mine:pages: ValueError"),
+        (KeyError("url"), "mine:pages: 'url'"),
+    ],
+)
+def test_whatever_a_sink_dies_of_is_its_failure(method: str, error: BaseException, told: str) -> None:
+    site = "http://93.184.216.34/"
+    crawl = lycosa.crawl(
+        site,
+        user_agent="t/1 (t@example.org)",
+        politeness={"host_interval": 0, "address_interval": 0, "robots": False},
+        output=dying(method, error),
+        stages=lambda stages: replace(stages, fetch=ScriptedFetch(lambda url: (200, [], b"page"))),
+    )
+    with pytest.raises(StorageError, match=f"^{told}$"):
+        for _ in crawl:
+            pass
+    assert method == "open" or crawl.report()["end"]["status"] != 0
