@@ -89,7 +89,7 @@ class Follower:
                 first = self._log.first()
                 with self._turn:
                     opened = self._sink.open(first, self._log.committed())
-                position = checked(self._sink, "open", opened, int)
+                position = checked(Sink, self._sink, "open", opened)
                 # What it has beyond that is of a log that was longer.
                 self._committed = min(self._said(), position)
             except OSError as error:
@@ -117,7 +117,7 @@ class Follower:
             with self._turn:
                 outcomes = self._reader.read(sink.rows, self._bytes)
                 after = self._reader.position()
-                pending += checked(sink, "write", sink.write(outcomes, after), int, None) or 0
+                pending += checked(Sink, sink, "write", sink.write(outcomes, after)) or 0
                 del outcomes
             now = time.monotonic()
             if pending >= sink.commit_bytes or now - since >= sink.commit_seconds:
@@ -141,7 +141,7 @@ class Follower:
 
     def _said(self) -> int:
         """The position that the sink says it has committed."""
-        return checked(self._sink, "committed", self._sink.committed(), int, None) or 0
+        return checked(Sink, self._sink, "committed", self._sink.committed()) or 0
 
     def _wait_for_room(self, error: OSError) -> None:
         """Wait when the disk is full; raises the error when it is another, StorageFull when the crawl is to end."""
