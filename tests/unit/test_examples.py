@@ -5,12 +5,17 @@ from __future__ import annotations
 import dataclasses
 import json
 import runpy
+import socketserver
 import sqlite3
+import threading
+import time
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import lycosa
 import pytest
+from lycosa import Request
 from lycosa.simnet import SimulatedInternet
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
@@ -44,7 +49,86 @@ def test_a_fetch_in_python_alone_serves_a_whole_crawl() -> None:
         assert page.address.startswith("127.")
         assert page.times["connect"] > 0
         assert page.times["first_byte"] > 0
-    assert lines_of_class("plain_fetch") <= 42
+    assert lines_of_class("plain_fetch") <= 53
+
+
+@pytest.fixture
+def badly_served() -> Iterator[str]:
+    """The URL of a server that drips /head and /body, breaks off /short, and never ends /large."""
+
+    class Server(socketserver.StreamRequestHandler):
+        def handle(self) -> None:
+            path = self.rfile.readline().split()[1]
+            while self.rfile.readline().strip():
+                pass
+            if path == b"/head":
+                self.drip(b"HTTP/1.1 200 OK\r\n" + b"A: b\r\n" * 1000)
+            self.wfile.write(
+                b"HTTP/1.1 200 OK\r\n" + (b"Content-Length: 100\r\n\r\n" if path != b"/large" else b"\r\n")
+            )
+            if path == b"/body":
+                self.drip(b"x" * 100)
+            while path == b"/large":
+                self.wfile.write(b"x" * 100_000)
+
+        def drip(self, text: bytes) -> None:
+            for byte in text:
+                self.wfile.write(bytes([byte]))
+                time.sleep(0.1)
+
+    class Quiet(socketserver.ThreadingTCPServer):
+        daemon_threads = True
+
+        def handle_error(self, *_: Any) -> None:
+            """The other side had enough."""
+
+    with Quiet(("127.0.0.1", 0), Server) as server:
+        threading.Thread(target=server.serve_forever, args=(0.05,), daemon=True).start()
+        yield f"http://127.0.0.1:{server.server_address[1]}"
+        server.shutdown()
+
+
+class Vetted:
+    """A request as the frontier gives it, with an address."""
+
+    addresses = ("127.0.0.1",)
+
+    def __init__(self, url: str) -> None:
+        self.request = Request(url)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.request, name)
+
+
+def test_the_fetch_in_python_bounds_time_and_bytes(badly_served: str) -> None:
+    module = example("plain_fetch")
+    bounds = module["PlainFetch"].exchange.__globals__
+    bounds |= {"WHOLE": 0.5, "BODY": 1_000_000}
+    fetch, found = module["PlainFetch"]("t/1"), dict[str, str | None]()
+    fetch.submit([Vetted(badly_served + path) for path in ("/head", "/body", "/short", "/large")])
+    until = time.monotonic() + 10
+    while fetch.in_flight() and time.monotonic() < until:
+        found |= {answer.url.rpartition("/")[2]: answer.error for answer in fetch.completed(10, 0.05)}
+    assert found == {
+        "head": "timeout",
+        "body": "timeout",
+        "short": "protocol",
+        "large": "body-too-large",
+    }
+
+
+def test_the_fetch_in_python_ends_at_once_and_waits_where_nothing_is_in_flight(badly_served: str) -> None:
+    fetch = example("plain_fetch")["PlainFetch"]("t/1")
+    began = time.monotonic()
+    assert len(fetch.completed(10, 0.3)) == 0
+    assert time.monotonic() - began >= 0.3
+    fetch.submit([Vetted(f"{badly_served}/body"), Vetted(f"{badly_served}/head")])
+    time.sleep(0.5)
+    began = time.monotonic()
+    fetch.cancel()
+    fetch.pool.shutdown()
+    assert time.monotonic() - began < 1
+    assert fetch.in_flight() == 0
 
 
 def test_a_sink_of_twelve_lines_has_each_page_once(tmp_path: Path) -> None:
