@@ -15,8 +15,10 @@ from typing import Any
 
 import lycosa
 import pytest
-from lycosa import Request
+from lycosa import Request, Response
+from lycosa.fetch import ScriptedFetch
 from lycosa.simnet import SimulatedInternet
+from lycosa.store import patient
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 
@@ -131,7 +133,7 @@ def test_the_fetch_in_python_ends_at_once_and_waits_where_nothing_is_in_flight(b
     assert fetch.in_flight() == 0
 
 
-def test_a_sink_of_twelve_lines_has_each_page_once(tmp_path: Path) -> None:
+def test_a_short_sink_has_each_page_once(tmp_path: Path) -> None:
     sqlite_sink = example("sqlite_sink")["SqliteSink"]
     with SimulatedInternet(hosts=10, pages=10, speed=100) as net:
         job, database = net.job_file(), tmp_path / "pages.db"
@@ -144,7 +146,74 @@ def test_a_sink_of_twelve_lines_has_each_page_once(tmp_path: Path) -> None:
         ledger = net.report()
     (count,) = sqlite3.connect(database).execute("SELECT count(*) FROM pages WHERE status = 200").fetchone()
     assert count == ledger["coverage"]["served"] == ledger["coverage"]["reachable"]
-    assert lines_of_class("sqlite_sink") == 12
+    assert lines_of_class("sqlite_sink") == 17
+
+
+SITE = "http://93.184.216.34"
+
+
+def crawled(sink: Any, *seeds: str | Request, title: str = "", **arguments: Any) -> None:
+    """Crawl a site that answers with the method, or with a title, into a sink."""
+
+    class Fetch(ScriptedFetch):
+        """Answers by the request."""
+
+        def _respond(self, request: Request) -> Response:
+            return request.respond(
+                200,
+                headers=[("Content-Type", "text/html")],
+                body=f"<title>{title or request.method}</title>".encode(),
+            )
+
+    for _ in lycosa.crawl(
+        *seeds,
+        user_agent="t/1 (t@example.org)",
+        politeness={"host_interval": 0, "address_interval": 0, "robots": False},
+        speed=100,
+        output=sink,
+        stages=lambda stages: dataclasses.replace(stages, fetch=Fetch(lambda url: (404, [], b""))),
+        **arguments,
+    ):
+        pass
+
+
+def rows_of(database: Path, columns: str) -> list[tuple[Any, ...]]:
+    """What another program reads."""
+    return sorted(sqlite3.connect(database).execute(f"SELECT {columns} FROM pages").fetchall())  # noqa: S608
+
+
+def test_the_sink_has_each_request_once_and_begins_anew_with_the_crawl(tmp_path: Path) -> None:
+    sqlite_sink, database, directory = example("sqlite_sink")["SqliteSink"], tmp_path / "pages.db", tmp_path / "job"
+    url = f"{SITE}/u"
+    posts = [Request(url, method="POST", body=body) for body in (b"1", b"2")]
+    crawled(sqlite_sink(database), Request(url), *posts, directory=directory)
+    assert rows_of(database, "method, sent") == [("GET", b""), ("POST", b"1"), ("POST", b"2")]
+    crawled(sqlite_sink(database), f"{SITE}/new", directory=directory, fresh=True)
+    assert rows_of(database, "url") == [(f"{SITE}/new",)]
+
+
+def test_the_sink_waits_while_the_disk_is_full(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(patient, "TRY", 0.2)
+    sink = example("sqlite_sink")["SqliteSink"](tmp_path / "pages.db")
+    (pages,) = sink.pages.execute("PRAGMA page_count").fetchone()
+    sink.pages.execute(f"PRAGMA max_page_count = {pages}")
+    opened, opens = sink.open, []
+
+    def roomy(first: int, end: int) -> int:
+        """There is room again when it is opened once more."""
+        opens.append(first)
+        if len(opens) == 3:
+            sink.pages.execute("PRAGMA max_page_count = 1000")
+        return int(opened(first, end))
+
+    sink.open = roomy
+    urls = [f"{SITE}/{number:02}" for number in range(40)]
+    crawled(sink, *urls, title="t" * 1_000)
+    assert rows_of(tmp_path / "pages.db", "url") == [(url,) for url in urls]
+    assert "is full; free space and the crawl goes on" in caplog.text
+    assert "has room again" in caplog.text
 
 
 def test_an_output_of_ones_own_is_asked_for_when_the_crawl_goes_on(tmp_path: Path) -> None:
@@ -158,7 +227,7 @@ def test_an_output_of_ones_own_is_asked_for_when_the_crawl_goes_on(tmp_path: Pat
         for _ in lycosa.crawl(directory=directory, output=[]):
             pass
     record = json.loads((directory / "job.json").read_text())
-    assert record["outputs"] == [f"sqlite:{tmp_path / 'pages.db'}"], "it stays recorded"
+    assert record["outputs"] == [f"sqlite://{tmp_path / 'pages.db'}"], "it stays recorded"
 
 
 def test_the_notebook_makes_tables_without_a_copy() -> None:
