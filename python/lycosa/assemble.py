@@ -106,7 +106,7 @@ def recorded_sink(directory: JobDirectory, name: str) -> Sink:
             return make_sink(directory.output(name))
     text = (
         f"output: {shown(name)} is a sink of somebody's own, which only Python can give again, as output=. "
-        "Without it the crawl goes on with output=[]; it catches up when it is given again"
+        "Without it the crawl goes on with -o none, in Python with output=[]; it catches up when it is given again"
     )
     raise SettingError("output", name, "the same sink again, or none", text)
 

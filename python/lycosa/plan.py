@@ -113,7 +113,7 @@ def make_plan(
 def _output_lines(record: Record, before: list[Sink], sinks: list[Sink], unwritten: list[Sink]) -> list[str]:
     """What differs from the recorded outputs, for people."""
     if unwritten:
-        told = "not written in this session; the next one that names no output brings it up to date"
+        told = "not written in this session; the next one that writes it brings it up to date"
         return [f"output: {', '.join(sink.url for sink in unwritten)}: {told}"]
     if [sink.job.name for sink in sinks] == list(record.outputs):
         return []
