@@ -178,6 +178,7 @@ def outputs_page() -> str:
         "`-o FILE` takes the place of the outputs that are recorded in the job directory, once it could be opened. `-o -` alone takes the",
         "place of none: the session writes to standard output only, and recorded outputs are brought up to date by the next session",
         "without it. The log keeps what they lack until then. A crawl that has no output yet gets `DIR/pages.parquet` by that session.",
+        "`-o none` writes no output: so goes on a crawl whose recorded output is a sink from Python, which only Python can give again.",
         "In Python `output=` is one or several of them; without it nothing is written but the log, as long as that is kept.",
         "",
         'Columns are chosen by `store.fields`: `--set \'store.fields=["url","status","text"]\'`. Where a value may be null, the type',

@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from lycosa import _core
 from lycosa.checked import checked_stages
-from lycosa.errors import SettingError
+from lycosa.errors import SettingError, shown
 from lycosa.job import Job
 from lycosa.memory import divided, shares
 from lycosa.sink import Sink, SinkJob, scheme_of
 from lycosa.stages import Change, Stages
 from lycosa.store.directory import JobDirectory
-from lycosa.store.file_sink import path_of
+from lycosa.store.file_sink import FileSink, path_of
 from lycosa.store.json_lines import JsonLinesSink
 from lycosa.store.parquet import ParquetSink
 from lycosa.store.patient import Patience, PatientLog
@@ -76,10 +77,7 @@ def make_sink(output: str | Path | Sink) -> Sink:
         return output
     url = str(output)
     if scheme_of(url) not in (None, "file"):
-        text = (
-            "a path or a file: URL. For any other place give a sink of your own, an object of a subclass of "
-            "lycosa.Sink; one that was recorded is given again the same way, or left out with output=[]"
-        )
+        text = "a path or a file: URL; in Python also an object of a subclass of lycosa.Sink, for any other place"
         raise SettingError("output", url, text)
     kind = ParquetSink if url.endswith("/") else FILES.get(Path(path_of(url)).suffix)
     if kind is None:
@@ -90,18 +88,36 @@ def make_sink(output: str | Path | Sink) -> Sink:
 def attach_sink(sink: Sink, job: Job, directory: JobDirectory | None, job_id: str) -> Sink:
     """A sink that knows its job."""
     folder = Path() if directory is None else directory.sinks
-    name = sink.url if directory is None else directory.named(sink.url)
+    name = sink.url if directory is None else recorded_name(sink, directory)
     sink.attach(SinkJob(job_id, folder, name, tuple(job.store.fields)))
     return sink
+
+
+def recorded_name(sink: Sink, directory: JobDirectory) -> str:
+    """What a sink is called in the job's record: a file by its path there, one of somebody's own by its URL."""
+    return directory.named(sink.url) if isinstance(sink, FileSink) else sink.url
+
+
+def recorded_sink(directory: JobDirectory, name: str) -> Sink:
+    """The sink of an output by its name in the record; SettingError for one that somebody gave as an object."""
+    with contextlib.suppress(SettingError):
+        # No file's name has two slashes after a colon: paths are recorded without such.
+        if "://" not in name:
+            return make_sink(directory.output(name))
+    text = (
+        f"output: {shown(name)} is a sink of somebody's own, which only Python can give again, as output=. "
+        "Without it the crawl goes on with -o none, in Python with output=[]; it catches up when it is given again"
+    )
+    raise SettingError("output", name, "the same sink again, or none", text)
 
 
 def recorded_sinks(directory: JobDirectory, job: Job, outputs: Iterable[str], job_id: str) -> list[Sink]:
     """The sinks of recorded outputs, not opened: of one that somebody gave as an object its position is known."""
     sinks: list[Sink] = []
-    for output in map(directory.output, outputs):
+    for name in outputs:
         try:
-            sink = make_sink(output)
+            sink = recorded_sink(directory, name)
         except SettingError:
-            sink = Sink(output)
+            sink = Sink(name)
         sinks.append(attach_sink(sink, job, directory, job_id))
     return sinks

@@ -1,84 +1,101 @@
 """Stages of one's own, checked where they meet the others: a wrong shape is told by stage, method and expectation.
 
-A crawl that meets one ends as by any error: what is recorded is kept, what is in flight waits, and the same directory
+What a method gives is checked by its annotation in ``lycosa.stages``, and nothing else says what that is. A crawl
+that meets a wrong one ends as by any error: what is recorded is kept, what is in flight waits, and the same directory
 goes on with it once the stage is mended.
 """
 
 from __future__ import annotations
 
-from typing import Any
+import inspect
+from dataclasses import replace
+from functools import cache
+from types import UnionType
+from typing import Any, get_args, get_origin, get_type_hints
 
 from lycosa.errors import LycosaError, SettingError, StageError
 from lycosa.records import Outcomes, Requests, Responses
 from lycosa.stages import Stages
 
-#: What the methods that the loop calls give.
-SHAPES: dict[str, dict[str, tuple[type | None, ...]]] = {
-    "frontier": {
-        "take": (Requests,),
-        "judge": (Outcomes,),
-        "done": (None,),
-        "idle": (bool,),
-        "wait": (float, int),
-        "counts": (dict,),
-    },
-    "fetch": {"free": (int,), "in_flight": (int,), "submit": (None,), "completed": (Responses,), "cancel": (None,)},
-    "parse": {"parse": (Outcomes,)},
-    "log": {"append": (None,), "append_leases": (None,), "append_seeds": (None,), "sync": (None,), "end": (int,)},
-}
+
+@cache
+def shapes(promised: type) -> dict[str, tuple[Any, str]]:
+    """What each method of a class gives, by its annotation: as a type, and in words."""
+    methods = {name: each for name, each in vars(promised).items() if inspect.isfunction(each) and name[0] != "_"}
+    return {name: (get_type_hints(each)["return"], each.__annotations__["return"]) for name, each in methods.items()}
 
 
-def checked(stage: object, method: str, given: Any, *allowed: type | None) -> Any:
-    """What a stage's method gave, if it is of an allowed type; raises StageError otherwise."""
-    if given is None and None in allowed:
+def checked(promised: type, stage: object, method: str, given: Any) -> Any:
+    """What a method gave, if it is what the class promises; raises StageError otherwise."""
+    hint, words = shapes(promised)[method]
+    if fits(given, hint):
         return given
-    types = tuple(kind for kind in allowed if kind is not None)
-    # True is an int, and never meant as one.
-    if isinstance(given, types) and (not isinstance(given, bool) or bool in allowed):
-        return given
-    names = " or ".join("None" if kind is None else kind.__name__ for kind in allowed)
-    found = "None" if given is None else type(given).__name__
-    raise StageError(type(stage).__name__, method, f"gave {found}", names)
+    found = type(given).__name__ if given is not None else "None"
+    if words.startswith(("int", "float")) and isinstance(given, int | float) and not isinstance(given, bool):
+        found, words = str(given), f"{words}, at least 0"
+    elif words.startswith(found):
+        found = f"{given!r:.100}"
+    raise StageError(type(stage).__name__, method, f"gave {found}", words)
+
+
+def fits(given: Any, hint: Any) -> bool:
+    """Whether a value is of a type. All numbers are counts, positions and times: none is below 0."""
+    kind, parts = get_origin(hint) or hint, get_args(hint)
+    if kind is Any:
+        return True
+    if kind is UnionType:
+        return any(fits(given, part) for part in parts)
+    if kind in (int, float):
+        # True is an int, and never meant as one.
+        return isinstance(given, int | kind) and not isinstance(given, bool) and given >= 0
+    if not isinstance(given, kind):
+        return False
+    if kind is tuple:
+        return len(given) == len(parts) and all(map(fits, given, parts))
+    if kind is dict:
+        return all(fits(each, part) for item in given.items() for each, part in zip(item, parts, strict=True))
+    return kind is not list or all(fits(each, parts[0]) for each in given)
 
 
 class CheckedStage:
     """A stage whose methods are checked; all else is the stage's own."""
 
-    def __init__(self, name: str, stage: Any) -> None:
-        """name: which of the stages it is."""
-        self._name, self._stage = name, stage
-        for method in SHAPES[name]:
+    def __init__(self, promised: type, stage: Any) -> None:
+        """promised: the class in ``lycosa.stages`` that says what it has to be."""
+        self._promised, self._stage = promised, stage
+        for method in shapes(promised):
             if not callable(getattr(stage, method, None)):
-                raise StageError(type(stage).__name__, method, "is missing", f"a method {method}")
+                expected = f"a method {method}, as lycosa.stages.{promised.__name__} has it"
+                raise StageError(type(stage).__name__, method, "is missing", expected)
 
     def __getattr__(self, method: str) -> Any:
-        """A method of the stage, checked where the loop calls it."""
-        found, allowed = getattr(self._stage, method), SHAPES[self._name].get(method)
-        if allowed is None:
+        """A method of the stage, checked where it is called."""
+        found = getattr(self._stage, method)
+        if method not in shapes(self._promised):
             return found
 
-        def call(*arguments: Any) -> Any:
+        def call(*arguments: Any, **named: Any) -> Any:
             try:
-                given = found(*arguments)
+                given = found(*arguments, **named)
             except Exception as error:
                 if isinstance(error, LycosaError) and not isinstance(error, SettingError):
                     raise
                 notes = "".join(f" ({note})" for note in getattr(error, "__notes__", []))
                 told = f"raised {type(error).__name__}: {error}{notes}"
                 raise StageError(type(self._stage).__name__, method, told) from error
-            return checked(self._stage, method, given, *allowed)
+            return checked(self._promised, self._stage, method, given)
 
-        setattr(self, method, call)
-        return call
+        return call  # not kept: a stage that holds itself would hold its log's lock, too
 
 
 class CheckedFetch(CheckedStage):
-    """A fetch beside which it is noted who waits for an answer."""
+    """A fetch beside which it is noted who waits for an answer, and which answers parse has."""
 
-    def __init__(self, name: str, stage: Any) -> None:
+    def __init__(self, promised: type, stage: Any) -> None:
         """Nothing is in flight."""
-        super().__init__(name, stage)
+        super().__init__(promised, stage)
         self.waiting: dict[int, str] = {}
+        self.given: dict[int, str] = {}
 
     def submit(self, requests: Requests) -> None:
         """Start requests."""
@@ -88,42 +105,54 @@ class CheckedFetch(CheckedStage):
     def completed(self, max: int, within: float) -> Responses:
         """Give what is complete."""
         responses: Responses = self.__getattr__("completed")(max, within)
+        stage = type(self._stage).__name__
         for response in responses:
-            if response.request.lease not in self.waiting:
-                raise StageError(
-                    type(self._stage).__name__,
-                    "completed",
-                    f"gave a response of a request that it was not given, or had answered: {response.url}",
-                    "one response for each request, made by request.respond() or request.fail()",
-                )
+            lease, url = response.request.lease, response.request.url
+            if self.waiting.get(lease) != url:
+                wrong = f"gave a response of a request that it was not given, or had answered: {url}"
+                expected = "one response for each request, made by request.respond() or request.fail()"
+                raise StageError(stage, "completed", wrong, expected)
+            self.given[lease] = self.waiting.pop(lease)
+        if self.lost() > 0:
+            wrong = f"gave {self.in_flight()} where {len(self.waiting)} requests have no response yet, among "
+            some = next(iter(self.waiting.values()))
+            raise StageError(stage, "in_flight", wrong + some, "all that completed() has not given a response for")
         return responses
+
+    def lost(self) -> int:
+        """How many requests have no response and are not in flight."""
+        return len(self.waiting) - int(self.in_flight())
 
     def cancel(self) -> None:
         """End everything in flight at once."""
         self.waiting.clear()
+        self.given.clear()
         self.__getattr__("cancel")()
 
 
 class CheckedParse(CheckedStage):
     """A parse that gives an outcome for each response, or leaves the response with fetch."""
 
-    def __init__(self, name: str, stage: Any, fetch: CheckedFetch) -> None:
+    def __init__(self, promised: type, stage: Any, fetch: CheckedFetch) -> None:
         """fetch: where the responses come from."""
-        super().__init__(name, stage)
+        super().__init__(promised, stage)
         self._fetch = fetch
 
     def parse(self, responses: Responses) -> Outcomes:
         """Parse a batch."""
         outcomes: Outcomes = self.__getattr__("parse")(responses)
-        waiting, stage = self._fetch.waiting, type(self._stage).__name__
+        given, stage = self._fetch.given, type(self._stage).__name__
         for outcome in outcomes:
-            if waiting.pop(outcome.request.lease, None) is None:
-                wrong = f"gave an outcome of no response that it was given: {outcome.url}"
+            lease, url = outcome.request.lease, outcome.request.url
+            if given.pop(lease, None) != url:
+                wrong = f"gave an outcome of no response that it was given: {url}"
                 raise StageError(stage, "parse", wrong, "one outcome for each response")
-        lost = len(waiting) - self._fetch.in_flight()
-        if lost > 0:
-            some = next(iter(waiting.values()))
+        # What there was no memory for is in flight again.
+        self._fetch.waiting.update(given)
+        if given and (lost := self._fetch.lost()) > 0:
+            some = next(iter(given.values()))
             raise StageError(stage, "parse", f"gave no outcome for {lost} responses, among {some}", "one for each")
+        given.clear()
         return outcomes
 
 
@@ -131,11 +160,10 @@ def checked_stages(made: Stages, given: Stages) -> Stages:
     """The stages of a crawl: those of one's own, which are not among those that were made, are checked."""
     if not isinstance(given, Stages):
         raise StageError("lycosa.crawl", "stages", f"gave {type(given).__name__}", "lycosa.Stages")
-    is_own = {name: getattr(given, name) is not getattr(made, name) for name in SHAPES}
-    stages: dict[str, Any] = {
-        name: CheckedStage(name, getattr(given, name)) if is_own[name] else getattr(given, name) for name in SHAPES
-    }
-    if is_own["fetch"] or is_own["parse"]:
-        fetch = stages["fetch"] = CheckedFetch("fetch", given.fetch)
-        stages["parse"] = CheckedParse("parse", given.parse, fetch)
-    return Stages(**stages)
+    promised = get_type_hints(Stages)
+    own = {name for name in promised if getattr(given, name) is not getattr(made, name)}
+    stages: dict[str, Any] = {name: CheckedStage(promised[name], getattr(given, name)) for name in own}
+    if own & {"fetch", "parse"}:
+        fetch = stages["fetch"] = CheckedFetch(promised["fetch"], given.fetch)
+        stages["parse"] = CheckedParse(promised["parse"], given.parse, fetch)
+    return replace(given, **stages)

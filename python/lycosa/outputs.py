@@ -64,9 +64,9 @@ class Outputs:
         return [follower.position() for follower in self._followers] + [_committed(sink) for sink in self._unwritten]
 
     def gaps(self) -> list[tuple[str, tuple[int, int]]]:
-        """Outputs that lack records, which the log had lost before they came: from which position to which."""
+        """Outputs, as recorded, that lack records which the log had lost before: from which position to which."""
         pairs = zip(self._opened, self._followers, strict=True)
-        return [(sink.url, follower.gap) for sink, follower in pairs if follower.gap is not None]
+        return [(sink.job.name, follower.gap) for sink, follower in pairs if follower.gap is not None]
 
     def close(self) -> list[LycosaError]:
         """Follow to the log's end and complete the outputs; give what is in the way of it."""

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from lycosa import _core
-from lycosa.assemble import attach_sink, make_sink, recorded_sinks
+from lycosa.assemble import attach_sink, make_sink, recorded_sink, recorded_sinks
 from lycosa.errors import SettingError
 from lycosa.job import Job, make_job, merge
 from lycosa.kinds import retried
@@ -77,25 +77,25 @@ def make_plan(
     with_more = any(isinstance(seed, Request) for seed in seeds)
     requests = [seed if isinstance(seed, Request) else Request(seed) for seed in seeds] if with_more else []
     urls = [seed.url if isinstance(seed, Request) else seed for seed in seeds]
-    before: list[str] = []
-    if place is not None and record is not None:
-        before = [place.output(name) for name in record.outputs]
+    if record is not None:
         settings = settings if whole else merge(record.settings, settings)
     known = [] if record is None or fresh else list(record.settings.get("seeds", []))
     if urls:
         settings = {**settings, "seeds": [*known, *urls]}
     job = make_job(settings)
     goes_on = None if fresh else record
-    sinks = [make_sink(output) for output in (before if outputs is None else outputs)]
-    if place is not None and record is not None and outputs is not None and not sinks:
-        unwritten = recorded_sinks(place, job, record.outputs, record.id)
-    else:
-        unwritten = []
+    before: list[Sink] = []
+    sinks = [make_sink(output) for output in outputs or ()]
+    if place is not None and record is not None:
+        before = recorded_sinks(place, job, record.outputs, record.id)
+        if outputs is None:
+            sinks = [recorded_sink(place, name) for name in record.outputs]
+    unwritten = [] if outputs is None or sinks else before
     for sink in sinks:
         attach_sink(sink, job, place, "" if goes_on is None else goes_on.id)
     lines = differences(make_job(record.settings), job) if record is not None and not fresh else []
     if place is not None and record is not None and not fresh:
-        lines += _output_lines(place, record, before, sinks, unwritten)
+        lines += _output_lines(record, before, sinks, unwritten)
     checked = list(dict.fromkeys(job.checked_seeds()))
     given = {_core.canonical_url(seed) for seed in seeds if isinstance(seed, str)}
     again: list[str | Request] = [seed for seed in checked if seed in given]
@@ -109,16 +109,15 @@ def make_plan(
     return plan
 
 
-def _output_lines(
-    place: JobDirectory, record: Record, before: list[str], sinks: list[Sink], unwritten: list[Sink]
-) -> list[str]:
+def _output_lines(record: Record, before: list[Sink], sinks: list[Sink], unwritten: list[Sink]) -> list[str]:
     """What differs from the recorded outputs, for people."""
     if unwritten:
-        told = "not written in this session; the next one that names no output brings it up to date"
+        told = "not written in this session; the next one that writes it brings it up to date"
         return [f"output: {', '.join(sink.url for sink in unwritten)}: {told}"]
-    if [place.named(sink.url) for sink in sinks] == list(record.outputs):
+    if [sink.job.name for sink in sinks] == list(record.outputs):
         return []
-    return [f"output: {', '.join(before) or 'none'} → {', '.join(sink.url for sink in sinks) or 'none'}"]
+    old, new = (", ".join(sink.url for sink in each) or "none" for each in (before, sinks))
+    return [f"output: {old} → {new}"]
 
 
 def _check_places(plan: Plan) -> None:
@@ -143,4 +142,4 @@ def _is_ours(plan: Plan, sink: Sink) -> bool:
     if record is None:
         # Logs of before there were records: their outputs were written again.
         return place.has_records()
-    return place.named(sink.url) in record.outputs or sink.committed() is not None
+    return sink.job.name in record.outputs or sink.committed() is not None

@@ -10,7 +10,7 @@ import time
 from typing import Any, NamedTuple
 
 from lycosa import _core
-from lycosa.assemble import assemble, open_log
+from lycosa.assemble import assemble, open_log, recorded_name
 from lycosa.end import End, end_of
 from lycosa.errors import LycosaError
 from lycosa.loop import Control
@@ -76,7 +76,7 @@ class Running:
         self._started, self._cpu = time.monotonic(), time.process_time()
         self._plan, self._directory, self._control = plan, directory, control
         self._log = open_log(job, directory)
-        outputs = tuple(directory.named(sink.url) for sink in plan.outputs or plan.unwritten)
+        outputs = tuple(recorded_name(sink, directory) for sink in plan.outputs or plan.unwritten)
         record = plan.record or Record.make(job.model_dump(mode="json"), outputs)
         self._before = record.totals
         # The log may end earlier than it did: a crash of the machine tore it.
@@ -301,8 +301,7 @@ class Running:
     def _keep_gaps(self) -> None:
         """Note which outputs lack records, before their threads go on and it can no longer be told."""
         known = self._record.gaps
-        found = {self._directory.named(output): gap for output, gap in self._outputs.gaps()}
-        gaps = {**known, **{name: with_gap(known.get(name, []), gap) for name, gap in found.items()}}
+        gaps = {**known, **{name: with_gap(known.get(name, []), gap) for name, gap in self._outputs.gaps()}}
         self._record = dataclasses.replace(self._record, gaps=gaps)
 
     def _write_record(self) -> None:

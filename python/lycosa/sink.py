@@ -16,8 +16,8 @@ from pathlib import Path
 from lycosa.records import Outcomes
 from lycosa.store.replace import replace_file
 
-#: How the URL of an output begins. One letter is none: ``C:`` is a drive elsewhere.
-SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+):")
+#: How the URL of an output begins. Other colons are a path's: ``pages-10:30.jsonl``.
+SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+)://|(file):", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,8 +34,8 @@ class Sink:
     """Takes each URL's last outcome in the log's order; the base of all sinks.
 
     A subclass writes in :meth:`write`, and brings it to its place in :meth:`commit`, which calls this one's
-    afterwards: it keeps the position, in the job directory. All methods are called by one thread at a time. An
-    OSError that says that a disk is full makes the sink wait and open again.
+    afterwards: it keeps the position, in the job directory. All methods are called by one thread at a time: after
+    :meth:`open` by the sink's own. An OSError that says that a disk is full makes the sink wait and open again.
     """
 
     #: Outcomes, and bytes of them, that are taken at once, at most.
@@ -48,7 +48,7 @@ class Sink:
     with_body: bool = True
 
     def __init__(self, url: str) -> None:
-        """Nothing is opened yet. url: what the output is known by, such as ``sqlite:pages.db``."""
+        """Nothing is opened yet. url: what the output is known by, such as ``sqlite://pages.db``."""
         self.url = url
         self.job = SinkJob("", Path(), url, ())
 
@@ -107,7 +107,7 @@ class Sink:
     def position_file(self) -> Path:
         """Where its position is kept, beside that of other sinks: named as in the record, by a path's last part."""
         name = self.job.name
-        if "/" in name or scheme_of(name) is not None:
+        if "/" in name:
             name = f"{Path(name).name[:200]}.{zlib.crc32(name.encode()):08x}"
         return self.job.folder / f"{name}.json"
 
@@ -115,4 +115,4 @@ class Sink:
 def scheme_of(output: str) -> str | None:
     """The scheme of an output's URL, in lower case; None for a path."""
     found = SCHEME.match(output)
-    return None if found is None else found[1].lower()
+    return None if found is None else (found[1] or found[2]).lower()

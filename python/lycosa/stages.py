@@ -1,13 +1,14 @@
 """What each stage promises. The loop in ``loop.py`` knows these, never an implementation.
 
-All that passes between stages are records, numbers and texts: a stage may be in another process.
+All that passes between stages are records, numbers and texts: a stage may be in another process. What methods give is
+checked by these annotations where a stage is somebody's own (``checked.py``).
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 from lycosa.records import Entries, Outcomes, Requests, Responses
 
@@ -126,6 +127,7 @@ class Parse(Protocol):
         """Parse a batch: an outcome for each response. What there is no memory for goes back to fetch."""
 
 
+@runtime_checkable
 class Follow(Protocol):
     """A place in the log from which a sink is fed: each URL's last outcome, in the log's order."""
 
@@ -203,6 +205,7 @@ class Log(Protocol):
         """What was recorded, in numbers."""
 
 
+@runtime_checkable
 class Failed(Protocol):
     """URLs that failed, to be opened again."""
 

@@ -131,6 +131,26 @@ def test_a_crawl_of_an_earlier_version_goes_on(
     go_on(unpack(version, name, tmp_path), net)
 
 
+def test_an_earlier_version_may_have_recorded_an_output_with_a_colon(
+    version: str, net: SimulatedInternet, tmp_path: Path
+) -> None:
+    directory, name = unpack(version, "killed", tmp_path), "pages-10:30.jsonl"
+    (directory / "pages.jsonl").rename(directory / name)
+    (directory / "sinks" / "pages.jsonl.json").rename(directory / "sinks" / f"{name}.json")
+    record = json.loads((directory / "job.json").read_text())
+    outputs = [name if output == "pages.jsonl" else output for output in record["outputs"]]
+    assert name in outputs
+    (directory / "job.json").write_text(json.dumps({**record, "outputs": outputs}))
+    lines = (directory / name).read_bytes().splitlines()
+    for _ in lycosa.crawl(directory=directory, speed=SPEED):
+        pass
+    rows = (directory / name).read_bytes().splitlines()
+    assert rows[: len(lines) - 1] == lines[:-1], "it is gone on with"
+    urls = [json.loads(row)["url"] for row in rows]
+    columns = pyarrow.parquet.read_table(directory / "pages.parquet", columns=["url"])["url"].to_pylist()
+    assert sorted(columns) == sorted(urls)
+
+
 @pytest.mark.parametrize("spoil", [Path.unlink, damage, of_another_frontier])
 def test_without_readable_snapshots_the_log_is_enough(
     spoil: Callable[[Path], None], version: str, net: SimulatedInternet, tmp_path: Path

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 from pathlib import Path
 from typing import Any
 
 import lycosa
 import pytest
 from lycosa import Outcomes, Request, Requests, Responses, Sink, Stages
+from lycosa.checked import fits
 from lycosa.fetch import ScriptedFetch
 
 SITE = "http://93.184.216.34"
@@ -67,6 +69,75 @@ class CountingFetch(Fetch):
         return "16"
 
 
+class RepeatingFetch(Fetch):
+    """Gives a response twice."""
+
+    def completed(self, max: int, within: float) -> Responses:
+        responses = super().completed(max, within)
+        return Responses([*responses, *responses])
+
+
+class LosingFetch(Fetch):
+    """Loses every response."""
+
+    def completed(self, max: int, within: float) -> Responses:
+        super().completed(max, within)
+        return Responses()
+
+
+class NegativeFetch(Fetch):
+    """Has less than nothing in flight."""
+
+    def in_flight(self) -> int:
+        return -5
+
+
+class OverfullFetch(Fetch):
+    """Has less than no room."""
+
+    def free(self) -> int:
+        return -1
+
+
+class TrueFetch(Fetch):
+    """Takes a truth for a number."""
+
+    def free(self) -> int:
+        return True
+
+
+class Around:
+    """All of another stage, under a class of its own."""
+
+    def __init__(self, inner: Any) -> None:
+        self.inner = inner
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.inner, name)
+
+
+class NanFrontier(Around):
+    """Waits for no number of seconds."""
+
+    def wait(self) -> float:
+        return math.nan
+
+
+class FollowlessLog(Around):
+    """Cannot be followed."""
+
+    def follow(self, *arguments: Any) -> Any:
+        return None
+
+
+class HalfLog:
+    """Has only what the loop calls."""
+
+    def __init__(self, log: Any) -> None:
+        for name in ("append", "append_leases", "append_seeds", "sync", "end"):
+            setattr(self, name, getattr(log, name))
+
+
 class NoFetch:
     """Is no fetch."""
 
@@ -113,7 +184,23 @@ def parsing(kind: type) -> Any:
     return lambda stages: dataclasses.replace(stages, fetch=Fetch(), parse=kind(stages.parse))
 
 
+def around(name: str, kind: type) -> Any:
+    """Another stage around an embedded one, with a fetch that is right."""
+    return lambda stages: dataclasses.replace(stages, **{"fetch": Fetch(), name: kind(getattr(stages, name))})
+
+
 WRONG = [
+    (fetching(RepeatingFetch), f"RepeatingFetch.completed gave a response .* not given, or had answered: {SITE}/"),
+    (
+        fetching(LosingFetch),
+        f"LosingFetch.in_flight gave 0 where 1 requests have no response yet, among {SITE}/; expected: all that",
+    ),
+    (fetching(NegativeFetch), "NegativeFetch.in_flight gave -5; expected: int, at least 0"),
+    (fetching(OverfullFetch), "OverfullFetch.free gave -1; expected: int, at least 0"),
+    (fetching(TrueFetch), "TrueFetch.free gave bool; expected: int"),
+    (around("frontier", NanFrontier), "NanFrontier.wait gave nan; expected: float, at least 0"),
+    (around("log", FollowlessLog), "FollowlessLog.follow gave None; expected: Follow"),
+    (around("log", HalfLog), "HalfLog.append_requests is missing; .* as lycosa.stages.Log has it"),
     (fetching(ListFetch), "ListFetch.completed gave list; expected: Responses"),
     (fetching(NothingFetch), "NothingFetch.completed gave None; expected: Responses"),
     (fetching(StrangeFetch), f"StrangeFetch.completed gave a response .* not given, or had answered: {SITE}/strange"),
@@ -161,6 +248,25 @@ def test_stages_of_ones_own_may_stand_around_the_embedded_ones(tmp_path: Path) -
     assert all(outcome.title == outcome.url[-3:] for outcome in crawl)
 
 
+def test_the_embedded_stages_are_what_they_promise(tmp_path: Path) -> None:
+    def change(stages: Stages) -> Stages:
+        names = ("frontier", "parse", "log")
+        return Stages(fetch=Fetch(), **{name: Around(getattr(stages, name)) for name in names})
+
+    assert sorted(crawl(tmp_path, change)) == sorted(PAGES)
+    # Nothing keeps the log from the next crawl of this process.
+    crawl(tmp_path, change)
+    for hint, good, bad in [
+        (tuple[int, bytes], (1, b""), (1,)),
+        (list[tuple[str, float]], [("a", 1)], [("a", -1.0)]),
+        (float | None, None, math.nan),
+        (dict[str, Any], {"a": None}, {1: None}),
+        (dict[str, int], {"a": 1}, {"a": "many"}),
+    ]:
+        assert fits(good, hint)
+        assert not fits(bad, hint)
+
+
 class CountingSink(Sink):
     """Gives its count as text."""
 
@@ -182,7 +288,7 @@ class MisplacedSink(Sink):
 @pytest.mark.parametrize(
     ("kind", "told"),
     [
-        (CountingSink, "CountingSink.write gave str; expected: int or None"),
+        (CountingSink, r"CountingSink.write gave str; expected: int \| None"),
         (MisplacedSink, "MisplacedSink.open gave str; expected: int"),
         (NoSink, "mine:pages: NoSink.write"),
     ],

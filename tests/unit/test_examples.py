@@ -5,13 +5,20 @@ from __future__ import annotations
 import dataclasses
 import json
 import runpy
+import socketserver
 import sqlite3
+import threading
+import time
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import lycosa
 import pytest
+from lycosa import Request, Response
+from lycosa.fetch import ScriptedFetch
 from lycosa.simnet import SimulatedInternet
+from lycosa.store import patient
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 
@@ -44,10 +51,89 @@ def test_a_fetch_in_python_alone_serves_a_whole_crawl() -> None:
         assert page.address.startswith("127.")
         assert page.times["connect"] > 0
         assert page.times["first_byte"] > 0
-    assert lines_of_class("plain_fetch") <= 42
+    assert lines_of_class("plain_fetch") <= 53
 
 
-def test_a_sink_of_twelve_lines_has_each_page_once(tmp_path: Path) -> None:
+@pytest.fixture
+def badly_served() -> Iterator[str]:
+    """The URL of a server that drips /head and /body, breaks off /short, and never ends /large."""
+
+    class Server(socketserver.StreamRequestHandler):
+        def handle(self) -> None:
+            path = self.rfile.readline().split()[1]
+            while self.rfile.readline().strip():
+                pass
+            if path == b"/head":
+                self.drip(b"HTTP/1.1 200 OK\r\n" + b"A: b\r\n" * 1000)
+            self.wfile.write(
+                b"HTTP/1.1 200 OK\r\n" + (b"Content-Length: 100\r\n\r\n" if path != b"/large" else b"\r\n")
+            )
+            if path == b"/body":
+                self.drip(b"x" * 100)
+            while path == b"/large":
+                self.wfile.write(b"x" * 100_000)
+
+        def drip(self, text: bytes) -> None:
+            for byte in text:
+                self.wfile.write(bytes([byte]))
+                time.sleep(0.1)
+
+    class Quiet(socketserver.ThreadingTCPServer):
+        daemon_threads = True
+
+        def handle_error(self, *_: Any) -> None:
+            """The other side had enough."""
+
+    with Quiet(("127.0.0.1", 0), Server) as server:
+        threading.Thread(target=server.serve_forever, args=(0.05,), daemon=True).start()
+        yield f"http://127.0.0.1:{server.server_address[1]}"
+        server.shutdown()
+
+
+class Vetted:
+    """A request as the frontier gives it, with an address."""
+
+    addresses = ("127.0.0.1",)
+
+    def __init__(self, url: str) -> None:
+        self.request = Request(url)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.request, name)
+
+
+def test_the_fetch_in_python_bounds_time_and_bytes(badly_served: str) -> None:
+    module = example("plain_fetch")
+    bounds = module["PlainFetch"].exchange.__globals__
+    bounds |= {"WHOLE": 0.5, "BODY": 1_000_000}
+    fetch, found = module["PlainFetch"]("t/1"), dict[str, str | None]()
+    fetch.submit([Vetted(badly_served + path) for path in ("/head", "/body", "/short", "/large")])
+    until = time.monotonic() + 10
+    while fetch.in_flight() and time.monotonic() < until:
+        found |= {answer.url.rpartition("/")[2]: answer.error for answer in fetch.completed(10, 0.05)}
+    assert found == {
+        "head": "timeout",
+        "body": "timeout",
+        "short": "protocol",
+        "large": "body-too-large",
+    }
+
+
+def test_the_fetch_in_python_ends_at_once_and_waits_where_nothing_is_in_flight(badly_served: str) -> None:
+    fetch = example("plain_fetch")["PlainFetch"]("t/1")
+    began = time.monotonic()
+    assert len(fetch.completed(10, 0.3)) == 0
+    assert time.monotonic() - began >= 0.3
+    fetch.submit([Vetted(f"{badly_served}/body"), Vetted(f"{badly_served}/head")])
+    time.sleep(0.5)
+    began = time.monotonic()
+    fetch.cancel()
+    fetch.pool.shutdown()
+    assert time.monotonic() - began < 1
+    assert fetch.in_flight() == 0
+
+
+def test_a_short_sink_has_each_page_once(tmp_path: Path) -> None:
     sqlite_sink = example("sqlite_sink")["SqliteSink"]
     with SimulatedInternet(hosts=10, pages=10, speed=100) as net:
         job, database = net.job_file(), tmp_path / "pages.db"
@@ -60,7 +146,74 @@ def test_a_sink_of_twelve_lines_has_each_page_once(tmp_path: Path) -> None:
         ledger = net.report()
     (count,) = sqlite3.connect(database).execute("SELECT count(*) FROM pages WHERE status = 200").fetchone()
     assert count == ledger["coverage"]["served"] == ledger["coverage"]["reachable"]
-    assert lines_of_class("sqlite_sink") == 12
+    assert lines_of_class("sqlite_sink") == 17
+
+
+SITE = "http://93.184.216.34"
+
+
+def crawled(sink: Any, *seeds: str | Request, title: str = "", **arguments: Any) -> None:
+    """Crawl a site that answers with the method, or with a title, into a sink."""
+
+    class Fetch(ScriptedFetch):
+        """Answers by the request."""
+
+        def _respond(self, request: Request) -> Response:
+            return request.respond(
+                200,
+                headers=[("Content-Type", "text/html")],
+                body=f"<title>{title or request.method}</title>".encode(),
+            )
+
+    for _ in lycosa.crawl(
+        *seeds,
+        user_agent="t/1 (t@example.org)",
+        politeness={"host_interval": 0, "address_interval": 0, "robots": False},
+        speed=100,
+        output=sink,
+        stages=lambda stages: dataclasses.replace(stages, fetch=Fetch(lambda url: (404, [], b""))),
+        **arguments,
+    ):
+        pass
+
+
+def rows_of(database: Path, columns: str) -> list[tuple[Any, ...]]:
+    """What another program reads."""
+    return sorted(sqlite3.connect(database).execute(f"SELECT {columns} FROM pages").fetchall())  # noqa: S608
+
+
+def test_the_sink_has_each_request_once_and_begins_anew_with_the_crawl(tmp_path: Path) -> None:
+    sqlite_sink, database, directory = example("sqlite_sink")["SqliteSink"], tmp_path / "pages.db", tmp_path / "job"
+    url = f"{SITE}/u"
+    posts = [Request(url, method="POST", body=body) for body in (b"1", b"2")]
+    crawled(sqlite_sink(database), Request(url), *posts, directory=directory)
+    assert rows_of(database, "method, sent") == [("GET", b""), ("POST", b"1"), ("POST", b"2")]
+    crawled(sqlite_sink(database), f"{SITE}/new", directory=directory, fresh=True)
+    assert rows_of(database, "url") == [(f"{SITE}/new",)]
+
+
+def test_the_sink_waits_while_the_disk_is_full(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(patient, "TRY", 0.2)
+    sink = example("sqlite_sink")["SqliteSink"](tmp_path / "pages.db")
+    (pages,) = sink.pages.execute("PRAGMA page_count").fetchone()
+    sink.pages.execute(f"PRAGMA max_page_count = {pages}")
+    opened, opens = sink.open, []
+
+    def roomy(first: int, end: int) -> int:
+        """There is room again when it is opened once more."""
+        opens.append(first)
+        if len(opens) == 3:
+            sink.pages.execute("PRAGMA max_page_count = 1000")
+        return int(opened(first, end))
+
+    sink.open = roomy
+    urls = [f"{SITE}/{number:02}" for number in range(40)]
+    crawled(sink, *urls, title="t" * 1_000)
+    assert rows_of(tmp_path / "pages.db", "url") == [(url,) for url in urls]
+    assert "is full; free space and the crawl goes on" in caplog.text
+    assert "has room again" in caplog.text
 
 
 def test_an_output_of_ones_own_is_asked_for_when_the_crawl_goes_on(tmp_path: Path) -> None:
@@ -69,12 +222,12 @@ def test_an_output_of_ones_own_is_asked_for_when_the_crawl_goes_on(tmp_path: Pat
         directory, sink = tmp_path / "job", sqlite_sink(tmp_path / "pages.db")
         for _ in lycosa.crawl(job=net.job_file(), directory=directory, output=sink, max_pages=3):
             pass
-        with pytest.raises(lycosa.SettingError, match=r"output: 'sqlite:.*given again the same way, or left out"):
+        with pytest.raises(lycosa.SettingError, match=r"output: 'sqlite:.*only Python can give again"):
             lycosa.crawl(directory=directory)
         for _ in lycosa.crawl(directory=directory, output=[]):
             pass
     record = json.loads((directory / "job.json").read_text())
-    assert record["outputs"] == [f"sqlite:{tmp_path / 'pages.db'}"], "it stays recorded"
+    assert record["outputs"] == [f"sqlite://{tmp_path / 'pages.db'}"], "it stays recorded"
 
 
 def test_the_notebook_makes_tables_without_a_copy() -> None:

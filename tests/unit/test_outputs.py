@@ -144,6 +144,48 @@ def test_outputs_that_a_session_does_not_write_stay_recorded_and_catch_up(tmp_pa
     assert len(list((directory / "log").glob("*.log"))) <= 2, "nobody needs them any more"
 
 
+@pytest.mark.parametrize("name", ["pages-10:30.jsonl", "pages-10:30.parquet", "file:x.jsonl", "parts:/"])
+def test_a_colon_in_a_name_is_no_scheme(name: str, job: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    first = crawled(job=job, directory=".", output=f"./{name}", max_pages=5)
+    record = json.loads((tmp_path / "job.json").read_text())
+    assert record["outputs"] == [name]
+    second = crawled(directory=".", max_pages=10)
+    assert len(second) == 5
+    column = [url for path in output_files(tmp_path / name) for url in urls(path)]
+    assert sorted(column) == sorted(first + second)
+
+
+def output_files(output: Path) -> list[Path]:
+    """The files of an output."""
+    return sorted(output.glob("*.parquet")) if output.is_dir() else [output]
+
+
+def test_a_sink_of_ones_own_is_known_by_its_url_wherever_the_process_is(
+    job: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    given: list[str] = []
+
+    class Mine(lycosa.Sink):
+        """Notes what it is given."""
+
+        def write(self, outcomes: lycosa.Outcomes, position: int) -> None:
+            given.extend(outcome.url for outcome in outcomes)
+
+    directory = tmp_path / "d"
+    for number, url in enumerate(["mine:pages", "mine://pages.jsonl", "mine"]):
+        given.clear()
+        monkeypatch.chdir(tmp_path)
+        crawled(job=job, directory=directory, output=Mine(url), max_pages=5, fresh=number > 0)
+        assert json.loads((directory / "job.json").read_text())["outputs"] == [url]
+        with pytest.raises(lycosa.SettingError, match=f"output: '{url}' is a sink of somebody's own"):
+            lycosa.crawl(directory=directory)
+        monkeypatch.chdir("/")
+        crawled(directory=directory, output=[], max_pages=8)
+        crawled(directory=directory, output=Mine(url), max_pages=10)
+        assert len(given) == len(set(given)) == 10
+
+
 def test_a_crawl_that_is_replaced_replaces_also_the_outputs_that_are_not_written(job: str, tmp_path: Path) -> None:
     directory, output = tmp_path / "d", tmp_path / "mine.parquet"
     crawled(job=job, directory=directory, output=output, max_pages=5)

@@ -29,8 +29,8 @@ if TYPE_CHECKING:
     from lycosa.records import Outcomes
     from lycosa.session import Crawl
 
-#: Standard output, as a file's name.
-STANDARD = "-"
+#: Standard output, and no output at all, as a file's name.
+STANDARD, NONE = "-", "none"
 
 DESCRIPTION = """\
 Crawls from SEED, politely, and writes each URL's outcome to files.
@@ -72,7 +72,8 @@ def add_parser(subparsers: Any) -> None:
         action="append",
         metavar="OUT",
         help="FILE.parquet, FILE.jsonl, DIRECTORY/ of Parquet files, a file: URL of these, or - for JSON lines to "
-        "standard output; may be repeated (default: DIR/pages.parquet)",
+        "standard output; may be repeated; none writes none in this session, and recorded ones stay for the next "
+        "(default: those that are recorded, or DIR/pages.parquet)",
     )
     add("--dir", metavar="DIR", help="the job directory (default: crawl-HOST of the first seed)")
     add("--job", metavar="FILE", help="job file (TOML) with any of the settings")
@@ -190,7 +191,9 @@ def _prepare(args: argparse.Namespace, streams: bool) -> Crawl:
     recorded = record is not None and record.outputs
     outputs = None if recorded else [str(directory / _default_output())]
     if args.output is not None:
-        outputs = [output for output in args.output if output != STANDARD]
+        outputs = [output for output in args.output if output not in (STANDARD, NONE)]
+        if outputs and NONE in args.output:
+            raise SettingError("--output", NONE, "none alone, or beside -")
     prepared = crawl(
         *args.seeds,
         job=args.job,

@@ -218,7 +218,8 @@ class ParquetOutput:
 
     def __init__(self, path: Path, *, has_records: bool) -> None:
         """Nothing is opened yet."""
-        self.path, self._folder = path, path.with_name(path.name + ".parts")
+        # Arrow takes a relative path with a colon for a URL.
+        self.path, self._folder = path.absolute(), path.absolute().with_name(path.name + ".parts")
         self._has_records = has_records
         self._schema: pyarrow.Schema | None = None
         self._writer: PartWriter | None = None

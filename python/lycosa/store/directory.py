@@ -243,20 +243,17 @@ class JobDirectory:
             self.record_file.unlink()
 
     def named(self, output: str) -> str:
-        """An output's name in the record: a URL as it is, a path relative where it stands in the directory."""
-        if scheme_of(output) is not None:
-            return output
+        """A path's name in the record: relative where it stands in the directory, else absolute."""
         slash = "/" if output.endswith("/") else ""
         path, directory = Path(output).absolute(), self.path.absolute()
         inside = path.is_relative_to(directory)
         return f"{path.relative_to(directory) if inside else path}{slash}"
 
     def output(self, name: str) -> str:
-        """The output of a name in the record."""
-        if scheme_of(name) is not None:
-            return name
+        """The path of a name in the record, which never looks like a URL."""
         slash = "/" if name.endswith("/") else ""
-        return f"{self.path / name}{slash}"
+        path = f"{self.path / name}{slash}"
+        return path if scheme_of(path) is None else f"./{path}"
 
     def _in_log(self, pattern: re.Pattern[str]) -> list[Path]:
         """Files in ``log/`` by name, ascending."""

@@ -43,6 +43,8 @@ class Follower:
         #: Positions from and to which the log had no records for this output any more, when it was opened.
         self.gap: tuple[int, int] | None = None
         self._error: Exception | None = None
+        #: What the sink said after its last commit: only its own thread asks it, others read this.
+        self._committed = 0
         self._reader = self._patiently_open()
         self._thread: threading.Thread | None = None
 
@@ -58,7 +60,7 @@ class Follower:
 
     def position(self) -> int:
         """Position in the log up to which the output is on the disk."""
-        return self._sink.committed() or 0
+        return self._committed
 
     def close(self) -> None:
         """Follow to the log's end on the disk, then make the output complete; :meth:`check` tells whether it is."""
@@ -76,7 +78,8 @@ class Follower:
                 except OSError as error:
                     self._wait_for_room(error)
                     self._reader = self._patiently_open()
-        except Exception as error:
+        except BaseException as error:
+            # Also SystemExit and a Rust library's PanicException: a thread that dies of them dies silently.
             self._error = self._explained(error)
 
     def _patiently_open(self) -> Follow:
@@ -86,13 +89,19 @@ class Follower:
                 first = self._log.first()
                 with self._turn:
                     opened = self._sink.open(first, self._log.committed())
-                position = checked(self._sink, "open", opened, int)
+                position = checked(Sink, self._sink, "open", opened)
+                # What it has beyond that is of a log that was longer.
+                self._committed = min(self._said(), position)
             except OSError as error:
                 # Not raised again by a function that was given it: such an error keeps the log in use.
                 if not is_full(error):
                     raise self._explained(error) from None
                 self._wait_for_room(error)
                 continue
+            except KeyboardInterrupt:
+                raise
+            except BaseException as error:
+                raise self._explained(error) from None
             self.gap = gap(self._output, position, first)
             start = position if position > first else None
             return self._log.follow(start, self._sink.with_body, self._max_body_bytes)
@@ -108,12 +117,12 @@ class Follower:
             with self._turn:
                 outcomes = self._reader.read(sink.rows, self._bytes)
                 after = self._reader.position()
-                pending += checked(sink, "write", sink.write(outcomes, after), int, None) or 0
+                pending += checked(Sink, sink, "write", sink.write(outcomes, after)) or 0
                 del outcomes
             now = time.monotonic()
             if pending >= sink.commit_bytes or now - since >= sink.commit_seconds:
                 if after != committed:
-                    sink.commit(after)
+                    self._commit(after)
                 pending, since, committed = 0, now, after
                 self._patience.written(self._output)
             if after == before:
@@ -121,9 +130,18 @@ class Follower:
                     break
                 self._ending.wait(PAUSE)
         with self._turn:
-            sink.commit(after)
+            self._commit(after)
             sink.close()
         self._patience.written(self._output)
+
+    def _commit(self, position: int) -> None:
+        """Commit, and note what is on the disk now."""
+        self._sink.commit(position)
+        self._committed = self._said()
+
+    def _said(self) -> int:
+        """The position that the sink says it has committed."""
+        return checked(Sink, self._sink, "committed", self._sink.committed()) or 0
 
     def _wait_for_room(self, error: OSError) -> None:
         """Wait when the disk is full; raises the error when it is another, StorageFull when the crawl is to end."""
@@ -134,11 +152,13 @@ class Follower:
                 f"the disk of {self._output} is full; what is missing in it is in the log and is added next time"
             ) from None
 
-    def _explained(self, error: Exception) -> Exception:
-        """An error as users see it."""
+    def _explained(self, error: BaseException) -> Exception:
+        """An error as users see it, with the sink's URL."""
         if isinstance(error, LycosaError):
             return error
         text = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
+        if not text or not isinstance(error, Exception):
+            text = f"{type(error).__name__}: {text}".removesuffix(": ")
         explained = StorageError(f"{self._output}: {text}")
         explained.__cause__ = error
         return explained

@@ -47,15 +47,15 @@ def overview(
         "counts": counts,
         "log": log,
         "snapshots": directory.snapshot_positions(),
-        "outputs": [_output(sink, log["end"], directory, record) for sink in outputs],
+        "outputs": [_output(sink, log["end"], record) for sink in outputs],
         "needed_from": directory.passed(sink.committed() or 0 for sink in outputs),
     }
 
 
-def _output(sink: Sink, end: int, directory: JobDirectory, record: Record | None) -> dict[str, Any]:
+def _output(sink: Sink, end: int, record: Record | None) -> dict[str, Any]:
     """How far an output is, and which records it lacks."""
     position = sink.committed()
-    gaps = record.gaps.get(directory.named(sink.url), []) if record else []
+    gaps = record.gaps.get(sink.job.name, []) if record else []
     lag = end - (position or 0)
     return {"output": sink.url, "position": position, "begun": sink.exists(), "lag": lag, "gaps": gaps}
 

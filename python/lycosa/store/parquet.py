@@ -35,7 +35,8 @@ class ParquetSink(FileSink):
     def __init__(self, url: str) -> None:
         """Nothing is opened yet."""
         super().__init__(url)
-        self._one_file = not self.url.endswith("/")
+        # Arrow takes a relative path with a colon for a URL.
+        self.path, self._one_file = self.path.absolute(), not self.url.endswith("/")
         self._folder = self.path.with_name(self.path.name + ".parts") if self._one_file else self.path
         self._fields: list[str] = []
         self._schema: pyarrow.Schema | None = None
@@ -125,7 +126,7 @@ class ParquetSink(FileSink):
             return
         if len(known) == 1:
             known[0].path.replace(self.path)
-            sync_directory(self.path.absolute().parent)
+            sync_directory(self.path.parent)
         else:
             parts.merge(known, self.path, self.job.id)
         self._remove_parts()
@@ -157,7 +158,7 @@ class ParquetSink(FileSink):
                 part.path.unlink()
         self.path.replace(self._folder / f"{covered.start:020}-{covered.end:020}.parquet")
         sync_directory(self._folder)
-        sync_directory(self.path.absolute().parent)
+        sync_directory(self.path.parent)
 
     def _kept(self, first: int, end: int) -> list[Part]:
         """The parts that stay: with these columns, of this job, and not beyond the log's end."""

@@ -8,8 +8,10 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from typing import ClassVar
 
 import pytest
+from lycosa import Outcomes, Sink, crawl
 from lycosa.simnet import SimulatedInternet
 
 
@@ -42,6 +44,7 @@ def lycosa(*arguments: str, cwd: Path) -> subprocess.CompletedProcess[str]:
         (["http://example.com/", "--frsh"], ["--frsh"]),
         (["http://example.com/", "--retry-failed"], ["retry_failed", "a crawl that is gone on with"]),
         (["http://example.com/", "--retry-failed=nams"], ["retry_failed", "'nams'", "did you mean names?"]),
+        (["http://example.com/", "-o", "none", "-o", "pages.jsonl"], ["--output", "'none'", "none alone"]),
         (["http://example.com/", "-o", "-", "--report", "-"], ["--report", "standard output"]),
     ],
 )
@@ -168,6 +171,32 @@ def test_pages_go_to_standard_output_and_the_table_elsewhere(tmp_path: Path) -> 
     assert "bodies received" in result.stderr
     assert json.loads(piped.stdout)["end"]["reason"] == "finished"
     assert "bodies received" in piped.stderr
+
+
+def test_a_crawl_with_a_sink_from_python_goes_on_without_it(tmp_path: Path) -> None:
+    class Mine(Sink):
+        """Notes what it is given."""
+
+        given: ClassVar[list[str]] = []
+
+        def write(self, outcomes: Outcomes, position: int) -> None:
+            self.given.extend(outcome.url for outcome in outcomes)
+
+    directory = tmp_path / "d"
+    with SimulatedInternet(hosts=10, pages=5, speed=200) as net:
+        for _ in crawl(job=net.job_file(), directory=directory, output=Mine("mine://pages"), max_pages=5):
+            pass
+        refused = lycosa("--dir", "d", cwd=tmp_path)
+        assert refused.returncode == 2
+        assert "'mine://pages' is a sink" in refused.stderr
+        assert "-o none" in refused.stderr
+        went_on = lycosa("--dir", "d", "-o", "none", "--max-pages", "20", cwd=tmp_path)
+        assert went_on.returncode == 0, went_on.stderr
+        assert "mine://pages: not written in this session" in went_on.stderr
+        assert sorted(path.name for path in tmp_path.iterdir()) == ["d"]
+        for _ in crawl(directory=directory, output=Mine("mine://pages")):
+            pass
+    assert len(Mine.given) == len(set(Mine.given)) == 20, "it has caught up"
 
 
 def test_a_session_to_standard_output_leaves_the_recorded_outputs_to_the_next_one(tmp_path: Path) -> None:

@@ -197,14 +197,14 @@ def test_thirty_kills_at_random_moments_lose_nothing(
 def test_parquet_that_was_put_together_but_not_cleared_up_is_whole(dns: DnsServer, tmp_path: Path) -> None:
     pytest.importorskip("pyarrow")
     names = write_names(tmp_path, 50)
-    command = ["names.txt", "-o", "out.parquet", "--resolver", dns.address, "--json"]
+    command = ["names.txt", "-o", "out-10:30.parquet", "--resolver", dns.address, "--json"]
     assert lycosa(*command, cwd=tmp_path).returncode == 0
     # As a crash between the two steps leaves it.
-    folder = tmp_path / "out.parquet.parts"
+    folder = tmp_path / "out-10:30.parquet.parts"
     folder.mkdir()
-    (folder / f"{0:020}-{50:020}.parquet").write_bytes((tmp_path / "out.parquet").read_bytes())
+    (folder / f"{0:020}-{50:020}.parquet").write_bytes((tmp_path / "out-10:30.parquet").read_bytes())
     assert json.loads(lycosa(*command, cwd=tmp_path).stdout)["before"] == 50
-    assert Counter(row["name"] for row in rows(tmp_path / "out.parquet")) == Counter(names)
+    assert Counter(row["name"] for row in rows(tmp_path / "out-10:30.parquet")) == Counter(names)
 
 
 def test_an_empty_input_has_an_output_with_columns(dns: DnsServer, tmp_path: Path) -> None:

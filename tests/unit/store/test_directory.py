@@ -107,7 +107,7 @@ def test_an_output_is_named_so_that_the_directory_can_be_moved(tmp_path: Path) -
     assert directory.named(inside) == "pages/x.jsonl"
     assert directory.named(f"{tmp_path}/job/parts/") == "parts/"
     assert directory.named(outside) == outside
-    for output in (inside, outside, f"{tmp_path}/job/parts/"):
+    for output in (inside, outside, f"{tmp_path}/job/parts/", f"{tmp_path}/job/pages-10:30.jsonl"):
         assert directory.output(directory.named(output)) == output
 
 
