@@ -13,6 +13,7 @@ from functools import cache
 from types import UnionType
 from typing import Any, get_args, get_origin, get_type_hints
 
+from lycosa import _core
 from lycosa.errors import LycosaError, SettingError, StageError
 from lycosa.records import Outcomes, Requests, Responses
 from lycosa.stages import Stages
@@ -94,6 +95,7 @@ class CheckedFetch(CheckedStage):
     def __init__(self, promised: type, stage: Any) -> None:
         """Nothing is in flight."""
         super().__init__(promised, stage)
+        self._takes_back = isinstance(stage, _core.Fetcher)
         self.waiting: dict[int, str] = {}
         self.given: dict[int, str] = {}
 
@@ -108,11 +110,12 @@ class CheckedFetch(CheckedStage):
         stage = type(self._stage).__name__
         for response in responses:
             lease, url = response.request.lease, response.request.url
-            if self.waiting.get(lease) != url:
+            # What there was no memory for comes again.
+            if self.waiting.get(lease) != url and (self.given.get(lease) != url or not self._takes_back):
                 wrong = f"gave a response of a request that it was not given, or had answered: {url}"
                 expected = "one response for each request, made by request.respond() or request.fail()"
                 raise StageError(stage, "completed", wrong, expected)
-            self.given[lease] = self.waiting.pop(lease)
+            self.given[lease] = self.waiting.pop(lease, url)
         if self.lost() > 0:
             wrong = f"gave {self.in_flight()} where {len(self.waiting)} requests have no response yet, among "
             some = next(iter(self.waiting.values()))
@@ -131,7 +134,7 @@ class CheckedFetch(CheckedStage):
 
 
 class CheckedParse(CheckedStage):
-    """A parse that gives an outcome for each response, or leaves the response with fetch."""
+    """A parse that gives an outcome for each response: at once, or later where there was no memory for it."""
 
     def __init__(self, promised: type, stage: Any, fetch: CheckedFetch) -> None:
         """fetch: where the responses come from."""
@@ -140,6 +143,7 @@ class CheckedParse(CheckedStage):
 
     def parse(self, responses: Responses) -> Outcomes:
         """Parse a batch."""
+        brings_nothing = len(responses) == 0
         outcomes: Outcomes = self.__getattr__("parse")(responses)
         given, stage = self._fetch.given, type(self._stage).__name__
         for outcome in outcomes:
@@ -147,12 +151,9 @@ class CheckedParse(CheckedStage):
             if given.pop(lease, None) != url:
                 wrong = f"gave an outcome of no response that it was given: {url}"
                 raise StageError(stage, "parse", wrong, "one outcome for each response")
-        # What there was no memory for is in flight again.
-        self._fetch.waiting.update(given)
-        if given and (lost := self._fetch.lost()) > 0:
-            some = next(iter(given.values()))
-            raise StageError(stage, "parse", f"gave no outcome for {lost} responses, among {some}", "one for each")
-        given.clear()
+        if given and brings_nothing and len(outcomes) == 0:
+            wrong = f"gave no outcome for {len(given)} responses, among {next(iter(given.values()))}"
+            raise StageError(stage, "parse", wrong, "one for each")
         return outcomes
 
 

@@ -119,7 +119,7 @@ fn records_of_the_log_are_told_with_their_place_where_they_are_damaged() {
     seal(&mut damaged);
     let message = [&first[..], &[0; 8], &damaged].concat();
     let told = decode_entries(&message.into()).unwrap_err();
-    assert_eq!(told, RecordError::Damaged { at: first.len() });
+    assert_eq!(told, RecordError::Damaged { at: first.len() + 8 });
 }
 
 /// Makes the checksum of a frame's header and facts fit.

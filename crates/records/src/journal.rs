@@ -170,9 +170,10 @@ pub fn decode_entries(message: &Bytes) -> Result<Vec<(Entry<'static>, u64)>, Rec
     let (mut entries, mut at) = (Vec::new(), 0);
     while at < message.len() {
         let end = message[at..].first_chunk().ok_or(RecordError::Damaged { at })?;
-        let frame = read_frame(message, at + end.len())?;
+        let start = at + end.len();
+        let frame = read_frame(message, start)?;
         let mut entry =
-            Entry::read(&frame.header, &message[frame.facts.clone()]).map_err(|error| error.at(at))?;
+            Entry::read(&frame.header, &message[frame.facts.clone()]).map_err(|error| error.at(start))?;
         if let Entry::Outcome(outcome) = &mut entry
             && !frame.body.is_empty()
         {
