@@ -133,6 +133,31 @@ def test_the_fetch_in_python_ends_at_once_and_waits_where_nothing_is_in_flight(b
     assert fetch.in_flight() == 0
 
 
+def test_a_sink_of_twelve_lines_has_each_page_and_begins_anew_with_fresh(tmp_path: Path) -> None:
+    list_sink, pages = example("list_sink")["ListSink"], tmp_path / "pages.txt"
+
+    def crawl(seed: int, *, fresh: bool) -> list[str]:
+        with SimulatedInternet(hosts=5, pages=6, seed=seed, speed=100) as net:
+            for max_pages in (10, None):
+                list(
+                    lycosa.crawl(
+                        job=net.job_file(),
+                        directory=tmp_path / "job",
+                        output=list_sink(f"list://{pages}"),
+                        max_pages=max_pages,
+                        fresh=fresh and max_pages is not None,
+                    )
+                )
+        return pages.read_text().splitlines()
+
+    first = crawl(1, fresh=False)
+    assert len(set(first)) > 20
+    assert all(line.split()[1].startswith("http") for line in first)
+    second = crawl(2, fresh=True)
+    assert not set(first) & set(second), "another Internet, and nothing of the first crawl"
+    assert lines_of_class("list_sink") == 12
+
+
 def test_a_short_sink_has_each_page_once(tmp_path: Path) -> None:
     sqlite_sink = example("sqlite_sink")["SqliteSink"]
     with SimulatedInternet(hosts=10, pages=10, speed=100) as net:
