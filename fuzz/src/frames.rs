@@ -96,7 +96,7 @@ impl<'a> Frame<'a> {
             _ if !kinds.contains(&self.kind()) => {
                 return Err(RecordError::Kind { found: self.kind().name() });
             }
-            VERSION => rmp_serde::from_slice(self.facts).ok(),
+            VERSION => lycosa_records::read_map(self.facts),
             _ => before,
         };
         read.ok_or(RecordError::Damaged { at: 0 })

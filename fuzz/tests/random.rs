@@ -149,7 +149,8 @@ proptest! {
     fn batches_of_records(
         [kind, versions, change] in any::<[u8; 3]>(),
         place: u16,
-        records in (any_request(), any_response(), any_outcome(), any_entry()),
+        // Boxed: unoptimised, their trees fill the stack of a test.
+        records in (any_request().boxed(), any_response().boxed(), any_outcome().boxed(), any_entry().boxed()),
         changes in vec((any::<Index>(), any::<u8>()), 0..2),
     ) {
         // Whole batches, and the facts of their one frame, changed in a few places.

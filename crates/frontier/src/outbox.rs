@@ -117,7 +117,7 @@ impl Outbox {
     pub(crate) fn unpack(&mut self, from: &mut &[u8]) -> Option<()> {
         for _ in 0..codec::number(from)? {
             let owner = codec::text(from)?.into();
-            self.links.push((owner, rmp_serde::from_slice(codec::bytes(from)?).ok()?));
+            self.links.push((owner, lycosa_records::read_map(codec::bytes(from)?)?));
         }
         Some(())
     }

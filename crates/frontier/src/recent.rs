@@ -101,7 +101,7 @@ pub(crate) fn pack_options(recent: &[&Recent], record: &mut Vec<u8>) {
 pub(crate) fn unpack_options(recent: &mut VecDeque<Recent>, from: &mut &[u8]) -> Option<()> {
     for _ in 0..codec::number(from)? {
         let place = usize::try_from(codec::number(from)?).ok()?;
-        let options = rmp_serde::from_slice(codec::bytes(from)?).ok()?;
+        let options = lycosa_records::read_map(codec::bytes(from)?)?;
         recent.get_mut(place)?.options = Some(options);
     }
     Some(())

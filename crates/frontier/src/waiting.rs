@@ -121,7 +121,7 @@ impl Waiting {
         }
         let options = match flags & flag::OPTIONS {
             0 => None,
-            _ => Some(rmp_serde::from_slice(codec::bytes(from)?).ok()?),
+            _ => Some(lycosa_records::read_map(codec::bytes(from)?)?),
         };
         Some(Waiting { url, depth, attempt, due, chain, options, owner: None })
     }

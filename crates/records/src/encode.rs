@@ -4,8 +4,8 @@ use std::fmt;
 use std::ops::Range;
 
 use bytes::Bytes;
-use serde::Serialize;
 use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
 
 use crate::frame::{self, BEFORE, FRAME_HEADER_BYTES, Header, Kind, VERSION};
 use crate::{Body, Outcome, Purpose, Request, Response, v1};
@@ -175,9 +175,19 @@ pub fn read_facts<T: Record>(header: &Header, facts: &[u8]) -> Result<T, RecordE
         found if found > VERSION => Err(RecordError::Newer { found, known: VERSION }),
         _ if !T::is_of(header.kind) => Err(RecordError::Kind { found: header.kind.name() }),
         BEFORE => T::read_before(header.kind, facts).ok_or(damaged),
-        VERSION => rmp_serde::from_slice(facts).map_err(|_| damaged),
+        VERSION => read_map(facts).ok_or(damaged),
         found => Err(RecordError::Newer { found, known: VERSION }),
     }
+}
+
+/// How deep a record may be nested: JSON that is read from text has 128 levels at most, and a thread has stack for no thousand.
+const MAX_DEPTH: usize = 160;
+
+/// Reads a MessagePack map with named keys; `None` where it is none of the type, or nested too deep.
+pub fn read_map<'a, T: Deserialize<'a>>(bytes: &'a [u8]) -> Option<T> {
+    let mut deserializer = rmp_serde::Deserializer::from_read_ref(bytes);
+    deserializer.set_max_depth(MAX_DEPTH);
+    T::deserialize(&mut deserializer).ok()
 }
 
 /// A batch as one message: its frames, one after the other.

@@ -131,3 +131,15 @@ fn seal(frame: &mut [u8]) {
     let crc = crc.finalize().to_le_bytes();
     frame[16..20].copy_from_slice(&crc);
 }
+
+#[test]
+fn facts_that_are_nested_too_deep_are_damage_and_no_end_of_the_stack() {
+    let mut message = encode(&[outcome(1, 0)]).unwrap();
+    let facts = message.split_off(FRAME_HEADER_BYTES);
+    // One member more: `fields`, a map in a map in a map.
+    let deep = [&[facts[0] + 1], &facts[1..], b"\xa6fields", &b"\x81\xa1x".repeat(1_000), b"\xc0"].concat();
+    message[..4].copy_from_slice(&u32::try_from(deep.len()).unwrap().to_le_bytes());
+    message.extend(deep);
+    seal(&mut message);
+    assert_eq!(decode::<Outcome>(&message.into()), Err(RecordError::Damaged { at: 0 }));
+}

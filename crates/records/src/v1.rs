@@ -85,7 +85,7 @@ impl<'de> Deserialize<'de> for Headers {
 
 /// Reads the facts of a frame; `None` where they are none of version 1.
 pub fn read(facts: &[u8]) -> Option<V1> {
-    rmp_serde::from_slice(facts).ok()
+    crate::read_map(facts)
 }
 
 impl V1 {
