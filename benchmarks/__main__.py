@@ -16,6 +16,7 @@ from benchmarks.harness import Options
 from benchmarks.report import BenchmarkError, Report, merged, show
 
 BENCHMARKS = {
+    "cores": "frontiers side by side in one process: pages a second of two cores beside one, CPU a page",
     "crawl": "a static site: CPU a page of Lycosa, Scrapy and a hand-written loop; simnet's ceiling",
     "links": "50 million links through frontier and log: links a CPU second, memory under the budget",
     "memory": "100,000 simulated pages: the crawler's peak resident memory",
