@@ -134,7 +134,8 @@ pub(crate) fn parts(bytes: &[u8]) -> Option<[Range<usize>; 2]> {
         bytes.fold(0, |sum, byte| sum << 8 | usize::from(*byte))
     };
     let (facts, body) = (HEADER_BYTES..HEADER_BYTES + length(0), length(4));
-    let is_one = (header[9] > VERSION || (1..=KINDS.len()).contains(&usize::from(header[8])))
+    let is_newer = (VERSION + 1..32).contains(&header[9]) && (1..32).contains(&header[8]);
+    let is_one = (is_newer || (1..=KINDS.len()).contains(&usize::from(header[8])))
         && header[10..12] == [0; 2]
         && facts.len() <= MAX_PART_BYTES
         && body <= MAX_PART_BYTES;

@@ -17,6 +17,9 @@ const MAX_PART_BYTES: u32 = 1 << 30;
 pub const VERSION: u8 = 2;
 pub(crate) const BEFORE: u8 = 1;
 
+/// Versions and kinds up to here are believed to be a later version's: other bytes are damage.
+const BELIEVED: u8 = 32;
+
 /// What frames of version 1 have in the version's place.
 const UNVERSIONED: u8 = 0;
 
@@ -64,7 +67,8 @@ impl Kind {
     /// The kind of a byte, in a record of a version.
     fn from_byte(byte: u8, version: u8) -> Option<Self> {
         let known = Kind::ALL.iter().map(|(kind, _)| *kind).find(|kind| *kind as u8 == byte);
-        known.or((version > VERSION).then_some(Kind::Newer))
+        let may_be_newer = version > VERSION && version < BELIEVED && (1..BELIEVED).contains(&byte);
+        known.or(may_be_newer.then_some(Kind::Newer))
     }
 }
 
