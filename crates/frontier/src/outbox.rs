@@ -100,11 +100,10 @@ impl Outbox {
 
     /// Appends it to a record of a snapshot.
     pub(crate) fn pack(&self, record: &mut Vec<u8>) {
-        // Requests that cannot be encoded do not exist: they are numbers, texts and JSON.
         let packed: Vec<_> = self
             .links
             .iter()
-            .filter_map(|(owner, request)| Some((owner, rmp_serde::to_vec_named(request).ok()?)))
+            .filter_map(|(owner, request)| Some((owner, lycosa_records::write_map(request)?)))
             .collect();
         codec::put_number(record, packed.len() as u64);
         for (owner, request) in packed {

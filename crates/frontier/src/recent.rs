@@ -85,10 +85,8 @@ impl Recent {
 
 /// Appends the options of those that have some, each behind its place.
 pub(crate) fn pack_options(recent: &[&Recent], record: &mut Vec<u8>) {
-    let options = |(place, one): (usize, &&Recent)| {
-        // Options that cannot be encoded do not exist: they are numbers, texts and JSON.
-        Some((place, rmp_serde::to_vec_named(one.options.as_deref()?).ok()?))
-    };
+    let options =
+        |(place, one): (usize, &&Recent)| Some((place, lycosa_records::write_map(one.options.as_deref()?)?));
     let packed: Vec<_> = recent.iter().enumerate().filter_map(options).collect();
     put_number(record, packed.len() as u64);
     for (place, options) in packed {

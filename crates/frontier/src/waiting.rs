@@ -130,8 +130,7 @@ impl Waiting {
 /// Appends the packed form of a URL that waits, with its earlier tries and when the next is due.
 pub(crate) fn pack(into: &mut Vec<u8>, candidate: &Candidate<'_>, (attempt, due): (u32, Micros)) {
     let Candidate { url, depth, chain, options } = *candidate;
-    // Options that cannot be encoded do not exist: they are numbers, texts and JSON.
-    let options = options.and_then(|options| rmp_serde::to_vec_named(options).ok());
+    let options = options.and_then(lycosa_records::write_map);
     let own_port = if url.is_https() { 443 } else { 80 };
     let mut flags = 0;
     for (set, flag) in [

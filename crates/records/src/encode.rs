@@ -183,6 +183,12 @@ pub fn read_facts<T: Record>(header: &Header, facts: &[u8]) -> Result<T, RecordE
 /// How deep a record may be nested: JSON that is read from text has 128 levels at most, and a thread has stack for no thousand.
 const MAX_DEPTH: usize = 160;
 
+/// A MessagePack map with named keys, which [`read_map`] reads. `None` where that is not possible: what consists of numbers, texts and
+/// JSON, as requests and their options do, can always be written.
+pub fn write_map(value: &impl Serialize) -> Option<Vec<u8>> {
+    rmp_serde::to_vec_named(value).ok()
+}
+
 /// Reads a MessagePack map with named keys; `None` where it is none of the type, or nested too deep.
 pub fn read_map<'a, T: Deserialize<'a>>(bytes: &'a [u8]) -> Option<T> {
     let mut deserializer = rmp_serde::Deserializer::from_read_ref(bytes);

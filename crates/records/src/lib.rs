@@ -26,7 +26,7 @@ mod serial;
 pub mod v1;
 
 pub use body::Body;
-pub use encode::{Record, RecordError, decode, encode, read_facts, read_map, write_record};
+pub use encode::{Record, RecordError, decode, encode, read_facts, read_map, write_map, write_record};
 pub use head::{Head, header_text};
 pub use journal::{Accepted, Entry, Leased, decode_entries, encode_entries};
 pub use links::{Added, Link, LinkDetails, Links, LinksBuilder};
