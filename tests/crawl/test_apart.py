@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import random
 import threading
 from pathlib import Path
@@ -11,6 +10,7 @@ import pytest
 from lycosa.simnet import SimulatedInternet
 
 from tests.crawl.apart import ROLES, Apart
+from tests.crawl.killed import judge_killed
 
 #: Requests that a killed crawl may have had in flight: its slots.
 SLOTS = 16
@@ -54,10 +54,4 @@ def test_four_processes_lose_nothing_whichever_of_them_dies(kills: int, tmp_path
     assert killed == kills, "the crawl is long enough to be killed in"
     assert batches > kills
     assert apart.recoveries > 0
-    assert ledger["coverage"]["ratio"] == 1.0
-    assert ledger["repeats"]["after_answer"] <= killed * SLOTS
-    assert ledger["robots"]["disallowed"] == ledger["robots"]["before_robots"] == 0
-    assert ledger["rates"]["host"]["count"] == ledger["rates"]["address"]["count"] == 0
-    rows = [json.loads(line) for line in (tmp_path / "pages.jsonl").read_text().splitlines()]
-    assert len({row["url"] for row in rows}) == len(rows), "each record once"
-    assert sum(row["status"] == 200 for row in rows) == ledger["coverage"]["served"]
+    judge_killed(ledger, tmp_path / "pages.jsonl", killed * SLOTS)

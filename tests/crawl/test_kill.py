@@ -14,6 +14,8 @@ import pyarrow.parquet
 import pytest
 from lycosa.simnet import SimulatedInternet
 
+from tests.crawl.killed import judge_killed
+
 #: Requests that a killed crawl may have had in flight: its slots.
 SLOTS = 8
 
@@ -77,13 +79,6 @@ def test_nothing_is_lost_under_kill(kills: int, tmp_path: Path) -> None:
     assert sessions(tmp_path) > recorded >= killed / 2, "a killed session counts, once its seeds are recorded"
     assert len(list((tmp_path / "job" / "snapshots").glob("*.snapshot"))) == 2
     assert not (tmp_path / "job" / "log" / f"{0:020}.log").exists(), "what nobody needs any more is gone"
-    assert ledger["coverage"]["ratio"] == 1.0
-    # Pages that gave an error are asked for again in any case.
-    assert ledger["repeats"]["after_answer"] <= killed * SLOTS
-    assert ledger["robots"]["disallowed"] == ledger["robots"]["before_robots"] == 0
-    assert ledger["rates"]["host"]["count"] == ledger["rates"]["address"]["count"] == 0
-    rows = [json.loads(line) for line in (tmp_path / "pages.jsonl").read_text().splitlines()]
-    assert len({row["url"] for row in rows}) == len(rows), "each record once"
+    rows = judge_killed(ledger, tmp_path / "pages.jsonl", killed * SLOTS)
     columns = pyarrow.parquet.read_table(tmp_path / "pages.parquet", columns=["url"])["url"].to_pylist()
     assert sorted(columns) == sorted(row["url"] for row in rows), "every output has the same records"
-    assert sum(row["status"] == 200 for row in rows) == ledger["coverage"]["served"]
