@@ -124,7 +124,7 @@ class Parse(Protocol):
     """Response → outcome: character set, links, title, robots directives."""
 
     def parse(self, responses: Responses) -> Outcomes:
-        """Parse a batch: an outcome for each response. What there is no memory for goes back to fetch."""
+        """Parse a batch: an outcome for each response, in a later call where there is no memory for it now."""
 
 
 @runtime_checkable
