@@ -1,1 +1,1 @@
-"""Lycosa's benchmarks: one module per family of claims, run by `python -m benchmarks`."""
+"""Lycosa's benchmarks: one module per benchmark, run by `python -m benchmarks`."""

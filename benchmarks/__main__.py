@@ -35,7 +35,7 @@ BENCHMARKS = {
 
 
 def main() -> int:
-    """Do what the command line asks; the status is 1 when a claim is not met, 2 when something is missing."""
+    """Run the command line; returns 1 if a claim is not met, 2 if something is missing."""
     args = _arguments()
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # by way of every `finally`: no server is left behind
     try:
@@ -64,7 +64,7 @@ def main() -> int:
 
 
 def _run(name: str, options: Options) -> tuple[list[Report], dict[str, BenchmarkError]]:
-    """Run one benchmark, or all; one that cannot run does not keep the others from it."""
+    """Run one benchmark, or all; one that cannot run does not stop the others."""
     reports, failed = [], {}
     for each in BENCHMARKS if name == "all" else [name]:
         try:
@@ -77,7 +77,7 @@ def _run(name: str, options: Options) -> tuple[list[Report], dict[str, Benchmark
 
 
 def _list() -> None:
-    """Print what there is."""
+    """List the benchmarks."""
     for name, text in BENCHMARKS.items():
         print(f"{name:13} {text}")
     print("all           everything; with --quick what ends within a minute each")
@@ -85,7 +85,7 @@ def _list() -> None:
 
 
 def _arguments() -> argparse.Namespace:
-    """Read the command line."""
+    """Parse the command line."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
     parser.add_argument("name", nargs="?", choices=[*BENCHMARKS, "all", "results"], help="which; none: list them")
     parser.add_argument("files", nargs="*", help="for results: what --json printed")

@@ -1,4 +1,4 @@
-"""simnet's ceiling: how many requests a second one core of it serves, and at what CPU cost.
+"""simnet's ceiling: how many requests per second one core serves, and at what CPU cost.
 
 A crawl judged on simnet is only as fast as simnet; its ceiling should be three times the fastest crawler.
 """
@@ -23,24 +23,24 @@ WORLD = {"hosts": 20, "pages": 100, "seed": 1}
 
 @dataclass(frozen=True, slots=True)
 class Loaded:
-    """One round of load on one encoding: what was answered, and simnet's CPU seconds."""
+    """One round of load on one encoding: responses, and simnet's CPU seconds."""
 
     load: load.Load
     cpu: float
 
     @property
     def rate(self) -> float:
-        """Requests a second of wall time."""
+        """Requests per second of wall time."""
         return self.load.requests / self.load.seconds
 
     @property
     def per_core(self) -> float:
-        """Requests a second of simnet's CPU."""
+        """Requests per second of simnet's CPU time."""
         return self.load.requests / self.cpu
 
 
 def add(report: Report, cores: Cores, fastest: Sequence[float]) -> None:
-    """Measure simnet under plain load and add its figures; `fastest` are the crawler's pages a second."""
+    """Measure simnet under plain load and add its figures; `fastest`: the crawler's pages per second."""
     rounds = measure(WORLD, cores, rounds=1 if report.quick else 5)
     report.peers.append(peer())
     for encoding, made in rounds.items():
@@ -58,7 +58,7 @@ def measure(
     encodings: Sequence[str] = ENCODINGS,
     errors: bool = False,
 ) -> dict[str, list[Loaded]]:
-    """Load simnet in turn with all encodings, each round in a new process; `errors` allows answers that are none."""
+    """Load simnet in turn with all encodings, each round in a new process; `errors` allows failed requests."""
     made: dict[str, list[Loaded]] = {encoding: [] for encoding in encodings}
     with tempfile.TemporaryDirectory(prefix="lycosa-bench-") as name:
         folder = Path(name)
@@ -74,7 +74,7 @@ def measure(
 
 
 def figures(profile: str, encoding: str, made: Sequence[Loaded]) -> list[Figure]:
-    """Give the figures of one profile and encoding."""
+    """Return the figures of one profile and encoding."""
     name = f"simnet {profile}, {encoding}"
     return [
         Figure.of(f"{name}: ceiling", "requests/s", [one.rate for one in made]),
@@ -84,6 +84,6 @@ def figures(profile: str, encoding: str, made: Sequence[Loaded]) -> list[Figure]
 
 
 def peer() -> Peer:
-    """Describe what makes the load."""
+    """Describe the load generator."""
     settings = f"the load on simnet: {load.CONNECTIONS} connections, one core"
     return Peer(load.generator(), load.version(), settings)

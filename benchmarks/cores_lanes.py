@@ -1,43 +1,45 @@
-"""Frontiers side by side in one process, hosts divided by the ring: `python -m benchmarks.cores_lanes LANES PAGES`.
+"""A crawl in shards on a replayed web: `python -m benchmarks.cores_lanes LANES PAGES BYTES`.
 
-Each lane is a thread with a loop, a frontier, a parser and a log of its own; a link that another lane owns goes
-through its outbox. Answers are replayed inside the process. Prints one JSON object.
+The whole crawl of `lycosa.crawl` but for names and network: responses are replayed inside the process by a stage in
+Python. Prints one JSON object with the CPU time of each thread, and of the calls that hold the log's lock.
 """
 
 from __future__ import annotations
 
 import json
-import queue
 import sys
 import tempfile
 import threading
 import time
 import zlib
+from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
-from lycosa import Requests, _core
+import lycosa
+from lycosa import Outcomes, Requests, assemble
 from lycosa.fetch import ScriptedFetch
-from lycosa.job import Job, make_job
-from lycosa.loop import Control, run
 from lycosa.stages import Stages
+from lycosa.store.patient import PatientLog
 
-#: Hosts by address, so that no name is asked for; pages that are the same but for their links.
+#: Hosts by address, so that no name is looked up; pages that are the same but for their links.
 HOSTS, BODIES = 512, 128
-#: Bytes of a page; its links, of which each tenth leads to another host.
-PAGE, LINKS = 27_000, 60
+#: Links of a page, of which each tenth leads to another host.
+LINKS = 60
 HEADERS = [("Content-Type", "text/html; charset=utf-8"), ("Server", "replay")]
-#: Requests in flight in a lane.
-SLOTS = 256
-#: Seconds without work anywhere, after which all is done.
-DONE = 0.5
+#: Requests in flight in all lanes.
+SLOTS = 512
+#: Seconds between two samples of the threads.
+SAMPLE = 0.05
 
 
 def host(number: int) -> str:
-    """A host of the replayed web."""
+    """A host of the replayed web; each is a registered domain, since an address has no other."""
     return f"http://93.{number // 250}.{number % 250}.7"
 
 
-def bodies(pages: int) -> list[bytes]:
+def bodies(pages: int, size: int) -> list[bytes]:
     """Pages with links to the first so many pages of their own host, and some of others."""
     text = "<p>What a page says beside its links, in words as long as those of real ones. "
     made = []
@@ -48,82 +50,76 @@ def bodies(pages: int) -> list[bytes]:
             where = host((body * 7 + link) % HOSTS) if link % 10 == 0 else ""
             links.append(f'<li><a href="{where}/page/{page}.html">Page {page}</a>')
         page_text = "<!DOCTYPE html><title>Replayed</title><ul>" + "".join(links) + "</ul>"
-        made.append((page_text + text * (PAGE // len(text) + 1))[:PAGE].encode())
+        made.append((page_text + text * (size // len(text) + 1))[:size].encode())
     return made
 
 
-class Lane:
-    """A loop with stages of its own, and an inbox for links that others have found."""
+class TimedLog(PatientLog):
+    """The crawl's log, with the CPU time of the calls that hold its lock."""
 
-    def __init__(self, name: str, names: list[str], job: Job, folder: Path, made: list[bytes]) -> None:
-        """Nothing runs yet."""
-        self.name, self.inbox = name, queue.SimpleQueue[bytes]()
-        ring = _core.Ring(dict.fromkeys(names, 1.0))
-        self.log = _core.Log(folder / name / "log", 64 << 20)
-        self.frontier = _core.Frontier(job, _core.Names(job), folder / name, ownership=(ring, "host", name))
+    spent = 0.0
+
+    def append(self, outcomes: Outcomes) -> None:
+        """Record outcomes."""
+        self._timed(lambda: super(TimedLog, self).append(outcomes))
+
+    def append_leases(self, requests: Requests) -> None:
+        """Record requests that are about to be sent."""
+        self._timed(lambda: super(TimedLog, self).append_leases(requests))
+
+    def _timed(self, call: Callable[[], None]) -> None:
+        """Count a call; races between lanes lose a few."""
+        began = time.thread_time()
+        call()
+        TimedLog.spent += time.thread_time() - began
+
+
+def threads() -> dict[str, float]:
+    """CPU seconds of the process's threads, by name."""
+    found: dict[str, float] = {}
+    named = {thread.native_id: thread.name for thread in threading.enumerate()}
+    for task in Path("/proc/self/task").iterdir():
+        name = named.get(int(task.name)) or (task / "comm").read_text().strip()
+        fields = (task / "schedstat").read_text().split()
+        found[name] = found.get(name, 0.0) + int(fields[0]) / 1e9
+    return found
+
+
+def main(lanes: int, pages: int, size: int) -> None:
+    """Crawl the replayed web in so many lanes, and print what it cost."""
+    politeness: dict[str, Any] = {"host_interval": 0, "address_interval": 0, "robots": False, "response_multiple": 0}
+    politeness |= {"host_concurrency": 64, "address_concurrency": 64, "share_clocks": False}
+    made = bodies(max(pages // HOSTS, 1), size)
+    assemble.PatientLog = TimedLog  # type: ignore[attr-defined]  # measured where all lanes meet
+
+    def changed(stages: Stages) -> Stages:
         # By a checksum: the same page has the same links in each process.
-        fetch = ScriptedFetch(lambda url: (200, HEADERS, made[zlib.crc32(url.encode()) % BODIES]), SLOTS)
-        self.stages = Stages(self.frontier, fetch, _core.Parser(job), self.log)
-        self.pages, self.handed_over, self.busy_until = 0, 0, time.monotonic()
-        self.cpu_seconds = 0.0
+        fetch = ScriptedFetch(lambda url: (200, HEADERS, made[zlib.crc32(url.encode()) % BODIES]), SLOTS // lanes)
+        return replace(stages, fetch=fetch)
 
-    def crawl(self, lanes: dict[str, Lane], seeds: list[str]) -> None:
-        """Fetch all that is its own, until nobody has anything any more."""
-        self.log.append_seeds(seeds)
-        self.frontier.add(seeds)
-        while True:
-            for batch in run(self.stages, Control()):
-                self.pages += len(batch)
-                self.busy_until = time.monotonic()
-                self.exchange(lanes)
-            self.exchange(lanes)
-            self.cpu_seconds = time.thread_time()
-            if time.monotonic() - max(lane.busy_until for lane in lanes.values()) > DONE:
-                return
-            time.sleep(0.001)
-
-    def exchange(self, lanes: dict[str, Lane]) -> None:
-        """Hand over what others own, and accept what they have found."""
-        for owner, links in self.frontier.take_outbox().items():
-            self.handed_over += len(links)
-            lanes[owner].inbox.put(links.encode())
-        self.frontier.outbox_delivered()
-        while not self.inbox.empty():
-            links = Requests.decode(self.inbox.get())
-            self.log.append_requests(links)
-            if self.frontier.add_requests(links):
-                self.busy_until = time.monotonic()
-
-
-def main(count: int, pages: int) -> None:
-    """Crawl the replayed web with so many lanes, and print what it cost."""
-    politeness = {"host_interval": 0, "address_interval": 0, "robots": False, "response_multiple": 0}
-    politeness |= {"host_concurrency": 64, "address_concurrency": 64}
-    settings = {"seeds": [host(0)], "user_agent": "lycosa-benchmark/0.1 (+http://localhost/)", "scope": "any"}
-    job = make_job({**settings, "politeness": politeness, "parse": {"threads": 1}, "memory": "2GiB"})
-    made, names = bodies(max(pages // HOSTS, 1)), [f"lane-{number}" for number in range(count)]
     with tempfile.TemporaryDirectory(prefix="lycosa-bench-") as folder:
-        lanes = {name: Lane(name, names, job, Path(folder), made) for name in names}
-        seeds = [f"{host(number)}/page/0.html" for number in range(HOSTS)]
-        threads = [
-            threading.Thread(target=lane.crawl, args=(lanes, seeds), name=lane.name) for lane in lanes.values()
-        ]
-        before, began = time.process_time(), time.monotonic()
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
-        ended = max(lane.busy_until for lane in lanes.values())
-        result = {
-            "pages": sum(lane.pages for lane in lanes.values()),
-            "shares": [lane.pages for lane in lanes.values()],
-            "handed_over": sum(lane.handed_over for lane in lanes.values()),
-            "seconds": ended - began,
-            "cpu_seconds": time.process_time() - before,
-            "lane_seconds": [lane.cpu_seconds for lane in lanes.values()],
-        }
-    print(json.dumps(result))
+        crawl = lycosa.crawl(
+            *[f"{host(number)}/page/0.html" for number in range(HOSTS)],
+            user_agent="lycosa-benchmark/0.1 (+http://localhost/; bench@example.org)",
+            directory=folder,
+            scope="any",
+            memory=2 << 30,
+            politeness=politeness,  # type: ignore[arg-type]  # a plain dict
+            frontier={"shards": lanes},
+            parse={"threads": 1},
+            stages=changed,
+        )
+        count, began, cpu, looked = 0, time.monotonic(), time.process_time(), 0.0
+        sample: dict[str, Any] = {}
+        for batch in crawl.batches():
+            count += len(batch)
+            # Threads are gone when the crawl is: the last sample before that counts.
+            if time.monotonic() - looked > SAMPLE:
+                sample = {"threads": threads(), "log_seconds": TimedLog.spent, "sampled": count}
+                looked = time.monotonic()
+        spent = {"seconds": time.monotonic() - began, "cpu_seconds": time.process_time() - cpu}
+    print(json.dumps({"pages": count, **spent, **sample}))
 
 
 if __name__ == "__main__":
-    main(int(sys.argv[1]), int(sys.argv[2]))
+    main(*map(int, sys.argv[1:4]))

@@ -1,4 +1,4 @@
-"""The `crawl` benchmark: one static site, crawled whole by Lycosa, by Scrapy and by a hand-written loop."""
+"""The `crawl` benchmark: one static site, crawled completely by Lycosa, Scrapy and a hand-written loop."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ BODIES = ", bodies stored"
 
 
 def run(options: Options) -> Report:
-    """Crawl the site with everyone in turn and compare CPU seconds a page."""
+    """Crawl the site with each contestant in turn and compare CPU seconds per page."""
     if not options.peers_only:
         require_lycosa()
     report = Report("crawl", options.quick, peers=_peers())
@@ -55,7 +55,7 @@ def run(options: Options) -> Report:
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """The work that all contestants are given."""
+    """The task of all contestants."""
 
     site: static_site.Site
     root: str
@@ -69,7 +69,7 @@ class Task:
 
 
 def require_lycosa() -> None:
-    """Refuse to go on without Lycosa: a comparison without it shows nothing."""
+    """Raise an error without Lycosa: a comparison without it shows nothing."""
     try:
         found = importlib.util.find_spec("lycosa._core")
     except ModuleNotFoundError:
@@ -79,7 +79,7 @@ def require_lycosa() -> None:
 
 
 def _contestants(task: Task, options: Options, peers: list[Peer]) -> list[Contestant]:
-    """List who runs how often; peers that are not installed are left out, the report says so."""
+    """List the contestants with their number of runs; peers that are not installed are left out and reported."""
     few, many = (1, 3) if options.quick else (5, 5)
     scrapy = _scrapy_in_part if options.quick else _scrapy
     plan: list[tuple[str, Callable[[Task], Run], int]] = [
@@ -98,7 +98,7 @@ def _contestants(task: Task, options: Options, peers: list[Peer]) -> list[Contes
 
 
 def _lycosa(task: Task, *, bodies: bool = False) -> Run:
-    """Crawl with Lycosa, as a user would: a job file and the command."""
+    """Crawl with Lycosa by a job file and the command line."""
     job, folder, out = task.folder / "job.toml", task.folder / "job", task.folder / "lycosa.jsonl"
     shutil.rmtree(folder, ignore_errors=True)
     job.write_text(_JOB.format(concurrency=CONCURRENCY, fields=', "body"' if bodies else ""))
@@ -130,9 +130,9 @@ def _scrapy(task: Task) -> Run:
 
 
 def _scrapy_in_part(task: Task) -> Run:
-    """Crawl a part with Scrapy and reckon the whole: a line through a run of a few pages and one of many.
+    """Crawl a part with Scrapy and extrapolate: a line through a run of a few pages and one of many.
 
-    The few pages are the cost of its start, which must not be shared by fewer pages than with the others.
+    The run of a few pages is the cost of its start, which is to be spread over as many pages as for the others.
     """
     low, few = _scrapy_pages(task, 1)
     high, many = _scrapy_pages(task, PART)
@@ -141,7 +141,7 @@ def _scrapy_in_part(task: Task) -> Run:
 
 
 def _scrapy_pages(task: Task, pages: int) -> tuple[Run, int]:
-    """Let Scrapy stop soon after `pages` (0: crawl all); give the run and the pages it wrote."""
+    """Stop Scrapy soon after `pages` (0: crawl all); returns the run and the pages it wrote."""
     out = task.folder / "scrapy.jsonl"
     command = [sys.executable, str(PEERS / "scrapy_crawl.py"), task.root, str(out)]
     run = task.go(SCRAPY, [*command, f"--concurrency={CONCURRENCY}", f"--pages={pages}"], out)
@@ -149,7 +149,7 @@ def _scrapy_pages(task: Task, pages: int) -> tuple[Run, int]:
 
 
 def _judge(report: Report, runs: dict[str, list[Run]], pages: int, options: Options) -> None:
-    """Turn runs into figures, and ratios into claims."""
+    """Convert runs to figures, and ratios to claims."""
     cost = {name: [run.cpu / pages * 1e6 for run in made] for name, made in runs.items()}
     for name, made in runs.items():
         report.figures += [
@@ -186,7 +186,7 @@ def _judge(report: Report, runs: dict[str, list[Run]], pages: int, options: Opti
 
 
 def _peers() -> list[Peer]:
-    """Describe the others and their settings."""
+    """Describe the peers and their settings."""
     same = f"{CONCURRENCY} requests at a time, no delay, robots.txt obeyed"
     return [
         Peer.package(SCRAPY, ["scrapy"], f"{same}, default reactor, lxml LinkExtractor, no cookies, log WARNING"),

@@ -1,6 +1,6 @@
-"""What was measured of a simulated Internet beside what its model says: as figures and as a picture.
+"""Compares measurements of a simulated Internet with its model, as figures and as a picture.
 
-A distribution is a list of points: a value, and the share of all that are at most as large.
+A distribution is a list of points: a value, and the share of values that are at most as large.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ PERCENTS = (1, 5, 10, 25, 50, 75, 90, 95, 99, 99.9)
 
 @dataclass(frozen=True, slots=True)
 class Curve:
-    """A cumulative distribution: measured, and as the model has it (None: it says nothing about it)."""
+    """A cumulative distribution: measured, and of the model (`None` if the model has none)."""
 
     name: str
     unit: str
@@ -38,7 +38,7 @@ class Curve:
 
 @dataclass(frozen=True, slots=True)
 class Shares:
-    """Shares of kinds: measured, and as the model has them."""
+    """Shares of kinds: measured, and of the model."""
 
     name: str
     measured: Mapping[str, float]
@@ -49,7 +49,7 @@ Found = Sequence[Curve | Shares]
 
 
 def look(net: Served, cores: frozenset[int], folder: Path, *, pages: int, speed: float = 1.0) -> dict[str, Any]:
-    """Survey a running simnet from the contestants' core; give what was seen."""
+    """Survey a running simnet from the contestants' core; returns the measurements."""
     task, result = folder / "task.json", folder / "seen.json"
     task.write_text(json.dumps(survey.task(net.resolver, net.port, net.hosts, pages=pages, speed=speed)))
     command = [sys.executable, "-m", "benchmarks.survey", str(task), str(result)]
@@ -59,7 +59,7 @@ def look(net: Served, cores: frozenset[int], folder: Path, *, pages: int, speed:
 
 
 def compare(seen: Mapping[str, Any], model: Mapping[str, Any] | None, speed: float) -> Found:
-    """Put what was seen beside the model; delays are multiplied by the speed."""
+    """Compare measurements with the model; delays are multiplied by the speed."""
     model = model or LAN
     world = model.get("world", {})
     names, pages = seen["names"], seen["pages"]
@@ -86,7 +86,7 @@ def compare(seen: Mapping[str, Any], model: Mapping[str, Any] | None, speed: flo
 
 
 def figures(profile: str, found: Found) -> list[Figure]:
-    """Give each measured value, and the model's beside it."""
+    """Return each measured value with the model's."""
     made = []
     for each in found:
         if isinstance(each, Shares):
@@ -106,19 +106,19 @@ def figures(profile: str, found: Found) -> list[Figure]:
 
 
 def at_most(points: Points, value: float) -> float:
-    """The share that is at most `value`."""
+    """Return the share that is at most `value`."""
     place = bisect.bisect_right([point[0] for point in points], value)
     return points[place - 1][1] if place else 0.0
 
 
 def quantile(points: Points, percent: float) -> float:
-    """The value that `percent` of all do not pass."""
+    """Return the value that `percent` of all do not exceed."""
     values = [value for value, share in points if share * 100 >= percent - 1e-9]
     return min(values, default=points[-1][0] if points else 0.0)
 
 
 def draw(profiles: Mapping[str, Found], path: Path) -> None:
-    """Draw all distributions, a column for each profile, measured over model."""
+    """Draw all distributions, one column per profile, measured and model."""
     try:
         from matplotlib.figure import Figure as Picture
     except ImportError:
@@ -191,7 +191,7 @@ def _curves(axes: Any, curve: Curve) -> None:
 
 
 def _steps(values: Iterable[float]) -> Points:
-    """Cumulative shares at each value that occurs."""
+    """Return cumulative shares at each value."""
     counts = Counter(values)
     total, sum_ = counts.total(), 0
     points = []
@@ -202,19 +202,19 @@ def _steps(values: Iterable[float]) -> Points:
 
 
 def _quantiles(values: Sequence[float]) -> Points:
-    """Values at each percent."""
+    """Return values at each percent."""
     ordered = sorted(values) or [0.0]
     at = (min(len(ordered) - 1, int(number / 200 * len(ordered))) for number in range(201))
     return [(ordered[place], number / 200) for number, place in enumerate(at)]
 
 
 def _percents(quantiles: Mapping[str, Any] | None) -> Points | None:
-    """The model's quantiles as points."""
+    """Return the model's quantiles as points."""
     return None if quantiles is None else [(value, percent / 100) for percent, value in quantiles["percent"]]
 
 
 def _shares(kinds: Iterable[str]) -> dict[str, float]:
-    """The share of each kind."""
+    """Return the share of each kind."""
     counts = Counter(kinds)
     return {kind: count / counts.total() for kind, count in counts.items()}
 

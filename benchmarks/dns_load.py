@@ -1,4 +1,4 @@
-"""Plain load on a DNS server: dnsperf, or a small loop of our own where dnsperf is missing."""
+"""Plain load on a DNS server: dnsperf, or a small loop of our own if dnsperf is missing."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ OUTSTANDING = 200  # questions under way, of all clients together
 
 @dataclass(frozen=True, slots=True)
 class Answers:
-    """What a DNS server answered."""
+    """The answers of a DNS server."""
 
     answers: int
     seconds: float
 
 
 def run(resolver: str, names: Sequence[str], seconds: int, cores: frozenset[int], folder: Path) -> Answers:
-    """Ask for the addresses of the names over and over for some seconds."""
+    """Ask for the addresses of the names repeatedly for some seconds."""
     log, questions = folder / "dns.log", folder / "questions"
     address, _, port = resolver.rpartition(":")
     questions.write_text("".join(f"{name} A\n" for name in names))
@@ -48,12 +48,12 @@ def run(resolver: str, names: Sequence[str], seconds: int, cores: frozenset[int]
 
 
 def generator() -> str:
-    """Name what makes the load."""
+    """Return the name of the load generator."""
     return "dnsperf" if shutil.which("dnsperf") else "UDP load"
 
 
 def version() -> str | None:
-    """Give dnsperf's version as its help tells it."""
+    """Return dnsperf's version from its help."""
     if not shutil.which("dnsperf"):
         return None
     done = subprocess.run(["dnsperf", "-h"], capture_output=True, text=True, timeout=10, check=False)
@@ -68,7 +68,7 @@ def message(number: int, name: str, kind: int = 1) -> bytes:
 
 
 def _flood(address: str, port: int, names: Sequence[str], seconds: float) -> tuple[int, int]:
-    """Keep the questions under way until the time is up; give questions and answers."""
+    """Keep the questions in flight until the time is up; returns numbers of questions and answers."""
     questions = [message(number % 65536, name) for number, name in enumerate(names)]
     poll = select.epoll()
     clients: dict[int, socket.socket] = {}
@@ -105,7 +105,7 @@ def _flood(address: str, port: int, names: Sequence[str], seconds: float) -> tup
 
 
 def main() -> None:
-    """Be the load generator in a process of its own, and say what dnsperf would say."""
+    """Run the load generator in a process of its own, with dnsperf's output."""
     address, port, questions, seconds = sys.argv[1:]
     names = [line.split()[0] for line in Path(questions).read_text().splitlines()]
     begin = time.monotonic()

@@ -1,4 +1,4 @@
-"""Other people's caching DNS servers, each set as well as it can be for one thread and 100,000 names from memory."""
+"""Other caching DNS servers, each with the best settings for one thread and 100,000 names in memory."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ UNDER_WAY = 5_000  # questions to the upstream at a time
 
 
 def unbound(upstream: str, *, validate: bool = False) -> Recipe:
-    """Unbound that forwards everything."""
+    """Unbound as a forwarder."""
     module = "validator iterator" if validate else "iterator"
 
     def prepare(folder: Path, port: int) -> Sequence[str]:
@@ -61,7 +61,7 @@ def dnsdist(upstream: str) -> Recipe:
 
 
 def dnsmasq(upstream: str, *, names: int = NAMES) -> Recipe:
-    """Dnsmasq with a cache for so many names, whose places it makes when it starts."""
+    """Dnsmasq with a cache for so many names, which it allocates at its start."""
 
     def prepare(folder: Path, port: int) -> Sequence[str]:
         text = _DNSMASQ.format(port=port, upstream=upstream.replace(":", "#"), names=names, under_way=UNDER_WAY)
@@ -87,13 +87,13 @@ PEERS: tuple[Callable[[str], Recipe], ...] = (unbound, knot_resolver, recursor, 
 
 
 def described(recipe: Recipe) -> Peer:
-    """Describe one for a report, with what keeps it from taking part."""
+    """Describe one for a report, with the reason if it cannot take part."""
     missing = None if recipe.found else f"not installed: apt-get install {recipe.package}"
     return Peer(recipe.name, debian_version(recipe.package), SETTINGS[recipe.name], missing)
 
 
 def _with_file(folder: Path, name: str, text: str, *arguments: str) -> list[str]:
-    """Write a configuration; give the arguments with its path behind them."""
+    """Write a configuration; returns the arguments followed by its path."""
     (folder / name).write_text(text)
     return [*arguments, str(folder / name)]
 

@@ -1,4 +1,4 @@
-"""Load by dnsperf: passes over a list of names, full load, a rate with the latency of each answer."""
+"""Load by dnsperf: passes over a list of names, full load, or a fixed rate with the latency of each answer."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ SETTINGS = (
 
 @dataclass(frozen=True, slots=True)
 class Load:
-    """What a server did with a load."""
+    """A server's result under a load."""
 
     sent: int
     answers: int  # of whatever kind
@@ -33,7 +33,7 @@ class Load:
 
     @property
     def rate(self) -> float:
-        """Good answers a second."""
+        """Good answers per second."""
         return self.good / self.seconds
 
     @property
@@ -49,17 +49,17 @@ def write(names: Sequence[str], file: Path) -> Path:
 
 
 def once(port: int, questions: Path, cores: frozenset[int]) -> Load:
-    """Ask each question once, as fast as answers come."""
+    """Ask each question once, as fast as answers arrive."""
     return _run(port, questions, cores, ["-n", "1"])
 
 
 def full(port: int, questions: Path, cores: frozenset[int], seconds: float, clients: int = CLIENTS) -> Load:
-    """Ask over and over, as fast as answers come, from so many sockets."""
+    """Ask repeatedly, as fast as answers arrive, from so many sockets."""
     return _run(port, questions, cores, ["-l", f"{seconds:g}"], clients)
 
 
 def at_rate(port: int, questions: Path, cores: frozenset[int], seconds: float, rate: int) -> Load:
-    """Ask so many questions a second and look at the latency of each answer."""
+    """Ask so many questions per second and measure the latency of each answer."""
     return _run(port, questions, cores, ["-l", f"{seconds:g}", "-Q", str(rate), "-v"])
 
 
@@ -70,7 +70,7 @@ def described() -> Peer:
 
 
 def _run(port: int, questions: Path, cores: frozenset[int], arguments: Sequence[str], clients: int = CLIENTS) -> Load:
-    """Run it to its end and read what it says."""
+    """Run it to its end and parse its output."""
     log = questions.with_suffix(".log")
     command = ["dnsperf", "-f", "inet", "-s", "127.0.0.1", "-p", str(port), "-d", str(questions)]
     command += ["-T", "1", "-c", str(clients), "-q", str(UNDER_WAY), "-t", f"{GIVE_UP:g}", *arguments]

@@ -1,4 +1,4 @@
-"""DNS servers, ours and other people's: each a child process on a free loopback port, with files of its own."""
+"""DNS servers, ours and others: each is a child process on a free loopback port, with its own files."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ PATH = f"{os.environ.get('PATH', '')}:/usr/sbin:/usr/local/sbin"  # where Debian
 
 @dataclass(slots=True)
 class Server:
-    """A running server, as seen from outside."""
+    """A running server process."""
 
     name: str
     port: int
@@ -35,17 +35,17 @@ class Server:
 
     @property
     def address(self) -> str:
-        """Where it listens, ``127.0.0.1:PORT``, UDP and TCP."""
+        """Its address, ``127.0.0.1:PORT``, UDP and TCP."""
         return f"127.0.0.1:{self.port}"
 
     @property
     def log(self) -> Path:
-        """What it printed."""
+        """Its output."""
         return self.folder / "log"
 
     @property
     def alive(self) -> bool:
-        """Whether it has not ended."""
+        """Whether it runs."""
         return self.child.poll() is None
 
     @property
@@ -59,18 +59,18 @@ class Server:
 
     @property
     def resident(self) -> int:
-        """Bytes of its processes that are in memory now, mapped files included."""
+        """Resident bytes of its processes, including mapped files."""
         lines = [line for pid in _family(self.child.pid) for line in _read(f"/proc/{pid}/status").splitlines()]
         return sum(int(line.split()[1]) * 1024 for line in lines if line.startswith("VmRSS"))
 
     def kill(self) -> None:
-        """End it at once, as a crash would."""
+        """Kill it, like a crash."""
         with contextlib.suppress(ProcessLookupError):
             os.killpg(self.child.pid, signal.SIGKILL)  # the group is the child's own session
         self.child.wait()
 
     def stop(self) -> int:
-        """Ask it to end, and give its exit status; who does not is killed."""
+        """Ask it to end, or kill it after a time-out; returns its exit status."""
         self.child.terminate()
         with contextlib.suppress(subprocess.TimeoutExpired):
             self.child.wait(END)
@@ -80,9 +80,9 @@ class Server:
 
 @dataclass(frozen=True, slots=True)
 class Recipe:
-    """How a server is run: its program, and what writes its files and gives its arguments.
+    """How a server is run: its program, and a function that writes its files and returns its arguments.
 
-    `prepare` gets an empty folder and a port, and gives the arguments; `{program}` is put before them.
+    `prepare` gets an empty folder and a port, and returns the arguments; `{program}` is put before them.
     """
 
     name: str
@@ -92,7 +92,7 @@ class Recipe:
 
     @property
     def found(self) -> str | None:
-        """The program's path, if it is there."""
+        """The program's path, if it exists."""
         return shutil.which(self.program, path=PATH)
 
 
@@ -100,7 +100,7 @@ class Recipe:
 def running(
     recipe: Recipe, folder: Path, *, cores: frozenset[int] | None = None, name: str = "probe.invalid"
 ) -> Iterator[Server]:
-    """Run a server while the block runs; it is ready when it has answered a question for `name`, however."""
+    """Run a server while the block runs; it is ready when it has answered a question for `name` in any way."""
     program = recipe.found
     if program is None:
         raise BenchmarkError(f"{recipe.name} is missing: apt-get install {recipe.package}")
@@ -116,7 +116,7 @@ def running(
 
 
 def launch(name: str, command: Sequence[str], port: int, folder: Path, cores: frozenset[int] | None = None) -> Server:
-    """Start a server in a session of its own; nobody has asked it anything yet."""
+    """Start a server in a session of its own; does not wait until it is ready."""
     with (folder / "log").open("ab") as sink:
         child = subprocess.Popen(
             command,
@@ -134,7 +134,7 @@ def launch(name: str, command: Sequence[str], port: int, folder: Path, cores: fr
 def ours(
     folder: Path, upstreams: Sequence[str], *arguments: str, tier: str = "lower", settings: str = "", port: int = 0
 ) -> tuple[list[str], int]:
-    """Write our configuration, TOML; give the command of `lycosa dns` and the port where it will listen."""
+    """Write our configuration (TOML); returns the command of `lycosa dns` and its port."""
     folder.mkdir(parents=True, exist_ok=True)
     port = port or free_port()
     listed = ", ".join(f'"{upstream}"' for upstream in upstreams)
@@ -154,7 +154,7 @@ def running_ours(
     settings: str = "",
     cores: frozenset[int] | None = None,
 ) -> Iterator[Server]:
-    """Run `lycosa dns` while the block runs; it is ready when it says so."""
+    """Run `lycosa dns` while the block runs; it is ready when it has printed its line."""
     command, port = ours(folder, upstreams, *arguments, tier=tier, settings=settings)
     server = launch("lycosa dns", command, port, folder, cores)
     try:
@@ -165,7 +165,7 @@ def running_ours(
 
 
 def wait_until_it_listens(server: Server) -> None:
-    """Return when our server has printed its line; it asks nobody for that."""
+    """Return when our server has printed its line; sends no question."""
     deadline = time.monotonic() + START
     while "listening on" not in _read(str(server.log)):
         if not server.alive or time.monotonic() > deadline:
@@ -174,7 +174,7 @@ def wait_until_it_listens(server: Server) -> None:
 
 
 def wait_until_it_answers(server: Server, name: str) -> None:
-    """Return when the server has answered a question over UDP, with an address or not."""
+    """Return when the server has answered a question over UDP, with or without an address."""
     deadline = time.monotonic() + START
     question = message(4_711, name)
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as client:
@@ -194,7 +194,7 @@ def wait_until_it_answers(server: Server, name: str) -> None:
 
 
 def free_port() -> int:
-    """Find a loopback port that nobody has, for UDP and TCP."""
+    """Find a free loopback port, for UDP and TCP."""
     while True:
         with socket.socket() as stream, socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as datagram:
             stream.bind(("127.0.0.1", 0))
@@ -207,7 +207,7 @@ def free_port() -> int:
 
 
 def debian_version(package: str) -> str | None:
-    """Give the version of an installed Debian package."""
+    """Return the version of an installed Debian package."""
     try:
         command = ["dpkg-query", "-W", "-f", "${Version}", package]
         done = subprocess.run(command, capture_output=True, text=True, timeout=10, check=False)
@@ -217,13 +217,13 @@ def debian_version(package: str) -> str | None:
 
 
 def _family(pid: int) -> list[int]:
-    """Give a process and its living descendants."""
+    """Return a process and its living descendants."""
     children = [int(child) for child in _read(f"/proc/{pid}/task/{pid}/children").split()]
     return [pid, *(member for child in children for member in _family(child))]
 
 
 def _read(path: str) -> str:
-    """Read a file; one that has just gone is empty."""
+    """Read a file; a file that has disappeared is empty."""
     try:
         return Path(path).read_text(errors="replace")
     except OSError:

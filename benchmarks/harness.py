@@ -1,4 +1,4 @@
-"""Measuring: contestants as child processes, in turn, pinned, with the CPU time of all that they start."""
+"""Measures contestants: as child processes, in turn, pinned, with the CPU time of all their descendants."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ SAMPLE = 0.05  # seconds between two looks at a child's memory; the sampler runs
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """What the command line asked of every benchmark."""
+    """Command-line options for every benchmark."""
 
     quick: bool = False
     peers_only: bool = False
@@ -32,7 +32,7 @@ class Options:
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """What one run cost: CPU seconds and peak memory of all its processes, and wall seconds."""
+    """The cost of one run: CPU seconds and peak memory of all its processes, and wall seconds."""
 
     cpu: float
     wall: float
@@ -41,20 +41,20 @@ class Run:
 
 @dataclass(frozen=True, slots=True)
 class Cores:
-    """Which cores serve and which the contestants share, one after the other."""
+    """The cores of the server and of the contestants, which run one after the other."""
 
     server: frozenset[int]
     client: frozenset[int]
 
     @classmethod
     def split(cls) -> Cores:
-        """Give the first usable core to the server and the second to the contestants."""
+        """Assign the first usable core to the server and the second to the contestants."""
         usable = sorted(os.sched_getaffinity(0))
         return cls(frozenset(usable[:1]), frozenset(usable[1:2] or usable[:1]))
 
     @property
     def describe(self) -> str:
-        """Say who runs where, and that they disturb each other where there is one core only."""
+        """Describe the cores, and that both disturb each other if there is only one."""
         if self.server == self.client:
             return f"server and contestants share the only core, {min(self.server)}: wall times mean little"
         return f"server on core {min(self.server)}, contestants on core {min(self.client)}"
@@ -62,7 +62,7 @@ class Cores:
 
 @dataclass(frozen=True, slots=True)
 class Contestant:
-    """Someone who does the work: `start` makes one run of it and has checked what it wrote."""
+    """A contestant: `start` makes one run and checks its output."""
 
     name: str
     start: Callable[[], Run]
@@ -86,9 +86,9 @@ def run_parts(name: str, parts: Sequence[Part], options: Options) -> Report:
 
 
 def in_turn(contestants: Sequence[Contestant], budget: float = math.inf) -> dict[str, list[Run]]:
-    """Let the contestants run A B C A B C …, so that a slow minute of the machine hits all of them.
+    """Run the contestants as A B C A B C …, so that a slow minute of the machine affects all of them.
 
-    After `budget` seconds only first runs begin, and of those none that is spare.
+    After `budget` seconds only first runs start, and no spare ones.
     """
     begin = time.monotonic()
     runs: dict[str, list[Run]] = {contestant.name: [] for contestant in contestants}
@@ -116,7 +116,7 @@ def measure(
     env: Mapping[str, str] | None = None,
     accepted: Collection[int] = (0,),
 ) -> Run:
-    """Run a command to its end on `cores`; a failure's error tells the last line of `log`.
+    """Run a command to its end on `cores`; a failure's error has the last line of `log`.
 
     `accepted`: the exit statuses that are no failure.
 
@@ -150,7 +150,7 @@ def measure(
 
 
 def build_example(package: str, name: str) -> Path:
-    """Build an example program of a crate, if need be; give where it is."""
+    """Build an example program of a crate, if needed; returns its path."""
     root = Path(__file__).parents[1]
     command = ["cargo", "build", "--release", "--locked", "-q", "-p", package, "--example", name]
     command.append("--message-format=json")
@@ -163,7 +163,7 @@ def build_example(package: str, name: str) -> Path:
 
 
 def _watch(pid: int, deadline: float) -> tuple[int, bool]:
-    """Wait for a child's end; give its peak memory in bytes and whether it ended before the deadline.
+    """Wait for a child's end; returns its peak memory in bytes and whether it ended before the deadline.
 
     ru_maxrss would not do: it starts at the size of the process that forked.
     """
@@ -185,7 +185,7 @@ def _watch(pid: int, deadline: float) -> tuple[int, bool]:
 
 
 def _resident(pid: int) -> int:
-    """Give the peak resident bytes of a process and of its living descendants together."""
+    """Return the peak resident bytes of a process and its living descendants together."""
     try:
         status = Path(f"/proc/{pid}/status").read_text()
         children = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
@@ -196,18 +196,18 @@ def _resident(pid: int) -> int:
 
 
 def last_line(log: Path) -> str:
-    """Give the last line that a command printed: mostly its reason for failing."""
+    """Return the last line that a command printed: usually its reason for failing."""
     lines = log.read_text(errors="replace").strip().splitlines()
     return lines[-1] if lines else "it printed nothing"
 
 
 def progress(text: str) -> None:
-    """Tell a person who waits; stdout is for the result."""
+    """Print progress to stderr; stdout is for the result."""
     print(text, file=sys.stderr, flush=True)
 
 
 def environment() -> dict[str, str]:
-    """Give an environment in which a child, wherever it runs, can import `benchmarks`."""
+    """Return an environment in which a child, in any directory, can import `benchmarks`."""
     root = str(Path(__file__).parents[1])
     return {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, [root, os.environ.get("PYTHONPATH")]))}
 

@@ -1,7 +1,7 @@
-"""Hit rates of the caches of names against their memory, and what one shared cache saves: simulated.
+"""Simulates hit rates of the caches of names over their memory, and the savings of a shared cache.
 
-The work is done by one program, `crates/names-published/examples/names_cache_hits`, which says how streams and DNS
-are made.
+The simulator is `crates/names-published/examples/names_cache_hits`, which documents how streams and DNS are
+generated.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ def run(report: Report, options: Options, cores: Cores, folder: Path) -> None:
 
 
 def host_names(folder: Path) -> Path | None:
-    """Unpack real host names from the corpora, one a line; None where there are none."""
+    """Unpack real host names from the corpora, one per line; `None` if there are none."""
     corpora = Path(os.environ.get("LYCOSA_CORPORA") or ROOT.parent / "shared" / "corpora")
     packed = corpora / "hosts" / "hosts_dev.txt.gz"
     if not packed.exists():
@@ -72,7 +72,7 @@ def host_names(folder: Path) -> Path | None:
 
 
 def _rates(made: dict[str, Any]) -> list[Figure]:
-    """Give hit rates at equal memory, what refreshing costs, and wrong answers, which are no hits."""
+    """Return hit rates at equal memory, the cost of refreshing, and wrong answers, which are not hits."""
     figures = []
     for cache in dict.fromkeys(row["cache"] for row in made["hits"]):
         wrong = sum(row["wrong"] for row in made["hits"] if row["cache"] == cache)
@@ -91,15 +91,15 @@ def _rates(made: dict[str, Any]) -> list[Figure]:
 
 
 def _curve(made: dict[str, Any], stream: str, cache: str) -> list[dict[str, Any]]:
-    """Give the rows of one curve by memory."""
+    """Return the rows of one curve, sorted by memory."""
     rows = [row for row in made["hits"] if (row["stream"], row["cache"]) == (stream, cache)]
     return sorted(rows, key=lambda row: row["memory"])
 
 
 def _at(rows: Sequence[dict[str, Any]], memory: float) -> float | None:
-    """Give a curve's hit rate within so many bytes, on straight lines over the logarithm of memory.
+    """Return a curve's hit rate within so many bytes, interpolated linearly over the logarithm of memory.
 
-    It is None where the smallest cache takes more, and at least the largest one's where that takes less.
+    It is `None` if the smallest cache needs more, and the largest one's if that needs less.
     """
     place = bisect.bisect_left([row["memory"] for row in rows], memory)
     if place == 0:
@@ -112,7 +112,7 @@ def _at(rows: Sequence[dict[str, Any]], memory: float) -> float | None:
 
 
 def _shared(made: dict[str, Any]) -> list[Figure]:
-    """Give the questions and bytes of private caches beside those of a shared one."""
+    """Return the questions and bytes of private caches and of a shared one."""
     figures = []
     for row in made["shared"]:
         name = (
@@ -140,7 +140,7 @@ def _shared(made: dict[str, Any]) -> list[Figure]:
 
 
 def _peers() -> list[Peer]:
-    """Describe who else takes part."""
+    """Describe the peers."""
     with (ROOT / "Cargo.lock").open("rb") as lock:
         packages = tomllib.load(lock)["package"]
     version = next((package["version"] for package in packages if package["name"] == "lru"), None)
@@ -151,7 +151,7 @@ def _peers() -> list[Peer]:
 
 
 def _notes(made: dict[str, Any]) -> list[str]:
-    """Say what was simulated."""
+    """Describe the simulation."""
     names = f"{made['real_names']:,} real host names and more of their kind" if made["real_names"] else (
         "made up names, since there are no corpora (LYCOSA_CORPORA)"
     )  # fmt: skip

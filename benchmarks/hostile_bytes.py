@@ -1,4 +1,4 @@
-"""Bytes that cost far more than they are: what `memory_hostile` has its sites send."""
+"""Hostile bodies for `memory_hostile`: small when sent, expensive to process."""
 
 from __future__ import annotations
 
@@ -14,23 +14,23 @@ class Bits:
     """Bits in the order of brotli and deflate: the least significant first."""
 
     def __init__(self) -> None:
-        """Nothing yet."""
+        """Start empty."""
         self._value = self._length = 0
 
     def put(self, *fields: tuple[int, int]) -> None:
-        """Append numbers, each with its width."""
+        """Append numbers, each with its width in bits."""
         for value, width in fields:
             self._value |= value << self._length
             self._length += width
 
     def bytes(self) -> bytes:
-        """All of them, filled up with zeros."""
+        """Return all bits, padded with zeros."""
         return self._value.to_bytes((self._length + 7) // 8, "little")
 
 
 @cache
 def brotli(mebibytes: int, *, large_window: bool) -> bytes:
-    """So many MiB of the letter a in 13 bytes each 16 MiB (RFC 7932).
+    """Return so many MiB of the letter a as brotli, 13 bytes per 16 MiB (RFC 7932).
 
     large_window: with the extension that no content coding may use: a window of 1 GiB.
     """
@@ -50,7 +50,7 @@ def brotli(mebibytes: int, *, large_window: bool) -> bytes:
 
 @cache
 def zstd(mebibytes: int, window_log: int) -> bytes:
-    """So many MiB of the letter a in 4 bytes each 128 KiB (RFC 8878), with a window of so many bits."""
+    """Return so many MiB of the letter a as zstd, 4 bytes per 128 KiB (RFC 8878), with a window of so many bits."""
     count = mebibytes * 8
     blocks = [((size := 128 << 10) << 3 | 1 << 1 | (number == count - 1)) for number in range(count)]
     assert size <= 128 << 10
@@ -63,7 +63,7 @@ def zstd(mebibytes: int, window_log: int) -> bytes:
 
 @cache
 def gzipped(text: bytes, times: int, codings: int = 1) -> bytes:
-    """A text repeated, and the whole compressed so many times over."""
+    """Return a repeated text, compressed so many times."""
     packer = zlib.compressobj(9, zlib.DEFLATED, 31)
     parts = [packer.compress(text * 1_000) for _ in range(times // 1_000)]
     packed = b"".join([*parts, packer.compress(text * (times % 1_000)), packer.flush()])
@@ -74,13 +74,13 @@ def gzipped(text: bytes, times: int, codings: int = 1) -> bytes:
 
 @cache
 def deflated(mebibytes: int) -> bytes:
-    """So many MiB of the letter a as zlib's stream."""
+    """Return so many MiB of the letter a as a zlib stream."""
     packer = zlib.compressobj(9)
     return b"".join([*(packer.compress(b"a" * MIB) for _ in range(mebibytes)), packer.flush()])
 
 
 def response(body: bytes = b"", *fields: str, status: int = 200, length: int | None = None) -> bytes:
-    """A response that closes its connection; `length`: what it says of its body's, if not the truth."""
+    """Return a response that closes its connection; `length`: a wrong Content-Length, if given."""
     said = len(body) if length is None else length
     head = [f"HTTP/1.1 {status} x", f"content-length: {said}", "connection: close", *fields]
     if not any(field.startswith("content-type") for field in fields):
@@ -89,7 +89,7 @@ def response(body: bytes = b"", *fields: str, status: int = 200, length: int | N
 
 
 def chunked(chunks: Iterable[bytes], extension: bytes = b"") -> bytes:
-    """A response in chunks, each with an extension."""
+    """Return a response in chunks, each with an extension."""
     head = b"HTTP/1.1 200 x\r\ntransfer-encoding: chunked\r\nconnection: close\r\ncontent-type: text/html\r\n\r\n"
     parts = [b"%x%s\r\n%s\r\n" % (len(chunk), extension, chunk) for chunk in chunks]
     return head + b"".join(parts) + b"0\r\n\r\n"

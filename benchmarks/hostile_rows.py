@@ -1,7 +1,7 @@
 """The sites of `memory_hostile`, each hostile in its own way.
 
-A site is two addresses, 127.(10 + number).0.1 and .2, or names of several domains. The first page of each leads to
-its pages, /1 to /N, and at last to /good, a page like any other.
+A site has two addresses, 127.(10 + number).0.1 and .2, or names of several domains. The first page of each links to
+its pages, /1 to /N, and at last to /good, an ordinary page.
 """
 
 from __future__ import annotations
@@ -37,50 +37,50 @@ class Row:
 
 
 def good(_number: int, host: str) -> bytes:
-    """A page like any other. Its title names the host: thousands of domains with one page would pass for a portal."""
+    """Return an ordinary page, with the host in its title: one page on all domains would look like a portal."""
     return response(f"<title>good at {host}</title><p>{'good ' * 200}".encode())
 
 
 def _chunks(make: Callable[[], list[bytes]], extension: bytes = b"") -> Answer:
-    """Always the same chunks behind one that names the host."""
+    """Return the same chunks after one with the host's name."""
     made = cache(lambda host: chunked([host.encode(), *make()], extension))
     return lambda _number, host: made(host)
 
 
 def _markup(make: Callable[[], bytes], *fields: str) -> Answer:
-    """Always the same body, but for spaces at its end: sites that agree to the byte would pass for a captive portal.
+    """Return the same body with different spaces at its end: identical bodies would look like a captive portal.
 
-    Behind the end of what is compressed they count for nothing.
+    After the end of the compressed data they are ignored.
     """
     made = cache(lambda spaces: response(make() + _padding(spaces, fields), *fields))
     return lambda _number, host: made(int(host.rpartition(":")[0].rpartition(".")[2]))
 
 
 def _padding(spaces: int, fields: tuple[str, ...]) -> bytes:
-    """Spaces that count for nothing behind a body; behind zstd as a frame to be skipped (RFC 8878 section 3.1.2)."""
+    """Return spaces that are ignored after a body; after zstd as a skippable frame (RFC 8878 section 3.1.2)."""
     skipped = b"\x50\x2a\x4d\x18" + spaces.to_bytes(4, "little") if ZSTD in fields else b""
     return skipped + b" " * spaces
 
 
 def _links(urls: list[str], head: str = "") -> bytes:
-    """A page of links."""
+    """Return a page of links."""
     return (head + "".join(f'<a href="{url}">x</a>' for url in urls)).encode()
 
 
 def _redirect(number: int, host: str) -> bytes:
-    """To the next of a chain, each URL of 8,000 bytes; the crawler ends it."""
+    """Redirect to the next URL of a chain, each of 8,000 bytes; the crawler ends it."""
     return response(b"", f"location: http://{host}/{number}{'r' * 8_000}", status=302)
 
 
 def _again_nofollow() -> bytes:
-    """Links that are nofollow, then the same in reverse without; a long prefix in common."""
+    """Return nofollow links, then the same in reverse without nofollow; with a long common prefix."""
     urls = [f"/1{'n' * 4_000}{number}" for number in range(1_000)]
     first = "".join(f'<a rel="nofollow" href="{url}">x</a>' for url in urls)
     return first.encode() + _links(urls[::-1])
 
 
 def _names(name: str, count: int = 2_000) -> Answer:
-    """Links to names, new ones on each page; `name`: with places for the site, the page and the link."""
+    """Return links to new names on each page; `name`: with placeholders for the site, the page and the link."""
 
     def answer(number: int, host: str) -> bytes:
         site, port = host.split(".")[1], host.rpartition(":")[2]
@@ -91,25 +91,25 @@ def _names(name: str, count: int = 2_000) -> Answer:
 
 
 def _addresses(number: int, host: str) -> bytes:
-    """Links to 2,000 addresses, new ones on each page."""
+    """Return links to 2,000 new addresses on each page."""
     site, port = host.split(".")[1], host.rpartition(":")[2]
     hosts = [divmod(2_000 * number + link, 256) for link in range(2_000)]
     return response(_links([f"http://127.{site}.{high}.{low}:{port}/good" for high, low in hosts]))
 
 
 def _cookies(number: int, _host: str) -> bytes:
-    """Cookies of 4 KB, new ones on each page."""
+    """Return new cookies of 4 KB on each page."""
     fields = [f"set-cookie: c{number}-{i}={'c' * 4_000}" for i in range(14)]
     return response(b"<p>cookies", *fields)
 
 
 def _long_links(number: int, host: str) -> bytes:
-    """Links of 1 MB together, new ones on each page."""
+    """Return new links of 1 MB in total on each page."""
     return response(_links([f"/good?{number}-{link}-{'q' * 4_000}" for link in range(250)]))
 
 
 def _rules(lines: bytes, *fields: str) -> bytes:
-    """A robots.txt for everybody."""
+    """Return a robots.txt for all agents."""
     return response(b"User-agent: *\n" + lines, "content-type: text/plain", *fields)
 
 

@@ -16,7 +16,7 @@ FIRST = 10
 
 
 async def serve(port: int) -> None:
-    """Serve until the process ends; one line is printed when it does."""
+    """Serve until the process ends; print one line when it is ready."""
     loop = asyncio.get_running_loop()
     server = await asyncio.start_server(_connection, "0.0.0.0", port, backlog=1_024)  # noqa: S104
     await loop.create_datagram_endpoint(Names, local_addr=("127.0.0.1", port))
@@ -44,7 +44,7 @@ async def _connection(reader: asyncio.StreamReader, writer: asyncio.StreamWriter
 
 
 def _answer(row: Row, path: str, asked: str, host: str) -> bytes:
-    """What a site answers. `asked`: the host that the request names; `host`: the address with its port."""
+    """Return a site's response. `asked`: the request's Host; `host`: the address with its port."""
     if path == "/robots.txt":
         return row.robots or response(status=404)
     if number := re.match(r"/(\d+)", path):
@@ -56,10 +56,10 @@ def _answer(row: Row, path: str, asked: str, host: str) -> bytes:
 
 
 class Names(asyncio.DatagramProtocol):
-    """Answers for names in `…trapN.test`, in any case, with site N's first address; in `…trapN-M.test`: its Mth."""
+    """Answers names in `…trapN.test`, in any case, with site N's first address; in `…trapN-M.test` with its Mth."""
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        """Take note of the way back."""
+        """Store the transport."""
         self._transport: asyncio.DatagramTransport = transport  # type: ignore[assignment]  # it is one
 
     def datagram_received(self, question: bytes, client: tuple[str, int]) -> None:

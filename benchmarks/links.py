@@ -18,7 +18,7 @@ OTHER_MEMORY = 256  # MiB of everything else: clocks and queues of 100,000 hosts
 
 
 def run(options: Options) -> Report:
-    """Admit many links that are new, then as many that are known; quick makes a tenth and claims nothing."""
+    """Admit many new links, then as many known ones; quick: a tenth of them, without claims."""
     count = 5_000_000 if options.quick else 50_000_000
     report = Report("links", options.quick)
     program = build_example("lycosa-frontier", "links")
@@ -56,7 +56,7 @@ def run(options: Options) -> Report:
 
 
 def _links(program: Path, count: int, seen_memory: int) -> dict[str, float]:
-    """Run the program; give what it printed."""
+    """Run the program; returns its output."""
     with tempfile.TemporaryDirectory(prefix="lycosa-bench-") as name:
         log = Path(name) / "links.json"
         command = [str(program), str(count), name, str(QUEUE_MEMORY), str(seen_memory)]

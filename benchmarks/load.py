@@ -1,4 +1,4 @@
-"""Plain load on an HTTP server: wrk, or a small loop of our own where wrk is missing."""
+"""Plain load on an HTTP server: wrk, or a small loop of our own if wrk is missing."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ Targets = Mapping[str, Sequence[Target]]  # by address
 
 @dataclass(frozen=True, slots=True)
 class Load:
-    """What a server answered."""
+    """The responses of a server."""
 
     requests: int
     seconds: float
@@ -45,7 +45,7 @@ def run(
     *,
     errors: bool = False,
 ) -> Load:
-    """Ask for the pages over and over for some seconds; `errors` lets statuses pass that are none of success."""
+    """Request the pages repeatedly for some seconds; `errors` allows error statuses."""
     log = folder / "load.log"
     if shutil.which("wrk"):
         script = folder / "load.lua"
@@ -65,12 +65,12 @@ def run(
 
 
 def generator() -> str:
-    """Name what makes the load."""
+    """Return the name of the load generator."""
     return "wrk" if shutil.which("wrk") else "asyncio load"
 
 
 def version() -> str | None:
-    """Give wrk's version as its help tells it."""
+    """Return wrk's version from its help."""
     if not shutil.which("wrk"):
         return None
     done = subprocess.run(["wrk", "-v"], capture_output=True, text=True, timeout=10, check=False)
@@ -78,7 +78,7 @@ def version() -> str | None:
 
 
 def find(port: int, seeds: Sequence[str], hosts: Mapping[str, str]) -> Targets:
-    """Walk along links to pages that answer 200, by address; `hosts` gives the addresses of names."""
+    """Follow links to pages with status 200, by address; `hosts`: the addresses of names."""
     found: dict[str, dict[Target, None]] = {}
     queue = dict.fromkeys(seeds)
     asked = 0
@@ -101,7 +101,7 @@ def find(port: int, seeds: Sequence[str], hosts: Mapping[str, str]) -> Targets:
 
 
 def _links(address: str, port: int, target: Target) -> list[str] | None:
-    """Give the plain links of a page (no query, nothing to escape), or None when it is no page."""
+    """Return the plain links of a page (no query, nothing to escape), or `None` if it is not a page."""
     connection = http.client.HTTPConnection(address, port, timeout=5)
     try:
         connection.request("GET", target[1], headers={"Host": target[0]})
@@ -129,7 +129,7 @@ def _script(port: int, targets: Targets, encoding: str) -> str:
 
 
 async def _flood(port: int, seconds: float, encoding: str, targets: Targets) -> tuple[int, int]:
-    """Ask over all connections until the time is up; give the answers and their bytes."""
+    """Send requests over all connections until the time is up; returns numbers of responses and bytes."""
     deadline = time.monotonic() + seconds
     asks = []
     for number in range(max(CONNECTIONS, len(targets))):
@@ -144,7 +144,7 @@ async def _flood(port: int, seconds: float, encoding: str, targets: Targets) -> 
 
 
 async def _connection(address: str, port: int, heads: Iterator[bytes], deadline: float) -> tuple[int, int]:
-    """Ask over one connection; give the answers and their bytes."""
+    """Send requests over one connection; returns numbers of responses and bytes."""
     reader, writer = await asyncio.open_connection(address, port, limit=1 << 20)
     count = size = 0
     while time.monotonic() < deadline:
@@ -160,7 +160,7 @@ async def _connection(address: str, port: int, heads: Iterator[bytes], deadline:
 
 
 def main() -> None:
-    """Be the load generator in a process of its own, and say what wrk would say."""
+    """Run the load generator in a process of its own, with wrk's output."""
     port, seconds, encoding, targets = json.loads(Path(sys.argv[1]).read_text())
     begin = time.monotonic()
     count, size = asyncio.run(_flood(port, seconds, encoding, targets))

@@ -18,7 +18,7 @@ ENOUGH = 0.99  # of what was reachable must have been served, by the ledger
 
 
 def run(options: Options) -> Report:
-    """Crawl a simulated Internet and look at the crawler's memory; quick shows a tenth and claims nothing."""
+    """Crawl a simulated Internet and measure the crawler's memory; quick: a tenth of the pages, without claims."""
     require_lycosa()
     hosts, bar, timeout = (220, 10_000, 50.0) if options.quick else (2_200, 100_000, 1_500.0)
     report = Report("memory", options.quick)
@@ -45,7 +45,7 @@ def run(options: Options) -> Report:
 
 
 def _crawl(folder: Path, hosts: int, timeout: float) -> dict[str, float]:
-    """Run the crawl inside simnet; give what the crawler alone cost."""
+    """Run the crawl inside simnet; returns the cost of the crawler alone."""
     within = folder / "within.json"
     command, cores = _command(folder, hosts, timeout), frozenset(os.sched_getaffinity(0))
     try:
@@ -66,7 +66,7 @@ def _crawl(folder: Path, hosts: int, timeout: float) -> dict[str, float]:
 
 
 def _command(folder: Path, hosts: int, timeout: float) -> list[str]:
-    """Give the command: simnet, inside it the sampler, inside that the crawler."""
+    """Return the command: simnet, inside it the sampler, inside that the crawler."""
     lycosa = [sys.executable, "-m", "lycosa"]
     return [
         *lycosa, "simnet", "--hosts", str(hosts), "--pages", str(PAGES), "--seed", "1",

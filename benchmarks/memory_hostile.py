@@ -1,4 +1,4 @@
-"""The `memory_hostile` benchmark: the crawler's peak memory and CPU a page on hostile sites."""
+"""The `memory_hostile` benchmark: the crawler's peak memory and CPU per page on hostile sites."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ _COLUMN = re.compile(r', ?"(?:body|text|links|headers)"')
 
 
 def run(options: Options) -> Report:
-    """Crawl every site with a crawler of its own; quick: with fewer pages, and as many sites as there is time for."""
+    """Crawl every site with a new crawler; quick: fewer pages, and as many sites as time allows."""
     require_lycosa()
     report, cores, begin = Report("memory_hostile", options.quick), Cores.split(), time.monotonic()
     with tempfile.TemporaryDirectory(prefix="lycosa-bench-") as name, _server() as port:
@@ -87,7 +87,7 @@ def _row(report: Report, row: Row, number: int, port: int, cores: Cores, folder:
 
 
 def _hosts(row: Row, site: int) -> list[str]:
-    """The hosts whose first pages are the seeds."""
+    """Return the hosts whose first pages are the seeds."""
     if row.domains:
         return [f"trap{site}-{host}.test" for host in range(1, row.domains + 1)]
     return [f"127.{site}.0.{host}" for host in range(1, ADDRESSES + 1)]
@@ -130,7 +130,7 @@ def _crawl(row: Row, arguments: list[str], port: int, cores: Cores, folder: Path
 
 
 def _outcomes(output: Path) -> tuple[Counter[str], set[str]]:
-    """How many outcomes of each kind an output has, and the URLs of those with status 200."""
+    """Return the number of outcomes of each kind in an output, and the URLs with status 200."""
     kinds: Counter[str] = Counter()
     found = set()
     with output.open(encoding="utf-8") as lines:
@@ -145,7 +145,7 @@ def _outcomes(output: Path) -> tuple[Counter[str], set[str]]:
 
 
 def _check(row: Row, folder: Path, outcomes: int) -> None:
-    """See that the crawl went as far as it was to go, and that each further output has all outcomes."""
+    """Check that the crawl reached its end, and that each further output has all outcomes."""
     if outcomes < row.limit:
         raise BenchmarkError(f"{row.name}: {outcomes} of {row.limit} pages")
     for name in row.outputs:
@@ -162,7 +162,7 @@ def _check(row: Row, folder: Path, outcomes: int) -> None:
 
 @contextlib.contextmanager
 def _server() -> Iterator[int]:
-    """The server in a process of its own; gives its port."""
+    """Run the server in a process of its own; yields its port."""
     port = _free_port()
     command = [sys.executable, "-m", "benchmarks.hostile_server", str(port)]
     core = Cores.split().server
@@ -183,7 +183,7 @@ def _server() -> Iterator[int]:
 
 
 def _free_port() -> int:
-    """A port that is free for TCP and UDP, below those that the system gives to clients."""
+    """Return a port that is free for TCP and UDP, below the ephemeral ports."""
     for port in random.sample(range(20_000, 30_000), 100):
         with (
             socket.socket() as tcp,

@@ -1,4 +1,4 @@
-"""The `names_ahead` benchmark: whether slots of a crawl wait for names, beside one that knows all beforehand."""
+"""The `names_ahead` benchmark: how long slots of a crawl wait for names, compared with all names known in advance."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ CRAWLS = {
 
 
 def run(options: Options) -> Report:
-    """Crawl the `internet` profile each way and compare pages a second, and what slots were idle for names."""
+    """Crawl the `internet` profile each way and compare pages per second, and how long slots were idle for names."""
     report = Report("names_ahead", options.quick)
     if options.peers_only:
         return report
@@ -54,12 +54,12 @@ def _crawl(settings: dict[str, Any], cores: Cores, folder: Path) -> dict[str, An
 
 
 def _share(made: dict[str, Any]) -> float:
-    """Give the part of all slots' time in which slots were free and only hosts were due whose names came later."""
+    """Return the share of slot time in which slots were free and all due hosts waited for their names."""
     return float(made["idle"] / (SLOTS * made["seconds"]))
 
 
 def _judge(report: Report, found: dict[str, list[dict[str, Any]]]) -> None:
-    """Give the figures and claims."""
+    """Return the figures and claims."""
     rates = {way: [made["pages"] / made["seconds"] for made in runs] for way, runs in found.items()}
     for way, runs in found.items():
         report.figures += [

@@ -1,4 +1,4 @@
-"""What the four designs and their peers take and do on the same names: `names_cache_peers`, `peers/names_peers`."""
+"""Memory and times of the four designs and their peers on the same names: `names_cache_peers`, `names_peers`."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def size(count: int) -> str:
 
 
 def run(report: Report, options: Options, cores: Cores, folder: Path) -> list[list[str]]:
-    """Time all contestants; give the commands that fill those that can hold `LARGE` names."""
+    """Time all contestants; returns the commands that fill those with capacity for `LARGE` names."""
     program = build_example("lycosa-names-published", "names_cache_peers")
     own = () if options.peers_only else DESIGNS
     counts = [MILLION // 4] if options.quick else [MILLION, MANY]
@@ -60,13 +60,13 @@ def run(report: Report, options: Options, cores: Cores, folder: Path) -> list[li
 
 
 def show_large(report: Report, rows: Sequence[dict[str, Any]]) -> None:
-    """Give the memory of those that were filled with `LARGE` names, several at once, so without times."""
+    """Return the memory of those filled with `LARGE` names, several at once, so without times."""
     for row in rows:
         _memory(report, row)
 
 
 def _ask(title: str, command: list[str], cores: Cores, folder: Path) -> dict[str, Any]:
-    """Run a contestant and read what it prints."""
+    """Run a contestant and parse its output."""
     log = folder / "beside.log"
     made = measure(title, command, cores=cores.client, timeout=TIMEOUT, log=log, env=environment())
     progress(f"{title}: {made.cpu:.2f} s CPU, {made.wall:.2f} s, {made.peak / 1e6:.0f} MB")
@@ -75,7 +75,7 @@ def _ask(title: str, command: list[str], cores: Cores, folder: Path) -> dict[str
 
 
 def _memory(report: Report, row: dict[str, Any]) -> str:
-    """Give memory, and what is missing or wrong; return the beginning of the figures' names."""
+    """Add memory, and missing or wrong answers; returns the prefix of the figures' names."""
     title = f"{row['cache']}, {size(row['names'])}"
     report.figures += [
         Figure.of(f"{title}: resident memory", "bytes/name", [row["bytes_a_name"]]),
@@ -86,7 +86,7 @@ def _memory(report: Report, row: dict[str, Any]) -> str:
 
 
 def _figures(report: Report, row: dict[str, Any]) -> None:
-    """Give memory and times of a contestant in Rust."""
+    """Add memory and times of a contestant in Rust."""
     title = _memory(report, row)
     report.figures += [
         Figure.of(f"{title}: lookups, one by one", "names/CPU s", [1e9 / cost for cost in row["lookup_nanoseconds"]]),
@@ -95,7 +95,7 @@ def _figures(report: Report, row: dict[str, Any]) -> None:
 
 
 def _large(report: Report, program: Path, rows: Sequence[dict[str, Any]]) -> list[list[str]]:
-    """Choose who can hold `LARGE` names, the leanest first; the compact cache is measured apart."""
+    """Choose the contestants with capacity for `LARGE` names, the smallest first; the compact cache is separate."""
     room, seconds = min(MEMORY, _available() - SPARE), 0.0
     commands = []
     filled = [row for row in rows if row["names"] == MANY and row["cache"] != "compact"]
@@ -114,7 +114,7 @@ def _large(report: Report, program: Path, rows: Sequence[dict[str, Any]]) -> lis
 
 
 def _available() -> int:
-    """Give the bytes of memory that programs can still have."""
+    """Return the available memory in bytes."""
     lines = Path("/proc/meminfo").read_text().splitlines()
     return next(int(line.split()[1]) * 1024 for line in lines if line.startswith("MemAvailable"))
 
@@ -170,7 +170,7 @@ def _judge(report: Report, row: dict[str, Any]) -> None:
 
 
 def _peers() -> list[Peer]:
-    """Describe who else takes part."""
+    """Describe the peers."""
     with (ROOT / "Cargo.lock").open("rb") as lock:
         packages = tomllib.load(lock)["package"]
     version = next((package["version"] for package in packages if package["name"] == QUICK_CACHE), None)

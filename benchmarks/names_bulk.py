@@ -1,4 +1,4 @@
-"""The `names_bulk` benchmark: what it costs to resolve many names through one server, and whether any is lost."""
+"""The `names_bulk` benchmark: the cost of resolving many names through one server, and lost names."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The DNS client itself beside a bare program that only sends and receives the same packets: the limit."""
+"""The DNS client compared with a bare program that only sends and receives the same packets: the limit."""
 
 from __future__ import annotations
 

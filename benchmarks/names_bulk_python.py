@@ -1,4 +1,4 @@
-"""Bulk resolution from Python and on the command line, beside aiodns and massdns, through one server on loopback."""
+"""Bulk resolution from Python and the command line, compared with aiodns and massdns, by one server on loopback."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ TASKS = 500
 
 @dataclass(frozen=True, slots=True)
 class Cost:
-    """What one run took and found."""
+    """The result of one run."""
 
     names: int
     found: int
@@ -34,17 +34,17 @@ class Cost:
 
     @property
     def each(self) -> float:
-        """Microseconds of CPU a name."""
+        """Microseconds of CPU per name."""
         return self.cpu / self.names * 1e6
 
     @property
     def lost(self) -> int:
-        """Names without an answer, all of which have one."""
+        """Number of names without an answer, although all have one."""
         return self.names - self.found
 
 
 def run(report: Report, options: Options, cores: Cores, folder: Path) -> None:
-    """Run everybody in turn."""
+    """Run all contestants in turn."""
     rounds = 1 if options.quick else 5
     aiodns = Peer.package("aiodns", ["aiodns", "pycares", "uvloop"], f"uvloop, {TASKS} tasks, 4 tries of 2 s")
     massdns = _massdns()
@@ -101,7 +101,7 @@ def _measure(who: str, command: list[str], cores: Cores, log: Path) -> Run:
 
 
 def _figures(report: Report, costs: dict[str, list[Cost]]) -> None:
-    """Give what each took."""
+    """Add the cost of each."""
     for who, made in costs.items():
         report.figures += [
             Figure.of(f"{who}: CPU a name", "µs", [cost.each for cost in made]),
@@ -123,7 +123,7 @@ def _python(report: Report, costs: dict[str, list[Cost]]) -> None:
 
 
 def _massdns_cost(report: Report, costs: dict[str, list[Cost]]) -> None:
-    """Compare with massdns, program with program; where it is missing, the peers say so."""
+    """Compare with massdns as a program; if it is missing, the peers say so."""
     if "massdns" not in costs:
         return
     each = [[cost.each for cost in costs[who]] for who in ("command", "massdns")]
@@ -166,14 +166,14 @@ def _million(report: Report, cores: Cores, folder: Path) -> None:
 
 
 def _write(net: Served, folder: Path) -> Path:
-    """Write the names of a world's hosts, one a line."""
+    """Write the names of a world's hosts, one per line."""
     names = folder / "names.txt"
     names.write_text("".join(f"{name}\n" for name in net.hosts))
     return names
 
 
 def _massdns() -> Peer:
-    """Describe massdns, if it is there."""
+    """Describe massdns, if it is installed."""
     settings = f"-s {USUAL}, -o Sq"
     if not shutil.which("massdns"):
         why = "not on this machine: build it from github.com/blechschmidt/massdns and put it on the PATH"

@@ -1,4 +1,4 @@
-"""The `names_cache` benchmark: what it costs to know the addresses of names, and what the caches know."""
+"""The `names_cache` benchmark: cost and hit rates of the caches of names."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The `names_cluster` benchmark: what 8 crawlers behind 4 lower and 2 upper DNS servers ask the outside world."""
+"""The `names_cluster` benchmark: questions of 8 crawlers behind 4 lower and 2 upper DNS servers to the outside."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ tail_to_ms = 15000.0
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """How large and how long."""
+    """Sizes and durations."""
 
     hosts: int
     speed: float  # by which crawlers and simulated Internet are faster than in life
@@ -59,7 +59,7 @@ PLAN, QUICK = Plan(3_000, 1.0, 10.0, 15.0), Plan(400, 4.0, 4.0, 8.0)
 
 @dataclass(frozen=True, slots=True)
 class Outside:
-    """What the outside world was asked, and what the crawlers got."""
+    """Questions to the outside world, and pages of the crawlers."""
 
     answered: float  # questions for each name that has an answer
     failing: float  # for each name that has none
@@ -105,7 +105,7 @@ def _plain(plan: Plan, folder: Path) -> Outside:
 
 
 def _tiered(plan: Plan, folder: Path, *, kill: bool) -> tuple[Outside, Probe]:
-    """Crawl with tiers; two servers may die while a client looks on."""
+    """Crawl with tiers; two servers may be killed while a client measures."""
     with _world(plan, folder) as net, contextlib.ExitStack() as stack:
         upper, lower = _tiers(stack, net, plan, folder)
         dying = [upper[0], lower[0]] if kill else []
@@ -131,7 +131,7 @@ def _tiered(plan: Plan, folder: Path, *, kill: bool) -> tuple[Outside, Probe]:
 
 @contextlib.contextmanager
 def _world(plan: Plan, folder: Path) -> Iterator[Served]:
-    """Serve the world, the same one each time."""
+    """Serve the simulated Internet, the same each time."""
     folder.mkdir()
     model = folder / "model.toml"
     model.write_text(MODEL)
@@ -157,7 +157,7 @@ def _tiers(stack: contextlib.ExitStack, net: Served, plan: Plan, folder: Path) -
 
 
 def _known(net: Served) -> list[str]:
-    """Give names that have an address; asking for them is no crawler's question."""
+    """Return names that have an address; these questions are not counted as a crawler's."""
     from lycosa.names.lookups import Lookups
 
     names = list(net.hosts)[:300]
@@ -167,7 +167,7 @@ def _known(net: Served) -> list[str]:
 
 
 def _kill(servers: Sequence[Server], probe: Probe, plan: Plan) -> None:
-    """Kill servers, and look for a while at what clients feel."""
+    """Kill servers, and measure for a while what clients observe."""
     probe.killed = time.monotonic()
     for server in servers:
         server.kill()
@@ -177,7 +177,7 @@ def _kill(servers: Sequence[Server], probe: Probe, plan: Plan) -> None:
 
 
 def _outside(who: str, net: Served, plan: Plan, folder: Path, resolvers: Sequence[str]) -> Outside:
-    """Let all crawlers run to their end, and read the ledger."""
+    """Run all crawlers to their end, and read the ledger."""
     before, begin = _questions(net), time.monotonic()
     crawls = [_crawl(net, plan, folder / f"crawl{number}", resolvers, number) for number in range(CRAWLERS)]
     try:
@@ -211,7 +211,7 @@ def _outside(who: str, net: Served, plan: Plan, folder: Path, resolvers: Sequenc
 
 
 def _questions(net: Served) -> dict[str, int]:
-    """Give the questions that the outside world has had, by what it answered."""
+    """Return the questions to the outside world, by answer."""
     counts: dict[str, int] = net.report["totals"]["dns_by_answer"]
     return counts
 
@@ -239,10 +239,10 @@ def _crawl(net: Served, plan: Plan, folder: Path, resolvers: Sequence[str], numb
 
 
 class Probe:
-    """A client that goes on asking for names with an address and keeps each answer's time."""
+    """A client that repeatedly asks for names with an address and stores each answer's time."""
 
     def __init__(self, names: Sequence[str], servers: Sequence[Server], cache: Path) -> None:
-        """Nothing is asked yet."""
+        """Ask nothing yet."""
         self._names, self._servers, self._cache = list(names), [server.address for server in servers], cache
         self._ended = threading.Event()
         self._thread = threading.Thread(target=self._ask, daemon=True)
@@ -252,17 +252,17 @@ class Probe:
         self.killed = 0.0
 
     def start(self) -> None:
-        """Begin to ask."""
+        """Start to ask."""
         self._thread.start()
 
     def stop(self) -> None:
-        """Ask no more."""
+        """Stop asking."""
         self._ended.set()
         if self._thread.is_alive():
             self._thread.join()
 
     def seconds(self) -> list[tuple[float, float]]:
-        """Give each whole second, counted from the killing, and the p99 of what was asked in it."""
+        """Yield each whole second, counted from the kill, with the p99 of its questions."""
         by_second: dict[int, list[float]] = {}
         for asked, took in self.times:
             by_second.setdefault(int((asked - self.killed) // 1), []).append(took)
@@ -284,7 +284,7 @@ class Probe:
                 count += 1
 
     def _note(self, asked: float, future: Future[Any]) -> None:
-        """Keep how long an answer took."""
+        """Store the time of an answer."""
         if future.cancelled():
             return
         self.times.append((asked, time.monotonic() - asked))
@@ -292,7 +292,7 @@ class Probe:
 
 
 def _judge(report: Report, runs: Mapping[str, Outside], probe: Probe) -> None:
-    """Give figures and claims."""
+    """Return figures and claims."""
     tiers, killed = runs["with tiers"], runs["two servers killed"]
     seconds = probe.seconds()
     # The first seconds find cold caches.

@@ -1,4 +1,4 @@
-"""What the compact cache takes and does, against the bars that the issue set; designs and peers by `names_beside`.
+"""Cost of the compact cache, against the bars that the issue set; other designs and peers are in `names_beside`.
 
 Most of it is one program, `crates/names/examples/names_cache_compact`. What is counted runs on both cores at once;
 what is timed runs alone.
@@ -29,7 +29,7 @@ EXAMPLE = 5 + 13 + 3 + 2  # bytes of the name by which the publication reckons
 
 @dataclass(frozen=True, slots=True)
 class Sizes:
-    """How many names, or reads, each measurement takes."""
+    """Numbers of names, or reads, per measurement."""
 
     memory: tuple[int, ...]
     negative: int
@@ -58,7 +58,7 @@ QUICK = Sizes(
 
 
 def run(report: Report, options: Options, cores: Cores, folder: Path) -> None:
-    """Measure one after the other what is timed, then side by side what is counted."""
+    """Run timed measurements one after the other, then counted ones in parallel."""
     large = names_beside.run(report, options, cores, folder)
     if options.peers_only:
         for rows in side_by_side.run([large], cores, folder, TIMEOUT) if large else []:
@@ -92,7 +92,7 @@ def run(report: Report, options: Options, cores: Cores, folder: Path) -> None:
 
 
 def _ask(command: list[str], cores: frozenset[int], folder: Path) -> dict[str, Any]:
-    """Run a program and read the object that it prints."""
+    """Run a program and parse the object that it prints."""
     log, title = folder / "costs.log", " ".join(command[1:3])
     made = measure(title, command, cores=cores, timeout=TIMEOUT, log=log, env=environment())
     progress(f"{title}: {made.cpu:.2f} s CPU, {made.wall:.2f} s")
@@ -101,7 +101,7 @@ def _ask(command: list[str], cores: frozenset[int], folder: Path) -> dict[str, A
 
 
 def _memory(report: Report, rows: Sequence[dict[str, Any]]) -> None:
-    """Judge the table by the largest need of all sizes; address sets stand apart."""
+    """Judge the table by its largest size per name; address sets are separate."""
     for row in rows:
         title = f"compact, {size(row['names'])}"
         report.figures += [
@@ -128,7 +128,7 @@ def _memory(report: Report, rows: Sequence[dict[str, Any]]) -> None:
 
 
 def _key_bits(report: Report, folder: Path) -> None:
-    """Judge the publication's saving of key bits by real host names, beside its own reckoning."""
+    """Judge the publication's saving of key bits by real host names, compared with its own calculation."""
     saved = None
     reckoned = 100 * (1 - KEY / (8 * EXAMPLE))
     report.figures.append(Figure.of(f"key bits saved by {KEY} bits, as published", "%", [reckoned]))
@@ -152,9 +152,9 @@ def _key_bits(report: Report, folder: Path) -> None:
 
 
 def _negative(report: Report, row: dict[str, Any], burst: dict[str, Any]) -> None:
-    """Judge the bits of both filters, and whether they keep to their rate as far as chance lets that be seen.
+    """Judge the bits of both filters, and whether their false positive rate is within the statistical error.
 
-    They are filled evenly over their time; what a burst of names does to them is shown beside.
+    They are filled evenly over their time; the effect of a burst of names is a separate figure.
     """
     for key, what, bar in (("clear_all", "clear-all", 29), ("generations", "four generations", 32)):
         made = row[key]
@@ -180,8 +180,8 @@ def _negative(report: Report, row: dict[str, Any], burst: dict[str, Any]) -> Non
 def _lookups(report: Report, places: dict[str, dict[str, Any]]) -> None:
     """Judge both verify modes by the slower of memory and mapped file.
 
-    A text goes in and an answer comes out; `keyed`, the default, normalizes the name and hashes it whole, `published`
-    also takes it apart into suffix, label and rest.
+    From a text to an answer; `keyed`, the default, normalizes the name and hashes all of it, `published` also splits
+    it into suffix, label and rest.
     """
     modes = {"keyed": "keyed", "published": "published key, which splits the name"}
     for where, row in places.items():
@@ -202,7 +202,7 @@ def _lookups(report: Report, places: dict[str, dict[str, Any]]) -> None:
 
 
 def _prefix(report: Report, row: dict[str, Any], count: int) -> None:
-    """Judge a scan of the table; a quick run's is stretched to 100 million."""
+    """Judge a scan of the table; a quick run's is extrapolated to 100 million."""
     stretch = 100 * MILLION / count
     report.figures += [
         Figure.of(f"compact, {size(count)}: names under com", "names", [row["under_com"]]),
@@ -225,7 +225,7 @@ def _torn(report: Report, row: dict[str, Any], reads: int) -> None:
 
 
 def _wrong(report: Report, modes: dict[str, Sequence[dict[str, Any]]]) -> None:
-    """Judge wrong answers of the keyed mode; those of the published key stand beside what was predicted."""
+    """Judge wrong answers of the keyed mode; those of the published key are compared with the prediction."""
     for mode, rows in modes.items():
         for row in rows:
             title = f"verify {mode}, {size(row['names'])}"

@@ -1,4 +1,4 @@
-"""The `names_paper` benchmark: what the published ways to resolve names are worth (SYSTEMS.md sections 2 and 3).
+"""The `names_paper` benchmark: compares the published methods of resolving names (SYSTEMS.md sections 2 and 3).
 
 The work is done by one program, `crates/names-published/examples/names_paper`: the real client asks the simulated
 Internet's DNS for a part of the names; blocking contestants, whose million names take days, are simulated event by
@@ -37,7 +37,7 @@ PUBLISHED = {CACHE: (2.0, "2 to 3 ×"), ASYNCHRONOUS: (1.5, "about 1.5 ×"), BOT
 
 
 def run(options: Options) -> Report:
-    """Learn the world, simulate, have the real client resolve a part, compare."""
+    """Read the simulated Internet, simulate, have the real client resolve a part, compare."""
     require_lycosa()
     report = Report("names_paper", options.quick)
     if options.peers_only:
@@ -66,12 +66,12 @@ def run(options: Options) -> Report:
 
 
 def _world(hosts: int, speed: float) -> dict[str, Any]:
-    """Give the settings of the simulated Internet."""
+    """Return the settings of the simulated Internet."""
     return {"profile": "internet", "hosts": hosts, "pages": PAGES, "seed": 1, "speed": speed}
 
 
 def _learn(program: Path, hosts: int, cores: Cores, folder: Path) -> None:
-    """Write down what each name answers, as the server says, and the delays, as its model has them."""
+    """Write the server's answer for each name, and the delays of its model."""
     progress(f"asking what {hosts:,} names answer")
     with serving(_world(hosts, LEARNING), cores.server, folder) as net:
         if net.model is None:
@@ -87,12 +87,12 @@ def _learn(program: Path, hosts: int, cores: Cores, folder: Path) -> None:
 
 
 def _delay(latency: dict[str, float]) -> list[float]:
-    """Give the numbers of a delay as the program reads them."""
+    """Return the numbers of a delay in the program's format."""
     return [latency[key] for key in ("median_ms", "sigma", "tail_share", "tail_from_ms", "tail_to_ms")]
 
 
 def _real(program: Path, way: str, count: int, part: int, cores: Cores, folder: Path) -> dict[str, Any]:
-    """Have the real client resolve the first part of the list; each time the world is as fresh as before."""
+    """Have the real client resolve the first part of the list, each time in a new simulated Internet."""
     progress(f"{way}: the real client resolves {part:,} names")
     with serving(_world(count // URLS, SPEED), cores.server, folder) as net:
         command = [str(program), "real", str(folder), str(count), str(part), way, net.resolver, str(SPEED)]
@@ -100,7 +100,7 @@ def _real(program: Path, way: str, count: int, part: int, cores: Cores, folder: 
 
 
 def _json(name: str, command: list[str], cores: Cores, folder: Path) -> dict[str, Any]:
-    """Run the program; give what it printed."""
+    """Run the program; returns its output."""
     log = folder / "printed.json"
     measure(name, command, cores=cores.client, timeout=TIMEOUT, log=log, env=environment())
     made: dict[str, Any] = json.loads(log.read_text())
@@ -108,21 +108,21 @@ def _json(name: str, command: list[str], cores: Cores, folder: Path) -> dict[str
 
 
 def _check(ways: Sequence[dict[str, Any]], count: int) -> None:
-    """Make sure that every name of the list was answered once."""
+    """Check that every name of the list was answered once."""
     for way in ways:
         if way["resolved"] != count:
             raise BenchmarkError(f"{way['name']}: {way['resolved']:,} answers to {count:,} names")
 
 
 def _at(times: Sequence[float], share: float) -> float:
-    """Give the second at which a share of a list was resolved, on straight lines."""
+    """Return the second at which a share of a list was resolved, by linear interpolation."""
     place = share * (len(times) - 1)
     low = min(int(place), len(times) - 2)
     return times[low] + (place - low) * (times[low + 1] - times[low])
 
 
 def _claims(times: dict[str, list[float]], real: dict[str, dict[str, Any]], count: int, part: int) -> list[Claim]:
-    """Put the factors beside what was published."""
+    """Compare the factors with the published ones."""
     claims = []
     for way, (bar, words) in PUBLISHED.items():
         factor = _at(times[PLAIN], COUNTED) / _at(times[way], COUNTED)
@@ -137,7 +137,7 @@ def _claims(times: dict[str, list[float]], real: dict[str, dict[str, Any]], coun
 
 
 def _simulated(made: dict[str, Any], times: dict[str, list[float]], count: int) -> list[Figure]:
-    """Give what each way did with the whole list."""
+    """Return the result of each method for the whole list."""
     figures = []
     for way in made["ways"]:
         name, own = way["name"], times[way["name"]]
@@ -157,7 +157,7 @@ def _simulated(made: dict[str, Any], times: dict[str, list[float]], count: int) 
 
 
 def _of_client(real: dict[str, dict[str, Any]], times: dict[str, list[float]], count: int, part: int) -> list[Figure]:
-    """Give what the real client did with its part, and how near the simulation is to it."""
+    """Return the real client's result for its part, and the deviation of the simulation."""
     figures = []
     for way, done in real.items():
         own = _at([0.0, *done["curve"]], COUNTED)
@@ -174,7 +174,7 @@ def _of_client(real: dict[str, dict[str, Any]], times: dict[str, list[float]], c
 
 
 def _queues(made: dict[str, Any]) -> list[Figure]:
-    """Give what URLs of one queue waited."""
+    """Return the waits of URLs of one queue."""
     figures = []
     for queue in made["queues"]:
         name = names_paper_plot.title(queue, made["queue"])
@@ -192,7 +192,7 @@ def _queues(made: dict[str, Any]) -> list[Figure]:
 
 
 def _notes(made: dict[str, Any], real: dict[str, dict[str, Any]], count: int, part: int) -> list[str]:
-    """Say what was done, and why the world and the paper differ."""
+    """Describe the setup, and why the simulated Internet differs from the paper."""
     ways = {way["name"]: way for way in made["ways"]}
     hours = ways[PLAIN]["curve"][-1] / 3600
     silent = made["silent"] * SILENCE

@@ -20,14 +20,14 @@ PANELS: tuple[tuple[str, tuple[str, ...], str], ...] = (
 
 
 def title(queue: dict[str, Any], length: int) -> str:
-    """Name a plan of the queue."""
+    """Return the name of a strategy of the queue."""
     workers = queue["workers"]
     names = {0: "no pre-resolution", 1: "one worker", length // 2: "M = N/2", length: "M = N"}
     return f"{names[workers]}, {'swap' if queue['swaps'] else 'no swap'}"
 
 
 def draw(made: dict[str, Any], real: dict[str, dict[str, Any]], part: int, path: Path) -> None:
-    """Draw names resolved over hours for each way, then waits and regions of the queue."""
+    """Draw names resolved over hours for each method, then waits and regions of the queue."""
     try:
         from matplotlib.figure import Figure as Picture
     except ImportError:

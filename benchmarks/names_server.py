@@ -1,4 +1,4 @@
-"""The `names_server` benchmark: answers of `lycosa dns`, of a bare responder and of other people's servers."""
+"""The `names_server` benchmark: answers of `lycosa dns`, of a bare responder and of other servers."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ MODEL = 'description = "names that stay"\n\n[dns]\nttl = [{ seconds = 86400, sha
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """How long everything takes."""
+    """Durations."""
 
     rounds: int
     full: float  # seconds
@@ -42,7 +42,7 @@ PLAN, QUICK = Plan(3, 2.5, 2.0, 5, COLD), Plan(1, 1.0, 1.0, 1, 5_000)
 
 
 def run(options: Options) -> Report:
-    """Warm all servers, load them in turn, then ask each for what it does not have."""
+    """Warm all servers, load them in turn, then ask each for uncached names."""
     report = Report("names_server", options.quick)
     plan, cores = QUICK if options.quick else PLAN, Cores.split()
     report.peers.append(dns_perf.described())
@@ -95,7 +95,7 @@ def run(options: Options) -> Report:
 
 
 def _memory() -> Path | None:
-    """Give the folder for all files, so that nobody waits for a disk; None: the usual one."""
+    """Return a folder in memory for all files, so that no server waits for a disk; `None`: the usual one."""
     return SHARED if SHARED.is_dir() else None
 
 
@@ -108,7 +108,7 @@ def _start(
     *,
     with_ours: bool,
 ) -> Sequence[Contestant]:
-    """Start everybody; who is missing is named in the report."""
+    """Start all servers; missing ones are reported."""
     contestants = []
     if with_ours:
         settings = f'workers = 1\ncapacity = {CAPACITY}\ncache = "{folder / "lycosa" / CACHE}"'
@@ -140,13 +140,13 @@ def _start(
 
 
 def _places(upstream: Served, folder: Path, resident: int) -> float:
-    """Give the bytes that one of dnsmasq's places takes: against one that has no cache."""
+    """Return the bytes per cache entry of dnsmasq, compared with one without a cache."""
     with running(dns_peers.dnsmasq(upstream.resolver, names=0), folder / "without") as server:
         return (resident - server.resident) / dns_peers.NAMES
 
 
 def _warm(contestant: Contestant, questions: Path, cores: Cores) -> None:
-    """Ask for all names until each has been answered; whether they are kept is seen under load."""
+    """Ask for all names until each has been answered; the load shows whether they are cached."""
     server = contestant.server
     before = server.resident
     for turn in range(PASSES):
@@ -160,7 +160,7 @@ def _warm(contestant: Contestant, questions: Path, cores: Cores) -> None:
 
 
 def _load(contestant: Contestant, questions: Path, upstream: Served, plan: Plan, cores: Cores) -> None:
-    """Load a server fully, then at a rate that all bear."""
+    """Load a server fully, then at a rate that all can handle."""
     asked = _asked(upstream)
     load, cost = _costing(contestant.server, lambda port: dns_perf.full(port, questions, cores.client, plan.full))
     contestant.full.append(load)
@@ -183,14 +183,14 @@ def _load(contestant: Contestant, questions: Path, upstream: Served, plan: Plan,
 
 
 def _ask_cold(contestant: Contestant, questions: Path, cores: Cores) -> None:
-    """Ask for names that are not in memory."""
+    """Ask for names that are not cached."""
     load, cost = _costing(contestant.server, lambda port: dns_perf.once(port, questions, cores.client))
     contestant.cold.append(load)
     contestant.cold_costs.append(cost)
 
 
 def _costing(server: Server, load: Callable[[int], Load]) -> tuple[Load, float]:
-    """Load a server; give what it did and the microseconds of CPU an answer."""
+    """Load a server; returns its result and the microseconds of CPU per answer."""
     before = server.cpu
     made = load(server.port)
     if not server.alive:
@@ -201,5 +201,5 @@ def _costing(server: Server, load: Callable[[int], Load]) -> tuple[Load, float]:
 
 
 def _asked(upstream: Served) -> int:
-    """Give how many questions the upstream has had."""
+    """Return how many questions the upstream received."""
     return int(upstream.report["totals"]["dns_questions"])

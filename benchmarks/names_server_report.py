@@ -1,4 +1,4 @@
-"""What `names_server` found: figures of everybody, Lycosa beside the bare responder and the best of the others."""
+"""Results of `names_server`: figures of all servers, Lycosa compared with the bare responder and the best other."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ RATE = 40_000  # questions a second at which latencies are compared
 
 @dataclass(slots=True)
 class Contestant:
-    """A running server and what it did."""
+    """A running server and its results."""
 
     server: Server
     is_ours: bool
@@ -36,12 +36,12 @@ class Contestant:
 
     @property
     def name(self) -> str:
-        """Who it is."""
+        """Its name."""
         return self.server.name
 
 
 def show(report: Report, contestants: Sequence[Contestant]) -> None:
-    """Give what everybody did."""
+    """Return the figures of all servers."""
     for each in contestants:
         who = each.name
         rates = [load.rate for load in each.full]
@@ -73,7 +73,7 @@ def show(report: Report, contestants: Sequence[Contestant]) -> None:
 
 
 def judge(report: Report, contestants: Sequence[Contestant]) -> None:
-    """Compare with the bare responder and with whoever of the others is best at each thing."""
+    """Compare with the bare responder and with the best of the other servers in each discipline."""
     ours = next(each for each in contestants if each.is_ours)
     bare = next(each for each in contestants if not each.is_cache)
     peers = [each for each in contestants if each.is_cache and not each.is_ours]

@@ -20,7 +20,7 @@ START = 10.0  # seconds until it must answer
 
 @contextlib.contextmanager
 def serving(site: Path, folder: Path, cores: frozenset[int]) -> Iterator[str]:
-    """Serve `site` while the block runs and give the root URL; nginx keeps its files in `folder`."""
+    """Serve `site` while the block runs and yield the root URL; nginx has its files in `folder`."""
     program = shutil.which("nginx", path=f"{os.environ.get('PATH', '')}:/usr/sbin:/usr/local/sbin")
     if program is None:
         raise BenchmarkError("nginx is missing, which serves the site: apt-get install nginx-light")
@@ -54,7 +54,7 @@ def serving(site: Path, folder: Path, cores: frozenset[int]) -> Iterator[str]:
 
 
 def version() -> str:
-    """Give nginx's own words about its version."""
+    """Return the output of nginx's version option."""
     program = shutil.which("nginx", path=f"{os.environ.get('PATH', '')}:/usr/sbin:/usr/local/sbin")
     if program is None:
         return "missing"
@@ -63,7 +63,7 @@ def version() -> str:
 
 
 def _free_port() -> int:
-    """Let the kernel name a loopback port that nobody has."""
+    """Return a free loopback port, chosen by the kernel."""
     with socket.socket() as sock:
         sock.bind(("127.0.0.1", 0))
         port: int = sock.getsockname()[1]

@@ -1,4 +1,4 @@
-"""The records' encoding: CPU time and bytes a record, beside the same outcomes as JSON in Python."""
+"""The records' encoding: CPU time and bytes per record, compared with JSON in Python."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def _core_costs(report: Report, rounds: int) -> None:
 
 
 def _json_costs(report: Report, rounds: int) -> None:
-    """The same outcomes as JSON."""
+    """Encode and decode the same outcomes as JSON."""
     peer = Peer.package(JSON, [JSON], "a list of dicts, one a row")
     report.peers.append(peer)
     if peer.missing is not None:
@@ -82,7 +82,7 @@ def _json_costs(report: Report, rounds: int) -> None:
 
 
 def _outcomes() -> Outcomes:
-    """Outcomes of pages with as many links, without bodies."""
+    """Return outcomes of pages with so many links, without bodies."""
     links = "".join(f"<a href=/news/section-{link % 7}/article-{link}.html>x</a>" for link in range(LINKS))
     body = f"<title>A title as long as titles are</title>{links}".encode()
     headers = [("Content-Type", "text/html; charset=utf-8")]

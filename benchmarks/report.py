@@ -1,4 +1,4 @@
-"""What a benchmark says: claims with their bars, figures with their spread, peers, the machine."""
+"""Reports of benchmarks: claims with their bars, figures with their spread, peers, the machine."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ from rich.table import Table
 
 
 class BenchmarkError(Exception):
-    """A benchmark cannot run or a contestant is wrong; the message is one line that says what to do."""
+    """A benchmark cannot run or a contestant's result is wrong; the message is one line with what to do."""
 
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """A value against the bar that the issue set; `value` is None where it could not be measured."""
+    """A value against the bar that the issue set; `value` is `None` if it could not be measured."""
 
     id: str
     text: str
@@ -40,7 +40,7 @@ class Claim:
 
     @classmethod
     def at_most(cls, id: str, text: str, value: float | None, unit: str, bar: float) -> Claim:
-        """Claim that `value` does not pass `bar`."""
+        """Claim that `value` does not exceed `bar`."""
         return cls(id, text, _short(value), unit, bar, value is not None and value <= bar)
 
 
@@ -72,7 +72,7 @@ class Figure:
 
 @dataclass(frozen=True, slots=True)
 class Peer:
-    """Who else did the same work, and how it was set; `missing` says why it did not."""
+    """A peer that did the same work, and its settings; `missing`: why it did not run."""
 
     name: str
     version: str | None
@@ -81,7 +81,7 @@ class Peer:
 
     @classmethod
     def package(cls, name: str, distributions: Sequence[str], settings: str) -> Peer:
-        """Describe a peer that is made of Python distributions; those not installed make it missing."""
+        """Describe a peer that consists of Python distributions; it is missing if one is not installed."""
         versions, missing = [], []
         for distribution in distributions:
             try:
@@ -94,7 +94,7 @@ class Peer:
 
 @dataclass(slots=True)
 class Report:
-    """All that one benchmark found."""
+    """The results of one benchmark."""
 
     name: str
     quick: bool
@@ -105,11 +105,11 @@ class Report:
 
     @property
     def met(self) -> bool:
-        """Tell whether every claim is met."""
+        """Return whether every claim is met."""
         return all(claim.met for claim in self.claims)
 
     def object(self) -> dict[str, Any]:
-        """Give the object that --json prints."""
+        """Return the object that --json prints."""
         return {
             **dataclasses.asdict(self),
             "date": datetime.datetime.now(datetime.UTC).strftime("%Y-%m-%d %H:%M UTC"),
@@ -118,7 +118,7 @@ class Report:
 
 
 def merged(reports: Sequence[Report], *, quick: bool) -> Report:
-    """Make one report of several, in which each figure carries its benchmark's name."""
+    """Merge several reports, in which each figure has its benchmark's name."""
     whole = Report("all", quick)
     for report in reports:
         whole.claims += report.claims
@@ -140,7 +140,7 @@ def machine() -> dict[str, Any]:
 
 
 def show(report: Report, console: Console) -> None:
-    """Print a report for a person."""
+    """Print a report as text."""
     made = report.object()
     console.print(f"[bold]{report.name}[/]  {' · '.join(f'{key} {value}' for key, value in made['machine'].items())}")
     for title, columns, rows in tables(made):
@@ -157,7 +157,7 @@ def show(report: Report, console: Console) -> None:
 
 
 def tables(made: dict[str, Any]) -> list[tuple[str, list[str], list[list[str]]]]:
-    """Give claims, figures and peers of a JSON object as titled tables of text."""
+    """Return claims, figures and peers of a JSON object as titled tables of text."""
     claims = [
         [c["id"], c["text"], "not measured" if c["value"] is None else f"{c['value']:,} {c['unit']}",
          f"{c['bar']:,} {c['unit']}", "met" if c["met"] else "NOT MET"]
@@ -179,7 +179,7 @@ _NUMBERS = ("value", "bar", "median", "min", "max", "rounds")  # columns set to 
 
 
 def _short(value: float | None) -> float | None:
-    """Round to what the measurement can carry."""
+    """Round to the precision of the measurement."""
     return None if value is None else float(f"{value:.4g}")
 
 

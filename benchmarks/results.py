@@ -1,4 +1,4 @@
-"""RESULTS.md, written by the program from what the benchmarks print with --json."""
+"""Writes RESULTS.md from the benchmarks' output with --json."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ RESULTS = Path(__file__).parent / "RESULTS.md"
 
 
 def write(objects: Sequence[dict[str, Any]], path: Path = RESULTS) -> None:
-    """Write all results into one page, replacing the page before."""
+    """Write all results to one page, and replace the old page."""
     parts = ["# Results\n\nWritten by `python -m benchmarks … --write`; how it is measured: README.md.\n"]
     parts += [_section(made) for made in objects]
     path.write_text("\n".join(parts))

@@ -1,4 +1,4 @@
-"""robots.txt: verdicts a CPU second, beside Protego, Python's own parser and Google's."""
+"""robots.txt: verdicts per CPU second, compared with Protego, Python's own parser and Google's."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ WORDS = ("admin", "api", "blog", "cart", "cgi-bin", "images", "login", "news", "
 
 @dataclass(frozen=True, slots=True)
 class File:
-    """A robots.txt and paths that it is asked about."""
+    """A robots.txt and paths to judge by it."""
 
     text: str
     paths: list[str]
@@ -31,7 +31,7 @@ class File:
 
 @dataclass(frozen=True, slots=True)
 class Parser:
-    """Someone who gives verdicts: `read` makes rules of a text, `ask` gives one verdict for each path."""
+    """A contestant: `read` parses a text to rules, `ask` returns one verdict per path."""
 
     name: str
     read: Callable[[str], Any]
@@ -39,7 +39,7 @@ class Parser:
 
 
 def run(options: Options) -> Report:
-    """Measure reading and verdicts of all, in turn, on the same files."""
+    """Measure parsing and verdicts of all contestants, in turn, on the same files."""
     report = Report("robots", options.quick)
     files = _files(200 if options.quick else 1_000)
     parsers = _parsers(report, peers_only=options.peers_only)
@@ -83,7 +83,7 @@ def run(options: Options) -> Report:
 
 
 def _parsers(report: Report, *, peers_only: bool) -> list[Parser]:
-    """Those that are there; a peer that is not says why."""
+    """Return the installed contestants; a missing peer has the reason."""
     parsers = []
     if not peers_only:
         from lycosa import _core
@@ -130,7 +130,7 @@ def _parsers(report: Report, *, peers_only: bool) -> list[Parser]:
 
 
 def _measure(parser: Parser, files: Sequence[File]) -> tuple[float, float, list[bool]]:
-    """Files read, and verdicts given, a CPU second; the verdicts."""
+    """Return files parsed and verdicts per CPU second, and the verdicts."""
     gc.collect()
     begin = time.process_time()
     rules = [parser.read(file.text) for file in files]
@@ -144,7 +144,7 @@ def _measure(parser: Parser, files: Sequence[File]) -> tuple[float, float, list[
 
 
 def _compare(report: Report, verdicts: dict[str, list[bool]]) -> None:
-    """Lycosa must say what Google and Protego say; Python's parser knows no wildcards and takes the first match."""
+    """Check that Lycosa agrees with Google and Protego; Python's parser has no wildcards and uses the first match."""
     ours = verdicts.get(LYCOSA)
     if ours is None:
         return
@@ -166,13 +166,13 @@ def _read_python(text: str) -> urllib.robotparser.RobotFileParser:
 
 
 def _files(count: int) -> list[File]:
-    """Files as sites have them: most short, some with hundreds of lines; a tenth of the rules has wildcards."""
+    """Return realistic files: most are short, some have hundreds of lines; a tenth of the rules has wildcards."""
     dice = random.Random(20)
     return [_file(dice) for _ in range(count)]
 
 
 def _file(dice: random.Random) -> File:
-    """One file, and paths of which some are forbidden."""
+    """Return one file, and paths of which some are forbidden."""
     lines = ["User-agent: badbot", "Disallow: /", "", "User-agent: *"]
     patterns = []
     for _ in range(min(500, int(dice.lognormvariate(2.7, 1.0)) + 1)):
@@ -196,5 +196,5 @@ def _file(dice: random.Random) -> File:
 
 
 def _path(dice: random.Random, depth: int) -> str:
-    """A path of some words."""
+    """Return a path of some words."""
     return "".join(f"/{dice.choice(WORDS)}{dice.choice(('', '', dice.randint(1, 99)))}" for _ in range(depth))

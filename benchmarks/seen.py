@@ -1,4 +1,4 @@
-"""The `seen` benchmark: what it costs to know which URLs are known."""
+"""The `seen` benchmark: the cost of the set of known URLs."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ PYTHON_SET, SCRAPY, SQLITE, LMDB = "python-set", "scrapy", "sqlite", "lmdb"
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """One contestant, and how many keys it adds how often."""
+    """One contestant, with its numbers of keys and of rounds."""
 
     name: str
     keys: int
@@ -54,7 +54,7 @@ class Task:
 
 
 def _tasks(quick: bool) -> list[Task]:
-    """Say who does what; slow contestants do less, and costs are by key."""
+    """Return the contestants with their tasks; slow ones add fewer keys, and costs are per key."""
     fast, slow = (LYCOSA, BLOOM, PLAIN, DIGESTS), (PYTHON_SET, SQLITE, LMDB)
     if quick:
         tasks = [Task(name, MILLION, 3) for name in fast] + [Task(name, MILLION, 1) for name in slow]
@@ -71,7 +71,7 @@ def _tasks(quick: bool) -> list[Task]:
 
 
 def run(options: Options) -> Report:
-    """Let everyone add the same keys twice, and compare nanoseconds and bytes a key."""
+    """Have each contestant add the same keys twice, and compare nanoseconds and bytes per key."""
     program = build_example("lycosa-frontier", "seen_bench")
     report = Report("seen", options.quick, peers=_peers())
     missing = {peer.name for peer in report.peers if peer.missing}
@@ -107,7 +107,7 @@ def run(options: Options) -> Report:
 
 
 def _measure(task: Task, program: Path, folder: Path, cores: Cores, results: list[dict[str, Any]]) -> Run:
-    """Run a contestant once and keep what it prints."""
+    """Run a contestant once and store its output."""
     log, known = folder / "log", task.known or task.keys
     where = Path(tempfile.mkdtemp(dir=folder))
     command = [str(program), task.name, str(task.keys), str(known), str(where), str(BUDGET)]
@@ -124,7 +124,7 @@ def _measure(task: Task, program: Path, folder: Path, cores: Cores, results: lis
 
 
 def _peers() -> list[Peer]:
-    """Describe who else takes part."""
+    """Describe the peers."""
     return [
         Peer(
             PLAIN, "hashbrown", "HashSet<String>, default hasher: the published baseline, a plain hash table of URLs"
@@ -141,19 +141,19 @@ def _peers() -> list[Peer]:
 
 
 def _sqlite() -> str:
-    """Give the version of SQLite."""
+    """Return the version of SQLite."""
     import sqlite3
 
     return sqlite3.sqlite_version
 
 
 def _cost(made: dict[str, Any]) -> float:
-    """Give the nanoseconds of a key that is added when it is new and again when it is known, in the mean."""
+    """Return the mean nanoseconds per key, added when it is new and again when it is known."""
     return float(made["new"] + made["known"]) / 2
 
 
 def _report(report: Report, tasks: Sequence[Task], results: dict[str, list[dict[str, Any]]]) -> None:
-    """Give all figures."""
+    """Return all figures."""
     shown = (
         ("a new key", "ns", "new"), ("a known key", "ns", "known"), ("a deletion", "ns", "delete"),
         ("memory", "bytes/key", "bytes"), ("files", "bytes/key", "file_bytes"),
@@ -184,7 +184,7 @@ def _judge(report: Report, results: dict[str, list[dict[str, Any]]]) -> None:
     def ratio(
         above: str, below: str, what: str, value: Callable[[dict[str, Any]], float]
     ) -> tuple[float | None, str]:
-        """Give the ratio at the largest common size, and what was compared."""
+        """Return the ratio at the largest common size, and what was compared."""
         sizes = [title.partition(", ")[2] for title in results if title.startswith(f"{above}, ")]
         common = [size for size in sizes if f"{below}, {size}" in results]
         if not common:

@@ -1,4 +1,4 @@
-"""A simulated Internet in a process of its own, pinned, that tells its CPU seconds and its memory."""
+"""A simulated Internet in a process of its own, pinned, that reports its CPU seconds and its memory."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ START = 30.0  # seconds until simnet must answer
 
 @dataclass(frozen=True, slots=True)
 class Served:
-    """A running simnet, as seen from outside."""
+    """A running simnet process."""
 
     port: int
     resolver: str
@@ -46,13 +46,13 @@ class Served:
 
     @property
     def model(self) -> dict[str, Any] | None:
-        """What its world is made from, if this version tells."""
+        """The model of its world, if this version reports it."""
         model: dict[str, Any] | None = self._ask("model")
         return model
 
     @property
     def report(self) -> dict[str, Any]:
-        """What its ledger says."""
+        """Its ledger's report."""
         report: dict[str, Any] = self._ask("report")
         return report
 
@@ -106,7 +106,7 @@ def _answer(child: subprocess.Popen[bytes], log: Path) -> Any:
 
 
 def main() -> None:
-    """Be the child: run simnet, and answer the questions on stdin."""
+    """Run simnet in the child, and answer the questions on stdin."""
     from lycosa.simnet import SimulatedInternet
 
     def tell(answer: Any) -> None:

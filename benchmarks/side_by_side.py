@@ -1,7 +1,8 @@
 """Runs commands on several cores at once: `python -m benchmarks.side_by_side LANES.json`.
 
-For what is counted and not timed. The file is a list of lanes, each `{"core": number, "commands": [[word, …], …]}`;
-a lane runs its commands one after the other. What is printed: for each lane a list of what its commands printed.
+For measurements that are counted, not timed. The file is a list of lanes, each
+`{"core": number, "commands": [[word, …], …]}`; a lane runs its commands one after the other. Prints, for each lane,
+a list of its commands' outputs.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ SHORT = 0.05  # seconds between two looks at a command; what it prints is one li
 
 
 def run(lanes: Sequence[Sequence[Sequence[str]]], cores: Cores, folder: Path, timeout: float) -> list[list[Any]]:
-    """Run lanes in a child process, by turns on the contestants' core and on the server's."""
+    """Run lanes in a child process, alternately on the contestants' core and on the server's."""
     places = (min(cores.client), min(cores.server))
     plan = [{"core": places[lane % 2], "commands": commands} for lane, commands in enumerate(lanes)]
     file, log = folder / "lanes.json", folder / "lanes.log"
@@ -35,7 +36,7 @@ def run(lanes: Sequence[Sequence[Sequence[str]]], cores: Cores, folder: Path, ti
 
 
 def main() -> None:
-    """Run all lanes; at the first failure end the others, with status 1."""
+    """Run all lanes; at the first failure kill the others, and return 1."""
     lanes = json.loads(Path(sys.argv[1]).read_text())
     failed = threading.Event()
     with ThreadPoolExecutor(len(lanes)) as threads:

@@ -1,4 +1,4 @@
-"""The `simnet` benchmark: what the simulated Internet itself costs, and whether it is what its model says."""
+"""The `simnet` benchmark: the cost of the simulated Internet itself, and whether it matches its model."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def _http(report: Report, cores: Cores) -> None:
 
 
 def _large(report: Report, cores: Cores, folder: Path) -> None:
-    """Load DNS in a large world, then let its memory grow: all names, all front pages, some pages behind them."""
+    """Load DNS in a large world, then let its memory grow: all names, all front pages, some linked pages."""
     rounds, seconds = (3, 1) if report.quick else (7, 2)
     rates, costs = [], []
     with serving(LARGE, cores.server, folder) as net:
@@ -124,7 +124,7 @@ def _other(report: Report, cores: Cores, profile: str) -> None:
 
 
 def _distributions(report: Report, cores: Cores, folder: Path, profile: str) -> distributions.Found:
-    """Look at a world from outside and put it beside its model."""
+    """Survey a world and compare it with its model."""
     progress(f"simnet {profile}: distributions")
     speed = SPEEDS[profile]
     with serving({**SEEN, "profile": profile, "speed": speed}, cores.server, folder) as net:

@@ -1,4 +1,4 @@
-"""The static site that every contestant crawls: deterministic, linked throughout, like real pages."""
+"""The static site that every contestant crawls: deterministic, connected, with realistic pages."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ FANOUT = 10  # each page links to so many children, which makes the whole site r
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """What a correct crawl has to say about one page."""
+    """The expected result of a correct crawl for one page."""
 
     title: str
     links: int
@@ -32,7 +32,7 @@ class Page:
 
 @dataclass(frozen=True, slots=True)
 class Site:
-    """A generated site: the folder that a server shows, and its pages by path."""
+    """A generated site: the folder to serve, and its pages by path."""
 
     folder: Path
     pages: dict[str, Page]
@@ -40,7 +40,7 @@ class Site:
 
     @property
     def describe(self) -> str:
-        """Say in one phrase what the site is, as measured and not as intended."""
+        """Describe the site in one phrase, as measured and not as intended."""
         count = len(self.pages)
         links = sum(page.links for page in self.pages.values()) / count
         return f"{count:,} pages, mean {self.size / count / 1024:.1f} KiB, mean {links:.1f} links"
@@ -62,7 +62,7 @@ def build(folder: Path, count: int = 5_000, seed: int = 1) -> Site:
 
 
 def check(site: Site, output: Path, name: str, *, bodies: bool = False, partial: bool = False) -> int:
-    """Refuse an output that is not exactly one right line for each page (`partial`: for some); count them."""
+    """Check that an output has exactly one correct line per page (`partial`: for some); returns their number."""
     seen: set[str] = set()
     with _lines(output, name) as lines:
         for line in lines:
@@ -90,7 +90,7 @@ def check(site: Site, output: Path, name: str, *, bodies: bool = False, partial:
 
 
 def _record(line: bytes, name: str) -> dict[str, Any]:
-    """Read one line of an output."""
+    """Parse one line of an output."""
     try:
         record: dict[str, Any] = json.loads(line)
         str.strip(record["url"])
@@ -108,7 +108,7 @@ def _lines(output: Path, name: str) -> IO[bytes]:
 
 
 class _Writer:
-    """Makes pages from a pool of words, sentences and paragraphs drawn once."""
+    """Generates pages from a pool of words, sentences and paragraphs drawn once."""
 
     def __init__(self, count: int, seed: int) -> None:
         """Draw the vocabulary, the paragraphs and all paths and titles."""
@@ -122,7 +122,7 @@ class _Writer:
         self.titles = [self._title(number) for number in range(count)]
 
     def page(self, number: int) -> tuple[str, Page]:
-        """Give one page's HTML and what a crawl must find in it."""
+        """Return one page's HTML and what a crawl must find in it."""
         rng, title = self.rng, self.titles[number]
         navigation = range(min(len(SECTIONS) + 1, len(self.paths)))
         chosen = self._links(number, skip=set(navigation))
@@ -174,7 +174,7 @@ class _Writer:
         )
 
     def _navigation(self, number: int, pages: range) -> str:
-        """Write the bar of sections that stands on every page."""
+        """Write the bar of sections that is on every page."""
         items = "".join(
             f'<li class="nav__item{" nav__item--on" if n == number else ""}"><a class="nav__link" '
             f'href="{self.paths[n]}">{html.escape(self.titles[n])}</a></li>'
@@ -183,7 +183,7 @@ class _Writer:
         return f'<nav class="nav" aria-label="Sections"><ul class="nav__list">\n{items}\n</ul></nav>'
 
     def _body(self, inline: list[str], size: int) -> list[str]:
-        """Write paragraphs, with links among them, until about `size` characters are there."""
+        """Write paragraphs with links, of about `size` characters in total."""
         parts: list[str] = []
         while size > 0:
             paragraph = self.rng.choice(self.paragraphs)
@@ -209,19 +209,19 @@ class _Writer:
         return f'<aside class="side"><h2>Most read</h2><ol class="side__list">{items}</ol></aside>'
 
     def _path(self, number: int) -> str:
-        """Give an article its path: section, year, slug."""
+        """Return the path of an article: section, year, slug."""
         slug = "-".join(self._pick(plain=True) for _ in range(3))
         return f"/{self.rng.choice(SECTIONS)}/{self.rng.choice(YEARS)}/{slug}-{number}.html"
 
     def _title(self, number: int) -> str:
-        """Give a page its title; some hold characters that HTML must escape."""
+        """Return the title of a page; some have characters that HTML must escape."""
         if 0 < number <= len(SECTIONS):
             return SECTIONS[number - 1].title()
         joint = self.rng.choice([" & ", ": ", " \N{EN DASH} ", " ", " "])
         return f"{self._pick().title()} {self._pick()}{joint}{self._pick()} {self._pick()} {number}"
 
     def _word(self) -> str:
-        """Make a word of two to four syllables; a few carry accents."""
+        """Make a word of two to four syllables; a few have accents."""
         choice, syllables = self.rng.choice, range(self.rng.randint(1, 4))
         word = "".join(choice("bcdfglmnprstv") + choice("aeiou") for _ in syllables)
         word += choice(["", "n", "r", "s", "t"])

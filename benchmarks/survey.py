@@ -1,4 +1,4 @@
-"""Looks at a simulated Internet from outside, as a client does: all names, all front pages, some pages behind them.
+"""Surveys a simulated Internet as a client: all names, all front pages, some pages linked from them.
 
 Run as ``python -m benchmarks.survey TASK.json RESULT.json``, a process of its own on the contestants' core.
 """
@@ -22,12 +22,12 @@ PATIENCE = 20.0  # unscaled seconds until a name or a page is given up, and neve
 
 
 def task(resolver: str, port: int, names: Iterable[str], *, pages: int, speed: float) -> dict[str, Any]:
-    """Say what to look at: of each front page the first `pages` links to the same host are followed too."""
+    """Return the task: also follows the first `pages` links of each front page to the same host."""
     return {"resolver": resolver, "port": port, "names": list(names), "pages": pages, "speed": speed}
 
 
 async def survey(task: dict[str, Any]) -> dict[str, Any]:
-    """Ask for all names, then for pages at the addresses that were given."""
+    """Resolve all names, then fetch pages at their addresses."""
     patience = max(2.0, PATIENCE / task["speed"])
     address, _, port = task["resolver"].rpartition(":")
     names: list[dict[str, Any]] = []
@@ -54,7 +54,7 @@ async def survey(task: dict[str, Any]) -> dict[str, Any]:
 
 
 async def _each(work: Callable[[Any], Awaitable[None]], items: list[Any], at_once: int) -> None:
-    """Do the work for all items, some at once."""
+    """Process all items, some concurrently."""
     waiting = iter(items)
 
     async def one() -> None:
@@ -65,7 +65,7 @@ async def _each(work: Callable[[Any], Awaitable[None]], items: list[Any], at_onc
 
 
 async def _visit(name: str, address: str, task: dict[str, Any], pages: list[dict[str, Any]]) -> None:
-    """Ask for a front page and some pages that it links to, over one connection."""
+    """Fetch a front page and some pages that it links to, over one connection."""
     reader, writer = await asyncio.open_connection(address, task["port"], limit=1 << 20)
     try:
         paths = ["/"]
@@ -95,18 +95,18 @@ class _Asker(asyncio.DatagramProtocol):
         self.number = 0
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        """Keep the socket."""
+        """Store the socket."""
         # CPython 3.11's own transport does not say that it is one.
         self.transport = cast(asyncio.DatagramTransport, transport)
 
     def datagram_received(self, data: bytes, addr: object) -> None:
-        """Hand an answer to who waits for it."""
+        """Pass an answer to its waiter."""
         future = self.waiting.get(int.from_bytes(data[:2]))
         if future is not None and not future.done():
             future.set_result(data)
 
     async def ask(self, name: str, patience: float) -> dict[str, Any]:
-        """Ask once more when nothing came, as datagrams get lost; the delay is that of the answered question."""
+        """Retry once without an answer, as datagrams get lost; the delay is that of the answered question."""
         for _ in range(2):
             self.number = (self.number + 1) % 65536
             number = self.number
@@ -124,7 +124,7 @@ class _Asker(asyncio.DatagramProtocol):
 
 
 def _read(message: bytes) -> dict[str, Any]:
-    """Read what an answer to a question for A says: of aliases the number, of the address its time to live."""
+    """Parse an answer for A: the number of aliases, and the TTL of the address."""
     code, records = message[3] & 15, int.from_bytes(message[6:8])
     if code:
         return {"answer": {2: "servfail", 3: "nxdomain"}.get(code, "error")}
@@ -143,7 +143,7 @@ def _read(message: bytes) -> dict[str, Any]:
 
 
 def _skip(message: bytes, at: int) -> int:
-    """Give the place behind a name."""
+    """Return the offset after a name."""
     while message[at]:
         if message[at] >= 192:
             return at + 2
@@ -152,7 +152,7 @@ def _skip(message: bytes, at: int) -> int:
 
 
 def main() -> None:
-    """Do a task."""
+    """Run a task."""
     task, result = map(Path, sys.argv[1:])
     result.write_text(json.dumps(asyncio.run(survey(json.loads(task.read_text())))))
 

@@ -1,6 +1,6 @@
 """Measures a command from inside another one: `python -m benchmarks.within RESULT.json SECONDS COMMAND…`.
 
-simnet and the crawler are one family of processes; only the crawler's memory and CPU are asked for.
+simnet and the crawler are one process tree; only the crawler's memory and CPU are measured.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from benchmarks.report import BenchmarkError
 
 
 def main() -> None:
-    """Run the command, write what it cost, end with status 1 if it failed."""
+    """Run the command, write its cost, and return 1 if it failed."""
     result, seconds, *command = sys.argv[1:]
     cores = frozenset(os.sched_getaffinity(0))
     try:

@@ -1,30 +1,31 @@
-"""A fetch stage in Python alone: a connection for each request, on threads, to an address that was vetted."""
+"""A fetch stage in Python alone: asyncio and httpx on a thread, to the addresses that the frontier has vetted."""
 
 from __future__ import annotations
 
-import contextlib
-import math
-import socket
-import ssl
+import asyncio
 import time
-from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
-from http.client import HTTPConnection, HTTPException, IncompleteRead
-from itertools import pairwise
+from concurrent.futures import FIRST_COMPLETED, Future, wait
+from threading import Thread
 from typing import Any
 
+import httpx
 from lycosa import Request, Requests, Response, Responses
 
-PHASES = ("connect", "first_byte", "body")  # the first with TLS
-#: Seconds for a request, and for the next bytes of its answer; bytes of a body.
-WHOLE, SILENCE, BODY = 60.0, 10.0, 10 << 20
+#: Seconds for a request; bytes of a body.
+WHOLE, BODY = 60.0, 10 << 20
+#: Seconds without a byte; no proxy of the environment, since a request goes to its vetted address; no kept connection.
+CLIENT: dict[str, Any] = {"timeout": 10.0, "trust_env": False, "limits": httpx.Limits(max_keepalive_connections=0)}
+#: Kinds of failures by httpx's exceptions; all others are "connect-failed".
+KINDS = {"TimeoutError": "timeout", "ReadTimeout": "read-timeout", "RemoteProtocolError": "protocol"}
 
 
 class PlainFetch:
-    """HTTP/1.1 by the standard library; see ``lycosa.stages.Fetch``."""
+    """HTTP/1.1 by httpx; see ``lycosa.stages.Fetch``."""
 
     def __init__(self, user_agent: str, slots: int = 32) -> None:
-        self.user_agent, self.slots, self.tls = user_agent, slots, ssl.create_default_context()
-        self.pool, self.running = ThreadPoolExecutor(slots), dict[Future[Response], tuple[float, socket.socket]]()
+        self.slots, self.running, self.loop = slots, set[Future[Response]](), asyncio.new_event_loop()
+        self.http = httpx.AsyncClient(headers={"User-Agent": user_agent, "Accept-Encoding": "identity"}, **CLIENT)
+        Thread(target=self.loop.run_forever, daemon=True).start()
 
     def free(self) -> int:
         return self.slots - len(self.running)
@@ -33,50 +34,37 @@ class PlainFetch:
         return len(self.running)
 
     def submit(self, requests: Requests) -> None:
-        for request in requests:
-            sock = socket.socket(socket.AF_INET6 if ":" in request.addresses[0] else socket.AF_INET)
-            if request.url.startswith("https:"):
-                sock = self.tls.wrap_socket(sock, server_hostname=request.host)
-            until = time.monotonic() + WHOLE
-            self.running[self.pool.submit(self.exchange, request, sock, until)] = until, sock
+        self.running |= {asyncio.run_coroutine_threadsafe(self.exchange(each), self.loop) for each in requests}
 
     def completed(self, max: int, within: float) -> Responses:
-        time.sleep(0 if self.running else within)  # wait() does not wait for nothing
-        done = list(wait(self.running, within, FIRST_COMPLETED).done)[:max]
-        self.end(time.monotonic())
-        return Responses(future.result() for future in done if self.running.pop(future))
+        done = list(wait(self.running or {Future()}, within, FIRST_COMPLETED).done)[:max]
+        self.running -= set(done)
+        return Responses(future.result() for future in done)
 
     def cancel(self) -> None:
-        self.end(math.inf)
-        self.running.clear()
+        while self.running:
+            self.running.pop().cancel()
 
-    def end(self, now: float) -> None:
-        for sock in [sock for until, sock in self.running.values() if until < now]:
-            with contextlib.suppress(OSError):
-                socket.socket.shutdown(sock, socket.SHUT_RDWR)  # the thread that waits for it goes on at once
+    async def exchange(self, request: Request) -> Response:
+        began, address, body, marks = time.time(), request.addresses[0], bytearray(), dict[str, float]()
 
-    def exchange(self, request: Request, sock: socket.socket, until: float) -> Response:
-        began, connection = time.time(), HTTPConnection(request.host, request.port)
-        about: dict[str, Any] = {"address": request.addresses[0], "started": began}
-        with sock:
-            try:
-                sock.settimeout(SILENCE)
-                sock.connect((request.addresses[0], request.port))
-                marks = [began, time.time()]
-                connection.sock, fields = sock, {"User-Agent": self.user_agent, **dict(request.headers)}
-                connection.request(request.method, request.path, request.body or None, fields)
-                answer = connection.getresponse()
-                marks.append(time.time())
-                body = answer.read(BODY + 1)
-                marks.append(time.time())
-                if len(body) > BODY:
-                    return request.fail("body-too-large", **about)
-                if answer.length or time.monotonic() > until:
-                    raise IncompleteRead(body, answer.length)
-                times = {
-                    phase: after - before for phase, (before, after) in zip(PHASES, pairwise(marks), strict=True)
-                }
-                return request.respond(answer.status, headers=answer.getheaders(), body=body, times=times, **about)
-            except (OSError, HTTPException) as error:
-                kind = "protocol" if isinstance(error, HTTPException) else "connect-failed"
-                return request.fail("timeout" if time.monotonic() > until else kind, str(error), **about)
+        async def trace(event: str, _: object) -> None:
+            marks[event] = time.time()
+
+        about: dict[str, Any] = {"address": address, "started": began}
+        fields = {"Host": request.url.split("/")[2], **dict(request.headers)}
+        sent: dict[str, Any] = {"content": request.body, "extensions": {"sni_hostname": request.host, "trace": trace}}
+        url = httpx.URL(request.url).copy_with(host=address)
+        try:
+            async with asyncio.timeout(WHOLE), self.http.stream(request.method, url, headers=fields, **sent) as reply:
+                async for piece in reply.aiter_raw():
+                    body += piece
+                    if len(body) > BODY:
+                        return request.fail("body-too-large", **about)
+        except (TimeoutError, httpx.HTTPError) as error:
+            return request.fail(KINDS.get(type(error).__name__, "connect-failed"), str(error), **about)
+        connected = max((at for event, at in marks.items() if event.startswith("connection")), default=began)
+        first = marks["http11.receive_response_headers.complete"]
+        times = {"connect": connected - began, "first_byte": first - connected, "body": time.time() - first}
+        received = [(name.decode("latin-1"), value.decode("latin-1")) for name, value in reply.headers.raw]
+        return request.respond(reply.status_code, headers=received, body=bytes(body), times=times, **about)

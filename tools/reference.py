@@ -18,45 +18,45 @@ ROOT = Path(__file__).parent.parent
 
 #: What to do about a group of failures.
 ADVICE = {
-    "names": "Check the resolvers (`names.resolvers`) where many fail; `name-not-found` and `name-bad` are the site's own.",
-    "connections": "The site, or the way to it, is down or slow: `--retry-failed=connections` later; `fetch.*_timeout`.",
-    "tls": "The site's certificate or TLS is broken; roots of your own: `fetch.ca_file`.",
-    "responses": "What the site sends is no usable response; limits: `fetch.max_*`, `parse.max_*`, `politeness.max_redirects`.",
+    "names": "If many fail, check the resolvers (`names.resolvers`); `name-not-found` and `name-bad` are the site's own.",
+    "connections": "The site, or the path to it, is down or slow: `--retry-failed=connections` later; `fetch.*_timeout`.",
+    "tls": "The site's certificate or TLS is broken; for roots of your own set `fetch.ca_file`.",
+    "responses": "The site does not send a usable response; limits: `fetch.max_*`, `parse.max_*`, `politeness.max_redirects`.",
     "rules": "The job forbids it: `allow_addresses`, `politeness.block_list`, `politeness.domain_pages`.",
-    "robots": "The site forbids it. Nothing is to be done about `robots-disallowed`; the other may pass.",
-    "ended": "Such URLs wait and are fetched when the crawl goes on.",
+    "robots": "The site forbids it. `robots-disallowed` is final; `robots-unreachable` may pass.",
+    "ended": "Such URLs wait and are fetched when the crawl is resumed.",
 }
 
-#: What a report has, beside what stands in the tables of outputs.
+#: What each key of a report means, beside the tables of outputs.
 REPORT = {
-    "pages": "responses that are no redirects",
+    "pages": "responses that are not redirects",
     "redirects": "redirects",
-    "reopened": "URLs that were opened again, since somebody asked for it or a captive portal had answered for them",
+    "reopened": "URLs that were opened again, because the user asked for it or a captive portal had answered for them",
     "retries": "outcomes that led to a further try",
-    "robots": "answers for robots.txt",
+    "robots": "responses for robots.txt",
     "bytes": "bytes of bodies as received",
     "links": "links in pages",
     "statuses": "responses by status code",
     "failures": "URLs that ended without a response, by kind: docs/errors.md",
-    "bounds": "pages of which something was left out (links, title-bytes, …), by bound: `count`, and the `first` URLs",
+    "bounds": "pages of which a part was left out (links, title-bytes, …), by bound: `count`, and the `first` URLs",
     "mean_seconds": "means over all responses, by phase: name, connect, tls, first_byte, body",
-    "sessions": "how often the crawl was begun or gone on with",
-    "seconds": "how long all sessions took",
-    "cpu_seconds": "what they cost",
-    "names": "what the client of DNS counts: questions sent, answers, names by class, …",
+    "sessions": "number of sessions: the first one and each resumption",
+    "seconds": "duration of all sessions",
+    "cpu_seconds": "CPU time of all sessions",
+    "names": "counts of the DNS client: questions sent, answers, names by class, …",
     "session": "the same counts, seconds and names for this session alone",
     "end": "why it ended: `reason`, `text`; `status`, the exit status (null where a signal decides), and `status_text`, what "
-    "it means for this crawl; `resume`, the command that goes on; null while it runs",
+    "it means for this crawl; `resume`, the command that resumes; null while it runs",
     "in_flight": "requests under way",
     "frontier": "URLs by state: `waiting`, `leased` (under way), `done`, `failed`, `refused`; `hosts`; `unresolved`: names "
-    "being resolved; `known`: URLs that were admitted or spoken for by a canonical link; links that were left out: "
+    "being resolved; `known`: URLs that were admitted or named by a canonical link; links that were left out: "
     "`links_known`, `links_out_of_scope`, `links_too_deep`, `links_nofollow`, `links_port_blocked`, `links_hosts_full`",
-    "suspensions": "why nothing is counted against sites now, where the trouble is ours: `cause`, `since`, `probe_at`, …",
+    "suspensions": "why nothing counts against sites now, where the trouble is the crawl's own: `cause`, `since`, `probe_at`, …",
     "failing": "hosts that fail and are tried again, at most ten: `host`, `kind`, `waiting` URLs, `until` when at least",
     "log": "the log's directory",
     "log_bytes": "the log's end, in bytes",
     "outputs": "the outputs",
-    "full_disks": "places that wait for room",
+    "full_disks": "paths that wait for disk space",
 }
 
 #: What runs as it is pasted; a test does so with another seed.
@@ -73,7 +73,7 @@ crawl = lycosa.crawl(
     store={"fields": ["url", "status", "title", "text"]},
 )
 for page in crawl:
-    print(page.url, page.status, len(page.text or ""))  # page.text is None for what is no text; page.body: the bytes
+    print(page.url, page.status, len(page.text or ""))  # page.text is None where the body is not text; page.body: the bytes
 
 # From a file; polars.read_parquet and pandas.read_parquet as well (pip install polars, pip install pandas).
 pages = pyarrow.parquet.read_table("pages.parquet", columns=["url", "title", "text"])
@@ -88,41 +88,75 @@ for batch in crawl.batches():
 ```
 """
 
-#: How a later output comes to its records.
+#: How a later output gets its records.
 ADDED_OUTPUT = """\
     lycosa crawl --dir DIR -o DIR/pages.parquet -o later.jsonl
 
-Outputs that are given take the place of the recorded ones (`lycosa job show DIR` lists these): give all of them again, and the
-new one. One that is left out stays as it is and is no longer written; given again later, it goes on where it was. The new output is
-written from the log, no URL is fetched again for it; what still waits is fetched as whenever a crawl goes on. `store.fields` is of
-all outputs: where it changes, those that are there are written again from the log, or refused where the log has lost records.
+The given outputs replace the recorded ones (`lycosa job show DIR` lists these): give all of them again, and the new one. An output that
+is left out stays as it is and is no longer written; given again later, it is continued where it was. The new output is
+written from the log, no URL is fetched again for it; URLs that wait are fetched as in any resumed crawl. `store.fields` applies to
+all outputs: when it changes, existing outputs are written again from the log, or refused where the log has lost records.
 
-How far back it reaches is decided by `store.retain`: with `needed` (the default) a file of the log (`store.segment_bytes`, 256 MiB)
-goes as soon as all outputs and two snapshots have passed it, so that a log below some 500 MiB is whole; with `all` nothing goes. Say
-`--set store.retain=all` when the crawl begins if outputs may be added later; what is gone does not come back. Where records are
-missing, the crawl says so once,
+`store.retain` decides how far back the new output reaches. With `needed` (the default) a file of the log (`store.segment_bytes`, 256 MiB)
+is removed as soon as all outputs and two snapshots have passed it, so that a log below some 500 MiB is complete; with `all` nothing is
+removed. If outputs may be added later, say `--set store.retain=all` when the crawl begins; what is removed does not come back. Where
+records are missing, the crawl says so once,
 
     lycosa: later.jsonl: lacks the records from position 0 to 536870912: the log has them no longer. …
 
-and `lycosa job show DIR` says `lacks the records from position 0 to 536870912` in place of `complete` (`outputs[].gaps` with `--json`).
+and `lycosa job show DIR` says `lacks the records from position 0 to 536870912` instead of `complete` (`outputs[].gaps` with `--json`).
 """
 
 #: Why a crawl ended, and the exit statuses that it may have.
 REASONS = {
     "finished": (
-        "nothing is left to fetch: every URL has an answer, or has failed for good, such as by NXDOMAIN",
+        "nothing is left to fetch: every URL has a response, or has failed permanently, such as by NXDOMAIN",
         "0, 3, 4",
     ),
     "patience": ("the same, but URLs failed for reasons that may pass: `--retry-failed`", "3, 4"),
     "limit": ("`max_pages` is reached and URLs wait: `--max-pages none`, or a larger number", "0, 3"),
-    "stopped": ("somebody stopped it and URLs wait", "130, 141, 143"),
+    "stopped": ("the user or a signal stopped it and URLs wait", "130, 141, 143"),
     "suspended": (
         "the crawl's own network or DNS failed for longer than `frontier.longest_suspension`; URLs wait",
         "5",
     ),
-    "storage-full": ("no space was left on the disk when it was stopped", "1"),
-    "error": ("something else went wrong; the text says what", "1"),
+    "storage-full": ("no disk space was left when it was stopped", "1"),
+    "error": ("another error; the text says which", "1"),
 }
+
+#: Tasks and the settings that they need.
+TASKS = """\
+| task | how |
+|---|---|
+| set a key for one crawl | `lycosa crawl … --set politeness.host_interval=2`; a list: `--set 'allow_addresses=["127.0.0.0/8"]'` |
+| keep settings in a file | `lycosa job template >my.toml`, remove the `#` before the keys that you set, `lycosa crawl --job my.toml` |
+| set keys in Python | `lycosa.crawl(…, politeness={"host_interval": 2})` |
+| fetch only the seeds' hosts, only their registered domains, or any host | `scope = "host"` (the default), `"domain"`, `"any"` |
+| fetch a list of URLs and follow no links | `seeds = […]` and `max_depth = 0` |
+| stop after N pages, or after N pages of each registered domain | `max_pages`; `politeness.domain_pages` |
+| crawl a site more slowly or faster | `politeness.host_interval`, `address_interval`, `response_multiple`; requests at once: `host_concurrency`, `address_concurrency` |
+| limit the whole crawl | `politeness.requests_per_second`, `bytes_per_second` |
+| exclude sites | `politeness.block_list`: [courtesy.md](courtesy.md) |
+| crawl servers in my own network | `allow_addresses = ["10.0.0.0/8"]` |
+| run several crawls at once | a `--dir` for each; they share no politeness limits, so give each its own sites |
+| ignore robots.txt of a site of my own | `politeness.robots = false` |
+| choose columns, leave bodies out of the output | `store.fields`: [outputs.md](outputs.md) |
+| limit memory | `memory = "2 GB"` |
+| fetch larger bodies | `fetch.max_body_bytes`, `parse.max_decoded_bytes` |
+| wait longer before a host is given up | `frontier.patience`: [trouble.md](trouble.md) |
+| use other DNS servers, a hosts file, a shared cache | `names.resolvers`, `names.hosts_file`, `names.cache_file` |
+| trust a certificate authority of my own | `fetch.ca_file` |
+| treat URLs as one that differ by a parameter, or by the order of parameters | `url.drop_parameters`, `url.sort_query` |
+
+A header, a cookie or a password for all requests, settings for one site alone, a proxy, and filters of URLs or content types do not
+exist yet. Cookies that sites set are sent back to them.
+
+- A crawl that is resumed keeps its settings. What you give replaces them, except keys marked *fixed*. With `--job` on a resumed crawl,
+  a key that the file does not name has its default.
+- `"none"` means no limit, or no value: `--set max_pages=none`.
+- Relative paths start at the job file's folder; on the command line at the working directory.
+- Seconds are in the job's own time: `speed` divides them.
+"""
 
 
 def written() -> dict[Path, str]:
@@ -140,24 +174,28 @@ def settings_page() -> str:
     lines = [
         "# Settings of a crawl",
         "",
-        "Made by `python -m tools.reference` from `python/lycosa/job.py`; `lycosa job template` prints the same as a job file.",
+        "This page lists every setting of a crawl (a *job*), for anyone who wants to change how Lycosa crawls.",
         "",
-        "A key stands in a job file (TOML; `lycosa crawl --job FILE`), on the command line (`--set politeness.host_interval=2`; a list: `--set 'allow_addresses=[\"127.0.0.0/8\"]'`),",
-        'or in a call (`lycosa.crawl(…, politeness={"host_interval": 2})`). A crawl that is gone on with keeps its settings; what is',
-        'given takes their place, but for keys marked *fixed*. `"none"` is no limit, or nothing: `--set max_pages=none`. Relative',
-        "paths are taken from the job file's folder, on the command line from the working directory. Seconds are of the job's own",
-        "time: `speed` divides them.",
+        "It is generated by `python -m tools.reference` from `python/lycosa/job.py`; `lycosa job template` prints the same as a job file.",
+        "",
+        "## How do I …",
+        "",
+        *TASKS.splitlines(),
     ]
     about = dict(rooms())
     room = None
     for setting in settings():
         if setting.room != room:
             room = setting.room
-            title = f"`[{room}]`: {about[room]}" if room else "The job itself"
+            title = f"`[{room}]`: {about[room]}" if room else "The job itself (top level of the file)"
             lines += ["", f"## {title}", "", "| key | default | value | |", "|---|---|---|---|"]
         value = ", ".join(filter(None, (setting.kind, setting.unit, setting.bounds)))
         fixed = " *Fixed.*" if setting.fixed else ""
-        default = "all but `text`" if setting.key == "store.fields" else f"`{toml(setting.default)}`"
+        default = (
+            "the usual columns of [outputs.md](outputs.md#columns)"
+            if setting.key == "store.fields"
+            else f"`{toml(setting.default)}`"
+        )
         lines.append(f"| `{setting.name}` | {default} | {_cell(value)} | {_cell(setting.meaning)}{fixed} |")
     return "\n".join(lines) + "\n"
 
@@ -166,35 +204,38 @@ def outputs_page() -> str:
     """Columns and reports."""
     schema = pyarrow.table(Outcomes().columns(_core.FIELDS)).schema
     types = {column.name: (str(column.type), column.nullable) for column in schema}
+    without_body = ",".join(f'"{name}"' for name in _core.USUAL_FIELDS if name != "body")
     lines = [
         "# Outputs",
         "",
-        "Made by `python -m tools.reference` from the code.",
+        "This page says what a crawl writes (files, their columns, the report, the exit status), for anyone who reads its results.",
         "",
-        "`lycosa crawl -o FILE.parquet`, `-o FILE.jsonl`, `-o DIRECTORY/` (Parquet files) or `-o -` (JSON lines to standard output,",
-        "what this session fetches). Each row is the last outcome of one URL: a page, a redirect, or a failure. A URL that was",
-        "fetched again on purpose (`--retry-failed`, a seed given again) has one more row: the one with the latest `fetched_at` holds.",
+        "It is generated by `python -m tools.reference` from the code.",
         "",
-        "`-o FILE` takes the place of the outputs that are recorded in the job directory, once it could be opened. `-o -` alone takes the",
-        "place of none: the session writes to standard output only, and recorded outputs are brought up to date by the next session",
-        "without it. The log keeps what they lack until then. A crawl that has no output yet gets `DIR/pages.parquet` by that session.",
-        "`-o none` writes no output: so goes on a crawl whose recorded output is a sink from Python, which only Python can give again.",
-        "In Python `output=` is one or several of them; without it nothing is written but the log, as long as that is kept.",
+        "## How do I …",
         "",
-        'Columns are chosen by `store.fields`: `--set \'store.fields=["url","status","text"]\'`. Where a value may be null, the type',
-        "says so.",
+        "| task | how |",
+        "|---|---|",
+        "| choose the format | `-o FILE.parquet`, `-o FILE.jsonl`, `-o DIRECTORY/` (Parquet files), `-o -` (JSON lines to standard output, what this session fetches); several `-o` are allowed |",
+        "| write nothing | `-o none`: the way to resume a crawl whose recorded output is a sink from Python, which only Python can pass again |",
+        '| choose the columns | `--set \'store.fields=["url","status","text"]\'` |',
+        f"| leave bodies out | the usual columns without `body`: `--set 'store.fields=[{without_body}]'` |",
+        "| get the text of pages | add `text` to `store.fields`; it is the decoded body, not the article |",
+        "| read the result in Python | *Read outputs in Python* |",
+        "| add an output later | *Add an output to a crawl that already ran* |",
+        "| write to a database | a sink of your own: [extending.md](extending.md#a-sink) |",
+        "| get the numbers of a crawl | `--report FILE`, or `lycosa job show DIR`: *The report* |",
+        "| know in a script whether something is missing | *Exit status of `lycosa crawl`* |",
         "",
-        "| column | type | |",
-        "|---|---|---|",
-        *(
-            f"| `{name}` | {types[name][0]}{', may be null' if types[name][1] else ''} | {_cell(meaning)} |"
-            for name, meaning in _core.COLUMNS.items()
-        ),
+        "- Each row is the last outcome of one URL: a page, a redirect, or a failure. A URL that was fetched again on purpose",
+        "  (`--retry-failed`, a seed given again) has one more row: the one with the latest `fetched_at` is valid.",
+        "- `-o FILE` replaces the outputs that are recorded in the job directory, once it could be opened. `-o -` alone replaces none:",
+        "  the session writes to standard output only, and the next session without it brings recorded outputs up to date. The log",
+        "  keeps what they lack until then. A crawl that has no output yet gets `DIR/pages.parquet` by that session.",
+        "- In Python `output=` is one or several outputs; without it only the log is written, which a temporary directory loses at the end.",
+        "- The log contains bodies whatever `store.fields` says, until its files are removed (`store.retain`).",
         "",
-        "In JSON lines `fetched_at` is RFC 3339 text, `chain` and `headers` are lists of objects.",
-        "",
-        "`text` is the whole body decoded to Unicode: of an HTML page its HTML with all tags. There is no main text (the article",
-        "without navigation) yet; give `text` to an extractor such as trafilatura. In Python:",
+        "## Read outputs in Python",
         "",
         *SNIPPET.splitlines(),
         "",
@@ -204,10 +245,25 @@ def outputs_page() -> str:
         "",
         *ADDED_OUTPUT.splitlines(),
         "",
+        "## Columns",
+        "",
+        "The usual columns are those that are not said to be written only where `store.fields` names them. Where a value may be null, the type",
+        "says so. In JSON lines `fetched_at` is RFC 3339 text, `chain` and `headers` are lists of objects.",
+        "",
+        "| column | type | |",
+        "|---|---|---|",
+        *(
+            f"| `{name}` | {types[name][0]}{', may be null' if types[name][1] else ''} | {_cell(meaning)} |"
+            for name, meaning in _core.COLUMNS.items()
+        ),
+        "",
+        "`text` is the whole body decoded to Unicode: of an HTML page its HTML with all tags. There is no main text (the article",
+        "without navigation) yet; pass `text` to an extractor such as trafilatura.",
+        "",
         "## The report",
         "",
-        "`crawl.report()`, `lycosa crawl --report FILE` (`-`: standard output). Counts are over the crawl's whole life; what this",
-        "session did stands under `session`. At any time the URLs that were admitted are",
+        "`crawl.report()`, `lycosa crawl --report FILE` (`-`: standard output). Counts cover all sessions of the crawl; those of this",
+        "session are under `session`. At any time the URLs that were admitted are",
         "`waiting + leased + done + failed + refused`.",
         "",
         "| key | |",
@@ -221,8 +277,8 @@ def outputs_page() -> str:
         "## Exit status of `lycosa crawl`",
         "",
         "The reason says why nothing more was fetched, the status whether something is missing: a crawl that is `finished` has",
-        "status 3 where URLs failed without an answer. The summary's last line says the status and what it means for this crawl;",
-        "`lycosa job show DIR` says the same later, unless somebody stopped the crawl, and with `--quiet` one line on standard",
+        "status 3 where URLs failed without a response. The summary's last line says the status and what it means for this crawl.",
+        "`lycosa job show DIR` says the same later, unless the crawl was stopped; `--quiet` prints one line on standard",
         "error where it is 3, 4 or 5. A script that has to tell a limit from the end reads the reason:",
         "`lycosa crawl … --report r.json; jq -r .end.reason r.json`, or later `lycosa job show DIR --json | jq -r .last_run.reason`.",
         "",
@@ -241,14 +297,23 @@ def errors_page() -> str:
     lines = [
         "# Failures and errors",
         "",
-        "Made by `python -m tools.reference` from the code.",
+        "This page lists every kind of failure of a URL and every exception, for anyone who reads the column `error` or catches an error.",
         "",
-        "What a site does is no error but an outcome: a row whose `error` is one of these names, and `page.error`. They are stable.",
-        "*May pass*: such a try is repeated (`politeness.retries`), and when the URL has failed all the same, the crawl says so at",
-        "its end. `lycosa crawl --dir DIR --retry-failed` fetches again all URLs that failed, but for those with — in the last",
-        "column; `--retry-failed=KINDS` takes names and groups with commas, also those: `--retry-failed=names,connect-timeout`.",
-        "A page that ended with a status, 404 or 500, is an answer: its URL as a seed fetches it again.",
-        f"The group `timeouts` is all time-outs, whatever else they are about: {_listed(choices()['timeouts'])}.",
+        "It is generated by `python -m tools.reference` from the code.",
+        "",
+        "| how do I … | |",
+        "|---|---|",
+        "| fetch again all that failed | `lycosa crawl --dir DIR --retry-failed`; it leaves out kinds with — in the last column |",
+        "| fetch again some kinds or groups, also those with — | `--retry-failed=names,connect-timeout` |",
+        "| fetch again a page that ended with a status, 404 or 500 | give its URL as a seed: such a page is a response and has not failed |",
+        "| count failures by kind | `failures` in [the report](outputs.md#the-report) |",
+        "| know what the crawl does before a URL fails | [trouble.md](trouble.md) |",
+        "",
+        "A failure of a site is not an error of the program but an outcome: a row whose `error` (`page.error` in Python) is one of these",
+        "names, which are stable. *May pass*: such a try is repeated (`politeness.retries`), and when the URL has failed all the same, the",
+        "crawl says so at its end.",
+        "",
+        f"The group `timeouts` contains all time-outs of the groups below: {_listed(choices()['timeouts'])}.",
     ]
     for group, kinds in groups().items():
         lines += [
@@ -257,14 +322,14 @@ def errors_page() -> str:
             "",
             ADVICE[group],
             "",
-            "| kind | | may pass | `--retry-failed` |",
+            "| kind | meaning | may pass | `--retry-failed` |",
             "|---|---|---|---|",
         ]
         for kind in kinds:
             about = _core.FAILURE_KINDS[kind]
             passes, again = ("yes" if about["transient"] else "no"), ("—" if kind in FORBIDDEN else "yes")
             lines.append(f"| `{kind}` | {_cell(about['meaning'])} | {passes} | {again} |")
-    lines += ["", "## Exceptions", "", "All are importable from `lycosa`.", "", "| | |", "|---|---|"]
+    lines += ["", "## Exceptions", "", "All can be imported from `lycosa`.", "", "| | |", "|---|---|"]
     for name in vars(errors):
         kind = getattr(errors, name)
         if isinstance(kind, type) and issubclass(kind, lycosa.LycosaError):

@@ -1,4 +1,4 @@
-"""The compiled core: batches and the stages that move them. Proved equal to the binary by stubtest."""
+"""The compiled core: batches and the stages that move them. Compared with the binary by stubtest."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from os import PathLike
@@ -70,65 +70,65 @@ COLUMNS: dict[str, str]
 FAILURE_KINDS: dict[str, FailureKind]
 FIELDS: list[str]
 
-#: The columns of outputs where a job names none.
+#: The default columns of outputs.
 USUAL_FIELDS: list[str]
 
-#: Bytes before the first record of a segment of the log: a log of no more has no record.
+#: Bytes before the first record of a segment of the log: a log of this size has no record.
 SEGMENT_HEADER_BYTES: int
 
 @type_check_only
 class FailureKind(TypedDict):
-    """What is said of a kind of failure; its stable name is the key."""
+    """The description of a kind of failure; its stable name is the key."""
 
     meaning: str
     group: str
     transient: bool
 
 def canonical_url(url: str) -> str:
-    """The canonical form of an absolute URL; raises SettingError where it is none."""
+    """Return the canonical form of an absolute URL; raises SettingError if it is not one."""
 
 def canonical_link(url: str, job: Job) -> str:
-    """The canonical form of an absolute URL that a page links to, by the job's rules; raises SettingError."""
+    """Return the canonical form of an absolute URL in a link, by the job's rules; raises SettingError."""
 
 def public_suffix_list() -> dict[str, str]:
-    """The Public Suffix List that is compiled in: version, date and digest (SHA-256) of its publication."""
+    """Return version, date and digest (SHA-256) of the built-in Public Suffix List."""
 
 def ring_key(url: str, by: str = "host") -> str:
-    """What of an absolute URL a ring looks at: its host, its registered domain, or all; raises SettingError."""
+    """Return a URL's key in a ring: its host, its registered domain, or all of it; raises SettingError."""
 
 def domain_of(url: str) -> str:
-    """The registered domain of an absolute URL's host; raises SettingError where it is no URL."""
+    """Return the registered domain of an absolute URL's host; raises SettingError if it is not a URL."""
 
 def check_block_list(path: str | PathLike[str]) -> None:
-    """Raise SettingError where the file cannot be read or a line is neither name, host nor network."""
+    """Raise SettingError if the file cannot be read or a line is neither name, host nor network."""
 
 def check_cookie_secrets(path: str | PathLike[str]) -> None:
-    """Refuse a file that holds no secrets of cookies, or that is open to others; nothing of it is told."""
+    """Raise SettingError for a file without cookie secrets, or readable by others; no message has its content."""
 
 def check_network(text: str) -> None:
-    """Raise SettingError where the text is no address and no network."""
+    """Raise SettingError if the text is neither an address nor a network."""
 
 def check_port(url: str, allowed: Sequence[int]) -> None:
-    """Raise SettingError where an absolute URL's port is blocked and not among those that the job allows."""
+    """Raise SettingError if an absolute URL's port is blocked and not allowed by the job."""
 
 def is_permitted_address(address: str, allowed: Sequence[str]) -> bool:
-    """Whether an address is of the public Internet, or of a network that is allowed. Raises SettingError."""
+    """Return whether an address is public, or in an allowed network. Raises SettingError."""
 
 def check_resolver(text: str) -> str:
-    """A resolver's address as it is told everywhere, with its port; raises SettingError where the text is none."""
+    """Return a resolver's address in normal form, with its port; raises SettingError for an invalid one."""
 
 def export_log(directory: str | PathLike[str], file: str | PathLike[str]) -> dict[str, Any]:
-    """Write every record of a log that can be read as one JSON object a line; with gzip to a name in ``.gz``.
+    """Write every readable record of a log as one JSON object per line; ``.gz`` at the name's end compresses.
 
-    A file of that name is replaced. Counts: entries, seeds, pages, robots, leases, skipped (bytes of the log that are
-    damaged), complete. Raises StorageFull, JobVersionError, StorageError.
+    Replaces an existing file. Returns counts: entries, seeds, pages, robots, leases, skipped (damaged bytes of the
+    log), complete. Raises StorageFull, JobVersionError, StorageError.
     """
 
 def import_log(file: str | PathLike[str], directory: str | PathLike[str]) -> dict[str, Any]:
-    """Make a log of a file that ``export_log`` wrote; the directory must hold none yet.
+    """Create a log from a file of ``export_log``; the directory must not have one yet.
 
-    Counts as there; ``complete`` is False where the file was cut off behind a whole line. Raises StorageError
-    with the number of a line that is no record; what stands before it is in the log then.
+    Returns the same counts; ``complete`` is False if the file was cut off after a complete line. Raises StorageError
+    with the number of an invalid line; the records before it are then in the log.
     """
 
 def story(
@@ -139,26 +139,26 @@ def story(
     user_agent: str,
     allow_ports: Sequence[int] = ...,
 ) -> dict[str, Any]:
-    """Everything that a log tells about one URL, in the log's order.
+    """Return everything that a log records about one URL, in the log's order.
 
     Keys: url; seeds (position, at); found (position, at, page, status, depth, nofollow, refused): the first ten
-    pages that link to it and the first whose link the rules let in; found_more, the number of the others;
+    pages that link to it and the first whose link the rules accept; found_more, the number of the others;
     redirected (as found); outcomes and robots (position, at, url, lease, depth, attempt, retry, status, error,
     error_detail, address, redirect, chain, links, started, times); unanswered (position, at, lease), requests whose
-    outcome is not recorded; skipped, the bytes that are damaged.
-    ``refused`` is the rule by which a sighting was refused: nofollow, depth, scope or port; None where it was let in,
-    if it was new then. Times are in seconds.
+    outcome is not recorded; skipped, the damaged bytes.
+    ``refused`` is the rule by which a link was refused: nofollow, depth, scope or port; `None` if it was accepted,
+    unless it was known already. Times are in seconds.
     """
 
 def enter_private_namespaces(files: list[tuple[str, str]], ipv6: bool) -> None:
-    """Enter private mount and network namespaces; lay own files over the system's there."""
+    """Enter private mount and network namespaces; mount own files over the system's there."""
 
 @final
 class Request:
     """What to fetch and how: on lease from the frontier, or to be accepted as a seed.
 
-    Only what is no GET of the URL alone has to be given. ``metadata`` travels to the outcome: what JSON can hold,
-    64 KiB at most. ``body``: 1 MiB at most. Raises SettingError for what a request cannot be.
+    Arguments are needed only for more than a plain GET. ``metadata``: JSON values that are passed on to the outcome,
+    at most 64 KiB. ``body``: at most 1 MiB. Raises SettingError for an invalid request.
     """
 
     def __new__(
@@ -174,7 +174,7 @@ class Request:
         last_modified: str | None = None,
     ) -> Request: ...
     def replace(self, **columns: Any) -> Request:
-        """A copy with other values in some columns; raises SettingError for what a column cannot hold."""
+        """Return a copy with other values in some columns; raises SettingError for an invalid value."""
 
     def respond(
         self,
@@ -191,12 +191,12 @@ class Request:
         final_url: str | None = None,
         sent: bytes | None = None,
     ) -> Response:
-        """The answer of a fetch written in Python: a response was received.
+        """Return the result of a fetch stage in Python: a response was received.
 
-        body: as received, with its content coding. address: that was spoken to. started, finished: seconds since the
-        epoch; now where they are missing. times: seconds by phase (connect, tls, first_byte, body). source: http/1.0,
-        http/1.1, h2, browser or cache. final_url: where redirects were followed. sent: request line and header fields
-        as they were sent.
+        body: as received, with its content coding. address: the peer's. started, finished: seconds since the
+        epoch, by default now. times: seconds by phase (connect, tls, first_byte, body). source: http/1.0,
+        http/1.1, h2, browser or cache. final_url: if redirects were followed. sent: request line and header fields
+        as sent.
         """
 
     def fail(
@@ -209,7 +209,7 @@ class Request:
         finished: float | None = None,
         times: dict[str, float] | None = None,
     ) -> Response:
-        """The answer of a fetch written in Python: there is no response, for a reason of docs/errors.md."""
+        """Return the result of a fetch stage in Python: a failure, of a kind in docs/errors.md."""
 
     @property
     def url(self) -> str:
@@ -233,19 +233,19 @@ class Request:
 
     @property
     def is_plain(self) -> bool:
-        """Whether it is a GET without a body: its URL alone says what it asks for."""
+        """Whether it is a GET without a body, so that the URL alone identifies it."""
 
     @property
     def purpose(self) -> str:
-        """What it is for: page, robots, sitemap, resource."""
+        """Its purpose: page, robots, sitemap, resource."""
 
     @property
     def lease(self) -> int:
-        """The number of the lease; 0 without one."""
+        """The number of the lease, 0 without one."""
 
     @property
     def job(self) -> str:
-        """The job; empty where one crawl has a process to itself."""
+        """The job; empty if a process runs one crawl only."""
 
     @property
     def task(self) -> str:
@@ -253,15 +253,15 @@ class Request:
 
     @property
     def priority(self) -> int:
-        """Requests with a greater one come first, where the strategy heeds it."""
+        """Priority: greater values come first, if the strategy uses it."""
 
     @property
     def depth(self) -> int:
-        """Links from the nearest seed."""
+        """Number of links from the nearest seed."""
 
     @property
     def attempt(self) -> int:
-        """Earlier tries."""
+        """Number of earlier tries."""
 
     @property
     def chain(self) -> list[tuple[str, int]]:
@@ -273,7 +273,7 @@ class Request:
 
     @property
     def cookies(self) -> str | None:
-        """The value of the field cookie; None where there is none."""
+        """The value of the Cookie field, or `None`."""
 
     @property
     def headers(self) -> list[tuple[str, str]]:
@@ -281,7 +281,7 @@ class Request:
 
     @property
     def body(self) -> bytes:
-        """The body that is sent."""
+        """The request body."""
 
     @property
     def deadline(self) -> float:
@@ -289,7 +289,7 @@ class Request:
 
     @property
     def metadata(self) -> dict[str, Any]:
-        """What the user attached."""
+        """The user's metadata."""
 
     def __eq__(self, other: object, /) -> bool: ...
 
@@ -303,39 +303,39 @@ class Requests:
     def __new__(cls, records: Iterable[Request] | None = None) -> Requests: ...
     @classmethod
     def decode(cls, data: bytes) -> Requests:
-        """The batch of bytes that ``encode`` gave, in this process or another one.
+        """Return the batch of bytes that ``encode`` returned, in this process or another one.
 
-        Raises ValueError for bytes that are none, JobVersionError for those of a newer version.
+        Raises ValueError for invalid bytes, JobVersionError for those of a newer version.
         """
 
     def encode(self) -> bytes:
-        """The batch as bytes."""
+        """Return the batch as bytes."""
 
     def select(self, mask: Iterable[object]) -> Requests:
-        """Those for which the mask is true; raises SettingError where it has not one value for each."""
+        """Return the records for which the mask is true; raises SettingError if its length differs."""
 
     def map(self, change: Callable[[Request], Request | None]) -> Requests:
-        """What a function makes of each; None leaves it out."""
+        """Return the results of a function for each record; `None` leaves it out."""
 
     def replace(self, column: str, values: Iterable[Any]) -> Requests:
-        """The same with other values in a column; raises SettingError for what it cannot hold."""
+        """Return a copy with other values in a column; raises SettingError for an invalid value."""
 
     def columns(self, names: list[str] | None = None) -> Table:
-        """Columns for Arrow libraries: those that outputs have, unless they are named."""
+        """Return columns for Arrow libraries; default: those of outputs."""
 
     def __len__(self) -> int: ...
     def __getitem__(self, index: int, /) -> Request: ...
     def __iter__(self) -> Iterator[Request]: ...
     def __reduce__(self) -> tuple[Any, ...]: ...
     def __arrow_c_stream__(self, requested_schema: object | None = None) -> Any:
-        """All columns for any Arrow library (Arrow PyCapsule interface)."""
+        """Return all columns for any Arrow library (Arrow PyCapsule interface)."""
 
 @final
 class Response:
-    """What became of one request, before it is parsed. Made by ``Request.respond`` and ``Request.fail``."""
+    """The result of one request, before it is parsed. Created by ``Request.respond`` and ``Request.fail``."""
 
     def replace(self, **columns: Any) -> Response:
-        """A copy with other values in some columns; raises SettingError for what a column cannot hold."""
+        """Return a copy with other values in some columns; raises SettingError for an invalid value."""
 
     @property
     def request(self) -> Request:
@@ -347,7 +347,7 @@ class Response:
 
     @property
     def status(self) -> int | None:
-        """Status code; None where there is no response."""
+        """Status code; `None` if there is no response."""
 
     @property
     def reason(self) -> str:
@@ -355,15 +355,15 @@ class Response:
 
     @property
     def error(self) -> str | None:
-        """Kind of failure, a stable name such as ``connect-timeout``; None where there is a response."""
+        """Kind of failure, a stable name such as ``connect-timeout``; `None` if there is a response."""
 
     @property
     def error_detail(self) -> str | None:
-        """The failure's circumstances, for people."""
+        """Details of the failure, as text."""
 
     @property
     def address(self) -> str | None:
-        """The address spoken to."""
+        """The peer's address."""
 
     @property
     def fetched_at(self) -> float:
@@ -375,14 +375,14 @@ class Response:
 
     @property
     def source(self) -> str | None:
-        """How it was made: http/1.0, http/1.1, h2, browser, cache; None where there is no response."""
+        """Its source: http/1.0, http/1.1, h2, browser, cache; `None` if there is no response."""
 
     @property
     def headers(self) -> list[tuple[str, str]]:
         """Header fields in the order received; names in lower case."""
 
     def header(self, name: str) -> str | None:
-        """The first value of a header field, whatever its case; None where it is missing."""
+        """Return the first value of a header field, case-insensitively; `None` if it is missing."""
 
     @property
     def head(self) -> bytes:
@@ -394,7 +394,7 @@ class Response:
 
     @property
     def body(self) -> bytes:
-        """The body as received, with its content coding. Raises StorageError where it is elsewhere and unreadable."""
+        """The body as received, with its content coding. Raises StorageError if its file cannot be read."""
 
 @final
 class Responses:
@@ -406,39 +406,39 @@ class Responses:
     def __new__(cls, records: Iterable[Response] | None = None) -> Responses: ...
     @classmethod
     def decode(cls, data: bytes) -> Responses:
-        """The batch of bytes that ``encode`` gave, in this process or another one.
+        """Return the batch of bytes that ``encode`` returned, in this process or another one.
 
-        Raises ValueError for bytes that are none, JobVersionError for those of a newer version.
+        Raises ValueError for invalid bytes, JobVersionError for those of a newer version.
         """
 
     def encode(self) -> bytes:
-        """The batch as bytes."""
+        """Return the batch as bytes."""
 
     def select(self, mask: Iterable[object]) -> Responses:
-        """Those for which the mask is true; raises SettingError where it has not one value for each."""
+        """Return the records for which the mask is true; raises SettingError if its length differs."""
 
     def map(self, change: Callable[[Response], Response | None]) -> Responses:
-        """What a function makes of each; None leaves it out."""
+        """Return the results of a function for each record; `None` leaves it out."""
 
     def replace(self, column: str, values: Iterable[Any]) -> Responses:
-        """The same with other values in a column; raises SettingError for what it cannot hold."""
+        """Return a copy with other values in a column; raises SettingError for an invalid value."""
 
     def columns(self, names: list[str] | None = None) -> Table:
-        """Columns for Arrow libraries: those that outputs have, unless they are named."""
+        """Return columns for Arrow libraries; default: those of outputs."""
 
     def __len__(self) -> int: ...
     def __getitem__(self, index: int, /) -> Response: ...
     def __iter__(self) -> Iterator[Response]: ...
     def __reduce__(self) -> tuple[Any, ...]: ...
     def __arrow_c_stream__(self, requested_schema: object | None = None) -> Any:
-        """All columns for any Arrow library (Arrow PyCapsule interface)."""
+        """Return all columns for any Arrow library (Arrow PyCapsule interface)."""
 
 @final
 class Outcome:
     """The outcome of one URL: a response, or the reason why there is none."""
 
     def replace(self, **columns: Any) -> Outcome:
-        """A copy with other values in some columns; raises SettingError for what a column cannot hold."""
+        """Return a copy with other values in some columns; raises SettingError for an invalid value."""
 
     @property
     def request(self) -> Request:
@@ -454,27 +454,27 @@ class Outcome:
 
     @property
     def depth(self) -> int:
-        """Links from the nearest seed."""
+        """Number of links from the nearest seed."""
 
     @property
     def attempt(self) -> int:
-        """Earlier tries."""
+        """Number of earlier tries."""
 
     @property
     def status(self) -> int | None:
-        """Status code; None where there is no response."""
+        """Status code; `None` if there is no response."""
 
     @property
     def error(self) -> str | None:
-        """Kind of failure, a stable name such as ``connect-timeout``; None where there is a response."""
+        """Kind of failure, a stable name such as ``connect-timeout``; `None` if there is a response."""
 
     @property
     def error_detail(self) -> str | None:
-        """The failure's circumstances, for people."""
+        """Details of the failure, as text."""
 
     @property
     def address(self) -> str | None:
-        """The address spoken to."""
+        """The peer's address."""
 
     @property
     def fetched_at(self) -> float:
@@ -486,18 +486,18 @@ class Outcome:
 
     @property
     def dns_class(self) -> str | None:
-        """What the host's name cost to resolve: fast, slow or failed; None for a URL that was refused."""
+        """Cost of resolving the host's name: fast, slow or failed; `None` for a URL that was refused."""
 
     @property
     def source(self) -> str | None:
-        """How the response was made: http/1.0, http/1.1, h2, browser, cache; None where there is none."""
+        """The response's source: http/1.0, http/1.1, h2, browser, cache; `None` if there is none."""
 
     @property
     def headers(self) -> list[tuple[str, str]]:
         """Header fields in the order received; names in lower case."""
 
     def header(self, name: str) -> str | None:
-        """The first value of a header field, whatever its case; None where it is missing."""
+        """Return the first value of a header field, case-insensitively; `None` if it is missing."""
 
     @property
     def response_head(self) -> bytes:
@@ -509,7 +509,7 @@ class Outcome:
 
     @property
     def certificate(self) -> dict[str, Any] | None:
-        """The certificate that the server showed; None without TLS.
+        """The certificate of the web server; `None` without TLS.
 
         protocol, cipher, sha256, subject, issuer; not_before and not_after in seconds since the epoch.
         """
@@ -524,7 +524,7 @@ class Outcome:
 
     @property
     def text(self) -> str | None:
-        """The body decoded by its charset, of an HTML page its HTML with all tags; None where it is no text."""
+        """The body decoded by its charset (of an HTML page its HTML with all tags); `None` if it is not text."""
 
     @property
     def charset(self) -> str | None:
@@ -560,19 +560,19 @@ class Outcome:
 
     @property
     def fields(self) -> dict[str, Any]:
-        """What rules or a parse stage of your own extracted."""
+        """Values extracted by rules or a custom parse stage."""
 
     @property
     def metadata(self) -> dict[str, Any]:
-        """What the user attached to the request."""
+        """The user's metadata of the request."""
 
     @property
     def bounds(self) -> list[str]:
-        """The bounds that it has reached, such as "links" and "title-bytes": what is beyond them is left out."""
+        """The bounds that it reached, such as "links" and "title-bytes": the rest is left out."""
 
     @property
     def retry(self) -> bool:
-        """Whether the URL went back to waiting: another outcome follows."""
+        """Whether the URL waits again: another outcome follows."""
 
 @final
 class Outcomes:
@@ -583,47 +583,47 @@ class Outcomes:
 
     def __new__(cls, records: Iterable[Outcome] | None = None) -> Outcomes: ...
     def rows(self) -> Outcomes:
-        """Those that outputs have: each URL's last outcome, redirects among them; no robots.txt, no further tries."""
+        """Return the outcomes for outputs: each URL's last one, including redirects; no robots.txt, no retries."""
 
     def last(self) -> list[Outcome]:
-        """Each URL's last outcome: pages and failures; no redirects, no robots.txt, no further tries."""
+        """Return each URL's last outcome: pages and failures; no redirects, no robots.txt, no retries."""
 
     def take_columns(self, names: list[str] | None = None) -> Table:
-        """Columns as ``columns`` gives them, after which the batch is empty: no body is in memory twice."""
+        """Return ``columns``, and empty the batch: no body is in memory twice."""
 
     def lines(self, names: list[str]) -> bytes:
-        """JSON lines of the chosen columns, in UTF-8."""
+        """Return JSON lines of the chosen columns, in UTF-8."""
 
     def write_lines(self, path: str | PathLike[str], offset: int, names: list[str]) -> int:
-        """Write JSON lines of the chosen columns into a file from an offset on; give their bytes. Raises OSError."""
+        """Write JSON lines of the chosen columns to a file from an offset on; returns their bytes. Raises OSError."""
     @classmethod
     def decode(cls, data: bytes) -> Outcomes:
-        """The batch of bytes that ``encode`` gave, in this process or another one.
+        """Return the batch of bytes that ``encode`` returned, in this process or another one.
 
-        Raises ValueError for bytes that are none, JobVersionError for those of a newer version.
+        Raises ValueError for invalid bytes, JobVersionError for those of a newer version.
         """
 
     def encode(self) -> bytes:
-        """The batch as bytes."""
+        """Return the batch as bytes."""
 
     def select(self, mask: Iterable[object]) -> Outcomes:
-        """Those for which the mask is true; raises SettingError where it has not one value for each."""
+        """Return the records for which the mask is true; raises SettingError if its length differs."""
 
     def map(self, change: Callable[[Outcome], Outcome | None]) -> Outcomes:
-        """What a function makes of each; None leaves it out."""
+        """Return the results of a function for each record; `None` leaves it out."""
 
     def replace(self, column: str, values: Iterable[Any]) -> Outcomes:
-        """The same with other values in a column; raises SettingError for what it cannot hold."""
+        """Return a copy with other values in a column; raises SettingError for an invalid value."""
 
     def columns(self, names: list[str] | None = None) -> Table:
-        """Columns for Arrow libraries: those that outputs have, unless they are named."""
+        """Return columns for Arrow libraries; default: those of outputs."""
 
     def __len__(self) -> int: ...
     def __getitem__(self, index: int, /) -> Outcome: ...
     def __iter__(self) -> Iterator[Outcome]: ...
     def __reduce__(self) -> tuple[Any, ...]: ...
     def __arrow_c_stream__(self, requested_schema: object | None = None) -> Any:
-        """All columns for any Arrow library (Arrow PyCapsule interface)."""
+        """Return all columns for any Arrow library (Arrow PyCapsule interface)."""
 
 @final
 class Entries:
@@ -631,107 +631,106 @@ class Entries:
 
     @classmethod
     def decode(cls, data: bytes) -> Entries:
-        """The batch of bytes that ``encode`` gave, in this process or another one."""
+        """Return the batch of bytes that ``encode`` returned, in this process or another one."""
 
     def encode(self) -> bytes:
-        """The batch as bytes."""
+        """Return the batch as bytes."""
 
     @property
     def position(self) -> int:
-        """Where the log goes on behind them."""
+        """The log position after them."""
 
     def __len__(self) -> int: ...
     def __reduce__(self) -> tuple[Any, ...]: ...
 
 @final
 class Table:
-    """Columns of records for any Arrow library (Arrow PyCapsule interface); each is given the same memory."""
+    """Columns of records for any Arrow library (Arrow PyCapsule interface), which share its memory."""
 
     def __len__(self) -> int: ...
     def __arrow_c_stream__(self, requested_schema: object | None = None) -> Any: ...
 
 @final
 class Clock:
-    """A crawl's clock: Unix time at its beginning, counted on from there whatever is done to the wall clock."""
+    """A crawl's clock: starts at Unix time, and is then independent of changes of the wall clock."""
 
     def __new__(cls) -> Clock:
-        """The clock of this process, where no crawl is gone on with."""
+        """Create a clock for this process, if no crawl is resumed."""
 
     def now(self) -> float:
-        """The crawl's time, in seconds since the epoch."""
+        """Return the crawl's time, in seconds since the epoch."""
 
     def wall(self) -> float:
-        """The wall clock's time, in seconds since the epoch."""
+        """Return the wall clock's time, in seconds since the epoch."""
 
 @final
 class Names:
     """The DNS client of a crawl, on a thread of its own."""
 
     def __new__(cls, job: Job, clock: Clock | None = None) -> Names:
-        """``clock``: the crawl's; without it that of this process."""
+        """``clock``: the crawl's; default: that of this process."""
 
     @property
     def fallen_back(self) -> str | None:
-        """Why its cache is not in the file where it was to be: the disk was full, or somebody cut the file."""
+        """Why its cache is not in its file: the disk was full, or the file was truncated."""
 
     def pending(self) -> int:
-        """Names that wait for their answer."""
+        """Return the number of names without an answer yet."""
 
     def statistics(self) -> dict[str, int]:
-        """Counts since the start."""
+        """Return counters since the start."""
 
 @final
 class DnsServer:
     """A DNS server of a tier; see ``lycosa.names.server``."""
 
-    #: Upper bounds, in seconds, of the buckets in which times are counted; one more bucket has what took longer.
+    #: Upper bounds, in seconds, of the buckets of times; one more bucket counts longer times.
     BOUNDS: ClassVar[list[float]]
 
     def __new__(cls, settings: dict[str, Any]) -> Self: ...
     @property
     def listening(self) -> list[str]:
-        """Where it listens, with the ports."""
+        """The addresses that it listens on, with the ports."""
 
     @property
     def fallen_back(self) -> str | None:
-        """Why its cache is not in the file that was asked for: the disk was full, or somebody cut the file."""
+        """Why its cache is not in its file: the disk was full, or the file was truncated."""
 
     def reload(self, settings: dict[str, Any]) -> None:
-        """Take another policy and other upstreams; on an error nothing has changed.
+        """Apply another policy and other upstreams; on an error nothing changes.
 
-        Where it listens, its workers, cache, cookies and connections stay as they were. Its log of questions is
-        opened again.
+        Its addresses, workers, cache, cookies and connections do not change. The query log is opened again.
         """
 
     def statistics(self) -> dict[str, int]:
-        """Counts since the start, and how it is now.
+        """Return counters since the start, and gauges.
 
         Questions by protocol; ``hits``, ``misses``, ``stale``, ``prefetches``, ``local``, ``passed_through``; answers
-        by code; what was ``truncated``, ``dropped``, refused or filtered; ``accept_failures`` of connections. Now:
+        by code; ``truncated``, ``dropped``, refused or filtered ones; ``accept_failures`` of connections. Gauges:
         ``waiting`` clients, ``tcp_open`` connections, ``loop`` (1: an upstream leads back here), ``cache_names``,
-        ``cache_used`` (slots), ``cache_capacity``, ``cache_bytes``. Lines of the log of questions that were lost:
+        ``cache_used`` (slots), ``cache_capacity``, ``cache_bytes``. Lost lines of the query log:
         ``query_log_dropped``.
         """
 
     @property
     def query_log_trouble(self) -> str | None:
-        """Why questions are not logged now, although they are to be."""
+        """Why the query log cannot be written now."""
 
     def answer_times(self) -> dict[str, tuple[list[int], float]]:
-        """How long answers took, from receipt to sending, by where they came from.
+        """Return the times of answers, from receipt to sending, by source.
 
         ``cache``, ``upstream``, ``stale``, ``own``, ``refused``, ``limited``: counts by bucket (``BOUNDS``), and
         the sum in seconds.
         """
 
     def upstreams(self) -> list[dict[str, Any]]:
-        """What is known of each upstream, as ``Resolver.upstreams`` has it.
+        """Return the state of each upstream, as in ``Resolver.upstreams``.
 
-        With ``round_trips``: how long replies took, as ``answer_times`` has it.
+        With ``round_trips``: the times of replies, as in ``answer_times``.
         """
 
     def drain(self, within: float) -> bool:
-        """Take no more questions; whether those under way were answered in some seconds. Without the GIL."""
+        """Take no more questions; returns whether all pending ones were answered in time. Releases the GIL."""
 
     def close(self) -> None:
         """End it."""
@@ -747,67 +746,67 @@ class Resolver:
 
     @property
     def refused(self) -> list[str]:
-        """What was given as a resolver and is no address."""
+        """Given resolvers that are not valid addresses."""
 
     @property
     def fallen_back(self) -> str | None:
-        """Why its cache is not in the file that was asked for: the disk was full, or somebody cut the file."""
+        """Why its cache is not in its file: the disk was full, or the file was truncated."""
 
     def pass_over(self, names: list[str]) -> None:
-        """Tell names that were answered before: ``submit`` passes each over as often as it is told here."""
+        """Register names that were answered before: ``submit`` skips each as often as it is registered."""
 
     def submit(self, names: list[str], place: int) -> int:
-        """Take names, the first of which has the number ``place``, as far as there is room; give how many. No wait.
+        """Submit names, numbered from ``place`` on, as capacity allows; returns how many were taken. Never blocks.
 
-        Raises TypeError for what is no text, and then takes none of them; ValueError once closed.
+        Raises TypeError if one is not a text, and then takes none of them; ValueError once closed.
         """
 
     def submit_lines(self, names: NameBatch) -> int:
-        """Take names from a batch as far as there is room; give how many are left in it. No wait.
+        """Submit names of a batch as capacity allows; returns how many are left in it. Never blocks.
 
         The number of a name is that of its line. Raises ValueError once closed.
         """
 
     def take(self, max: int, within: float) -> Resolutions:
-        """The answers that are there, at most ``max``; waits at most ``within`` seconds for the first."""
+        """Return at most ``max`` available answers; waits at most ``within`` seconds for the first."""
 
     def room(self) -> int:
-        """How many more names are taken now."""
+        """Return how many more names can be submitted now."""
 
     def pending(self) -> int:
-        """Names that were taken and whose answers were not given out."""
+        """Return the number of names whose answers have not been taken."""
 
     def statistics(self) -> dict[str, int]:
-        """Counts since the start: ``names`` taken and ``passed_over``, answers by status, and what the client did.
+        """Return counters since the start: ``names`` submitted and ``passed_over``, answers by status, client's.
 
         The client's are ``questions`` sent, ``answers`` received, ``retries``, ``timeouts``, ``truncated``,
         ``mismatched``, ``cache_hits``, ``coalesced``, and answers by class: ``fast``, ``slow``, ``failed``.
         """
 
     def upstreams(self) -> list[dict[str, Any]]:
-        """What is known of each ``server``.
+        """Return the state of each ``server``.
 
         ``questions`` sent to it, ``answers`` and ``timeouts``; ``round_trip``, its smoothed time in seconds;
-        ``window``, how many questions it may have in flight; ``is_resting``: it was of no use, and others are asked;
+        ``window``, its congestion window in questions; ``is_resting``: it failed, and others are asked;
         ``trouble``: why the last connection to it failed, until it answers.
         """
 
     def close(self) -> None:
-        """End the client; what is in flight is given up."""
+        """End the client; names in flight are dropped."""
 
 @final
 class NameLines:
-    """Cuts a file into lines; space around a name is taken off, blank lines are counted and left out.
+    """Splits a file into lines; strips names, counts and skips blank lines.
 
-    A byte order mark is taken off; what is no UTF-8 is replaced; of a line, 4,096 bytes are looked at.
+    A byte order mark is removed; invalid UTF-8 is replaced; 4,096 bytes of a line are used.
     """
 
     def __new__(cls) -> Self: ...
     def feed(self, bytes: bytes) -> NameBatch:
-        """Take the file's next bytes; give the names of the lines that end in them."""
+        """Add the file's next bytes; returns the names of the lines that end in them."""
 
     def end(self) -> NameBatch:
-        """The file has ended: give the name of a last line that has no end."""
+        """End the file; returns the name of a last line without a line break."""
 
     @property
     def lines(self) -> int:
@@ -826,30 +825,30 @@ class NameBatch:
 
 @final
 class Search:
-    """Search domains (resolv.conf(5)): which names are tried for one that was given."""
+    """Search domains (resolv.conf(5)): finds the names to try for a given one."""
 
     def __new__(cls, domains: list[str], ndots: int = 1, no_tld_query: bool = False) -> Self:
-        """Take domains; raises SettingError for more than 32 and for what is none."""
+        """Use the domains; raises SettingError for more than 32 and for an invalid one."""
 
     def names(self, name: str) -> list[str]:
-        """The names to try, one after the other, in normal form; raises BadName."""
+        """Return the names to try, one after the other, in normal form; raises BadName."""
 
 def check_zones(texts: list[str]) -> None:
-    """Raise SettingError for texts that are no zones with servers, such as ``corp.example=192.0.2.1``."""
+    """Raise SettingError for invalid zones with servers; valid: ``corp.example=192.0.2.1``."""
 
 def check_local_names(hosts_file: str | PathLike[str] | None, lines: list[str]) -> None:
-    """Raise SettingError for lines that are no records of a zone file, or an alias that leads to no local name.
+    """Raise SettingError for lines that are not records of a zone file, or an alias without a local target.
 
-    Raises OSError when the hosts file cannot be read.
+    Raises OSError if the hosts file cannot be read.
     """
 
 def resolv_conf(path: str | PathLike[str] | None = None) -> dict[str, Any]:
-    """What a resolv.conf says; that of the system, with its environment, where no path is given.
+    """Parse a resolv.conf; default: that of the system, with its environment variables.
 
-    ``resolvers``, ``search``, ``ndots``, ``timeout`` and ``attempts`` (None where nothing is said), ``rotate``,
-    ``use_vc``, ``trust_ad``, ``no_aaaa``, ``no_tld_query``; ``warnings`` about what could not be used.
+    ``resolvers``, ``search``, ``ndots``, ``timeout`` and ``attempts`` (`None` if not set), ``rotate``,
+    ``use_vc``, ``trust_ad``, ``no_aaaa``, ``no_tld_query``; ``warnings`` about invalid lines.
 
-    Raises OSError when it cannot be read.
+    Raises OSError if it cannot be read.
     """
 
 @final
@@ -858,7 +857,7 @@ class Resolution:
 
     @property
     def place(self) -> int:
-        """The number that was given with the name: its place in the input."""
+        """The number of the name: its index in the input."""
 
     @property
     def name(self) -> str:
@@ -874,23 +873,23 @@ class Resolution:
 
     @property
     def expires(self) -> int | None:
-        """Until when this holds, in seconds since 1970; None for a ``bad-name``."""
+        """When it expires, in seconds since 1970; `None` for a ``bad-name``."""
 
     @property
     def class_(self) -> str:
-        """What resolving cost: ``fast``, ``slow`` or ``failed`` (SYSTEMS.md section 3)."""
+        """Cost of resolving: ``fast``, ``slow`` or ``failed`` (SYSTEMS.md section 3)."""
 
     @property
     def seconds(self) -> float:
-        """How long it took, waiting for its turn included."""
+        """How long it took, including the time in the queue."""
 
     @property
     def cached(self) -> bool:
-        """Whether no server was asked: the cache knew it, it is an address, or it is no name."""
+        """Whether no server was asked: it was cached, is an address, or is not a valid name."""
 
     @property
     def detail(self) -> str | None:
-        """What went wrong, in words."""
+        """Details of the failure, as text."""
 
     @property
     def records(self) -> list[tuple[str, str, int, str]]:
@@ -901,37 +900,37 @@ class Resolution:
 
     @property
     def validated(self) -> bool | None:
-        """Whether the resolver has validated all ``records`` (AD, RFC 4035); None where none were asked for."""
+        """Whether the resolver has validated all ``records`` (AD, RFC 4035); `None` if none were asked for."""
 
 @final
 class Resolutions:
-    """Answers as they came; one becomes a Python object when it is asked for."""
+    """Answers in order of arrival; one becomes a Python object when it is accessed."""
 
     def __len__(self) -> int: ...
     def __getitem__(self, index: int, /) -> Resolution: ...
     def __iter__(self) -> Iterator[Resolution]: ...
     def bad_names(self) -> list[tuple[int, str, str]]:
-        """Those that are no names: place, text, the rule that it breaks."""
+        """Return the invalid names: index, text, the rule that it breaks."""
 
     def lines(self) -> bytes:
-        """JSON lines, in UTF-8."""
+        """Return JSON lines, in UTF-8."""
 
     def csv(self) -> bytes:
-        """Lines of comma-separated values, in UTF-8.
+        """Return lines of CSV, in UTF-8.
 
-        Addresses stand in one field, with spaces between them; records in one field, as JSON.
+        Addresses are in one field, separated by spaces; records in one field, as JSON.
         """
 
     @staticmethod
     def columns(records: bool = False) -> list[str]:
-        """The names of the columns, with or without those for records."""
+        """Return the names of the columns, with or without those for records."""
 
     def __arrow_c_stream__(self, requested_schema: object | None = None) -> Any:
-        """The answers for any Arrow library (Arrow PyCapsule interface)."""
+        """Return the answers for any Arrow library (Arrow PyCapsule interface)."""
 
 @final
 class NameAnswer:
-    """What a cache knows of a name."""
+    """A cache's entry for a name."""
 
     @property
     def addresses(self) -> list[str]:
@@ -943,25 +942,25 @@ class NameAnswer:
 
     @property
     def expires(self) -> int | None:
-        """When it ceases to hold, in seconds since 1970; None where the cache cannot tell."""
+        """When it expires, in seconds since 1970; `None` if the cache does not know."""
 
     @property
     def class_(self) -> str:
-        """What resolving cost: ``fast``, ``slow`` or ``failed`` (SYSTEMS.md section 3)."""
+        """Cost of resolving: ``fast``, ``slow`` or ``failed`` (SYSTEMS.md section 3)."""
 
     @property
     def reason(self) -> str | None:
-        """Which rule a ``bad-name`` breaks."""
+        """The rule that a ``bad-name`` breaks."""
 
 @final
 class NameAnswers:
-    """Answers to many names, in their order; one becomes a Python object when it is asked for."""
+    """Answers to many names, in their order; one becomes a Python object when it is accessed."""
 
     def __len__(self) -> int: ...
     def __getitem__(self, index: int, /) -> NameAnswer | None: ...
     def __iter__(self) -> Iterator[NameAnswer | None]: ...
     def known(self) -> int:
-        """How many names have an answer."""
+        """Return how many names have an answer."""
 
 @disjoint_base
 class NameCache:
@@ -970,15 +969,15 @@ class NameCache:
     def __new__(cls, design: str, settings: dict[str, Any]) -> Self: ...
     @staticmethod
     def open(path: str | PathLike[str]) -> NameCache:
-        """Open the file of a compact cache as it was made; raises StorageError with what to do."""
+        """Open the file of a compact cache with its own settings; raises StorageError with what to do."""
 
     @staticmethod
     def view(path: str | PathLike[str]) -> NameCache:
-        """A view of the file of a compact cache, for who only looks: the file stays as it is. Raises StorageError."""
+        """Open the file of a compact cache read-only. Raises StorageError."""
 
     @staticmethod
     def rebuild(path: str | PathLike[str], settings: dict[str, Any]) -> NameCache:
-        """Put an empty compact cache in the place of a file, whatever is there."""
+        """Replace any file by an empty compact cache."""
 
     @property
     def design(self) -> str:
@@ -986,58 +985,68 @@ class NameCache:
 
     @property
     def settings(self) -> dict[str, Any]:
-        """How a compact cache was made; empty for other designs."""
+        """The settings of a compact cache; empty for other designs."""
 
     @property
     def fallen_back(self) -> str | None:
-        """Why it is not in the file that was asked for: the disk was full, or somebody cut the file."""
+        """Why it is not in its file: the disk was full, or the file was truncated."""
 
     def get(
         self, name: str, *, families: str = "v4", bypass: bool = False, now: int | None = None
     ) -> NameAnswer | None:
-        """What is known of a name's addresses; ``bypass`` skips the negative filter. Raises BadName."""
+        """Look up a name's addresses; ``bypass`` skips the negative filter. Raises BadName."""
 
     def get_many(self, names: list[str], *, families: str = "v4", now: int | None = None) -> NameAnswers:
-        """The same for many names, without the GIL; a text that is no name has the state ``bad-name``."""
+        """Look up many names without the GIL; an invalid name has the state ``bad-name``."""
 
     def put_entries(
         self, entries: list[tuple[str, str | list[str], int, int]], families: str, now: int | None
     ) -> list[tuple[int, str]]:
-        """Take resolutions; gives the places of those that were not taken, with the reason."""
+        """Insert resolutions; returns the indexes of rejected ones, with the reason."""
 
     def forget(self, name: str) -> bool:
-        """Forget a name; whether it was known. Raises BadName."""
+        """Forget a name; returns whether it was known. Raises BadName."""
 
     def forget_under(self, domain: str, *, to: str | None = None) -> int:
         """Forget all names under a top-level or registered domain, or from its first to the last under ``to``.
 
-        Gives how many. Ranges are those of ``scan`` (compact only).
+        Returns how many. Ranges are those of ``scan`` (compact only).
         """
 
     def count(self, under: str | None = None, *, to: str | None = None, now: int | None = None) -> int:
-        """How many names with addresses there are; under a domain, or a range as for ``scan`` (compact only)."""
+        """Count names with addresses; under a domain, or a range as for ``scan`` (compact only)."""
 
     def count_by_tld(self, *, now: int | None = None) -> list[tuple[str | None, int]]:
-        """How many there are under each top-level domain, the most first; None: unknown ones (compact only)."""
+        """Count names per top-level domain, most frequent first; `None`: unknown ones (compact only)."""
 
     def scan(
         self, under: str = "", *, to: str | None = None, limit: int = 1_000, now: int | None = None
     ) -> list[tuple[str | None, int, int, NameAnswer]]:
-        """Top-level domain, hash of the label, hash of the name and answer of names that hold now (compact only).
+        """Return top-level domain, hash of the label, hash of the name and answer of valid names (compact only).
 
-        ``to``: from the first name under ``under`` to the last one under this domain. Top-level domains are in the
-        order of the alphabet, with unknown ones first; registered domains of one are in that of their hashes.
+        ``to``: from the first name under ``under`` to the last one under this domain. Top-level domains are in
+        alphabetical order, with unknown ones first; their registered domains are in the order of their hashes.
         """
 
     def stats(self) -> dict[str, float]:
-        """What was done and is held: counts and bytes, by name."""
+        """Return counters, and sizes in bytes, by name."""
 
     def flush(self) -> None:
-        """Bring the file to the disk, so that it outlives a loss of power."""
+        """Sync the file, so that it survives a power failure."""
+
+@final
+class Shared:
+    """Clocks of hosts and addresses, and the page budget, that frontiers share; see ``Frontier``."""
+
+    def __new__(cls, clock: Clock, clock_file: str | PathLike[str] | None = None) -> Shared:
+        """clock: the crawl's. clock_file: of this machine's clocks; `None`: in memory, for one process's shards."""
+
+def restore_shards(shards: list[Frontier], entries: Entries) -> None:
+    """Apply records of the log to all shards of a crawl, each to its owner."""
 
 @final
 class Frontier:
-    """Which URL next; see ``lycosa.stages.Frontier``."""
+    """Decides which URL is next; see ``lycosa.stages.Frontier``."""
 
     def __new__(
         cls,
@@ -1048,13 +1057,14 @@ class Frontier:
         end: int = ...,
         task: tuple[str, str] | None = None,
         ownership: tuple[Ring, str, str] | None = None,
+        shared: Shared | None = None,
     ) -> Frontier:
-        """A frontier without URLs.
+        """Create an empty frontier.
 
-        directory: where its snapshots are, and waiting and known URLs go that do not fit into memory; None: all stay
-        there. end: where the log ends: later snapshots are of records that are gone. task: job and task that its
-        requests belong to. ownership: of a job that several frontiers share, the ring of their names, what of a URL
-        it looks at (host, domain, url), and which of them this one is.
+        directory: for snapshots, and for waiting and known URLs that do not fit into memory; `None`: all stay in
+        memory. end: the log's end: later snapshots belong to lost records. task: job and task of its requests.
+        ownership: for a job that several frontiers share: the ring of their names, the part of a URL that is its
+        key (host, domain, url), and this frontier's name.
         """
 
     def add(self, seeds: list[str]) -> int: ...
@@ -1080,7 +1090,7 @@ class Frontier:
     def suspensions(self) -> list[dict[str, Any]]: ...
     def failing(self, max: int) -> list[tuple[str, str, int, float]]: ...
     def only_failing(self) -> bool:
-        """Whether nothing but failing hosts is left."""
+        """Return whether only failing hosts are left."""
 
     def wait(self) -> float: ...
     def counts(self) -> dict[str, int]: ...
@@ -1092,9 +1102,9 @@ class Fetcher:
     def __new__(
         cls, job: Job, clock: Clock | None = None, memory: int | None = None, batch: int | None = None
     ) -> Fetcher:
-        """``clock``: the crawl's; without it that of this process.
+        """``clock``: the crawl's; default: that of this process.
 
-        ``memory``: bytes of all responses until they are taken; ``batch``: of those that are taken at once.
+        ``memory``: maximum bytes of all responses until they are taken; ``batch``: of one batch of them.
         """
 
     def free(self) -> int: ...
@@ -1110,38 +1120,38 @@ class Parser:
     def __new__(
         cls, job: Job, batch: int = ..., decoding: int = ..., bodies: str | PathLike[str] | None = None
     ) -> Parser:
-        """``batch``: bytes of a batch's outcomes; ``decoding``: of bodies that are decoded at once.
+        """``batch``: maximum bytes of a batch's outcomes; ``decoding``: of bodies that are decoded at once.
 
-        bodies: the directory below which bodies in files are; default: none is read.
+        bodies: the directory of bodies in files; default: none is read.
         """
 
     def parse(self, responses: Responses) -> Outcomes: ...
 
 @final
 class Robots:
-    """The rules of one robots.txt (RFC 9309) for one agent, a product token; any bytes will do."""
+    """The rules of one robots.txt (RFC 9309) for one agent, a product token; accepts any bytes."""
 
     def __new__(cls, body: bytes, agent: str) -> Robots: ...
     def verdict(self, url: str) -> tuple[bool, int | None, str | None]:
-        """Whether a URL may be fetched, the line that says so (from 1), its rule; raises SettingError for no URL."""
+        """Return whether a URL may be fetched, the line of the rule (from 1), the rule; raises SettingError."""
 
     def allows(self, paths: list[str]) -> list[bool]:
-        """Whether each path, with its query and as in a canonical URL, may be fetched."""
+        """Return whether each path, with its query and as in a canonical URL, may be fetched."""
 
     @property
     def crawl_delay(self) -> float | None:
-        """The pause that the site asks for, in seconds; None where it asks for none."""
+        """The Crawl-delay in seconds, or `None`."""
 
 @final
 class Ring:
-    """Consistent hashing by MD5: who owns a key; the same in each process and version.
+    """Consistent hashing by MD5: finds the owner of a key; the same in each process and version.
 
     A node has ``virtual_nodes`` points (256) for each unit of its weight.
     """
 
     def __new__(cls, nodes: dict[str, float], virtual_nodes: int = ...) -> Ring: ...
     def owners(self, key: str, count: int = 1) -> list[str]:
-        """The owner of a key, such as ``ring_key(url)``, then who takes over when it fails: at most so many names."""
+        """Return the owner of a key, such as ``ring_key(url)``, then its successors: at most ``count`` names."""
 
 @final
 class Log:
@@ -1155,11 +1165,11 @@ class Log:
         commit_interval: float | None = None,
         failed: str | PathLike[str] | None = None,
     ) -> Log:
-        """``failed``: the directory of the list of what failed; without it none is kept."""
+        """``failed``: the directory of the list of failed URLs; default: none is kept."""
 
     @property
     def clock(self) -> Clock:
-        """The crawl's clock, which goes on with the time of the process before."""
+        """The crawl's clock, which continues the time of the process before."""
 
     def append_seeds(self, seeds: list[str]) -> None: ...
     def append_requests(self, requests: Requests) -> None: ...
@@ -1177,32 +1187,32 @@ class Log:
     def sync(self) -> None: ...
     def end(self) -> int: ...
     def committed(self) -> int:
-        """Up to where the log is on the disk: as far as outputs and snapshots may follow it."""
+        """Return the position up to which the log is synced: outputs and snapshots may follow it so far."""
 
     def first(self) -> int:
-        """Where the log begins: more than 0 once segments were removed."""
+        """Return the log's first position: more than 0 once segments were removed."""
 
     def torn(self) -> tuple[int, int] | None:
-        """What a crash left unfinished and was set aside when the log was opened: position and bytes."""
+        """Return position and size of the unfinished tail that was set aside at opening after a crash, or `None`."""
 
     def retain(self, position: int) -> int:
-        """Remove the segments that end at or before a position; give how many. The newest always stays."""
+        """Remove the segments that end at or before a position; returns how many. The newest always stays."""
 
     def summary(self) -> dict[str, Any]: ...
 
 @final
 class FailedUrls:
-    """URLs that failed, to be opened again; what fails meanwhile is passed over."""
+    """URLs that failed, to be opened again; skips those that fail meanwhile."""
 
     def read(self, max: int) -> Outcomes:
-        """The next of them, each once, as outcomes that open them again; none when there are no more."""
+        """Return the next of them, each once, as outcomes that open them again; empty when there are no more."""
 
 @final
 class LogReader:
-    """Reads a log that nobody writes for a sink; ``Log.follow`` gives one of a log that is being written.
+    """Reads a log that no process writes; ``Log.follow`` returns one for a log that is being written.
 
-    Begins at a position (default: the log's first) that an earlier reader told; raises StorageError where the
-    log does not hold it. A body of more than ``max_body_bytes`` when it is decoded is left out.
+    Starts at a position of an earlier reader (default: the log's first); raises StorageError if the log does not
+    have it. A body of more than ``max_body_bytes`` when it is decoded is left out.
     """
 
     def __new__(
@@ -1213,13 +1223,13 @@ class LogReader:
         max_body_bytes: int = ...,
     ) -> LogReader: ...
     def read(self, max_entries: int, max_bytes: int) -> Outcomes:
-        """The next outcomes: of at most so many records, until they hold so many bytes, decoded bodies included."""
+        """Return the next outcomes, of at most so many records, and about so many bytes, including decoded bodies."""
 
     def position(self) -> int:
-        """The position of the next frame."""
+        """Return the position of the next frame."""
 
     def skip_damage(self) -> int:
-        """Go on behind damage, after JobDamaged; give how many bytes were passed over."""
+        """Skip damage, after JobDamaged; returns how many bytes were skipped."""
 
 @final
 class Ledger:

@@ -1,19 +1,24 @@
-"""From a job to stages and sinks: the only file that picks implementations."""
+"""Creates the stages and sinks of a job: the only file that picks implementations."""
 
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterable
+import logging
+import os
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import cast
 
 from lycosa import _core
 from lycosa.checked import checked_stages
 from lycosa.errors import SettingError, shown
+from lycosa.frontier.shards import Shard, Shards
 from lycosa.job import Job
-from lycosa.memory import divided, shares
+from lycosa.lanes import Fetches
+from lycosa.memory import divided, lane_job, shares
 from lycosa.sink import Sink, SinkJob, scheme_of
-from lycosa.stages import Change, Stages
+from lycosa.stages import Change, Fetch, Frontier, Stages
 from lycosa.store.directory import JobDirectory
 from lycosa.store.file_sink import FileSink, path_of
 from lycosa.store.json_lines import JsonLinesSink
@@ -21,63 +26,151 @@ from lycosa.store.parquet import ParquetSink
 from lycosa.store.patient import Patience, PatientLog
 from lycosa.store.snapshots import Snapshots
 
-#: Endings of output files, and what writes them.
+logger = logging.getLogger("lycosa")
+
+#: The directory of the clocks of all crawls of a machine: a file system in memory.
+CLOCKS = Path("/dev/shm")  # noqa: S108  # the file in it has to be the user's own
+
+#: Extensions of output files, and their sinks.
 FILES: dict[str, type[Sink]] = {".parquet": ParquetSink, ".jsonl": JsonLinesSink, ".ndjson": JsonLinesSink}
 
 
 def open_log(job: Job, directory: JobDirectory) -> _core.Log:
-    """The log of a job; raises a StorageError where another process has it or it cannot be read."""
+    """Open the log of a job; raises a StorageError if another process has it open or it cannot be read."""
     store = job.store
     limits = (store.segment_bytes, store.commit_bytes, store.commit_interval)
     return _core.Log(directory.log, *limits, directory.failed)
 
 
+class Clients:
+    """The DNS clients of all lanes as one, for reports."""
+
+    def __init__(self, names: Sequence[_core.Names]) -> None:
+        """names: one a lane."""
+        self._all = names
+
+    @property
+    def fallen_back(self) -> str | None:
+        """Why a cache is not in its file."""
+        return next((why for names in self._all if (why := names.fallen_back)), None)
+
+    def statistics(self) -> dict[str, int]:
+        """Counts since the start, summed."""
+        every = [names.statistics() for names in self._all]
+        return {name: sum(counts[name] for counts in every) for name in every[0]}
+
+
 @dataclass(frozen=True, slots=True)
 class Assembled:
-    """What a crawl consists of: its stages, and what only the embedded ones have."""
+    """The stages of a crawl, and parts that only the embedded ones have."""
 
     stages: Stages
-    names: _core.Names
+    names: Clients
     snapshots: Snapshots
+    lanes: list[Stages]  # one for each shard; of a frontier in one piece, the stages themselves
 
 
 def assemble(
     job: Job, directory: JobDirectory, log: _core.Log, patience: Patience, change: Change | None
 ) -> Assembled:
-    """The stages of a job, going on from its newest snapshot and the log after it.
+    """The stages of a job, restored from its newest snapshot and the log after it.
 
-    change: puts others in the place of embedded ones.
+    change: replaces embedded stages by others.
     """
+    lanes = job.frontier.shards
     memory = shares(job)
-    job = divided(job, memory)
-    names = _core.Names(job, log.clock)
-    frontier = _core.Frontier(job, names, directory.path, end=log.end())
-    fetch = _core.Fetcher(job, log.clock, memory.fetch, memory.batch)
-    parse = _core.Parser(job, memory.batch, memory.decoding)
-    made = stages = Stages(frontier=frontier, fetch=fetch, parse=parse, log=log)
+    divided_job = divided(job, memory) if lanes == 1 else lane_job(job, memory)
+    shared = _shared(job, log)
+    names = [_core.Names(divided_job, log.clock) for _ in range(lanes)]
+    shards = _shards(divided_job, directory, log, names, shared)
+    frontier = cast(Frontier, shards.one or shards)
+    made = [
+        Stages(
+            frontier=frontier if lanes == 1 else cast(Frontier, Shard(name, shards)),
+            fetch=_core.Fetcher(divided_job, log.clock, memory.fetch // lanes, memory.batch // lanes),
+            parse=_core.Parser(divided_job, memory.batch // lanes, memory.decoding // lanes),
+            log=log,
+        )
+        for name in shards.by_name
+    ]
     if change is not None:
-        stages = checked_stages(made, change(made))
+        made = _changed(made, change)
+    whole = made[0] if lanes == 1 else replace(made[0], frontier=frontier, fetch=cast(Fetch, Fetches(made)))
     snapshots = Snapshots(
-        stages.frontier,
-        stages.log,
+        whole.frontier,
+        whole.log,
         place=str(directory.path),
         log_bytes=job.frontier.snapshot_bytes,
         seconds=job.frontier.snapshot_interval,
+        quiet=shards.gate.closed,
     )
     snapshots.restore()
-    return Assembled(replace(stages, log=PatientLog(stages.log, directory.path, patience)), names, snapshots)
+    patient = PatientLog(whole.log, directory.path, patience)
+    made = [replace(stages, log=patient) for stages in made]
+    return Assembled(replace(whole, log=patient), Clients(names), snapshots, made)
+
+
+def _shared(job: Job, log: _core.Log) -> _core.Shared | None:
+    """The clocks that a crawl shares with others of the machine, or its shards with each other; `None`: none."""
+    given, shards = job.politeness.clock_file, job.frontier.shards
+    if job.politeness.share_clocks and given is not None:
+        return _core.Shared(log.clock, given)
+    usual = CLOCKS / f"lycosa-clocks-{os.getuid()}"
+    if job.politeness.share_clocks and job.speed == 1 and CLOCKS.is_dir():
+        try:
+            return _core.Shared(log.clock, usual)
+        except SettingError as error:
+            logger.warning("politeness.share_clocks: %s: %s; other crawls are not taken into account", usual, error)
+    return _core.Shared(log.clock) if shards > 1 else None
+
+
+def _shards(
+    job: Job, directory: JobDirectory, log: _core.Log, names: Sequence[_core.Names], shared: _core.Shared | None
+) -> Shards:
+    """The frontier of a job in its shards; one shard owns all."""
+    if len(names) == 1:
+        one = _core.Frontier(job, names[0], directory.path, end=log.end(), shared=shared)
+        return Shards({"": one}, None, job.frontier.shard_by)
+    ring = _core.Ring({str(number): 1.0 for number in range(len(names))})
+    shards = {
+        name: _core.Frontier(
+            job,
+            client,
+            directory.shard(name),
+            end=log.end(),
+            ownership=(ring, job.frontier.shard_by, name),
+            shared=shared,
+        )
+        for name, client in zip(map(str, range(len(names))), names, strict=True)
+    }
+    return Shards(shards, ring, job.frontier.shard_by)
+
+
+def _changed(made: list[Stages], change: Change) -> list[Stages]:
+    """Each lane's stages with those of the user; SettingError where one object would serve several lanes."""
+    changed = [change(stages) for stages in made]
+    if len(changed) > 1:
+        for before, after in zip(made, changed, strict=True):
+            if after.frontier is not before.frontier or after.log is not before.log:
+                text = "1 with a frontier or a log of your own, since shards share them"
+                raise SettingError("frontier.shards", len(changed), text)
+        for stage in ("fetch", "parse"):
+            if len({id(getattr(stages, stage)) for stages in changed}) < len(changed):
+                text = f"1 with one {stage} for all lanes; make a new one in each call of stages="
+                raise SettingError("frontier.shards", len(changed), text)
+    return [checked_stages(before, after) for before, after in zip(made, changed, strict=True)]
 
 
 def make_sink(output: str | Path | Sink) -> Sink:
-    """The sink of an output: of a path or ``file:`` URL by its ending, with ``/`` at the end a directory of Parquet.
+    """Return the sink of a path or ``file:`` URL by its extension; a ``/`` at its end is a directory of Parquet.
 
-    Raises SettingError for an output that nothing here writes.
+    Raises SettingError for any other output.
     """
     if isinstance(output, Sink):
         return output
     url = str(output)
     if scheme_of(url) not in (None, "file"):
-        text = "a path or a file: URL; in Python also an object of a subclass of lycosa.Sink, for any other place"
+        text = "a path or a file: URL; in Python also an object of a subclass of lycosa.Sink, for anything else"
         raise SettingError("output", url, text)
     kind = ParquetSink if url.endswith("/") else FILES.get(Path(path_of(url)).suffix)
     if kind is None:
@@ -86,7 +179,7 @@ def make_sink(output: str | Path | Sink) -> Sink:
 
 
 def attach_sink(sink: Sink, job: Job, directory: JobDirectory | None, job_id: str) -> Sink:
-    """A sink that knows its job."""
+    """Set the sink's job; returns the sink."""
     folder = Path() if directory is None else directory.sinks
     name = sink.url if directory is None else recorded_name(sink, directory)
     sink.attach(SinkJob(job_id, folder, name, tuple(job.store.fields)))
@@ -94,25 +187,25 @@ def attach_sink(sink: Sink, job: Job, directory: JobDirectory | None, job_id: st
 
 
 def recorded_name(sink: Sink, directory: JobDirectory) -> str:
-    """What a sink is called in the job's record: a file by its path there, one of somebody's own by its URL."""
+    """Return a sink's name in the job's record: the path of a file, the URL of a custom sink."""
     return directory.named(sink.url) if isinstance(sink, FileSink) else sink.url
 
 
 def recorded_sink(directory: JobDirectory, name: str) -> Sink:
-    """The sink of an output by its name in the record; SettingError for one that somebody gave as an object."""
+    """Return the sink of a recorded name; raises SettingError for a sink that was given as an object."""
     with contextlib.suppress(SettingError):
-        # No file's name has two slashes after a colon: paths are recorded without such.
+        # Recorded paths have no "://".
         if "://" not in name:
             return make_sink(directory.output(name))
     text = (
-        f"output: {shown(name)} is a sink of somebody's own, which only Python can give again, as output=. "
-        "Without it the crawl goes on with -o none, in Python with output=[]; it catches up when it is given again"
+        f"output: {shown(name)} is a custom sink, which only Python can pass again, as output=. Without it the crawl "
+        "is resumed with -o none, in Python with output=[]; the sink catches up when it is passed again"
     )
     raise SettingError("output", name, "the same sink again, or none", text)
 
 
 def recorded_sinks(directory: JobDirectory, job: Job, outputs: Iterable[str], job_id: str) -> list[Sink]:
-    """The sinks of recorded outputs, not opened: of one that somebody gave as an object its position is known."""
+    """Return the sinks of recorded outputs, not opened; a sink given as an object only has its position."""
     sinks: list[Sink] = []
     for name in outputs:
         try:

@@ -1,8 +1,8 @@
-"""Stages of one's own, checked where they meet the others: a wrong shape is told by stage, method and expectation.
+"""Checks the return values of custom stages: an error names stage, method and what is expected.
 
-What a method gives is checked by its annotation in ``lycosa.stages``, and nothing else says what that is. A crawl
-that meets a wrong one ends as by any error: what is recorded is kept, what is in flight waits, and the same directory
-goes on with it once the stage is mended.
+The annotation in ``lycosa.stages`` alone defines the expected type. A wrong value ends the crawl like any other
+error: records are kept, URLs in flight wait, and the crawl can be resumed in the same directory once the stage is
+fixed.
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ from lycosa.stages import Stages
 
 @cache
 def shapes(promised: type) -> dict[str, tuple[Any, str]]:
-    """What each method of a class gives, by its annotation: as a type, and in words."""
+    """Map each method of a class to its return annotation, as a type and as text."""
     methods = {name: each for name, each in vars(promised).items() if inspect.isfunction(each) and name[0] != "_"}
     return {name: (get_type_hints(each)["return"], each.__annotations__["return"]) for name, each in methods.items()}
 
 
 def checked(promised: type, stage: object, method: str, given: Any) -> Any:
-    """What a method gave, if it is what the class promises; raises StageError otherwise."""
+    """Return a method's return value if it has the promised type; raises StageError otherwise."""
     hint, words = shapes(promised)[method]
     if fits(given, hint):
         return given
@@ -36,18 +36,18 @@ def checked(promised: type, stage: object, method: str, given: Any) -> Any:
         found, words = str(given), f"{words}, at least 0"
     elif words.startswith(found):
         found = f"{given!r:.100}"
-    raise StageError(type(stage).__name__, method, f"gave {found}", words)
+    raise StageError(type(stage).__name__, method, f"returned {found}", words)
 
 
 def fits(given: Any, hint: Any) -> bool:
-    """Whether a value is of a type. All numbers are counts, positions and times: none is below 0."""
+    """Return whether a value has a type. All numbers are counts, positions or times: a negative one is wrong."""
     kind, parts = get_origin(hint) or hint, get_args(hint)
     if kind is Any:
         return True
     if kind is UnionType:
         return any(fits(given, part) for part in parts)
     if kind in (int, float):
-        # True is an int, and never meant as one.
+        # bool is a subclass of int, but never valid.
         return isinstance(given, int | kind) and not isinstance(given, bool) and given >= 0
     if not isinstance(given, kind):
         return False
@@ -59,10 +59,10 @@ def fits(given: Any, hint: Any) -> bool:
 
 
 class CheckedStage:
-    """A stage whose methods are checked; all else is the stage's own."""
+    """A proxy of a stage that checks its methods; other attributes are passed through."""
 
     def __init__(self, promised: type, stage: Any) -> None:
-        """promised: the class in ``lycosa.stages`` that says what it has to be."""
+        """promised: the Protocol in ``lycosa.stages`` that the stage has to implement."""
         self._promised, self._stage = promised, stage
         for method in shapes(promised):
             if not callable(getattr(stage, method, None)):
@@ -70,7 +70,7 @@ class CheckedStage:
                 raise StageError(type(stage).__name__, method, "is missing", expected)
 
     def __getattr__(self, method: str) -> Any:
-        """A method of the stage, checked where it is called."""
+        """Return a method of the stage whose return value is checked."""
         found = getattr(self._stage, method)
         if method not in shapes(self._promised):
             return found
@@ -86,14 +86,14 @@ class CheckedStage:
                 raise StageError(type(self._stage).__name__, method, told) from error
             return checked(self._promised, self._stage, method, given)
 
-        return call  # not kept: a stage that holds itself would hold its log's lock, too
+        return call  # not cached: the reference cycle would keep the log's lock
 
 
 class CheckedFetch(CheckedStage):
-    """A fetch beside which it is noted who waits for an answer, and which answers parse has."""
+    """A fetch stage with the requests that wait for a response, and the responses that were passed on to parse."""
 
     def __init__(self, promised: type, stage: Any) -> None:
-        """Nothing is in flight."""
+        """Start with no request in flight."""
         super().__init__(promised, stage)
         self._takes_back = isinstance(stage, _core.Fetcher)
         self.waiting: dict[int, str] = {}
@@ -105,39 +105,39 @@ class CheckedFetch(CheckedStage):
         self.__getattr__("submit")(requests)
 
     def completed(self, max: int, within: float) -> Responses:
-        """Give what is complete."""
+        """Return complete responses."""
         responses: Responses = self.__getattr__("completed")(max, within)
         stage = type(self._stage).__name__
         for response in responses:
             lease, url = response.request.lease, response.request.url
-            # What there was no memory for comes again.
+            # Responses that parse had no memory for come again.
             if self.waiting.get(lease) != url and (self.given.get(lease) != url or not self._takes_back):
-                wrong = f"gave a response of a request that it was not given, or had answered: {url}"
+                wrong = f"returned a response for a request that it did not get, or had answered: {url}"
                 expected = "one response for each request, made by request.respond() or request.fail()"
                 raise StageError(stage, "completed", wrong, expected)
             self.given[lease] = self.waiting.pop(lease, url)
         if self.lost() > 0:
-            wrong = f"gave {self.in_flight()} where {len(self.waiting)} requests have no response yet, among "
+            wrong = f"returned {self.in_flight()} while {len(self.waiting)} requests have no response yet, among "
             some = next(iter(self.waiting.values()))
-            raise StageError(stage, "in_flight", wrong + some, "all that completed() has not given a response for")
+            raise StageError(stage, "in_flight", wrong + some, "all that completed() has not returned a response for")
         return responses
 
     def lost(self) -> int:
-        """How many requests have no response and are not in flight."""
+        """Return how many requests have no response and are not in flight."""
         return len(self.waiting) - int(self.in_flight())
 
     def cancel(self) -> None:
-        """End everything in flight at once."""
+        """Cancel all requests in flight at once."""
         self.waiting.clear()
         self.given.clear()
         self.__getattr__("cancel")()
 
 
 class CheckedParse(CheckedStage):
-    """A parse that gives an outcome for each response: at once, or later where there was no memory for it."""
+    """A parse stage that returns one outcome per response: at once, or later if there was no memory for it."""
 
     def __init__(self, promised: type, stage: Any, fetch: CheckedFetch) -> None:
-        """fetch: where the responses come from."""
+        """fetch: the source of the responses."""
         super().__init__(promised, stage)
         self._fetch = fetch
 
@@ -149,18 +149,18 @@ class CheckedParse(CheckedStage):
         for outcome in outcomes:
             lease, url = outcome.request.lease, outcome.request.url
             if given.pop(lease, None) != url:
-                wrong = f"gave an outcome of no response that it was given: {url}"
+                wrong = f"returned an outcome for a response that it did not get: {url}"
                 raise StageError(stage, "parse", wrong, "one outcome for each response")
         if given and brings_nothing and len(outcomes) == 0:
-            wrong = f"gave no outcome for {len(given)} responses, among {next(iter(given.values()))}"
+            wrong = f"returned no outcome for {len(given)} responses, among {next(iter(given.values()))}"
             raise StageError(stage, "parse", wrong, "one for each")
         return outcomes
 
 
 def checked_stages(made: Stages, given: Stages) -> Stages:
-    """The stages of a crawl: those of one's own, which are not among those that were made, are checked."""
+    """Return the stages of a crawl, with checks around the custom ones (those that are not in ``made``)."""
     if not isinstance(given, Stages):
-        raise StageError("lycosa.crawl", "stages", f"gave {type(given).__name__}", "lycosa.Stages")
+        raise StageError("lycosa.crawl", "stages", f"returned {type(given).__name__}", "lycosa.Stages")
     promised = get_type_hints(Stages)
     own = {name for name in promised if getattr(given, name) is not getattr(made, name)}
     stages: dict[str, Any] = {name: CheckedStage(promised[name], getattr(given, name)) for name in own}

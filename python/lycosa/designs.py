@@ -1,4 +1,4 @@
-"""What a design of the cache of names may be told: one rule for ``[names]`` of a job and ``lycosa.names.Cache``."""
+"""Settings of the name cache's designs: one rule for ``[names]`` of a job and ``lycosa.names.Cache``."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 from lycosa.errors import SettingError
 
-#: Which designs of the cache of names have a setting.
+#: The designs that have a setting.
 DESIGNS = {
     "verify": ("compact",),
     "negative": ("compact",),
@@ -18,17 +18,17 @@ DESIGNS = {
     "light": ("regions",),
 }
 
-#: What a weight is made of: how long resolving took, the share of its TTL that is left, when it was asked for last.
+#: Parameters of a weight: resolution time, remaining share of the TTL, time of the last lookup.
 Parameter = Literal["time", "ttl", "recency"]
 PARAMETERS: tuple[Parameter, ...] = ("time", "ttl", "recency")
 
 #: Weights that have a name.
 WEIGHTS = ("cost", "time", "recency")
 
-#: The largest power of a parameter of a weight: with it no weight is infinite.
+#: Maximum power of a parameter of a weight: with it no weight is infinite.
 MAX_POWER = 10
 
-#: What is allowed as a weight.
+#: Description of the allowed weights.
 ALLOWED_WEIGHTS = (
     f"{', '.join(WEIGHTS)}, or a table of powers of {', '.join(PARAMETERS)}, from 0 to {MAX_POWER} and one above 0, "
     "such as {time = 1, recency = 0.5}"
@@ -42,9 +42,9 @@ def refuse_other_designs(
     room: str = "",
     designs: Mapping[str, tuple[str, ...]] = DESIGNS,
 ) -> None:
-    """Raise SettingError for a setting that the design does not have; one that is None was not given.
+    """Raise SettingError for a setting that the design does not have; one that is `None` was not given.
 
-    ``setting``: what the design is chosen by. ``room``: where the settings stand, such as ``names.`` of a job.
+    ``setting``: the setting that chooses the design. ``room``: prefix of the settings, such as ``names.`` in a job.
     """
     for key, owners in designs.items():
         value = given.get(key)
@@ -54,7 +54,7 @@ def refuse_other_designs(
 
 
 def check_weight(given: object) -> object:
-    """A word, or all powers; refuses what is no weight. For pydantic, which names the setting."""
+    """Return a named weight or all powers; raises ValueError otherwise (pydantic adds the setting's name)."""
     if isinstance(given, Mapping):
         numbers = [
             value for value in given.values() if isinstance(value, int | float) and not isinstance(value, bool)

@@ -1,4 +1,4 @@
-"""Why a crawl ended, and how to go on: one rule for reports, the command line and the record."""
+"""Why a crawl ended, and how to resume it: one rule for reports, the command line and the record."""
 
 from __future__ import annotations
 
@@ -15,20 +15,20 @@ from lycosa.words import by_count, counted
 
 Reason = Literal["finished", "patience", "limit", "stopped", "suspended", "storage-full", "error"]
 
-#: Exit statuses of `lycosa crawl`; `lycosa.cli.status` says what they mean, and has those of signals.
+#: Exit statuses of `lycosa crawl`; `lycosa.cli.status` documents them, and has those of signals.
 FINISHED, FAILED, BAD, PARTIAL, NOTHING, SUSPENDED = 0, 1, 2, 3, 4, 5
 
-#: Groups of failures that leave a URL without an answer, where the site has decided nothing.
+#: Groups of failures that leave a URL without an answer of its site.
 UNANSWERED = ("names", "connections", "tls")
 
-#: What a suspended crawl waits for in vain, by the cause.
+#: Why a suspended crawl ended, by the cause of the suspension.
 CAUSES = {
     "names": "no DNS resolver gave answers",
     "connections": "no site answered",
     "captive": "every site gave the same answer, as behind a captive portal,",
 }
 
-#: Kinds of failures shown by name, at most.
+#: Maximum number of failure kinds that are shown by name.
 SHOWN = 4
 
 
@@ -37,10 +37,10 @@ class End:
     """How a run of a crawl ended."""
 
     reason: Reason
-    text: str  # one line for people
-    status: int | None  # exit status of `lycosa crawl`; None where a signal stopped it, which decides
-    status_text: str  # what the status means for this crawl, one line for people; empty where there is none
-    resume: str | None  # the command that goes on; None where nothing is left, or the directory is temporary
+    text: str  # one line for users
+    status: int | None  # exit status of `lycosa crawl`; None if a signal stopped it, which decides
+    status_text: str  # what the status means for this crawl, one line for users; empty if there is none
+    resume: str | None  # the command that resumes it; None if nothing is left, or the directory is temporary
 
 
 def end_of(
@@ -54,11 +54,11 @@ def end_of(
     error: BaseException | None,
     directory: Path | None,
 ) -> End:
-    """How a run ended.
+    """Return how a run ended.
 
     frontier: its counts. failures: URLs that failed, by kind. answers: pages and redirects. max_pages: the job's.
-    stopped: whether somebody asked for the end. suspended: why the crawl is suspended. error: what ended the run from
-    outside. directory: the job's; None for a temporary one.
+    stopped: whether the user stopped it. suspended: why the crawl is suspended. error: the exception that ended the
+    run. directory: the job's; `None` for a temporary one.
     """
     reason, text, option = _reason(frontier, failures, max_pages, stopped, suspended, error)
     command = None if directory is None or option is None else f"lycosa crawl --dir {shlex.quote(str(directory))}"
@@ -75,7 +75,7 @@ def _reason(
     suspended: Sequence[str],
     error: BaseException | None,
 ) -> tuple[Reason, str, str | None]:
-    """The reason, its line, and the option that goes on; None where nothing is left."""
+    """Return the reason, its line, and the option that resumes the crawl (`None` if nothing is left)."""
     left = frontier["waiting"] + frontier["leased"]
     waiting = f"{counted(left, 'URL')} {'waits' if left == 1 else 'wait'}"
     if isinstance(error, StorageFull):
@@ -86,7 +86,7 @@ def _reason(
         return "stopped", f"stopped; {waiting}", ""
     if left and suspended:
         what = " and ".join(CAUSES[cause] for cause in suspended)
-        return "suspended", f"ended since {what} for longer than frontier.longest_suspension; {waiting}", ""
+        return "suspended", f"ended because {what} for longer than frontier.longest_suspension; {waiting}", ""
     if left:
         return "limit", f"max_pages = {max_pages} is reached; {waiting}", " --max-pages none"
     passing = {kind: count for kind, count in failures.items() if count and is_transient(kind)}
@@ -98,11 +98,11 @@ def _reason(
 
 
 def _status(reason: Reason, answers: int, failures: Mapping[str, int]) -> tuple[int | None, str]:
-    """The exit status and what it means; None where somebody stopped the crawl."""
+    """Return the exit status and its meaning; `None` if the user stopped the crawl."""
     if reason == "stopped":
         return None, ""
     if reason in ("storage-full", "error"):
-        return FAILED, "an error ended the crawl; what is recorded is kept"
+        return FAILED, "an error ended the crawl; its records are kept"
     if reason == "suspended":
         return SUSPENDED, "the crawl's own network or DNS failed; nothing was given up"
     if not answers:
@@ -125,5 +125,5 @@ def _status(reason: Reason, answers: int, failures: Mapping[str, int]) -> tuple[
 
 
 def is_transient(kind: str) -> bool:
-    """Whether a failure of this kind may pass."""
+    """Return whether failures of this kind are transient."""
     return kind in _core.FAILURE_KINDS and _core.FAILURE_KINDS[kind]["transient"]

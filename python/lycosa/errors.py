@@ -1,23 +1,23 @@
-"""Errors, by meaning: what the user set, what this machine refuses. What sites do is no error but an outcome."""
+"""Exceptions: bad settings, and failures of this machine. A failure of a site is an outcome, not an exception."""
 
 from __future__ import annotations
 
 
 def shown(value: object) -> str:
-    """A value as it stands in a message: quoted, and never long."""
+    """Return a value for a message: quoted, and cut after 200 characters."""
     text = str(value)
     return repr(text if len(text) <= 200 else f"{text[:200]}… ({len(text)} characters)")
 
 
 class LycosaError(Exception):
-    """The base of all errors that Lycosa raises on purpose; its text is one line for people."""
+    """The base of all errors that Lycosa raises on purpose; its text is one line."""
 
 
 class SettingError(LycosaError):
     """A setting, an argument or a seed that is not allowed."""
 
     def __init__(self, name: str, value: object, allowed: str, problem: str | None = None) -> None:
-        """Say which setting it is, its value, what is allowed; ``problem``: a whole line in place of the usual."""
+        """Store the setting, its value and what is allowed; ``problem`` replaces the whole message."""
         super().__init__(name, value, allowed, problem)
         self.name = name
         self.value = value
@@ -31,10 +31,10 @@ class SettingError(LycosaError):
 
 
 class BadName(LycosaError, ValueError):
-    """A text that is no host name."""
+    """A text that is not a valid host name."""
 
     def __init__(self, name: str, rule: str) -> None:
-        """Say which text it is and which rule it breaks."""
+        """Store the text and the rule that it breaks."""
         super().__init__(name, rule)
         self.name = name
         self.rule = rule
@@ -45,10 +45,10 @@ class BadName(LycosaError, ValueError):
 
 
 class Rejected(LycosaError, ValueError):
-    """Some entries of a batch were not taken; all others were."""
+    """Some entries of a batch were rejected; all others were accepted."""
 
     def __init__(self, entries: list[tuple[int, str]]) -> None:
-        """Take the places of those that were not taken, each with the reason."""
+        """Store the indexes of the rejected entries, each with the reason."""
         super().__init__(entries)
         self.entries = entries
 
@@ -60,10 +60,10 @@ class Rejected(LycosaError, ValueError):
 
 
 class StageError(LycosaError):
-    """A stage or sink of one's own gave what it must not; the crawl ends, and goes on once that is mended."""
+    """A custom stage or sink returned an invalid value; the crawl ends and can be resumed once that is fixed."""
 
     def __init__(self, stage: str, field: str, problem: str, expected: str | None = None) -> None:
-        """Say which class and which of its methods it is, what is wrong, and what is expected instead."""
+        """Store the class, its method, the problem, and what is expected instead."""
         super().__init__(stage, field, problem, expected)
         self.stage = stage
         self.field = field
@@ -85,12 +85,12 @@ class JobInUse(StorageError):
 
 
 class JobVersionError(StorageError):
-    """A job directory of another layout: export it with the version that wrote it, import it (docs/upgrade.md)."""
+    """A job directory with another layout: export it with the version that wrote it, import it (docs/upgrade.md)."""
 
 
 class JobDamaged(StorageError):
-    """Something in the job directory is not as it was written; what is whole can be exported."""
+    """The job directory is damaged; its intact records can be exported."""
 
 
 class StorageFull(StorageError):
-    """No space is left. Nothing was changed: the same call may succeed once there is space."""
+    """No disk space is left. Nothing was changed: the same call may succeed once there is space."""

@@ -1,4 +1,4 @@
-"""What is wrong with settings, in one line for people: pydantic's errors in the words of job files."""
+"""Converts pydantic's validation errors to one-line messages in the terms of job files."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from pydantic import BaseModel, ValidationError
 
 from lycosa.errors import SettingError, shown
 
-#: From which on a known name is taken for what was meant, 1 being the same: in the room of the key, and in others,
-#: where a word that both have says little (headers is no parse.threads, fetch.exclude no fetch.ca_file).
+#: Minimum similarity (1: equal) from which a known name is suggested: in the key's component, and in others, where a
+#: common part means little (headers is not parse.threads, fetch.exclude not fetch.ca_file).
 SIMILAR, SIMILAR_ELSEWHERE = 0.65, 0.8
 
-#: What a value must be, by the type of pydantic's error: the part before its first underscore.
+#: What a value must be, by pydantic's error type up to its first underscore.
 KINDS = {
     "int": "a whole number",
     "float": "a number",
@@ -26,7 +26,7 @@ KINDS = {
 
 
 def explain(error: ValidationError, model: type[BaseModel]) -> SettingError:
-    """The first problem with the settings of a model; keys that nobody knows come first."""
+    """Return the first error in the settings of a model; unknown keys come first."""
     problem = min(error.errors(include_url=False), key=lambda found: found["type"] != "extra_forbidden")
     path = [str(part) for part in problem["loc"] if not isinstance(part, int)]
     name, value, kind = ".".join(path), problem["input"], str(problem["type"])
@@ -46,7 +46,7 @@ def explain(error: ValidationError, model: type[BaseModel]) -> SettingError:
 
 
 def nearest(name: str, known: Iterable[str], least: float = SIMILAR) -> str:
-    """A hint at the nearest known name; nothing where none is similar. Names count without their rooms."""
+    """Suggest the most similar known name; empty if none is similar. Names are compared without their components."""
 
     def similarity(key: str) -> tuple[float, bool]:
         last = key.rpartition(".")[2]
@@ -57,7 +57,7 @@ def nearest(name: str, known: Iterable[str], least: float = SIMILAR) -> str:
 
 
 def _suggestion(path: list[str], model: type[BaseModel]) -> str:
-    """A hint at the setting that was meant: a similar one of its room, else of another; else all of its room."""
+    """Suggest a similar setting of the same component, else of another; else list those of the component."""
     keys = list(_keys(model, ""))
     room = "".join(f"{part}." for part in path[:-1])
     beside = [key for key in keys if key.startswith(room) and "." not in key[len(room) :]]
@@ -70,7 +70,7 @@ def _suggestion(path: list[str], model: type[BaseModel]) -> str:
 
 
 def _keys(model: type[BaseModel], room: str) -> Iterator[str]:
-    """All keys of a model, rooms among them."""
+    """Yield all keys of a model, including its components."""
     for name, field in model.model_fields.items():
         yield f"{room}{name}"
         if isinstance(field.annotation, type) and issubclass(field.annotation, BaseModel):

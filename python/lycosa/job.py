@@ -1,7 +1,7 @@
-"""A job: everything that a crawl may be told, in one file. Each key has default, minimum, maximum, unit and meaning.
+"""A job: all settings of a crawl. Each key has a default, minimum, maximum, unit and meaning.
 
-``lycosa job template`` and docs/settings.md are made of it. Durations are in seconds of the job's own time: ``speed``
-divides them.
+``lycosa job template`` and docs/settings.md are generated from it. Durations are in seconds of the job's time:
+``speed`` divides them.
 """
 
 from __future__ import annotations
@@ -32,29 +32,29 @@ from lycosa.explain import explain, nearest
 MIB = 1 << 20
 DAY = 86_400.0
 
-#: How site owners reach whoever crawls: in a user agent, and in the From header.
+#: How site owners reach the operator of the crawl: in the user agent, and in the From header.
 EMAIL = re.compile(r"[A-Za-z0-9.!#$%&'*+/=?^_`{|}~-]+@[A-Za-z0-9-]+(\.[A-Za-z0-9-]+)+")
 PAGE = re.compile(r"https?://(\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9.-]+)")
 
-#: Marks a setting that a crawl keeps for its whole life: by it URLs were admitted already. All others may change
-#: when the crawl goes on; ``resume.py`` compares.
+#: Marks a setting that cannot change during the life of a crawl, because URLs were admitted by it. All others may
+#: change when the crawl is resumed; ``resume.py`` compares them.
 FIXED = "fixed for the life of a crawl"
 
 
 def _network(text: str) -> str:
-    """Refuse what is no address and no network."""
+    """Reject a text that is neither an address nor a network."""
     _core.check_network(text)
     return text
 
 
 def _resolver(text: str) -> str:
-    """Refuse what is no resolver's address."""
+    """Reject an invalid resolver address."""
     _core.check_resolver(text)
     return text
 
 
 def _zones(texts: tuple[str, ...]) -> tuple[str, ...]:
-    """Refuse what is no zone with resolvers."""
+    """Reject an invalid zone with resolvers."""
     with _names():
         _core.check_zones(list(texts))
     return texts
@@ -62,7 +62,7 @@ def _zones(texts: tuple[str, ...]) -> tuple[str, ...]:
 
 @contextlib.contextmanager
 def _names() -> Iterator[None]:
-    """Name settings that are refused by their place in a job."""
+    """Add the prefix ``names.`` to the setting of a SettingError."""
     try:
         yield
     except SettingError as error:
@@ -71,34 +71,34 @@ def _names() -> Iterator[None]:
 
 
 def _field(name: str) -> str:
-    """Refuse what is no column."""
+    """Reject an unknown column."""
     if name not in _core.FIELDS:
         raise SettingError("store.fields", name, f"one of {', '.join(_core.FIELDS)}{nearest(name, _core.FIELDS)}")
     return name
 
 
 def _agent(text: str) -> str:
-    """Refuse what cannot stand in a header."""
+    """Reject a text that is not a valid User-Agent."""
     if not text.isascii() or not text.isprintable() or not text.strip() or not text[0].isalpha():
         raise SettingError("user_agent", text, "printable ASCII that starts with a product name, such as mybot/1.0")
     return text
 
 
 def _email(text: str) -> str:
-    """Refuse what is no e-mail address."""
+    """Reject a text that is not an e-mail address."""
     if not EMAIL.fullmatch(text):
         raise SettingError("fetch.from_email", text, "an e-mail address such as crawl@example.org")
     return text
 
 
 def _none_for_zero(given: object) -> object:
-    """Take 0 for no limit, where 0 would be nothing at all."""
+    """Replace 0 by `None` (no limit)."""
     return None if given == 0 and not isinstance(given, bool) else given
 
 
 @dataclass(frozen=True, slots=True)
 class Unit:
-    """Marks what the numbers of a setting count."""
+    """The unit of a setting's numbers."""
 
     name: str
 
@@ -119,14 +119,14 @@ Bytes = Annotated[int, Unit("bytes")]
 
 
 class Room(BaseModel):
-    """Settings of one room; unknown keys are errors. ``"none"`` is None, which TOML does not have."""
+    """Settings of one component; unknown keys are errors. ``"none"`` is `None`, which TOML does not have."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
 
     @model_validator(mode="before")
     @classmethod
     def _none(cls, given: Any) -> Any:
-        """Take "none" and an empty text for None, where a setting may be None."""
+        """Replace "none" and an empty text by `None`, where a setting may be `None`."""
         if not isinstance(given, dict):
             return given
         fields = cls.model_fields
@@ -142,97 +142,98 @@ class Names(Room):
     resolvers: tuple[Annotated[str, AfterValidator(_resolver)], ...] = Field(
         (),
         description="DNS servers, with or without port; over TLS: tls://192.0.2.1:853#name, over HTTPS: "
-        "https://192.0.2.1/dns-query#name, where the certificate must bear the name; empty: the system's",
+        "https://192.0.2.1/dns-query#name, where the certificate must be valid for the name; empty: the system's",
     )
     zones: Annotated[tuple[str, ...], AfterValidator(_zones)] = Field(
         (),
-        description="zones with resolvers of their own, such as corp.example=192.0.2.1,192.0.2.2; the longest zone "
-        "that a name is in counts",
+        description="zones with resolvers of their own, such as corp.example=192.0.2.1,192.0.2.2; the longest "
+        "matching zone counts",
     )
     hosts_file: Path | None = Field(
-        None, description="a hosts file, such as /etc/hosts, that is looked at before anything else; none: none is"
+        None, description="hosts file, such as /etc/hosts; takes precedence over cache and resolvers; none: no file"
     )
     local_data: tuple[str, ...] = Field(
         (),
         description="records as lines of a zone file, such as printer.lan A 192.0.2.7 (A, AAAA, CNAME, PTR, TXT, MX, "
-        "SRV); they come before the hosts file",
+        "SRV); they take precedence over the hosts file",
     )
-    rotate: bool = Field(False, description="the resolvers take turns; else the quickest are asked")
-    families: Literal["v4", "v6", "both"] = Field("v4", description="which addresses are asked for")
-    timeout: Seconds = Field(2.0, ge=0.1, le=60, description="for one try")
-    attempts: int = Field(4, ge=1, le=20, description="tries over all resolvers")
-    in_flight: int = Field(1_000, ge=1, le=50_000, description="names asked for at once")
+    rotate: bool = Field(False, description="whether the resolvers are asked in turn; false: the fastest are asked")
+    families: Literal["v4", "v6", "both"] = Field("v4", description="address families that are looked up")
+    timeout: Seconds = Field(2.0, ge=0.1, le=60, description="time-out of one try")
+    attempts: int = Field(4, ge=1, le=20, description="tries for one name, over all resolvers")
+    in_flight: int = Field(1_000, ge=1, le=50_000, description="names looked up at once")
     ahead: Literal["off", "lru-paper", "regions-paper", "links-paper", "ahead"] = Field(
         "ahead",
-        description="when names of hosts are asked for: ahead of their turn; when a page that names them is parsed "
-        "(lru-paper); at random among all that wait (regions-paper), or among the links of one page after the other "
-        "(links-paper), each with in_flight workers; off: when a slot is free and no resolved host may be asked",
+        description="when host names are looked up; ahead: before their hosts' turn; lru-paper: when a page that "
+        "links to them is parsed; regions-paper: at random among all waiting names; links-paper: at random among the "
+        "links of one page, page by page (both with in_flight workers); off: when a slot is free and no host with a "
+        "known address is due",
     )
-    # as many hosts as have theirs before addresses run out
+    # as many hosts as have their turn before their addresses expire
     ahead_names: int = Field(
-        20_000, ge=1, le=10_000_000, description="names known or asked for ahead of their turn, at most"
+        20_000, ge=1, le=10_000_000, description="maximum number of names resolved or looked up ahead of their turn"
     )
     wildcards: bool = Field(
         False,
-        description="hosts of a domain whose random labels all share one set of addresses are not asked for, but one "
-        "in sixteen; a host with a record of its own may be asked at the domain's address",
+        description="whether only one in sixteen hosts of a domain is looked up when all random labels of the domain "
+        "have the same addresses; a host with a record of its own may be contacted at the domain's address",
     )
     # Unbound does so for signed denials only (harden-below-nxdomain)
     nxdomain_cut: bool = Field(
         False,
-        description="a name that does not exist ends the search for all names below it, too (RFC 8020); some servers "
-        "deny names that have others below them",
+        description="whether NXDOMAIN for a name applies to all names below it, too (RFC 8020); some servers deny "
+        "names that have others below them",
     )
     # four in ten names have a TTL of at most 5 min, and a polite visit takes longer; the compact cache counts in
     # minutes
     min_ttl: Seconds = Field(
-        300.0, ge=60, le=7 * DAY, description="that addresses are held at least, whatever their TTL"
+        300.0, ge=60, le=7 * DAY, description="minimum time that addresses are cached, whatever their TTL"
     )
-    max_ttl: Seconds = Field(DAY, ge=60, le=7 * DAY, description="that addresses are held at most")
+    max_ttl: Seconds = Field(DAY, ge=60, le=7 * DAY, description="maximum time that addresses are cached")
     cache: Literal["compact", "async-lru", "regions", "optimiser"] = Field(
-        "compact", description="the cache's design: docs/name-caches.md"
+        "compact", description="design of the cache: docs/name-caches.md"
     )
     cache_file: Path | None = Field(
         None,
-        description="the file of the compact cache, shared by all crawls of a machine that name it; none: each crawl "
+        description="file of the compact cache, shared by all crawls of a machine that name it; none: each crawl "
         "has its own, in memory",
     )
-    capacity: int = Field(200_000, ge=1, le=100_000_000, description="names in the cache; compact: 1,000 at least")
+    capacity: int = Field(200_000, ge=1, le=100_000_000, description="names in the cache; compact: at least 1,000")
     # 1 to 2 % of public resolvers' answers take longer
-    slow: Seconds = Field(0.5, ge=0.001, le=60, description="from which on resolving a name counts as slow")
+    slow: Seconds = Field(0.5, ge=0.001, le=60, description="resolution time from which a name counts as slow")
     verify: Literal["keyed", "published"] | None = Field(
         None,
-        description="compact: by what names are told apart; published: 76 bits, which confuse names; none: keyed",
+        description="compact: how names are told apart; published: by 76 bits, which confuse names; none: keyed",
     )
     negative: Literal["generations", "clear-all"] | None = Field(
         None,
-        description="compact: names that do not exist are forgotten by generations, or with all failures at once as "
+        description="compact: how names that do not exist expire: by generations, or all failures at once as "
         "published (clear-all); none: generations",
     )
     buckets: int | None = Field(
-        None, ge=1, le=2**31, description="async-lru: of the hash table; none: as many to a name as published"
+        None, ge=1, le=2**31, description="async-lru: buckets of the hash table; none: as many per name as published"
     )
     period: Seconds | None = Field(
         None,
         ge=1,
         le=7 * DAY,
-        description="async-lru: that an answer holds; regions: after which light names go; optimiser: after which "
-        "names in use are resolved again; none: 1,800, 3,600 and 3,600",
+        description="async-lru: how long an answer is valid; regions: after how long light names are evicted; "
+        "optimiser: after how long names in use are resolved again; none: 1,800, 3,600 and 3,600",
     )
     levels: Literal["public-suffix", "dots"] | None = Field(
-        None, description="regions: what makes a level of names; dots: as published; none: public-suffix"
+        None, description="regions: how the level of a name is found; dots: as published; none: public-suffix"
     )
     weight: Annotated[
         Literal["cost", "time", "recency"] | dict[Parameter, float] | None, BeforeValidator(check_weight)
     ] = Field(
         None,
-        description="regions: what a slow name is worth: the milliseconds that resolving took x what is left of its "
-        "TTL, halved for each hour that nobody asked (cost), the time alone, or 1,000, halved likewise (recency). A "
-        "table has the powers, 0 to 10, of time (in seconds), of the share of the TTL that is left and of the "
-        "halving, whose product is taken times 1,000: {time = 1, ttl = 1, recency = 1} is cost. none: cost",
+        description="regions: weight of a slow name: resolution time in ms x remaining share of its TTL, halved for "
+        "each hour without a lookup (cost); the time alone (time); or 1,000, halved likewise (recency). A table has "
+        "the powers, 0 to 10, of time (in seconds), of the remaining share of the TTL and of the halving; their "
+        "product is multiplied by 1,000: {time = 1, ttl = 1, recency = 1} is cost. none: cost",
     )
     light: float | None = Field(
-        None, ge=0, le=1e9, description="regions: names of less weight that nobody refreshed go; none: 100"
+        None, ge=0, le=1e9, description="regions: names of less weight are evicted unless refreshed; none: 100"
     )
 
     @model_validator(mode="after")
@@ -254,150 +255,169 @@ class Politeness(Room):
 
     robots: bool = Field(True, description="whether robots.txt is obeyed (RFC 9309)")
     robots_ttl: Seconds = Field(
-        DAY, ge=60, le=DAY, description="that a robots.txt is used; RFC 9309 section 2.4: at most a day"
+        DAY, ge=60, le=DAY, description="time that a robots.txt is cached; RFC 9309 section 2.4: at most a day"
     )
     host_interval: Seconds = Field(
-        1.0, ge=0, le=3_600, description="for one host, after the start and after the end of a request"
+        1.0, ge=0, le=3_600, description="minimum interval between requests to one host, from both start and end"
     )
-    address_interval: Seconds = Field(0.25, ge=0, le=3_600, description="the same, for all hosts of one address")
-    host_concurrency: int = Field(1, ge=1, le=64, description="requests at once to a host")
-    address_concurrency: int = Field(1, ge=1, le=64, description="requests at once to an address")
-    max_crawl_delay: Seconds = Field(60.0, ge=0, le=3_600, description="a longer Crawl-delay counts as this")
+    address_interval: Seconds = Field(
+        0.25, ge=0, le=3_600, description="the same between requests to one address, over all its hosts"
+    )
+    host_concurrency: int = Field(1, ge=1, le=64, description="concurrent requests to one host")
+    address_concurrency: int = Field(1, ge=1, le=64, description="concurrent requests to one address")
+    max_crawl_delay: Seconds = Field(60.0, ge=0, le=3_600, description="maximum; a longer Crawl-delay is cut to this")
     response_multiple: float = Field(
         5.0,
         ge=0,
         le=100,
-        description="an interval is at least this many times as long as the site takes to answer, up to "
-        "max_interval; 0: the intervals alone",
+        description="minimum interval as a multiple of the site's response time, up to max_interval; 0: no multiple",
     )
     max_interval: Seconds = Field(
         60.0,
         ge=0,
         le=3_600,
-        description="429, 503, time-outs and broken connections double the interval of a host, but not beyond this; "
-        "an interval that is set longer stays as it is",
+        description="429, 503, time-outs and broken connections double the interval of a host up to this maximum; an "
+        "interval that is set longer stays as it is",
     )
     successes: int = Field(
-        10, ge=1, le=10_000, description="in a row, for which a doubled interval is a second shorter again"
+        10, ge=1, le=10_000, description="successes in a row that shorten a doubled interval by a second"
     )
     max_retry_after: Seconds = Field(
-        3_600.0, ge=0, le=7 * DAY, description="a longer Retry-After counts as this; its URL waits"
+        3_600.0, ge=0, le=7 * DAY, description="maximum; a longer Retry-After is cut to this; its URL waits"
     )
     address_domains: int = Field(
         8,
         ge=1,
         le=1_000,
-        description="registered domains of one address that each have a right to its rate and concurrency: content "
-        "delivery networks",
+        description="registered domains on one address that each get its full rate and concurrency (content delivery "
+        "networks)",
     )
     domain_pages: int | None = Field(
         None,
         ge=1,
-        description="pages of one registered domain in the whole crawl; what waits beyond is refused; none: no limit",
+        description="pages per registered domain in the whole crawl; URLs beyond are refused; none: no limit",
     )
-    # no limit, since domains have turns where slots are scarce
+    # practically no limit, since domains take turns where slots are scarce
     domain_hosts: int = Field(
         20_000,
         ge=1,
         le=1_000_000_000,
-        description="hosts of a registered domain that are crawled; links to more are left out: some sites make a "
+        description="hosts per registered domain that are crawled; links to more are dropped: some sites create a "
         "host for each visitor",
     )
     domain_concurrency: int | None = Field(
-        None, ge=1, le=10_000, description="requests at once to a registered domain; none: no limit"
+        None, ge=1, le=10_000, description="concurrent requests to one registered domain; none: no limit"
     )
     requests_per_second: float | None = Field(
-        None, ge=0.001, le=1_000_000, description="over all sites; none: no limit"
+        None, ge=0.001, le=1_000_000, description="requests per second to all sites together; none: no limit"
     )
     bytes_per_second: float | None = Field(
-        None, ge=1, le=1e12, description="of responses, over all sites; none: no limit"
+        None, ge=1, le=1e12, description="bytes of responses per second from all sites together; none: no limit"
     )
     block_list: Path | None = Field(
-        None, description="a file with hosts, domains, networks, one a line; read again when it changes"
+        None, description="file of hosts, domains and networks, one per line; read again when it changes"
     )
-    retries: int = Field(2, ge=0, le=20, description="further tries after a failure that may pass")
-    retry_delay: Seconds = Field(10.0, ge=0, le=3_600, description="before the first of them; doubles with each try")
-    max_redirects: int = Field(10, ge=0, le=50, description="in a row")
+    share_clocks: bool = Field(
+        True,
+        description="whether all crawls of this machine that the same user runs keep the intervals of hosts and "
+        "addresses together; with speed other than 1 only those that name one clock_file",
+    )
+    clock_file: Path | None = Field(
+        None, description="file of these clocks, best on a file system in memory; none: /dev/shm/lycosa-clocks-UID"
+    )
+    retries: int = Field(2, ge=0, le=20, description="retries after a transient failure")
+    retry_delay: Seconds = Field(10.0, ge=0, le=3_600, description="delay of the first retry; doubles each time")
+    max_redirects: int = Field(10, ge=0, le=50, description="redirects in a row")
 
 
 class Fetch(Room):
     """HTTP."""
 
-    slots: int = Field(128, ge=1, le=10_000, description="requests at once")
-    connect_timeout: Seconds = Field(10.0, ge=0.1, le=600, description="for TCP and TLS")
-    read_timeout: Seconds = Field(30.0, ge=0.1, le=600, description="of silence")
-    total_timeout: Seconds = Field(120.0, ge=0.1, le=3_600, description="for the whole exchange")
-    max_header_bytes: Bytes = Field(64 * 1024, ge=8_192, le=MIB, description="of all header fields of a response")
-    max_body_bytes: Bytes = Field(10 * MIB, ge=1, le=1024 * MIB, description="of a body, as received")
+    slots: int = Field(128, ge=1, le=10_000, description="concurrent requests")
+    connect_timeout: Seconds = Field(10.0, ge=0.1, le=600, description="time-out of the TCP and TLS handshakes")
+    read_timeout: Seconds = Field(30.0, ge=0.1, le=600, description="longest wait for further bytes")
+    total_timeout: Seconds = Field(120.0, ge=0.1, le=3_600, description="time-out of the whole exchange")
+    max_header_bytes: Bytes = Field(64 * 1024, ge=8_192, le=MIB, description="size of a response's header fields")
+    max_body_bytes: Bytes = Field(10 * MIB, ge=1, le=1024 * MIB, description="size of a body, as received")
     ca_file: Path | None = Field(
-        None, description="PEM of further roots: of sites, and of resolvers that are asked over TLS or HTTPS"
+        None, description="PEM file of additional root certificates: for sites, and for resolvers over TLS or HTTPS"
     )
     from_email: Annotated[str, AfterValidator(_email)] | None = Field(
-        None, description="the From header: an e-mail address of who is behind the crawl"
+        None, description="From header: e-mail address of the crawl's operator"
     )
 
 
 class Parse(Room):
     """Parsing."""
 
-    threads: int = Field(0, ge=0, le=256, description="0: one a core")
+    threads: int = Field(0, ge=0, le=256, description="parser threads; 0: one per core")
     max_links: int = Field(10_000, ge=0, le=1_000_000, description="links of one page")
-    max_link_bytes: Bytes = Field(MIB, ge=8_192, le=1024 * MIB, description="of the links of one page")
-    max_title_bytes: Bytes = Field(1_024, ge=0, le=MIB, description="of a title")
+    max_link_bytes: Bytes = Field(MIB, ge=8_192, le=1024 * MIB, description="size of the links of one page")
+    max_title_bytes: Bytes = Field(1_024, ge=0, le=MIB, description="size of a title")
     link_details: tuple[Literal["anchor", "rel"], ...] = Field(
-        (), description="what is kept of a link beside its URL: anchor, its text; rel, the values of its rel"
+        (), description="what is stored of a link beside its URL: anchor, its text; rel, its rel values"
     )
-    max_decoded_bytes: Bytes = Field(32 * MIB, ge=1, le=1024 * MIB, description="of a body, decoded")
+    max_decoded_bytes: Bytes = Field(32 * MIB, ge=1, le=1024 * MIB, description="size of a decoded body")
 
 
 class Frontier(Room):
-    """Which URL next, and what of that is in memory."""
+    """The frontier: deduplication, shards, patience, memory, snapshots."""
 
     key: Annotated[Literal["md5", "md5-16", "keyed"], FIXED] = Field(
-        "md5", description="what a URL is known by: its digest, the half of it, or a digest with a secret key"
+        "md5", description="key of a URL: its MD5 digest, half of it, or a digest with a secret key"
+    )
+    shards: Annotated[int, FIXED] = Field(
+        1,
+        ge=1,
+        le=1_024,
+        description="parts of the frontier, each on a thread with a fetch and a parser of its own: one for each core "
+        "that the crawl may use; memory, slots and rates are divided among them",
+    )
+    shard_by: Annotated[Literal["domain", "host", "url"], FIXED] = Field(
+        "domain",
+        description="what of a URL decides its shard: the registered domain, so that its limits and cookies stay "
+        "exact; the host; or the URL itself, as published",
     )
     patience: Seconds = Field(
         300.0,
         ge=0,
         le=365 * DAY,
-        description="a host, a name or a URL has to fail before it is given up, counted while the crawl itself is "
-        "well; longer while other work goes on, and while it is not clear yet whose trouble it is (half a minute); "
-        "0: the retries alone count",
+        description="how long a host, a name or a URL has to fail before it is given up, counted while the crawl "
+        "itself is healthy; longer while there is other work, and until the crawl's own network is ruled out as the "
+        "cause (half a minute); 0: only the retries count",
     )
     longest_suspension: Seconds | None = Field(
         DAY,
         ge=60,
-        description="the crawl is suspended before it ends and what waits is left waiting; a twelfth of it where no "
-        "host has ever answered. none: for ever",
+        description="how long the crawl is suspended before it ends; its URLs stay waiting; a twelfth of it if no "
+        "host has ever answered. none: no limit",
     )
     queue_memory: Bytes = Field(
         256 * MIB,
         ge=MIB,
-        description="of waiting URLs in memory, and an eighth of it of robots.txt rules; beyond it they go to disk",
+        description="memory of waiting URLs, and an eighth of it for robots.txt rules; the rest goes to disk",
     )
-    seen_memory: Bytes = Field(
-        1024 * MIB, ge=16 * MIB, description="of known URLs in memory; beyond it they go to disk"
-    )
-    cookie_memory: Bytes = Field(64 * MIB, ge=0, description="of cookies in memory; 0: none are kept or sent")
-    snapshot_bytes: Bytes = Field(256 * MIB, ge=MIB, description="that the log grows between two snapshots, at least")
-    snapshot_interval: Seconds = Field(60.0, ge=0, le=DAY, description="between two snapshots, at least")
+    seen_memory: Bytes = Field(1024 * MIB, ge=16 * MIB, description="memory of known URLs; the rest goes to disk")
+    cookie_memory: Bytes = Field(64 * MIB, ge=0, description="memory of cookies; 0: none are stored or sent")
+    snapshot_bytes: Bytes = Field(256 * MIB, ge=MIB, description="minimum growth of the log between two snapshots")
+    snapshot_interval: Seconds = Field(60.0, ge=0, le=DAY, description="minimum time between two snapshots")
     max_hosts: int | None = Field(
         None,
         ge=1,
-        description="hosts that have a queue; links to more are left out. none: as many as an eighth of memory holds",
+        description="hosts with a queue; links to more are dropped. none: as many as fit into an eighth of memory",
     )
 
 
 class Store(Room):
     """The log and the outputs."""
 
-    segment_bytes: Bytes = Field(256 * MIB, ge=MIB, le=4096 * MIB, description="of one file of the log")
+    segment_bytes: Bytes = Field(256 * MIB, ge=MIB, le=4096 * MIB, description="size of one file of the log")
     commit_bytes: Bytes = Field(
-        8 * MIB, ge=1, le=1024 * MIB, description="of the log that are synced at once, at most"
+        8 * MIB, ge=1, le=1024 * MIB, description="maximum size of the log's tail that is not synced yet"
     )
-    commit_interval: Seconds = Field(0.2, ge=0.001, le=60, description="that the log may be ahead of the disk")
+    commit_interval: Seconds = Field(0.2, ge=0.001, le=60, description="maximum time until a record is synced")
     retain: Literal["needed", "all"] = Field(
-        "needed", description="needed: a file of the log goes when all outputs and two snapshots have passed it"
+        "needed", description="needed: a file of the log is removed once all outputs and two snapshots have passed it"
     )
     fields: tuple[Annotated[str, AfterValidator(_field)], ...] = Field(
         tuple(_core.USUAL_FIELDS),
@@ -406,20 +426,19 @@ class Store(Room):
 
 
 class Url(Room):
-    """Which links are the same page though their texts differ; seeds and redirects are taken as they are given."""
+    """Normalisation of links; seeds and redirects are used as they are given."""
 
-    drop_tracking: bool = Field(True, description="utm_*, gclid, fbclid and their like")
+    drop_tracking: bool = Field(True, description="drop utm_*, gclid, fbclid and similar parameters")
     drop_sessions: bool = Field(
-        True, description="jsessionid, PHPSESSID; sid only with a value of at least 16 hexadecimal digits"
+        True, description="drop jsessionid, PHPSESSID; sid only with a value of at least 16 hexadecimal digits"
     )
-    sort_query: bool = Field(False, description="parameters by name")
+    sort_query: bool = Field(False, description="sort parameters by name")
     drop_parameters: tuple[str, ...] = Field(
-        (), max_length=100, description="further parameters that are dropped; name* for all that begin so"
+        (), max_length=100, description="further parameters to drop; name* for all that start with name"
     )
     trust_canonical: bool = Field(
         False,
-        description="what a page names as its rel=canonical, of the same origin, counts as known: that page has been "
-        "fetched",
+        description="treat a page's rel=canonical URL, of the same origin, as known: it is not fetched again",
     )
 
 
@@ -428,38 +447,37 @@ class Job(Room):
 
     seeds: tuple[str, ...] = Field((), description="absolute URLs to start from")
     scope: Annotated[Literal["host", "domain", "any"], FIXED] = Field(
-        "host", description="links that are followed: to the hosts of the seeds, to their registered domains, or any"
+        "host", description="links to follow: to the seeds' hosts, to their registered domains, or any"
     )
     max_pages: Annotated[int | None, BeforeValidator(_none_for_zero)] = Field(
-        None, ge=1, description="pages after which the crawl ends; none: no limit"
+        None, ge=1, description="number of pages after which the crawl ends; none: no limit"
     )
     max_depth: Annotated[int | None, FIXED] = Field(
-        None, ge=0, le=2**31, description="links from a seed, at most; none: no limit"
+        None, ge=0, le=2**31, description="maximum number of links from a seed; none: no limit"
     )
     memory: Annotated[int | None, Unit("bytes"), BeforeValidator(_bytes)] = Field(
         None,
         ge=128 * MIB,
-        description="below which the crawl stays, whatever the web sends; the interpreter and its libraries take "
-        "some 100 MiB more. Also as text such as 512 MiB or 2 GB. none: half of the machine's. At the bound: bodies "
-        "that are received wait, so that fetching slows down; none is cut, and one above fetch.max_body_bytes or an "
-        "eighth of "
+        description="bound on the crawl's memory, whatever sites send; the interpreter and its libraries take some "
+        "100 MiB more. Also as text such as 512 MiB or 2 GB. none: half of the machine's. At the bound, fetching "
+        "slows down: bodies are read later, none is cut. A body above fetch.max_body_bytes or an eighth of "
         "memory fails as body-too-large. Waiting URLs beyond an eighth of memory (at most frontier.queue_memory) and "
         "known ones beyond a quarter (at most frontier.seen_memory) go to disk. Links to new hosts beyond "
-        "frontier.max_hosts are left out and counted as links_hosts_full. A frontier.*_memory that is set to another "
-        "value than its default counts as it is, also above its share",
+        "frontier.max_hosts are dropped and counted as links_hosts_full. A frontier.*_memory that differs from its "
+        "default is used as it is, also above its share",
     )
     speed: float = Field(1.0, gt=0, le=1_000_000, description="divides every delay; for simulated Internets only")
     user_agent: Annotated[str, AfterValidator(_agent)] = Field(
         "Lycosa/0.1",
-        description="how the crawler introduces itself: a product name with a page or an e-mail address, such as "
-        '"mybot/1.0 (me@example.org)"; has to be given',
+        description="User-Agent header: a product name with a page or an e-mail address, such as "
+        '"mybot/1.0 (me@example.org)"; required',
     )
     allow_addresses: tuple[Annotated[str, AfterValidator(_network)], ...] = Field(
-        (), description="private networks that may be asked, such as 127.0.0.0/8, beside all public addresses"
+        (), description="private networks that may be fetched from, such as 127.0.0.0/8, beside all public addresses"
     )
     allow_ports: tuple[Annotated[int, Field(ge=1, le=65_535)], ...] = Field(
         (),
-        description="ports that may be asked although browsers block them, such as 25 (mail): "
+        description="ports that may be fetched from although browsers block them, such as 25 (mail): "
         "https://fetch.spec.whatwg.org/#port-blocking",
     )
     names: Names = Names()
@@ -474,22 +492,27 @@ class Job(Room):
     def _agree(self) -> Self:
         """Refuse settings that contradict each other."""
         if self.names.cache_file is not None and self.speed != 1:
-            allowed = f"none with speed = {self.speed:g}: others that share the file live in the machine's own time"
+            allowed = f"none with speed = {self.speed:g}: other users of the file are in the machine's own time"
             raise SettingError("names.cache_file", self.names.cache_file, allowed)
+        limits = ("domain_pages", "domain_concurrency")
+        limited = [name for name in limits if getattr(self.politeness, name) is not None]
+        if self.frontier.shards > 1 and self.frontier.shard_by != "domain" and limited:
+            allowed = f"domain with politeness.{limited[0]}, since each shard would have that limit for itself"
+            raise SettingError("frontier.shard_by", self.frontier.shard_by, allowed)
         return self
 
     def check_contact(self) -> None:
-        """Raise SettingError where site owners could not reach whoever crawls.
+        """Raise SettingError if the user agent has no contact for site owners.
 
-        A page on this machine is no contact, unless the job may speak to this machine: a simulated Internet's own.
+        A page on this machine is no contact, unless the job allows private addresses (a simulated Internet).
         """
         page = PAGE.search(self.user_agent)
         here = page is not None and (page[1] in ("localhost", "[::1]") or page[1].startswith("127."))
         if (page is None or (here and not self.allow_addresses)) and not EMAIL.search(self.user_agent):
             allowed = (
                 "a product name with a page or an e-mail address, such as "
-                '"mybot/1.0 (+https://example.org/bot)" or "mybot/1.0 (me@example.org)": who runs a site must be '
-                "able to reach you before they block you; docs/courtesy.md says what to put on the page"
+                '"mybot/1.0 (+https://example.org/bot)" or "mybot/1.0 (me@example.org)": site owners must be able '
+                "to reach you before they block you; docs/courtesy.md says what to put on the page"
             )
             if self.user_agent == type(self).model_fields["user_agent"].default:
                 line = (
@@ -499,7 +522,7 @@ class Job(Room):
             raise SettingError("user_agent", self.user_agent, allowed)
 
     def checked_seeds(self) -> list[str]:
-        """The seeds in canonical form; raises SettingError for a bad one or none at all."""
+        """Return the seeds in canonical form; raises SettingError for a bad seed, or if there is none."""
         if not self.seeds:
             raise SettingError("seeds", "", "at least one URL such as https://example.com/")
         seeds = []
@@ -513,7 +536,7 @@ class Job(Room):
 
 
 def make_job(settings: dict[str, Any]) -> Job:
-    """Check settings; raises SettingError that names the first bad one, its value and what is allowed."""
+    """Check settings; raises SettingError with the first bad one, its value and what is allowed."""
     try:
         return Job.model_validate(settings)
     except ValidationError as error:
@@ -521,7 +544,7 @@ def make_job(settings: dict[str, Any]) -> Job:
 
 
 def read_job(path: Path, name: str = "job") -> dict[str, Any]:
-    """Read a file of settings (TOML), which goes by a name; raises SettingError where it cannot be read."""
+    """Read a TOML file of settings; raises SettingError, for the setting ``name``, if it cannot be read."""
     try:
         return tomllib.loads(path.read_text(encoding="utf-8"))
     except OSError as error:
@@ -531,16 +554,16 @@ def read_job(path: Path, name: str = "job") -> dict[str, Any]:
 
 
 def is_fixed(key: str) -> bool:
-    """Whether a setting, such as ``frontier.key``, may not change when a crawl goes on."""
+    """Return whether a setting, such as ``frontier.key``, may not change when a crawl is resumed."""
     model: type[BaseModel] = Job
     *rooms, name = key.split(".")
     for room in rooms:
-        model = model.model_fields[room].annotation  # type: ignore[assignment]  # rooms are models
+        model = model.model_fields[room].annotation  # type: ignore[assignment]  # components are models
     return FIXED in model.model_fields[name].metadata
 
 
 def merge(settings: dict[str, Any], over: dict[str, Any]) -> dict[str, Any]:
-    """Lay settings over others, room by room. A setting that is a table is taken as a whole."""
+    """Merge settings over others, component by component. A setting that is a table is replaced as a whole."""
     merged = dict(settings)
     for key, value in over.items():
         below = merged.get(key)
@@ -549,7 +572,7 @@ def merge(settings: dict[str, Any], over: dict[str, Any]) -> dict[str, Any]:
 
 
 def absolute_paths(settings: dict[str, Any], base: Path, model: type[BaseModel] = Job) -> dict[str, Any]:
-    """Settings whose relative paths are taken from a folder: a job file's own, or the working directory."""
+    """Resolve relative paths in settings against a folder: the job file's, or the working directory."""
     found = dict(settings)
     for name, value in settings.items():
         if name not in model.model_fields:

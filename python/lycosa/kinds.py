@@ -1,4 +1,4 @@
-"""Which failures are meant: kinds by their stable names, or groups of them."""
+"""Selects failures: kinds by their stable names, or groups of them."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from lycosa import _core
 from lycosa.errors import SettingError
 from lycosa.explain import nearest
 
-#: What the site or the job itself forbids, and what is no failure: asked for again only where it is named.
+#: What the site or the job forbids, and what is not a failure: fetched again only if named.
 FORBIDDEN = frozenset({"robots-disallowed", "blocked", "domain-budget", "port-blocked", "cancelled"})
 
 
 def groups() -> dict[str, list[str]]:
-    """The kinds of failures by what they are about, each kind in one group."""
+    """Return the kinds of failures by group, each kind in one group."""
     found: dict[str, list[str]] = {}
     for kind, about in _core.FAILURE_KINDS.items():
         found.setdefault(about["group"], []).append(kind)
@@ -21,15 +21,15 @@ def groups() -> dict[str, list[str]]:
 
 
 def choices() -> dict[str, list[str]]:
-    """All that ``--retry-failed`` takes for several kinds: the groups, and ``timeouts``, which is across them."""
+    """Return the names for several kinds in ``--retry-failed``: the groups, and ``timeouts``, which spans them."""
     return {**groups(), "timeouts": [kind for kind in _core.FAILURE_KINDS if kind.endswith("timeout")]}
 
 
 def retried(asked: bool | str | Iterable[str]) -> list[str]:
-    """The kinds whose URLs are to be fetched again, in their order.
+    """Return the kinds whose URLs are fetched again, in their order.
 
-    asked: True for all that failed (not for `FORBIDDEN`), False for none; or kinds and groups,
-    as a list or a text with commas. Raises SettingError for a name that is neither.
+    asked: True for all kinds but `FORBIDDEN`, False for none; or kinds and groups, as a list or a
+    comma-separated text. Raises SettingError for a name that is neither.
     """
     if isinstance(asked, bool):
         return [kind for kind in _core.FAILURE_KINDS if asked and kind not in FORBIDDEN]

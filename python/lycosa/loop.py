@@ -1,8 +1,8 @@
 """The loop: one URL's way through the stages, and nothing else.
 
-frontier → fetch → parse → log → frontier. Batches are what is ready now, never a barrier. A request is recorded
-before it is sent, so that a crash leaves no doubt whose answer was lost. An outcome is judged, then recorded, then
-confirmed: a lease that is confirmed is in the log.
+frontier → fetch → parse → log → frontier. A batch is what is ready now, never a barrier. A request is recorded
+before it is sent, so that after a crash the hosts whose responses were lost are known. An outcome is judged, then
+recorded, then confirmed: a confirmed lease is in the log.
 """
 
 from __future__ import annotations
@@ -12,33 +12,33 @@ from collections.abc import Iterator
 from lycosa.records import Outcomes
 from lycosa.stages import Stages
 
-#: Outcomes moved at once, at most: large enough that Python's share per page is small, small enough that
+#: Maximum number of outcomes per batch: large enough that Python's cost per page is small, small enough that
 #: the first of them is not late.
 BATCH = 256
 
-#: Seconds that outcomes are waited for at most.
+#: Maximum wait for outcomes, in seconds.
 LONGEST_WAIT = 0.05
 
 
 class Control:
-    """How a running crawl is told to end; may be used from any thread and from signal handlers."""
+    """Stops a running crawl; may be used from any thread and from signal handlers."""
 
     def __init__(self) -> None:
-        """Nothing was told."""
+        """Start with no request to stop."""
         self.stopping = False
         self.aborting = False
 
     def stop(self) -> None:
-        """Take no new work; finish what is in flight."""
+        """Take no new work; finish the requests in flight."""
         self.stopping = True
 
     def abort(self) -> None:
-        """End at once: what is in flight is cancelled, and its URLs stay waiting."""
+        """End at once: requests in flight are cancelled, and their URLs stay waiting."""
         self.stopping = self.aborting = True
 
 
 def run(stages: Stages, control: Control) -> Iterator[Outcomes]:
-    """Crawl until the frontier is idle or ``control`` says stop; yield each batch once it is confirmed."""
+    """Crawl until the frontier is idle or ``control`` stops it; yield each batch once it is confirmed."""
     frontier, fetch, parse, log = stages.frontier, stages.fetch, stages.parse, stages.log
     while not frontier.idle():
         if not control.stopping:
@@ -47,7 +47,7 @@ def run(stages: Stages, control: Control) -> Iterator[Outcomes]:
             fetch.submit(requests)
         elif control.aborting or fetch.in_flight() == 0:
             break
-        # A crawl that is to end takes nothing more: it waits for outcomes only.
+        # A stopping crawl takes nothing more: it waits for outcomes only.
         within = LONGEST_WAIT if control.stopping else frontier.wait()
         outcomes = frontier.judge(parse.parse(fetch.completed(BATCH, within)))
         if len(outcomes) == 0:

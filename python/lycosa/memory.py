@@ -1,11 +1,12 @@
-"""One number for the memory of a crawl, and the shares of it: the one place that divides it.
+"""Divides the memory of a crawl (``memory`` of the job) into shares of its parts.
 
-Shares add up to less than the whole: the rest is what no share counts (buffers of connections, what
-the allocator keeps). The interpreter with its libraries comes on top: about 100 MiB.
+Shares add up to less than the whole: the rest is for what no share counts (buffers of connections, free memory
+in the allocator). The interpreter and its libraries take about 100 MiB in addition.
 """
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -14,14 +15,20 @@ from lycosa.job import Frontier, Job
 
 MIB = 1 << 20
 
-#: A host with its queue, its address and its domain: measured with 300,000 of them, less than this.
+#: Upper bound for a host with its queue, address and domain, measured with 300,000 of them.
 HOST_BYTES = 640
 
-#: The part of the memory that one body may have.
+#: One body may take this fraction of the memory: an eighth.
 BODY = 8
 
-#: A name in the cache, with what its index needs.
+#: A name in the cache, with its share of the index.
 NAME_BYTES = 31
+
+#: Lanes for each core, at most; the memory that each needs, and the names that its cache has at least.
+MOST_LANES, LEAST_MEMORY, LEAST_NAMES = 4, 64 * MIB, 1_000
+
+#: Settings of the frontier, and the share that each of them is.
+PARTS = {"seen_memory": "seen", "queue_memory": "queues", "cookie_memory": "cookies", "max_hosts": "hosts"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,14 +36,14 @@ class Shares:
     """Bytes for each part of a crawl."""
 
     total: int
-    seen: int  # known URLs; beyond it they go to disk
-    queues: int  # waiting URLs; beyond it they go to disk
+    seen: int  # known URLs; the rest is on disk
+    queues: int  # waiting URLs; the rest is on disk
     cookies: int
-    fetch: int  # responses, from a body's first byte until they are parsed; beyond it bodies are not read on
+    fetch: int  # responses, from a body's first byte until they are parsed; at the bound reading pauses
     batch: (
-        int  # pages parsed and not yet in the log; two batches live at once, since one is left while the next comes
+        int  # parsed pages that are not yet in the log; two batches exist at once: one is logged, the next is parsed
     )
-    decoding: int  # bodies that parse decodes at the same time
+    decoding: int  # bodies that are decoded at the same time
     outputs: int  # rows that outputs read from the log, decoded
     names: int  # the cache of names, by its capacity
     hosts: int  # hosts with a queue, not bytes
@@ -45,16 +52,16 @@ class Shares:
 def shares(job: Job) -> Shares:
     """Divide the memory of a job.
 
-    The frontier has most, since what does not fit there costs disk reads; what passes through needs what keeps
-    all slots busy. Where the frontier's own settings name another value than their default, that value counts.
+    The frontier gets most, since what does not fit there costs disk reads; the other stages need enough to keep
+    all slots busy. A frontier setting that differs from its default overrides its share.
     """
     total = job.memory if job.memory is not None else machine() // 2
     names = job.names.capacity * NAME_BYTES
-    # What names take beyond what every crawl's take is not there for the others.
+    # Names that take more than a sixteenth reduce the other shares.
     left = max(total - max(names - total // 16, 0), total // 4)
 
     def of_frontier(name: str, share: int) -> int:
-        """What the job says; its default is an upper bound."""
+        """Return the job's setting; if it is the default, at most the share."""
         default, given = Frontier.model_fields[name].default, getattr(job.frontier, name)
         chosen: int = min(default, share) if given == default else given
         return chosen
@@ -74,7 +81,7 @@ def shares(job: Job) -> Shares:
 
 
 def check_bodies(job: Job) -> None:
-    """Raise SettingError where one body would not fit: in all its forms it takes several times its size."""
+    """Raise SettingError if one body would not fit: with its decoded forms it takes several times its size."""
     most = shares(job).total // BODY
     for room, name in ((job.fetch, "max_body_bytes"), (job.parse, "max_decoded_bytes")):
         given, default = getattr(room, name), type(room).model_fields[name].default
@@ -84,7 +91,7 @@ def check_bodies(job: Job) -> None:
 
 
 def divided(job: Job, of: Shares) -> Job:
-    """The job with the shares of its frontier, and with bodies that fit."""
+    """Return the job with the shares of its frontier, and with body limits that fit."""
     most = of.total // BODY
     fetch = {"max_body_bytes": min(job.fetch.max_body_bytes, most)}
     parse = {"max_decoded_bytes": min(job.parse.max_decoded_bytes, most)}
@@ -98,24 +105,54 @@ def divided(job: Job, of: Shares) -> Job:
     return job.model_copy(update={name: room.model_copy(update=new) for name, (room, new) in rooms.items()})
 
 
+def lane_job(job: Job, of: Shares) -> Job:
+    """The job of one of several lanes: its part of all that is bounded for the whole crawl.
+
+    Raises SettingError where the parts would be too small, or the machine has too few cores.
+    """
+    lanes, cores = job.frontier.shards, os.cpu_count() or 1
+    if lanes > (most := MOST_LANES * cores):
+        raise SettingError("frontier.shards", lanes, f"at most {most}: {MOST_LANES} for each of {cores} cores")
+    if of.total // lanes < LEAST_MEMORY:
+        allowed = f"at most {of.total // LEAST_MEMORY}: each needs {LEAST_MEMORY // MIB} MiB of {of.total // MIB} MiB"
+        raise SettingError("frontier.shards", lanes, allowed)
+    parts = {
+        "frontier": {name: getattr(of, share) // lanes for name, share in PARTS.items()},
+        "fetch": {"slots": -(-job.fetch.slots // lanes)},
+        "parse": {"threads": max(1, job.parse.threads // lanes)},
+        "names": {
+            "capacity": max(LEAST_NAMES, job.names.capacity // lanes),
+            "in_flight": max(1, job.names.in_flight // lanes),
+            "ahead_names": max(1, job.names.ahead_names // lanes),
+        },
+        "politeness": {
+            name: rate / lanes
+            for name in ("requests_per_second", "bytes_per_second")
+            if (rate := getattr(job.politeness, name)) is not None
+        },
+    }
+    whole = divided(job, of)
+    return whole.model_copy(update={name: getattr(whole, name).model_copy(update=new) for name, new in parts.items()})
+
+
 def told(job: Job) -> str:
-    """The memory in one line, for people."""
+    """Describe the memory in one line."""
     total = shares(job).total
     size = f"{total / (1024 * MIB):.1f} GiB" if total >= 1024 * MIB else f"{total // MIB} MiB"
     return f"memory: {size}" + (" (half of this machine's)" if job.memory is None else "")
 
 
 def machine(root: Path = Path("/")) -> int:
-    """Bytes of memory that this process may use: the machine's, or those of its control group where they are fewer.
+    """Return the memory in bytes that this process may use: the machine's, or its control group's if that is less.
 
-    root: where ``proc`` and ``sys`` are.
+    root: parent of ``proc`` and ``sys``.
     """
     limits = [_physical(root), *_group_limits(root)]
     return max(min(limits), 256 * MIB)
 
 
 def _physical(root: Path) -> int:
-    """The machine's memory."""
+    """Return the machine's memory in bytes."""
     for line in (root / "proc/meminfo").read_text().splitlines():
         name, _, value = line.partition(":")
         if name == "MemTotal":
@@ -124,7 +161,7 @@ def _physical(root: Path) -> int:
 
 
 def _group_limits(root: Path) -> list[int]:
-    """The limits of this process's control groups and of those above them, of both versions."""
+    """Return the limits of this process's control groups and their ancestors, of both cgroup versions."""
     limits = []
     try:
         lines = (root / "proc/self/cgroup").read_text().splitlines()
@@ -138,7 +175,7 @@ def _group_limits(root: Path) -> list[int]:
             folder, name = root / "sys/fs/cgroup/memory", "memory.limit_in_bytes"
         else:
             continue
-        # In a container the group's path may be the host's, which is not there: then the top is the container's own.
+        # In a container the path may be the host's and not exist: then the root is the container's own group.
         group = folder / path.strip("/")
         for place in [group, *group.parents]:
             if place.is_relative_to(folder):
@@ -147,7 +184,7 @@ def _group_limits(root: Path) -> list[int]:
 
 
 def _limit(file: Path) -> list[int]:
-    """The limit that a file says, if it says one."""
+    """Return the limit in a file, if it has one."""
     try:
         text = file.read_text().strip()
     except OSError:

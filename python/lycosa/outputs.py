@@ -16,10 +16,10 @@ from lycosa.store.patient import Patience
 
 
 class Outputs:
-    """The outputs that a session writes, and recorded ones that it leaves for the next session."""
+    """The outputs that a session writes, and the recorded ones that it does not write."""
 
     def __init__(self, plan: Plan, directory: JobDirectory, job_id: str) -> None:
-        """Nothing is opened yet."""
+        """Open nothing yet."""
         self._plan, self._sinks, self._unwritten = plan, plan.outputs, plan.unwritten
         for sink in [*self._sinks, *self._unwritten]:
             attach_sink(sink, plan.job, directory, job_id)
@@ -27,15 +27,15 @@ class Outputs:
         self._opened: list[Sink] = []
 
     def open(self, log: Log, patience: Patience, *, anew: bool) -> None:
-        """Open all of them; :meth:`abandon` is to be called where that raises StorageError or SettingError.
+        """Open all of them; if that raises StorageError or SettingError, call :meth:`abandon`.
 
-        anew: what stands there is removed, and written again from the log.
+        anew: existing outputs are removed, and written again from the log.
         """
         job, turn = self._plan.job, threading.Lock()
         if anew:
             for sink in self._unwritten:
                 sink.remove()
-        # New ones first: where one of them cannot be opened, those that are there are not touched.
+        # New ones first: if one of them cannot be opened, existing ones are not touched.
         for sink in sorted(self._sinks, key=lambda sink: sink.exists()):
             if anew:
                 sink.remove()
@@ -45,31 +45,31 @@ class Outputs:
             self._followers.append(follower)
 
     def abandon(self) -> None:
-        """Leave the outputs as they were before :meth:`open`; what :meth:`start` began is not ended."""
+        """Restore the outputs from before :meth:`open`; does not stop what :meth:`start` started."""
         for sink in self._opened:
             sink.undo()
 
     def start(self) -> None:
-        """Begin to follow the log."""
+        """Start to follow the log."""
         for follower in self._followers:
             follower.start()
 
     def check(self) -> None:
-        """Raise what an output's thread died of, if one did."""
+        """Raise the error that ended an output's thread, if any."""
         for follower in self._followers:
             follower.check()
 
     def positions(self) -> list[int]:
-        """Up to which position of the log each output is on the disk, also those that are not written now."""
+        """Return the committed position of each output, including those that this session does not write."""
         return [follower.position() for follower in self._followers] + [_committed(sink) for sink in self._unwritten]
 
     def gaps(self) -> list[tuple[str, tuple[int, int]]]:
-        """Outputs, as recorded, that lack records which the log had lost before: from which position to which."""
+        """Return the outputs, by recorded name, that lack records the log had removed: from and to which position."""
         pairs = zip(self._opened, self._followers, strict=True)
         return [(sink.job.name, follower.gap) for sink, follower in pairs if follower.gap is not None]
 
     def close(self) -> list[LycosaError]:
-        """Follow to the log's end and complete the outputs; give what is in the way of it."""
+        """Follow to the log's end and complete the outputs; returns the errors that prevent it."""
         problems: list[LycosaError] = []
         for follower in self._followers:
             follower.close()
@@ -82,7 +82,7 @@ class Outputs:
 
 
 def _committed(sink: Sink) -> int:
-    """An output's position; 0 where it is missing or cannot be read."""
+    """Return an output's position, 0 if it is missing or cannot be read."""
     try:
         return sink.committed() or 0
     except LycosaError:

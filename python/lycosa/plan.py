@@ -1,4 +1,4 @@
-"""What a crawl is going to do and where, checked before anything is written."""
+"""The plan of a crawl: what it will do and where, checked before anything is written."""
 
 from __future__ import annotations
 
@@ -22,20 +22,20 @@ from lycosa.store.file_sink import check_writable
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """A crawl that may begin or go on."""
+    """A checked crawl, new or resumed."""
 
     job: Job
     seeds: list[str]  # canonical
-    again: list[str | Request]  # of what was given, what is to be fetched even where it has been
-    retry_failed: list[str]  # kinds of failures whose URLs are to be fetched again
-    outputs: list[Sink]  # that the session writes
-    unwritten: list[Sink]  # recorded ones that it does not write, and that stay recorded
+    again: list[str | Request]  # given seeds, which are fetched even if they have been before
+    retry_failed: list[str]  # kinds of failures whose URLs are fetched again
+    outputs: list[Sink]  # written by the session
+    unwritten: list[Sink]  # recorded ones that the session does not write, and that stay recorded
     directory: JobDirectory | None  # default: a temporary one
     fresh: bool
-    record: Record | None  # what the crawl that is gone on with recorded
-    differences: list[str]  # from the record, for people
-    requests: list[Request] = field(default_factory=list)  # all seeds that were given, where one has more than a URL
-    streams: bool = False  # whether outcomes are given to standard output, too
+    record: Record | None  # of the crawl that is resumed
+    differences: list[str]  # from the record, one line each
+    requests: list[Request] = field(default_factory=list)  # all given seeds, if one of them has more than a URL
+    streams: bool = False  # whether outcomes are also written to standard output
 
 
 def make_plan(
@@ -50,15 +50,15 @@ def make_plan(
 ) -> Plan:
     """Check everything that can be checked without writing.
 
-    settings: what was given; laid over the recorded settings of a crawl that is gone on with, unless it is ``whole``:
-        a job file says everything, and what it does not say has its default.
-    seeds: what was given beside them: they take the place of a job file's, and are added to recorded ones.
-    outputs: default: those that were recorded. An empty list: none in this session; those that were recorded stay so,
+    settings: the given settings; merged over the recorded settings of a resumed crawl, unless they are ``whole``:
+        a job file is complete, its missing keys have their defaults.
+    seeds: given in addition to settings: they replace a job file's, and are added to recorded ones.
+    outputs: default: the recorded ones. An empty list: none in this session; recorded ones stay recorded,
         and the next session brings them up to date.
-    fresh: start over; without seeds and job file, with all that was recorded.
-    retry_failed: as `lycosa.kinds.retried` takes it.
+    fresh: start over; without seeds and job file, with everything that was recorded.
+    retry_failed: as in `lycosa.kinds.retried`.
 
-    Raises SettingError for what is not allowed, StorageError for a directory that cannot be gone on with.
+    Raises SettingError for what is not allowed, StorageError for a directory that cannot be resumed.
     """
     if directory is not None and directory.exists() and not directory.is_dir():
         raise SettingError("directory", directory, "a directory")
@@ -67,13 +67,9 @@ def make_plan(
     record = None if place is None or over else place.read()
     kinds = retried(retry_failed)
     if kinds and (record is None or fresh):
-        raise SettingError(
-            "directory", directory or "", "with retry_failed: the directory of a crawl that is gone on with"
-        )
+        raise SettingError("directory", directory or "", "with retry_failed: the directory of a crawl to resume")
     if directory is not None and record is None and not seeds and "seeds" not in settings:
-        raise SettingError(
-            "directory", directory, "the directory of a crawl to go on with, or one with seeds or a job"
-        )
+        raise SettingError("directory", directory, "the directory of a crawl to resume, or any with seeds or a job")
     with_more = any(isinstance(seed, Request) for seed in seeds)
     requests = [seed if isinstance(seed, Request) else Request(seed) for seed in seeds] if with_more else []
     urls = [seed.url if isinstance(seed, Request) else seed for seed in seeds]
@@ -110,7 +106,7 @@ def make_plan(
 
 
 def _output_lines(record: Record, before: list[Sink], sinks: list[Sink], unwritten: list[Sink]) -> list[str]:
-    """What differs from the recorded outputs, for people."""
+    """Return the differences from the recorded outputs, one line each."""
     if unwritten:
         told = "not written in this session; the next one that writes it brings it up to date"
         return [f"output: {', '.join(sink.url for sink in unwritten)}: {told}"]
@@ -121,7 +117,7 @@ def _output_lines(record: Record, before: list[Sink], sinks: list[Sink], unwritt
 
 
 def _check_places(plan: Plan) -> None:
-    """Refuse places that cannot be written, or that hold something of others."""
+    """Raise an error if the directory or an output cannot be written, or belongs to something else."""
     place = plan.directory
     if place is not None:
         check_writable("directory", place.path)
@@ -135,11 +131,11 @@ def _check_places(plan: Plan) -> None:
 
 
 def _is_ours(plan: Plan, sink: Sink) -> bool:
-    """Whether what stands in an output's place may be this crawl's."""
+    """Return whether an existing output may be this crawl's."""
     place, record = plan.directory, plan.record
     if place is None:
         return False
     if record is None:
-        # Logs of before there were records: their outputs were written again.
+        # A log older than records: its outputs were written again.
         return place.has_records()
     return sink.job.name in record.outputs or sink.committed() is not None

@@ -1,4 +1,4 @@
-"""What can be set, told from the model of a job: for ``lycosa job template``, docs/settings.md and types."""
+"""The settings as read from the model of a job: for ``lycosa job template``, docs/settings.md and types."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from pydantic import BaseModel
 
 from lycosa.job import FIXED, Job, Unit
 
-#: Characters of a line of the template.
+#: Width of a line of the template, in characters.
 WIDTH = 100
 
 
@@ -27,19 +27,19 @@ class Setting:
     kind: str  # what a value is, in words
     annotation: Any
     default: Any
-    bounds: str  # least and most, in words; empty where there are none
-    unit: str  # empty where nothing is counted
+    bounds: str  # minimum and maximum, in words; empty if there are none
+    unit: str  # empty if it has none
     meaning: str
     fixed: bool  # for the life of a crawl
 
     @property
     def key(self) -> str:
-        """Its name with its room's."""
+        """The name with its component's."""
         return f"{self.room}.{self.name}" if self.room else self.name
 
 
 def rooms(model: type[BaseModel] = Job) -> Iterator[tuple[str, str]]:
-    """The rooms of a job and what each is about; the job itself first, without a name."""
+    """Yield the components of a job with their descriptions; the job itself first, without a name."""
     yield "", str(model.__doc__)
     for name, field in model.model_fields.items():
         if isinstance(field.annotation, type) and issubclass(field.annotation, BaseModel):
@@ -47,7 +47,7 @@ def rooms(model: type[BaseModel] = Job) -> Iterator[tuple[str, str]]:
 
 
 def settings(model: type[BaseModel] = Job, room: str = "") -> Iterator[Setting]:
-    """All keys: those of the job itself, then room by room."""
+    """Yield all keys: those of the job itself, then component by component."""
     inner: list[tuple[str, type[BaseModel]]] = []
     for name, field in model.model_fields.items():
         annotation = field.annotation
@@ -65,10 +65,10 @@ def settings(model: type[BaseModel] = Job, room: str = "") -> Iterator[Setting]:
 
 
 def template() -> str:
-    """A job file with every key as a comment: its meaning, its limits, its default."""
+    """Return a job file with every key as a comment: its meaning, its limits, its default."""
     lines = [
-        "# A job for `lycosa crawl --job FILE`. Every key is here with its default: remove its # to set it.",
-        '# Seeds and a user agent that says how to reach you have to be given. "none" is no limit, or nothing.',
+        "# A job for `lycosa crawl --job FILE`. Every key is listed with its default: remove its # to set it.",
+        '# Seeds and a user agent that says how to reach you are required. "none" means no limit or no value.',
     ]
     room = ""
     for setting in settings():
@@ -82,27 +82,27 @@ def template() -> str:
 
 
 def toml(value: Any) -> str:
-    """A value as it stands in a job file."""
+    """Format a value for a job file."""
     if value is None:
         return '"none"'
     return json.dumps(list(value) if isinstance(value, tuple) else value, ensure_ascii=False)
 
 
 def _limits(setting: Setting) -> str:
-    """Kind, unit, bounds, and whether it may change."""
-    parts = [setting.kind, setting.unit, setting.bounds, "stays when a crawl goes on" if setting.fixed else ""]
+    """Return kind, unit, bounds, and whether it may change."""
+    parts = [setting.kind, setting.unit, setting.bounds, "fixed for the life of a crawl" if setting.fixed else ""]
     return "; ".join(part for part in parts if part)
 
 
 def _metadata(annotation: Any) -> Iterator[Any]:
-    """What is said of the parts of a type: of a number that may be None."""
+    """Yield the metadata of the parts of a type, such as of a number that may be `None`."""
     for part in get_args(annotation):
         if get_origin(part) is Annotated:
             yield from get_args(part)[1:]
 
 
 def _bounds(metadata: list[Any]) -> str:
-    """Least and most, in words."""
+    """Return minimum and maximum, in words."""
     words = []
     for found in metadata:
         match found:
@@ -120,12 +120,12 @@ def _bounds(metadata: list[Any]) -> str:
 
 
 def _number(value: Any) -> str:
-    """A number for people."""
+    """Format a number."""
     return f"{int(value):,}" if float(value).is_integer() else f"{value:g}"
 
 
 def _kind(annotation: Any) -> str:
-    """What a value is, in words."""
+    """Describe the type of a value."""
     origin, args = get_origin(annotation), get_args(annotation)
     if origin is Annotated:
         return _kind(args[0])

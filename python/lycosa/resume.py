@@ -1,4 +1,4 @@
-"""Going on with a crawl: what is told now beside what was recorded, what may change and what may not."""
+"""Resuming a crawl: compares given settings with recorded ones; decides what may change and what may not."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from lycosa.errors import SettingError
 from lycosa.job import Job, is_fixed
 from lycosa.words import by_count, counted
 
-#: What leads out of a difference that cannot be.
+#: What to do about a difference that is not allowed.
 WAY_OUT = "--fresh starts over, another --dir starts another crawl"
 
-#: Seeds that are shown by name, at most.
+#: Maximum number of seeds in a message.
 SHOWN = 3
 
 
@@ -27,15 +27,15 @@ class Change:
     new: Any
 
     def __str__(self) -> str:
-        """As it is shown: ``key: old → new``."""
+        """Return ``key: old → new``."""
         return f"{self.key}: {_shown(self.old)} → {_shown(self.new)}"
 
 
 def differences(recorded: Job, given: Job) -> list[str]:
-    """What differs, one line each; raises SettingError for what may not.
+    """Return the differences, one line each; raises SettingError for one that is not allowed.
 
-    Settings marked as fixed in ``job.py`` may not change. Seeds may be added; seeds that are gone stay admitted,
-    because URLs were found through them. Where no seed is left, it is another crawl.
+    Settings marked as fixed in ``job.py`` may not change. Seeds may be added; removed seeds stay admitted,
+    because URLs were found through them. If no recorded seed is left, it is another crawl.
     """
     changes = _changes(recorded.model_dump(mode="json"), given.model_dump(mode="json"))
     for change in changes:
@@ -54,9 +54,9 @@ def differences(recorded: Job, given: Job) -> list[str]:
 
 
 def reopened(opened: int, before: Mapping[str, int], after: Mapping[str, int], unknown: int) -> str:
-    """What ``--retry-failed`` opened again; of nothing, why.
+    """Describe what ``--retry-failed`` opened again, or why it opened nothing.
 
-    before, after: URLs that failed, by kind. unknown: those that were meant and are not known any more.
+    before, after: failed URLs by kind. unknown: selected URLs that are not known any more.
     """
     if not opened and not unknown:
         failed = f"failed are: {by_count(after)}" if any(after.values()) else "none has failed"
@@ -67,7 +67,7 @@ def reopened(opened: int, before: Mapping[str, int], after: Mapping[str, int], u
 
 
 def _changes(old: dict[str, Any], new: dict[str, Any], room: str = "") -> list[Change]:
-    """The settings that differ, room by room, without the seeds. A setting that is a table is one setting."""
+    """Return the settings that differ, without the seeds. A setting that is a table is one setting."""
     changes = []
     for name, value in new.items():
         before, key = old.get(name), f"{room}{name}"
@@ -79,7 +79,7 @@ def _changes(old: dict[str, Any], new: dict[str, Any], room: str = "") -> list[C
 
 
 def _canonical(job: Job) -> dict[str, None]:
-    """The seeds in canonical form, in their order; recorded ones that are no URLs any more are passed over."""
+    """Return the seeds in canonical form, in their order; skips recorded ones that are not valid URLs any more."""
     seeds: dict[str, None] = {}
     for seed in job.seeds:
         try:
@@ -90,7 +90,7 @@ def _canonical(job: Job) -> dict[str, None]:
 
 
 def _shown(value: Any) -> str:
-    """A value as in a job file."""
+    """Format a value as in a job file."""
     if value is None:
         return "none"
     if isinstance(value, list):
@@ -99,7 +99,7 @@ def _shown(value: Any) -> str:
 
 
 def _list(values: Any) -> str:
-    """The first of many, and how many there are."""
+    """Return the first values, and how many more there are."""
     values = [str(value) for value in values]
     more = f" and {len(values) - SHOWN} more" if len(values) > SHOWN else ""
     return ", ".join(values[:SHOWN]) + more

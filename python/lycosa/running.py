@@ -1,4 +1,4 @@
-"""The parts of a crawl that runs, from the job directory's opening to its outputs' completion."""
+"""A running crawl: its stages, outputs and record, from opening the job directory to completing the outputs."""
 
 from __future__ import annotations
 
@@ -7,13 +7,15 @@ import contextlib
 import dataclasses
 import logging
 import time
+from collections.abc import Generator
 from typing import Any, NamedTuple
 
 from lycosa import _core
 from lycosa.assemble import assemble, open_log, recorded_name
 from lycosa.end import End, end_of
 from lycosa.errors import LycosaError
-from lycosa.loop import Control
+from lycosa.lanes import run_lanes
+from lycosa.loop import Control, run
 from lycosa.memory import told
 from lycosa.outputs import Outputs
 from lycosa.plan import Plan
@@ -27,33 +29,33 @@ from lycosa.words import counted
 
 logger = logging.getLogger("lycosa")
 
-#: Seconds between two looks at which files of the log nobody needs any more, and two notes of what the session cost.
+#: Seconds between two removals of unneeded log files, and between two updates of the session's totals in the record.
 RETAIN = 10.0
 
-#: What the log counts and a report has for the session, too.
+#: Counts of the log that a report also has for the session.
 COUNTED = ("pages", "redirects", "retries", "robots", "bytes", "links")
 
-#: URLs that are opened again at once, at most.
+#: Maximum number of URLs that are opened again per batch.
 REOPENED = 1_000
 
-#: Seeds that are given again, looked up at once: each time the log may have to be read.
+#: Seeds given again that are looked up per batch: each batch may have to read the log.
 SEEDS_AT_ONCE = 100_000
 
-#: Hosts that fail and are tried again that a report names, at most.
+#: Maximum number of failing hosts in a report.
 FAILING = 10
 
 
 class FailingHost(NamedTuple):
-    """A host that fails, and that URLs wait for."""
+    """A failing host with waiting URLs."""
 
     host: str
     kind: str
     waiting: int
-    until: float  # seconds since 1970 that it is tried at least
+    until: float  # earliest end of its retries, in seconds since 1970
 
 
-#: Seconds of job time, and of the machine at least, in which an outcome may be taken back, since a captive portal
-#: answered: so far outputs stay behind the log.
+#: How long an outcome may be taken back because of a captive portal: seconds of job time, and the minimum in seconds
+#: of machine time. Outputs stay this far behind the log.
 TAKEN_BACK, SHORTEST_DISTANCE = 15.0, 1.5
 
 
@@ -61,9 +63,9 @@ class Running:
     """A crawl's stages, outputs and record."""
 
     def __init__(self, plan: Plan, directory: JobDirectory, control: Control, change: Change | None = None) -> None:
-        """Open everything; raises StorageError where that is not possible, and leaves the job as it was then.
+        """Open everything; raises StorageError if that fails, and then leaves the job as it was.
 
-        directory: the plan's, or a temporary one. change: puts other stages in the place of embedded ones.
+        directory: the plan's, or a temporary one. change: replaces embedded stages.
         """
         job = plan.job
         # Before anything is removed or recorded.
@@ -71,7 +73,7 @@ class Running:
             sink.check_creatable()
         if plan.fresh:
             directory.clear()
-        # Before the log has content: what has content and no record was made before there were records.
+        # Before the log has content: a log with content but no record is older than records.
         goes_on, is_new = directory.has_records(), plan.record is None
         self._started, self._cpu = time.monotonic(), time.process_time()
         self._plan, self._directory, self._control = plan, directory, control
@@ -90,10 +92,11 @@ class Running:
         self._outputs = Outputs(plan, directory, record.id)
         try:
             if is_new:
-                # Before the outputs, which belong to its id: they are known as this crawl's after a crash.
+                # Before the outputs, which have its id, so that they are recognised after a crash.
                 self._write_record()
             assembled = assemble(job, directory, self._log, self._patience, change)
             self.stages, self._names, self._snapshots = assembled.stages, assembled.names, assembled.snapshots
+            self._lanes = assembled.lanes
             self._recorded: dict[str, Any] = self.stages.log.summary()  # before this session
             self._tell(goes_on)
             self._outputs.open(self.stages.log, self._patience, anew=plan.fresh or (is_new and goes_on))
@@ -102,7 +105,7 @@ class Running:
                 self._doubt_last(record)
             self.stages.log.keep_distance(max(TAKEN_BACK / job.speed, SHORTEST_DISTANCE))
             if not is_new:
-                # Only now: a session that could not begin has changed nothing, and is no crash.
+                # Only now, so that a session that could not start changes nothing and is not taken for a crash.
                 self._write_record()
         except BaseException:
             self._outputs.abandon()
@@ -115,46 +118,53 @@ class Running:
         self._retain_at = time.monotonic() + RETAIN
 
     def start(self) -> None:
-        """Record and accept the seeds, then what is new in the settings."""
+        """Record and accept the seeds, then record the settings; opens failed URLs again if the plan says so."""
         plan, record = self._plan, self._record
         known = set(record.settings.get("seeds", [])) if record.seeded else set()
         settings = {**plan.job.model_dump(mode="json"), "seeds": plan.seeds}
         requests = _requests_of(record.requests) if record.requests else Requests()
         by_request = {request.url for request in requests} - known
-        # A seed that was given again is accepted again: what has failed or is done is fetched again.
+        # A seed that is given again is accepted again: it is fetched again even if it failed or is done.
         accepted = [seed for seed in plan.seeds if seed not in known or seed in plan.again]
         accepted = [seed for seed in accepted if seed not in by_request]
         self.stages.log.append_seeds(accepted)
         self.stages.frontier.add(accepted)
         self.stages.log.append_requests(requests)
         self.stages.frontier.add_requests(requests)
-        # After the record of the seed: `lycosa why` tells by it who wanted this.
+        # After the seed's record: `lycosa why` finds by it why the URL was opened again.
         self._reopen_seeds(plan.again if record.seeded else [])
         self.stages.log.sync()
-        # Only now: a crash before this accepts them again. With this session: one that is killed counts, too.
+        # Only now, so that they are accepted again after a crash. Counts this session, even if it is killed.
         self._record = dataclasses.replace(self._with_numbers(), settings=settings, seeded=True, requests="")
         self._write_record()
         if plan.retry_failed:
             self._reopen_failed(plan.retry_failed)
 
-    def check(self) -> None:
-        """Raise what a sink died of; make a snapshot when one is due; let go of what nobody needs any more.
+    def batches(self) -> Generator[Outcomes, None, None]:
+        """Run the loop, on a thread a lane where the frontier has shards; yield each batch once it is confirmed."""
+        if len(self._lanes) > 1:
+            yield from run_lanes(self._lanes, self._control)
+        else:
+            yield from run(self.stages, self._control)
 
-        Called between batches: what is in the log is confirmed, so that both agree in a snapshot.
+    def check(self) -> None:
+        """Raise the error of a failed sink; write a snapshot when it is due; remove unneeded log files.
+
+        Called between batches, when all records of the log are confirmed: frontier and log agree in a snapshot.
         """
         self._outputs.check()
         self.stages.log.doubt(self.stages.frontier.doubted_since())
         self._snapshots.save_if_due()
         if time.monotonic() >= self._retain_at:
-            # First the numbers: they are known for all that is removed from the log.
+            # Counts first, so that they cover everything that is removed from the log.
             self._keep_numbers()
             self._retain()
             self._retain_at = time.monotonic() + RETAIN
 
     def finish(self, error: BaseException | None = None) -> list[LycosaError]:
-        """Bring everything to its end; give what stands in the way of complete outputs.
+        """End everything; returns the errors that keep the outputs from being complete.
 
-        error: what ended the run from outside.
+        error: the exception that ended the run, if any.
         """
         problems: list[LycosaError] = []
         try:
@@ -162,7 +172,7 @@ class Running:
         except LycosaError as problem:
             problems.append(problem)
         try:
-            # What is held has no outcome: it waits. What was recorded before it may be a portal's, too.
+            # Delayed responses have no outcome: their URLs wait. Outcomes recorded before may be a portal's, too.
             self.stages.log.append(self.stages.frontier.doubt_held())
             self.stages.log.sync()
         except LycosaError as problem:
@@ -189,12 +199,12 @@ class Running:
                 record = dataclasses.replace(self._with_numbers(), last_run=last, streams=False)
                 self._directory.write(dataclasses.replace(record, confirmed=self._log.end()))
         except (LycosaError, OSError) as error:
-            # How a run ended is worth knowing and not worth failing for.
+            # Not worth failing for.
             logger.warning("%s: %s", self._directory.path, error)
         return problems
 
     def report(self) -> dict[str, Any]:
-        """Numbers of all stages, over the crawl's whole life; those of this session alone under ``session``."""
+        """Return the counts of all stages over the crawl's whole life; those of this session under ``session``."""
         summary, totals = self.stages.log.summary(), self._totals()
         return {
             **summary,
@@ -220,10 +230,10 @@ class Running:
         }
 
     def _doubt_last(self, record: Record) -> None:
-        """Ask again for what the session before this one left in doubt, before outputs go on: they leave it out.
+        """Take back doubtful outcomes of the session before, before outputs continue: they leave them out.
 
-        Pages, where it died: those that no output has. Where it ended by itself only rules of robots.txt files, and
-        what it recorded is confirmed. A log that was imported has had no session.
+        If that session died: pages that no output has. If it ended by itself: only robots.txt rules; its other
+        records are confirmed. An imported log has had no session.
         """
         if record.last_run is None and record.totals.sessions > 0:
             given = self._log.end() if record.streams else self._record.confirmed
@@ -235,7 +245,7 @@ class Running:
             self.stages.log.append(self.stages.frontier.doubt_last())
 
     def _tell(self, goes_on: bool) -> None:
-        """Say what is gone on with."""
+        """Log what is resumed, and how it differs."""
         path = self._directory.path
         if torn := self._log.torn():
             position, size = torn
@@ -244,7 +254,7 @@ class Running:
             )
         begun, here = self._record.public_suffix_list, _core.public_suffix_list()
         if begun != here:
-            text = "%s: begun with the Public Suffix List of %s, going on with that of %s: hosts may change domains"
+            text = "%s: started with the Public Suffix List of %s, resumed with that of %s: hosts may change domains"
             logger.info(text, path, begun["date"], here["date"])
         if why := self._names.fallen_back:
             logger.warning("names.cache_file: %s; names are cached in memory", why)
@@ -253,11 +263,11 @@ class Running:
             logger.info("%s", line)
         if goes_on:
             pages, waiting = self.stages.log.summary()["pages"], self.stages.frontier.counts()["waiting"]
-            text = "going on with the crawl in %s: %s, %s waiting; --fresh starts over"
+            text = "resuming the crawl in %s: %s, %s waiting; --fresh starts over"
             logger.info(text, path, counted(pages, "page"), f"{waiting:,}")
 
     def _reopen_seeds(self, seeds: list[str | Request]) -> None:
-        """Have seeds that were given again fetched again; those that wait or are new are fetched anyway."""
+        """Open seeds again that were given again; waiting and new ones are fetched anyway."""
         opened = 0
         for begin in range(0, len(seeds), SEEDS_AT_ONCE):
             some = [
@@ -269,7 +279,7 @@ class Running:
             logger.info("opened again: %s", counted(opened, "seed"))
 
     def _reopen_failed(self, kinds: list[str]) -> None:
-        """Have URLs that failed fetched again."""
+        """Open failed URLs again."""
         before = self.stages.log.summary()["failures"]
         found, opened = self.stages.log.failed(kinds), 0
         while len(outcomes := found.read(REOPENED)):
@@ -283,13 +293,13 @@ class Running:
             logger.warning("not opened again: %s that had failed; %s", counted(unknown, "URL"), which)
 
     def _reopen(self, outcomes: Outcomes) -> int:
-        """Let settled URLs wait again, and record that; give how many."""
+        """Enqueue settled URLs again, and record that; returns how many."""
         opened = self.stages.frontier.reopen(outcomes)
         self.stages.log.append(opened)
         return len(opened)
 
     def _totals(self) -> Totals:
-        """What all sessions have cost until now."""
+        """Return the totals of all sessions until now."""
         before, names = self._before, self._names.statistics()
         return Totals(
             before.sessions + 1,
@@ -299,24 +309,24 @@ class Running:
         )
 
     def _keep_gaps(self) -> None:
-        """Note which outputs lack records, before their threads go on and it can no longer be told."""
+        """Store which outputs lack records, before their threads continue and this can no longer be found out."""
         known = self._record.gaps
         gaps = {**known, **{name: with_gap(known.get(name, []), gap) for name, gap in self._outputs.gaps()}}
         self._record = dataclasses.replace(self._record, gaps=gaps)
 
     def _write_record(self) -> None:
-        """Keep the job's record; a full disk is waited for."""
+        """Write the job's record; waits while the disk is full."""
         self._patience.insist(self._directory.path, lambda: self._directory.write(self._record))
 
     def _with_numbers(self) -> Record:
-        """The record, with what the crawl has cost and what it has recorded until now."""
+        """Return the record with the crawl's totals and counts until now."""
         counts = Counts.make(self.stages.log.summary(), self._log.end())
         return dataclasses.replace(self._record, totals=self._totals(), counts=counts)
 
     def _keep_numbers(self) -> None:
-        """Record them, so that little is lost with the process."""
+        """Write totals and counts, so that little is lost with the process."""
         if self._plan.directory is not None:
-            # A full disk is told by the log, and waited for there.
+            # The log reports a full disk and waits for space.
             with contextlib.suppress(OSError):
                 self._directory.write(self._with_numbers())
 
@@ -329,16 +339,16 @@ class Running:
 
 
 def _text_of(requests: list[Request]) -> str:
-    """Requests as text."""
+    """Encode requests as text."""
     return base64.b64encode(Requests(requests).encode()).decode()
 
 
 def _merged(pending: str, given: list[Request]) -> list[Request]:
-    """Requests that a session died before accepting, and those that were given now, each once."""
+    """Return the requests that a session died before accepting and those that are given now, without duplicates."""
     known = list(_requests_of(pending)) if pending else []
     return list({(one.method, one.url, one.body): one for one in [*known, *given]}.values())
 
 
 def _requests_of(text: str) -> Requests:
-    """Requests of their text."""
+    """Decode requests from text."""
     return Requests.decode(base64.b64decode(text))

@@ -1,4 +1,4 @@
-"""A crawl from Python: settings in, pages out, files complete at the end."""
+"""The Python interface of a crawl: `lycosa.crawl` takes settings; iterating over its result yields outcomes."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Unpack
 
 from lycosa import _core
 from lycosa.errors import LycosaError, SettingError
-from lycosa.loop import Control, run
+from lycosa.loop import Control
 from lycosa.records import Outcome, Outcomes, Request
 from lycosa.sink import Sink
 from lycosa.stages import Change
@@ -45,27 +45,27 @@ def crawl(
 ) -> Crawl:
     """Prepare a crawl; iterate over the result, with ``for`` or ``async for``, to run it.
 
-    seeds: absolute URLs, or requests with more than a URL: ``lycosa.Request(url, metadata={"id": 7})``. They take
-        the place of those in the job file. A crawl that is gone on with gets them beside those that it has; one that
-        it has already, done or failed, is fetched again.
+    seeds: absolute URLs, or requests with more than a URL: ``lycosa.Request(url, metadata={"id": 7})``. They replace
+        those of the job file. A crawl that is resumed gets them in addition to its recorded seeds; a seed that is
+        recorded already, done or failed, is fetched again.
     job: a job file (TOML).
-    directory: the job directory: log, settings, positions of outputs. A crawl that was begun there is gone on with,
-        with its recorded settings and outputs where none are given; what differs is told to the logger ``lycosa``.
-        Default: a temporary directory that goes when the crawl ends.
-    output: files to write, ``.parquet`` or ``.jsonl``, as paths or ``file:`` URLs; what ends in ``/`` is a directory
-        of Parquet files; or sinks of your own (``lycosa.Sink``). They take the place of recorded ones; an empty list
+    directory: the job directory: log, settings, positions of outputs. A crawl in it is resumed, with its recorded
+        settings and outputs where none are given; differences are reported to the logger ``lycosa``.
+        Default: a temporary directory that is removed when the crawl ends.
+    output: files to write, ``.parquet`` or ``.jsonl``, as paths or ``file:`` URLs; a path that ends in ``/`` is a
+        directory of Parquet files; or custom sinks (``lycosa.Sink``). They replace recorded outputs; an empty list
         writes none in this session, and recorded ones stay for the next.
-    fresh: start over; replace a crawl and outputs that exist already. Without seeds and job file: with what was
-        recorded.
-    retry_failed: fetch again what has failed in a crawl that is gone on with: True for all but what the site or the
+    fresh: start over; replace an existing crawl and its outputs. Without seeds and job file: with the recorded
+        settings.
+    retry_failed: fetch failed URLs of a resumed crawl again: True for all but those that the site or the
         job forbids; or kinds of failures (docs/errors.md) and groups of them: ``["names", "connect-timeout"]``.
-    stages: gives other stages for embedded ones: ``lambda stages: replace(stages, fetch=MyFetch())``. What a stage
-        of your own gives is checked; StageError says what is wrong with it, and nothing is lost.
+    stages: replaces embedded stages: ``lambda stages: replace(stages, fetch=MyFetch())``. Return values of custom
+        stages are checked; StageError reports what is wrong with them, and nothing is lost.
     progress: called with the report about once a second, on a thread of its own, and once at the end.
-    settings: keys of the job, laid over the job file: ``max_pages=100``, ``politeness={"host_interval": 2}``.
+    settings: keys of the job, merged over the job file: ``max_pages=100``, ``politeness={"host_interval": 2}``.
 
-    Raises SettingError for a bad setting or seed, and for one that may not differ from the recorded one; JobDamaged
-    and JobVersionError for a job directory that cannot be gone on with: all before anything is written.
+    Raises SettingError for a bad setting or seed, and for a change of a fixed setting; JobDamaged and
+    JobVersionError for a job directory that cannot be resumed: all before anything is written.
     """
     from lycosa.job import absolute_paths, merge, read_job
     from lycosa.plan import make_plan
@@ -95,7 +95,7 @@ class Crawl:
         progress: Callable[[dict[str, Any]], object] | None = None,
         stages: Change | None = None,
     ) -> None:
-        """Nothing is written before the iteration."""
+        """Write nothing yet: the crawl starts with the iteration."""
         self.plan, self._stages = plan, stages
         self._progress = progress
         self.control = Control()
@@ -104,14 +104,14 @@ class Crawl:
         self._used = False
 
     def __iter__(self) -> Iterator[Outcome]:
-        """Run, and give each URL's last outcome: a page, or a failure (``outcome.error``)."""
+        """Run, and yield each URL's last outcome: a page, or a failure (``outcome.error``)."""
         with contextlib.closing(self.batches()) as batches:
             for batch in batches:
                 yield from batch.last()
 
     async def __aiter__(self) -> AsyncIterator[Outcome]:
-        """Run on a worker thread, and give pages to the event loop; leaving the loop ends the crawl."""
-        import asyncio  # only here: the command starts without it
+        """Run on a worker thread, and yield outcomes to the event loop; leaving the loop ends the crawl."""
+        import asyncio  # only here, so that the command starts without it
 
         batches = self.batches()
         step: asyncio.Future[Outcomes | None] | None = None
@@ -132,7 +132,7 @@ class Crawl:
             await asyncio.to_thread(batches.close)
 
     def batches(self) -> Generator[Outcomes, None, None]:
-        """Run, and give batches of outcomes as they are confirmed: for many pages a second."""
+        """Run, and yield batches of outcomes as they are confirmed: faster than single outcomes."""
         if self._used:
             raise SettingError("crawl", "iterated over twice", "one iteration; call lycosa.crawl again")
         self._used = True
@@ -149,7 +149,7 @@ class Crawl:
                 stack.enter_context(told_every_second(self.report, self._progress))
             try:
                 running.start()
-                for batch in run(running.stages, self.control):
+                for batch in running.batches():
                     running.check()
                     yield batch
             except BaseException as error:
@@ -160,21 +160,21 @@ class Crawl:
                 raise problem
 
     def _finish(self, running: Running, error: BaseException | None) -> list[LycosaError]:
-        """End what runs and keep its report; give what is wrong with the outputs."""
+        """End the run and store its report; returns the problems with the outputs."""
         problems = running.finish(error)
         self._report, self._running = running.report(), None
         return problems
 
     def stop(self) -> None:
-        """Take no new URLs; the iteration ends when what is in flight has ended. For any thread."""
+        """Take no new URLs; the iteration ends when all requests in flight have ended. For any thread."""
         self.control.stop()
 
     def abort(self) -> None:
-        """End the iteration at once; what is in flight is cancelled. For any thread."""
+        """End the iteration at once; requests in flight are cancelled. For any thread."""
         self.control.abort()
 
     def report(self) -> dict[str, Any]:
-        """What happened so far, in numbers; complete after the iteration. docs/outputs.md says what they are.
+        """Return the report so far; complete after the iteration. docs/outputs.md describes it.
 
         Counts are over the crawl's whole life, those of this session under ``session``; ``end`` says why it ended.
         """
@@ -182,7 +182,7 @@ class Crawl:
         return running.report() if running is not None else self._report
 
     def arrow(self) -> pyarrow.Table:
-        """Run, and give this session's outcomes as a pyarrow table: docs/outputs.md has the columns, `text` too."""
+        """Run, and return this session's outcomes as a pyarrow table with all columns of docs/outputs.md."""
         _need("pyarrow", "'lycosa[parquet]'")
         import pyarrow
 
@@ -190,12 +190,12 @@ class Crawl:
         return pyarrow.concat_tables(tables or [pyarrow.table(Outcomes().columns(_core.FIELDS))])
 
     def to_pandas(self) -> pandas.DataFrame:
-        """Run, and give this session's outcomes as a pandas table; LycosaError at once without pandas, pyarrow."""
+        """Run, and return this session's outcomes as a pandas table; LycosaError at once without pandas, pyarrow."""
         _need("pandas", "pandas")
         return self.arrow().to_pandas()
 
     def to_polars(self) -> polars.DataFrame:
-        """Run, and give this session's outcomes as a Polars table; LycosaError at once without Polars."""
+        """Run, and return this session's outcomes as a Polars table; LycosaError at once without Polars."""
         _need("polars", "polars")
         import polars
 
@@ -206,20 +206,20 @@ class Crawl:
 
 
 def _need(module: str, package: str) -> None:
-    """Refuse a table whose library is missing, before anything is fetched."""
+    """Raise LycosaError if a table's library is missing, before anything is fetched."""
     try:
         importlib.import_module(module)
     except ModuleNotFoundError as missing:
         if missing.name != module:
             raise
-        raise LycosaError(f"{module} is missing, which makes this table: pip install {package}") from None
+        raise LycosaError(f"{module} is missing, but this table needs it: pip install {package}") from None
 
 
 @contextlib.contextmanager
 def told_every_second(
     report: Callable[[], dict[str, Any]], progress: Callable[[dict[str, Any]], object]
 ) -> Iterator[None]:
-    """Tell somebody the report about once a second, on a thread, and once at the end."""
+    """Call ``progress`` with the report about once a second, on a thread, and once at the end."""
     ended = threading.Event()
 
     def tell() -> None:

@@ -59,15 +59,19 @@ class PolitenessSettings(TypedDict, total=False):
     requests_per_second: float | None
     bytes_per_second: float | None
     block_list: str | PathLike[str] | None
+    share_clocks: bool
+    clock_file: str | PathLike[str] | None
     retries: int
     retry_delay: float
     max_redirects: int
 
 
 class FrontierSettings(TypedDict, total=False):
-    """Which URL next, and what of that is in memory."""
+    """The frontier: deduplication, shards, patience, memory, snapshots."""
 
     key: Literal["md5", "md5-16", "keyed"]
+    shards: int
+    shard_by: Literal["domain", "host", "url"]
     patience: float
     longest_suspension: float | None
     queue_memory: int
@@ -113,7 +117,7 @@ class StoreSettings(TypedDict, total=False):
 
 
 class UrlSettings(TypedDict, total=False):
-    """Which links are the same page though their texts differ; seeds and redirects are taken as they are given."""
+    """Normalisation of links; seeds and redirects are used as they are given."""
 
     drop_tracking: bool
     drop_sessions: bool

@@ -1,7 +1,7 @@
-"""What each stage promises. The loop in ``loop.py`` knows these, never an implementation.
+"""The Protocols of the stages. The loop in ``loop.py`` knows these, never an implementation.
 
-All that passes between stages are records, numbers and texts: a stage may be in another process. What methods give is
-checked by these annotations where a stage is somebody's own (``checked.py``).
+Only records, numbers and texts pass between stages: a stage may be in another process. Return values of custom stages
+are checked against these annotations (``checked.py``).
 """
 
 from __future__ import annotations
@@ -14,79 +14,80 @@ from lycosa.records import Entries, Outcomes, Requests, Responses
 
 
 class Frontier(Protocol):
-    """Which URL next: admission, dedup, names, robots.txt, politeness, retries, redirects."""
+    """Decides which URL is next: admission, dedup, names, robots.txt, politeness, retries, redirects."""
 
     def add(self, seeds: list[str]) -> int:
-        """Accept seeds; give how many were new."""
+        """Accept seeds; returns how many were new."""
 
     def add_requests(self, requests: Requests) -> int:
-        """Accept requests: seeds with more than a URL, links that another frontier owned; give how many were new."""
+        """Accept requests: seeds with more than a URL, or links from another frontier; returns how many were new."""
 
     def take(self, max: int) -> Requests:
-        """Give at most ``max`` requests that may start now, each on lease."""
+        """Return at most ``max`` requests that may start now, each on lease."""
 
     def judge(self, outcomes: Outcomes) -> Outcomes:
-        """Decide which outcomes are their URL's last; give all, with those settled without a fetch. Needs no body."""
+        """Decide which outcomes are their URL's last; returns all, and those settled unfetched. Needs no body."""
 
     def done(self, outcomes: Outcomes) -> None:
         """Confirm outcomes that are in the log: leases end, links are admitted."""
 
     def take_outbox(self) -> dict[str, Requests]:
-        """Give the links that other frontiers of the job own, by the owner's name.
+        """Return the links that other frontiers of the job own, by the owner's name.
 
-        They are given again, also after a restart, until ``outbox_delivered``; while too many wait, none is taken.
+        They are returned again, also after a restart, until ``outbox_delivered``; while too many wait, ``take`` is
+        empty.
         """
 
     def outbox_delivered(self) -> None:
-        """Hear that what was given last was recorded and accepted (``append_requests``, ``add_requests``)."""
+        """Confirm that the last links were recorded and accepted (``append_requests``, ``add_requests``)."""
 
     def idle(self) -> bool:
-        """Tell whether the crawl has ended."""
+        """Return whether the crawl has ended."""
 
     def wait(self) -> float:
-        """Seconds until there may be something to take; at most 0.05."""
+        """Return the seconds until there may be something to take; at most 0.05."""
 
     def counts(self) -> dict[str, int]:
-        """Numbers for progress and reports."""
+        """Return counts for progress and reports."""
 
     def suspensions(self) -> list[dict[str, Any]]:
-        """Why the crawl is suspended, if it is: cause, since, probe_at, domains, example, over."""
+        """Return why the crawl is suspended, if it is: cause, since, probe_at, domains, example, over."""
 
     def failing(self, max: int) -> list[tuple[str, str, int, float]]:
-        """Hosts that fail and that something waits for: host, kind, URLs that wait, tried until at least."""
+        """Return failing hosts with waiting URLs: host, kind, number of URLs, earliest end of the retries."""
 
     def snapshots(self) -> list[int]:
-        """Positions of the log that it has a snapshot of, in order."""
+        """Return the log positions of its snapshots, in order."""
 
     def save(self, position: int, views: bytes) -> int:
-        """Make a snapshot of now, for a position of the log, with what the log counts up to there.
+        """Write a snapshot of the current state, for a position of the log, with the log's counts up to there.
 
-        Gives its bytes; 0 where the disk is full: the snapshots before serve on.
+        Returns its size in bytes; 0 if the disk is full: the earlier snapshots stay in use.
         """
 
     def load(self, position: int) -> bytes:
-        """Become what a snapshot holds; give what the log counted up to there.
+        """Load the state of a snapshot; returns the log's counts up to its position.
 
-        Raises JobDamaged, JobVersionError or StorageError where it cannot be read.
+        Raises JobDamaged, JobVersionError or StorageError if it cannot be read.
         """
 
     def clear(self) -> None:
-        """Become empty: the whole log is to follow."""
+        """Drop all state: the whole log will be replayed."""
 
     def restore(self, entries: Entries) -> None:
-        """Do again what the log has recorded."""
+        """Replay records of the log."""
 
     def restored(self, unreadable: list[int]) -> None:
-        """End the restoring, and remove snapshots that could not be loaded."""
+        """End the replay, and remove snapshots that could not be loaded."""
 
     def settled_of(self, requests: Requests) -> Requests:
-        """Those of some seeds that are known and settled: done, failed or refused."""
+        """Return those seeds that are known and settled: done, failed or refused."""
 
     def reopen(self, outcomes: Outcomes) -> Outcomes:
-        """Let settled URLs wait again; give the outcomes of those that are known, to be recorded before ``take``."""
+        """Enqueue settled URLs again; returns the outcomes of the known ones, to be recorded before ``take``."""
 
     def doubted_since(self) -> float | None:
-        """Since when outcomes may be a captive portal's, in seconds of the crawl's time; None: none may be."""
+        """Return since when outcomes may be a captive portal's, in seconds of the crawl's time, or `None`."""
 
     def doubt_held(self) -> Outcomes:
         """Take back what a captive portal may have answered, at the end of the process; to be recorded."""
@@ -94,52 +95,52 @@ class Frontier(Protocol):
     def doubt_last(self, written: int | None = None) -> Outcomes:
         """Take back what a process that died may have recorded of a captive portal; to be recorded.
 
-        written: up to which position of the log outputs have it; None: only rules of robots.txt are taken back.
+        written: position of the log up to which outputs have it; `None`: only robots.txt rules are taken back.
         """
 
     def confirm_last(self) -> None:
-        """Take what earlier processes recorded as the sites' own."""
+        """Accept what earlier processes recorded as the sites' own responses."""
 
 
 class Fetch(Protocol):
-    """Request → response. Keeps nothing that a crash may lose, and asks nobody."""
+    """Request → response. Has no state that a crash must not lose, and calls no other stage."""
 
     def free(self) -> int:
-        """Slots that are free."""
+        """Return the number of free slots."""
 
     def in_flight(self) -> int:
-        """Requests submitted and not completed."""
+        """Return the number of requests submitted and not completed."""
 
     def submit(self, requests: Requests) -> None:
-        """Start requests; never waits."""
+        """Start requests; never blocks."""
 
     def completed(self, max: int, within: float) -> Responses:
-        """Give what is complete; wait at most ``within`` seconds for the first."""
+        """Return at most ``max`` complete responses; waits at most ``within`` seconds for the first."""
 
     def cancel(self) -> None:
-        """End everything in flight at once."""
+        """Cancel all requests in flight at once."""
 
 
 class Parse(Protocol):
     """Response → outcome: character set, links, title, robots directives."""
 
     def parse(self, responses: Responses) -> Outcomes:
-        """Parse a batch: an outcome for each response, in a later call where there is no memory for it now."""
+        """Parse a batch: one outcome per response, in a later call if there is no memory for it now."""
 
 
 @runtime_checkable
 class Follow(Protocol):
-    """A place in the log from which a sink is fed: each URL's last outcome, in the log's order."""
+    """A reader of the log that feeds a sink: each URL's last outcome, in the log's order."""
 
     def read(self, max_entries: int, max_bytes: int) -> Outcomes:
-        """The next outcomes, of at most so many records and bytes; none while the log has no more."""
+        """Return the next outcomes, of at most so many records and bytes; empty while the log has no more."""
 
     def position(self) -> int:
-        """The position of the next record."""
+        """Return the position of the next record."""
 
 
 class Log(Protocol):
-    """The one truth: accepted requests, leases and outcomes in the order in which they happened."""
+    """The authoritative record: accepted requests, leases and outcomes in the order in which they happened."""
 
     def append_seeds(self, seeds: list[str]) -> None:
         """Record accepted seeds."""
@@ -154,55 +155,55 @@ class Log(Protocol):
         """Record outcomes."""
 
     def sync(self) -> None:
-        """Bring what was appended to the disk."""
+        """Sync appended records to the disk."""
 
     def first(self) -> int:
-        """Position of the oldest record, in bytes."""
+        """Return the position of the oldest record, in bytes."""
 
     def end(self) -> int:
-        """Position after the last record, in bytes."""
+        """Return the position after the last record, in bytes."""
 
     def committed(self) -> int:
-        """Up to where it is on the disk."""
+        """Return the position up to which the log is synced."""
 
     def read(self, position: int | None = None, max_bytes: int = ...) -> Entries:
-        """The records from a position on, or from the beginning; none at the end. Bodies stay in the log."""
+        """Return the records from a position on, or from the beginning; empty at the end. Bodies stay in the log."""
 
     def restore(self, position: int | None = None, views: bytes | None = None) -> int:
-        """Take in what was recorded since a checkpoint, or since the beginning; give the number of records.
+        """Update the counts from the records since a checkpoint, or the beginning; returns the number of records.
 
-        views: what was counted up to the checkpoint.
+        views: the counts up to the checkpoint.
         """
 
     def checkpoint(self) -> tuple[int, bytes]:
-        """Bring everything to the disk; give the position, and what is counted up to there."""
+        """Sync everything; returns the position, and the counts up to there."""
 
     def checkpointed(self, position: int) -> None:
-        """Hear that a snapshot of a checkpoint is whole: nothing before it is read again."""
+        """Confirm that the snapshot of a checkpoint is complete: nothing before it is read again."""
 
     def follow(self, position: int | None = None, with_body: bool = True, max_body_bytes: int = ...) -> Follow:
-        """Feed a sink from a position on, or from the beginning, as far as the log is on the disk."""
+        """Return a reader from a position on, or from the beginning, as far as the log is synced."""
 
     def keep_distance(self, distance: float) -> None:
-        """Set for how many seconds sinks stay behind the log, since outcomes may be taken back; 0: not at all."""
+        """Set how many seconds sinks stay behind the log, since outcomes may be taken back; 0: not at all."""
 
     def doubt(self, since: float | None) -> None:
-        """Hear since when outcomes may be a captive portal's, in seconds of the crawl's time; None: none may be."""
+        """Set since when outcomes may be a captive portal's, in seconds of the crawl's time; `None`: none may be."""
 
     def failed(self, kinds: list[str]) -> Failed:
-        """The URLs that failed last with one of these kinds."""
+        """Return the URLs that failed last with one of these kinds."""
 
     def ended(self, requests: Requests) -> Outcomes:
-        """Outcomes that open settled URLs again, by how they had ended; what is not known is left out."""
+        """Return outcomes that open settled URLs again, by how they ended; unknown URLs are left out."""
 
     def retain(self, position: int) -> int:
-        """Remove the files that end at or before a position; give how many."""
+        """Remove the files that end at or before a position; returns how many."""
 
     def torn(self) -> tuple[int, int] | None:
-        """What a crash left unfinished and was set aside when it was opened: position and bytes."""
+        """Return position and size of the unfinished tail that was set aside at opening after a crash, or `None`."""
 
     def summary(self) -> dict[str, Any]:
-        """What was recorded, in numbers."""
+        """Return counts of what was recorded."""
 
 
 @runtime_checkable
@@ -210,7 +211,7 @@ class Failed(Protocol):
     """URLs that failed, to be opened again."""
 
     def read(self, max: int) -> Outcomes:
-        """The next of them, as outcomes that open them again; none when there are no more."""
+        """Return the next of them, as outcomes that open them again; empty when there are no more."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -223,5 +224,5 @@ class Stages:
     log: Log
 
 
-#: Puts stages of one's own in the place of others: ``lambda stages: replace(stages, fetch=MyFetch())``.
+#: Replaces stages by custom ones: ``lambda stages: replace(stages, fetch=MyFetch())``.
 Change = Callable[[Stages], Stages]

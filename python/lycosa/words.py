@@ -1,4 +1,4 @@
-"""Numbers in sentences for people."""
+"""Counts in messages."""
 
 from __future__ import annotations
 
@@ -13,6 +13,6 @@ def counted(count: int, thing: str) -> str:
 
 
 def by_count(counts: Mapping[str, int], most: int | None = None) -> str:
-    """``read-timeout: 1,200, name-bad: 3``: what there is any of, the most frequent first, ``most`` of them."""
+    """``read-timeout: 1,200, name-bad: 3``: counts above 0, the most frequent first, at most ``most`` of them."""
     found = sorted(((name, count) for name, count in counts.items() if count > 0), key=lambda item: -item[1])
     return ", ".join(f"{name}: {count:,}" for name, count in found[:most])

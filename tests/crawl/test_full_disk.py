@@ -51,14 +51,14 @@ with told.open("w") as errors:
 
     def is_full():
         fill()
-        return "is full; free space and the crawl goes on" in told.read_text()
+        return "is full; free space and the crawl continues" in told.read_text()
 
     wait("tells", is_full)
     time.sleep(1.5)
     assert crawl.poll() is None, told.read_text()
     if then == "free":
         (disk / "ballast").unlink()
-        wait("goes on", lambda: "has room again" in told.read_text())
+        wait("goes on", lambda: "has space again" in told.read_text())
     else:
         crawl.send_signal(signal.SIGINT)
     status = crawl.wait(60)
@@ -112,7 +112,7 @@ def read(path: Path) -> list[tuple[str, int | None]]:
 def test_a_crawl_waits_for_room_and_goes_on(directory: str, output: str, tmp_path: Path) -> None:
     report, told = crawl(tmp_path, directory, output, "free")
     check(report, read(tmp_path / output.replace("disk", "after", 1)), repeats=0)
-    assert told.count("is full; free space and the crawl goes on; Ctrl-C ends it") <= 4, "told once a time it is full"
+    assert told.count("is full; free space and the crawl continues; Ctrl-C ends it") <= 4, "told once per full disk"
 
 
 def test_a_crawl_that_is_ended_while_the_disk_is_full_goes_on_later(tmp_path: Path) -> None:
@@ -120,4 +120,4 @@ def test_a_crawl_that_is_ended_while_the_disk_is_full_goes_on_later(tmp_path: Pa
     check(report, read(tmp_path / "after" / "job" / "pages.jsonl"), repeats=SLOTS)
     assert "is fetched again next time" in told
     assert "Traceback" not in told
-    assert "going on with the crawl in" in (tmp_path / "again.txt").read_text()
+    assert "resuming the crawl in" in (tmp_path / "again.txt").read_text()

@@ -28,7 +28,7 @@ def test_a_suspension_that_lasts_too_long_ends_the_run_and_loses_nothing(
         net.trouble(trouble)
         ended = subprocess.run([*command, *given], capture_output=True, text=True, timeout=120, check=False)
         assert ended.returncode == SUSPENDED, ended.stderr
-        assert f"ended since {cause} for longer than frontier.longest_suspension" in ended.stdout + ended.stderr
+        assert f"ended because {cause} for longer than frontier.longest_suspension" in ended.stdout + ended.stderr
         assert f"lycosa crawl --dir {tmp_path / 'job'}" in ended.stdout + ended.stderr
         net.calm()
         again = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)

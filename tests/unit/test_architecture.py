@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from tools.figures import FIGURES, FOLDER
+
 ROOT = Path(__file__).parents[2]
 
 
@@ -40,7 +42,8 @@ def crates_of_ours(crate: str) -> set[str]:
 
 def test_stages_do_not_import_each_other_in_rust() -> None:
     for room in ["names", "frontier", "fetch", "parse", "store", "simnet"]:
-        assert crates_of_ours(room) <= {"lycosa-url", "lycosa-tls", "lycosa-records"}, room
+        shared = {"lycosa-url", "lycosa-tls", "lycosa-records", "lycosa-mapped", "lycosa-clocks"}
+        assert crates_of_ours(room) <= shared, room
 
 
 def test_what_is_built_on_the_client_of_names_uses_that_alone() -> None:
@@ -55,3 +58,26 @@ def test_every_dependency_earns_its_line() -> None:
         used |= {*parsed.get("dependencies", {}), *parsed.get("dev-dependencies", {})}
     listed = set(re.findall(r"^\| `([^`]+)`", (ROOT / "docs" / "dependencies.md").read_text(), re.MULTILINE))
     assert listed == {name for name in used if not name.startswith("lycosa-")}
+
+
+@pytest.mark.parametrize("figure", FIGURES)
+def test_the_figures_are_those_of_the_code(figure: str) -> None:
+    assert (FOLDER / figure).read_text() == FIGURES[figure](), "python -m tools.figures draws them anew"
+
+
+def glossary() -> list[str]:
+    """The terms of the glossary."""
+    text = (ROOT / "ARCHITECTURE.md").read_text().split("## Glossary")[1].split("##")[0]
+    rows = re.findall(r"^\| ([a-z][a-z, -]+?) \|", text, re.MULTILINE)[1:]
+    return [term for row in rows for term in row.split(", ")]
+
+
+def test_the_glossary_has_at_most_forty_terms_each_used_in_code_and_in_documents() -> None:
+    sources = [*ROOT.glob("crates/*/src/**/*.rs"), *ROOT.glob("python/lycosa/**/*.py")]
+    code = " ".join(re.sub(r"[\s/!#]+", " ", path.read_text()).lower() for path in sources)
+    documents = " ".join(re.sub(r"\s+", " ", path.read_text()).lower() for path in ROOT.glob("docs/*.md"))
+    documents += (ROOT / "README.md").read_text().lower()
+    terms = glossary()
+    assert 20 < len(terms) <= 42, "40 rows, one of them with three terms"
+    assert [term for term in terms if term not in code] == []
+    assert [term for term in terms if term not in documents] == []

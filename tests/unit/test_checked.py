@@ -190,29 +190,29 @@ def around(name: str, kind: type) -> Any:
 
 
 WRONG = [
-    (fetching(RepeatingFetch), f"RepeatingFetch.completed gave a response .* not given, or had answered: {SITE}/"),
+    (fetching(RepeatingFetch), f"RepeatingFetch.completed returned a response .* not get, or had answered: {SITE}/"),
     (
         fetching(LosingFetch),
-        f"LosingFetch.in_flight gave 0 where 1 requests have no response yet, among {SITE}/; expected: all that",
+        f"LosingFetch.in_flight returned 0 while 1 requests have no response yet, among {SITE}/; expected: all that",
     ),
-    (fetching(NegativeFetch), "NegativeFetch.in_flight gave -5; expected: int, at least 0"),
-    (fetching(OverfullFetch), "OverfullFetch.free gave -1; expected: int, at least 0"),
-    (fetching(TrueFetch), "TrueFetch.free gave bool; expected: int"),
-    (around("frontier", NanFrontier), "NanFrontier.wait gave nan; expected: float, at least 0"),
-    (around("log", FollowlessLog), "FollowlessLog.follow gave None; expected: Follow"),
+    (fetching(NegativeFetch), "NegativeFetch.in_flight returned -5; expected: int, at least 0"),
+    (fetching(OverfullFetch), "OverfullFetch.free returned -1; expected: int, at least 0"),
+    (fetching(TrueFetch), "TrueFetch.free returned bool; expected: int"),
+    (around("frontier", NanFrontier), "NanFrontier.wait returned nan; expected: float, at least 0"),
+    (around("log", FollowlessLog), "FollowlessLog.follow returned None; expected: Follow"),
     (around("log", HalfLog), "HalfLog.append_requests is missing; .* as lycosa.stages.Log has it"),
-    (fetching(ListFetch), "ListFetch.completed gave list; expected: Responses"),
-    (fetching(NothingFetch), "NothingFetch.completed gave None; expected: Responses"),
-    (fetching(StrangeFetch), f"StrangeFetch.completed gave a response .* not given, or had answered: {SITE}/strange"),
+    (fetching(ListFetch), "ListFetch.completed returned list; expected: Responses"),
+    (fetching(NothingFetch), "NothingFetch.completed returned None; expected: Responses"),
+    (fetching(StrangeFetch), f"StrangeFetch.completed returned a response .* or had answered: {SITE}/strange"),
     (fetching(TextFetch), "TextFetch.completed raised TypeError: .*processing 'status'"),
-    (fetching(CountingFetch), "CountingFetch.free gave str; expected: int"),
+    (fetching(CountingFetch), "CountingFetch.free returned str; expected: int"),
     (fetching(NoFetch), "NoFetch.free is missing; expected: a method free"),
     (
         parsing(LosingParse),
-        f"LosingParse.parse gave no outcome for 1 responses, among {SITE}/; expected: one for each",
+        f"LosingParse.parse returned no outcome for 1 responses, among {SITE}/; expected: one for each",
     ),
     (parsing(BrokenParse), "BrokenParse.parse raised TypeError"),
-    (lambda stages: None, "lycosa.crawl.stages gave NoneType; expected: lycosa.Stages"),
+    (lambda stages: None, "lycosa.crawl.stages returned NoneType; expected: lycosa.Stages"),
 ]
 
 
@@ -288,8 +288,8 @@ class MisplacedSink(Sink):
 @pytest.mark.parametrize(
     ("kind", "told"),
     [
-        (CountingSink, r"CountingSink.write gave str; expected: int \| None"),
-        (MisplacedSink, "MisplacedSink.open gave str; expected: int"),
+        (CountingSink, r"CountingSink.write returned str; expected: int \| None"),
+        (MisplacedSink, "MisplacedSink.open returned str; expected: int"),
         (NoSink, "mine:pages: NoSink.write"),
     ],
 )

@@ -81,7 +81,7 @@ def test_a_crawl_whose_first_output_cannot_be_opened_has_not_begun(where: str, j
     with pytest.raises(lycosa.LycosaError, match=bad.name):
         crawled(job=job, directory=tmp_path / "d", output=[output, bad], max_pages=5, scope="host")
     assert not output.exists()
-    with pytest.raises(lycosa.SettingError, match="a crawl to go on with"):
+    with pytest.raises(lycosa.SettingError, match="a crawl to resume"):
         lycosa.crawl(directory=tmp_path / "d")
     # As if nothing had been said before: the scope may be another one, and the output is free.
     assert sorted(crawled(job=job, directory=tmp_path / "d", output=output, max_pages=5)) == sorted(urls(output))
@@ -178,7 +178,7 @@ def test_a_sink_of_ones_own_is_known_by_its_url_wherever_the_process_is(
         monkeypatch.chdir(tmp_path)
         crawled(job=job, directory=directory, output=Mine(url), max_pages=5, fresh=number > 0)
         assert json.loads((directory / "job.json").read_text())["outputs"] == [url]
-        with pytest.raises(lycosa.SettingError, match=f"output: '{url}' is a sink of somebody's own"):
+        with pytest.raises(lycosa.SettingError, match=f"output: '{url}' is a custom sink"):
             lycosa.crawl(directory=directory)
         monkeypatch.chdir("/")
         crawled(directory=directory, output=[], max_pages=8)

@@ -1,6 +1,7 @@
-//! What a request costs: fetches one URL many times and prints the CPU time of this process per request.
+//! Measures the cost of a request: fetches one URL many times and prints the CPU time of this process per
+//! request.
 //!
-//! `cost URL COUNT SLOTS`, for example against nginx on another core; loopback is allowed.
+//! `cost URL COUNT SLOTS`, for example with nginx on another core; loopback is allowed.
 
 use std::io;
 use std::time::{Duration, Instant};

@@ -1,10 +1,11 @@
-//! The bytes of responses, from a body's first byte until the response is taken.
+//! The memory budget of responses, from a body's first byte until the response is taken.
 //!
-//! Guarantees: what is held exceeds the limit by at most one body; whoever waits for bytes does not read, so that TCP
-//! slows its server down; who began first goes on first; as long as responses are taken some body can go on, because
-//! the oldest may exceed the limit where nobody else is left to give bytes back.
+//! Guarantees: memory in use exceeds the limit by at most one body; a body that waits for memory is not read,
+//! so that TCP slows its server down; bodies continue in the order in which they began; as long as responses
+//! are taken, some body can continue, since the oldest may exceed the limit if no other can release memory.
 //!
-//! [`Budget`] and [`Claim`] live on the fetch thread. [`Held`] is shared with whoever takes responses.
+//! [`Budget`] and [`Claim`] belong to the fetch thread. [`Held`] is shared with the threads that take
+//! responses.
 
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
@@ -13,56 +14,57 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::SeqCst};
 use std::task::{Poll, Waker};
 
-/// What is held, in bytes.
+/// Memory in use, in bytes.
 #[derive(Debug, Default)]
 pub(crate) struct Held {
-    /// By bodies that are being received. Written by the fetch thread.
+    /// Of bodies that are being received. Written by the fetch thread.
     pub(crate) receiving: AtomicUsize,
-    /// By responses that wait to be taken.
+    /// Of responses that wait to be taken.
     pub(crate) completed: AtomicUsize,
-    /// Whether a body waits until responses have been taken.
+    /// Whether a body waits for responses to be taken.
     pub(crate) starving: AtomicBool,
 }
 
 impl Held {
-    /// All of it.
+    /// The total.
     pub(crate) fn bytes(&self) -> usize {
         self.receiving.load(SeqCst).saturating_add(self.completed.load(SeqCst))
     }
 }
 
-/// Shares bytes out to bodies.
+/// Allots memory to bodies.
 pub(crate) struct Budget {
     limit: usize,
     held: Arc<Held>,
-    /// The number of the next claim: who began first has the smallest.
+    /// The number of the next claim: older claims have smaller numbers.
     next: Cell<u64>,
-    /// The one that may exceed the limit.
+    /// The claim that may exceed the limit.
     beyond: Cell<Option<u64>>,
     waiting: RefCell<BTreeMap<u64, Waker>>,
 }
 
 impl Budget {
-    /// Nothing is held yet.
+    /// A budget with nothing in use.
     pub(crate) fn new(limit: usize, held: Arc<Held>) -> Self {
         Budget { limit, held, next: Cell::new(0), beyond: Cell::new(None), waiting: RefCell::default() }
     }
 
-    /// A body begins; it holds nothing yet.
+    /// The claim of a new body, without memory.
     pub(crate) fn claim(&self) -> Claim<'_> {
         let number = self.next.get();
         self.next.set(number + 1);
         Claim { budget: self, number, bytes: 0 }
     }
 
-    /// Bytes may have become free: the oldest that waits looks, and wakes the next if it can go on.
+    /// Wakes the oldest waiting claim, since memory may have been released; it wakes the next if it can
+    /// continue.
     pub(crate) fn wake(&self) {
         if let Some((_, waker)) = self.waiting.borrow().first_key_value() {
             waker.wake_by_ref();
         }
     }
 
-    /// Gives bytes to a claim, if it may have them now.
+    /// Allots bytes to a claim, if it may have them now.
     fn give(&self, number: u64, bytes: usize) -> bool {
         let is_first = self.waiting.borrow().first_key_value().is_none_or(|(first, _)| *first >= number);
         let fits = self.limit.saturating_sub(self.held.bytes()) >= bytes;
@@ -78,7 +80,7 @@ impl Budget {
     }
 }
 
-/// What one body holds; given back when it is dropped.
+/// The memory of one body; released when dropped.
 pub(crate) struct Claim<'a> {
     budget: &'a Budget,
     number: u64,
@@ -86,7 +88,7 @@ pub(crate) struct Claim<'a> {
 }
 
 impl Claim<'_> {
-    /// Holds more, if that is possible without waiting.
+    /// Claims more bytes, if that is possible without waiting.
     pub(crate) fn grow_now(&mut self, bytes: usize) -> bool {
         let given = self.budget.give(self.number, bytes);
         if given {
@@ -95,7 +97,7 @@ impl Claim<'_> {
         given
     }
 
-    /// Holds more; waits until it may.
+    /// Claims more bytes; waits until that is possible.
     pub(crate) async fn grow(&mut self, bytes: usize) {
         let (budget, number) = (self.budget, self.number);
         poll_fn(|context| {
@@ -104,7 +106,7 @@ impl Claim<'_> {
             }
             budget.waiting.borrow_mut().insert(number, context.waker().clone());
             budget.held.starving.store(true, SeqCst);
-            // Once more: responses may have been taken before anybody could know that this one waits.
+            // Tries again: responses may have been taken before `starving` was set.
             if budget.give(number, bytes) { Poll::Ready(()) } else { Poll::Pending }
         })
         .await;
@@ -112,7 +114,7 @@ impl Claim<'_> {
         self.stop_waiting();
     }
 
-    /// Lets the next one look.
+    /// Leaves the queue and wakes the next claim.
     fn stop_waiting(&self) {
         self.budget.waiting.borrow_mut().remove(&self.number);
         self.budget.wake();
@@ -137,7 +139,7 @@ mod tests {
 
     use super::*;
 
-    /// Whether a future is done when it is looked at once.
+    /// Whether a future is ready on its first poll.
     fn is_ready(future: impl Future<Output = ()>) -> bool {
         pin!(future).poll(&mut Context::from_waker(Waker::noop())).is_ready()
     }
@@ -150,9 +152,9 @@ mod tests {
         assert!(first.grow_now(40) && second.grow_now(50));
         assert!(third.grow_now(10), "as much as there is");
         held.completed.store(30, SeqCst);
-        assert!(!second.grow_now(1) && !first.grow_now(1), "who takes the 30 gives bytes back");
+        assert!(!second.grow_now(1) && !first.grow_now(1), "the taker of the 30 releases memory");
         held.completed.store(0, SeqCst);
-        assert!(first.grow_now(60) && first.grow_now(1_000), "one body to its end");
+        assert!(first.grow_now(60) && first.grow_now(1_000), "one body up to its end");
         assert!(!second.grow_now(1) && !third.grow_now(1));
         drop(first);
         assert_eq!(held.bytes(), 60);
@@ -167,7 +169,7 @@ mod tests {
         assert!(second.grow_now(100));
         held.completed.store(1, SeqCst);
         assert!(!is_ready(first.grow(80)) && !is_ready(third.grow(10)));
-        assert!(held.starving.swap(false, SeqCst), "whoever takes responses is told that it matters");
+        assert!(held.starving.swap(false, SeqCst), "takers of responses must notify");
         held.completed.store(0, SeqCst);
         drop(second);
         assert!(!third.grow_now(10), "not before the first");

@@ -1,4 +1,4 @@
-//! What is kept of a server's certificate, once it has been verified.
+//! Summaries of verified server certificates.
 
 use std::sync::Arc;
 
@@ -7,7 +7,7 @@ use rustls::ClientConnection;
 use sha2::{Digest as _, Sha256};
 use x509_parser::prelude::{FromDer as _, X509Certificate};
 
-/// The summary of a connection; `None` where no certificate was shown.
+/// The summary of a connection's certificate; `None` if there is none.
 pub(crate) fn summary(connection: &ClientConnection) -> Option<Arc<Certificate>> {
     let der = connection.peer_certificates()?.first()?;
     let sha256 = Sha256::digest(der).iter().map(|byte| format!("{byte:02x}")).collect::<String>();

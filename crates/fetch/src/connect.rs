@@ -1,4 +1,4 @@
-//! Opening a connection: the request's addresses in order, each vetted again; then TLS.
+//! Opens connections: tries the request's addresses in order, after a second check of each; then TLS.
 
 use std::io;
 use std::net::{IpAddr, SocketAddr};
@@ -17,7 +17,7 @@ use crate::exchange::{Trace, since};
 use crate::settings::Settings;
 use crate::{message, tls};
 
-/// What opening a connection takes; the same for all hosts.
+/// Opens connections; the same for all hosts.
 pub(crate) struct Dialer {
     policy: AddressPolicy,
     budget: Duration,
@@ -27,7 +27,7 @@ pub(crate) struct Dialer {
 }
 
 impl Dialer {
-    /// A dialer by the settings; fails when the file of roots cannot be used.
+    /// A dialer with these settings; fails if the file of roots cannot be used.
     pub(crate) fn new(settings: &Settings) -> io::Result<Self> {
         Ok(Dialer {
             policy: settings.policy.clone(),
@@ -38,20 +38,20 @@ impl Dialer {
         })
     }
 
-    /// Connects for a request, noting address and times in the trace.
+    /// Connects for a request, and stores address and times in the trace.
     pub(crate) async fn dial(&self, request: &Request, trace: &Trace) -> Result<Connection, Failure> {
         if !matches!(request.route, Route::Direct(_)) {
-            let detail = format!("{:?}: this fetch has no such route", request.route);
+            let detail = format!("{:?}: this fetch does not support the route", request.route);
             return Err(Failure::new(FailureKind::Protocol, detail));
         }
         let port = request.url.port();
         if !self.policy.permits_port(port) {
-            let detail = format!("no page is fetched from port {port}, unless allow_ports names it");
+            let detail = format!("port {port} is blocked, unless allow_ports names it");
             return Err(Failure::new(FailureKind::PortBlocked, detail));
         }
         let addresses = permitted(&self.policy, request)?;
         let (stream, address) = self.connect(&addresses, port, trace).await?;
-        // Nagle would hold the request back behind the handshake's last, unacknowledged message.
+        // Nagle's algorithm would delay the request until the handshake's last message is acknowledged.
         stream.set_nodelay(true).map_err(|error| connect_failure(&error, address))?;
         let transport = match request.url.is_https() {
             false => Transport::Plain(stream),
@@ -60,7 +60,7 @@ impl Dialer {
         Connection::start(transport, address, &self.options).await.map_err(|error| message::failure(&error))
     }
 
-    /// TCP to the first address that answers.
+    /// Opens a TCP connection to the first address that accepts it.
     async fn connect(
         &self,
         addresses: &[IpAddr],
@@ -80,7 +80,7 @@ impl Dialer {
                     return Ok((stream, address));
                 }
                 Ok(Err(error)) => last = connect_failure(&error, address),
-                Err(_) => last = Failure::new(FailureKind::ConnectTimeout, format!("{address}: no answer")),
+                Err(_) => last = Failure::new(FailureKind::ConnectTimeout, format!("{address}: timed out")),
             }
         }
         Err(last)
@@ -101,7 +101,7 @@ impl Dialer {
     }
 }
 
-/// The addresses that may be connected to (asked again here because of DNS rebinding).
+/// The permitted addresses (checked again here because of DNS rebinding).
 fn permitted(policy: &AddressPolicy, request: &Request) -> Result<Vec<IpAddr>, Failure> {
     let addresses: Vec<IpAddr> =
         request.route.addresses().iter().copied().filter(|address| policy.permits(*address)).collect();
@@ -113,14 +113,15 @@ fn permitted(policy: &AddressPolicy, request: &Request) -> Result<Vec<IpAddr>, F
     Ok(addresses)
 }
 
-/// What one of the `left` addresses of `all` may take, so that a silent one leaves time for the others. Its part of the whole in
-/// any case: more time than all others may take passes where this process was stopped.
+/// The time for one of the `left` addresses of `all`, so that a silent one leaves time for the others: an
+/// equal share of the remaining budget, and at least an equal share of the whole budget, since the process
+/// may have been stopped for longer than the budget.
 fn share(budget: Duration, elapsed: Micros, left: usize, all: usize) -> Duration {
     let part = |time: Duration, count: usize| time / u32::try_from(count).unwrap_or(u32::MAX).max(1);
     part(budget.saturating_sub(Duration::from_micros(elapsed)), left).max(part(budget, all))
 }
 
-/// What a failed connect means.
+/// Converts an error of connect.
 fn connect_failure(error: &io::Error, address: IpAddr) -> Failure {
     let kind = match error.kind() {
         io::ErrorKind::ConnectionRefused => FailureKind::ConnectRefused,
@@ -131,7 +132,7 @@ fn connect_failure(error: &io::Error, address: IpAddr) -> Failure {
     Failure::new(kind, format!("{address}: {error}"))
 }
 
-/// Whether this machine had nothing to connect with: file descriptors, ports, memory, buffers.
+/// Whether this machine lacked a resource: file descriptors, ports, memory, buffers.
 fn is_shortage(error: &io::Error) -> bool {
     const SHORTAGES: [Errno; 5] =
         [Errno::EMFILE, Errno::ENFILE, Errno::EADDRNOTAVAIL, Errno::ENOMEM, Errno::ENOBUFS];

@@ -1,7 +1,7 @@
 //! One connection to one server: hyper's HTTP/1 state machine over a stream that counts bytes.
 //!
-//! hyper wants its connection driven by a task of its own. Here the exchange drives it itself, so that a
-//! response costs no switch between tasks; an idle connection is driven by nobody and looked at on reuse.
+//! hyper is designed to be polled by a task of its own. Here the exchange polls the connection, so that a
+//! response costs no task switch; an idle connection is polled only before reuse.
 
 use std::future::{Future, poll_fn};
 use std::io;
@@ -25,26 +25,26 @@ use crate::certificate;
 use crate::tape::Tape;
 use crate::watch::Wire;
 
-/// The driving half of hyper's connection.
+/// The I/O half of hyper's connection.
 type Driver = http1::Connection<TokioIo<Stream>, Full<Bytes>>;
 
 /// An open connection; at most one exchange uses it at a time.
 pub(crate) struct Connection {
-    /// The address spoken to.
+    /// The server's address.
     pub(crate) address: IpAddr,
-    /// What moved on it.
+    /// Its traffic.
     pub(crate) wire: Rc<Wire>,
-    /// The heads of the exchange under way.
+    /// The heads of the current exchange.
     pub(crate) tape: Rc<Tape>,
     /// The certificate, over TLS.
     pub(crate) certificate: Option<Arc<Certificate>>,
     sender: http1::SendRequest<Full<Bytes>>,
-    /// None once hyper is done with the connection.
+    /// `None` after hyper has finished with the connection.
     driver: Option<Driver>,
 }
 
 impl Connection {
-    /// Speaks HTTP/1 over a stream.
+    /// Starts HTTP/1 on a stream.
     pub(crate) async fn start(
         transport: Transport,
         address: IpAddr,
@@ -88,17 +88,18 @@ impl Connection {
         .await
     }
 
-    /// Whether another request may be sent: kept alive by the server and, as far as is known, not closed.
+    /// Whether another request may be sent: the server keeps the connection alive and has not closed it, as
+    /// far as is known.
     pub(crate) fn is_reusable(&mut self) -> bool {
         drive(&mut self.driver, &mut Context::from_waker(Waker::noop()));
         self.driver.is_some() && self.sender.is_ready()
     }
 }
 
-/// Lets hyper read and write what it can. Its errors reach the exchange through response and body.
+/// Lets hyper read and write. Its errors reach the exchange through response and body.
 fn drive(driver: &mut Option<Driver>, context: &mut Context<'_>) {
     if driver.as_mut().is_some_and(|driver| Pin::new(driver).poll(context).is_ready()) {
-        *driver = None; // answers a request that hyper never began, too
+        *driver = None; // also fails a request that hyper never began
     }
 }
 
@@ -110,7 +111,7 @@ pub(crate) enum Transport {
     Tls(Box<TlsStream<TcpStream>>),
 }
 
-/// A transport that notes what moves, and what heads look like.
+/// A transport that records traffic and heads.
 struct Stream {
     transport: Transport,
     wire: Rc<Wire>,
@@ -127,8 +128,8 @@ impl AsyncRead for Stream {
         let polled = match &mut self.transport {
             Transport::Plain(stream) => Pin::new(stream).poll_read(context, buffer),
             Transport::Tls(stream) => match Pin::new(stream).poll_read(context, buffer) {
-                // Closed without close_notify, as many servers do: the end. Where HTTP knows the length,
-                // truncation shows all the same; where it does not, browsers take it, too.
+                // Closed without close_notify, as many servers do: treated as the end. If HTTP has the
+                // length, truncation is detected anyway; otherwise browsers accept the body, too.
                 Poll::Ready(Err(error)) if error.kind() == io::ErrorKind::UnexpectedEof => {
                     Poll::Ready(Ok(()))
                 }

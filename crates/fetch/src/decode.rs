@@ -1,6 +1,7 @@
-//! Content codings: pure functions from a body as received to its meaning.
+//! Content codings: pure functions that decode a body.
 //!
-//! Kept apart from fetching: responses travel as received, and who needs the text decodes (RFC 9110 section 8.4).
+//! Separate from fetching: responses are passed on as received, and a consumer that needs the text decodes it
+//! (RFC 9110 section 8.4).
 
 use std::io::{self, Read};
 
@@ -9,28 +10,29 @@ use bytes::Bytes;
 use flate2::{Decompress, FlushDecompress, Status};
 use lycosa_url::{Failure, FailureKind};
 
-/// More codings on one body than this are an attack, not a practice.
+/// Maximum number of codings on one body; more are an attack.
 const MAX_CODINGS: usize = 3;
 
-/// Members of one gzip body; each costs a decoder, so that many empty ones would cost time without output.
+/// Maximum number of members of one gzip body; each costs a decoder, so many empty ones would cost time
+/// without output.
 const MAX_MEMBERS: usize = 10_000;
 
-/// RFC 9659: the largest window that `zstd` may use as a content coding is 8 MB.
+/// The largest window of the content coding `zstd` is 8 MB (RFC 9659).
 const ZSTD_WINDOW_LOG: u32 = 23;
 
-/// The header byte that says "no zlib window larger than 32 KB", for gzip as for raw deflate.
+/// The base-2 logarithm of the largest zlib window, 32 KiB, for gzip and raw deflate.
 const WINDOW_BITS: u8 = 15;
 
-/// Bytes that a decoder gives at once.
+/// Bytes that a decoder writes at once.
 const PART: usize = 16 * 1024;
 
-/// Bytes that gzip and deflate give at once, straight into the output.
+/// Bytes that gzip and deflate write at once, directly into the output.
 const INFLATED: usize = 64 * 1024;
 
-/// Up to these bytes an output grows by doubling.
+/// An output grows by doubling up to this size, in bytes.
 const SMALL_OUTPUT: usize = 1 << 20;
 
-/// By these bytes, or by doubling where that is more, it grows from there on.
+/// Beyond that it grows by at least this many bytes, or by doubling if that is more.
 const GROWTH: usize = 64 << 20;
 
 /// One coding.
@@ -42,17 +44,18 @@ enum Coding {
     Zstd,
 }
 
-/// Removes the codings that `Content-Encoding` names. Without one, the result shares the body's memory.
+/// Decodes the codings that `Content-Encoding` lists. Without any, the result shares the body's memory.
 ///
-/// An output of more than `limit` bytes, with what lies between two codings, is `BodyTooLarge`; data that is broken or cut
-/// off is `EncodingBad`. Bytes behind the end of the coded data are ignored, as browsers do. Memory: `limit`, and the window
-/// of a coding as far as it is filled (brotli 16 MiB, zstd 8 MiB, the others 32 KiB).
+/// An output of more than `limit` bytes, including the intermediate result between two codings, is
+/// `BodyTooLarge`; invalid or truncated data is `EncodingBad`. Bytes after the end of the coded data are
+/// ignored, as in browsers. Memory: `limit`, and the used part of the coding's window (brotli 16 MiB, zstd 8
+/// MiB, others 32 KiB).
 pub fn decode(body: &Bytes, content_encoding: Option<&str>, limit: usize) -> Result<Bytes, Failure> {
     let codings = codings(content_encoding.unwrap_or_default())?;
     let (mut bytes, mut room) = (body.clone(), limit);
     for coding in codings.into_iter().rev() {
         if bytes.is_empty() {
-            break; // servers name a coding on empty bodies, too
+            break; // servers also list a coding for empty bodies
         }
         let decoded = match coding {
             Coding::Gzip => gunzip(&bytes, room),
@@ -61,7 +64,7 @@ pub fn decode(body: &Bytes, content_encoding: Option<&str>, limit: usize) -> Res
             Coding::Zstd => unzstd(&bytes, room),
         };
         bytes = finish(decoded.map_err(|problem| problem.failure(coding, limit))?);
-        // The next coding's input is held beside its output: both count.
+        // The next coding's input is in memory with its output: both count.
         room = limit - bytes.len();
     }
     if bytes.len() > limit {
@@ -78,19 +81,19 @@ enum Problem {
 }
 
 impl Problem {
-    /// The failure, in words.
+    /// Converts it to a failure.
     fn failure(self, coding: Coding, limit: usize) -> Failure {
         match self {
             Problem::TooLarge => {
                 Failure::new(FailureKind::BodyTooLarge, format!("more than {limit} bytes when decoded"))
             }
-            Problem::CutOff => Failure::new(FailureKind::EncodingBad, format!("{coding:?}: cut off")),
+            Problem::CutOff => Failure::new(FailureKind::EncodingBad, format!("{coding:?}: truncated")),
             Problem::Broken(why) => Failure::new(FailureKind::EncodingBad, format!("{coding:?}: {why}")),
         }
     }
 }
 
-/// The codings in the order applied. Words that are no coding (`utf-8`, `none`) are ignored, as browsers do.
+/// The codings in the order applied. Unknown words (`utf-8`, `none`) are ignored, as in browsers.
 fn codings(field: &str) -> Result<Vec<Coding>, Failure> {
     let mut codings = Vec::new();
     for word in field.split(',') {
@@ -100,7 +103,7 @@ fn codings(field: &str) -> Result<Vec<Coding>, Failure> {
             "br" => Coding::Brotli,
             "zstd" => Coding::Zstd,
             known @ ("compress" | "x-compress" | "dcb" | "dcz") => {
-                return Err(Failure::new(FailureKind::EncodingBad, format!("{known}: not asked for")));
+                return Err(Failure::new(FailureKind::EncodingBad, format!("{known}: coding not requested")));
             }
             _ => continue,
         });
@@ -112,7 +115,7 @@ fn codings(field: &str) -> Result<Vec<Coding>, Failure> {
     Ok(codings)
 }
 
-/// gzip: one member or several (RFC 1952 section 2.2); what follows and is no member is ignored.
+/// gzip: one or more members (RFC 1952 section 2.2); other data after them is ignored.
 fn gunzip(input: &[u8], limit: usize) -> Result<Vec<u8>, Problem> {
     let (mut output, mut rest) = (Vec::new(), input);
     for _ in 0..MAX_MEMBERS {
@@ -124,21 +127,21 @@ fn gunzip(input: &[u8], limit: usize) -> Result<Vec<u8>, Problem> {
     Err(Problem::Broken("too many members".to_owned()))
 }
 
-/// deflate: zlib as RFC 9110 says, or raw as some servers send it.
+/// deflate: zlib as in RFC 9110, or raw as some servers send it.
 fn inflate(input: &[u8], limit: usize) -> Result<Vec<u8>, Problem> {
     let is_zlib =
         matches!(*input, [a, b, ..] if a & 0x0f == 8 && u16::from_be_bytes([a, b]).is_multiple_of(31));
     let mut output = Vec::new();
     if is_zlib {
         match stream(Decompress::new(true), input, &mut output, limit) {
-            Err(Problem::Broken(_)) => output.clear(), // two bytes may look like a header by chance
+            Err(Problem::Broken(_)) => output.clear(), // raw data may begin like a zlib header by chance
             ended => return ended.map(|_| output),
         }
     }
     stream(Decompress::new(false), input, &mut output, limit).map(|_| output)
 }
 
-/// Inflates one stream onto the output; gives what follows it.
+/// Inflates one stream and appends to the output; returns the input after it.
 fn stream<'a>(
     mut state: Decompress,
     input: &'a [u8],
@@ -150,7 +153,8 @@ fn stream<'a>(
         let taken = usize::try_from(state.total_in()).unwrap_or(usize::MAX);
         let rest = input.get(taken..).unwrap_or_default();
         let before = (output.len(), state.total_out());
-        // Not into all the room at once (`decompress_vec`): it is filled with zeros first, also where nothing follows.
+        // Not into the whole capacity at once (`decompress_vec`), which would be zeroed first even if nothing
+        // follows.
         let room = (output.capacity() - before.0).min(INFLATED);
         output.resize(before.0 + room, 0);
         let status = state
@@ -175,8 +179,8 @@ fn stream<'a>(
     }
 }
 
-/// brotli as in RFC 7932: windows of up to 16 MiB. The large ones of RFC 9841, which is no content coding, would cost up to
-/// 1 GiB before the first byte of output; the decoder refuses them by their header.
+/// brotli as in RFC 7932, with windows of up to 16 MiB. The large windows of RFC 9841, which is not a content
+/// coding, would cost up to 1 GiB before the first byte of output; the decoder rejects them by their header.
 fn unbrotli(input: &[u8], limit: usize) -> Result<Vec<u8>, Problem> {
     let alloc = StandardAlloc::default();
     let mut state = BrotliState::new_strict(alloc, alloc, alloc);
@@ -205,7 +209,7 @@ fn unbrotli(input: &[u8], limit: usize) -> Result<Vec<u8>, Problem> {
     }
 }
 
-/// zstd: one frame or several.
+/// zstd: one or more frames.
 fn unzstd(input: &[u8], limit: usize) -> Result<Vec<u8>, Problem> {
     let mut output = Vec::with_capacity(first_guess(input, limit));
     let mut part = vec![0; PART];
@@ -234,14 +238,14 @@ fn append(output: &mut Vec<u8>, part: &[u8], limit: usize) -> Result<(), Problem
     Ok(())
 }
 
-/// Makes room for more output. A large one gets room for most that may follow at once: what is not written costs no memory, and
-/// a copy would, twice.
+/// Reserves capacity for more output. A large output reserves most of what may follow at once: unwritten
+/// capacity costs no memory, whereas a copy would need twice the memory.
 fn grow(output: &mut Vec<u8>, limit: usize) {
     let more = if output.len() < SMALL_OUTPUT { output.len() } else { output.len().max(GROWTH) };
     output.reserve_exact(more.clamp(PART, (limit - output.len() + 1).max(PART)));
 }
 
-/// The output without room for more.
+/// The output without spare capacity.
 fn finish(mut output: Vec<u8>) -> Bytes {
     if output.capacity() - output.len() > output.len() / 4 {
         output.shrink_to_fit();
@@ -249,7 +253,7 @@ fn finish(mut output: Vec<u8>) -> Bytes {
     output.into()
 }
 
-/// HTML shrinks to about a quarter.
+/// The initial capacity: HTML is compressed to about a quarter.
 fn first_guess(input: &[u8], limit: usize) -> usize {
     input.len().saturating_mul(4).clamp(64, SMALL_OUTPUT).min(limit.saturating_add(1))
 }

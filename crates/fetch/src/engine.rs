@@ -1,7 +1,7 @@
-//! The fetch thread: slots that work through a queue, one hand that watches the time, one way out.
+//! The fetch thread: slots that process a queue, a periodic check of time-outs, an outbox of responses.
 //!
-//! Everything here lives on that one thread. `queue` is filled by orders and emptied by slots; `outbox` is
-//! filled by slots and emptied by the loop, once for all that completed meanwhile.
+//! All state here belongs to that one thread. Orders fill `queue`, slots take from it; slots fill `outbox`,
+//! and the loop delivers it, once for all responses that completed in the meantime.
 
 use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
@@ -29,17 +29,17 @@ use crate::watch::{Limits, Watch};
 
 /// State of the fetch thread.
 pub(crate) struct Engine {
-    /// The time.
+    /// The clock.
     pub(crate) clock: Clock,
     /// Opens connections.
     pub(crate) dialer: Dialer,
-    /// Makes requests.
+    /// Builds requests.
     pub(crate) template: Template,
-    /// Keeps connections.
+    /// Idle connections.
     pub(crate) pool: RefCell<Pool>,
-    /// What bodies may hold.
+    /// The memory budget of bodies.
     pub(crate) budget: Budget,
-    /// The largest body.
+    /// Maximum size of a body, in bytes.
     pub(crate) max_body_bytes: usize,
     limits: Limits,
     slots: usize,
@@ -52,7 +52,7 @@ pub(crate) struct Engine {
 }
 
 impl Engine {
-    /// An engine by the settings; `counter` is where completed responses go.
+    /// An engine with these settings; `counter` receives completed responses.
     pub(crate) fn new(settings: &Settings, counter: Arc<Counter>) -> io::Result<Self> {
         Ok(Engine {
             clock: settings.clock,
@@ -85,7 +85,7 @@ impl Engine {
                 biased;
                 () = self.outgoing.notified() => {
                     self.counter.deliver(&mut self.outbox.borrow_mut());
-                    self.open_slots(); // in place of one that a panic ended
+                    self.open_slots(); // replaces a slot that a panic ended
                 }
                 order = orders.recv() => match order {
                     Some(Order::Fetch(requests)) => self.accept(requests),
@@ -104,7 +104,7 @@ impl Engine {
         self.open_slots();
     }
 
-    /// One task for each queued request, as far as slots are free.
+    /// Spawns a task per queued request, as long as slots are free.
     fn open_slots(self: &Rc<Self>) {
         let waiting = self.queue.borrow().len();
         for _ in 0..waiting.min(self.slots.saturating_sub(self.working.get())) {
@@ -112,7 +112,7 @@ impl Engine {
         }
     }
 
-    /// Everything in flight ends now.
+    /// Cancels all requests in flight.
     fn cancel(&self) {
         let queued: Vec<Request> = self.queue.borrow_mut().drain(..).collect();
         let now = self.clock.now();
@@ -129,7 +129,7 @@ impl Engine {
         self.working.get() > 0 || self.pool.borrow().len() > 0
     }
 
-    /// The hand passes over all watches and idle connections.
+    /// Checks all watches and idle connections.
     fn look(&self) {
         let now = self.clock.now();
         for watch in &*self.watches.borrow() {
@@ -138,7 +138,7 @@ impl Engine {
         self.pool.borrow_mut().expire(now);
     }
 
-    /// Hands a response out.
+    /// Completes a request: puts its response into the outbox.
     fn complete(&self, request: Request, trace: &Trace, started: Micros, result: Result<Received, Failure>) {
         let address = trace.address.get();
         let times = Times { wall_offset_us: self.clock.wall_offset(), ..trace.so_far() };
@@ -150,18 +150,18 @@ impl Engine {
     }
 }
 
-/// One of the slots: a task that works through the queue until it is empty.
+/// A slot: a task that processes the queue until it is empty.
 struct Slot {
     engine: Rc<Engine>,
     watch: Rc<Watch>,
     trace: Trace,
     started: Micros,
-    /// The request in work; given back in any case, even if a library panics.
+    /// The current request; it is completed in any case, even if a library panics.
     request: Option<Request>,
 }
 
 impl Slot {
-    /// Takes one of the free slots.
+    /// Occupies a free slot.
     fn open(engine: &Rc<Engine>) -> Self {
         let watch = Rc::new(Watch::new(engine.limits));
         watch.begin(engine.clock.now(), Micros::MAX);
@@ -170,7 +170,7 @@ impl Slot {
         Slot { engine: engine.clone(), watch, trace: Trace::default(), started: 0, request: None }
     }
 
-    /// Works until nothing is queued.
+    /// Processes requests until the queue is empty.
     async fn work(mut self) {
         while self.begin() {
             let result = match &self.request {
@@ -185,12 +185,12 @@ impl Slot {
         }
     }
 
-    /// Whether a request may outlive its lease: by then it may have been granted again.
+    /// Whether the exchange might outlive the request's lease, after which the frontier may grant it again.
     fn is_late(&self, request: &Request) -> bool {
         self.started.saturating_add(self.engine.limits.total) > request.deadline
     }
 
-    /// Takes the next request, if there is one.
+    /// Takes the next request; returns whether there is one.
     fn begin(&mut self) -> bool {
         self.request = self.engine.queue.borrow_mut().pop_front();
         self.trace = Trace::default();
@@ -200,7 +200,7 @@ impl Slot {
         self.request.is_some()
     }
 
-    /// Completes the request in work.
+    /// Completes the current request.
     fn end(&mut self, result: Result<Received, Failure>) {
         if let Some(request) = self.request.take() {
             self.engine.complete(request, &self.trace, self.started, result);
@@ -216,18 +216,18 @@ impl Drop for Slot {
     }
 }
 
-/// The failure of a request that was given up from outside.
+/// The failure of a cancelled request.
 fn cancelled() -> Failure {
     rung(FailureKind::Cancelled)
 }
 
-/// The failure that a watch rang for.
+/// The failure of an exchange that its watch ended.
 fn rung(kind: FailureKind) -> Failure {
     let detail = match kind {
         FailureKind::ConnectTimeout => "no connection in time",
-        FailureKind::ReadTimeout => "the server fell silent",
+        FailureKind::ReadTimeout => "the server sent nothing in time",
         FailureKind::Timeout => "the exchange took too long",
-        _ => "given up",
+        _ => "cancelled",
     };
     Failure::new(kind, detail)
 }

@@ -1,4 +1,4 @@
-//! What the fetch thread makes of a server's bytes, without a server: for fuzzing.
+//! Parses a server's bytes as the fetch thread does, without a server: for fuzzing.
 
 use std::io::{self, Write as _};
 use std::net::{IpAddr, Ipv4Addr, Shutdown};
@@ -20,7 +20,7 @@ use crate::message;
 use crate::settings::Settings;
 use crate::watch::{Limits, Watch};
 
-/// Reads bytes as the answer to a request.
+/// Parses bytes as the response to a request.
 #[doc(hidden)]
 pub struct Examiner {
     engine: Engine,
@@ -30,7 +30,7 @@ pub struct Examiner {
 }
 
 impl Examiner {
-    /// One with these limits; fails when a setting cannot be used.
+    /// An examiner with these limits; fails if a setting cannot be used.
     pub fn new(settings: &Settings) -> io::Result<Self> {
         let url = CrawlUrl::parse("http://example.com/").map_err(|bad| io::Error::other(bad.to_string()))?;
         let request = Request { lease: 1, ..Request::get(url) };
@@ -39,20 +39,21 @@ impl Examiner {
         Ok(Examiner { engine, options: message::options(settings), runtime, request })
     }
 
-    /// The response that a server's packets make, after which it closes. They must fit into a socket's buffer.
+    /// The response to a request whose server sends these packets and closes. They must fit into a socket's
+    /// buffer.
     pub fn answer(&self, packets: &[&[u8]]) -> Result<Received, Failure> {
         self.runtime.block_on(async {
             let (ours, mut theirs) =
                 pair().map_err(|error| Failure::new(FailureKind::ConnectFailed, error.to_string()))?;
             let server = async {
                 for packet in packets {
-                    // An error is the client's end: it has read enough.
+                    // An error means that the client has closed: it has read enough.
                     let _ = theirs.write_all(packet);
                     for _ in 0..4 {
-                        yield_now().await; // the client reads what is there
+                        yield_now().await; // the client reads what has arrived
                     }
                 }
-                // Only its side: what is left unread would be a reset.
+                // Only the write side: closing with unread data would cause a reset.
                 let _ = theirs.shutdown(Shutdown::Write);
             };
             let (received, ()) = tokio::join!(self.client(ours), server);
@@ -65,12 +66,13 @@ impl Examiner {
         let address = IpAddr::V4(Ipv4Addr::LOCALHOST);
         let connection = Connection::start(Transport::Plain(stream), address, &self.options).await;
         let mut connection = connection.map_err(|error| message::failure(&error))?;
-        let watch = Watch::new(Limits { connect: 0, read: 0, total: 0 }); // nobody looks at it
+        let watch = Watch::new(Limits { connect: 0, read: 0, total: 0 }); // never checked
         talk(&self.engine, &mut connection, &self.request, &watch, &Trace::default()).await
     }
 }
 
-/// Two ends of a connection. The client's is as good as one of TCP: it is read, written and closed alike.
+/// Two ends of a connection. The client's end is a Unix socket used as a TCP stream: read, write and close
+/// are the same.
 fn pair() -> io::Result<(TcpStream, UnixStream)> {
     let (ours, theirs) = UnixStream::pair()?;
     ours.set_nonblocking(true)?;

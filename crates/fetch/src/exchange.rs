@@ -1,4 +1,4 @@
-//! One request becomes one response.
+//! The exchange of one request and its response.
 
 use std::cell::Cell;
 use std::net::IpAddr;
@@ -13,19 +13,19 @@ use crate::engine::Engine;
 use crate::message;
 use crate::watch::Watch;
 
-/// A body's first allocation at most, whatever Content-Length promises.
+/// Maximum initial allocation for a body, whatever its Content-Length.
 const FIRST_BODY_BYTES: usize = 1 << 20;
 
-/// What is known of an exchange even if it ends early.
+/// Facts about an exchange that are known even if it ends early.
 #[derive(Debug, Default)]
 pub(crate) struct Trace {
-    /// The address spoken to.
+    /// The server's address.
     pub(crate) address: Cell<Option<IpAddr>>,
     times: Cell<Times>,
 }
 
 impl Trace {
-    /// Notes a duration.
+    /// Updates the durations.
     pub(crate) fn times(&self, note: impl FnOnce(&mut Times)) {
         let mut times = self.times.get();
         note(&mut times);
@@ -38,13 +38,13 @@ impl Trace {
     }
 }
 
-/// A try that failed, and whether the server had said anything.
+/// A failed try, and whether the server had sent nothing.
 struct Failed {
     failure: Failure,
     silent: bool,
 }
 
-/// The whole way of a request: a kept connection, or else a new one.
+/// Runs a request on an idle connection or, if there is none, on a new one.
 pub(crate) async fn exchange(
     engine: &Engine,
     request: &Request,
@@ -55,10 +55,11 @@ pub(crate) async fn exchange(
         engine.pool.borrow_mut().take(request.url.origin(), request.route.addresses(), engine.clock.now());
     if let Some(connection) = kept {
         return match attempt(engine, connection, request, watch, trace).await {
-            // The server closed while it was idle, or read the request and broke off: nobody can tell, so it is no fault of the
-            // site's, and a repetition at once might be a second request without an interval between.
+            // The server may have closed the idle connection, or read the request and closed then. So the
+            // failure does not count against the site, and the request is not repeated at once, without an
+            // interval.
             Err(Failed { failure, silent: true }) if failure.kind == FailureKind::ConnectionClosed => {
-                Err(Failure::new(FailureKind::Cancelled, "the kept connection was closed"))
+                Err(Failure::new(FailureKind::Cancelled, "the reused connection was closed"))
             }
             ended => ended.map_err(|failed| failed.failure),
         };
@@ -69,7 +70,7 @@ pub(crate) async fn exchange(
     attempt(engine, connection, request, watch, trace).await.map_err(|failed| failed.failure)
 }
 
-/// Request and response on one connection, which is kept afterwards if it can be.
+/// Exchanges request and response on one connection, which returns to the pool if it can be reused.
 async fn attempt(
     engine: &Engine,
     mut connection: Connection,
@@ -91,7 +92,7 @@ async fn attempt(
     }
 }
 
-/// Sends the request, takes head and body.
+/// Sends the request, receives head and body.
 pub(crate) async fn talk(
     engine: &Engine,
     connection: &mut Connection,
@@ -105,11 +106,11 @@ pub(crate) async fn talk(
     let arrived = engine.clock.now();
     trace.times(|times| times.first_byte_us = since(began, arrived));
     if response.status() == http::StatusCode::SWITCHING_PROTOCOLS {
-        return Err(Failure::new(FailureKind::Protocol, "101 without being asked"));
+        return Err(Failure::new(FailureKind::Protocol, "status 101 without a request to upgrade"));
     }
     let (parts, body) = response.into_parts();
     let (status, source) = (parts.status.as_u16(), message::source(parts.version));
-    drop(parts); // lets hyper use its read buffer again
+    drop(parts); // so that hyper reuses its read buffer
     let (sent, head) = connection.tape.take();
     let certificate = connection.certificate.clone();
     let body = collect(engine, connection, body, watch).await?.into();
@@ -117,8 +118,8 @@ pub(crate) async fn talk(
     Ok(Received { status, source, head, body, sent, certificate, final_url: None })
 }
 
-/// The whole body in memory of its own; too large a one is left unread as soon as that is known. Where all bodies together
-/// hold as much as they may, it is not read on until it may hold more.
+/// Receives the body into memory of its own; fails as soon as the body is known to be too large. While all
+/// bodies together have reached the memory budget, reading is paused.
 async fn collect(
     engine: &Engine,
     connection: &mut Connection,
@@ -135,9 +136,9 @@ async fn collect(
     let mut bytes = Vec::with_capacity(promised.min(FIRST_BODY_BYTES));
     while let Some(frame) = connection.frame(&mut body).await {
         let frame = frame.map_err(|error| match message::failure(&error) {
-            // The server got tired of waiting for us.
+            // The server closed because we had paused.
             failure if has_waited && failure.kind == FailureKind::ConnectionClosed => {
-                Failure::new(FailureKind::Cancelled, "broke off while there was no memory for it")
+                Failure::new(FailureKind::Cancelled, "closed by the server while waiting for memory")
             }
             failure => failure,
         })?;
@@ -157,7 +158,7 @@ async fn collect(
     Ok(Bytes::from(bytes.into_boxed_slice()))
 }
 
-/// The microseconds from one moment to another, as a record holds them.
+/// The microseconds from one time to another, as a record stores them.
 pub(crate) fn since(from: Micros, to: Micros) -> u32 {
     u32::try_from(to.saturating_sub(from)).unwrap_or(u32::MAX)
 }

@@ -1,4 +1,4 @@
-//! The handle: what other threads see of the fetch thread.
+//! The handle of the fetch thread for other threads.
 
 use std::collections::VecDeque;
 use std::io;
@@ -17,32 +17,32 @@ use crate::budget::Held;
 use crate::engine::Engine;
 use crate::settings::Settings;
 
-/// Fetches requests on a thread of its own. Every request that is submitted comes back exactly once.
+/// Fetches requests on a thread of its own. Each submitted request is returned exactly once.
 pub struct Fetcher {
     slots: usize,
     memory: usize,
     batch_bytes: usize,
-    /// None once dropped, which ends the thread.
+    /// `None` after drop, which ends the thread.
     orders: Option<UnboundedSender<Order>>,
     counter: Arc<Counter>,
     thread: Option<JoinHandle<()>>,
 }
 
-/// What the fetch thread is told.
+/// A message to the fetch thread.
 pub(crate) enum Order {
-    /// Fetch these.
+    /// Fetch these requests.
     Fetch(Vec<Request>),
-    /// End everything in flight.
+    /// Cancel all requests in flight.
     Cancel,
-    /// Responses were taken that bodies wait for.
+    /// Responses were taken: bodies that wait for memory may continue.
     Taken,
 }
 
-/// What a page takes, about: as many requests are started as there is memory for.
+/// Approximate memory of a page, in bytes: requests are started only while there is memory for them.
 const PAGE_BYTES: usize = 64 << 10;
 
 impl Fetcher {
-    /// Starts the thread; fails when a setting cannot be used.
+    /// Starts the thread; fails if a setting cannot be used.
     pub fn start(settings: Settings) -> io::Result<Fetcher> {
         let (orders, incoming) = unbounded_channel();
         let counter = Arc::new(Counter::default());
@@ -65,8 +65,8 @@ impl Fetcher {
         Ok(Fetcher { slots, memory, batch_bytes, orders: Some(orders), counter, thread: Some(thread) })
     }
 
-    /// How many requests would start at once. Fewer than there are slots, down to 0, while much waits to be taken by
-    /// [`completed`](Self::completed) or there is little memory left.
+    /// The number of requests that would start at once. It is less than the number of free slots, down to 0,
+    /// while many responses wait for [`completed`](Self::completed) or little memory is left.
     pub fn free(&self) -> usize {
         let state = self.counter.lock();
         let backlog = state.done.len();
@@ -75,7 +75,7 @@ impl Fetcher {
         slots.min(self.memory.saturating_sub(self.counter.held.bytes()) / PAGE_BYTES)
     }
 
-    /// Hands requests over; never blocks. Beyond the free slots they wait inside.
+    /// Submits requests; never blocks. Requests beyond the free slots are queued.
     pub fn submit(&self, requests: Vec<Request>) {
         if requests.is_empty() {
             return;
@@ -84,8 +84,8 @@ impl Fetcher {
         self.order(Order::Fetch(requests));
     }
 
-    /// Waits until a response is there or `within` has passed; gives what is ready then, at most `max`, and not much more
-    /// than [`Settings::batch_bytes`].
+    /// Waits until a response is ready or `within` has passed; returns what is ready, at most `max`
+    /// responses, and not much more than [`Settings::batch_bytes`].
     pub fn completed(&self, max: usize, within: Duration) -> Vec<Response> {
         let taken = self.counter.take(max, self.batch_bytes, within);
         if !taken.is_empty() && self.counter.held.starving.swap(false, SeqCst) {
@@ -94,28 +94,29 @@ impl Fetcher {
         taken
     }
 
-    /// Bytes that responses hold, from a body's first byte until they are taken.
+    /// Memory of responses, in bytes, from a body's first byte until they are taken.
     pub fn held(&self) -> usize {
         self.counter.held.bytes()
     }
 
-    /// Where responses may be returned to that there is no room for yet.
+    /// A handle to return responses that the caller cannot process yet.
     pub fn returns(&self) -> Returns {
         Returns(self.counter.clone())
     }
 
-    /// Requests that were submitted and have not been given back by [`completed`](Self::completed).
+    /// The number of submitted requests that [`completed`](Self::completed) has not returned.
     pub fn in_flight(&self) -> usize {
         let state = self.counter.lock();
         state.running + state.done.len()
     }
 
-    /// Everything in flight completes at once as [`Cancelled`](lycosa_url::FailureKind::Cancelled).
+    /// Cancels all requests in flight; they complete at once as
+    /// [`Cancelled`](lycosa_url::FailureKind::Cancelled).
     pub fn cancel(&self) {
         self.order(Order::Cancel);
     }
 
-    /// Tells the thread; it lives as long as the handle.
+    /// Sends a message to the thread, which lives as long as the handle.
     fn order(&self, order: Order) {
         if let Some(orders) = &self.orders {
             let _ = orders.send(order);
@@ -132,12 +133,12 @@ impl Drop for Fetcher {
     }
 }
 
-/// Takes responses back; [`Fetcher::completed`] gives them again, before all others.
+/// Takes responses back; [`Fetcher::completed`] returns them again, before all others.
 #[derive(Clone)]
 pub struct Returns(Arc<Counter>);
 
 impl Returns {
-    /// Takes them back, in their order.
+    /// Takes responses back, in their order.
     pub fn give_back(&self, responses: Vec<Response>) {
         let bytes = responses.iter().map(Response::memory).sum();
         self.0.held.completed.fetch_add(bytes, SeqCst);
@@ -146,40 +147,40 @@ impl Returns {
     }
 }
 
-/// Everything that can fail at the start.
+/// The part of the start that can fail.
 fn prepare(settings: &Settings, counter: Arc<Counter>) -> io::Result<(Runtime, Engine)> {
     let engine = Engine::new(settings, counter)?;
     let runtime = Builder::new_current_thread().enable_io().enable_time().build()?;
     Ok((runtime, engine))
 }
 
-/// The thread's whole life.
+/// The thread's main function.
 fn run(runtime: &Runtime, engine: Engine, orders: UnboundedReceiver<Order>) {
     let tasks = LocalSet::new();
     tasks.block_on(runtime, Rc::new(engine).run(orders));
 }
 
-/// Where the threads meet. Filled by the fetch thread, emptied by whoever calls `completed`.
+/// The queue of completed responses. Filled by the fetch thread, emptied by callers of `completed`.
 #[derive(Default)]
 pub(crate) struct Counter {
-    /// What is held by bodies and by what waits here.
+    /// Memory of bodies and of the responses that wait here.
     pub(crate) held: Arc<Held>,
     state: Mutex<State>,
     filled: Condvar,
 }
 
-/// What the lock guards.
+/// The state that the lock guards.
 #[derive(Default)]
 struct State {
     done: VecDeque<Response>,
-    /// Submitted and not completed.
+    /// Requests that are submitted and not completed.
     running: usize,
     /// Threads that wait in `take`.
     waiting: usize,
 }
 
 impl Counter {
-    /// Puts completed responses on the counter; wakes somebody only if somebody waits.
+    /// Enqueues completed responses; notifies a thread only if one waits.
     pub(crate) fn deliver(&self, responses: &mut Vec<Response>) {
         let mut state = self.lock();
         state.running = state.running.saturating_sub(responses.len());
@@ -189,7 +190,8 @@ impl Counter {
         }
     }
 
-    /// Takes at most `max` responses, and after the first no more than fit into `max_bytes`; waits `within` for the first.
+    /// Takes at most `max` responses, and after the first only as many as fit into `max_bytes`; waits
+    /// `within` for the first.
     fn take(&self, max: usize, max_bytes: usize, within: Duration) -> Vec<Response> {
         let began = Instant::now();
         let mut state = self.lock();
@@ -212,12 +214,12 @@ impl Counter {
         let taken: Vec<Response> = state.done.drain(..count).collect();
         self.held.completed.fetch_sub(taken.iter().map(Response::memory).sum(), SeqCst);
         if state.waiting > 0 && !state.done.is_empty() {
-            self.filled.notify_one(); // what is left may be for another thread that waits
+            self.filled.notify_one(); // the rest may be for another waiting thread
         }
         taken
     }
 
-    /// The lock; a panic elsewhere leaves nothing half-done behind it.
+    /// Locks the state; a panic elsewhere does not leave it inconsistent.
     fn lock(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }

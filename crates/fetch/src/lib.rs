@@ -1,12 +1,12 @@
 //! HTTP/1.1 with TLS: [`Request`](lycosa_records::Request) in, [`Response`](lycosa_records::Response) out.
 //!
-//! The way of one request, file by file:
-//! [`Fetcher::submit`] (`fetcher`) → a slot of the thread's `engine` → one `exchange`, on a connection
-//! that the `pool` kept or that `connect` opens → [`Fetcher::completed`].
+//! The path of one request, file by file: [`Fetcher::submit`] (`fetcher`) → a slot of the thread's `engine` →
+//! one `exchange`, on an idle connection of the `pool` or a new one of `connect` → [`Fetcher::completed`].
 //!
-//! Fetch keeps nothing that a crash may lose and asks nobody. It follows no redirect, decodes no body
-//! (see [`decode()`], which the caller composes) and repeats nothing: a request on a kept-alive connection that turns out to
-//! be dead before any byte of the response came is given back as `Cancelled`, so that the host's interval holds.
+//! Fetch has no state that a crash may lose and depends on no other stage. It follows no redirect, decodes no
+//! body (see [`decode()`], which the caller composes) and repeats nothing: a request on a kept-alive
+//! connection that turns out to be closed before any byte of the response is returned as `Cancelled`, so that
+//! the host's interval is kept.
 
 mod budget;
 mod certificate;

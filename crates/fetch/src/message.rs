@@ -1,4 +1,4 @@
-//! Requests and responses between our records and hyper's types; what hyper's errors mean.
+//! Converts records to and from hyper's types, and hyper's errors to failures.
 
 use std::error::Error as _;
 use std::io;
@@ -14,11 +14,11 @@ use lycosa_url::{Failure, FailureKind};
 
 use crate::settings::Settings;
 
-/// What is read at once: most pages with their head, in one call to the kernel.
+/// Bytes that are read at once: most pages with their head, in one system call.
 const READ_BYTES: usize = 64 << 10;
 
-/// hyper's options. Real sites break without the lenient ones (attohttpc#94, hyper#2879); they only ever
-/// concern header fields, never where a message ends.
+/// hyper's options. The lenient ones are needed for real sites (attohttpc#94, hyper#2879); they concern
+/// header fields only, never where a message ends.
 pub(crate) fn options(settings: &Settings) -> http1::Builder {
     let mut options = http1::Builder::new();
     options
@@ -31,11 +31,11 @@ pub(crate) fn options(settings: &Settings) -> http1::Builder {
     options
 }
 
-/// The header fields that every request bears, made once.
+/// The header fields of every request, built once.
 pub(crate) struct Template(HeaderMap);
 
 impl Template {
-    /// The fields by the settings; a user agent that cannot be sent is an error that names it.
+    /// Builds the fields from the settings; fails with the name of a field whose value is invalid.
     pub(crate) fn new(settings: &Settings) -> io::Result<Self> {
         let agent = HeaderValue::from_str(&settings.user_agent).map_err(|_| {
             let text = format!("user agent {:?}: only visible ASCII is allowed", settings.user_agent);
@@ -55,13 +55,13 @@ impl Template {
         Ok(Template(headers))
     }
 
-    /// The request as hyper sends it.
+    /// Converts a request to hyper's type.
     pub(crate) fn request(&self, request: &Request) -> Result<http::Request<Full<Bytes>>, Failure> {
         let refuse = |what: &str| Failure::new(FailureKind::Protocol, format!("{what} cannot be sent"));
         let target = PathAndQuery::try_from(request.url.path_and_query()).map_err(|_| refuse("path"))?;
         let host = HeaderValue::from_str(request.url.authority()).map_err(|_| refuse("host"))?;
         let mut headers = HeaderMap::with_capacity(self.0.len() + 2);
-        headers.insert(header::HOST, host); // first, as RFC 9110 section 7.2 wishes
+        headers.insert(header::HOST, host); // first, as RFC 9110 section 7.2 recommends
         headers.extend(self.0.iter().map(|(name, value)| (name.clone(), value.clone())));
         if let Some(cookies) = &request.cookies {
             let cookies = HeaderValue::from_bytes(cookies.as_bytes()).map_err(|_| refuse("cookie"))?;
@@ -80,7 +80,7 @@ impl Template {
     }
 }
 
-/// Adds the fields that a request has of its own, in the place of the crawler's.
+/// Adds a request's own fields, which replace the crawler's.
 fn add_options(headers: &mut HeaderMap, options: &RequestOptions) -> Result<(), Failure> {
     let refuse =
         |name: &str| Failure::new(FailureKind::Protocol, format!("header field {name:?} cannot be sent"));
@@ -97,7 +97,7 @@ fn add_options(headers: &mut HeaderMap, options: &RequestOptions) -> Result<(), 
     let mut added: Vec<HeaderName> = Vec::new();
     for (name, value) in validators.chain(own) {
         let (name, value) = parse(name, value).ok_or_else(|| refuse(name))?;
-        // The first takes the place of the crawler's, further ones of the same name stand beside it.
+        // The first field of a name replaces the crawler's, further ones are appended.
         if added.contains(&name) {
             headers.append(name, value);
         } else {
@@ -108,19 +108,19 @@ fn add_options(headers: &mut HeaderMap, options: &RequestOptions) -> Result<(), 
     Ok(())
 }
 
-/// How a response of this version was made.
+/// The source of a response of this version.
 pub(crate) fn source(version: http::Version) -> Source {
     if version == http::Version::HTTP_10 { Source::Http10 } else { Source::Http11 }
 }
 
-/// What an error of hyper's means, by its variant.
+/// Converts an error of hyper, by its variant.
 pub(crate) fn failure(error: &hyper::Error) -> Failure {
     let kind = if error.is_parse_too_large() {
         FailureKind::HeadersTooLarge
     } else if error.is_parse() {
         FailureKind::Protocol
     } else if error.is_incomplete_message() || error.is_canceled() || error.is_closed() || error.is_user() {
-        FailureKind::ConnectionClosed // "user" is a connection that was gone before hyper began the request
+        FailureKind::ConnectionClosed // "user": the connection was closed before hyper began the request
     } else {
         match error.source().and_then(|source| source.downcast_ref::<io::Error>()) {
             Some(cause) => io_kind(cause),
@@ -134,7 +134,7 @@ pub(crate) fn failure(error: &hyper::Error) -> Failure {
     Failure::new(kind, detail)
 }
 
-/// What an error of the stream, or of hyper's body decoder, means.
+/// Classifies an error of the stream, or of hyper's body decoder.
 fn io_kind(error: &io::Error) -> FailureKind {
     use io::ErrorKind as E;
     if error.get_ref().is_some_and(|inner| inner.is::<rustls::Error>()) {

@@ -1,7 +1,7 @@
-//! Kept-alive connections between two requests.
+//! Idle kept-alive connections.
 //!
-//! Guarantees: a connection is given only to a request for its own origin whose vetted addresses hold the
-//! connection's; none waits longer than the time-out; never more than `capacity` wait.
+//! Guarantees: a connection is reused only for a request of its origin whose permitted addresses contain the
+//! connection's; none is idle for longer than the time-out; never more than `capacity` are idle.
 
 use std::collections::HashMap;
 use std::net::IpAddr;
@@ -10,7 +10,7 @@ use lycosa_url::Micros;
 
 use crate::connection::Connection;
 
-/// Idle connections by origin (scheme, host and port as the canonical URL has them).
+/// Idle connections by origin (scheme, host and port as in the canonical URL).
 pub(crate) struct Pool<C = Connection> {
     capacity: usize,
     timeout: Micros,
@@ -18,15 +18,15 @@ pub(crate) struct Pool<C = Connection> {
     idle: HashMap<Box<str>, Vec<Idle<C>>>,
 }
 
-/// A connection and since when it waits.
+/// A connection and since when it is idle.
 struct Idle<C> {
     connection: C,
     since: Micros,
 }
 
-/// What the pool must know of a connection.
+/// A connection that the pool can store.
 pub(crate) trait Pooled {
-    /// The address spoken to.
+    /// The server's address.
     fn address(&self) -> IpAddr;
     /// Whether it is still open.
     fn is_reusable(&mut self) -> bool;
@@ -48,12 +48,12 @@ impl<C: Pooled> Pool<C> {
         Pool { capacity, timeout, count: 0, idle: HashMap::new() }
     }
 
-    /// How many connections wait.
+    /// The number of idle connections.
     pub(crate) fn len(&self) -> usize {
         self.count
     }
 
-    /// Takes out the connection that waited least, the likeliest to be alive.
+    /// Removes and returns the most recently used connection, which is the most likely to be open.
     pub(crate) fn take(&mut self, origin: &str, addresses: &[IpAddr], now: Micros) -> Option<C> {
         let idle = self.idle.get_mut(origin)?;
         while let Some(place) = idle.iter().rposition(|idle| addresses.contains(&idle.connection.address())) {
@@ -66,7 +66,7 @@ impl<C: Pooled> Pool<C> {
         None
     }
 
-    /// Keeps a connection for later. When full, the new one is closed: the others leave soon by themselves.
+    /// Stores an idle connection. If the pool is full, the connection is closed: the others expire soon.
     pub(crate) fn park(&mut self, origin: &str, connection: C, now: Micros) {
         if self.count >= self.capacity {
             return;
@@ -81,7 +81,7 @@ impl<C: Pooled> Pool<C> {
         }
     }
 
-    /// Closes what waited too long and forgets the origins that are left without a connection.
+    /// Closes expired connections and removes origins without a connection.
     pub(crate) fn expire(&mut self, now: Micros) {
         let timeout = self.timeout;
         self.idle.retain(|_, idle| {

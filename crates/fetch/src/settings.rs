@@ -1,64 +1,65 @@
-//! What one fetcher is told. Defaults are the job's; those that no job can change stand here.
+//! Settings of a fetcher. Defaults are the job's; those that no job can change are here.
 
 use std::path::PathBuf;
 use std::time::Duration;
 
 use lycosa_url::{AddressPolicy, Clock};
 
-/// Header fields of one response; more than any site has.
+/// Maximum number of header fields of one response; no site has more.
 pub const MAX_HEADERS: usize = 200;
 
-/// Bytes of all responses together, where nobody divides memory.
+/// Default of [`Settings::memory`].
 pub const MEMORY: usize = 256 << 20;
 
-/// Bytes of the responses that are taken at once, where nobody divides memory.
+/// Default of [`Settings::batch_bytes`].
 pub const BATCH_BYTES: usize = 64 << 20;
 
-/// Kept-alive connections that wait for another request: with 128 slots still within the usual limit of 1,024 open files.
+/// Default of [`Settings::idle_connections`]: with 128 slots within the usual limit of 1,024 open files.
 pub const IDLE_CONNECTIONS: usize = 512;
 
-/// How long they may wait: nginx keeps 75 s, Apache 5 s.
+/// Default of [`Settings::idle_timeout`]: nginx has 75 s, Apache 5 s.
 pub const IDLE_TIMEOUT: Duration = Duration::from_secs(15);
 
 /// Limits and identity of a [`Fetcher`](crate::Fetcher).
 #[derive(Clone, Debug)]
 pub struct Settings {
-    /// Exchanges that run at the same time; what is submitted beyond waits inside.
+    /// Maximum number of concurrent exchanges; further requests are queued.
     pub slots: usize,
-    /// The `User-Agent` sent.
+    /// The header field `User-Agent`.
     pub user_agent: String,
-    /// The `From` sent, an e-mail address (RFC 9110 section 10.1.2); nothing: none is.
+    /// The header field `From`, an e-mail address (RFC 9110 section 10.1.2); `None`: not sent.
     pub from: Option<String>,
-    /// For TCP and TLS together, over all addresses of the host.
+    /// Time-out of TCP and TLS together, for all addresses of the host.
     pub connect_timeout: Duration,
-    /// The longest silence of a server, before the response or within it.
+    /// Time-out without traffic, before the response or within it.
     pub read_timeout: Duration,
-    /// For the whole exchange, from the beginning of work on it.
+    /// Time-out of the whole exchange.
     pub total_timeout: Duration,
-    /// Status line and header fields of one response, in bytes.
+    /// Maximum size of status line and header fields of one response, in bytes.
     pub max_header_bytes: usize,
-    /// Header fields of one response.
+    /// Maximum number of header fields of one response.
     pub max_headers: usize,
-    /// The body as received, in bytes.
+    /// Maximum size of the body as received, in bytes.
     pub max_body_bytes: usize,
-    /// Bytes of all responses together, from a body's first byte until the response is taken. Bodies wait beyond it.
+    /// Maximum memory of all responses together, in bytes, from a body's first byte until the response is
+    /// taken. Beyond it, bodies wait.
     pub memory: usize,
-    /// Bytes of the responses that are taken at once.
+    /// Maximum size of the responses that are taken at once, in bytes.
     pub batch_bytes: usize,
-    /// Kept-alive connections that wait for another request, over all hosts. Per host no limit is needed:
-    /// no more can be idle than were ever in use at once.
+    /// Maximum number of idle kept-alive connections of all hosts. There is no limit per host: no more can be
+    /// idle than were in use at once.
     pub idle_connections: usize,
-    /// How long a kept-alive connection may wait.
+    /// Time-out of an idle kept-alive connection.
     pub idle_timeout: Duration,
-    /// Which addresses may be connected to.
+    /// Permitted addresses and ports.
     pub policy: AddressPolicy,
-    /// A PEM file of root certificates that are trusted beside Mozilla's.
+    /// A PEM file of root certificates that are trusted besides Mozilla's.
     pub ca_file: Option<PathBuf>,
     /// The clock of [`started`](lycosa_records::Response::started) and of all time-outs.
     pub clock: Clock,
 }
 
-/// Settings for tests: what people run gets them from the job, which is the one place of defaults.
+/// Settings for tests: users' settings come from the job, which has all defaults.
 #[cfg(feature = "samples")]
 impl Default for Settings {
     fn default() -> Self {

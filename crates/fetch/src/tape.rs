@@ -1,14 +1,14 @@
-//! What heads looked like on the wire: those of the request and of its response, as sent and as received.
+//! Records the heads of request and response, as sent and as received.
 
 use std::cell::RefCell;
 
 use bytes::Bytes;
 use lycosa_records::Head;
 
-/// Bytes of a head that are kept at most; hyper ends a response whose head is longer than its own, lower limit.
+/// Maximum size of a recorded head, in bytes; hyper's limit for responses is lower.
 const MAX_HEAD_BYTES: usize = 1 << 20;
 
-/// The heads of the exchange that is under way on a connection. Filled by its stream, emptied by the exchange.
+/// The heads of the current exchange on a connection. Filled by its stream, read by the exchange.
 #[derive(Debug, Default)]
 pub(crate) struct Tape {
     sent: RefCell<Recording>,
@@ -16,18 +16,18 @@ pub(crate) struct Tape {
 }
 
 impl Tape {
-    /// An exchange begins.
+    /// Clears the recordings for a new exchange.
     pub(crate) fn begin(&self) {
         *self.sent.borrow_mut() = Recording::default();
         *self.received.borrow_mut() = Recording::default();
     }
 
-    /// Bytes were sent.
+    /// Records sent bytes.
     pub(crate) fn sent(&self, bytes: &[u8]) {
         self.sent.borrow_mut().add(bytes, |_| false);
     }
 
-    /// Bytes were received.
+    /// Records received bytes.
     pub(crate) fn received(&self, bytes: &[u8]) {
         self.received.borrow_mut().add(bytes, is_interim);
     }
@@ -46,17 +46,18 @@ struct Recording {
 }
 
 impl Recording {
-    /// Takes bytes as long as they belong to the head. `passes`: whether a whole head is not the one, and another follows.
+    /// Adds bytes as long as they belong to the head. `passes`: whether a complete head is to be skipped,
+    /// since another follows.
     fn add(&mut self, mut bytes: &[u8], passes: impl Fn(&[u8]) -> bool) {
         while !self.is_whole && !bytes.is_empty() {
-            // Empty lines before a status line are passed over (RFC 9112 section 2.2).
+            // Skips empty lines before a status line (RFC 9112 section 2.2).
             if self.bytes.is_empty() {
                 let start =
                     bytes.iter().position(|byte| !matches!(byte, b'\r' | b'\n')).unwrap_or(bytes.len());
                 bytes = &bytes[start..];
             }
             let known = self.bytes.len();
-            // The end may lie across what was known and what is new.
+            // The end may span known and new bytes.
             let Some(end) = end_of_head(&self.bytes, bytes) else {
                 let room = MAX_HEAD_BYTES.saturating_sub(known);
                 self.bytes.extend_from_slice(&bytes[..bytes.len().min(room)]);
@@ -85,7 +86,8 @@ impl Recording {
     }
 }
 
-/// How many of the new bytes belong to a head that ends in them: an empty line ends it.
+/// The number of new bytes up to the end of the head, which is an empty line; `None` if it does not end in
+/// them.
 fn end_of_head(known: &[u8], new: &[u8]) -> Option<usize> {
     let last = |count: usize| known.len().checked_sub(count).map_or(b' ', |at| known[at]);
     let mut from = 0;
@@ -100,7 +102,8 @@ fn end_of_head(known: &[u8], new: &[u8]) -> Option<usize> {
     None
 }
 
-/// Whether a head is an interim response, which another one follows (RFC 9110 section 15.2). 101 is none: the protocol changes.
+/// Whether a head is an interim response, which is followed by another (RFC 9110 section 15.2). 101 is not:
+/// the protocol changes.
 fn is_interim(head: &[u8]) -> bool {
     let status = head.split(|byte| *byte == b' ').nth(1).unwrap_or_default();
     status.starts_with(b"1") && !status.starts_with(b"101")
@@ -112,7 +115,7 @@ mod tests {
 
     use super::*;
 
-    /// What is recorded of bytes that come in such pieces.
+    /// The recording of bytes that arrive in pieces of this size.
     fn recorded(bytes: &[u8], piece: usize) -> Head {
         let tape = Tape::default();
         tape.begin();

@@ -15,7 +15,8 @@ pub(crate) fn connector(ca_file: Option<&Path>) -> io::Result<TlsConnector> {
     Ok(TlsConnector::from(Arc::new(config)))
 }
 
-/// The name that the certificate must bear: without brackets, without the root's dot (RFC 6066 section 3).
+/// The name for which the certificate must be valid: without brackets, without trailing dot (RFC 6066 section
+/// 3).
 pub(crate) fn server_name(url: &CrawlUrl) -> Result<ServerName<'static>, Failure> {
     let host = url.host();
     let name = host.strip_prefix('[').and_then(|host| host.strip_suffix(']')).unwrap_or(host);
@@ -24,7 +25,7 @@ pub(crate) fn server_name(url: &CrawlUrl) -> Result<ServerName<'static>, Failure
         .map_err(|error| Failure::new(FailureKind::TlsFailed, format!("{host}: {error}")))
 }
 
-/// What a failed handshake means: the certificate, or anything else.
+/// Converts an error of the handshake.
 pub(crate) fn handshake_failure(error: &io::Error) -> Failure {
     let rustls = error.get_ref().and_then(|inner| inner.downcast_ref::<rustls::Error>());
     let kind = match rustls {

@@ -1,7 +1,7 @@
-//! Time-outs without timers: each exchange has a [`Watch`], and one coarse hand looks at all of them.
+//! Time-outs without timers: each exchange has a [`Watch`], and one coarse periodic check covers all of them.
 //!
-//! A timer per read costs more than the read. So connections only note that bytes moved, and the engine
-//! calls [`Watch::look`] on every watch a few times a second; a time-out comes at most one such tick late.
+//! A timer per read costs more than the read. So connections only record that bytes moved, and the engine
+//! calls [`Watch::look`] on each watch a few times a second; a time-out is at most one such tick late.
 
 use std::cell::{Cell, RefCell};
 use std::future::{Future, poll_fn};
@@ -11,10 +11,10 @@ use std::task::{Poll, Waker};
 
 use lycosa_url::{FailureKind, Micros};
 
-/// So many ticks after its last pass the hand was away.
+/// A check that is this many ticks after the previous one is late.
 const AWAY_TICKS: u64 = 10;
 
-/// What an exchange is busy with, as far as time-outs differ.
+/// The stage of an exchange, which decides the time-out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Stage {
     /// TCP and TLS.
@@ -26,16 +26,17 @@ pub(crate) enum Stage {
 /// The three limits, in microseconds.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Limits {
-    /// For [`Stage::Connecting`].
+    /// Maximum duration of [`Stage::Connecting`].
     pub(crate) connect: Micros,
-    /// Without a byte in [`Stage::Talking`].
+    /// Maximum time without traffic in [`Stage::Talking`].
     pub(crate) read: Micros,
-    /// From the beginning.
+    /// Maximum duration of the exchange.
     pub(crate) total: Micros,
 }
 
 impl Limits {
-    /// Which limit is passed, if one is: `began` the exchange, `since` the stage or the last byte.
+    /// The failure if a limit is exceeded. `began`: start of the exchange; `since`: start of the stage, or
+    /// last traffic.
     fn verdict(&self, stage: Stage, began: Micros, since: Micros, now: Micros) -> Option<FailureKind> {
         let (limit, kind) = match stage {
             Stage::Connecting => (self.connect, FailureKind::ConnectTimeout),
@@ -50,19 +51,19 @@ impl Limits {
         }
     }
 
-    /// How often the hand must look, in microseconds: a tenth of the shortest limit, between 5 and 100 ms.
+    /// The interval of checks, in microseconds: a tenth of the shortest limit, between 5 and 100 ms.
     pub(crate) fn tick(&self) -> Micros {
         let shortest = self.connect.min(self.read).min(self.total);
         (shortest / 10).clamp(5_000, 100_000)
     }
 }
 
-/// What a connection has seen move. Written by its stream; read by the watch and by the exchange.
+/// Traffic of a connection. Written by its stream; read by the watch and by the exchange.
 #[derive(Debug, Default)]
 pub(crate) struct Wire {
-    /// Whether bytes moved since the hand last looked.
+    /// Whether bytes moved since the last check.
     pub(crate) moved: Cell<bool>,
-    /// Bytes received since the connection began.
+    /// Bytes received on the connection.
     pub(crate) received: Cell<u64>,
 }
 
@@ -73,22 +74,22 @@ pub(crate) struct Watch {
     stage: Cell<Stage>,
     began: Cell<Micros>,
     since: Cell<Micros>,
-    /// When the hand last passed, and whether it came so late then that it said nothing.
+    /// Time of the last check, and whether it was late.
     looked: Cell<Micros>,
     was_away: Cell<bool>,
-    /// Up to here is known what time does not count.
+    /// The limits are extended by excluded time up to this time.
     put_off_to: Cell<Micros>,
     wire: RefCell<Option<Rc<Wire>>>,
-    /// When the exchange has to end, whatever it waits for.
+    /// When the exchange must end, whatever it waits for.
     deadline: Cell<Micros>,
-    /// Since when we make the server wait: that is not its silence.
+    /// Since when reading is paused, which does not count as the server's silence.
     paused: Cell<Option<Micros>>,
     rung: Cell<Option<FailureKind>>,
     waker: RefCell<Option<Waker>>,
 }
 
 impl Watch {
-    /// A watch that is not yet running.
+    /// A watch that has not started.
     pub(crate) fn new(limits: Limits) -> Self {
         Watch {
             limits,
@@ -106,7 +107,7 @@ impl Watch {
         }
     }
 
-    /// A new exchange begins; at the deadline it is given up.
+    /// Starts a new exchange, which is cancelled at the deadline.
     pub(crate) fn begin(&self, now: Micros, deadline: Micros) {
         self.began.set(now);
         self.looked.set(now);
@@ -118,43 +119,44 @@ impl Watch {
         self.connecting(now);
     }
 
-    /// A connection is being opened.
+    /// Starts the stage of connecting.
     pub(crate) fn connecting(&self, now: Micros) {
         self.wire.replace(None);
         self.stage.set(Stage::Connecting);
         self.since.set(now);
     }
 
-    /// The request goes out on this connection.
+    /// Starts the stage of request and response on this connection.
     pub(crate) fn talking(&self, wire: &Rc<Wire>, now: Micros) {
         self.wire.replace(Some(wire.clone()));
         self.stage.set(Stage::Talking);
         self.since.set(now);
     }
 
-    /// From now on the server waits for us.
+    /// Stops the clock: reading is paused.
     pub(crate) fn pause(&self, now: Micros) {
         self.paused.set(Some(now));
     }
 
-    /// It waits no longer: all limits move on by the pause.
+    /// Ends the pause: all limits are extended by it.
     pub(crate) fn resume(&self, now: Micros) {
         if let Some(paused) = self.paused.take() {
             self.put_off(paused, now);
         }
     }
 
-    /// Moves all limits on by a time that is not the server's; what of it was told before counts once.
+    /// Extends all limits by a time that does not count; overlaps with earlier ones count once.
     fn put_off(&self, from: Micros, to: Micros) {
         let by = to.saturating_sub(from.max(self.put_off_to.replace(to)));
         self.began.update(|began| began.saturating_add(by).min(to));
         self.since.update(|since| since.saturating_add(by).min(to));
     }
 
-    /// The hand passes: rings if a limit is passed.
+    /// Checks the limits and ends the exchange if one is exceeded.
     ///
-    /// After a time in which this process was stopped, or a thread of it stuck, nothing is said: what came meanwhile is in the
-    /// socket and not read yet. That time is not the server's silence. A second time in a row the deadline holds all the same.
+    /// A late check means that this process was stopped, or its thread blocked: data that arrived in the
+    /// meantime is unread in the socket. So it ends nothing, and the time does not count. If two checks in a
+    /// row are late, the second enforces deadline and limits.
     pub(crate) fn look(&self, now: Micros) {
         let looked = self.looked.replace(now);
         let is_away = now.saturating_sub(looked) >= AWAY_TICKS * self.limits.tick();
@@ -179,7 +181,7 @@ impl Watch {
         }
     }
 
-    /// Ends the exchange now.
+    /// Ends the exchange now, with this failure.
     pub(crate) fn ring(&self, kind: FailureKind) {
         self.rung.set(Some(kind));
         if let Some(waker) = self.waker.take() {
@@ -187,7 +189,7 @@ impl Watch {
         }
     }
 
-    /// Runs the work until it is done or the watch rings.
+    /// Runs the work until it completes or the watch ends it.
     pub(crate) async fn guard<T>(&self, work: impl Future<Output = T>) -> Result<T, FailureKind> {
         let mut work = pin!(work);
         poll_fn(|context| {
@@ -210,7 +212,7 @@ mod tests {
 
     const LIMITS: Limits = Limits { connect: 100, read: 300, total: 1_000 };
 
-    /// Limits of which the hand sees ten ticks, of 5 ms each, as a short time.
+    /// Limits that are long compared with ten ticks of 5 ms.
     const LONG: Limits = Limits { connect: 500_000, read: 600_000, total: 900_000 };
 
     #[test]
@@ -247,7 +249,7 @@ mod tests {
         watch.begin(0, 60_000_000);
         watch.talking(&wire, 0);
         watch.look(100_000);
-        // Stopped for 50 s. What the server said meanwhile is not read yet.
+        // Stopped for 50 s. What the server sent meanwhile is unread.
         watch.look(50_100_000);
         assert_eq!(watch.rung.get(), None);
         let mut now = 50_100_000;
@@ -257,7 +259,7 @@ mod tests {
         }
         let silent = now - 50_000_000;
         assert_eq!((watch.rung.get(), silent), (Some(FailureKind::ReadTimeout), LONG.read));
-        // Stopped until after the lease's end: what is there can still be read, before the next pass.
+        // Stopped until after the lease expired: received data can still be read before the next check.
         watch.begin(now, now + 10_000_000);
         watch.talking(&wire, now);
         watch.look(now + 20_000_000);
@@ -266,7 +268,7 @@ mod tests {
         assert_eq!(watch.rung.get(), Some(FailureKind::Cancelled));
     }
 
-    /// How long a silent server is waited for until a limit rings, from then on.
+    /// The time from `from` until a limit ends the exchange with a silent server, and the failure.
     fn rings_after(watch: &Watch, from: Micros) -> (FailureKind, Micros) {
         let passes = (1..).map(|pass| from + pass * 50_000);
         let rung = passes.map(|now| {
@@ -279,7 +281,7 @@ mod tests {
     #[test]
     fn a_stop_while_the_server_waits_counts_once() {
         const STOP: Micros = 50_000_000;
-        // What happens first in the stop's last moment, and then.
+        // The order of events at the end of the stop.
         for order in ["look resume", "resume look", "pause look resume"] {
             let (watch, wire) = (Watch::new(LONG), Rc::new(Wire::default()));
             watch.begin(0, Micros::MAX);

@@ -1,5 +1,5 @@
-//! What decoding a body costs, whatever it says. Each body is decoded in a process of its own, which this test starts: what an
-//! earlier one freed would hide what a later one takes.
+//! Limits of the cost of decoding a body, whatever its content. Each body is decoded in a process of its own,
+//! started by this test, since memory freed by an earlier body would hide what a later one uses.
 
 #![allow(clippy::unwrap_used)]
 
@@ -12,17 +12,17 @@ use lycosa_fetch::decode;
 const MIB: usize = 1 << 20;
 const LIMIT: usize = 8 * MIB;
 
-/// Microseconds that a body may take in a build for tests: the dearest took 1.1 s on a slow machine. That a page takes at most a
-/// second is shown by the benchmark `memory_hostile`, with a release build.
+/// Maximum microseconds per body in a test build: the slowest took 1.1 s on a slow machine. The benchmark
+/// `memory_hostile` shows with a release build that a page takes at most a second.
 const MOST_US: u64 = 3_000_000;
 
-/// Tells the started process which coding it has to do with.
+/// Environment variable that passes the coding to the started process.
 const CODING: &str = "LYCOSA_TEST_CODING";
 
 /// 1 GiB of zeros in brotli with a window of 1 GiB (RFC 9841), which takes 826 bytes.
 const LARGE_WINDOW: &[u8] = include_bytes!("data/large_window.br");
 
-/// So many MiB of zeros through an encoder that writes as it goes.
+/// `mib` MiB of zeros through a streaming encoder.
 fn zeros<W: Write>(encoder: &mut W, mib: usize) {
     let zeros = vec![0; MIB];
     (0..mib).for_each(|_| encoder.write_all(&zeros).unwrap());
@@ -52,39 +52,39 @@ fn brotli(mib: usize) -> Vec<u8> {
     body
 }
 
-/// A body in one more coding.
+/// A body, compressed once more with brotli.
 fn brotli_of(data: &[u8]) -> Vec<u8> {
     let mut body = Vec::new();
     brotli::CompressorWriter::new(&mut body, 4096, 0, 24).write_all(data).unwrap();
     body
 }
 
-/// A body in one more coding.
+/// A body, compressed once more with gzip.
 fn gzip_of(data: &[u8]) -> Vec<u8> {
     let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
     encoder.write_all(data).unwrap();
     encoder.finish().unwrap()
 }
 
-/// A number of `/proc/self/status`, in KiB.
+/// A value of `/proc/self/status`, in KiB.
 fn status(name: &str) -> usize {
     let text = std::fs::read_to_string("/proc/self/status").unwrap();
     let line = text.lines().find_map(|line| line.strip_prefix(name)).unwrap();
     line.trim_matches([':', ' ', '\t']).trim_end_matches(" kB").trim().parse().unwrap()
 }
 
-/// Microseconds of processor time that this thread has had.
+/// Microseconds of CPU time of this thread.
 fn cpu_us() -> u64 {
     let told = std::fs::read_to_string("/proc/thread-self/schedstat").unwrap();
     told.split(' ').next().unwrap().parse::<u64>().unwrap() / 1_000
 }
 
-/// The started process: decodes what it reads, and tells outcome, KiB and microseconds.
+/// The started process: decodes its input, and prints outcome, KiB and microseconds.
 fn decode_input(coding: &str) {
     let mut body = Vec::new();
     std::io::stdin().read_to_end(&mut body).unwrap();
     let body = Bytes::from(body);
-    std::fs::write("/proc/self/clear_refs", "5").unwrap(); // the peak begins anew (man 5 proc)
+    std::fs::write("/proc/self/clear_refs", "5").unwrap(); // resets the peak (man 5 proc)
     let (before, began) = (status("VmRSS"), cpu_us());
     let decoded = decode(&body, Some(coding), LIMIT);
     let (kib, us) = (status("VmHWM").saturating_sub(before), cpu_us() - began);
@@ -92,7 +92,7 @@ fn decode_input(coding: &str) {
     println!("\ncost {outcome} {kib} {us}");
 }
 
-/// Decodes a body in a process of its own; gives the outcome, KiB and microseconds.
+/// Decodes a body in a process of its own; returns outcome, KiB and microseconds.
 fn cost(coding: &str, body: &[u8]) -> (String, usize, u64) {
     let mut command = Command::new(std::env::current_exe().unwrap());
     command
@@ -113,7 +113,7 @@ fn a_body_costs_its_limit_and_a_window_at_most() {
     }
     let nothing = b"\x28\xb5\x2f\xfd\x20\x00\x01\x00\x00";
     let window = 16;
-    // Its name, codings, the body, what becomes of it, and MiB beside the limit.
+    // Name, codings, body, expected outcome, and MiB beyond the limit.
     let cases: Vec<(&str, &str, Vec<u8>, &str, usize)> = vec![
         ("a large window", "br", LARGE_WINDOW.to_vec(), "encoding-bad", 0),
         ("zeros", "gzip", gzip(64), "body-too-large", 0),
@@ -139,7 +139,7 @@ fn a_body_costs_its_limit_and_a_window_at_most() {
         assert!(kib <= most, "{name}, {coding}: {kib} KiB, at most {most}");
         assert!(us < MOST_US, "{name}, {coding}: {us} us");
     }
-    // Room that is left is not touched.
+    // Spare capacity is not touched.
     for (coding, body) in [("gzip", gzip(2)), ("deflate", zlib(2)), ("zstd", zstd(2))] {
         let (outcome, kib, _) = cost(coding, &body);
         assert_eq!(outcome, "decoded");
@@ -147,7 +147,7 @@ fn a_body_costs_its_limit_and_a_window_at_most() {
     }
 }
 
-/// So many MiB of zeros as gzip that is as long as they are.
+/// `mib` MiB of zeros as stored, uncompressed gzip.
 fn stored(mib: usize) -> Vec<u8> {
     let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::none());
     zeros(&mut encoder, mib);

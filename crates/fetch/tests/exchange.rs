@@ -11,7 +11,7 @@ use lycosa_fetch::{Fetcher, Settings};
 use lycosa_url::{AddressPolicy, FailureKind};
 use support::*;
 
-/// What a server's bytes lead to.
+/// The result of a server's bytes.
 fn ends_as(answer: impl Into<Vec<u8>>) -> Result<String, FailureKind> {
     let server = Server::once(answer);
     let response = fetch_with(settings(), server.request("/"));
@@ -73,7 +73,11 @@ fn a_request_on_a_dead_kept_connection_is_given_back_and_the_next_one_takes_a_ne
     let server = Server::start(vec![dies_on_second, once(ok("two"))]);
     let fetcher = Fetcher::start(settings()).unwrap();
     assert_eq!(*bytes(&page(fetch(&fetcher, server.request("/")))), "one");
-    assert_eq!(kind(&fetch(&fetcher, server.request("/"))), FailureKind::Cancelled, "no try of the site's");
+    assert_eq!(
+        kind(&fetch(&fetcher, server.request("/"))),
+        FailureKind::Cancelled,
+        "does not count against the site"
+    );
     let third = fetch(&fetcher, server.request("/"));
     assert!(third.times.connect_us > 0);
     assert_eq!(*bytes(&page(third)), "two");
@@ -264,7 +268,7 @@ fn loopback_is_refused_by_default() {
 
 #[test]
 fn a_port_of_another_protocol_is_not_connected_to() {
-    // Nobody listens at port 1: whoever tries is refused by the machine.
+    // No process listens on port 1: the machine refuses connections.
     let request = || request("http://example.com:1/", &["127.0.0.1"]);
     let refused = fetch_with(settings(), request());
     assert_eq!((kind(&refused), refused.address), (FailureKind::PortBlocked, None));
@@ -286,7 +290,8 @@ fn a_kept_connection_serves_only_its_own_address() {
 
 #[test]
 fn what_is_over_the_slots_waits_inside() {
-    // They say that they close: on a connection that is closed without a word the next request would be given back.
+    // The responses announce the close: on a connection that closes without notice the next request would be
+    // cancelled.
     let closes = "HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 1\r\n\r\nx";
     let scripts = (0..20).map(|_| once(closes)).collect();
     let server = Server::start(scripts);

@@ -1,4 +1,4 @@
-//! What responses may hold together, and what becomes of requests whose lease ends.
+//! The memory budget of responses, and requests whose lease expires.
 
 #![allow(clippy::unwrap_used)]
 
@@ -10,15 +10,15 @@ use lycosa_fetch::{Fetcher, Settings};
 use lycosa_url::{Clock, FailureKind};
 use support::*;
 
-/// Bytes of each body; the budget holds one.
+/// Size of each body, in bytes; the budget suffices for one.
 const BODY: usize = 90_000;
 
-/// An answer that says that the connection ends.
+/// A response with `Connection: close`.
 fn closing(body: &str) -> String {
     format!("HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: {}\r\n\r\n{body}", body.len())
 }
 
-/// Waits until something is so.
+/// Waits until a condition is true.
 fn until(is_so: impl Fn() -> bool) {
     let begin = Instant::now();
     while !is_so() {
@@ -36,13 +36,13 @@ fn bodies_wait_for_memory_and_no_server_is_blamed_for_it() {
     let fetcher = Fetcher::start(settings).unwrap();
     fetcher.submit((0..8).map(|_| server.request("/")).collect());
     until(|| server.connections() == 8 && fetcher.held() > BODY);
-    // Nobody takes anything for longer than a server may be silent.
+    // No response is taken for longer than the read time-out.
     std::thread::sleep(read_timeout * 2);
     assert!(fetcher.held() <= 100_000 + largest, "{}", fetcher.held());
-    assert_eq!(fetcher.free(), 0, "no more work while there is no memory for it");
+    assert_eq!(fetcher.free(), 0, "no new work without memory");
     for _ in 0..8 {
         let mut taken = fetcher.completed(10, Duration::from_secs(10));
-        assert_eq!(taken.len(), 1, "no more at once than a batch may hold");
+        assert_eq!(taken.len(), 1, "no more at once than the batch limit");
         assert_eq!(bytes(&page(taken.remove(0))).len(), BODY);
         assert!(fetcher.held() <= 100_000 + largest, "{}", fetcher.held());
     }
@@ -92,7 +92,7 @@ fn an_exchange_that_waits_for_memory_ends_with_its_lease() {
     let deadline = settings.clock.now() + 1_000_000;
     let fetcher = Fetcher::start(settings).unwrap();
     fetcher.submit((0..2).map(|_| lycosa_records::Request { deadline, ..server.request("/") }).collect());
-    // The first exceeds the budget, since nobody else could go on; as long as it is not taken the second waits.
+    // The first exceeds the budget, since no other can continue; until it is taken, the second waits.
     until(|| {
         fetcher.in_flight() == 2 && fetcher.completed(0, Duration::ZERO).is_empty() && fetcher.held() > BODY
     });

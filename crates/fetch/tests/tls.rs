@@ -1,4 +1,4 @@
-//! HTTPS: which certificates are accepted, and what the others are called.
+//! HTTPS: which certificates are accepted, and the failures of others.
 
 #![allow(clippy::unwrap_used)]
 
@@ -17,7 +17,7 @@ use rustls::pki_types::PrivateKeyDer;
 use rustls::{ServerConfig, ServerConnection, StreamOwned};
 use support::*;
 
-/// An authority whose root is in a file.
+/// A certificate authority whose root is in a file.
 struct Authority {
     issuer: Issuer<'static, KeyPair>,
     file: PathBuf,
@@ -55,8 +55,8 @@ impl Drop for Authority {
     }
 }
 
-/// A script that speaks TLS with a certificate and answers requests until the replies run out; then it
-/// closes, politely or not.
+/// A script that serves TLS with a certificate and responds to requests until the replies are used up; then
+/// it closes, with or without `close_notify`.
 fn tls((certificate, key): (Certificate, KeyPair), replies: Vec<Vec<u8>>, is_polite: bool) -> Script {
     let provider = Arc::new(rustls::crypto::ring::default_provider());
     let key = PrivateKeyDer::try_from(key.serialize_der()).unwrap();

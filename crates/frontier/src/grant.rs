@@ -60,13 +60,14 @@ impl<R: Resolve> Frontier<R> {
 
     /// The next request in the order of turns; `None` when nothing is due, or enough was settled for one batch.
     pub(crate) fn next_request(&mut self, now: Micros) -> io::Result<Option<Request>> {
-        while self.page_budget() > 0
-            && self.settled.len() < SETTLED_AT_ONCE
+        while self.settled.len() < SETTLED_AT_ONCE
             && now >= self.not_before.max(self.manners.ready_at())
+            && self.reserve_page()
         {
-            let Some((address, queue)) = self.schedule.next(now) else { return Ok(None) };
+            let Some((address, queue)) = self.schedule.next(now) else { break };
             self.queues[queue as usize].placed = false;
             let request = self.grant(queue, address, now)?;
+            self.settle_pages();
             if request.is_some() {
                 self.schedule.start(address, now);
                 self.manners.requests.take(1, now);
@@ -79,6 +80,7 @@ impl<R: Resolve> Frontier<R> {
                 return Ok(request);
             }
         }
+        self.settle_pages();
         Ok(None)
     }
 
@@ -104,7 +106,12 @@ impl<R: Resolve> Frontier<R> {
         while self.settled.len() < SETTLED_AT_ONCE
             && let Some(waiting) = self.next_waiting(id, now)?
         {
-            match self.verdict(id, &waiting, now)? {
+            let permission = self.verdict(id, &waiting, now)?;
+            if matches!(permission, Permission::Granted | Permission::Ask) && !self.claim(id, address, now) {
+                self.queues[id as usize].put_first(waiting, now);
+                return Ok(None);
+            }
+            match permission {
                 Permission::Granted => return Ok(Some(self.lease(id, address, waiting, now))),
                 Permission::Refused(failure) => self.settle(waiting, failure, now),
                 Permission::Later(due) => self.queues[id as usize].postpone(Waiting { due, ..waiting }),
@@ -213,8 +220,9 @@ impl<R: Resolve> Frontier<R> {
             }
             _ => (Vec::new(), 0, None),
         };
+        let tickets = self.claimed.take();
         let number = self.next_lease;
-        self.next_lease += 1;
+        self.next_lease += self.lease_step;
         let cookies = match purpose {
             Purpose::Page => self.cookies.field(&waiting.url, now),
             _ => None,
@@ -239,12 +247,13 @@ impl<R: Resolve> Frontier<R> {
             ..Request::get(waiting.url.clone())
         };
         self.expiring.push_back((now.saturating_add(self.lease_time()), number));
-        self.leases.insert(number, Lease { waiting, queue: id, address, granted: now, is_free: false });
+        self.leases
+            .insert(number, Lease { waiting, queue: id, address, granted: now, is_free: false, tickets });
         request
     }
 
     /// How long a lease lasts: never scaled below what fetch's unscaled time-outs need.
-    fn lease_time(&self) -> Micros {
+    pub(crate) fn lease_time(&self) -> Micros {
         u64::try_from(self.settings.lease.as_micros()).unwrap_or(u64::MAX)
     }
 
@@ -308,10 +317,15 @@ impl<R: Resolve> Frontier<R> {
     pub(crate) fn free_lease(&mut self, number: u64, at: Micros) {
         let Some(lease) = self.leases.get_mut(&number).filter(|lease| !lease.is_free) else { return };
         lease.is_free = true;
-        let (id, address) = (lease.queue, lease.address);
+        let (id, address, tickets) = (lease.queue, lease.address, lease.tickets.take());
         let limits = self.host_limits(id);
         self.queues[id as usize].pace.end(&limits, at);
         self.schedule.end(address, at);
+        if let Some(mut tickets) = tickets {
+            let (host, (address, _)) =
+                (self.queues[id as usize].pace.interval(&limits), self.schedule.interval(address));
+            tickets.end(host, address, at);
+        }
     }
 
     /// Puts a URL that was on lease at the end of its queue; a robots.txt at its head.

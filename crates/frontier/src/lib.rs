@@ -37,6 +37,7 @@ mod same;
 mod schedule;
 mod seen;
 mod settings;
+mod shared;
 mod snapshot;
 mod spill;
 mod state;
@@ -76,6 +77,8 @@ use robots::RulesStore;
 use schedule::{AddressId, QueueId, Schedule};
 pub use seen::{Answer, KeyKind, Seen, SeenSettings};
 pub use settings::Settings;
+pub use shared::Shared;
+use shared::{PageCount, Tickets};
 pub use snapshot::SnapshotFiles;
 use spill::Spill;
 pub use state::{State, Tally};
@@ -151,6 +154,8 @@ struct Lease {
     granted: Micros,
     /// Whether its host and address may be asked again already.
     is_free: bool,
+    /// Its share of the clocks that others use as well.
+    tickets: Option<Tickets>,
 }
 
 /// The frontier of one crawl.
@@ -217,9 +222,17 @@ pub struct Frontier<R> {
     /// Leases by the time they run out; all last equally long, so the order is that of granting.
     expiring: VecDeque<(Micros, u64)>,
     next_lease: u64,
+    /// What the number of a lease is greater than the one before: leases of shards have different numbers.
+    lease_step: u64,
     /// Nothing starts before: after a restart, the clocks of addresses are unknown.
     not_before: Micros,
     leased_pages: u64,
+    /// What of the crawl's page budget this frontier uses.
+    page_count: PageCount,
+    /// The tickets of the request that is about to be leased.
+    claimed: Option<Tickets>,
+    /// Whether it was reported that another crawl has a longer interval.
+    is_slower_told: bool,
     settled: Vec<Outcome>,
     counts: Counts,
     answers: Vec<Resolved>,
@@ -239,6 +252,7 @@ impl<R: Resolve> Frontier<R> {
     /// A frontier with nothing but a set of known URLs.
     fn with(settings: Settings, resolver: R, seen: Seen) -> Self {
         let manners = Manners::new(&settings);
+        let (first_lease, lease_step) = settings.ownership.as_ref().map_or((1, 1), Ownership::leases);
         let domains = Domains::new(manners.domain);
         Frontier {
             schedule: Schedule::new(manners.address, manners.address_domains, domains),
@@ -281,9 +295,13 @@ impl<R: Resolve> Frontier<R> {
             leases: HashMap::new(),
             unanswered: HashMap::new(),
             expiring: VecDeque::new(),
-            next_lease: 1,
+            next_lease: first_lease,
+            lease_step,
             not_before: 0,
             leased_pages: 0,
+            page_count: PageCount::new(settings.shared.pages.clone()),
+            claimed: None,
+            is_slower_told: false,
             settled: Vec::new(),
             counts: Counts::default(),
             answers: Vec::new(),
@@ -471,8 +489,24 @@ impl<R: Resolve> Frontier<R> {
 
     /// Pages that may still be leased before `max_pages` is reached.
     fn page_budget(&self) -> u64 {
-        let used = self.counts.pages + self.leased_pages;
+        let used = self.page_count.total(self.used_pages());
         self.settings.max_pages.map_or(u64::MAX, |max| max.saturating_sub(used))
+    }
+
+    /// Pages that this frontier has fetched or leased.
+    fn used_pages(&self) -> u64 {
+        self.counts.pages + self.leased_pages
+    }
+
+    /// Whether a page may be leased now; of a budget that is shared one is taken, until [`Frontier::settle_pages`].
+    fn reserve_page(&mut self) -> bool {
+        let max = self.settings.max_pages.unwrap_or(u64::MAX);
+        self.page_budget() > 0 && self.page_count.reserve(max)
+    }
+
+    /// Tells the other shards what this one uses of the page budget.
+    fn settle_pages(&mut self) {
+        self.page_count.settle(self.used_pages());
     }
 
     /// Settles a URL without a fetch.

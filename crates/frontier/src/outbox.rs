@@ -27,6 +27,20 @@ pub struct Ownership {
     pub node: Box<str>,
 }
 
+impl Ownership {
+    /// The owner of a URL.
+    pub fn owner(&self, url: UrlRef<'_>) -> Option<&str> {
+        self.ring.owner(&self.key.digest(url))
+    }
+
+    /// The number of this frontier's first lease, and the step to the next one.
+    pub(crate) fn leases(&self) -> (u64, u64) {
+        let (index, count) =
+            (self.ring.nodes().position(|name| *name == *self.node), self.ring.nodes().count());
+        (index.unwrap_or(0) as u64 + 1, count.max(1) as u64)
+    }
+}
+
 /// Links on their way to other owners. Filled by admission, emptied by whoever carries them there.
 #[derive(Debug, Default)]
 pub(crate) struct Outbox {

@@ -201,6 +201,7 @@ impl<R: Resolve> Frontier<R> {
             }
             self.place(queue, now);
         }
+        self.settle_pages();
         self.admit_links(&links, now)
     }
 
@@ -290,6 +291,7 @@ impl<R: Resolve> Frontier<R> {
         if pause > 0 {
             self.queues[id as usize].pace.hold(at.saturating_add(pause));
         }
+        self.share_delays(id, address, at);
         if let Ok(received) = &page.response.result {
             self.manners.bytes.take(received.bytes(), at);
         }
@@ -401,6 +403,7 @@ impl<R: Resolve> Frontier<R> {
         mark.into_iter().for_each(|mark| queue.learn_rules_mark(mark, is_empty));
         // The delay that it asks for holds from the request that brought it.
         self.rest(owner.queue, page.response.finished);
+        self.share_host_delay(owner.queue, page.response.finished);
         self.place(owner.queue, now);
     }
 

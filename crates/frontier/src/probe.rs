@@ -73,9 +73,12 @@ impl<R: Resolve> Frontier<R> {
         let is_test = !(self.captive.is_suspicious() || self.captive.is_captive() && is_first);
         let has_turn = is_test && queue.due_at() <= now && !queue.is_empty();
         let has_room = self.page_budget() > 0 && self.schedule.domains.room(queue.domain) == Room::Now;
+        let has_room = has_room && self.reserve_page();
         let mut request = if has_turn && has_room { self.grant(id, address, now)? } else { None };
+        self.settle_pages();
         if request.is_none()
             && let Some(robots) = robots_of(id, &well.origin)
+            && self.claim(id, address, now)
         {
             request = Some(self.lease(id, address, robots, now));
         }

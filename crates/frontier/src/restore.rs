@@ -79,6 +79,27 @@ impl<R: Resolve> Restore<'_, R> {
         }
     }
 
+    /// A record of another shard, which ends at a position: only its time counts.
+    pub fn others(&mut self, entry: &Entry<'_>, end: u64) {
+        self.at(end);
+        match entry {
+            Entry::Accepted(_) => {}
+            Entry::Leased(leased) => {
+                self.begin(leased.process);
+                self.last(leased.granted);
+                self.frontier.leave_alone(leased.process, leased.process);
+            }
+            Entry::Outcome(outcome) => self.last(outcome.response.finished),
+        }
+    }
+
+    /// Links that other shards own, which a replayed record has found; they are to be told to their owners before the next record.
+    pub fn take_outbox(&mut self) -> Vec<(Box<str>, Request)> {
+        let links = self.frontier.take_outbox();
+        self.frontier.outbox_delivered();
+        links
+    }
+
     /// A seed, or a link that another frontier had handed over, that was accepted.
     pub fn seed(&mut self, request: &Request) -> io::Result<()> {
         self.frontier.add_requests(std::slice::from_ref(request), 0).map(drop)
@@ -97,7 +118,8 @@ impl<R: Resolve> Restore<'_, R> {
 
     /// A lease of this number was granted: the next one has a greater.
     fn was_granted(&mut self, number: u64) {
-        self.frontier.next_lease = self.frontier.next_lease.max(number.min(MAX_COUNT) + 1);
+        let next = number.min(MAX_COUNT) + self.frontier.lease_step;
+        self.frontier.next_lease = self.frontier.next_lease.max(next);
     }
 
     /// A process began then: before that none ran.
@@ -167,6 +189,7 @@ impl<R: Resolve> Restore<'_, R> {
         frontier.schedule.rest_all(now);
         frontier.manners.hold(now);
         frontier.remember_well();
+        frontier.settle_pages();
         for id in 0..frontier.queues.len() as QueueId {
             frontier.rest(id, now);
             frontier.place(id, now);

@@ -10,10 +10,11 @@
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
-use std::net::IpAddr;
+use std::net::{IpAddr, Ipv4Addr};
 
 use hashbrown::HashMap;
-use lycosa_url::{Micros, canonical_address};
+use lycosa_clocks::ClockKey;
+use lycosa_url::{Micros, canonical_address, digest_of};
 
 use crate::politeness::domains::{DomainId, Domains, Tag};
 use crate::politeness::pace::{Limits, Pace, Sign};
@@ -50,6 +51,8 @@ pub(crate) struct Schedule {
 #[derive(Debug, Default)]
 struct Address {
     pace: Pace,
+    /// The key of its clock.
+    key: Option<ClockKey>,
     /// Who was in trouble here since the last success: one host's trouble is not its address's.
     troubled: Option<QueueId>,
     /// Domains known to live here, as many as count.
@@ -83,7 +86,7 @@ impl Schedule {
     pub(crate) fn address(&mut self, address: IpAddr) -> AddressId {
         let next = u32::try_from(self.addresses.len()).unwrap_or(u32::MAX);
         *self.index.entry(pace_key(address)).or_insert_with(|| {
-            self.addresses.push(Address::default());
+            self.addresses.push(Address { key: Some(clock_key(address)), ..Address::default() });
             next
         })
     }
@@ -172,6 +175,27 @@ impl Schedule {
     pub(crate) fn rest(&mut self, id: AddressId, from: Micros) {
         let limits = self.limits_of(id);
         self.addresses[id as usize].pace.rest(&limits, from);
+    }
+
+    /// No request to an address starts before; what stands at it is found late there, and waits on.
+    pub(crate) fn hold(&mut self, id: AddressId, until: Micros) {
+        self.addresses[id as usize].pace.hold(until);
+    }
+
+    /// The interval of an address, and requests at once.
+    pub(crate) fn interval(&self, id: AddressId) -> (Micros, u32) {
+        let (limits, pace) = (self.limits_of(id), &self.addresses[id as usize].pace);
+        (pace.interval(&limits), pace.concurrency(&limits))
+    }
+
+    /// When an address may be asked next.
+    pub(crate) fn ready_at(&self, id: AddressId) -> Micros {
+        self.addresses[id as usize].pace.ready_at()
+    }
+
+    /// The key of an address's clock, which other frontiers know it by.
+    pub(crate) fn clock_key(&self, id: AddressId) -> ClockKey {
+        self.addresses[id as usize].key.unwrap_or_else(|| clock_key(IpAddr::V4(Ipv4Addr::UNSPECIFIED)))
     }
 
     /// Every address rests from a time on.
@@ -281,6 +305,15 @@ impl Schedule {
             self.due.push(Reverse((due, id)));
         }
     }
+}
+
+/// The key of the clock of an address's pace.
+fn clock_key(address: IpAddr) -> ClockKey {
+    let octets = match pace_key(address) {
+        IpAddr::V4(v4) => v4.to_ipv6_mapped().octets(),
+        IpAddr::V6(v6) => v6.octets(),
+    };
+    ClockKey::of(&digest_of(octets))
 }
 
 /// What shares a pace: an IPv4 address, however it is written, or an IPv6 /64 (one customer's network, RFC 6177).

@@ -10,7 +10,7 @@ use lycosa_url::{AddressPolicy, Micros};
 use crate::admission::Scope;
 use crate::queue::Robots;
 use crate::robots::KeptRules;
-use crate::{Ahead, KeyKind, Ownership, SeenSettings};
+use crate::{Ahead, KeyKind, Ownership, SeenSettings, Shared};
 
 /// Settings of the frontier.
 #[derive(Clone, Debug)]
@@ -101,6 +101,8 @@ pub struct Settings {
     pub task: Arc<Task>,
     /// Which URLs this frontier owns, of a job that several share; `None`: all.
     pub ownership: Option<Ownership>,
+    /// What is shared with other frontiers of the crawl, or of the machine.
+    pub shared: Shared,
 }
 
 /// Settings for tests: what people run gets them from the job, which is the one place of defaults.
@@ -148,6 +150,7 @@ impl Default for Settings {
             cookie_memory: 64 << 20,
             task: Arc::default(),
             ownership: None,
+            shared: Shared::default(),
         }
     }
 }

@@ -154,6 +154,7 @@ impl<R: Resolve> Frontier<R> {
         read_record(from, &mut record)?;
         frontier.unpack_leases(&record).ok_or_else(damaged)?;
         frontier.seen = Seen::load(frontier.settings.seen(), from)?;
+        frontier.settle_pages();
         Ok((frontier, files))
     }
 

@@ -1,8 +1,8 @@
-//! The hosts file: hosts(5), small or a block list of millions of lines.
+//! The hosts file, hosts(5): small, or a block list of millions of lines.
 //!
-//! Guarantees: each name stands in memory once, in one text with all others, so that a name with one address takes its own bytes
-//! and about 30 more; what a lookup costs does not depend on the file's size; what cannot be read is told in
-//! [`Hosts::warnings`] and ignored.
+//! Guarantees: each name is stored once, in one string for all names, so that a name with one address takes
+//! its own bytes and about 30 more; the cost of a lookup does not depend on the size of the file; malformed
+//! entries are ignored and reported in [`Hosts::warnings`].
 
 mod file;
 mod shared;
@@ -20,36 +20,37 @@ use crate::warnings::{Warnings, quoted};
 use lycosa_names::Families;
 use lycosa_names::{BadName, HostName};
 
-/// The largest file that is read, in bytes. The names' numbers and their places in the text fit 32 bits so.
+/// Maximum size of the file in bytes. It bounds name numbers and text offsets to 32 bits.
 const MAX_FILE: u64 = 64 << 20;
 
 /// Names and addresses of a hosts file.
 #[derive(Clone, Debug)]
 pub struct Hosts {
-    /// The names in normal form, one after the other.
+    /// The names in normal form, concatenated.
     text: String,
-    /// Where each name begins, and where the last one ends.
+    /// Offset of each name, and the end of the last one.
     starts: Vec<u32>,
-    /// The name's number, by the hash of its text.
+    /// Numbers of the names, by the hash of the name.
     numbers: HashTable<u32>,
     hasher: RandomState,
-    /// The addresses, each once.
+    /// The distinct addresses.
     addresses: Vec<IpAddr>,
-    /// The address' number.
+    /// Numbers of the addresses.
     of_address: HashMap<IpAddr, u32>,
-    /// Which addresses each name has, in the file's order.
+    /// Addresses by name, in file order.
     forward: Groups,
-    /// Which names each address has, in the file's order: of a line, the canonical name comes first.
+    /// Names by address, in file order; the first name of a line is the canonical one.
     reverse: Groups,
-    /// What was ignored.
+    /// Warnings about ignored entries.
     warnings: Vec<String>,
 }
 
-/// U+FEFF in UTF-8, with which some editors begin a file.
+/// U+FEFF in UTF-8: the byte order mark of some editors.
 const BYTE_ORDER_MARK: &[u8] = "\u{feff}".as_bytes();
 
 impl Hosts {
-    /// Reads a text, which should be UTF-8. A name in several lines has the addresses of all. More than 64 MiB are refused.
+    /// Parses a text, which should be UTF-8. A name in several lines has the addresses of all. Rejects more
+    /// than 64 MiB.
     pub fn parse(text: &[u8]) -> io::Result<Self> {
         if text.len() as u64 > MAX_FILE {
             return Err(file::too_large(text.len() as u64));
@@ -62,8 +63,9 @@ impl Hosts {
         Ok(reading.finish())
     }
 
-    /// The addresses of a name of these families, IPv4 first, else in the file's order. Empty where the name has only others: it
-    /// exists, and no server is to be asked for it (as systemd-resolved has it). None where it is not listed.
+    /// The addresses of a name in these families, IPv4 first, then in file order. Empty if the name has only
+    /// addresses of the other family: it exists, and no server is asked for it (as in systemd-resolved).
+    /// `None` if the name is not listed.
     pub fn addresses(&self, name: HostName<'_>, families: Families) -> Option<Vec<IpAddr>> {
         let own = self.forward.of(self.number(name.as_str())?);
         let all = || own.iter().map(|number| self.addresses[*number as usize]);
@@ -77,8 +79,9 @@ impl Hosts {
         Some(found)
     }
 
-    /// The names of an address in normal form, in the file's order; the first one is the canonical name. IPv4 that is written as IPv6 is IPv4.
-    /// In a block list, an address may have all its names: take no more than are wanted.
+    /// The names of an address in normal form and file order; the first one is the canonical name.
+    /// IPv4-mapped IPv6 addresses count as IPv4. In a block list one address may have all names, so limit how
+    /// many are taken.
     pub fn names_of(&self, address: IpAddr) -> impl Iterator<Item = &str> {
         let number = self.of_address.get(&address.to_canonical());
         let own = number.map_or(&[][..], |number| self.reverse.of(*number));
@@ -90,22 +93,23 @@ impl Hosts {
         self.number(name.as_str()).is_some()
     }
 
-    /// How many names there are.
+    /// Number of names.
     pub fn len(&self) -> usize {
         self.starts.len() - 1
     }
 
-    /// Whether there are none.
+    /// Whether there are no names.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// What was ignored, with its line and what is allowed; of very many, the first ones and how many more there are.
+    /// Ignored entries with line number and what is allowed; only the first ones and the number of further
+    /// ones if there are many.
     pub fn warnings(&self) -> &[String] {
         &self.warnings
     }
 
-    /// Bytes of memory that the names and addresses take.
+    /// Memory of names and addresses in bytes.
     pub fn memory(&self) -> usize {
         let numbers = [&self.starts, &self.forward.starts, &self.forward.members];
         let numbers = numbers.into_iter().chain([&self.reverse.starts, &self.reverse.members]);
@@ -116,7 +120,7 @@ impl Hosts {
             + self.of_address.allocation_size()
     }
 
-    /// A name's number.
+    /// Number of a name.
     fn number(&self, text: &str) -> Option<u32> {
         let is_it = |number: &u32| name(&self.text, &self.starts, *number) == text;
         self.numbers.find(self.hasher.hash_one(text), is_it).copied()
@@ -124,28 +128,28 @@ impl Hosts {
 }
 
 impl Default for Hosts {
-    /// No names.
+    /// An empty file.
     fn default() -> Self {
         Reading::default().finish()
     }
 }
 
-/// The text of a name by its number.
+/// Text of a name.
 fn name<'t>(text: &'t str, starts: &[u32], number: u32) -> &'t str {
     let number = number as usize;
     &text[starts[number] as usize..starts[number + 1] as usize]
 }
 
-/// Lists of numbers, one after the other: each owner's.
+/// Lists of numbers, one per owner, concatenated.
 #[derive(Clone, Debug)]
 struct Groups {
-    /// Where each owner's list begins, and where the last one ends.
+    /// Offset of each owner's list, and the end of the last one.
     starts: Vec<u32>,
     members: Vec<u32>,
 }
 
 impl Groups {
-    /// Groups pairs of owner and member by owner; an owner's members keep their order.
+    /// Groups (owner, member) pairs by owner, keeping the order of members.
     fn new(owners: usize, pairs: impl Iterator<Item = (u32, u32)> + Clone) -> Self {
         let mut starts = vec![0; owners + 1];
         let mut count = 0;
@@ -165,14 +169,14 @@ impl Groups {
         Groups { starts, members }
     }
 
-    /// An owner's members.
+    /// The members of an owner.
     fn of(&self, owner: u32) -> &[u32] {
         let owner = owner as usize;
         &self.members[self.starts[owner] as usize..self.starts[owner + 1] as usize]
     }
 }
 
-/// A file as far as it was read.
+/// State of the parser.
 struct Reading {
     text: String,
     starts: Vec<u32>,
@@ -180,10 +184,10 @@ struct Reading {
     hasher: RandomState,
     addresses: Vec<IpAddr>,
     of_address: HashMap<IpAddr, u32>,
-    /// Name and address of each entry.
+    /// Name and address number of each entry.
     pairs: Vec<(u32, u32)>,
     warnings: Warnings,
-    /// Memory for normal forms.
+    /// Buffer for normal forms.
     buffer: String,
 }
 
@@ -204,10 +208,10 @@ impl Default for Reading {
 }
 
 impl Reading {
-    /// Reads a line.
+    /// Parses a line.
     fn line(&mut self, line: &[u8], number: usize) {
         let end = line.iter().position(|byte| *byte == b'#').unwrap_or(line.len());
-        let line = String::from_utf8_lossy(&line[..end]); // what is no UTF-8 is no address and no name
+        let line = String::from_utf8_lossy(&line[..end]); // invalid UTF-8 is neither an address nor a name
         let mut words = line.split_ascii_whitespace();
         let Some(word) = words.next() else { return };
         let Ok(address) = word.parse::<IpAddr>() else {
@@ -237,7 +241,7 @@ impl Reading {
         }
     }
 
-    /// The number of an address.
+    /// Returns the number of an address; adds it if it is new.
     fn address(&mut self, address: IpAddr) -> u32 {
         *self.of_address.entry(address).or_insert_with(|| {
             self.addresses.push(address);
@@ -245,7 +249,7 @@ impl Reading {
         })
     }
 
-    /// The number of a name.
+    /// Returns the number of a name; adds it if it is new.
     fn name(&mut self, word: &str) -> Result<u32, BadName> {
         let Reading { text, starts, numbers, hasher, .. } = self;
         let new = HostName::normalize(word, &mut self.buffer)?.as_str();
@@ -261,7 +265,7 @@ impl Reading {
         Ok(number)
     }
 
-    /// What was read, in no more memory than it takes.
+    /// Builds the result without spare capacity.
     fn finish(self) -> Hosts {
         let Reading { mut text, mut starts, mut numbers, hasher, mut addresses, .. } = self;
         text.shrink_to_fit();
@@ -283,7 +287,7 @@ impl Reading {
     }
 }
 
-/// Pairs in their order, repeated ones only at their first place.
+/// Removes duplicate pairs; each keeps its first position.
 fn each_once(pairs: Vec<(u32, u32)>) -> Vec<(u32, u32)> {
     let mut placed: Vec<_> = pairs.into_iter().zip(0_u32..).collect();
     placed.sort_unstable();

@@ -1,4 +1,4 @@
-//! What is known of names without asking a server: the hosts file, records that a person gives, and the system's resolver
+//! Names that are answered without a DNS server: the hosts file, local data, and the system's resolver
 //! configuration with its search domains.
 
 mod hosts;

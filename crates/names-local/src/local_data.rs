@@ -1,8 +1,8 @@
-//! Records that a person gives, instead of a server: lines of a zone file.
+//! Local data: records that the user gives in zone file syntax.
 //!
-//! Guarantees: a name has a record that was given, none of a type that was not ([`LocalAnswer::NoData`]), or is unknown; an alias
-//! has no other records (RFC 1034 section 3.6.2); the records of one name and type have one TTL (RFC 2181 section 5.2), the least
-//! that was given, and fit a message.
+//! Guarantees: a lookup returns the given records, [`LocalAnswer::NoData`] if the name has none of the type,
+//! or `None` for an unknown name; an alias has no other records (RFC 1034 section 3.6.2); the records of one
+//! name and type share one TTL (RFC 2181 section 5.2), the least of those given, and fit into a message.
 
 mod line;
 
@@ -12,79 +12,80 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use lycosa_names::HostName;
 
-/// The type of a question for whatever there is (RFC 8482).
+/// The type ANY (RFC 8482).
 const ANY: u16 = 255;
 
-/// The most bytes that the records of one name and type take, so that a message has room for them (65,535 bytes).
+/// Maximum size of the records of one name and type, so that they fit into a message (65,535 bytes).
 const MAX_BYTES: usize = 60_000;
 
-/// Bytes of a record before its data, its name being a pointer.
+/// Bytes of a record before its data, with a compressed name.
 const HEAD: usize = 12;
 
 /// Records by name.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct LocalData {
-    /// By the name in normal form; sorted by type, else in the order in which they were given.
+    /// By the name in normal form; sorted by type, then in the order given.
     names: HashMap<Box<str>, Vec<LocalRecord>>,
 }
 
 /// A record.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LocalRecord {
-    /// For how many seconds it holds.
+    /// TTL in seconds.
     pub ttl: u32,
-    /// What it says.
+    /// The data.
     pub data: RecordData,
 }
 
-/// What a record says. Names are in normal form.
+/// Data of a record. Names are in normal form.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum RecordData {
     /// An IPv4 address.
     A(Ipv4Addr),
-    /// The name's other name, under which its records are to be looked up.
+    /// The canonical name, under which the records are looked up.
     Cname(Box<str>),
     /// A name of an address.
     Ptr(Box<str>),
-    /// A host that takes mail.
+    /// A mail exchange.
     Mx {
-        /// Lower ones are tried first.
+        /// The preference; lower values are tried first.
         preference: u16,
-        /// The host; empty: the domain takes no mail (RFC 7505).
+        /// The host; empty: the domain accepts no mail (RFC 7505).
         exchange: Box<str>,
     },
-    /// Texts of at most 255 bytes each.
+    /// Strings of at most 255 bytes each.
     Txt(Vec<Box<[u8]>>),
     /// An IPv6 address.
     Aaaa(Ipv6Addr),
-    /// Where a service is (RFC 2782).
+    /// The location of a service (RFC 2782).
     Srv {
-        /// Lower ones are tried first.
+        /// The priority; lower values are tried first.
         priority: u16,
-        /// How often to choose it, in proportion to others of its priority.
+        /// The weight among targets of the same priority.
         weight: u16,
         /// The port.
         port: u16,
-        /// The host; empty: there is no such service.
+        /// The host; empty: the service is not available.
         target: Box<str>,
     },
 }
 
-/// What is known of a name and a type.
+/// Result of a lookup for a known name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LocalAnswer<'d> {
-    /// Its records, at least one. To a question for another type an alias is the answer, alone: its target is to be looked up next.
+    /// The records, at least one. For an alias it is the CNAME record alone, whatever the type: the target is
+    /// to be looked up next.
     Records(&'d [LocalRecord]),
-    /// It has records, but none of this type.
+    /// The name has no records of this type.
     NoData,
 }
 
-/// Why a text is no local data.
+/// A syntax error in local data.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BadLocalData {
-    /// The line, from 1 on.
+    /// Line number, from 1.
     pub line: usize,
-    /// What was given, what is allowed.
+    /// What was given and what is allowed.
     pub why: String,
 }
 
@@ -97,8 +98,9 @@ impl fmt::Display for BadLocalData {
 impl std::error::Error for BadLocalData {}
 
 impl LocalData {
-    /// Reads lines `name [TTL] [IN] type data` of the types A, AAAA, CNAME, PTR, TXT, MX and SRV; without TTL it is an hour. Names are whole
-    /// ones, with or without a dot at their end. Comments begin with `;`, as in zone files.
+    /// Parses lines `name [TTL] [IN] type data` of the types A, AAAA, CNAME, PTR, TXT, MX and SRV; the
+    /// default TTL is one hour. Names are absolute, with or without a final dot. Comments begin with `;`, as
+    /// in zone files.
     pub fn parse(text: &str) -> Result<Self, BadLocalData> {
         let mut data = LocalData::default();
         for (text, number) in text.lines().zip(1..) {
@@ -111,8 +113,8 @@ impl LocalData {
         Ok(data)
     }
 
-    /// What is known of a name's records of a type (RFC 1035 section 3.2.2); 255 is any. None where the name is unknown: its records are
-    /// other servers' to tell, as are those of the names above and below it.
+    /// Looks up the records of a name and type (RFC 1035 section 3.2.2); 255 is ANY. Returns `None` for an
+    /// unknown name: DNS servers answer for it, and for names above and below known ones.
     pub fn lookup(&self, name: HostName<'_>, rtype: u16) -> Option<LocalAnswer<'_>> {
         let records = self.names.get(name.as_str())?;
         let is_alias = records.iter().any(|record| record.data.is_alias());
@@ -125,24 +127,24 @@ impl LocalData {
         })
     }
 
-    /// The names that are aliases.
+    /// All aliases.
     pub fn aliases(&self) -> impl Iterator<Item = HostName<'_>> {
         let aliases =
             self.names.iter().filter(|(_, records)| records.iter().any(|record| record.data.is_alias()));
         aliases.filter_map(|(name, _)| HostName::new(name).ok())
     }
 
-    /// How many names there are.
+    /// Number of names.
     pub fn len(&self) -> usize {
         self.names.len()
     }
 
-    /// Whether there are none.
+    /// Whether there are no names.
     pub fn is_empty(&self) -> bool {
         self.names.is_empty()
     }
 
-    /// Adds a record; the same once more changes nothing but the TTL.
+    /// Adds a record; a duplicate only lowers the TTL.
     fn add(&mut self, name: Box<str>, record: LocalRecord) -> Result<(), String> {
         let records = self.names.entry(name.clone()).or_default();
         let other = records.iter().find(|other| other.data.is_alias() != record.data.is_alias());
@@ -171,7 +173,7 @@ impl LocalData {
     }
 }
 
-/// Where the records of a type are among those of a name.
+/// Range of the records of a type among those of a name.
 fn place(records: &[LocalRecord], rtype: u16) -> std::ops::Range<usize> {
     let start = records.partition_point(|record| record.data.rtype() < rtype);
     let end = records.partition_point(|record| record.data.rtype() <= rtype);
@@ -179,7 +181,7 @@ fn place(records: &[LocalRecord], rtype: u16) -> std::ops::Range<usize> {
 }
 
 impl From<IpAddr> for RecordData {
-    /// The record of an address.
+    /// An A or AAAA record.
     fn from(address: IpAddr) -> Self {
         match address {
             IpAddr::V4(address) => RecordData::A(address),
@@ -202,7 +204,7 @@ impl RecordData {
         }
     }
 
-    /// Appends the data as it stands in a message, without its length and without compression.
+    /// Appends the data in wire format, without its length and without compression.
     pub fn write(&self, out: &mut Vec<u8>) {
         match self {
             RecordData::A(address) => out.extend(address.octets()),
@@ -225,7 +227,7 @@ impl RecordData {
         }
     }
 
-    /// Bytes that [`RecordData::write`] appends.
+    /// Number of bytes that [`RecordData::write`] appends.
     fn size(&self) -> usize {
         let name = |name: &str| if name.is_empty() { 1 } else { name.len() + 2 };
         match self {
@@ -244,7 +246,7 @@ impl RecordData {
     }
 }
 
-/// Appends a name in normal form as labels; an empty one is the root.
+/// Appends a name in normal form in wire format; an empty one is the root.
 fn write_name(name: &str, out: &mut Vec<u8>) {
     for label in name.split('.').filter(|label| !label.is_empty()) {
         out.push(label.len() as u8); // at most 63

@@ -1,8 +1,9 @@
-//! The system's resolver configuration: resolv.conf(5), with what the environment and the host's name add to it.
+//! The system's resolver configuration: resolv.conf(5), environment variables and host name.
 //!
-//! What cannot be used is not an error, as in libc: the rest is taken. It is told in [`ResolvConf::warnings`]: what was given,
-//! what is allowed. Differences from glibc: all servers are taken, not the first three (`MAXNS`); blanks before a keyword and
-//! comments after the values are allowed, too; a server that is named twice counts once.
+//! As in libc, unusable entries are not errors: the rest is used. They are reported in
+//! [`ResolvConf::warnings`], with what is allowed. Differences from glibc: all servers are used, not only the
+//! first three (`MAXNS`); blanks before a keyword and comments after the values are allowed; duplicate
+//! servers count once.
 
 mod options;
 
@@ -18,47 +19,47 @@ use lycosa_names::HostName;
 use lycosa_names::Nameserver;
 use lycosa_names::{Families, Settings};
 
-/// Where the system has it.
+/// The system's file.
 const PATH: &str = "/etc/resolv.conf";
 
-/// The largest file that is read, in bytes.
+/// Maximum size of the file in bytes.
 const MAX_FILE: u64 = 1 << 16;
 
 /// The port of DNS.
 const PORT: u16 = 53;
 
-/// What lines are allowed.
+/// Allowed keywords.
 const ALLOWED: &str = "nameserver, search, domain, sortlist, options";
 
-/// What servers are allowed.
-const SERVERS: &str = "an IPv4 address, an IPv6 address, a link-local one with its interface: 192.0.2.1, 2001:db8::1, fe80::1%eth0";
+/// Allowed servers.
+const SERVERS: &str = "an IPv4 address, an IPv6 address, or a link-local one with its interface: 192.0.2.1, 2001:db8::1, fe80::1%eth0";
 
 /// A resolver configuration.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ResolvConf {
-    /// The servers, the preferred one first; 127.0.0.1 where none is given, as in libc.
+    /// DNS servers in order of preference; 127.0.0.1 if the file has none, as in libc.
     pub servers: Vec<Nameserver>,
     /// The search domains in normal form; the root is `.`.
     pub search: Vec<String>,
     /// The options.
     pub options: ResolvOptions,
-    /// What was given but could not be used.
+    /// Entries that could not be used.
     pub warnings: Vec<String>,
 }
 
-/// What has a say besides the file.
+/// Settings from outside the file.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Surroundings<'s> {
-    /// The variable RES_OPTIONS: options that are read after those of the file.
+    /// Value of RES_OPTIONS: options that are applied after those of the file.
     pub options: Option<&'s str>,
-    /// The variable LOCALDOMAIN: search domains instead of those of the file; an empty one is none.
+    /// Value of LOCALDOMAIN: replaces the search domains of the file; empty: no search domains.
     pub domains: Option<&'s str>,
-    /// The host's name: its domain is searched where nobody says which to search.
+    /// The host name; its domain is the search domain if neither the file nor LOCALDOMAIN gives any.
     pub host_name: Option<&'s str>,
 }
 
 impl ResolvConf {
-    /// What `/etc/resolv.conf`, this process' environment and the host's name say.
+    /// Reads `/etc/resolv.conf`, this process's environment and the host name.
     pub fn system() -> io::Result<Self> {
         let variable = |name| std::env::var_os(name).map(|text| text.to_string_lossy().into_owned());
         let (options, domains) = (variable("RES_OPTIONS"), variable("LOCALDOMAIN"));
@@ -71,7 +72,7 @@ impl ResolvConf {
         Self::read(Path::new(PATH), surroundings)
     }
 
-    /// Reads a file. One that does not exist is an empty one.
+    /// Reads a file. A missing file counts as empty.
     pub fn read(path: &Path, surroundings: Surroundings<'_>) -> io::Result<Self> {
         let named = |error: io::Error| io::Error::new(error.kind(), format!("{}: {error}", path.display()));
         let mut bytes = Vec::new();
@@ -89,13 +90,13 @@ impl ResolvConf {
         Ok(Self::parse(&String::from_utf8_lossy(&bytes), surroundings))
     }
 
-    /// Reads a text.
+    /// Parses a text.
     pub fn parse(text: &str, surroundings: Surroundings<'_>) -> Self {
         let index = |name: &str| nix::net::if_::if_nametoindex(name).ok();
         Self::parse_on(text, surroundings, index)
     }
 
-    /// Reads a text on a host whose network interfaces have these indexes.
+    /// Parses a text; `interfaces` maps network interface names to indexes.
     fn parse_on(
         text: &str,
         surroundings: Surroundings<'_>,
@@ -103,7 +104,7 @@ impl ResolvConf {
     ) -> Self {
         let mut options = ResolvOptions::default();
         let (mut servers, mut search, mut warnings) = (Vec::new(), None, Warnings::default());
-        let text = text.strip_prefix('\u{feff}').unwrap_or(text); // with which some editors begin a file
+        let text = text.strip_prefix('\u{feff}').unwrap_or(text); // byte order mark of some editors
         for (line, number) in text.lines().zip(1..) {
             let place = format!("resolv.conf line {number}");
             let mut words = words(line);
@@ -141,7 +142,7 @@ impl ResolvConf {
         }
         let search = search.unwrap_or_else(|| {
             let own = surroundings.host_name.and_then(|name| Some(name.split_once('.')?.1));
-            domains(own.into_iter(), "the host's name", &mut warnings)
+            domains(own.into_iter(), "the host name", &mut warnings)
         });
         if servers.is_empty() {
             servers.push(SocketAddr::new(Ipv4Addr::LOCALHOST.into(), PORT).into());
@@ -149,8 +150,9 @@ impl ResolvConf {
         ResolvConf { servers, search, options, warnings: warnings.finish() }
     }
 
-    /// Sets what a client has settings for: the servers, and what the options say of time-out, attempts, turns and IPv6. What they do
-    /// not say stays as it is. An attempt is libc's, which asks each server. IPv6 stays where it alone is wanted.
+    /// Sets the client settings for which there is an option: servers, time-out, attempts, rotation and IPv6.
+    /// Options that are not given change nothing. `attempts` counts rounds over all servers, as in libc, and
+    /// is multiplied by their number. `no-aaaa` has no effect if only IPv6 is requested.
     pub fn apply(&self, settings: &mut Settings) {
         settings.servers.clone_from(&self.servers);
         settings.timeout = self.options.timeout.unwrap_or(settings.timeout);
@@ -165,7 +167,7 @@ impl ResolvConf {
     }
 }
 
-/// The resolvers that `/etc/resolv.conf` names; 127.0.0.1 where it names none or does not exist, as in libc.
+/// The servers of `/etc/resolv.conf`; 127.0.0.1 if it has none or does not exist, as in libc.
 pub fn system_servers() -> io::Result<Vec<Nameserver>> {
     ResolvConf::system().map(|system| system.servers)
 }
@@ -175,14 +177,14 @@ fn words(line: &str) -> impl Iterator<Item = &str> {
     line.split_ascii_whitespace().take_while(|word| !word.starts_with(['#', ';']))
 }
 
-/// Domains to search, each once.
+/// Search domains without duplicates.
 fn domains<'w>(words: impl Iterator<Item = &'w str>, place: &str, warnings: &mut Warnings) -> Vec<String> {
     let mut domains: Vec<String> = Vec::new();
     for word in words {
         let mut buffer = String::new();
         let domain = match word {
             "." => word.to_owned(),
-            // As in libc, which drops a dot before the domain.
+            // As in libc, a leading dot is dropped.
             _ => match HostName::normalize(word.strip_prefix('.').unwrap_or(word), &mut buffer) {
                 Ok(name) => name.as_str().to_owned(),
                 Err(why) => {
@@ -203,7 +205,8 @@ fn domains<'w>(words: impl Iterator<Item = &'w str>, place: &str, warnings: &mut
     domains
 }
 
-/// The server that a text names. Replies are known by the address that they come from, so it is written as the system writes it.
+/// Parses a server. The address is normalized, since replies are matched by the address that the system
+/// reports.
 fn server(
     text: &str,
     interfaces: impl Fn(&str) -> Option<u32>,
@@ -253,7 +256,7 @@ fn server(
         _ => 0,
     };
     Some(match address {
-        // "This host": whoever answers does so from its address.
+        // The unspecified address means this host; replies come from its loopback address.
         IpAddr::V4(Ipv4Addr::UNSPECIFIED) => SocketAddr::new(Ipv4Addr::LOCALHOST.into(), PORT).into(),
         IpAddr::V6(Ipv6Addr::UNSPECIFIED) => SocketAddr::new(Ipv6Addr::LOCALHOST.into(), PORT).into(),
         IpAddr::V4(_) => SocketAddr::new(address, PORT).into(),

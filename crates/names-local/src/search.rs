@@ -1,38 +1,38 @@
-//! Search domains: which names are tried for one that was given (resolv.conf(5), `search` and `ndots`).
+//! Search domains: the names to try for a given name (resolv.conf(5), `search` and `ndots`).
 
 use std::fmt;
 
 use lycosa_names::{BadName, HostName};
 
-/// The most domains that are searched: each one is a further question about a name that does not exist.
+/// Maximum number of search domains: each one costs a further question for a name that does not exist.
 const MAX_DOMAINS: usize = 32;
 
-/// The most dots that may be asked of a name before it is tried as it is.
+/// Maximum of `ndots`.
 const MAX_NDOTS: u8 = 15;
 
-/// Characters of a domain that an error repeats.
+/// Maximum number of characters of a domain that an error message quotes.
 const QUOTED: usize = 60;
 
-/// Full stops that IDNA takes for the dot.
+/// Full stops that IDNA treats as dots.
 const DOTS: [char; 4] = ['.', '\u{3002}', '\u{ff0e}', '\u{ff61}'];
 
-/// Domains that are added to names.
+/// Search domains and their rules.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SearchList {
-    /// In normal form; the root, which adds nothing, is none.
+    /// In normal form; `None` for the root, which appends nothing.
     domains: Vec<Option<String>>,
     ndots: u8,
     no_tld_query: bool,
 }
 
-/// Why domains cannot be searched.
+/// Why a search list is invalid.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum BadSearch {
-    /// There are so many of them.
+    /// Too many domains: their number.
     TooMany(usize),
-    /// This one is no domain.
+    /// An invalid domain.
     BadDomain(String, BadName),
-    /// So many dots are more than is allowed.
+    /// `ndots` is too large.
     BadNdots(u8),
 }
 
@@ -53,8 +53,9 @@ impl fmt::Display for BadSearch {
 impl std::error::Error for BadSearch {}
 
 impl SearchList {
-    /// Names with at least `ndots` dots are tried as they are before the domains are searched, others after them; a name without dots
-    /// not at all where there is `no_tld_query` and a domain. The domain `.` is the root: the name as it is.
+    /// Makes a search list. Names with at least `ndots` dots are tried as given before the domains, others
+    /// after them. With `no_tld_query` and a domain, a name without dots is not tried as given. The domain
+    /// `.` is the root: the name as given.
     pub fn new<D: AsRef<str>>(
         domains: impl IntoIterator<Item = D>,
         ndots: u8,
@@ -77,8 +78,9 @@ impl SearchList {
         }
     }
 
-    /// The names to try for a name, one after the other, each once and in normal form; the first that exists is the one. Where the
-    /// name ends with a dot, it is the only one. A domain with which it is no name, as it is too long, is left out.
+    /// The names to try in order, without duplicates and in normal form; the first one that exists is the
+    /// result. A name with a final dot is tried alone. Domains that make the name invalid, for example too
+    /// long, are skipped.
     pub fn names(&self, text: &str) -> Result<impl Iterator<Item = String> + use<'_>, BadName> {
         let mut buffer = String::new();
         let name = HostName::normalize(text, &mut buffer)?.as_str().to_owned();
@@ -88,7 +90,7 @@ impl SearchList {
         let is_first = is_absolute || dots >= usize::from(self.ndots);
         let is_last = !self.no_tld_query || dots > 0 || domains.is_empty();
         let bare = |is_wanted: bool| is_wanted.then_some(None);
-        // Where it is named twice, the first place counts.
+        // The bare name is tried once, at its first position.
         let mut is_bare_done = false;
         let parts =
             bare(is_first).into_iter().chain(domains.iter().map(Option::as_deref)).chain(bare(is_last));
@@ -100,13 +102,14 @@ impl SearchList {
     }
 }
 
-/// A name in a domain; none where it is no name in normal form: too long, or of letters whose directions do not go together.
+/// Appends a domain to a name; `None` if the result is invalid: too long, or with conflicting bidirectional
+/// labels.
 fn joined(name: &str, domain: &str) -> Option<String> {
     let whole = format!("{name}.{domain}");
     HostName::new(&whole).is_ok().then_some(whole)
 }
 
-/// A search domain in normal form; the root is none.
+/// Normalizes a search domain; `None` for the root.
 fn normal(domain: &str) -> Result<Option<String>, BadSearch> {
     if domain == "." {
         return Ok(None);
@@ -167,7 +170,7 @@ mod tests {
 
     #[test]
     fn the_root_as_a_domain_is_the_name_as_it_is_and_it_is_tried_once() {
-        // systemd-resolved writes `search .` where nothing is to be searched.
+        // systemd-resolved writes `search .` if no domain is to be searched.
         assert_eq!(tried(&["."], 1, "www"), ["www"]);
         assert_eq!(tried(&[".", "a.example"], 1, "www"), ["www", "www.a.example"]);
         assert_eq!(tried(&["a.example", "."], 1, "w.x"), ["w.x", "w.x.a.example"]);

@@ -1,4 +1,4 @@
-//! The hosts file and local data as one source of names.
+//! Hosts file and local data as one source of names.
 
 use std::fmt;
 use std::io;
@@ -12,48 +12,52 @@ use lycosa_url::Micros;
 use crate::hosts::{Hosts, SharedHosts};
 use crate::local_data::{LocalAnswer, LocalData, LocalRecord, RecordData};
 
-/// TTL in seconds of what a hosts file says, which has none of its own: a change of the file is seen after so long at most.
+/// TTL in seconds of hosts file entries and negative answers: bounds how long clients use an old entry after
+/// the file changes.
 const HOSTS_TTL: u32 = 60;
 
-/// Aliases that are followed, at most.
+/// Maximum number of aliases followed.
 const MAX_CHAIN: usize = 10;
 
-/// Addresses of one family that a name in the hosts file is told to have, at most, so that a message has room for them.
+/// Maximum number of addresses per family for a name in the hosts file, so that they fit into a message.
 const MAX_ADDRESSES: usize = 2_000;
 
-/// The largest reply in bytes: there is room for the EDNS that a server adds (65,535 are the most of a message).
+/// Maximum size of a reply in bytes; leaves space for the OPT record that a server adds (a message has at
+/// most 65,535 bytes).
 const MAX_REPLY: usize = 65_000;
 
-/// Bytes of a message's header, behind which the question's name stands.
+/// Size of a message header; the question's name follows it.
 const HEADER: usize = 12;
 
-/// Bytes of a record before its data, its name being a pointer.
+/// Bytes of a record before its data, with a compressed name.
 const HEAD: usize = 12;
 
-/// Names of one address that a PTR answer has, at most: a block list gives all its names one address.
+/// Maximum number of names in a PTR answer: in a block list all names have one address.
 const MAX_NAMES: usize = 64;
 
-/// Types of records that are looked up here (RFC 1035 section 3.2.2, RFC 3596).
+/// Record types that are looked up here (RFC 1035 section 3.2.2, RFC 3596).
 const A: u16 = 1;
 const CNAME: u16 = 5;
 const PTR: u16 = 12;
 const AAAA: u16 = 28;
 
-/// What a person has given: local data first, then the hosts file.
+/// Local data and hosts file; local data takes precedence.
 #[derive(Debug, Default)]
 pub struct LocalTable {
     data: LocalData,
     hosts: Option<Arc<SharedHosts>>,
 }
 
-/// Where aliases lead.
+/// The end of a chain of aliases.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum End<'a> {
-    /// To a name that is known here and no alias, the name itself where it is none; with the least TTL of the aliases.
+    /// A local name that is not an alias (the name itself if it is not one), with the least TTL of the
+    /// aliases.
     At(HostName<'a>, u32),
-    /// Nowhere: to a name that was in the hosts file, or in a circle. No server is to be asked for it.
+    /// A loop, a chain that is too long, or a target that is not local, for example because it left the hosts
+    /// file. No server is asked for it.
     Lost,
-    /// The name is not known here.
+    /// The name is not local.
     Unknown,
 }
 
@@ -81,11 +85,11 @@ impl fmt::Display for BadAlias {
 impl std::error::Error for BadAlias {}
 
 impl LocalTable {
-    /// Reads a hosts file, if there is to be one, and takes local data.
+    /// Opens a hosts file, if any, and takes local data.
     ///
     /// # Errors
     ///
-    /// Those of reading the file; an alias that leads nowhere.
+    /// Errors of reading the file, and [`BadAlias`].
     pub fn open(hosts: Option<&Path>, data: LocalData, now: Micros) -> io::Result<Self> {
         let hosts = hosts.map(|path| SharedHosts::open(path, now)).transpose()?;
         let table = LocalTable { data, hosts: hosts.map(Arc::new) };
@@ -95,17 +99,17 @@ impl LocalTable {
         lost.map_or(Ok(table), |alias| Err(io::Error::new(io::ErrorKind::InvalidInput, alias)))
     }
 
-    /// What was ignored in the hosts file.
+    /// Ignored entries of the hosts file.
     pub fn warnings(&self) -> Vec<String> {
         self.hosts_at(0).map(|hosts| hosts.warnings().to_vec()).unwrap_or_default()
     }
 
-    /// The hosts file as it is now. Where it cannot be read any more, what was read before stays.
+    /// The current hosts file; the previous content if it cannot be read.
     fn hosts_at(&self, now: Micros) -> Option<Arc<Hosts>> {
         self.hosts.as_ref().map(|hosts| hosts.at(now))
     }
 
-    /// Where the aliases lead that begin with a name, and their least TTL.
+    /// Follows the aliases from a name; returns their end and least TTL.
     fn end_of<'a>(&'a self, mut name: HostName<'a>, hosts: Option<&Hosts>) -> End<'a> {
         let mut least = u32::MAX;
         for step in 0..=MAX_CHAIN {
@@ -123,7 +127,7 @@ impl LocalTable {
         End::Lost
     }
 
-    /// The addresses of a name that is no alias, with their TTL.
+    /// The addresses and TTL of a name that is not an alias.
     fn addresses_of(&self, name: HostName<'_>, rtype: u16, hosts: Option<&Hosts>) -> (Vec<IpAddr>, u32) {
         let families = if rtype == AAAA { Families::V6 } else { Families::V4 };
         match self.data.lookup(name, rtype) {
@@ -144,7 +148,8 @@ impl LocalTable {
         }
     }
 
-    /// The records of a name that is no alias, with their TTLs; empty where it has none of this type.
+    /// The records of a name with their TTLs; empty if it has none of this type, `None` if the name is not
+    /// local.
     fn records_of(&self, name: HostName<'_>, rtype: u16, hosts: Option<&Hosts>) -> Option<Vec<LocalRecord>> {
         match self.data.lookup(name, rtype) {
             Some(LocalAnswer::Records(records)) => return Some(records.to_vec()),
@@ -206,7 +211,7 @@ impl LocalNames for LocalTable {
                 .ok()
                 .and_then(|end| self.records_of(end, rtype, hosts.as_deref()))
                 .unwrap_or_default();
-            owner = start + HEAD; // the alias' target
+            owner = start + HEAD; // the target in the CNAME record
         }
         message[6..8].copy_from_slice(&count.to_be_bytes());
         if records.is_empty() {
@@ -216,14 +221,14 @@ impl LocalNames for LocalTable {
     }
 }
 
-/// The first addresses of a name in the hosts file, of one family.
+/// The first [`MAX_ADDRESSES`] addresses of one family of a name in the hosts file.
 fn listed(hosts: &Hosts, name: HostName<'_>, families: Families) -> Option<Vec<IpAddr>> {
     let mut found = hosts.addresses(name, families)?;
     found.truncate(MAX_ADDRESSES);
     Some(found)
 }
 
-/// The target of the alias that a name is, if it is one.
+/// The target, if the records are an alias.
 fn alias_in(records: &[LocalRecord]) -> Option<Box<str>> {
     records.first().and_then(|record| match &record.data {
         RecordData::Cname(target) => Some(target.clone()),
@@ -231,8 +236,8 @@ fn alias_in(records: &[LocalRecord]) -> Option<Box<str>> {
     })
 }
 
-/// Appends records of a name that stands in the message already; tells how many. Of several types, which are those of a question for
-/// any, some may have no room: they are left out, as RFC 8482 section 4.1 allows.
+/// Appends records with a pointer to their owner name; returns how many. With ANY there are several types;
+/// those that do not fit are omitted, as RFC 8482 section 4.1 allows.
 fn write_records(owner: usize, records: &[LocalRecord], message: &mut Vec<u8>) -> u16 {
     let mut count = 0;
     for set in records.chunk_by(|one, next| one.data.rtype() == next.data.rtype()) {
@@ -247,7 +252,7 @@ fn write_records(owner: usize, records: &[LocalRecord], message: &mut Vec<u8>) -
     count
 }
 
-/// Appends a record of a name that stands there in the message.
+/// Appends a record whose owner name is at this offset of the message.
 fn write_record(owner: usize, record: &LocalRecord, message: &mut Vec<u8>) {
     message.extend_from_slice(&(0xc000 | owner as u16).to_be_bytes());
     message.extend_from_slice(&record.data.rtype().to_be_bytes());
@@ -260,7 +265,8 @@ fn write_record(owner: usize, record: &LocalRecord, message: &mut Vec<u8>) {
     message[start..start + 2].copy_from_slice(&length.to_be_bytes());
 }
 
-/// Appends the SOA record of a negative answer: of the root, without servers, for [`HOSTS_TTL`] (RFC 2308 section 5).
+/// Appends the SOA record of a negative answer: owned by the root, with empty names, for [`HOSTS_TTL`] (RFC
+/// 2308 section 5).
 fn write_soa(message: &mut Vec<u8>) {
     message[8..10].copy_from_slice(&[0, 1]);
     message.extend_from_slice(&[0, 0, 6, 0, 1]);
@@ -271,14 +277,14 @@ fn write_soa(message: &mut Vec<u8>) {
     }
 }
 
-/// The address that a name in `in-addr.arpa` or `ip6.arpa` stands for.
+/// The address that a name in `in-addr.arpa` or `ip6.arpa` encodes.
 fn address_of(name: &str) -> Option<IpAddr> {
     if let Some(labels) = name.strip_suffix(".in-addr.arpa") {
         let mut octets = [0_u8; 4];
         let mut labels = labels.split('.');
         for octet in octets.iter_mut().rev() {
             let label = labels.next()?;
-            // As it is written, without a sign or zeros before it: other names are other names.
+            // Canonical spelling only, without sign or leading zeros: others are different names.
             *octet = label.parse().ok().filter(|octet: &u8| octet.to_string() == label)?;
         }
         return labels.next().is_none().then(|| Ipv4Addr::from(octets).into());

@@ -1,26 +1,27 @@
-//! What a person is told about a file that is read in spite of its faults.
+//! Warnings about a file that is used in spite of its errors.
 
-/// Warnings that are kept; of more, only the number is told. A block list may have millions of bad lines.
+/// Maximum number of warnings stored; further ones are only counted. A block list may have millions of bad
+/// lines.
 const MOST: usize = 100;
 
-/// Characters of a faulty text that are repeated.
+/// Maximum number of characters of a bad text that a warning quotes.
 const QUOTED: usize = 60;
 
 /// Warnings, up to a limit.
 #[derive(Debug, Default)]
 pub(crate) struct Warnings {
     kept: Vec<String>,
-    /// Those beyond the limit.
+    /// Number of warnings beyond the limit.
     more: usize,
 }
 
 impl Warnings {
-    /// Adds one.
+    /// Adds a warning.
     pub(crate) fn add(&mut self, warning: impl FnOnce() -> String) {
         if self.kept.len() < MOST { self.kept.push(warning()) } else { self.more += 1 }
     }
 
-    /// All of them; the last one tells how many are left out.
+    /// Returns the warnings; the last one gives the number of those left out, if any.
     pub(crate) fn finish(mut self) -> Vec<String> {
         if self.more > 0 {
             self.kept.push(format!("{} further warnings are left out", self.more));
@@ -29,7 +30,7 @@ impl Warnings {
     }
 }
 
-/// A text as it was given, in quotes, without control characters and not endless.
+/// Quotes a text with control characters escaped, truncated to [`QUOTED`] characters.
 pub(crate) fn quoted(text: &str) -> String {
     match text.char_indices().nth(QUOTED) {
         None => format!("{text:?}"),
@@ -46,7 +47,7 @@ mod tests {
         let mut warnings = Warnings::default();
         (0..MOST).for_each(|line| warnings.add(|| format!("line {line}")));
         assert_eq!(Warnings { kept: warnings.kept.clone(), more: 0 }.finish().len(), MOST);
-        (0..7).for_each(|_| warnings.add(|| panic!("not written, as it is not kept")));
+        (0..7).for_each(|_| warnings.add(|| panic!("must not be formatted: beyond the limit")));
         let told = warnings.finish();
         assert_eq!(told.len(), MOST + 1);
         assert_eq!(told[MOST], "7 further warnings are left out");

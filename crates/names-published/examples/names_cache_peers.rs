@@ -1,16 +1,18 @@
-//! What the designs and a concurrent cache from elsewhere take and do, all on the same names; `python -m benchmarks names_cache`
-//! runs it. Prints one JSON object.
+//! Measures the memory and speed of the designs and of a third-party concurrent cache on the same names; run
+//! by `python -m benchmarks names_cache`. Prints one JSON object.
 //!
-//! `CACHE COUNT` – puts COUNT names in and looks some up, one by one; CACHE: `compact`, `async-lru`, `regions`, `optimiser`, or
-//! `quick_cache`. A name comes as text, is normalized, and its address is looked at; names are distinct and all are known.
+//! `CACHE COUNT` – inserts COUNT names and looks some up one by one; CACHE: `compact`, `async-lru`,
+//! `regions`, `optimiser`, or `quick_cache`. A name comes as text, is normalized, and its address is read;
+//! names are distinct and all are cached.
 //!
-//! `burst COUNT` – false positives of the compact cache's negative filters, made for COUNT names, when so many come within one
-//! second, and twice as many.
+//! `burst COUNT` – false-positive rates of the compact cache's negative filters, sized for COUNT names, when
+//! COUNT names arrive within one second, and twice as many.
 //!
-//! `files COUNT DRAWS FOLDER` – writes for contestants in Python: `names`, `draws` of them by chance, each line a name and its
-//! address as a number; and `names.cache`, a compact cache that holds them.
+//! `files COUNT DRAWS FOLDER` – writes files for contestants in Python: `names`, and `draws` of them at
+//! random, each line a name and its address as a number; and `names.cache`, a compact cache that contains
+//! them.
 
-#![allow(clippy::panic, clippy::expect_used, reason = "a program that nobody depends on tells by panicking")]
+#![allow(clippy::panic, clippy::expect_used, reason = "a benchmark program reports errors by panicking")]
 
 #[path = "../../names/examples/shared/made_names.rs"]
 mod made_names;
@@ -30,31 +32,31 @@ use lycosa_names_published::{
 use made_names::{random, write_name};
 use nix::sys::resource::{UsageWho, getrusage};
 
-/// When everything happens.
+/// Time of all operations.
 const NOW: Seconds = 1_800_000_000;
 
-/// For how long an answer holds, in seconds: the longest that the compact cache keeps one.
+/// TTL in seconds: the maximum of the compact cache.
 const TTL: u32 = 86_400;
 
-/// How many names are looked up, at most.
+/// Maximum number of lookups.
 const LOOKUPS: u64 = 2_000_000;
 
-/// In how many rounds; each name is asked for in one of them.
+/// Number of rounds; each name is looked up in one of them.
 const ROUNDS: usize = 5;
 
-/// A cache that takes part.
+/// A cache under test.
 trait Contestant {
-    /// Takes the address of a name.
+    /// Inserts the address of a name.
     fn put(&mut self, name: HostName<'_>, address: Ipv4Addr);
 
     /// The address of a name.
     fn get(&mut self, name: HostName<'_>) -> Option<Ipv4Addr>;
 
-    /// How many names are held.
+    /// Number of cached names.
     fn held(&self) -> u64;
 }
 
-/// What a resolver says of an address.
+/// The resolution with an address.
 fn resolution(address: Ipv4Addr) -> Resolution {
     let addresses = Addresses { v4: vec![address], v6: Vec::new() };
     Resolution { answer: Answer::Addresses(addresses), ttl: TTL, took: 40 }
@@ -74,7 +76,7 @@ impl Contestant for CompactCache {
     }
 }
 
-/// A design that is used by the common interface.
+/// A design behind the common interface.
 struct Design(Box<dyn NameCache>);
 
 impl Contestant for Design {
@@ -94,7 +96,7 @@ impl Contestant for Design {
     }
 }
 
-/// The crate `quick_cache`: the name with its address and the second in which it expires, which is looked at here.
+/// The crate `quick_cache`: the name with its address and expiry second, which is checked here.
 type QuickCache = quick_cache::sync::Cache<Box<str>, (Ipv4Addr, u32)>;
 
 impl Contestant for QuickCache {
@@ -112,7 +114,7 @@ impl Contestant for QuickCache {
     }
 }
 
-/// Makes a contestant with room for that many names, under the name of the program's first argument.
+/// Makes the named contestant with a capacity of `count` names.
 fn make(cache: &str, count: usize) -> Box<dyn Contestant> {
     match cache {
         "compact" => Box::new(
@@ -125,7 +127,7 @@ fn make(cache: &str, count: usize) -> Box<dyn Contestant> {
             Box::new(Design(Box::new(AsyncLru::new(settings))))
         }
         "regions" => {
-            // No name is slow, and either level could have all.
+            // No name is slow, and each level could take all names.
             let settings =
                 RegionsSettings { hosts: count, deeper: count, reverse: 8, ..RegionsSettings::default() };
             Box::new(Design(Box::new(Regions::new(settings))))
@@ -134,13 +136,13 @@ fn make(cache: &str, count: usize) -> Box<dyn Contestant> {
             let settings = OptimiserSettings { capacity: count, ..OptimiserSettings::default() };
             Box::new(Design(Box::new(Optimiser::new(settings))))
         }
-        // Its shards fill unevenly: with an eighth more, none has to evict.
+        // Its shards fill unevenly: with an eighth more capacity, none has to evict.
         "quick_cache" => Box::new(QuickCache::new(count + count / 8)),
         other => panic!("{other:?}: allowed are compact, async-lru, regions, optimiser, quick_cache"),
     }
 }
 
-/// A compact cache without the parts that nothing here uses.
+/// A compact cache without the parts that are not used here.
 fn compact(count: usize) -> CompactSettings {
     CompactSettings {
         capacity: count as u64,
@@ -151,35 +153,35 @@ fn compact(count: usize) -> CompactSettings {
     }
 }
 
-/// The name with a number, with its address, which is made of the number too.
+/// The n-th name and its address, which is derived from the number.
 fn entry<'t>(number: u64, text: &'t mut String) -> (HostName<'t>, Ipv4Addr) {
     write_name(number, text);
     (HostName::new(text).expect("a name"), Ipv4Addr::from(random(number ^ 0x5555) as u32))
 }
 
-/// The number of a name drawn by chance.
+/// The number of a random name.
 fn draw(turn: u64, count: u64) -> u64 {
     random(turn ^ 0x77) % count
 }
 
-/// CPU seconds of this process.
+/// CPU time of this process in seconds.
 fn cpu() -> f64 {
     let usage = getrusage(UsageWho::RUSAGE_SELF).expect("a process");
     let seconds = |time: nix::sys::time::TimeVal| time.tv_sec() as f64 + time.tv_usec() as f64 / 1e6;
     seconds(usage.user_time()) + seconds(usage.system_time())
 }
 
-/// Resident bytes of this process.
+/// Resident memory of this process in bytes.
 fn resident() -> u64 {
     let status = fs::read_to_string("/proc/self/status").expect("Linux");
     let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).expect("a size");
     line.trim().trim_end_matches(" kB").parse::<u64>().expect("a number") * 1_024
 }
 
-/// Fills a cache, and looks names up.
+/// Fills a cache and looks names up.
 fn measure(cache: &str, count: u64) -> String {
     let mut text = String::new();
-    // The program's own pages and tables are read in before, by a small cache of the same kind.
+    // A small cache of the same kind first loads the program's own pages and tables.
     let mut small = make(cache, 1_000);
     let (name, address) = entry(0, &mut text);
     small.put(name, address);
@@ -224,7 +226,7 @@ fn measure(cache: &str, count: u64) -> String {
     )
 }
 
-/// Fills negative filters at once; `negative` of `names_cache_compact` fills them evenly over their time.
+/// Fills negative filters at once; `negative` of `names_cache_compact` fills them evenly over their lifetime.
 fn burst(count: u64) -> String {
     let rates = [("clear_all", Negative::ClearAll), ("generations", Negative::Generations(4))].map(
         |(label, negative)| {
@@ -257,7 +259,7 @@ fn burst(count: u64) -> String {
     format!("{{\"names\": {count}, {}}}", rates.join(", "))
 }
 
-/// Writes the files of `files`; here time is the machine's, for programs that give none.
+/// Writes the files of `files`, with the current time, for programs that pass none.
 fn files(count: u64, draws: u64, folder: &Path) -> io::Result<String> {
     let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
     let cache = CompactCache::open(&folder.join("names.cache"), compact(count as usize), now)

@@ -1,36 +1,38 @@
-//! Design 2, async-lru (Chen & Yan 2009; SYSTEMS.md section 2): a chained hash table whose nodes stand on a usable list
-//! that orders itself by transposition.
+//! Design 2, async-lru (Chen & Yan 2009; SYSTEMS.md section 2): a chained hash table whose nodes are on a
+//! usable list that orders itself by transposition.
 //!
 //! Guarantees, which the tests repeat:
-//! 1. At most `capacity` names. A lookup, an insertion and a forgetting take a bounded number of steps.
-//! 2. A hit moves the name one place forward on the usable list, never more.
-//! 3. A new name takes a free node, or the node at the list's tail, and stands after the list's head.
-//! 4. An answer holds for the cache's own period whatever its TTL; the next answer refreshes the node where it stands,
-//!    and the node then moves one place forward.
+//! 1. At most `capacity` names. Lookup, insertion and removal take a bounded number of steps.
+//! 2. A hit moves the name one position forward on the usable list, never more.
+//! 3. A new name takes a free node, or the node at the list's tail, and is inserted after the list's head.
+//! 4. An answer is valid for the cache's own period whatever its TTL; the next answer updates the node in
+//!    place, and the node then moves one position forward.
 //! 5. Failures are not cached.
 //!
-//! What the paper leaves open, and what was chosen: the head of the list is a mark that is never in use, which makes its
-//! two rules agree (a node swaps places with a predecessor *in use*; a new node comes *after the head*). The hash is taken
-//! from a given start, 5381, as its form (Bernstein's) is known by. Since anybody can find names that share a chain, a
-//! chain has at most [`MAX_CHAIN`] nodes: a further name takes the place of the chain's oldest one.
+//! Choices where the paper is silent: the head of the list is a sentinel that is never in use, which makes
+//! its two rules consistent (a node swaps with a predecessor *in use*; a new node comes *after the head*).
+//! The hash starts at 5381, the usual start of its form (Bernstein's). Since anyone can construct names that
+//! share a chain, a chain has at most [`MAX_CHAIN`] nodes: a further name replaces the chain's oldest one.
 
 use crate::kept::{Kept, heap};
 use lycosa_names::cache::{Answer, CacheStatistics, Class, Found, NameCache, Resolution, SLOW, Seconds};
 use lycosa_names::{Families, HostName};
 
-/// Nodes in one chain: with two names to a bucket, as published, chance makes no chain half as long.
+/// Maximum nodes in one chain: with two names per bucket, as published, random names make no chain half as
+/// long.
 const MAX_CHAIN: usize = 64;
 
 /// Settings of an [`AsyncLru`]; the defaults are those of the paper's experiment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct AsyncLruSettings {
-    /// Nodes, so names: 1 to 2^31 (default 50,000).
+    /// Maximum number of names (nodes): 1 to 2^31 (default 50,000).
     pub capacity: usize,
     /// Buckets of the hash table: 1 to 2^31 (default 21,911).
     pub buckets: usize,
-    /// For how long an answer holds, in seconds (default 1,800).
+    /// How long an answer is valid, in seconds (default 1,800).
     pub period: Seconds,
-    /// From how many milliseconds on a name counts as slow; it is only shown (default [`SLOW`](lycosa_names::cache::SLOW)).
+    /// Resolution time in milliseconds from which a name counts as slow; for display only (default
+    /// [`SLOW`](lycosa_names::cache::SLOW)).
     pub slow: u32,
 }
 
@@ -45,23 +47,23 @@ pub struct AsyncLru {
     settings: AsyncLruSettings,
     /// The first node of each chain, or [`HEAD`].
     buckets: Vec<u32>,
-    /// Node 0 is the head of the usable list, which is a ring.
+    /// Node 0 is the head of the usable list, which is circular.
     nodes: Vec<Node>,
     /// Free nodes.
     free: Vec<u32>,
-    /// Bytes of names and addresses.
+    /// Heap memory of names and addresses in bytes.
     heap: usize,
     statistics: CacheStatistics,
 }
 
-/// The head of the usable list; as an end of a chain, nothing.
+/// The head of the usable list; also marks the end of a chain.
 const HEAD: u32 = 0;
 
 /// A name with its answer.
 struct Node {
     name: Box<str>,
     answer: Kept,
-    /// When the answer came; `None` when it holds no longer.
+    /// When the answer was inserted; `None` if it was invalidated.
     created: Option<Seconds>,
     chain_next: u32,
     chain_previous: u32,
@@ -73,7 +75,7 @@ struct Node {
 }
 
 impl AsyncLru {
-    /// An empty cache; settings beyond their limits are set to them.
+    /// Creates an empty cache; settings beyond their limits are clamped.
     pub fn new(settings: AsyncLruSettings) -> Self {
         let limit = |value: usize| value.clamp(1, 1 << 31);
         let settings = AsyncLruSettings {
@@ -91,13 +93,13 @@ impl AsyncLru {
         }
     }
 
-    /// The place of a name's chain: the paper's hash.
+    /// The bucket of a name, by the paper's hash.
     fn bucket(&self, name: &str) -> usize {
         let add = |hash: u32, byte: u8| (hash << 5).wrapping_add(hash).wrapping_add(u32::from(byte));
         name.bytes().fold(5381, add) as usize % self.buckets.len()
     }
 
-    /// A name's node, and how long the chain is up to it or to its end.
+    /// Returns a name's node, and the length of the chain before it, or of the whole chain.
     fn find(&self, bucket: usize, name: &str) -> (Option<u32>, usize) {
         let (mut at, mut steps) = (self.buckets[bucket], 0);
         while at != HEAD {
@@ -110,7 +112,7 @@ impl AsyncLru {
         (None, steps)
     }
 
-    /// The transposition rule.
+    /// Applies the transposition rule.
     fn transpose(&mut self, at: u32) {
         let before = self.node(at).previous;
         if self.node(before).in_use {
@@ -119,7 +121,7 @@ impl AsyncLru {
         }
     }
 
-    /// A node for a new name of a chain: a free one, or one that another name loses.
+    /// Returns a node for a new name of a chain: a free one, or one that is evicted.
     fn take_node(&mut self, bucket: usize, chain: usize, now: Seconds) -> u32 {
         if chain >= MAX_CHAIN {
             let mut last = self.buckets[bucket];
@@ -136,18 +138,18 @@ impl AsyncLru {
         })
     }
 
-    /// Takes a node from a name that is still wanted.
+    /// Releases a node; counts an eviction if its answer is still valid.
     fn evict(&mut self, at: u32, now: Seconds) {
         self.statistics.evictions += u64::from(self.expires(at).is_some_and(|expires| now < expires));
         self.release(at);
     }
 
-    /// When a node's answer ceases to hold.
+    /// When a node's answer expires.
     fn expires(&self, at: u32) -> Option<Seconds> {
         self.node(at).created.map(|created| created.saturating_add(self.settings.period))
     }
 
-    /// Makes a node a free one.
+    /// Removes a node from its chain and lists it as free.
     fn release(&mut self, at: u32) {
         self.unlist(at);
         let (next, previous) = (self.node(at).chain_next, self.node(at).chain_previous);
@@ -165,14 +167,14 @@ impl AsyncLru {
         self.free.push(at);
     }
 
-    /// Takes a node off the usable list.
+    /// Removes a node from the usable list.
     fn unlist(&mut self, at: u32) {
         let (next, previous) = (self.node(at).next, self.node(at).previous);
         self.node_mut(previous).next = next;
         self.node_mut(next).previous = previous;
     }
 
-    /// Puts a node on the usable list.
+    /// Inserts a node into the usable list.
     fn list_after(&mut self, previous: u32, at: u32) {
         let next = self.node(previous).next;
         (self.node_mut(at).previous, self.node_mut(at).next) = (previous, next);
@@ -185,14 +187,14 @@ impl AsyncLru {
         &self.nodes[at as usize]
     }
 
-    /// A node by its number, to be changed.
+    /// A mutable node by its number.
     fn node_mut(&mut self, at: u32) -> &mut Node {
         &mut self.nodes[at as usize]
     }
 }
 
 impl Node {
-    /// One that is not in use.
+    /// A free node.
     fn free() -> Self {
         Node {
             name: "".into(),
@@ -208,7 +210,7 @@ impl Node {
         }
     }
 
-    /// Bytes beyond its own place.
+    /// Heap memory in bytes.
     fn heap(&self) -> usize {
         heap(self.name.len()) + self.answer.heap()
     }
@@ -235,7 +237,7 @@ impl NameCache for AsyncLru {
         let (found, chain) = self.find(bucket, name.as_str());
         match (&resolution.answer, found) {
             (Answer::Addresses(addresses), _) if !addresses.is_empty() => (),
-            // Nothing was learned about the name; what is known of it holds as long as it would have.
+            // A failure says nothing about the name; a valid answer stays.
             (Answer::Failed { .. }, _) | (_, None) => return,
             (_, Some(at)) => return self.node_mut(at).created = None,
         }

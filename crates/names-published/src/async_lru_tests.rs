@@ -1,4 +1,4 @@
-//! The guarantees of async-lru, and the cache beside the paper's text taken literally.
+//! Tests of the guarantees of async-lru, and comparison of the cache with a literal model of the paper.
 
 use std::net::Ipv4Addr;
 
@@ -7,34 +7,34 @@ use proptest::prelude::*;
 use super::*;
 use lycosa_names::cache::{Addresses, Trouble};
 
-/// What a resolver learned: one address, held for a day by its TTL.
+/// A resolution with one address and a TTL of a day.
 fn found(last: u8) -> Resolution {
     let addresses = Addresses { v4: vec![Ipv4Addr::new(192, 0, 2, last)], v6: Vec::new() };
     Resolution { answer: Answer::Addresses(addresses), ttl: 86_400, took: 20 }
 }
 
-/// What a resolver could not learn.
+/// A resolution without addresses.
 fn failed(answer: Answer) -> Resolution {
     Resolution { answer, ttl: 60, took: 20 }
 }
 
-/// A cache of a few nodes.
+/// A small cache.
 fn cache(capacity: usize, buckets: usize) -> AsyncLru {
     AsyncLru::new(AsyncLruSettings { capacity, buckets, ..AsyncLruSettings::default() })
 }
 
 impl AsyncLru {
-    /// Takes an address at second `now`.
+    /// Inserts an address at second `now`.
     fn put(&mut self, name: &str, last: u8, now: Seconds) {
         self.insert(HostName::new(name).unwrap(), Families::V4, &found(last), now);
     }
 
-    /// Whether a name is answered at second `now`.
+    /// Whether a name is a hit at second `now`.
     fn has(&mut self, name: &str, now: Seconds) -> bool {
         self.lookup(HostName::new(name).unwrap(), Families::V4, now).is_some()
     }
 
-    /// The usable list from its head; checks that chains and lists fit together.
+    /// The usable list from its head; checks that chains and list are consistent.
     fn list(&self) -> Vec<&str> {
         let (mut names, mut at, mut before) = (Vec::new(), self.node(HEAD).next, HEAD);
         while at != HEAD {
@@ -90,7 +90,7 @@ fn an_answer_holds_for_the_own_period_and_is_refreshed_in_place() {
     let name = HostName::new("a").unwrap();
     let got = cache.lookup(name, Families::V4, 1_900).unwrap();
     assert_eq!(got, Found { answer: found(2).answer, expires: Some(3_700), class: Class::Fast });
-    assert_eq!(cache.lookup(name, Families::V6, 1_900), None); // nobody asked for those addresses
+    assert_eq!(cache.lookup(name, Families::V6, 1_900), None); // the other family was not resolved
 }
 
 #[test]
@@ -102,9 +102,9 @@ fn failures_are_not_cached() {
     cache.put("a", 1, 0);
     let silence = Answer::Failed { trouble: Trouble::TimeOut, attempts: 1 };
     cache.insert(name, Families::V4, &failed(silence), 1);
-    assert!(cache.has("a", 1)); // nothing was learned about the name
+    assert!(cache.has("a", 1)); // a failure changes nothing
     cache.insert(name, Families::V4, &failed(Answer::NoData), 1);
-    assert!(!cache.has("a", 1)); // this was
+    assert!(!cache.has("a", 1)); // a negative answer invalidates
 }
 
 #[test]
@@ -125,7 +125,7 @@ fn names_that_share_a_chain_on_purpose_make_no_long_chain() {
     assert_eq!(cache.list().first(), Some(&"host-999.example"));
 }
 
-/// The paper's text: a list of name, address and time; the head is before its first element.
+/// Model of the paper's text: a list of name, address and time; the head is before its first element.
 #[derive(Default)]
 struct Literal(Vec<(String, Answer, Option<Seconds>)>);
 

@@ -1,13 +1,13 @@
-//! What the published designs have in common: an answer in little memory, and what memory costs.
+//! Shared by the published designs: a compact answer, and memory accounting.
 
 use std::net::Ipv4Addr;
 
 use lycosa_names::cache::{Addresses, Answer, FIRST_PAUSE, LAST_PAUSE, Resolution, Trouble, pause};
 
-/// The longest that "no such name" and "no data" are kept, in seconds (RFC 2308 section 5: one to three hours).
+/// Maximum seconds that NXDOMAIN and NODATA are cached (RFC 2308 section 5: one to three hours).
 const LONGEST_NEGATIVE: u32 = 3 * 3600;
 
-/// How long a resolution is kept that has no address, in seconds: its TTL, or the back-off of a failure.
+/// How long a resolution without addresses is cached, in seconds: its TTL, or the back-off of a failure.
 pub(crate) fn negative_ttl(resolution: &Resolution) -> u32 {
     match resolution.answer {
         Answer::Failed { attempts, .. } => pause(attempts, FIRST_PAUSE, LAST_PAUSE),
@@ -17,23 +17,23 @@ pub(crate) fn negative_ttl(resolution: &Resolution) -> u32 {
     }
 }
 
-/// An answer in 16 bytes, and more only for several addresses.
+/// An answer in 16 bytes; more only for several addresses or IPv6.
 #[derive(Clone, Debug)]
 pub(crate) enum Kept {
-    /// A lone IPv4 address, as most names have.
+    /// A single IPv4 address, as most names have.
     One(Ipv4Addr),
-    /// Several, or IPv6.
+    /// Several addresses, or IPv6.
     Several(Box<Addresses>),
-    /// No such name.
+    /// The name does not exist.
     NxDomain,
-    /// No address.
+    /// The name has no address.
     NoData,
-    /// A failure.
+    /// A failure, with the number of failures in a row.
     Failed(Trouble, u8),
 }
 
 impl Kept {
-    /// Keeps an answer.
+    /// Converts an answer.
     pub(crate) fn new(answer: &Answer) -> Self {
         match answer {
             Answer::Addresses(addresses) => match (addresses.v4.as_slice(), addresses.v6.as_slice()) {
@@ -47,7 +47,7 @@ impl Kept {
         }
     }
 
-    /// The answer.
+    /// Converts back to an answer.
     pub(crate) fn answer(&self) -> Answer {
         match self {
             Kept::One(address) => Answer::Addresses(Addresses { v4: vec![*address], v6: Vec::new() }),
@@ -58,7 +58,7 @@ impl Kept {
         }
     }
 
-    /// How many failures in a row.
+    /// Number of failures in a row.
     pub(crate) fn failures(&self) -> u8 {
         match self {
             Kept::Failed(_, attempts) => *attempts,
@@ -66,7 +66,7 @@ impl Kept {
         }
     }
 
-    /// Bytes beyond its own place.
+    /// Heap memory in bytes.
     pub(crate) fn heap(&self) -> usize {
         match self {
             Kept::Several(addresses) => {
@@ -79,7 +79,7 @@ impl Kept {
     }
 }
 
-/// What an allocation takes: glibc's malloc on 64 bits adds 8 bytes, rounds up to 16 and gives no less than 32.
+/// Memory of an allocation: glibc's malloc on 64 bits adds 8 bytes, rounds up to 16 and uses at least 32.
 pub(crate) fn heap(bytes: usize) -> usize {
     if bytes == 0 { 0 } else { (bytes + 8).next_multiple_of(16).max(32) }
 }

@@ -1,8 +1,8 @@
-//! The published caches of names, for comparison and for who wants to see what they are worth: [`AsyncLru`] (SYSTEMS.md section 2),
-//! [`Regions`] (section 3) and [`Optimiser`] (the DNS optimiser of section 5).
+//! Published designs of name caches, for comparison: [`AsyncLru`] (SYSTEMS.md section 2), [`Regions`]
+//! (section 3) and [`Optimiser`] (the DNS optimiser of section 5).
 //!
-//! Each one is a [`NameCache`](lycosa_names::cache::NameCache) in the memory of one process; `names.cache` of a job chooses among them
-//! and the compact cache of `lycosa_names`, which is the default.
+//! Each is a [`NameCache`](lycosa_names::cache::NameCache) in the memory of one process. A job's setting
+//! `names.cache` selects one of them or the default, the compact cache of `lycosa_names`.
 
 mod async_lru;
 mod kept;

@@ -1,14 +1,16 @@
-//! The limit of plain sockets: a server that does nothing but recvmmsg(2) and sendmmsg(2), beside which `lycosa dns` is measured.
+//! The upper bound of plain sockets: a server that does nothing but recvmmsg(2) and sendmmsg(2), as a
+//! baseline for measurements of `lycosa dns`.
 //!
-//! `cargo run --release -p lycosa-names-server --example bare_responder ADDRESS:PORT`, until it is ended.
+//! `cargo run --release -p lycosa-names-server --example bare_responder ADDRESS:PORT`; runs until it is
+//! killed.
 //!
-//! Each question is turned around in its buffer as an answer with one A record, as large as the answer of a real server: no
-//! name is read but for its end, nothing is looked up, nothing allocated. One thread, one socket with SO_REUSEPORT, batches
-//! of 64, one wait for the first datagram of each. The calls are the C library's own, since a safe wrapper would cost
-//! something for each datagram.
+//! Each question becomes an answer with one A record in its own buffer, as large as the answer of a real
+//! server: of the name only the end is searched, nothing is looked up or allocated. One thread, one socket
+//! with SO_REUSEPORT, batches of 64, one wait for the first datagram of each batch. It calls the C library
+//! directly, since a safe wrapper has a cost per datagram.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
-#![allow(unsafe_code, reason = "the calls themselves, without anything around them, are what is measured")]
+#![allow(unsafe_code, reason = "the bare system calls are measured")]
 
 use std::mem::{size_of, zeroed};
 use std::net::SocketAddrV4;
@@ -18,16 +20,16 @@ use std::ptr::{from_mut, null_mut};
 use nix::libc::{self, iovec, mmsghdr, sockaddr_in};
 use nix::sys::socket::{AddressFamily, SockFlag, SockType, SockaddrIn, bind, setsockopt, socket, sockopt};
 
-/// Datagrams a call.
+/// Datagrams per call.
 const BATCH: usize = 64;
 
-/// Bytes for one question; a longer one is cut.
+/// Buffer size per question; a longer one is cut.
 const ROOM: usize = 512;
 
 /// The name of the question, A, IN, 3,600 s, 192.0.2.1.
 const RECORD: [u8; 16] = [0xc0, 12, 0, 1, 0, 1, 0, 0, 14, 16, 0, 4, 192, 0, 2, 1];
 
-/// Turns a question around as an answer; gives its length. What is none is sent back as it is.
+/// Turns a question into an answer in place; returns its length. A malformed message is sent back unchanged.
 fn turn(message: &mut [u8; ROOM + RECORD.len()], length: usize) -> usize {
     let mut end = 12;
     while end < length && message[end] != 0 {
@@ -37,7 +39,7 @@ fn turn(message: &mut [u8; ROOM + RECORD.len()], length: usize) -> usize {
     if end > length {
         return length;
     }
-    // What stands behind the question, an OPT record, stays behind.
+    // An OPT record after the question stays after the answer.
     message.copy_within(end..length, end + RECORD.len());
     message[end..end + RECORD.len()].copy_from_slice(&RECORD);
     message[2] |= 0x80;
@@ -51,7 +53,7 @@ fn main() {
         std::env::args().nth(1).expect("ADDRESS:PORT").parse().expect("an IPv4 address and a port");
     let socket = socket(AddressFamily::Inet, SockType::Datagram, SockFlag::empty(), None).unwrap();
     setsockopt(&socket, sockopt::ReusePort, &true).unwrap();
-    // As much room as the servers beside it ask for.
+    // The same buffer size as the compared servers request.
     let _ = setsockopt(&socket, sockopt::RcvBuf, &(4 << 20));
     bind(socket.as_raw_fd(), &SockaddrIn::from(address)).unwrap();
 
@@ -77,7 +79,8 @@ fn main() {
             header.msg_hdr.msg_namelen = size_of::<sockaddr_in>() as libc::socklen_t;
             slice.iov_len = ROOM;
         }
-        // SAFETY: each header points to an address and a slice, each slice to `ROOM` bytes, that live as long as this function.
+        // SAFETY: each header points to an address and a slice, each slice to `ROOM` bytes; all live as long
+        // as this function.
         let received = unsafe {
             libc::recvmmsg(
                 socket.as_raw_fd(),
@@ -94,10 +97,10 @@ fn main() {
         let mut sent = 0;
         while sent < received {
             let waiting = &mut headers[sent..received];
-            // SAFETY: as above; a slice is no longer than what is behind it.
+            // SAFETY: as above; a slice is no longer than its buffer.
             let count =
                 unsafe { libc::sendmmsg(socket.as_raw_fd(), waiting.as_mut_ptr(), waiting.len() as u32, 0) };
-            sent += usize::try_from(count).unwrap_or(1).max(1); // one that cannot be sent is left out
+            sent += usize::try_from(count).unwrap_or(1).max(1); // a datagram that cannot be sent is skipped
         }
     }
 }

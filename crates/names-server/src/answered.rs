@@ -1,5 +1,4 @@
-//! What was answered, from where, and how long it took: counted when the answers of a batch are sent, by one look at the clock for
-//! all of them.
+//! Counts answers by source and duration. A batch is counted when it is sent, with one reading of the clock.
 
 use std::net::IpAddr;
 use std::sync::Arc;
@@ -10,25 +9,25 @@ use crate::figures::Figures;
 use crate::query_log::{Pending, QueryLog};
 use crate::question::Code;
 
-/// Where an answer came from.
+/// Source of an answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Source {
-    /// From memory.
+    /// The cache.
     Cache,
-    /// Others were asked.
+    /// An upstream.
     Upstream,
-    /// From memory, after its TTL.
+    /// An expired cache entry.
     Stale,
-    /// The server knows by itself: names that are not in the DNS, questions that it does not understand, cookies.
+    /// The server itself: local data, names that are not in the DNS, malformed questions, cookies.
     Own,
-    /// The client, or the question, is refused.
+    /// The client or the question is refused.
     Refused,
-    /// The client had too much: beyond its rate, or no place for its question.
+    /// The client exceeds its rate or its share of pending lookups.
     Limited,
 }
 
 impl Source {
-    /// All of them, by their names elsewhere.
+    /// All sources with their names in metrics and logs.
     pub(crate) const NAMES: [(&str, Source); 6] = [
         ("cache", Source::Cache),
         ("upstream", Source::Upstream),
@@ -38,21 +37,21 @@ impl Source {
         ("limited", Source::Limited),
     ];
 
-    /// Of a code that the server gives by itself.
+    /// Source of a response code that the server sets itself.
     pub(crate) fn of(code: Code) -> Self {
         if code == Code::Refused { Source::Refused } else { Source::Own }
     }
 }
 
-/// Answers of one thread that have not been counted yet.
+/// Answers of one thread that are not counted yet.
 pub(crate) struct Answered {
-    /// Those that came from the same place and whose questions were received together are one: most of a batch.
+    /// Consecutive answers of one source to questions received together are one run: most of a batch.
     runs: Vec<Run>,
-    /// The same one by one, where questions are logged.
+    /// The answers one by one, if the query log is on.
     pending: Option<Pending>,
 }
 
-/// Answers that took equally long.
+/// Consecutive answers with the same source and time of receipt.
 struct Run {
     source: Source,
     received: Micros,
@@ -60,12 +59,12 @@ struct Run {
 }
 
 impl Answered {
-    /// None yet.
+    /// An empty collection.
     pub(crate) fn new(log: Option<Arc<QueryLog>>) -> Self {
         Answered { runs: Vec::new(), pending: log.map(Pending::new) }
     }
 
-    /// A question that was received then, from this client and by datagram or over a connection, has its answer.
+    /// Adds the answer to a question: when and from which client it was received, and whether over TCP.
     #[inline]
     pub(crate) fn add(
         &mut self,
@@ -83,7 +82,7 @@ impl Answered {
         }
     }
 
-    /// All are sent now.
+    /// Counts all answers as sent at `now`.
     pub(crate) fn settle(&mut self, now: Micros, figures: &Figures) {
         for Run { source, received, count } in self.runs.drain(..) {
             figures.took(source, now.saturating_sub(received), count);

@@ -1,4 +1,4 @@
-//! What is done beside the workers: telling clients what upstreams answer, accepting connections, and what is due.
+//! Threads besides the workers: they deliver upstream answers, accept connections and run timers.
 
 use std::io;
 use std::net::TcpListener;
@@ -22,42 +22,42 @@ use crate::reply_batch::ReplyBatch;
 use crate::state::{Moment, ServerState};
 use crate::stream::{Connection, Connections};
 
-/// How often it is looked for clients that wait for too long.
+/// Interval at which stale answers that are due are served.
 const TICK: Duration = Duration::from_millis(20);
 
-/// How often a server looks whether it is in a loop, in microseconds.
+/// Interval between loop probes, in microseconds.
 const PROBE: Micros = 30_000_000;
 
-/// How often it does while no upstream seems to answer, in microseconds.
+/// Interval between loop probes while no upstream seems to answer, in microseconds.
 const PULSE: Micros = 2_000_000;
 
-/// What these threads share.
+/// State that these threads share.
 pub(crate) struct Answering {
     pub(crate) state: Arc<ServerState>,
-    /// The server has ended.
+    /// Whether the server has ended.
     pub(crate) is_closed: Arc<AtomicBool>,
 }
 
-/// Tells clients what upstreams answer, on the threads of those who ask these.
+/// Delivers upstream answers to clients, on the threads of the upstreams' clients.
 #[derive(Clone, Default)]
 pub(crate) struct Teller {
-    /// Nothing before the server has begun. Weak, since the server owns who asks upstreams.
+    /// Unset until the server has started. Weak, since the server owns the upstreams' clients.
     state: Arc<OnceLock<Weak<ServerState>>>,
     figures: Arc<Figures>,
 }
 
 impl Teller {
-    /// Tells nobody yet; counts there.
+    /// A teller without a server; counts in `figures`.
     pub(crate) fn new(figures: Arc<Figures>) -> Self {
         Teller { state: Arc::default(), figures }
     }
 
-    /// The server begins.
+    /// Connects the teller to its server.
     pub(crate) fn begin(&self, state: &Arc<ServerState>) {
         self.state.get_or_init(|| Arc::downgrade(state));
     }
 
-    /// Makes what takes the answers about one family, and about records.
+    /// Makes the sink for answers of one family and for whole replies.
     pub(crate) fn sink(&self, families: Families) -> MakeSink {
         let teller = self.clone();
         Box::new(move || {
@@ -76,7 +76,7 @@ impl Teller {
     }
 }
 
-/// Tells clients what upstreams have answered.
+/// Delivers upstream answers to their waiters.
 fn tell(
     state: &ServerState,
     families: Families,
@@ -98,7 +98,8 @@ fn tell(
 }
 
 impl Answering {
-    /// Serves stale data when the client-response timer fires (RFC 8767 section 5), looks for loops; until the server ends.
+    /// Serves stale answers when the client-response timer fires (RFC 8767 section 5) and sends loop probes,
+    /// until the server ends.
     pub(crate) fn keep(&self, figures: &Figures) {
         let mut batch = ReplyBatch::of(&self.state);
         let (mut next_probe, mut next_look) = (0, 0);
@@ -111,7 +112,7 @@ impl Answering {
             batch.flush(&self.state, figures);
             if moment.now >= next_look {
                 next_look = moment.now + PULSE;
-                // Where those that are asked for names rest, it may be the names' fault.
+                // Backed-off upstreams may be healthy and only the names dead.
                 if moment.now >= next_probe || self.state.pending.upstream().is_resting() {
                     self.state.probe(moment.now);
                     next_probe = moment.now + PROBE;
@@ -120,7 +121,7 @@ impl Answering {
         }
     }
 
-    /// Tells what was known before; that there is a failure, where it was evicted meanwhile.
+    /// Delivers the stale answer, or SERVFAIL if it was evicted meanwhile.
     fn tell_stale(&self, wanted: &Wanted, waiters: &[Waiter], batch: &mut ReplyBatch, moment: &Moment<'_>) {
         let (name, families) = match wanted {
             Wanted::V4(name) => (name, Families::V4),
@@ -144,7 +145,7 @@ impl Answering {
         }
     }
 
-    /// Accepts connections of who may ask, each of which gets a thread; until the server drains.
+    /// Accepts connections of allowed clients, each on a thread of its own, until the server drains.
     pub(crate) fn accept(
         &self,
         listener: &TcpListener,
@@ -172,23 +173,24 @@ impl Answering {
                 open.remove(number);
             };
             if std::thread::Builder::new().name("lycosa-dns-tcp".to_owned()).spawn(work).is_err() {
-                connections.remove(number); // no thread to be had: closed
+                connections.remove(number); // no thread available: the connection is closed
             }
         }
     }
 }
 
-/// Waits after a connection could not be accepted: it is there still where the system lacked something, such as descriptors.
+/// Waits after a failed accept: the connection stays in the backlog if the system lacks resources such as
+/// descriptors.
 fn wait_after(error: &io::Error, figures: &Figures) {
     use io::ErrorKind::{ConnectionAborted, Interrupted, WouldBlock};
-    // The client has gone; the next one may be there.
+    // With these errors the client is gone or no connection is pending; the next accept need not wait.
     if !matches!(error.kind(), ConnectionAborted | Interrupted | WouldBlock) {
         figures.add(Count::AcceptFailures);
         std::thread::sleep(LOOK);
     }
 }
 
-/// Answers what comes over a connection, until it ends, or its client may not ask any more.
+/// Answers the questions of a connection until it ends or its client is no longer allowed.
 fn serve(state: &ServerState, connection: &Arc<Connection>, figures: &Figures) {
     let (mut buffer, mut texts, mut out, mut batch) =
         (Vec::new(), String::new(), Vec::new(), ReplyBatch::of(state));
@@ -210,7 +212,7 @@ fn serve(state: &ServerState, connection: &Arc<Connection>, figures: &Figures) {
             received: moment.now,
         };
         match state.judge(message, (connection.client, true), &moment, &mut texts, &mut out) {
-            Verdict::Silence => return, // who sends no questions is not listened to
+            Verdict::Silence => return, // a client that sends no questions is disconnected
             Verdict::Written(source) => {
                 connection.send(&out);
                 batch.answered.add(source, moment.now, (connection.client, true), &out);

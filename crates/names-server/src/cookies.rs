@@ -1,5 +1,5 @@
-//! Cookies (RFC 7873), made as RFC 9018 section 4 says: who shows one again has received an answer at its address before. Servers
-//! that have the same secrets, of whatever make, take each other's.
+//! DNS cookies (RFC 7873) in the format of RFC 9018 section 4: a client that returns one has received an
+//! answer at its address before. Servers with the same secrets, of any vendor, accept each other's cookies.
 
 use std::hash::Hasher as _;
 use std::net::IpAddr;
@@ -9,33 +9,34 @@ use siphasher::sip::SipHasher24;
 use crate::question::Cookie;
 use crate::secrets::{CookieSecrets, Secret};
 
-/// For how many seconds a cookie is good (RFC 9018 section 4.3).
+/// Lifetime of a cookie in seconds (RFC 9018 section 4.3).
 const LIFE: u32 = 3_600;
 
-/// From what age on, in seconds, it is replaced (RFC 9018 section 4.3).
+/// Age in seconds from which a cookie is renewed (RFC 9018 section 4.3).
 const OLD: u32 = 1_800;
 
-/// For how many seconds it may lie in the future, by clocks that differ (RFC 9018 section 4.3).
+/// Tolerated clock skew in seconds for cookies from the future (RFC 9018 section 4.3).
 const AHEAD: u32 = 300;
 
-/// The version of the construction (RFC 9018 section 4.1).
+/// Version of the format (RFC 9018 section 4.1).
 const VERSION: u8 = 1;
 
-/// The secret of a server that is given none.
+/// Makes and verifies cookies; has a random secret for servers without a configured one.
 pub(crate) struct Cookies {
     own: CookieSecrets,
 }
 
 impl Cookies {
-    /// A secret of its own.
+    /// Draws a random secret.
     pub(crate) fn new() -> std::io::Result<Self> {
         let mut first = [0; 16];
         getrandom::fill(&mut first).map_err(std::io::Error::from)?;
         Ok(Cookies { own: CookieSecrets { first, second: None } })
     }
 
-    /// Judges a client's cookie by these secrets, or by its own: whether the server's part is right, and the cookie that the client is
-    /// to have from now on. `second`: of Unix time, which servers that share secrets have in common.
+    /// Verifies a client's cookie with these secrets, or with its own. Returns whether the server cookie is
+    /// valid, and the cookie for the answer. `second`: Unix time, which servers that share secrets have in
+    /// common.
     pub(crate) fn judge(
         &self,
         secrets: Option<&CookieSecrets>,
@@ -44,7 +45,7 @@ impl Cookies {
         second: u64,
     ) -> (bool, Cookie) {
         let secrets = secrets.unwrap_or(&self.own);
-        let now = second as u32; // serial number arithmetic, as RFC 9018 has it
+        let now = second as u32; // serial number arithmetic (RFC 9018)
         let shown = cookie.server.and_then(|server| {
             let [version, _, _, _, a, b, c, d, ..] = server;
             let made = u32::from_be_bytes([a, b, c, d]);
@@ -54,7 +55,7 @@ impl Cookies {
             match () {
                 () if version != VERSION || !is_timely => None,
                 () if is_by(&secrets.first) => Some((server, age < OLD)),
-                // By one that is on its way out, or in.
+                // Made with a secret that is being phased out or in.
                 () => secrets.second.as_ref().filter(|secret| is_by(secret)).map(|_| (server, false)),
             }
         });
@@ -70,8 +71,8 @@ impl Cookies {
     }
 }
 
-/// A server's cookie, with the hash of all that it vouches for: the client's cookie, version, reserved bytes (as they came, RFC 9018
-/// section 4.2), time, and the client's address.
+/// Completes a server cookie with the hash over the client cookie, version, reserved bytes (as received, RFC
+/// 9018 section 4.2), time and client address.
 fn sign(secret: &Secret, cookie: [u8; 8], client: IpAddr, mut server: [u8; 16]) -> [u8; 16] {
     let mut hasher = SipHasher24::new_with_key(secret);
     hasher.write(&cookie);
@@ -84,7 +85,7 @@ fn sign(secret: &Secret, cookie: [u8; 8], client: IpAddr, mut server: [u8; 16]) 
     server
 }
 
-/// Compares in a time that does not depend on where they differ.
+/// Compares in constant time.
 fn is_same(one: &[u8; 16], other: &[u8; 16]) -> bool {
     one.iter().zip(other).fold(0, |all, (one, other)| all | (one ^ other)) == 0
 }
@@ -108,7 +109,8 @@ mod tests {
         Cookie { client: std::array::from_fn(byte), server }
     }
 
-    /// What RFC 9018's appendix A has: secrets, client, the cookie that it shows and when, whether that is good, the cookie of the answer.
+    /// Checks a vector of RFC 9018 appendix A: secrets, client, cookie sent and when, whether it is valid,
+    /// cookie of the answer.
     fn check(by: &CookieSecrets, client: &str, shown: &str, now: u64, is_good: bool, given: &str) {
         let judged = Cookies::new().unwrap().judge(Some(by), cookie(shown), client.parse().unwrap(), now);
         assert_eq!(judged, (is_good, cookie(given)), "{shown}");
@@ -121,15 +123,15 @@ mod tests {
         let first = "2464c4abcf10c957010000005cf79f111f8130c3eee29480";
         check(&by, "198.51.100.100", "2464c4abcf10c957", 0x5cf7_9f11, false, first);
         check(&by, "198.51.100.100", first, 0x5cf7_9f12, true, first);
-        // A.2: it is given a newer one 40 minutes later.
+        // A.2: the cookie is renewed 40 minutes later.
         let renewed = "2464c4abcf10c957010000005cf7a871d4a564a1442aca77";
         check(&by, "198.51.100.100", first, 0x5cf7_a871, true, renewed);
-        // A.3: reserved bytes that are not zero are part of the hash; by then the cookie is too old.
+        // A.3: non-zero reserved bytes are part of the hash; later the cookie has expired.
         let reserved = "fc93fc62807ddb8601abcdef5cf78f71a314227b6679ebf5";
         let renewed = "fc93fc62807ddb86010000005cf7a9acf73a7810aca2381e";
         check(&by, "203.0.113.203", reserved, 0x5cf7_a9ac, false, renewed);
         check(&by, "203.0.113.203", reserved, 0x5cf7_8f72, true, reserved);
-        // A.4: IPv6, while a new secret takes the place of the old one.
+        // A.4: IPv6, while a new secret replaces the old one.
         let (old, new) = ("dd3bdf9344b678b185a6f5cb60fca715", "445536bcd2513298075a5d379663c962");
         let shown = "22681ab97d52c298010000005cf7c57926556bd0934c72f8";
         let renewed = "22681ab97d52c298010000005cf7c609a6bb79d16625507a";

@@ -1,4 +1,5 @@
-//! Datagrams of many clients in one system call, where the system has such calls; else one by one.
+//! Sends and receives datagrams of many clients in one system call where the system supports it, else one by
+//! one.
 
 #[cfg_attr(any(target_os = "linux", target_os = "android"), path = "datagrams/batched.rs")]
 #[cfg_attr(not(any(target_os = "linux", target_os = "android")), path = "datagrams/single.rs")]
@@ -8,22 +9,23 @@ use std::io;
 use std::net::{IpAddr, SocketAddr, UdpSocket};
 use std::ops::Range;
 
-/// Datagrams that one call sends or receives at most.
+/// Maximum number of datagrams per call.
 pub(crate) const BATCH: usize = 64;
 
-/// The longest question that is read: more than any has that is not to be refused.
+/// Size of the receive buffer per datagram: more than any valid question needs.
 const ROOM: usize = 1_280;
 
-/// A client as a socket sees it.
+/// The addresses of a datagram.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Peer {
-    /// Which address of this machine it asked, and expects its answer from; only where the socket has all of them.
+    /// The local address that the client asked, from which the answer must leave; only for sockets bound to
+    /// all addresses.
     pub(crate) local: Option<IpAddr>,
-    /// Its own address.
+    /// The client's address.
     pub(crate) address: SocketAddr,
 }
 
-/// Questions of one call, and whom they are from.
+/// Received questions of one call with their senders.
 pub(crate) struct Questions {
     bytes: Vec<u8>,
     received: Vec<(usize, Peer)>,
@@ -31,7 +33,7 @@ pub(crate) struct Questions {
 }
 
 impl Questions {
-    /// None yet, of this socket.
+    /// An empty batch for this socket.
     pub(crate) fn of(socket: &UdpSocket) -> Self {
         let has_all_addresses = socket.local_addr().is_ok_and(|address| address.ip().is_unspecified());
         Questions {
@@ -41,7 +43,7 @@ impl Questions {
         }
     }
 
-    /// Waits for questions, as long as the socket's time-out; takes what is there.
+    /// Waits for questions until the socket's time-out and receives all that are available.
     pub(crate) fn receive(&mut self, socket: &UdpSocket) -> io::Result<()> {
         self.received.clear();
         match self.system.receive(socket, &mut self.bytes, ROOM, &mut self.received) {
@@ -51,42 +53,44 @@ impl Questions {
         }
     }
 
-    /// What was received.
+    /// The received messages.
     pub(crate) fn messages(&self) -> impl Iterator<Item = (&[u8], Peer)> {
         let chunks = self.bytes.chunks_exact(ROOM);
         chunks.zip(&self.received).map(|(chunk, (length, peer))| (&chunk[..(*length).min(ROOM)], *peer))
     }
 }
 
-/// Answers that wait to be sent: a bounded number.
+/// Answers to be sent, at most [`BATCH`].
 #[derive(Default)]
 pub(crate) struct Answers {
-    /// All of them, one after the other. Filled by who writes an answer, which [`Answers::push`] then closes.
+    /// All answers, concatenated. Callers append an answer and then call [`Answers::push`].
     pub(crate) bytes: Vec<u8>,
     ends: Vec<(usize, Peer)>,
-    /// The same, in the order in which they are sent; and those that go one by one.
+    /// The answers in sending order, and those that are sent one by one.
     order: Vec<Answer>,
     single: Vec<Answer>,
     system: system::Sender,
 }
 
 impl Answers {
-    /// What was written since the last one is an answer to this client; gives it.
+    /// Makes the bytes appended since the last call an answer to this client; returns them.
     pub(crate) fn push(&mut self, to: Peer) -> &[u8] {
         let start = self.ends.last().map_or(0, |(end, _)| *end);
         self.ends.push((self.bytes.len(), to));
         &self.bytes[start..]
     }
 
-    /// Whether they are to be sent before there are more.
+    /// Whether the batch must be sent before more is added.
     pub(crate) fn is_full(&self) -> bool {
         self.ends.len() >= BATCH
     }
 
-    /// Sends all. What the kernel does not take is lost, as datagrams are: the client asks again.
+    /// Sends all answers. Those that the kernel does not accept are lost, as datagrams may be: the client
+    /// asks again.
     ///
-    /// Several answers to one client, such as a server of another tier, go through the kernel as one (UDP_SEGMENT) where they are
-    /// equally long, but for the last, shorter one: most of an answer's cost is its way there.
+    /// Several answers to one client, such as a server of another tier, are passed to the kernel as one
+    /// (UDP_SEGMENT) if all but the last have the same length and the last is not longer: the path through
+    /// the kernel is most of an answer's cost.
     pub(crate) fn send(&mut self, socket: &UdpSocket) {
         let mut start = 0;
         self.order.clear();
@@ -100,7 +104,7 @@ impl Answers {
         let mut left = &self.order[..];
         while let Some(first) = left.first() {
             let same = left.iter().take_while(|answer| answer.key() == first.key()).count();
-            // The last one of a piece may be shorter.
+            // The last answer of a piece may be shorter.
             let has_shorter = left.get(same).is_some_and(|answer| answer.to == first.to);
             let (piece, rest) = left.split_at(same + usize::from(has_shorter));
             if piece.len() == 1 || !self.system.send_piece(socket, &self.bytes, piece) {
@@ -113,7 +117,7 @@ impl Answers {
             let sent = match self.system.send(socket, &self.bytes, left) {
                 Ok(sent) => sent.max(1),
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => 0,
-                Err(_) => 1, // of this client only: unreachable, or the kernel is out of room
+                Err(_) => 1, // concerns this client only: unreachable, or a full send buffer
             };
             left = &left[sent..];
         }
@@ -121,7 +125,7 @@ impl Answers {
     }
 }
 
-/// An answer, and whom it is for.
+/// An answer and its receiver.
 #[derive(Clone)]
 struct Answer {
     to: Peer,
@@ -129,13 +133,14 @@ struct Answer {
 }
 
 impl Answer {
-    /// What those have in common that go through the kernel as one.
+    /// Key that answers sent as one piece share.
     fn key(&self) -> (Peer, usize) {
         (self.to, self.bytes.len())
     }
 
-    /// Its place among others, as one number, since each batch is sorted: together what leaves from one address, then what goes to one
-    /// client, longer ones before shorter ones. Two clients of one number are sent to in more pieces, and no worse.
+    /// Sort key; one number, since each batch is sorted: first by the local address, then by client, longer
+    /// answers before shorter ones. If two clients have the same number, their answers are sent in more
+    /// pieces, with no other harm.
     fn place(&self) -> (Option<IpAddr>, u64) {
         let client = match self.to.address.ip() {
             IpAddr::V4(address) => address.to_bits(),
@@ -161,7 +166,7 @@ mod tests {
         let mut answers = Answers::default();
         for round in 0..2_u8 {
             for n in 0..60 {
-                // The first two get answers of few lengths, the third one of many.
+                // The first two clients get answers of few lengths, the third one of many.
                 let length = if n % 3 == 2 { n + 1 } else { 20 + n % 2 };
                 answers.bytes.extend(std::iter::repeat_n(n + round, length.into()));
                 let address = clients[usize::from(n % 3)].local_addr().unwrap();

@@ -1,4 +1,4 @@
-//! What a server counts.
+//! Counters of a server.
 
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
@@ -9,61 +9,61 @@ use crate::answered::Source;
 use crate::question::Code;
 use crate::times::SharedTimes;
 
-/// Something that is counted.
+/// A counter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Count {
-    /// Datagrams that came.
+    /// Datagrams received.
     QuestionsUdp,
-    /// Messages that came over TCP.
+    /// Messages received over TCP.
     QuestionsTcp,
     /// Questions answered from the cache.
     Hits,
-    /// Questions for which others had to be asked.
+    /// Questions that were sent on to upstreams after a cache miss.
     Misses,
-    /// Answers that had expired.
+    /// Expired answers that were served.
     Stale,
-    /// Names asked for anew before they expired.
+    /// Names prefetched before their expiry.
     Prefetches,
-    /// Questions answered by what is kept of an upstream's answer as it came.
+    /// Questions answered from the cache of whole replies.
     PacketHits,
-    /// Questions answered by what is known without asking anybody: hosts, local data.
+    /// Questions answered from hosts files and local data.
     Local,
-    /// Questions that were passed through to upstreams.
+    /// Questions passed through to upstreams.
     PassedThrough,
-    /// Answers that were cut off, or not given by datagram.
+    /// Answers truncated, so that the client asks over TCP.
     Truncated,
-    /// Messages that got no answer.
+    /// Messages without an answer.
     Dropped,
-    /// Questions, and connections, of clients that may not ask.
+    /// Questions and connections of clients outside the access list.
     RefusedClients,
-    /// Connections that the system could not accept.
+    /// Connections that could not be accepted.
     AcceptFailures,
-    /// Answers that were beyond a client's rate.
+    /// Questions beyond a client's rate.
     Limited,
-    /// Questions of clients that had too many under way.
+    /// Questions rejected because the client, or all clients, had too many pending.
     Unfair,
-    /// Cookies that were not this server's, or too old.
+    /// Invalid or expired server cookies.
     BadCookies,
-    /// Answers out of which private addresses were taken.
+    /// Answers from which private addresses were removed.
     PrivateFiltered,
-    /// Answers by code.
+    /// Answers with NOERROR.
     NoError,
-    /// The same.
+    /// Answers with NXDOMAIN.
     NxDomain,
-    /// The same.
+    /// Answers with SERVFAIL.
     ServFail,
-    /// The same.
+    /// Answers with REFUSED.
     Refused,
-    /// The same.
+    /// Answers with FORMERR.
     FormErr,
-    /// The same.
+    /// Answers with NOTIMP.
     NotImp,
-    /// The same, all other codes.
+    /// Answers with any other code.
     Other,
 }
 
 impl Count {
-    /// All of them, by their names elsewhere.
+    /// All counters with their names in metrics.
     pub(crate) const NAMES: [(&str, Count); 24] = [
         ("questions_udp", Count::QuestionsUdp),
         ("questions_tcp", Count::QuestionsTcp),
@@ -97,7 +97,7 @@ impl Count {
 #[repr(align(64))]
 pub(crate) struct Figures {
     counts: [AtomicU64; Count::NAMES.len()],
-    /// How long answers took, by source.
+    /// Answer times by source.
     times: [SharedTimes; Source::NAMES.len()],
 }
 
@@ -108,13 +108,13 @@ impl Figures {
         self.add_many(what, 1);
     }
 
-    /// Counts several. One thread writes, so that no lock is needed on the way.
+    /// Adds to a counter. Each thread has its own counters, so no lock is needed.
     #[inline]
     pub(crate) fn add_many(&self, what: Count, count: u64) {
         self.counts[what as usize].fetch_add(count, Relaxed);
     }
 
-    /// Counts an answer's code, as the message has it: its low bits, all that are used without EDNS.
+    /// Counts a response code as it is in the header: the low four bits, all that is used without EDNS.
     pub(crate) fn add_code(&self, code: u8) {
         let is = |known: Code| known as u8 == code;
         self.add(match () {
@@ -128,17 +128,17 @@ impl Figures {
         });
     }
 
-    /// Counts answers that took equally long.
+    /// Counts answers with the same time.
     pub(crate) fn took(&self, source: Source, time: Micros, count: u64) {
         self.times[source as usize].add_many(time, count);
     }
 
-    /// How long answers of a source took.
+    /// Answer times of a source.
     pub(crate) fn times(&self, source: Source) -> Times {
         self.times[source as usize].read()
     }
 
-    /// How many.
+    /// Value of a counter.
     pub(crate) fn get(&self, what: Count) -> u64 {
         self.counts[what as usize].load(Relaxed)
     }

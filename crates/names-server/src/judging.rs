@@ -1,4 +1,4 @@
-//! What becomes of a message: who may ask, how much, and for what.
+//! Decides what happens to a message by its cookie, rate limit, access list, name and type.
 
 use std::net::IpAddr;
 use std::sync::atomic::Ordering::Relaxed;
@@ -12,34 +12,34 @@ use crate::question::{Code, Edns, Question, Read, read, rtype};
 use crate::reply::{Asked, Reason, To};
 use crate::state::{Moment, ServerState, write};
 
-/// Forwarding-loop probe zone: a server that is asked for the name that it probes its upstreams with is in a loop. It is
-/// no name of the DNS (RFC 9476).
+/// Forwarding-loop probe zone: a server that receives its own probe is in a loop. The zone is not in the DNS
+/// (RFC 9476).
 pub(crate) const LOOP_ZONE: &str = "loop.lycosa.alt";
 
-/// For how many seconds clients may keep that there is no such name where there can be none, as the root's servers have it.
+/// TTL in seconds of NXDOMAIN for special-use names, as the root servers have it.
 const SPECIAL_TTL: u32 = 86_400;
 
-/// What becomes of a message.
+/// The decision about a message.
 pub(crate) enum Verdict<'m> {
-    /// It gets no answer.
+    /// The message gets no answer.
     Silence,
-    /// Its answer is written.
+    /// The answer is written.
     Written(Source),
-    /// Its name, which is appended to the texts, is to be looked up.
+    /// The name, which is appended to the texts, must be looked up.
     LookUp(Question<'m>, Families),
-    /// It is to be passed through.
+    /// The question must be passed through.
     Pass(Question<'m>),
 }
 
 impl ServerState {
-    /// Whether a client may ask at all; one that may not is counted.
+    /// Whether the access list allows a client; refusals are counted.
     pub(crate) fn admits(&self, client: IpAddr, moment: &Moment<'_>) -> bool {
         let is_allowed = moment.policy.allows(client);
         moment.figures.add_many(Count::RefusedClients, u64::from(!is_allowed));
         is_allowed
     }
 
-    /// Judges a message of a client.
+    /// Decides about a client's message.
     pub(crate) fn judge<'m>(
         &self,
         message: &'m [u8],
@@ -78,7 +78,7 @@ impl ServerState {
             }
             Read::Greeting(head, _) => (To { head, edns: None, reason: None }, Code::FormErr),
             Read::Bad(head, code) => {
-                // RFC 6891 section 6.1.3: who is told of the version gets EDNS.
+                // RFC 6891 section 6.1.3: a BADVERS response has EDNS.
                 let edns = Edns { payload: 0, wants_signatures: false, cookie: None };
                 let edns = (is_allowed && code == Code::BadVers).then_some(edns);
                 (To { head, edns, reason: None }, code)
@@ -90,7 +90,7 @@ impl ServerState {
         written(Source::of(code), moment.figures, out, |out| to.code(code, out))
     }
 
-    /// Judges a cookie, if there is one; has the answer bring the one that is good from now on. Tells whether it was good.
+    /// Verifies the cookie, if any, and replaces it with the one for the answer. Returns whether it is valid.
     fn judge_cookie(&self, edns: &mut Edns, client: IpAddr, moment: &Moment<'_>) -> bool {
         let (Some(cookies), Some(cookie)) = (&self.cookies, edns.cookie) else { return false };
         let secrets = moment.policy.cookie_secrets.as_ref();
@@ -102,7 +102,8 @@ impl ServerState {
         is_good
     }
 
-    /// What a client gets that is beyond its rate: now and then a reason to come back over TCP, which a forged address cannot.
+    /// Handles a client beyond its rate: every other question is answered with TC, so that a genuine client
+    /// can retry over TCP, which a forged address cannot.
     fn limit(&self, parsed: &Read<'_>, moment: &Moment<'_>, out: &mut Vec<u8>) -> Verdict<'static> {
         moment.figures.add(Count::Limited);
         match parsed {
@@ -117,7 +118,7 @@ impl ServerState {
         }
     }
 
-    /// What kind of question it is.
+    /// Decides about a question of an allowed client by its type and name.
     fn sort<'m>(
         &self,
         question: Question<'m>,
@@ -161,14 +162,14 @@ impl ServerState {
         }
         let top = question.top_label();
         let is_localhost = top.eq_ignore_ascii_case(b"localhost");
-        // Another server's probe goes on to the upstreams, or loops through several servers would not be found.
-        // A cluster's own zone may be below `local`: it is listed as private, or has upstreams of its own.
+        // The probe of another server is forwarded, so that loops through several servers are found. A
+        // cluster's own zone may be below `local`: it is listed as private or has its own upstreams.
         let Policy { private_names, own_zones, .. } = &*moment.policy;
         let is_own = || is_text && (private_names.has(name) || own_zones.has(name));
         if is_localhost || is_special_use(top) && !is_probe && !is_own() {
             texts.truncate(start);
             if let (true, Some(families)) = (is_localhost, families) {
-                let addresses = loopback(families).into_iter(); // RFC 6761 section 6.3; whatever is filtered elsewhere
+                let addresses = loopback(families).into_iter(); // RFC 6761 section 6.3; not subject to `filter_private`
                 return written(own, moment.figures, out, |out| {
                     _ = To::of(&question).addresses(addresses, SPECIAL_TTL, out);
                 });
@@ -178,20 +179,20 @@ impl ServerState {
                 To::of(&question).negative(code, SPECIAL_TTL, out)
             });
         }
-        // With signatures, and unchecked (CD), an answer is kept as it came.
+        // With DO or CD, the whole reply is needed.
         let wants_packet =
             question.head[3] & 0x10 != 0 || question.edns.is_some_and(|edns| edns.wants_signatures);
         if let Some(families) = families.filter(|_| is_host && !wants_packet) {
             return Verdict::LookUp(question, families);
         }
-        // What is passed through is filtered when it comes back, whatever its name and type.
+        // Replies to questions passed through are filtered on arrival, whatever their name and type.
         texts.truncate(start);
         if question.wants_recursion() { Verdict::Pass(question) } else { code(Code::Refused, out) }
     }
 }
 
 impl ServerState {
-    /// Writes what is known locally; tells whether anything is.
+    /// Answers from hosts files and local data; returns whether they know the name.
     fn write_local(
         &self,
         local: &dyn LocalNames,
@@ -224,7 +225,7 @@ impl ServerState {
     }
 }
 
-/// Writes an answer and counts its code: the question is settled with it.
+/// Writes an answer, counts its response code and returns [`Verdict::Written`].
 fn written(
     source: Source,
     figures: &Figures,

@@ -1,16 +1,18 @@
-//! A DNS server of a tier (SYSTEMS.md section 4): answers from a compact cache, asks its upstreams for the rest.
+//! A DNS server of a tier (SYSTEMS.md section 4): answers from a compact cache and asks its upstreams for the
+//! rest.
 //!
-//! The way of a question: a [`worker`] (or a thread of [`stream`]) receives it → [`question`] reads it → [`judging`] decides by
-//! the [`policy`] → the cache knows, and [`reply`] writes the answer; or [`pending`] has a client of the upstreams ask, and
-//! [`answering`] tells all who wait, of which [`private`] looks at what a client's own
-//! type of question brings.
+//! Path of a question: a [`worker`] (or a thread of [`stream`]) receives it → [`question`] parses it →
+//! [`judging`] applies the [`policy`] → on a cache hit [`reply`] writes the answer; on a miss [`pending`] has
+//! a client of the upstreams ask, and [`answering`] answers all waiters. [`private`] screens replies to
+//! questions that are passed through.
 //!
 //! Guarantees:
-//! - A name is asked for upstream once at a time, however many clients ask; answers, also negative ones, are kept as long as
-//!   their TTL and the policy say; a failure is kept, too (RFC 9520), but never in place of an answer that holds.
-//! - Whatever the bytes of a client, the server neither panics nor answers at greater length than the answer needs.
-//! - Memory is bounded: the cache, what is under way, connections, limits of clients.
-//! - A reload that cannot be carried out changes nothing.
+//! - A name is asked for upstream once at a time, however many clients ask. Answers, negative ones included,
+//!   are cached as their TTL and the policy say; a failure is cached, too (RFC 9520), but never replaces a
+//!   valid answer.
+//! - Whatever bytes a client sends, the server neither panics nor sends more than the answer needs.
+//! - Memory is bounded: the cache, pending lookups, connections, rate limits.
+//! - A reload that fails changes nothing.
 
 mod answered;
 mod answering;
@@ -63,30 +65,32 @@ use state::ServerState;
 use stream::Connections;
 use worker::Worker;
 
-/// For how long after it was asked for its own name a server says that it is in a loop, in microseconds: longer than it takes
-/// to ask again.
+/// How long `loop` is reported after the server received its own probe, in microseconds: longer than the
+/// interval between probes.
 const LOOP_MEMORY: u64 = 90_000_000;
 
-/// Servers and limits of a [`Server`].
+/// Settings of a [`Server`].
 #[derive(Clone, Debug)]
 pub struct ServerSettings {
-    /// Where it listens, over UDP and TCP; with port 0, on any free one.
+    /// Addresses to listen on, over UDP and TCP; port 0 selects a free port.
     pub listen: Vec<SocketAddr>,
-    /// Threads for the datagrams of each of these.
+    /// UDP worker threads per address.
     pub workers: usize,
-    /// Whom it asks, and how. Families and TTLs are the server's own affair; `in_flight` is also how many clients may wait.
+    /// The upstreams and how they are asked. The server sets families and TTLs itself; `in_flight` also
+    /// limits the waiting clients.
     pub upstream: Settings,
-    /// What a reload can change beside the upstreams.
+    /// Settings that a reload can change besides the upstreams.
     pub policy: Policy,
-    /// Bytes of answers that are kept as they came: of types that are no address, and with signatures. 0: none.
+    /// Memory in bytes for whole replies: types other than A and AAAA, and replies with signatures. 0: none
+    /// are cached.
     pub packet_memory: u64,
-    /// Whether cookies are given (RFC 7873).
+    /// Whether DNS cookies are used (RFC 7873).
     pub cookies: bool,
-    /// Connections at a time.
+    /// Maximum number of TCP connections.
     pub tcp_connections: usize,
-    /// How long one may be idle.
+    /// Idle time-out of a connection.
     pub tcp_idle: Duration,
-    /// Where questions are logged, as lines of JSON; `-`: standard output.
+    /// File of the query log, as JSON lines; `-`: standard output.
     pub query_log: Option<PathBuf>,
 }
 
@@ -106,30 +110,30 @@ impl Default for ServerSettings {
     }
 }
 
-/// A DNS server on threads of its own.
+/// A DNS server with its own threads.
 pub struct Server {
     state: Arc<ServerState>,
     cache: Arc<CompactCache>,
     connections: Arc<Connections>,
     listening: Vec<SocketAddr>,
-    /// Tells what upstreams answer.
+    /// Delivers the upstreams' answers to clients.
     teller: Teller,
-    /// Of all threads; the first ones are those of who tells what upstreams answer.
+    /// One per thread; the first is that of the threads that deliver upstream answers.
     figures: Vec<Arc<Figures>>,
-    /// Ends all threads.
+    /// Set to end all threads.
     is_closed: Arc<AtomicBool>,
     threads: Mutex<Vec<JoinHandle<()>>>,
     settings: Mutex<ServerSettings>,
 }
 
 impl Server {
-    /// Listens and begins to answer. The cache is to be made without a filter for names that do not resolve, or answers cannot
-    /// tell names without addresses from names that do not exist.
+    /// Starts to listen and to answer. The cache must have no filter for names that do not resolve; otherwise
+    /// answers cannot distinguish NODATA from NXDOMAIN.
     ///
     /// # Errors
     ///
-    /// Those of the system, with the address; no upstream, no address to listen on, a rate that is not positive, a file of roots or
-    /// a log that cannot be used.
+    /// Returns system errors with the address, and an error for no upstream, no address to listen on, a rate
+    /// that is not positive, or unusable root certificates or log file.
     pub fn start(settings: ServerSettings, cache: Arc<CompactCache>) -> io::Result<Server> {
         let bad = |why: &str| io::Error::new(io::ErrorKind::InvalidInput, why);
         if settings.listen.is_empty() {
@@ -186,16 +190,17 @@ impl Server {
         Ok(server)
     }
 
-    /// Where it listens.
+    /// Addresses that it listens on.
     pub fn listening(&self) -> &[SocketAddr] {
         &self.listening
     }
 
-    /// Takes another policy and other upstreams, and opens its log again; all else stays as it was. On an error nothing has changed.
+    /// Replaces the policy and the upstreams, and reopens the query log; other settings stay the same. On an
+    /// error nothing changes.
     ///
     /// # Errors
     ///
-    /// No upstream, a rate that is not positive, a file of roots or a log that cannot be used.
+    /// No upstream, a rate that is not positive, or unusable root certificates or log file.
     pub fn reload(&self, policy: Policy, upstream: Settings) -> io::Result<()> {
         let mut settings = lock(&self.settings);
         let file = self.state.log.as_ref().map_or(Ok(None), |log| log.open())?;
@@ -216,7 +221,7 @@ impl Server {
         Ok(())
     }
 
-    /// Counts since the start, and how it is now, by name.
+    /// Counters since the start and current values, by name.
     pub fn statistics(&self) -> Vec<(&'static str, u64)> {
         let count = |what| self.figures.iter().map(|figures| figures.get(what)).sum();
         let mut all: Vec<_> = Count::NAMES.iter().map(|(name, what)| (*name, count(*what))).collect();
@@ -238,12 +243,12 @@ impl Server {
         all
     }
 
-    /// Why questions are not logged now, although they are to be.
+    /// Why the query log cannot be written at the moment; `None` when it can.
     pub fn query_log_trouble(&self) -> Option<String> {
         self.state.log.as_ref().and_then(|log| log.trouble())
     }
 
-    /// How long answers took, from the question's receipt to the sending, by where they came from.
+    /// Time from the receipt of a question to the sending of its answer, by source.
     pub fn answer_times(&self) -> Vec<(&'static str, Times)> {
         let all = |source| {
             let mut sum = Times::default();
@@ -253,12 +258,13 @@ impl Server {
         Source::NAMES.iter().map(|(name, source)| (*name, all(*source))).collect()
     }
 
-    /// What is known of each upstream.
+    /// Statistics of each upstream.
     pub fn upstreams(&self) -> Vec<UpstreamFigures> {
         self.state.pending.upstream().figures()
     }
 
-    /// Takes no more questions; waits until those under way are answered, for so long at most. Tells whether they are.
+    /// Stops accepting questions and waits at most `within` for pending ones. Returns whether all are
+    /// answered.
     pub fn drain(&self, within: Duration) -> bool {
         let until = Instant::now() + within;
         self.state.is_draining.store(true, Relaxed);
@@ -270,19 +276,19 @@ impl Server {
         is_idle()
     }
 
-    /// Counts of one more thread.
+    /// Registers the counters of another thread.
     fn count(&mut self) -> Arc<Figures> {
         let figures = Arc::<Figures>::default();
         self.figures.push(figures.clone());
         figures
     }
 
-    /// What the answering threads share.
+    /// State for the answering threads.
     fn answering(&self) -> Answering {
         Answering { state: self.state.clone(), is_closed: self.is_closed.clone() }
     }
 
-    /// Threads for the sockets of one address.
+    /// Starts the threads for the sockets of one address.
     fn serve(&mut self, sockets: listen::Sockets) -> io::Result<()> {
         for socket in sockets.datagrams {
             let (state, figures) = (self.state.clone(), self.count());
@@ -312,7 +318,7 @@ impl Drop for Server {
         for thread in lock(&self.threads).drain(..) {
             let _ = thread.join();
         }
-        // Before the rest, which their threads use.
+        // Before the other fields are dropped: the upstreams' threads use them.
         self.state.pending.close();
         if let Some(log) = &self.state.log {
             log.close();
@@ -320,21 +326,22 @@ impl Drop for Server {
     }
 }
 
-/// The clients that ask upstreams by these settings: one for each family, TTLs as they come, since the policy sees to them.
+/// Starts the clients of the upstreams, one per family. They pass TTLs through, since the policy adjusts
+/// them.
 fn ask(
     settings: &Settings,
     held: &PolicyCache,
     packets: &Arc<PacketCache>,
     teller: &Teller,
 ) -> io::Result<Upstream> {
-    // Both keep to the rate together.
+    // Both clients share each upstream's rate limit.
     let paces: Vec<Pace> = settings.all_servers().map(|_| Pace::default()).collect();
     let client = |families| {
         let settings = Settings {
             families,
             prefer_v4: false,
-            special_use: false, // the server has judged that
-            eager: false,       // a name that is dead to the outside is asked for so often and no more
+            special_use: false, // `judging` has handled special-use names
+            eager: false,       // no hedging: a name that nobody answers costs `attempts` tries and no more
             paces: paces.clone(),
             min_ttl: Duration::ZERO,
             max_ttl: Duration::from_secs(604_800), // RFC 8767 section 4: a week is the longest that makes sense
@@ -345,18 +352,19 @@ fn ask(
     Ok(Upstream::new(client(Families::V4)?, client(Families::V6)?, settings))
 }
 
-/// The cache of records by a server's settings.
+/// The cache of whole replies.
 fn packet_cache(settings: &ServerSettings) -> Arc<PacketCache> {
     let (bytes, now) = (settings.packet_memory, settings.upstream.clock.now());
     Arc::new(PacketCache::new(bytes, limits(&settings.policy), now, settings.upstream.speed))
 }
 
-/// The limits of TTLs of records by a policy.
+/// TTL limits of whole replies.
 fn limits(policy: &Policy) -> PacketLimits {
     PacketLimits { max_ttl: policy.max_ttl, negative_ttl: policy.negative_ttl }
 }
 
-/// Whether upstreams are asked in the same way. A file of roots may have changed.
+/// Whether two settings ask upstreams in the same way; `false` with a file of root certificates, which may
+/// have changed.
 fn is_same(one: &Settings, other: &Settings) -> bool {
     let key = |settings: &Settings| {
         (settings.servers.clone(), settings.timeout, settings.attempts, settings.in_flight, settings.spread)
@@ -372,7 +380,8 @@ fn is_same(one: &Settings, other: &Settings) -> bool {
         && one.zones == other.zones
 }
 
-/// What a message of a client gets from a server that knows nothing: a code, or that there is no such name. For the fuzz target.
+/// The answer of a server with an empty cache to a client's message: a response code, or NXDOMAIN. For the
+/// fuzz target.
 #[doc(hidden)]
 pub fn examine(message: &[u8]) -> Option<Vec<u8>> {
     let mut answer = Vec::new();
@@ -392,7 +401,7 @@ pub fn examine(message: &[u8]) -> Option<Vec<u8>> {
     Some(answer)
 }
 
-/// A lock; a panic elsewhere leaves nothing half-done behind it.
+/// Locks a mutex and ignores poisoning: no thread leaves the data inconsistent when it panics.
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

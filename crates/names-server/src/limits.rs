@@ -1,7 +1,7 @@
-//! Who may ask, and how much: access list, a rate for each client, a share of what is under way.
+//! Limits of clients: access list, rate per client, share of pending lookups.
 //!
-//! Guarantees: memory is fixed, whatever the number of clients; a client within its rate is never limited for another one's
-//! sake but by a collision of keyed hashes, which nobody can aim at.
+//! Guarantees: memory of rates is fixed, whatever the number of clients; a client within its rate is limited
+//! because of another one only if their keyed hashes collide, which no client can provoke.
 
 use std::collections::HashMap;
 use std::hash::{BuildHasher as _, RandomState};
@@ -10,13 +10,13 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 use lycosa_url::{Micros, Network};
 
-/// Clients that are told apart.
+/// Number of rate slots.
 const SLOTS: usize = 1 << 14;
 
-/// For how long a client may have saved up its rate, in microseconds.
+/// Burst: how much of its rate a client may accumulate, in microseconds.
 const BURST: Micros = 1_000_000;
 
-/// The rate of each client: by when its last answer would be due if answers were evenly spaced (GCRA).
+/// Rate limits (GCRA): per slot, the theoretical arrival time of the next answer.
 pub(crate) struct Rates {
     due: Box<[AtomicU64]>,
     hasher: RandomState,
@@ -29,7 +29,7 @@ impl Default for Rates {
 }
 
 impl Rates {
-    /// Whether a client may have one more answer, of so many a second.
+    /// Counts an answer for a client with `rate` answers a second; returns whether the rate allows it.
     pub(crate) fn take(&self, client: IpAddr, rate: f64, now: Micros) -> bool {
         let slot = self.hasher.hash_one(group(client)) as usize % SLOTS;
         let cost = (1e6 / rate) as Micros;
@@ -42,12 +42,13 @@ impl Rates {
     }
 }
 
-/// Whether one of these networks has the client.
+/// Whether one of these networks contains the client.
 pub(crate) fn is_allowed(networks: &[Network], client: IpAddr) -> bool {
     networks.iter().any(|network| network.contains(client))
 }
 
-/// Who is one client: an address of IPv4, or a network of 64 bits, which one customer has at least.
+/// The identity of a client: an IPv4 address, or the /64 network of an IPv6 address, since one customer has
+/// at least that.
 fn group(client: IpAddr) -> u64 {
     match client.to_canonical() {
         IpAddr::V4(address) => u32::from(address).into(),
@@ -55,7 +56,7 @@ fn group(client: IpAddr) -> u64 {
     }
 }
 
-/// What each client has under way.
+/// Pending work by client.
 #[derive(Default)]
 pub(crate) struct Shares {
     clients: HashMap<u64, u32>,
@@ -63,8 +64,8 @@ pub(crate) struct Shares {
 }
 
 impl Shares {
-    /// Takes a place for a client, if it has a right to one: none has more than `own` of them; and while more than half of all
-    /// are taken, none has more than its equal share.
+    /// Takes one of `places` slots for a client; returns whether it may have one. A client has at most `own`,
+    /// and while more than half of all slots are taken at most its equal share.
     pub(crate) fn take(&mut self, client: IpAddr, places: usize, own: usize) -> bool {
         let client = group(client);
         let has = self.clients.get(&client).copied().unwrap_or(0) as usize;
@@ -78,7 +79,7 @@ impl Shares {
         true
     }
 
-    /// Gives a place back.
+    /// Releases a slot.
     pub(crate) fn give(&mut self, client: IpAddr) {
         let client = group(client);
         if let Some(has) = self.clients.get_mut(&client) {
@@ -90,7 +91,7 @@ impl Shares {
         }
     }
 
-    /// Places that are taken.
+    /// Number of slots taken.
     pub(crate) fn taken(&self) -> usize {
         self.all
     }

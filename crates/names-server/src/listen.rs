@@ -1,4 +1,4 @@
-//! Sockets to listen on.
+//! Listening sockets.
 
 use std::io;
 use std::net::{SocketAddr, TcpListener, UdpSocket};
@@ -9,27 +9,27 @@ use nix::sys::socket::{
     AddressFamily, Backlog, SockFlag, SockType, SockaddrStorage, bind, setsockopt, socket, sockopt,
 };
 
-/// How often a thread that waits looks whether it is to end.
+/// Interval at which waiting threads check whether they must end.
 pub(crate) const LOOK: Duration = Duration::from_millis(200);
 
-/// Connections that wait to be accepted.
+/// Backlog of connections to accept.
 const BACKLOG: i32 = 128;
 
-/// How often a port is drawn that is free for UDP and for TCP.
+/// Attempts to find a port that is free for both UDP and TCP.
 const DRAWS: usize = 20;
 
-/// Bytes that the kernel is asked to hold of questions and of answers; it gives what it may.
+/// Requested size of the kernel's receive and send buffers in bytes; the kernel may grant less.
 const KERNEL_ROOM: usize = 4 << 20;
 
 /// The sockets of one address.
 pub(crate) struct Sockets {
-    /// One for each worker; the kernel spreads clients over them.
+    /// One per worker; the kernel distributes clients over them.
     pub(crate) datagrams: Vec<UdpSocket>,
-    /// For connections.
+    /// The TCP listener.
     pub(crate) streams: TcpListener,
 }
 
-/// Listens on all of these addresses, with so many sockets for datagrams each; gives the addresses with their ports.
+/// Listens on these addresses with `workers` UDP sockets each; returns the addresses with their ports.
 pub(crate) fn open(addresses: &[SocketAddr], workers: usize) -> io::Result<Vec<(SocketAddr, Sockets)>> {
     addresses.iter().map(|address| open_one(*address, workers)).collect()
 }
@@ -46,7 +46,7 @@ fn open_one(address: SocketAddr, workers: usize) -> io::Result<(SocketAddr, Sock
     }
 }
 
-/// The same, once.
+/// Tries once to listen on one address.
 fn try_open(address: SocketAddr, workers: usize) -> io::Result<(SocketAddr, Sockets)> {
     let told = |protocol: &'static str| {
         move |error: io::Error| {
@@ -55,7 +55,7 @@ fn try_open(address: SocketAddr, workers: usize) -> io::Result<(SocketAddr, Sock
                     "the port is in use; stop the program that uses it, or choose another port"
                 }
                 io::ErrorKind::PermissionDenied => {
-                    "no right to bind a port below 1024; give CAP_NET_BIND_SERVICE, or choose a higher one"
+                    "no right to bind a port below 1024; grant CAP_NET_BIND_SERVICE, or choose a higher port"
                 }
                 io::ErrorKind::AddrNotAvailable => "this machine does not have the address",
                 _ => {
@@ -68,7 +68,8 @@ fn try_open(address: SocketAddr, workers: usize) -> io::Result<(SocketAddr, Sock
             io::Error::new(error.kind(), format!("listening on {address}, {protocol}: {hint}"))
         }
     };
-    // Without the sharing of ports: another server that shares its own would divide the clients with this one unnoticed.
+    // Without SO_REUSEPORT: otherwise a server that uses it on the same port would silently get part of the
+    // clients.
     let alone = UdpSocket::from(bound(address, SockType::Datagram, false).map_err(told("UDP"))?);
     let address = alone.local_addr()?;
     drop(alone);
@@ -80,22 +81,22 @@ fn try_open(address: SocketAddr, workers: usize) -> io::Result<(SocketAddr, Sock
     Ok((address, Sockets { datagrams, streams }))
 }
 
-/// A socket that shares its port with others of this server.
+/// A UDP socket that shares its port with this server's other workers.
 fn share(address: SocketAddr) -> io::Result<UdpSocket> {
     let socket = bound(address, SockType::Datagram, true)?;
-    let _ = setsockopt(&socket, sockopt::RcvBuf, &KERNEL_ROOM); // less is no fault, only less
+    let _ = setsockopt(&socket, sockopt::RcvBuf, &KERNEL_ROOM); // a smaller buffer is acceptable
     let _ = setsockopt(&socket, sockopt::SndBuf, &KERNEL_ROOM);
     let socket = UdpSocket::from(socket);
     socket.set_read_timeout(Some(LOOK))?;
     Ok(socket)
 }
 
-/// A socket at an address, of IPv6 alone where it is one: IPv4 has a socket of its own.
+/// Binds a socket. An IPv6 socket takes no IPv4 traffic, which has its own socket.
 fn bound(address: SocketAddr, kind: SockType, shares_port: bool) -> io::Result<OwnedFd> {
     let family = if address.is_ipv4() { AddressFamily::Inet } else { AddressFamily::Inet6 };
     let fd = socket(family, kind, SockFlag::SOCK_CLOEXEC, None)?;
     if kind == SockType::Stream {
-        setsockopt(&fd, sockopt::ReuseAddr, &true)?; // connections of an earlier server may still be ending
+        setsockopt(&fd, sockopt::ReuseAddr, &true)?; // connections of an earlier server may be in TIME_WAIT
     }
     if shares_port {
         setsockopt(&fd, sockopt::ReusePort, &true)?;
@@ -104,13 +105,13 @@ fn bound(address: SocketAddr, kind: SockType, shares_port: bool) -> io::Result<O
         setsockopt(&fd, sockopt::Ipv6V6Only, &true)?;
     }
     if kind == SockType::Datagram && address.ip().is_unspecified() {
-        tell_destinations(&fd, address)?; // from the first datagram on, since an answer leaves from where it came to
+        tell_destinations(&fd, address)?; // before the first datagram: an answer leaves from the address that was asked
     }
     bind(fd.as_raw_fd(), &SockaddrStorage::from(address))?;
     Ok(fd)
 }
 
-/// Has the kernel tell which address of this machine each datagram was sent to.
+/// Requests the destination address of each datagram from the kernel.
 #[cfg(any(target_os = "linux", target_os = "android"))]
 fn tell_destinations(socket: &OwnedFd, address: SocketAddr) -> nix::Result<()> {
     if address.is_ipv4() {
@@ -120,7 +121,7 @@ fn tell_destinations(socket: &OwnedFd, address: SocketAddr) -> nix::Result<()> {
     }
 }
 
-/// Elsewhere the kernel chooses the address that an answer leaves from.
+/// On other systems the kernel chooses the source address of an answer.
 #[cfg(not(any(target_os = "linux", target_os = "android")))]
 fn tell_destinations(_: &OwnedFd, _: SocketAddr) -> nix::Result<()> {
     Ok(())

@@ -1,7 +1,8 @@
-//! Questions for which others are asked, and the clients that wait for them.
+//! Pending upstream lookups and the clients that wait for them.
 //!
-//! Guarantees: one question upstream for a name and a family, however many clients wait; each waiter gets one answer, within
-//! the time that the upstreams' client takes at most; waiters are bounded, and shared out fairly.
+//! Guarantees: one upstream question per name and family, however many clients wait; each waiter gets one
+//! answer, at the latest when the upstreams' client times out; the number of waiters is bounded and divided
+//! fairly among clients.
 
 use std::collections::hash_map::Entry;
 use std::collections::{HashMap, VecDeque};
@@ -16,37 +17,37 @@ use crate::limits::Shares;
 use crate::reply::Asked;
 use crate::stream::Connection;
 
-/// After how long a waiter gets what is known of old, in microseconds (RFC 8767 section 5: 1.8 s).
+/// Time until a waiter gets a stale answer, in microseconds (RFC 8767 section 5: 1.8 s).
 pub(crate) const PATIENCE: Micros = 1_800_000;
 
-/// One who waits.
+/// A waiting client.
 pub(crate) struct Waiter {
-    /// What was asked.
+    /// The question.
     pub(crate) asked: Asked,
-    /// Where the answer goes.
+    /// The transport of the answer.
     pub(crate) way: Way,
-    /// Who asked.
+    /// The client's address.
     pub(crate) client: IpAddr,
-    /// When.
+    /// When the question was received.
     pub(crate) received: Micros,
 }
 
-/// Where an answer goes.
+/// The transport of an answer.
 #[derive(Clone)]
 pub(crate) enum Way {
-    /// A datagram, from the socket that the question came to.
+    /// A datagram from the socket that received the question.
     Datagram(Arc<UdpSocket>, Peer),
-    /// The connection that the question came over.
+    /// The connection that carried the question.
     Stream(Arc<Connection>),
 }
 
-/// The clients of the upstreams: one a family, since one entry of each waits for one answer.
+/// The clients of the upstreams: one per family, since a client has one pending entry per name.
 pub(crate) struct Upstream {
     v4: Client,
     v6: Client,
-    /// Of one try.
+    /// Time-out of one attempt.
     pub(crate) timeout: Micros,
-    /// How many of the servers are not those of zones.
+    /// Number of upstreams that serve no zone of their own; they come first.
     public: usize,
 }
 
@@ -66,23 +67,23 @@ impl Upstream {
         if families == Families::V6 { &self.v6 } else { &self.v4 }
     }
 
-    /// Ends both.
+    /// Closes both clients.
     fn close(&self) {
         self.v4.close();
         self.v6.close();
     }
 
-    /// The client that is asked for records.
+    /// The client for whole replies.
     pub(crate) fn packets(&self) -> &Client {
         &self.v4
     }
 
-    /// When a server answered something last, be it that there is no such name; 0: never.
+    /// When an upstream last answered, also with an error; 0: never.
     pub(crate) fn heard(&self) -> Micros {
         self.v4.heard().max(self.v6.heard())
     }
 
-    /// What is known of each server, by both.
+    /// Statistics of each upstream, summed over both clients.
     pub(crate) fn figures(&self) -> Vec<UpstreamFigures> {
         let mut figures = self.v4.upstreams();
         for (one, other) in figures.iter_mut().zip(self.v6.upstreams()) {
@@ -91,59 +92,59 @@ impl Upstream {
         figures
     }
 
-    /// Whether all servers rest but for those of zones.
+    /// Whether all upstreams but those of zones are backed off.
     pub(crate) fn is_resting(&self) -> bool {
         self.figures().iter().take(self.public).all(|server| server.is_resting)
     }
 }
 
-/// What is asked for.
+/// Key of a pending lookup.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Wanted {
     /// IPv4 addresses of a name in normal form.
     V4(Box<str>),
-    /// IPv6 addresses of one.
+    /// IPv6 addresses of a name in normal form.
     V6(Box<str>),
     /// Records of any type.
     Packet(PacketKey),
 }
 
 impl Wanted {
-    /// Addresses of a family, of a name in normal form.
+    /// Key for addresses of one family of a name in normal form.
     pub(crate) fn addresses(families: Families, name: Box<str>) -> Self {
         if families == Families::V6 { Wanted::V6(name) } else { Wanted::V4(name) }
     }
 }
 
-/// All who wait.
+/// All pending lookups.
 pub(crate) struct PendingLookups {
     table: Mutex<Table>,
     places: usize,
     upstream: RwLock<Arc<Upstream>>,
 }
 
-/// Who waits for what.
+/// Waiters by lookup.
 #[derive(Default)]
 struct Table {
-    /// With when the first of them asked.
+    /// Each with the time of its first question.
     waiting: HashMap<Wanted, (Micros, Vec<Waiter>)>,
     shares: Shares,
-    /// Those for whom there is an old answer, in the order in which their patience ends.
+    /// Lookups with a stale answer, ordered by the time when it is served.
     impatient: VecDeque<(Micros, Wanted)>,
 }
 
-/// What a client asks for that is not known.
+/// A cache miss of a client.
 pub(crate) struct Miss {
-    /// What that is.
+    /// Key of the lookup.
     pub(crate) wanted: Wanted,
-    /// Who waits.
+    /// The client.
     pub(crate) waiter: Waiter,
-    /// Whether there is an old answer.
+    /// Whether there is a stale answer.
     pub(crate) has_stale: bool,
 }
 
 impl PendingLookups {
-    /// Nobody waits; at most so many may.
+    /// No lookups; at most `places` clients may wait.
     pub(crate) fn new(places: usize, upstream: Arc<Upstream>) -> Self {
         PendingLookups { table: Mutex::default(), places, upstream: RwLock::new(upstream) }
     }
@@ -153,16 +154,16 @@ impl PendingLookups {
         self.upstream.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// Asks others from now on, also for what others were asked for and have not answered.
+    /// Replaces the upstreams and repeats pending lookups with the new ones.
     pub(crate) fn replace(&self, upstream: Arc<Upstream>) {
         let old = {
-            let _table = self.table(); // whoever adds has added, or asks the new ones
+            let _table = self.table(); // `add` is either complete or uses the new upstreams
             std::mem::replace(
                 &mut *self.upstream.write().unwrap_or_else(PoisonError::into_inner),
                 upstream.clone(),
             )
         };
-        old.close(); // no failure of theirs is told or kept from here on
+        old.close(); // from here on their failures are neither delivered nor cached
         let table = self.table();
         let (mut v4, mut v6, mut packets) = (Vec::new(), Vec::new(), Vec::new());
         for wanted in table.waiting.keys() {
@@ -177,7 +178,7 @@ impl PendingLookups {
         upstream.packets().submit_packets(packets);
     }
 
-    /// Ends all upstreams; what is in flight gets no answer.
+    /// Closes the clients of the upstreams; lookups in flight get no answer.
     pub(crate) fn close(&self) {
         self.upstream().close();
     }
@@ -207,14 +208,14 @@ impl PendingLookups {
                 }
             }
         }
-        // Under the lock: an answer that comes at once finds its waiters.
+        // Under the lock, so that an immediate answer finds its waiters.
         upstream.v4.submit(v4);
         upstream.v6.submit(v6);
         upstream.packets().submit_packets(packets);
         refused
     }
 
-    /// Those who wait for these answers.
+    /// Removes the waiters of these answers; returns each answer with its waiters.
     pub(crate) fn take(
         &self,
         families: Families,
@@ -228,7 +229,7 @@ impl PendingLookups {
         answers.drain(..).filter_map(&mut with_waiters).collect()
     }
 
-    /// The same of answers about records.
+    /// Like [`take`](Self::take), for whole replies.
     pub(crate) fn take_packets(&self, answers: &mut Vec<PacketAnswer>) -> Vec<(PacketAnswer, Vec<Waiter>)> {
         let mut table = self.table();
         let mut with_waiters = |answer: PacketAnswer| {
@@ -238,13 +239,13 @@ impl PendingLookups {
         answers.drain(..).filter_map(&mut with_waiters).collect()
     }
 
-    /// Those whose patience is over, with what they wait for.
+    /// Removes lookups whose waiters have waited for [`PATIENCE`]; returns them with their waiters.
     pub(crate) fn take_impatient(&self, now: Micros) -> Vec<(Wanted, Vec<Waiter>)> {
         let mut table = self.table();
         let mut taken = Vec::new();
         while table.impatient.front().is_some_and(|(until, _)| *until <= now) {
             let Some((until, key)) = table.impatient.pop_front() else { break };
-            // The question may have been answered, and asked again since: that one has its own patience.
+            // The lookup may have been answered and asked again since; the new one has its own deadline.
             let is_over = |(asked, _): &(Micros, Vec<Waiter>)| asked.saturating_add(PATIENCE) <= until;
             if !table.waiting.get(&key).is_some_and(is_over) {
                 continue;
@@ -256,19 +257,19 @@ impl PendingLookups {
         taken
     }
 
-    /// How many wait.
+    /// Number of waiters.
     pub(crate) fn waiting(&self) -> usize {
         self.table().shares.taken()
     }
 
-    /// The lock; a panic elsewhere leaves nothing half-done behind it.
+    /// Locks the table and ignores poisoning: no thread leaves it inconsistent when it panics.
     fn table(&self) -> MutexGuard<'_, Table> {
         self.table.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 impl Table {
-    /// Takes out who waits for something.
+    /// Removes a lookup; returns its waiters.
     fn remove(&mut self, key: &Wanted) -> Option<Vec<Waiter>> {
         let (_, waiters) = self.waiting.remove(key)?;
         waiters.iter().for_each(|waiter| self.shares.give(waiter.client));

@@ -1,4 +1,4 @@
-//! What a server does with answers and clients, as far as it can be changed while it runs.
+//! Settings for answers and clients that can change while the server runs.
 
 use std::collections::HashSet;
 use std::net::IpAddr;
@@ -12,38 +12,39 @@ use crate::query_log::ClientBits;
 use crate::question::name_of;
 use crate::secrets::CookieSecrets;
 
-/// The rules of a server that a reload changes.
+/// Rules of a server that a reload can change.
 #[derive(Clone, Debug)]
 pub struct Policy {
-    /// Shorter TTLs are lengthened to so many seconds.
+    /// Minimum TTL of addresses in seconds; shorter ones are raised to it.
     pub min_ttl: u32,
-    /// Longer ones are shortened.
+    /// Maximum TTL in seconds; longer ones are cut to it.
     pub max_ttl: u32,
-    /// Names whose TTLs are left as they are.
+    /// Names whose TTLs are not changed.
     pub keep_ttl: Zones,
-    /// For how many seconds "no such name" and "no such data" are held at most.
+    /// Maximum seconds that NXDOMAIN and NODATA are cached.
     pub negative_ttl: u32,
-    /// For how many seconds a first failure is answered from memory; each further one in a row doubles it (RFC 9520).
+    /// Seconds that a first failure is cached; each further one in a row doubles the time (RFC 9520).
     pub failure_pause: u32,
-    /// For how many seconds after its expiry an answer is still given where nobody can tell a newer one (RFC 8767); 0: never.
+    /// Serve-stale time in seconds after expiry (RFC 8767); 0: never.
     pub stale: u32,
-    /// Whether names that are asked for shortly before they expire are asked anew.
+    /// Whether names that are asked for shortly before their expiry are prefetched.
     pub prefetch: bool,
-    /// Who may ask.
+    /// Networks of allowed clients.
     pub allow: Vec<Network>,
-    /// Answers a second that one client gets by datagram, at most.
+    /// Maximum UDP answers a second per client; `None`: no limit.
     pub rate: Option<f64>,
-    /// Zones with upstreams of their own, which are asked for also where others would not be: below `local` and the like.
+    /// Zones with their own upstreams, which are asked even for special-use names such as those below
+    /// `local`.
     pub own_zones: Zones,
-    /// What is known without asking an upstream; looked at first.
+    /// Names that are answered without an upstream; consulted first.
     pub local: Option<Arc<dyn LocalNames>>,
-    /// Whether addresses that are not public are taken out of answers.
+    /// Whether addresses that are not public are removed from answers.
     pub filter_private: bool,
-    /// Names that may have such addresses.
+    /// Names that may have private addresses.
     pub private_names: Zones,
-    /// The secrets of cookies, where several servers share them; none: each start makes its own.
+    /// Cookie secrets that several servers share; `None`: a random secret per start.
     pub cookie_secrets: Option<CookieSecrets>,
-    /// How much of clients' addresses is logged; none: they are left out.
+    /// Prefix lengths of client addresses in the query log; `None` omits the addresses.
     pub query_log_clients: Option<ClientBits>,
 }
 
@@ -70,48 +71,49 @@ impl Default for Policy {
 }
 
 impl Policy {
-    /// For how many seconds a name's addresses hold, of which it was said that they hold for `ttl`.
+    /// TTL in seconds of a name's addresses whose original TTL is `ttl`.
     pub(crate) fn ttl(&self, name: &str, ttl: u32) -> u32 {
         if self.keep_ttl.has(name) { ttl } else { ttl.min(self.max_ttl).max(self.min_ttl) }
     }
 
-    /// The longest that a name's addresses may hold, in seconds.
+    /// Maximum TTL of a name's addresses in seconds.
     pub(crate) fn longest(&self, name: &str) -> u32 {
         if self.keep_ttl.has(name) { u32::MAX } else { self.max_ttl.max(self.min_ttl.saturating_add(59)) }
     }
 
-    /// Whether a client may ask.
+    /// Whether a client is allowed.
     pub(crate) fn allows(&self, client: IpAddr) -> bool {
         limits::is_allowed(&self.allow, client)
     }
 
-    /// Whether addresses of a name have to be looked at one by one.
+    /// Whether addresses of a name are filtered.
     pub(crate) fn filters(&self, name: &str) -> bool {
         self.filter_private && !self.private_names.has(name)
     }
 
-    /// The same for the name that a message asks for; one without a text is none of the exceptions.
+    /// Like [`filters`](Self::filters), for the name in a message's question; names without a text form are
+    /// always filtered.
     pub(crate) fn filters_answer(&self, message: &[u8]) -> bool {
         self.filter_private && name_of(message).is_none_or(|name| self.filters(&name))
     }
 }
 
-/// Whether an address is the public Internet's.
+/// Whether an address is public.
 pub(crate) fn is_public(address: IpAddr) -> bool {
     AddressPolicy::default().permits(address)
 }
 
-/// Names, each with all below it.
+/// A set of zones: names with all names below them.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Zones(HashSet<Box<str>>);
 
 impl Zones {
-    /// Zones of these names, which are in normal form.
+    /// A set of zones; the names must be in normal form.
     pub fn new(names: impl IntoIterator<Item = Box<str>>) -> Self {
         Zones(names.into_iter().collect())
     }
 
-    /// Whether a name is one of them, or below one.
+    /// Whether a name is one of the zones or below one.
     pub fn has(&self, name: &str) -> bool {
         if self.0.is_empty() {
             return false;

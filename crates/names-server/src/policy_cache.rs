@@ -1,4 +1,5 @@
-//! The cache as the clients of a server have it: TTLs by its policy, and what has expired for as long as the policy allows.
+//! The cache as the server's upstream clients use it: it applies the policy to TTLs and serves expired
+//! entries as long as the policy allows.
 
 use std::sync::{Arc, PoisonError, RwLock};
 
@@ -8,7 +9,7 @@ use lycosa_names::{Families, HostName};
 
 use crate::policy::Policy;
 
-/// A compact cache by a server's policy.
+/// A compact cache with a server's policy.
 #[derive(Clone)]
 pub(crate) struct PolicyCache {
     pub(crate) cache: Arc<CompactCache>,
@@ -16,12 +17,12 @@ pub(crate) struct PolicyCache {
 }
 
 impl PolicyCache {
-    /// The policy of now.
+    /// The current policy.
     pub(crate) fn policy(&self) -> Arc<Policy> {
         self.policy.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// What was known of a name's addresses that have expired, but not for longer than the policy allows.
+    /// Expired addresses of a name, within the policy's serve-stale time.
     pub(crate) fn stale(&self, name: HostName<'_>, families: Families, now: Seconds) -> Option<Record> {
         let since = Seconds::from(self.policy().stale);
         let before = (since > 0).then(|| self.cache.get_expired(name, families, now, since))?;
@@ -45,11 +46,12 @@ impl NameCache for PolicyCache {
             let policy = self.policy();
             kept.ttl = policy.ttl(name.as_str(), kept.ttl);
             if !policy.keep_ttl.has(name.as_str()) {
-                // The cache counts in minutes, and rounds down: the least time is not to be cut thereby.
+                // The cache rounds times down to minutes, which must not shorten the minimum TTL.
                 kept.ttl = kept.ttl.max(policy.min_ttl + 59);
             }
             if kept.ttl < 60 {
-                // Who wants this TTL as it is wants no more; and what was known before is not to be given any more.
+                // A shorter TTL that must be kept exactly is not cached; the expired entry is removed, so
+                // that it is not served any more.
                 if self.stale(name, families, now).is_some() {
                     self.cache.remove(name);
                 }

@@ -78,7 +78,7 @@ fn ttls_follow_the_policy() {
     }
     assert!(ends("long.example", 90_000).is_some_and(|left| (3_540..=3_600).contains(&left)));
     assert!(ends("a.dyn.example", 7_200).is_some_and(|left| (7_140..=7_200).contains(&left)));
-    assert_eq!(ends("b.dyn.example", 5), None, "shorter than the cache can hold, so not held");
+    assert_eq!(ends("b.dyn.example", 5), None, "too short to be cached");
 }
 
 #[test]
@@ -99,7 +99,7 @@ fn a_failure_is_kept_but_never_in_place_of_an_answer() {
     );
     held.insert(name("a.example"), Families::V6, &failure(), NOW + 10);
     assert_eq!(known(&mut held, "a.example", Families::V4, NOW + 10).as_deref(), Some("192.0.2.1"));
-    // It has expired: that nobody can tell another is known for its pause, and the old answer stays as it is.
+    // It has expired: the failure to refresh it is cached for its pause, and the old answer stays.
     assert_eq!(known(&mut held, "a.example", Families::V4, NOW + 700), None);
     for after in [700, 730, 790] {
         held.insert(name("a.example"), Families::V4, &failure(), NOW + after);
@@ -114,7 +114,7 @@ fn an_answer_is_stale_for_as_long_as_the_policy_says() {
     for (stale, after, is_told) in [(0, 1, false), (3_600, 3_000, true), (3_600, 4_000, false)] {
         let mut held = held(Policy { stale, ..Policy::default() });
         held.insert(name("a.example"), Families::V4, &addresses(&["192.0.2.1"], 600), NOW);
-        // However often nobody could tell a newer one.
+        // However many refreshes failed.
         for failed in (600..=600 + after).step_by(60) {
             held.insert(name("a.example"), Families::V4, &failure(), NOW + failed);
         }

@@ -1,8 +1,9 @@
-//! Private addresses in answers that are passed through.
+//! Filter for private addresses in replies to questions that are passed through.
 //!
-//! Guarantees: where the policy filters, no answer is passed on that holds a private address in any section, as a record of its
-//! own (A, AAAA) or as a hint of a service (SVCB, HTTPS), and none that cannot be read to its end; an answer without any is passed
-//! on byte for byte. Where the policy does not filter, nothing is read.
+//! Guarantees: if the policy filters, no forwarded reply contains a private address in any section, as an
+//! address record (A, AAAA) or as a service hint (SVCB, HTTPS), and malformed replies are not forwarded; a
+//! reply without private addresses is forwarded byte for byte. If the policy does not filter, replies are not
+//! parsed.
 
 use std::net::IpAddr;
 
@@ -16,21 +17,21 @@ use lycosa_names::copy_records;
 
 use crate::policy::{Policy, is_public};
 
-/// What clients get of an upstream's answer to a question that was passed through.
+/// An upstream's reply after filtering.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Screened {
-    /// All of it.
+    /// The unchanged reply.
     Whole(Vec<u8>),
-    /// What is left without the records that hold private addresses.
+    /// The reply without the records that contain private addresses.
     Rest(Vec<u8>),
-    /// Nothing of what was asked for is left.
+    /// All records of the requested type were removed.
     NoData,
-    /// Nobody answered, or nobody can read it.
+    /// No reply, or a malformed one.
     Unusable,
 }
 
 impl Screened {
-    /// Screens an answer by a policy.
+    /// Filters a reply by a policy.
     pub(crate) fn of(answer: Option<Vec<u8>>, policy: &Policy) -> Self {
         match answer {
             None => Screened::Unusable,
@@ -39,13 +40,13 @@ impl Screened {
         }
     }
 
-    /// Whether private addresses were taken out.
+    /// Whether private addresses were removed.
     pub(crate) fn is_filtered(&self) -> bool {
         matches!(self, Screened::Rest(_) | Screened::NoData)
     }
 }
 
-/// Screens an answer; none where it cannot be read.
+/// Filters a reply; `None` if it is malformed.
 fn screen(answer: Vec<u8>) -> Option<Screened> {
     let message = Message::from_slice(&answer).ok()?;
     let asked = message.sole_question().ok()?.qtype();
@@ -66,14 +67,15 @@ fn screen(answer: Vec<u8>) -> Option<Screened> {
     }
 }
 
-/// A message again, without the records that hold private addresses. It is not what was validated any more, if anything was.
+/// Copies a message without the records that contain private addresses. AD is cleared: the copy is not what
+/// was validated.
 fn rebuild(message: &Message<[u8]>) -> Option<Vec<u8>> {
     let mut copy = copy_records(message, |record| is_private(record).map(|is_private| !is_private))?;
     copy[3] &= !0x20; // AD
     Some(copy)
 }
 
-/// Whether a record holds a private address; none where it cannot be read.
+/// Whether a record contains a private address; `None` if it is malformed.
 fn is_private(record: &ParsedRecord<'_, [u8]>) -> Option<bool> {
     let is_private = |address: IpAddr| !is_public(address);
     Some(match record.rtype() {
@@ -87,8 +89,8 @@ fn is_private(record: &ParsedRecord<'_, [u8]>) -> Option<bool> {
     })
 }
 
-/// Whether a service has a private address among its hints; none where these cannot be read. With it goes the whole record: where
-/// hints are mandatory, what is left without them would be malformed (RFC 9460 section 8).
+/// Whether a service has a private address among its hints; `None` if they are malformed. The whole record is
+/// removed then: with mandatory hints, the rest would be malformed (RFC 9460 section 8).
 fn has_private_hint(params: &SvcParams<&[u8]>) -> Option<bool> {
     let mut is_found = false;
     for hint in params.iter::<Ipv4Hint<_>>() {
@@ -109,7 +111,7 @@ mod tests {
 
     use super::*;
 
-    /// An answer with an address in each section, of which each is private by its bit.
+    /// A reply with an address in each section; bit n of `privates` makes the n-th one private.
     fn answer(privates: u8) -> Vec<u8> {
         let name = |text: &str| text.parse::<Name<Vec<u8>>>().unwrap();
         let address = |place| A::from_octets(if privates >> place & 1 == 1 { 10 } else { 11 }, 0, 0, place);

@@ -1,8 +1,9 @@
-//! A log of questions, by choice: one JSON object a line, written by a thread of its own.
+//! The optional query log: one JSON object per line, written by its own thread.
 //!
-//! Guarantees: nobody who answers waits for the log. What waits to be written is bounded; lines beyond that, and lines that the
-//! system does not take (a full disk), are lost and counted. The log holds whole lines only, of printable ASCII, whatever the
-//! bytes of a name. Addresses of clients are shortened before they are kept at all (RFC 8932 section 5.2).
+//! Guarantees: answering threads never wait for the log. The queue is bounded; lines that do not fit, and
+//! lines that cannot be written (disk full), are dropped and counted. The log consists of whole lines of
+//! printable ASCII, whatever the bytes of a name. Client addresses are truncated before they are stored (RFC
+//! 8932 section 5.2).
 
 mod line;
 
@@ -25,39 +26,39 @@ use crate::answered::Source;
 use crate::lock;
 use line::{Entries, write_line};
 
-/// Questions that may wait to be written: a third of a second of 200,000 questions/s, in about 10 MB.
+/// Maximum number of queued entries: a third of a second of 200,000 questions/s, in about 10 MB.
 const WAITING: usize = 1 << 16;
 
-/// Bytes that are written in one call, or little more.
+/// Buffered bytes that trigger a write.
 const FULL: usize = 1 << 16;
 
-/// How long lines are collected between two calls.
+/// Pause between two writes, in which lines collect.
 const PAUSE: Duration = Duration::from_millis(10);
 
-/// How long the end waits for what is still to be written.
+/// How long [`QueryLog::close`] waits for queued lines.
 const PATIENCE: Duration = Duration::from_secs(2);
 
-/// What stands for standard output.
+/// The path that means standard output.
 const STANDARD_OUTPUT: &str = "-";
 
-/// How much of a client's address is logged: the first bits of one of IPv4, and of IPv6.
+/// Prefix lengths to which client addresses are truncated in the log.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ClientBits {
-    /// Of 32.
+    /// Bits of an IPv4 address, of 32.
     pub v4: u8,
-    /// Of 128.
+    /// Bits of an IPv6 address, of 128.
     pub v6: u8,
 }
 
 impl Default for ClientBits {
-    /// A network in which many clients are.
+    /// Networks that many clients share.
     fn default() -> Self {
         ClientBits { v4: 24, v6: 48 }
     }
 }
 
 impl ClientBits {
-    /// What is left of an address, and how many bits that is.
+    /// Returns the truncated address and its prefix length.
     fn shorten(self, client: IpAddr) -> (IpAddr, u8) {
         match client.to_canonical() {
             IpAddr::V4(address) => {
@@ -74,45 +75,45 @@ impl ClientBits {
     }
 }
 
-/// The log, as those have it who answer.
+/// The answering threads' handle to the log.
 pub(crate) struct QueryLog {
     path: PathBuf,
-    /// How much of a client's address is kept; none: the address is left out.
+    /// Prefix lengths of client addresses; `None` omits the addresses.
     clients: RwLock<Option<ClientBits>>,
     orders: Sender<Order>,
     shared: Arc<Shared>,
     thread: Mutex<Option<JoinHandle<()>>>,
 }
 
-/// What the log's thread shares with those who answer.
+/// State that the log's thread shares with answering threads.
 #[derive(Default)]
 struct Shared {
-    /// Lines that wait.
+    /// Queued lines.
     waiting: AtomicUsize,
-    /// Lines that were lost.
+    /// Dropped lines.
     dropped: AtomicU64,
-    /// Why the last line was not written.
+    /// Why the last write failed.
     trouble: Mutex<Option<String>>,
 }
 
-/// What the thread is to do, in this order.
+/// A command for the log's thread.
 enum Order {
-    /// Write these.
+    /// Write these entries.
     Write(Entries),
-    /// Go on with another file.
+    /// Continue in another file.
     Reopen(File),
     /// End.
     End,
 }
 
-/// Answers of one thread that are to be logged when they are sent.
+/// Answers of one thread that are logged once they are sent.
 pub(crate) struct Pending {
     log: Arc<QueryLog>,
     entries: Entries,
 }
 
 impl QueryLog {
-    /// Opens a file, or standard output, and starts the thread that writes.
+    /// Opens a file or standard output, and starts the writing thread.
     pub(crate) fn start(path: &Path, clients: Option<ClientBits>, clock: Clock) -> io::Result<Arc<Self>> {
         let (orders, received) = channel();
         let shared = Arc::<Shared>::default();
@@ -129,12 +130,12 @@ impl QueryLog {
         Ok(Arc::new(QueryLog { path, clients, orders, shared, thread }))
     }
 
-    /// Opens the file again, for [`QueryLog::reload`]: it was moved away, or is on another disk now.
+    /// Reopens the file for [`QueryLog::reload`], for example after log rotation. `None` for standard output.
     pub(crate) fn open(&self) -> io::Result<Option<File>> {
         (self.path.as_os_str() != STANDARD_OUTPUT).then(|| open(&self.path)).transpose()
     }
 
-    /// Goes on with this file, and with so much of clients' addresses.
+    /// Continues in this file, with these prefix lengths.
     pub(crate) fn reload(&self, file: Option<File>, clients: Option<ClientBits>) {
         *self.clients.write().unwrap_or_else(PoisonError::into_inner) = clients;
         if let Some(file) = file {
@@ -142,17 +143,18 @@ impl QueryLog {
         }
     }
 
-    /// Lines that were lost.
+    /// Number of dropped lines.
     pub(crate) fn dropped(&self) -> u64 {
         self.shared.dropped.load(Relaxed)
     }
 
-    /// Why lines are not written now.
+    /// Why lines cannot be written at the moment.
     pub(crate) fn trouble(&self) -> Option<String> {
         lock(&self.shared.trouble).clone()
     }
 
-    /// Writes what waits, and ends; a reader that does not read standard output is not waited for.
+    /// Writes queued lines and ends the thread; waits at most [`PATIENCE`] for a standard output that is not
+    /// read.
     pub(crate) fn close(&self) {
         let _ = self.orders.send(Order::End);
         let Some(thread) = lock(&self.thread).take() else { return };
@@ -165,7 +167,7 @@ impl QueryLog {
         }
     }
 
-    /// Has these written, where there is room.
+    /// Queues entries, or drops them if the queue is full.
     fn write(&self, entries: Entries) {
         let count = entries.count();
         if self.shared.waiting.fetch_add(count, Relaxed) + count > WAITING {
@@ -178,12 +180,12 @@ impl QueryLog {
 }
 
 impl Pending {
-    /// None yet.
+    /// An empty collection.
     pub(crate) fn new(log: Arc<QueryLog>) -> Self {
         Pending { log, entries: Entries::default() }
     }
 
-    /// An answer, whose time is known when it is sent.
+    /// Adds an answer; its duration is set when it is sent.
     pub(crate) fn add(
         &mut self,
         source: Source,
@@ -195,7 +197,7 @@ impl Pending {
         self.entries.add(source, received, (bits.map(|bits| bits.shorten(client)), is_stream), answer);
     }
 
-    /// All are sent now.
+    /// Queues all answers as sent at `now`.
     pub(crate) fn settle(&mut self, now: Micros) {
         if self.entries.count() > 0 {
             let mut entries = std::mem::take(&mut self.entries);
@@ -205,7 +207,7 @@ impl Pending {
     }
 }
 
-/// The thread's own.
+/// State of the log's thread.
 struct Writer {
     path: PathBuf,
     file: File,
@@ -214,16 +216,16 @@ struct Writer {
     lines: Lines,
 }
 
-/// Lines that are written together.
+/// Buffered lines.
 #[derive(Default)]
 struct Lines {
     bytes: Vec<u8>,
-    /// Part of a line is in the file and could not be taken back.
+    /// Whether the file ends with a partial line that could not be removed.
     is_torn: bool,
 }
 
 impl Writer {
-    /// Writes until the end.
+    /// Writes until [`Order::End`].
     fn run(&mut self, orders: &Receiver<Order>) {
         while let Ok(first) = orders.recv() {
             let mut next = Some(first);
@@ -253,12 +255,12 @@ impl Writer {
                 next = orders.try_recv().ok();
             }
             self.flush();
-            // While it sleeps nobody has to wake it.
+            // Sleeping here spares the senders a wake-up per batch.
             std::thread::sleep(PAUSE);
         }
     }
 
-    /// Writes the lines; those that the system does not take are lost.
+    /// Writes the buffered lines; those that cannot be written are dropped.
     fn flush(&mut self) {
         if self.lines.bytes.is_empty() {
             return;
@@ -271,7 +273,7 @@ impl Writer {
 }
 
 impl Lines {
-    /// Writes them and forgets them; tells how many were lost, and why.
+    /// Writes and clears the lines. Returns how many were lost, and why.
     fn write(&mut self, file: &mut File) -> (u64, Option<io::Error>) {
         if std::mem::take(&mut self.is_torn) {
             self.bytes.insert(0, b'\n');
@@ -294,18 +296,18 @@ impl Lines {
     }
 }
 
-/// Takes back the last bytes of a file; tells whether that was possible.
+/// Truncates a file by some bytes; returns whether that succeeded.
 fn cut(file: &File, bytes: u64) -> bool {
     let Ok(known) = file.metadata() else { return false };
     known.is_file() && file.set_len(known.len().saturating_sub(bytes)).is_ok()
 }
 
-/// Opens a file to append to, or standard output. Nobody but its owner and group may read it.
+/// Opens a file for appending, or standard output. Only its owner and group may read the file.
 fn open(path: &Path) -> io::Result<File> {
     if path.as_os_str() == STANDARD_OUTPUT {
         return Ok(File::from(io::stdout().as_fd().try_clone_to_owned()?));
     }
-    // A pipe that nobody reads is not waited for.
+    // O_NONBLOCK: opening a pipe without a reader must not block.
     let opened = OpenOptions::new().append(true).create(true).mode(0o640).custom_flags(O_NONBLOCK).open(path);
     opened.map_err(|error| io::Error::new(error.kind(), format!("query_log: {}: {error}", path.display())))
 }

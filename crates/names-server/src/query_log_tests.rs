@@ -1,13 +1,13 @@
-//! The log's thread: what it does with files that go, and with disks that are full.
+//! Tests of the log's thread: files that are moved, and full disks.
 
 use super::*;
 use crate::answered::Answered;
 use crate::figures::Figures;
 
-/// An answer to a question for the root's servers.
+/// An answer to a question for the NS records of the root.
 const ANSWER: &[u8] = b"\0\x01\x81\x80\0\x01\0\0\0\0\0\0\0\0\x02\0\x01";
 
-/// Logs so many answers, at once.
+/// Logs `count` answers in one batch.
 fn add(log: &Arc<QueryLog>, count: usize) {
     let mut answered = Answered::new(Some(log.clone()));
     for _ in 0..count {
@@ -19,7 +19,7 @@ fn add(log: &Arc<QueryLog>, count: usize) {
 fn wait(mut is_true: impl FnMut() -> bool) {
     let until = Instant::now() + Duration::from_secs(10);
     while !is_true() {
-        assert!(Instant::now() < until, "waited in vain");
+        assert!(Instant::now() < until, "timed out");
         std::thread::sleep(Duration::from_millis(2));
     }
 }
@@ -46,7 +46,7 @@ fn what_was_answered_before_the_end_is_in_the_file() {
             .contains("\"client\":\"192.0.2.0/24\",\"name\":\".\",\"type\":\"NS\"")
     );
     add(&log, 5);
-    assert_eq!(log.dropped(), 0, "nobody is there to take them, and nothing has failed");
+    assert_eq!(log.dropped(), 0, "a closed log discards entries without counting them");
 }
 
 #[test]
@@ -97,7 +97,7 @@ fn lines_that_find_no_room_are_counted_and_nobody_waits() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("log");
     nix::unistd::mkfifo(&path, nix::sys::stat::Mode::S_IRWXU).unwrap();
-    // A pipe that nobody reads; open for reading, so that it can be opened for writing.
+    // A pipe that is not read; open for reading, so that it can be opened for writing.
     let _reader = OpenOptions::new().read(true).write(true).open(&path).unwrap();
     let log = start(&path);
     let begin = Instant::now();

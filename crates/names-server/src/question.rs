@@ -1,7 +1,7 @@
-//! Questions of clients, out of bytes that nobody can be trusted with.
+//! Parser of questions from untrusted bytes.
 //!
-//! Guarantees: [`read`] never panics and looks at each byte once at most; what it lets through has one question whose name is
-//! whole, without compression, and ends where it says.
+//! Guarantees: [`read`] never panics and reads each byte at most once. A message that it accepts has exactly
+//! one question with a complete, uncompressed name, and ends where its counts say.
 
 use lycosa_names::{HEADER, LONGEST_NAME, PacketKey, skip_uncompressed_name};
 
@@ -9,61 +9,61 @@ use lycosa_names::{HEADER, LONGEST_NAME, PacketKey, skip_uncompressed_name};
 pub(crate) mod rtype {
     /// An IPv4 address.
     pub(crate) const A: u16 = 1;
-    /// The start of a zone.
+    /// Start of authority.
     pub(crate) const SOA: u16 = 6;
-    /// About a host; what ANY is answered with (RFC 8482 section 4.2).
+    /// Host information; the answer to ANY (RFC 8482 section 4.2).
     pub(crate) const HINFO: u16 = 13;
     /// An IPv6 address.
     pub(crate) const AAAA: u16 = 28;
     /// EDNS (RFC 6891).
     pub(crate) const OPT: u16 = 41;
-    /// From here to ANY: questions about the server, not about data: TKEY, TSIG, IXFR, AXFR, MAILB, MAILA.
+    /// From here to ANY: meta types that ask for no data: TKEY, TSIG, IXFR, AXFR, MAILB, MAILA.
     pub(crate) const FIRST_META: u16 = 249;
-    /// Whatever there is.
+    /// Any type.
     pub(crate) const ANY: u16 = 255;
 }
 
 /// Response codes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Code {
-    /// All is well.
+    /// No error.
     NoError = 0,
-    /// The question is not understood.
+    /// Malformed question.
     FormErr = 1,
-    /// Nobody could tell.
+    /// The name could not be resolved.
     ServFail = 2,
-    /// There is no such name.
+    /// The name does not exist.
     NxDomain = 3,
-    /// Another kind of request than a question.
+    /// An opcode or type that is not implemented.
     NotImp = 4,
-    /// Not for this client, or not for this question.
+    /// The client or the question is refused.
     Refused = 5,
-    /// Another version of EDNS.
+    /// Unsupported version of EDNS.
     BadVers = 16,
 }
 
-/// A client's cookie, and the server's if it has one already (RFC 7873 section 4).
+/// Client cookie and, if sent, server cookie (RFC 7873 section 4).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Cookie {
-    /// The client's.
+    /// The client cookie.
     pub(crate) client: [u8; 8],
-    /// What it says that the server gave it; only of this server's length.
+    /// The server cookie that the client sends; `None` if its length is not this server's.
     pub(crate) server: Option<[u8; 16]>,
 }
 
-/// What EDNS adds to a question.
+/// EDNS data of a question.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Edns {
-    /// The largest datagram that the client takes.
+    /// UDP payload size of the client.
     pub(crate) payload: u16,
-    /// Whether it wants signatures (DO).
+    /// Whether the client wants signatures (DO).
     pub(crate) wants_signatures: bool,
-    /// Its cookie.
+    /// The client's cookie.
     pub(crate) cookie: Option<Cookie>,
 }
 
 impl Edns {
-    /// The cookie that the answer brings, the client's part and the server's.
+    /// The client and server cookie of the answer.
     pub(crate) fn given_cookie(&self) -> Option<([u8; 8], [u8; 16])> {
         self.cookie.and_then(|cookie| Some((cookie.client, cookie.server?)))
     }
@@ -72,48 +72,48 @@ impl Edns {
 /// A question.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Question<'m> {
-    /// The message up to the end of its question.
+    /// The header and the question section.
     pub(crate) head: &'m [u8],
-    /// What is asked for.
+    /// The record type.
     pub(crate) rtype: u16,
-    /// What EDNS adds.
+    /// EDNS data.
     pub(crate) edns: Option<Edns>,
-    /// Bytes of the whole message.
+    /// Size of the message in bytes.
     pub(crate) size: usize,
-    /// Whether the client has shown that it is where it says: by a connection, or a cookie. Set in `judging`.
+    /// Whether the client's address is verified, by a connection or a cookie. Set in `judging`.
     pub(crate) is_vouched: bool,
 }
 
 impl<'m> Question<'m> {
-    /// Whether the client wants the name resolved, not only what is known of it.
+    /// Whether recursion is desired (RD), not only an answer from the cache.
     pub(crate) fn wants_recursion(&self) -> bool {
         self.head[2] & 1 != 0
     }
 
-    /// The name on the wire, the root's zero included.
+    /// The name in wire format, with the root label.
     pub(crate) fn name(&self) -> &'m [u8] {
         &self.head[HEADER..self.head.len() - 4]
     }
 
-    /// What upstreams are asked for it, and by what their answer is kept.
+    /// The key of the upstream question and of the cached reply.
     pub(crate) fn key(&self) -> PacketKey {
         let dnssec_ok = self.edns.is_some_and(|edns| edns.wants_signatures);
         PacketKey::of_wire(self.name(), self.rtype, dnssec_ok, self.head[3] & 0x10 != 0)
     }
 
-    /// The last label of the name, as it was written; empty for the root.
+    /// The last label of the name, in the client's spelling; empty for the root.
     pub(crate) fn top_label(&self) -> &'m [u8] {
         labels(self.name()).last().unwrap_or_default()
     }
 
-    /// Appends the name in text, as [`write_name`] does.
+    /// Appends the name as text, like [`write_name`].
     pub(crate) fn write_name(&self, text: &mut String) -> bool {
         write_name(self.name(), text)
     }
 }
 
-/// Appends a name on the wire in text, in lower case, without the root's dot; tells whether that is possible: the root, labels
-/// with dots, and labels with bytes that are no graphic ASCII have no text that could not be another name's.
+/// Appends a wire-format name as lower-case text without the final dot. Returns `false` for names without an
+/// unambiguous text: the root, and labels that contain dots or bytes other than graphic ASCII.
 fn write_name(name: &[u8], text: &mut String) -> bool {
     let (mut room, mut length) = ([0; LONGEST_NAME], 0);
     for label in labels(name) {
@@ -128,12 +128,12 @@ fn write_name(name: &[u8], text: &mut String) -> bool {
         into[label.len()] = b'.';
         length = end + 1;
     }
-    // Validated once for all labels: it costs as much for one of them.
+    // One UTF-8 validation for all labels costs as much as for one.
     let written = room[..length].strip_suffix(b".").and_then(|name| str::from_utf8(name).ok());
     written.inspect(|name| text.push_str(name)).is_some()
 }
 
-/// The labels of a name on the wire, which was found to be whole, without the root's.
+/// The labels of a valid wire-format name, without the root label.
 pub(crate) fn labels(mut name: &[u8]) -> impl Iterator<Item = &[u8]> {
     std::iter::from_fn(move || {
         let (&length, rest) = name.split_first().filter(|(length, _)| **length > 0)?;
@@ -143,31 +143,32 @@ pub(crate) fn labels(mut name: &[u8]) -> impl Iterator<Item = &[u8]> {
     })
 }
 
-/// The name that a message asks for, in text; none where it has no text ([`write_name`]).
+/// The name of a message's question as text; `None` if it has none ([`write_name`]).
 pub(crate) fn name_of(message: &[u8]) -> Option<String> {
     let (end, mut text) = (skip_uncompressed_name(message, HEADER)?, String::new());
     write_name(&message[HEADER..end], &mut text).then_some(text)
 }
 
-/// What a message is.
+/// Kind of a message.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Read<'m> {
     /// A question.
     Question(Question<'m>),
-    /// No question, but a cookie: the client wants one for later questions (RFC 7873 section 5.4). The header, and EDNS.
+    /// Header and EDNS of a message with a cookie and no question: the client asks for a server cookie (RFC
+    /// 7873 section 5.4).
     Greeting(&'m [u8], Edns),
-    /// Something that is answered with a code alone: the message up to the end of its question, or of its header where it has
-    /// none that can be read.
+    /// A message that is answered with a response code alone: the bytes up to the end of its question, or the
+    /// header if the question cannot be parsed.
     Bad(&'m [u8], Code),
-    /// Nothing to be answered: too short for a header, or an answer itself.
+    /// A message that is not answered: too short for a header, or itself an answer.
     Nothing,
 }
 
-/// Reads a message.
+/// Parses a message.
 pub(crate) fn read(message: &[u8]) -> Read<'_> {
     let Some(header) = message.first_chunk::<HEADER>() else { return Read::Nothing };
     if header[2] & 0x80 != 0 {
-        return Read::Nothing; // to answer an answer is to begin a loop
+        return Read::Nothing; // answering an answer could start a loop
     }
     if header[2] & 0x78 != 0 {
         return Read::Bad(header, Code::NotImp); // NOTIFY, UPDATE, STATUS …
@@ -185,7 +186,7 @@ pub(crate) fn read(message: &[u8]) -> Read<'_> {
         return Read::Bad(header, Code::FormErr);
     };
     let head = &message[..name_end + 4];
-    // RFC 9619: one question, no more, no less. A question has no answer section.
+    // RFC 9619: exactly one question. A question has no answer section.
     if questions != 1 || answers != 0 || authorities != 0 {
         return Read::Bad(if questions == 1 { head } else { header }, Code::FormErr);
     }
@@ -194,7 +195,7 @@ pub(crate) fn read(message: &[u8]) -> Read<'_> {
         Err(code) => return Read::Bad(head, code),
     };
     if u16::from_be_bytes([class_high, class_low]) != 1 {
-        return Read::Bad(head, Code::Refused); // the Internet is all that is known here
+        return Read::Bad(head, Code::Refused); // only class IN is supported
     }
     Read::Question(Question {
         head,
@@ -205,7 +206,7 @@ pub(crate) fn read(message: &[u8]) -> Read<'_> {
     })
 }
 
-/// Reads the additional section: at most one OPT, and what follows from it; signatures of transactions are not understood.
+/// Parses the additional section: at most one OPT record. TSIG and SIG(0) are not supported.
 fn read_additional(message: &[u8], mut at: usize, count: u16) -> Result<Option<Edns>, Code> {
     let mut edns = None;
     for _ in 0..count {
@@ -216,7 +217,7 @@ fn read_additional(message: &[u8], mut at: usize, count: u16) -> Result<Option<E
         let data = message.get(start + 10..start + 10 + length).ok_or(Code::FormErr)?;
         if u16::from_be_bytes([t1, t2]) == rtype::OPT {
             if edns.is_some() || start != at + 1 {
-                return Err(Code::FormErr); // one only, of the root (RFC 6891 section 6.1.1)
+                return Err(Code::FormErr); // at most one, owned by the root (RFC 6891 section 6.1.1)
             }
             if version != 0 {
                 return Err(Code::BadVers);
@@ -230,7 +231,7 @@ fn read_additional(message: &[u8], mut at: usize, count: u16) -> Result<Option<E
     if at == message.len() { Ok(edns) } else { Err(Code::FormErr) }
 }
 
-/// The cookie among EDNS's options.
+/// Finds the cookie among the EDNS options.
 fn read_cookie(mut options: &[u8]) -> Result<Option<Cookie>, Code> {
     const COOKIE: u16 = 10;
     let mut cookie = None;

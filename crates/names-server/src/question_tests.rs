@@ -12,7 +12,7 @@ fn ask(name: &str, rtype: Rtype) -> Vec<u8> {
     builder.into_message().into_octets()
 }
 
-/// With EDNS, and these options.
+/// A question with these EDNS options.
 fn with_edns(name: &str, version: u8, options: &[u8]) -> Vec<u8> {
     let mut message = ask(name, Rtype::A);
     message[11] = 1;
@@ -52,7 +52,7 @@ fn a_cookie_may_come_without_a_question() {
     let message = alone(&cookie);
     let Read::Greeting(head, edns) = read(&message) else { panic!() };
     assert_eq!((head.len(), edns.cookie), (HEADER, Some(Cookie { client: [7; 8], server: None })));
-    assert_eq!(code(&alone(&[])), Some(Code::FormErr), "nothing at all");
+    assert_eq!(code(&alone(&[])), Some(Code::FormErr), "empty message");
     assert_eq!(code(&alone(&cookie[..11])), Some(Code::FormErr));
 }
 
@@ -94,7 +94,7 @@ fn what_is_no_plain_question_is_told_so() {
         message
     };
     assert!(matches!(read(&good[..11]), Read::Nothing));
-    assert!(matches!(read(&change(&|m| m[2] |= 0x80)), Read::Nothing), "an answer is never answered");
+    assert!(matches!(read(&change(&|m| m[2] |= 0x80)), Read::Nothing), "an answer gets no answer");
     assert_eq!(code(&change(&|m| m[2] = Opcode::UPDATE.to_int() << 3)), Some(Code::NotImp));
     assert_eq!(code(&change(&|m| m[5] = 2)), Some(Code::FormErr), "two questions");
     assert_eq!(code(&change(&|m| m[5] = 0)), Some(Code::FormErr), "none");
@@ -120,7 +120,7 @@ fn labels_that_are_no_plain_text_are_left_to_others() {
 }
 
 proptest! {
-    /// Any bytes are survived, and what is let through ends where it says.
+    /// No bytes cause a panic, and an accepted message ends where its counts say.
     #[test]
     fn any_bytes_are_survived(bytes in proptest::collection::vec(any::<u8>(), 0..600), at in 0..60_usize, byte: u8) {
         for mut message in [bytes.clone(), with_edns("some.name.example", 0, &bytes[..bytes.len().min(200)])] {

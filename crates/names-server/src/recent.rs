@@ -1,4 +1,4 @@
-//! Names that were asked for anew a short time ago, so that they are not for each question that comes meanwhile.
+//! Recently prefetched names, so that further questions do not prefetch them again.
 
 use std::hash::{BuildHasher as _, RandomState};
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
@@ -6,13 +6,14 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use lycosa_names::Families;
 use lycosa_names::cache::Seconds;
 
-/// Names that are remembered.
+/// Number of slots.
 const SLOTS: usize = 1 << 13;
 
-/// For how many seconds.
+/// Seconds until a name may be prefetched again.
 const SPAN: Seconds = 60;
 
-/// A fixed number of names, each with when it was asked for anew. A newer one in the same place pushes an older one out.
+/// A fixed table of names with the time of their prefetch. On a collision the newer name replaces the older
+/// one.
 pub(crate) struct Recent {
     slots: Box<[AtomicU64]>,
     hasher: RandomState,
@@ -25,7 +26,7 @@ impl Default for Recent {
 }
 
 impl Recent {
-    /// Whether a name is not among them; from now on it is.
+    /// Adds a name; returns whether it was absent.
     pub(crate) fn is_new(&self, name: &str, families: Families, now: Seconds) -> bool {
         let hash = self.hasher.hash_one((name, families == Families::V6));
         let slot = &self.slots[hash as usize % SLOTS];
@@ -33,7 +34,7 @@ impl Recent {
         let before = slot.load(Relaxed);
         let is_known =
             before >> 32 == mark >> 32 && now.wrapping_sub(before & 0xffff_ffff) & 0xffff_ffff < SPAN;
-        // Of two that come at once, one is first.
+        // Of two concurrent calls one succeeds.
         !is_known && slot.compare_exchange(before, mark, Relaxed, Relaxed).is_ok()
     }
 }

@@ -1,8 +1,8 @@
-//! Answers to clients, as bytes.
+//! Encoder of answers to clients.
 //!
-//! Guarantees: an answer repeats its question byte for byte, so that a client that plays with the case of letters knows it
-//! again; with EDNS exactly where the question has it; addresses stand under the name that was asked for, as if it had no
-//! aliases.
+//! Guarantees: an answer repeats its question byte for byte, so that clients that randomize letter case can
+//! verify it; it has EDNS exactly if the question has; address records are owned by the name in the question,
+//! without the CNAME chain.
 
 use std::net::IpAddr;
 
@@ -10,101 +10,102 @@ use lycosa_names::{ExtendedError, HEADER, PAYLOAD};
 
 use crate::question::{Code, Edns, Question, rtype};
 
-/// The largest answer to a datagram without EDNS (RFC 1035 section 2.3.4).
+/// Maximum size of a UDP answer without EDNS (RFC 1035 section 2.3.4).
 const PLAIN: u16 = 512;
 
-/// How many times as long as its question the answer to a datagram may be whose sender may be forged: no more than this is to be
-/// gained by having this server flood another one's victim.
+/// Maximum amplification: UDP answer size as a multiple of the question size for unverified client addresses,
+/// which limits the use of the server in reflection attacks.
 const AMPLIFICATION: usize = 10;
 
-/// Why the server answers as it does (RFC 8914 section 4).
+/// Extended DNS error codes of the server (RFC 8914 section 4).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Reason {
-    /// Nobody can tell a newer answer; this one has expired.
+    /// Stale answer: no newer one is available.
     StaleAnswer = 3,
-    /// It could not be told a short time ago, and is not asked for again yet.
+    /// Cached failure, which is not retried yet.
     CachedError = 13,
-    /// The operator's policy has left nothing of the answer: all addresses were private.
+    /// Blocked: all addresses of the answer were private.
     Blocked = 15,
-    /// The client may not ask.
+    /// The client is not allowed.
     Prohibited = 18,
     /// No upstream answered in time.
     NoReachableAuthority = 22,
 }
 
 impl Reason {
-    /// The same as an extended error, without a text.
+    /// The extended error without text.
     pub(crate) fn error(self) -> ExtendedError {
         ExtendedError { code: self as u16, text: Box::default() }
     }
 }
 
-/// What an answer needs of its question, for as long as the answer takes.
+/// Data of a pending question that its answer needs.
 #[derive(Clone, Debug)]
 pub(crate) struct Asked {
-    /// The message up to the end of its question.
+    /// Header and question section.
     head: Box<[u8]>,
     edns: Option<Edns>,
-    /// The longest answer by datagram.
+    /// Maximum size of a UDP answer.
     most: usize,
 }
 
 impl Asked {
-    /// Keeps it.
+    /// Copies the data of a question.
     pub(crate) fn of(question: &Question<'_>) -> Self {
         let payload = usize::from(question.edns.map_or(PLAIN, |edns| edns.payload.clamp(PLAIN, PAYLOAD)));
         let most = if question.is_vouched { payload } else { payload.min(AMPLIFICATION * question.size) };
         Asked { head: question.head.into(), edns: question.edns, most }
     }
 
-    /// The longest answer by datagram: what the client takes, of what the server sends, and what may be sent to anybody.
+    /// Maximum size of a UDP answer: the least of the client's limit, the server's limit and, for unverified
+    /// addresses, the amplification limit.
     pub(crate) fn most(&self) -> usize {
         self.most
     }
 
-    /// Where the answer begins.
+    /// The header data of the answer.
     pub(crate) fn to(&self) -> To<'_> {
         To { head: &self.head, edns: self.edns, reason: None }
     }
 }
 
-/// Whom an answer is for.
+/// Question data that an answer is written from.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct To<'q> {
-    /// The message up to the end of its question; only its header where it has none that can be read.
+    /// Header and question section; only the header if the question cannot be parsed.
     pub(crate) head: &'q [u8],
-    /// What EDNS added, with the cookie that the client is to have.
+    /// EDNS data, with the cookie for the answer.
     pub(crate) edns: Option<Edns>,
-    /// Why it is answered so, for those who understand EDNS.
+    /// Extended error, for clients with EDNS.
     pub(crate) reason: Option<Reason>,
 }
 
 impl<'q> To<'q> {
-    /// The client that asked a question.
+    /// Data of a question.
     pub(crate) fn of(question: &Question<'q>) -> Self {
         To { head: question.head, edns: question.edns, reason: None }
     }
 
-    /// The same, told why.
+    /// Adds an extended error.
     pub(crate) fn because(self, reason: Reason) -> Self {
         To { reason: Some(reason), ..self }
     }
 
-    /// A code alone.
+    /// Writes a response code without records.
     pub(crate) fn code(self, code: Code, out: &mut Vec<u8>) {
         self.begin(code, [0, 0], out);
         self.end(code, out);
     }
 
-    /// Not the answer, which does not fit or is not given by datagram: the client is to ask over TCP.
+    /// Writes a truncated answer (TC) without records: the client is to ask over TCP.
     pub(crate) fn truncated(self, out: &mut Vec<u8>) {
         let start = out.len();
         self.code(Code::NoError, out);
         out[start + 2] |= 2;
     }
 
-    /// Addresses of one family; tells how many. Which one comes first differs by the question's number, which clients draw at
-    /// random, so that not all connect to the same one; Unbound does so, too (rrset-roundrobin).
+    /// Writes addresses of one family; returns how many. They are rotated by the message ID, which clients
+    /// choose at random, to spread connections; Unbound does so, too (rrset-roundrobin).
     pub(crate) fn addresses(
         self,
         addresses: impl Iterator<Item = IpAddr>,
@@ -131,16 +132,16 @@ impl<'q> To<'q> {
         count
     }
 
-    /// That there is no such name, or no such record, for so many seconds (RFC 2308). Which zone says so is not kept: the name
-    /// above stands for it.
+    /// Writes NXDOMAIN or NODATA with this TTL in seconds (RFC 2308). The zone's SOA is not cached; the SOA
+    /// record is owned by the parent name instead.
     pub(crate) fn negative(self, code: Code, ttl: u32, out: &mut Vec<u8>) {
         self.begin(code, [0, 1], out);
         let first = self.head.get(HEADER).map_or(0, |length| usize::from(*length));
         let above = HEADER + 1 + first;
-        // A pointer to the name above; below the root, the root itself.
+        // A pointer to the parent name; for top-level names the root itself.
         let is_root = first == 0 || self.head.get(above).is_none_or(|length| *length == 0);
         let owner = if is_root { &[0][..] } else { &[0xc0, above as u8][..] };
-        // No server and nobody's mailbox, then serial, refresh, retry, expire, minimum.
+        // Root as MNAME and RNAME, then serial, refresh, retry, expire, minimum.
         let mut data = [0; 22];
         for (field, value) in data[2..].chunks_exact_mut(4).zip([1, 3_600, 600, 86_400, ttl]) {
             field.copy_from_slice(&value.to_be_bytes());
@@ -149,39 +150,39 @@ impl<'q> To<'q> {
         self.end(code, out);
     }
 
-    /// What a question for whatever there is gets (RFC 8482 section 4.2).
+    /// Writes the answer to ANY (RFC 8482 section 4.2).
     pub(crate) fn minimal(self, out: &mut Vec<u8>) {
         self.begin(Code::NoError, [1, 0], out);
         record(NAME, rtype::HINFO, 86_400, b"\x07RFC8482\x00", out);
         self.end(Code::NoError, out);
     }
 
-    /// SERVFAIL, and why.
+    /// Writes SERVFAIL with an extended error.
     pub(crate) fn failure(self, error: Option<&ExtendedError>, out: &mut Vec<u8>) {
         self.begin(Code::ServFail, [0, 0], out);
         self.end_with(Code::ServFail, error, out);
     }
 
-    /// Bytes that EDNS adds to an answer.
+    /// Size of the OPT record of an answer.
     pub(crate) fn edns_size(self, error: Option<&ExtendedError>) -> usize {
         let Some(edns) = self.edns else { return 0 };
         let cookie = edns.given_cookie().map_or(0, |_| 28);
         11 + cookie + error.map_or(0, ExtendedError::size)
     }
 
-    /// An upstream's answer to the same question, which has no EDNS, with this client's number, spelling and EDNS.
+    /// Writes an upstream's reply, which has no EDNS, with this client's ID, spelling and EDNS.
     pub(crate) fn passed(self, answer: &[u8], error: Option<&ExtendedError>, out: &mut Vec<u8>) {
         let start = out.len();
         out.extend_from_slice(answer);
         let head = self.head.len();
         out[start..start + 2].copy_from_slice(&self.head[..2]);
-        // RD as the client has it; AA: this server is no authority, whatever the upstream is.
+        // RD as the client sent it; AA cleared, since this server is not authoritative.
         out[start + 2] = out[start + 2] & !0x05 | self.head[2] & 0x01;
         let own = self.head[3];
-        // AD goes to clients that understand it (RFC 6840 section 5.8).
+        // AD only for clients that understand it (RFC 6840 section 5.8).
         let wants_validated = own & 0x20 != 0 || self.edns.is_some_and(|edns| edns.wants_signatures);
         let kept = if wants_validated { 0x2f } else { 0x0f };
-        out[start + 3] = 0x80 | own & 0x10 | out[start + 3] & kept; // RA: this server recurses; CD as the client has it
+        out[start + 3] = 0x80 | own & 0x10 | out[start + 3] & kept; // RA set; CD as the client sent it
         out[start + HEADER..start + head].copy_from_slice(&self.head[HEADER..]);
         if self.edns.is_some() {
             let count = u16::from_be_bytes([out[start + 10], out[start + 11]]).saturating_add(1);
@@ -190,7 +191,7 @@ impl<'q> To<'q> {
         }
     }
 
-    /// Header and question.
+    /// Writes header and question.
     fn begin(self, code: Code, [answers, authorities]: [u8; 2], out: &mut Vec<u8>) {
         let (head, has_question) = (self.head, self.head.len() > HEADER);
         let flags = [0x80 | head[2] & 0x79, 0x80 | head[3] & 0x10 | code as u8 & 0xf];
@@ -199,12 +200,12 @@ impl<'q> To<'q> {
         out.extend_from_slice(&head[HEADER..]);
     }
 
-    /// EDNS, where the question had it, with the reason.
+    /// Writes the OPT record if the question has EDNS, with the reason.
     fn end(self, code: Code, out: &mut Vec<u8>) {
         self.end_with(code, self.reason.map(Reason::error).as_ref(), out);
     }
 
-    /// The same with an extended error.
+    /// Like [`end`](Self::end), with this extended error.
     fn end_with(self, code: Code, error: Option<&ExtendedError>, out: &mut Vec<u8>) {
         let Some(edns) = self.edns else { return };
         let [high, low] = PAYLOAD.to_be_bytes();
@@ -225,10 +226,10 @@ impl<'q> To<'q> {
     }
 }
 
-/// A pointer to the name that was asked for.
+/// A pointer to the name in the question.
 const NAME: &[u8] = &[0xc0, HEADER as u8];
 
-/// Appends a record of the Internet.
+/// Appends a record of class IN.
 #[inline]
 fn record(owner: &[u8], rtype: u16, ttl: u32, data: &[u8], out: &mut Vec<u8>) {
     out.extend_from_slice(owner);

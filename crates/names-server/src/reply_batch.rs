@@ -1,4 +1,4 @@
-//! Answers to clients that have waited: each by the way that its question came.
+//! Answers to waiting clients, each over the transport of its question.
 
 use std::net::UdpSocket;
 use std::sync::Arc;
@@ -15,23 +15,24 @@ use crate::question::Code;
 use crate::reply::{Reason, To};
 use crate::state::{SHORT, ServerState, write};
 
-/// Answers of one thread that are to be sent.
+/// Answers of one thread to be sent.
 pub(crate) struct ReplyBatch {
-    /// By the socket that they are sent from; few, so that they are searched one by one.
+    /// Datagrams by socket; so few that a linear search is enough.
     datagrams: Vec<(Arc<UdpSocket>, Answers)>,
     scratch: Vec<u8>,
-    /// All that the thread has answered, also what it sends by itself.
+    /// Accounting of all answers of the thread, including those that it sends directly.
     pub(crate) answered: Answered,
 }
 
 impl ReplyBatch {
-    /// None yet.
+    /// An empty batch.
     pub(crate) fn of(state: &ServerState) -> Self {
         let answered = Answered::new(state.log.clone());
         ReplyBatch { datagrams: Vec::new(), scratch: Vec::new(), answered }
     }
 
-    /// Writes an answer, of which is told where it came from, and sends it, or puts it among those that are sent together.
+    /// Writes an answer and sends it (TCP) or adds it to the batch (UDP). `write` returns the answer's
+    /// source.
     pub(crate) fn deliver(&mut self, waiter: &Waiter, write: impl FnOnce(To<'_>, &mut Vec<u8>) -> Source) {
         match &waiter.way {
             Way::Stream(connection) => {
@@ -57,7 +58,7 @@ impl ReplyBatch {
         }
     }
 
-    /// Answers with a code alone.
+    /// Answers with a response code without records.
     pub(crate) fn code(&mut self, waiter: &Waiter, code: Code, source: Source, figures: &Figures) {
         figures.add_code(code as u8 & 0xf);
         self.deliver(waiter, |to, out| {
@@ -66,13 +67,13 @@ impl ReplyBatch {
         });
     }
 
-    /// There is no place for the question: its client has too many under way, or all have.
+    /// Rejects a question: its client, or all clients, have too many pending.
     pub(crate) fn turn_away(&mut self, waiter: &Waiter, figures: &Figures) {
         figures.add(Count::Unfair);
         self.code(waiter, Code::ServFail, Source::Limited, figures);
     }
 
-    /// Answers with what an upstream said to a question that was passed through.
+    /// Answers with an upstream's reply to a question that was passed through.
     pub(crate) fn pass_back(
         &mut self,
         waiter: &Waiter,
@@ -85,7 +86,7 @@ impl ReplyBatch {
         let most = if is_stream { usize::from(u16::MAX) } else { waiter.asked.most() };
         figures.add_many(Count::PrivateFiltered, answer.is_filtered().into());
         self.deliver(waiter, |to, out| {
-            // Why it is so is left out where it does not fit.
+            // The extended error is omitted if it does not fit.
             let size = match answer {
                 Screened::Whole(message) | Screened::Rest(message) => message.len(),
                 Screened::Unusable | Screened::NoData => to.head.len(),
@@ -108,12 +109,12 @@ impl ReplyBatch {
         });
     }
 
-    /// Sends what is left, and counts what was answered since the last time; gives the time.
+    /// Sends the batch and counts the answers since the last call; returns the time.
     pub(crate) fn flush(&mut self, state: &ServerState, figures: &Figures) -> Micros {
         for (socket, answers) in &mut self.datagrams {
             answers.send(socket);
         }
-        // A socket that is closed elsewhere is not kept open here.
+        // Drop sockets that nothing else uses, so that they are closed.
         self.datagrams.retain(|(socket, _)| Arc::strong_count(socket) > 1);
         let now = state.clock.now();
         self.answered.settle(now, figures);

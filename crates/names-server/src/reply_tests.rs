@@ -16,13 +16,13 @@ fn question(name: &str) -> Vec<u8> {
     builder.into_message().into_octets()
 }
 
-/// The answer to a question, read by another implementation.
+/// The answer to a question, parsed by another implementation.
 fn answered(name: &str, edns: Option<Edns>, write: impl FnOnce(To<'_>, &mut Vec<u8>)) -> Message<Vec<u8>> {
     let message = question(name);
     let Read::Question(question) = read(&message) else { panic!() };
     let mut out = b"before".to_vec();
     write(To { edns, ..To::of(&question) }, &mut out);
-    assert!(out.starts_with(b"before"), "what is there stays");
+    assert!(out.starts_with(b"before"), "the existing bytes stay");
     let message = Message::from_octets(out.split_off(6)).unwrap();
     assert_eq!(message.header().id(), 0x1234);
     assert!(
@@ -92,7 +92,7 @@ fn what_an_upstream_said_gets_the_client_s_number_spelling_and_cookie() {
     let message = answered("a.ExamplE", edns, |to, out| to.passed(&bytes, None, out));
     assert_eq!(message.answer().unwrap().count(), 1);
     assert!(message.opt().is_some() && message.as_slice().ends_with(&[2; 16]));
-    assert!(!message.header().ad(), "who does not ask for it is not told (RFC 6840 section 5.8)");
+    assert!(!message.header().ad(), "no AD unless asked for (RFC 6840 section 5.8)");
     let error = ExtendedError { code: 3, text: "old".into() };
     let message = answered("a.ExamplE", edns, |to, out| to.passed(&bytes, Some(&error), out));
     let size = To { head: &[], edns, reason: None }.edns_size(Some(&error));
@@ -102,5 +102,5 @@ fn what_an_upstream_said_gets_the_client_s_number_spelling_and_cookie() {
     let message = answered("a.ExamplE", signed, |to, out| to.passed(&bytes, None, out));
     assert!(message.header().ad() && message.opt().unwrap().dnssec_ok());
     let message = answered("a.ExamplE", None, |to, out| to.passed(&bytes, Some(&error), out));
-    assert!(message.opt().is_none(), "no EDNS where the question has none");
+    assert!(message.opt().is_none(), "no EDNS if the question has none");
 }

@@ -1,6 +1,6 @@
-//! Secrets of cookies, out of a file that all servers have which clients take for one: behind one address, or anycast.
+//! Cookie secrets from a file that servers behind one address, or with an anycast address, share.
 //!
-//! Guarantee: no secret is in an error's text, nor in what is printed for debugging.
+//! Guarantee: neither error messages nor debug output contain a secret.
 
 use std::fmt;
 use std::fs::OpenOptions;
@@ -10,25 +10,27 @@ use std::path::Path;
 
 use nix::libc::O_NONBLOCK;
 
-/// A secret (RFC 9018 section 4.4: as long as SipHash's key).
+/// A secret: a SipHash key (RFC 9018 section 4.4).
 pub(crate) type Secret = [u8; 16];
 
-/// Bytes of a file that are read: more than two lines have.
+/// Maximum number of bytes read: more than two lines need.
 const LONGEST: u64 = 1_024;
 
-/// Who may not read the file, and who may not write it: whoever knows a secret can make cookies for any address.
+/// Mode bits that must be clear: write for the group, all for others. Whoever knows a secret can make cookies
+/// for any address.
 const FORBIDDEN: u32 = 0o027;
 
-/// What the file holds.
+/// Expected content of the file.
 const CONTENT: &str =
     "a file of one or two lines of 32 hexadecimal digits each, as `openssl rand -hex 16` makes them";
 
-/// The secrets by which cookies are made and judged.
+/// Secrets that make and verify cookies.
 #[derive(Clone, PartialEq, Eq)]
 pub struct CookieSecrets {
-    /// Makes cookies.
+    /// Makes and verifies cookies.
     pub(crate) first: Secret,
-    /// Vouches for cookies beside it, so that all servers can be given a new secret before any of them makes cookies by it.
+    /// Only verifies cookies, so that all servers can get a new secret before any of them makes cookies with
+    /// it.
     pub(crate) second: Option<Secret>,
 }
 
@@ -43,10 +45,10 @@ impl CookieSecrets {
     ///
     /// # Errors
     ///
-    /// What is allowed: where the file cannot be read, holds something else, or is open to others.
+    /// Describes what is allowed if the file cannot be read, has other content, or is accessible to others.
     pub fn read(path: &Path) -> Result<Self, String> {
         let system = |error: std::io::Error| format!("a file that can be read: {error}");
-        // What is a pipe is not waited for.
+        // O_NONBLOCK: opening a pipe must not block.
         let mut options = OpenOptions::new();
         let file = options.read(true).custom_flags(O_NONBLOCK).open(path).map_err(system)?;
         let known = file.metadata().map_err(system)?;
@@ -65,7 +67,7 @@ impl CookieSecrets {
         Self::parse(&text)
     }
 
-    /// Reads what a file holds.
+    /// Parses the content of a file.
     fn parse(text: &[u8]) -> Result<Self, String> {
         let lines = text.split(|byte| *byte == b'\n').map(<[u8]>::trim_ascii).enumerate();
         let mut secrets = Vec::new();
@@ -80,7 +82,7 @@ impl CookieSecrets {
     }
 }
 
-/// A secret in hexadecimal digits.
+/// Parses a secret in hexadecimal digits.
 fn secret(line: &[u8]) -> Option<Secret> {
     let is_whole = line.len() == 32 && line.iter().all(u8::is_ascii_hexdigit);
     let number = u128::from_str_radix(str::from_utf8(line).ok().filter(|_| is_whole)?, 16).ok()?;

@@ -1,7 +1,8 @@
-//! The state that workers, connections and the answering threads share, and the answers that they write.
+//! State shared by workers, connections and answering threads, and the writing of answers.
 //!
-//! A question's way: [`ServerState::judge`] (in [`judging`](crate::judging)) → a lookup, by the caller, many at once → [`ServerState::tell`] what
-//! is known, or [`ServerState::miss`] it, so that others are asked → [`ServerState::settle`] when they have answered.
+//! Path of a question: [`ServerState::judge`] (in [`judging`](crate::judging)) → a cache lookup by the
+//! caller, in batches → [`ServerState::tell`] on a hit, [`ServerState::miss`] on a miss, which asks upstreams
+//! → [`ServerState::settle`] with their answer.
 
 use std::net::IpAddr;
 use std::sync::Arc;
@@ -27,10 +28,10 @@ use crate::recent::Recent;
 use crate::reply::{Asked, Reason, To};
 use crate::reply_batch::ReplyBatch;
 
-/// For how many seconds clients may keep that there is nothing, where the cache does not know for how long it holds.
+/// TTL in seconds of a negative answer whose expiry the cache does not know.
 pub(crate) const SHORT: u32 = 60;
 
-/// What all threads of a server share.
+/// State that all threads of a server share.
 pub(crate) struct ServerState {
     pub(crate) held: PolicyCache,
     pub(crate) pending: PendingLookups,
@@ -38,39 +39,40 @@ pub(crate) struct ServerState {
     pub(crate) cookies: Option<Cookies>,
     pub(crate) rates: Rates,
     pub(crate) recent: Recent,
-    /// Where questions are logged, if they are.
+    /// The query log, if it is on.
     pub(crate) log: Option<Arc<QueryLog>>,
     pub(crate) clock: Clock,
     pub(crate) time: ScaledTime,
-    /// The name that only this server asks for.
+    /// The name of this server's own probe.
     pub(crate) token: String,
-    /// When it asked upstreams for it, since one answered; 0: never.
+    /// When the first probe since an upstream last answered was sent; 0: never.
     pub(crate) probed: AtomicU64,
-    /// When it was asked for it last.
+    /// When the server last received its own probe; 0: never.
     pub(crate) looped: AtomicU64,
-    /// Whether no questions are taken any more.
+    /// Whether the server has stopped accepting questions.
     pub(crate) is_draining: AtomicBool,
 }
 
-/// What holds for all questions of a batch.
+/// Context that all questions of a batch share.
 pub(crate) struct Moment<'f> {
     pub(crate) now: Micros,
-    /// By the wall clock, which whoever shares the cache's file goes by.
+    /// By the wall clock, which all processes that share the cache file use.
     pub(crate) second: Seconds,
     pub(crate) policy: Arc<Policy>,
-    /// The counts of the thread that is at work.
+    /// The counters of the current thread.
     pub(crate) figures: &'f Figures,
 }
 
 impl ServerState {
-    /// What holds now.
+    /// The context at this moment.
     pub(crate) fn moment<'f>(&self, figures: &'f Figures) -> Moment<'f> {
         let now = self.clock.now();
         let second = self.time.on_wall(self.clock.wall_offset()).seconds(now);
         Moment { now, second, policy: self.held.policy(), figures }
     }
 
-    /// Whether no upstream answers: all rest, and none has answered the question that looks for loops, which is no dead name's.
+    /// Whether no upstream answers: all are backed off and none has answered the loop probe within the
+    /// time-out. The probe rules out that only dead names were asked for.
     pub(crate) fn is_silent(&self) -> bool {
         let (upstream, probed) = (self.pending.upstream(), self.probed.load(Relaxed));
         let patience = upstream.timeout;
@@ -78,10 +80,10 @@ impl ServerState {
         upstream.is_resting() && is_overdue && upstream.heard() < probed
     }
 
-    /// Asks each upstream for the name that only this server asks for.
+    /// Sends the loop probe to each upstream.
     pub(crate) fn probe(&self, now: Micros) {
         let upstream = self.pending.upstream();
-        // One that nobody has answered yet counts from its first question on.
+        // An unanswered probe counts from its first transmission.
         if self.probed.load(Relaxed) <= upstream.heard() {
             self.probed.store(now, Relaxed);
         }
@@ -90,7 +92,7 @@ impl ServerState {
         }
     }
 
-    /// Writes what the cache knows; tells where that is from.
+    /// Writes the answer of a cache record; returns its source.
     pub(crate) fn tell(
         &self,
         question: &Question<'_>,
@@ -106,7 +108,7 @@ impl ServerState {
         let left = record
             .expires
             .map_or(SHORT, |at| u32::try_from(at.saturating_sub(moment.second)).unwrap_or(u32::MAX).max(1));
-        // Where the wall clock was set back more seems to be left than there ever was.
+        // After the wall clock is set back, more time seems to be left than the record ever had.
         let left =
             if record.state == State::Addresses { left.min(moment.policy.longest(name)) } else { left };
         moment.figures.add(Count::Hits);
@@ -114,7 +116,7 @@ impl ServerState {
         Source::Cache
     }
 
-    /// Writes what is known of a name.
+    /// Writes the answer that a cache record describes.
     fn write_record(
         &self,
         to: To<'_>,
@@ -130,7 +132,7 @@ impl ServerState {
                 self.write_addresses(to, name, addresses, ttl, moment, out);
             }
             State::NxDomain => write(moment.figures, out, |out| to.negative(Code::NxDomain, ttl, out)),
-            // A filter cannot tell whether the name exists; that it has no address is right in either case.
+            // A filter cannot distinguish NXDOMAIN from NODATA; NODATA is correct in both cases.
             State::NoData | State::Negative => {
                 write(moment.figures, out, |out| to.negative(Code::NoError, ttl, out));
             }
@@ -140,7 +142,7 @@ impl ServerState {
         }
     }
 
-    /// Writes addresses, without those that the policy takes out.
+    /// Writes addresses without those that the policy filters.
     fn write_addresses(
         &self,
         to: To<'_>,
@@ -170,7 +172,8 @@ impl ServerState {
         moment.figures.add_code(out[start + 3] & 0xf);
     }
 
-    /// Whether a name that is known is to be asked for anew, so that it is known when it expires; tells it once.
+    /// Whether a cached name is about to expire and must be prefetched; `true` once per name and family
+    /// within a minute.
     pub(crate) fn is_worth_prefetching(
         &self,
         name: &str,
@@ -186,7 +189,8 @@ impl ServerState {
             && self.recent.is_new(name, families, moment.second)
     }
 
-    /// Has names asked for anew, as far as there is room: what is not is asked for when it has expired, and is wanted again.
+    /// Prefetches names as far as the client has capacity. The others are asked for on the next miss after
+    /// their expiry.
     pub(crate) fn prefetch(&self, names: Vec<Box<str>>, families: Families, moment: &Moment<'_>) {
         if !names.is_empty() {
             let taken = self.pending.upstream().client(families).prefetch(names);
@@ -194,7 +198,7 @@ impl ServerState {
         }
     }
 
-    /// Makes a question that nothing is known about one for others; it is refused where the client does not want that.
+    /// Builds a pending lookup from a cache miss, with whether a stale answer exists.
     pub(crate) fn miss(
         &self,
         question: &Question<'_>,
@@ -210,7 +214,7 @@ impl ServerState {
         Miss { wanted: Wanted::addresses(families, name.into()), waiter, has_stale }
     }
 
-    /// Answers a question about records from the cache, or has upstreams asked.
+    /// Answers a question for whole replies from the cache, or asks upstreams.
     pub(crate) fn pass(
         &self,
         question: &Question<'_>,
@@ -231,7 +235,7 @@ impl ServerState {
         }
     }
 
-    /// Writes an answer about records to all who wait for it; the one before, where it is a failure.
+    /// Writes a whole reply to all its waiters; in place of a failure, an expired reply if there is one.
     pub(crate) fn tell_packet(
         &self,
         key: &PacketKey,
@@ -257,7 +261,7 @@ impl ServerState {
         }
     }
 
-    /// Writes an answer about records that has expired, if there is one; tells whether there is.
+    /// Writes an expired whole reply; returns whether there is one.
     pub(crate) fn tell_stale_packet(
         &self,
         key: &PacketKey,
@@ -275,7 +279,7 @@ impl ServerState {
         true
     }
 
-    /// Writes the answer of others to one who waits for it, or an old one; tells which.
+    /// Writes an upstream's answer to a waiter, or in place of a failure a stale one; returns the source.
     pub(crate) fn settle(
         &self,
         answer: &Resolved,
@@ -313,7 +317,7 @@ impl ServerState {
         Source::Upstream
     }
 
-    /// Writes an old answer, where there is one and nobody can tell a newer one; tells whether there is.
+    /// Writes a stale answer; returns whether there is one.
     pub(crate) fn tell_stale(
         &self,
         name: &str,
@@ -330,12 +334,12 @@ impl ServerState {
     }
 }
 
-/// Which addresses a question is about.
+/// The address family that a question asks for.
 fn families_of(question: &Question<'_>) -> Families {
     if question.rtype == rtype::AAAA { Families::V6 } else { Families::V4 }
 }
 
-/// Writes an answer and counts its code.
+/// Writes an answer and counts its response code.
 pub(crate) fn write(figures: &Figures, out: &mut Vec<u8>, answer: impl FnOnce(&mut Vec<u8>)) {
     let start = out.len();
     answer(out);

@@ -1,8 +1,9 @@
-//! Questions over TCP (RFC 7766): many on one connection, answered as they are ready.
+//! DNS over TCP (RFC 7766): many questions per connection, answered as they are ready.
 //!
-//! Guarantees: connections are bounded and shared out fairly, half of them at most to one client, and none to who may not ask; what
-//! one holds is bounded; one that sends no whole message within the idle time is closed then, one that does not read its answers
-//! at once; nobody else waits for it.
+//! Guarantees: the number of connections is bounded and divided fairly, at most half of them for one client,
+//! none for clients that are not allowed; memory per connection is bounded; a connection is closed if it
+//! delivers no complete message within the idle time-out, and at once if the client does not read its
+//! answers; no other client waits for it.
 
 use std::collections::HashMap;
 use std::io::{self, Read as _};
@@ -16,22 +17,22 @@ use nix::sys::socket::{MsgFlags, send};
 
 use crate::limits::Shares;
 
-/// The longest message of a client that is read, as for datagrams.
+/// Maximum size of a client's message, as for datagrams.
 const ROOM: usize = 1_280;
 
 /// A client's connection.
 pub(crate) struct Connection {
     stream: TcpStream,
-    /// How long the next message may take, from when it is waited for to its end.
+    /// Time-out for the next complete message.
     idle: Duration,
-    /// PolicyCache while one answer is sent.
+    /// Locked while an answer is sent.
     sending: Mutex<()>,
-    /// Who is at the other end.
+    /// The client's address.
     pub(crate) client: IpAddr,
 }
 
 impl Connection {
-    /// Sends an answer; closes the connection where it does not take it at once: the client reads nothing.
+    /// Sends an answer; closes the connection if the send buffer is full, since the client does not read.
     pub(crate) fn send(&self, answer: &[u8]) {
         let Ok(length) = u16::try_from(answer.len()) else { return };
         let framed = [&length.to_be_bytes()[..], answer].concat();
@@ -42,17 +43,18 @@ impl Connection {
         }
     }
 
-    /// Takes no more questions; answers can still be sent.
+    /// Stops reading questions; answers can still be sent.
     fn stop_reading(&self) {
         let _ = self.stream.shutdown(Shutdown::Read);
     }
 
-    /// Ends it.
+    /// Closes the connection.
     fn close(&self) {
         let _ = self.stream.shutdown(Shutdown::Both);
     }
 
-    /// Reads one message; none at the end, where it is not whole after the idle time, or where it is longer than any question.
+    /// Reads one message; `None` at the end of the stream, after the idle time-out, or if the message is too
+    /// long.
     pub(crate) fn read<'b>(&self, buffer: &'b mut Vec<u8>) -> Option<&'b [u8]> {
         let until = Instant::now() + self.idle;
         let mut length = [0; 2];
@@ -66,7 +68,7 @@ impl Connection {
         Some(buffer)
     }
 
-    /// Reads so many bytes; none at the end, or where they have not all come in time.
+    /// Fills a buffer; `None` at the end of the stream or after the deadline.
     fn fill(&self, mut buffer: &mut [u8], until: Instant) -> Option<()> {
         while !buffer.is_empty() {
             let left = until.checked_duration_since(Instant::now()).filter(|left| !left.is_zero())?;
@@ -90,7 +92,7 @@ pub(crate) struct Connections {
     last: AtomicU64,
 }
 
-/// Those that are open, by number, and whose they are.
+/// Open connections by number, and the clients' shares.
 #[derive(Default)]
 struct Open {
     connections: HashMap<u64, Arc<Connection>>,
@@ -98,17 +100,18 @@ struct Open {
 }
 
 impl Connections {
-    /// At most so many, each idle for so long at most.
+    /// At most `most` connections with this idle time-out.
     pub(crate) fn new(most: usize, idle: Duration) -> Self {
         Connections { open: Mutex::default(), most, idle, last: AtomicU64::new(0) }
     }
 
-    /// How many are open.
+    /// Number of open connections.
     pub(crate) fn count(&self) -> usize {
         self.open().connections.len()
     }
 
-    /// Waits for a connection; gives it with its number, unless there are too many, or its client may not ask.
+    /// Accepts a connection; returns it with its number, or `None` if there are too many or its client is not
+    /// allowed.
     pub(crate) fn accept(
         &self,
         listener: &TcpListener,
@@ -122,7 +125,7 @@ impl Connections {
         stream.set_nodelay(true)?;
         let mut open = self.open();
         if !open.shares.take(from.ip(), self.most, self.most.div_ceil(2)) {
-            return Ok(None); // closed: the client tries again, or elsewhere
+            return Ok(None); // closed: the client retries here or with another server
         }
         let number = self.last.fetch_add(1, Relaxed);
         let (idle, client) = (self.idle, from.ip());
@@ -131,7 +134,7 @@ impl Connections {
         Ok(Some((number, connection)))
     }
 
-    /// One has ended: it is closed when its last answer is sent.
+    /// Removes a connection that has ended; it is closed when its last answer is sent.
     pub(crate) fn remove(&self, number: u64) {
         let mut open = self.open();
         if let Some(connection) = open.connections.remove(&number) {
@@ -139,12 +142,12 @@ impl Connections {
         }
     }
 
-    /// Takes no more questions.
+    /// Stops reading questions on all connections.
     pub(crate) fn stop_reading(&self) {
         self.open().connections.values().for_each(|connection| connection.stop_reading());
     }
 
-    /// The lock.
+    /// Locks the open connections and ignores poisoning.
     fn open(&self) -> MutexGuard<'_, Open> {
         self.open.lock().unwrap_or_else(PoisonError::into_inner)
     }

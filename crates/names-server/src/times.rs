@@ -1,11 +1,11 @@
-//! How long answers took, counted by one thread while others read.
+//! A histogram of answer times that one thread updates while others read.
 
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 use lycosa_names::{TIME_BOUNDS, Times};
 use lycosa_url::Micros;
 
-/// [`Times`] that threads share: a reader may see a time in its bucket that is not in the sum yet.
+/// [`Times`] shared by threads: a reader may see a time counted in its bucket before the sum includes it.
 #[derive(Debug, Default)]
 pub(crate) struct SharedTimes {
     counts: [AtomicU64; TIME_BOUNDS.len() + 1],
@@ -13,13 +13,13 @@ pub(crate) struct SharedTimes {
 }
 
 impl SharedTimes {
-    /// Counts several that took equally long.
+    /// Counts several answers with the same time.
     pub(crate) fn add_many(&self, time: Micros, count: u64) {
         self.counts[Times::bucket(time)].fetch_add(count, Relaxed);
         self.sum.fetch_add(time.saturating_mul(count), Relaxed);
     }
 
-    /// What was counted.
+    /// A snapshot of the counts.
     pub(crate) fn read(&self) -> Times {
         Times {
             counts: std::array::from_fn(|bucket| self.counts[bucket].load(Relaxed)),

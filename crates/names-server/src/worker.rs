@@ -1,5 +1,5 @@
-//! A worker: datagrams of one socket, a batch at a time. Inside a batch nothing is allocated a question, unless others have to
-//! be asked.
+//! A worker: processes the datagrams of one socket in batches. A batch allocates nothing per question unless
+//! upstreams have to be asked.
 
 use std::io;
 use std::net::UdpSocket;
@@ -27,14 +27,15 @@ pub(crate) struct Worker {
     pub(crate) figures: Arc<Figures>,
 }
 
-/// For how long a worker waits for more questions while many come.
+/// How long a worker waits for more questions under load.
 const LINGER: Duration = Duration::from_micros(50);
 
-/// How many that must bring: 5 in 50 µs are 100,000 a second. At half that rate the sleep cost as much as it saved.
+/// Expected questions within [`LINGER`] from which waiting pays: 5 in 50 µs are 100,000 a second. At half
+/// that rate the sleep cost as much as it saved.
 const WORTH: f64 = 5.0;
 
-/// How many questions come, so that a worker under load takes them in larger batches: as network cards moderate interrupts. One
-/// question is answered at once.
+/// Arrival rate of questions. Under load a worker takes larger batches, like the interrupt moderation of
+/// network cards; a single question is answered at once.
 struct Arrivals {
     last: Micros,
     /// Questions a second, smoothed.
@@ -42,12 +43,12 @@ struct Arrivals {
 }
 
 impl Arrivals {
-    /// Nothing has come.
+    /// No questions so far.
     fn start(now: Micros) -> Self {
         Arrivals { last: now, rate: 0.0 }
     }
 
-    /// So many have come since the last time; waits, where that brings more.
+    /// Records `count` questions since the last call; sleeps if that makes the next batch larger.
     fn moderate(&mut self, count: usize, now: Micros) {
         let passed = now.saturating_sub(self.last).max(1) as f64 / 1e6;
         self.last = now;
@@ -58,11 +59,11 @@ impl Arrivals {
     }
 }
 
-/// A question whose name is to be looked up.
+/// A question to be looked up in the cache.
 struct Open<'m> {
     question: Question<'m>,
     peer: Peer,
-    /// Where its name is, among all texts of the batch.
+    /// Range of its name in the texts of the batch.
     name: std::ops::Range<usize>,
     families: Families,
 }
@@ -80,15 +81,15 @@ impl Worker {
                     let now = self.serve(&questions, &mut answers, &mut texts, &mut batch);
                     arrivals.moderate(questions.messages().count(), now);
                 }
-                // What the kernel has to tell of an earlier answer: nobody was there to take it.
+                // The kernel reports that an earlier answer found its port closed.
                 Err(error) if error.kind() == io::ErrorKind::ConnectionRefused => (),
-                // Out of memory, most often: others need it more.
+                // Usually out of memory.
                 Err(_) => std::thread::sleep(Duration::from_millis(10)),
             }
         }
     }
 
-    /// Answers a batch, or has others asked; gives when it was done.
+    /// Answers a batch from the cache or asks upstreams; returns the time when it is sent.
     fn serve(
         &self,
         questions: &Questions,
@@ -123,7 +124,7 @@ impl Worker {
         batch.flush(&self.state, &self.figures)
     }
 
-    /// Answers what the cache knows; gives what it does not.
+    /// Answers cache hits; returns the indexes of the misses.
     fn look_up(
         &self,
         open: &[Open<'_>],
@@ -158,7 +159,7 @@ impl Worker {
         missed
     }
 
-    /// Has others asked.
+    /// Asks upstreams about cache misses; refuses those without RD.
     fn ask(
         &self,
         open: &[Open<'_>],
@@ -185,12 +186,12 @@ impl Worker {
         }
     }
 
-    /// Has a question passed through.
+    /// Passes a question through.
     fn pass(&self, question: &Question<'_>, peer: Peer, moment: &Moment<'_>, batch: &mut ReplyBatch) {
         self.state.pass(question, self.waiter(question, peer, moment), batch, moment);
     }
 
-    /// One who waits for an answer by datagram.
+    /// A waiter for an answer by datagram.
     fn waiter(&self, question: &Question<'_>, peer: Peer, moment: &Moment<'_>) -> Waiter {
         let way = Way::Datagram(self.socket.clone(), peer);
         Waiter { asked: Asked::of(question), way, client: peer.address.ip(), received: moment.now }

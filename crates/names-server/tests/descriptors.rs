@@ -1,4 +1,5 @@
-//! A DNS server in a process that has no file descriptor left. In a process of its own, since the limit is the process's.
+//! A DNS server in a process without free file descriptors. A process of its own, since the limit is per
+//! process.
 
 #![allow(clippy::unwrap_used, reason = "tests")]
 
@@ -13,7 +14,7 @@ use lycosa_names::cache::compact::{CompactCache, CompactSettings};
 use lycosa_names_server::{Server, ServerSettings};
 use nix::sys::resource::{Resource, UsageWho, getrusage, setrlimit};
 
-/// A question for `localhost`, to which any server has the answer.
+/// A question for `localhost`, which every server answers itself.
 const QUESTION: &[u8] = b"\x00\x07\x01\x00\x00\x01\x00\x00\x00\x00\x00\x00\x09localhost\x00\x00\x01\x00\x01";
 
 fn start() -> Server {
@@ -59,11 +60,11 @@ fn a_server_without_descriptors_waits_for_some_and_answers_datagrams_meanwhile()
     let before = cpu();
     std::thread::sleep(Duration::from_millis(600));
     let used = cpu() - before;
-    assert!(used < Duration::from_millis(150), "{used:?} of 600 ms spent on nothing");
+    assert!(used < Duration::from_millis(150), "busy loop: {used:?} of CPU in 600 ms");
     assert!(failures(&server) < 10, "{} times", failures(&server));
     datagrams.send(QUESTION).unwrap();
     assert!(datagrams.recv(&mut [0; 512]).unwrap() > QUESTION.len());
     drop(taken);
     stream.write_all(&[&(QUESTION.len() as u16).to_be_bytes()[..], QUESTION].concat()).unwrap();
-    assert!(stream.read(&mut [0; 512]).unwrap() > 0, "accepted when there was a descriptor again");
+    assert!(stream.read(&mut [0; 512]).unwrap() > 0, "accepted once a descriptor is free");
 }

@@ -1,13 +1,13 @@
-//! What a name costs the client: N distinct names through one server on loopback, beside a bare program that only sends and
-//! receives the same packets. Prints JSON.
+//! The client's cost per name: N distinct names through one DNS server on loopback, compared with a bare
+//! program that only sends and receives the same packets. Prints JSON.
 //!
-//! `cargo run --release -p lycosa-names --example bulk [NAMES] [IN_FLIGHT]`, 1,000,000 and 1,000 unless given.
+//! `cargo run --release -p lycosa-names --example bulk [NAMES] [IN_FLIGHT]`; defaults: 1,000,000 and 1,000.
 //!
-//! Both use sendmmsg(2) and recvmmsg(2), both wait with poll(2), both have that many questions in flight at most, and both
-//! are answered by the same loop on another thread, one A record a question. CPU time is that of the asking thread alone, as
-//! Linux's schedstat tells it: the kernel's work for its sends and receives included, in the bare program nothing else. The bare
-//! one sends the client's questions with another number each: same names, same options, same lengths. The client's cache keeps
-//! nothing, since no name comes twice.
+//! Both use sendmmsg(2), recvmmsg(2) and poll(2), both have at most IN_FLIGHT queries in flight, and the same
+//! loop on another thread answers both, one A record per query. CPU time is that of the querying thread alone,
+//! from Linux's schedstat: it includes the kernel's work for its sends and receives, and for the bare program
+//! nothing else. The bare program sends the client's queries with other ids: same names, same options, same
+//! lengths. The client's cache stores nothing, since no name is repeated.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
@@ -27,10 +27,10 @@ use nix::sys::socket::{MsgFlags, MultiHeaders, SockaddrIn, recvmmsg, sendmmsg, s
 
 use crate::no_cache::NoCache;
 
-/// Datagrams a call.
+/// Datagrams per call.
 const BATCH: usize = 64;
 
-/// Bytes for one datagram.
+/// Buffer bytes per datagram.
 const ROOM: usize = 512;
 
 /// Name `n`.
@@ -38,7 +38,7 @@ fn name(n: usize) -> String {
     format!("host{n}.domain{}.example", n % 100_000)
 }
 
-/// A server that answers every question with one address until it is told to stop.
+/// A DNS server that answers every query with one address until `stop` is set.
 fn serve(socket: &UdpSocket, stop: &AtomicBool) {
     socket.set_read_timeout(Some(Duration::from_millis(50))).unwrap();
     let _ = setsockopt(socket, sockopt::RcvBuf, &(4 << 20));
@@ -49,7 +49,7 @@ fn serve(socket: &UdpSocket, stop: &AtomicBool) {
         let from: Vec<(usize, Option<SockaddrIn>)> = {
             let mut slices: Vec<[IoSliceMut<'_>; 1]> =
                 bytes.chunks_exact_mut(ROOM).map(|chunk| [IoSliceMut::new(chunk)]).collect();
-            // Waits for the first one only.
+            // Waits only for the first datagram.
             let flags = MsgFlags::MSG_WAITFORONE;
             match recvmmsg(socket.as_raw_fd(), &mut headers, slices.iter_mut(), flags, None) {
                 Ok(messages) => messages.map(|message| (message.bytes, message.address)).collect(),
@@ -68,13 +68,13 @@ fn serve(socket: &UdpSocket, stop: &AtomicBool) {
             match sendmmsg(socket.as_raw_fd(), &mut out, &slices[sent..], &to[sent..], [], MsgFlags::empty())
             {
                 Ok(messages) => sent += messages.count(),
-                Err(_) => sent += 1, // the asker has closed its socket
+                Err(_) => sent += 1, // the client has closed its socket
             }
         }
     }
 }
 
-/// The question with one A record behind it, options left out.
+/// The query followed by one A record, without options.
 fn reply(question: &[u8]) -> Vec<u8> {
     let end = 12 + question[12..].iter().position(|byte| *byte == 0).unwrap() + 5;
     let mut reply = question[..end].to_vec();
@@ -85,7 +85,7 @@ fn reply(question: &[u8]) -> Vec<u8> {
     reply
 }
 
-/// The question that the client sends for a name, but for its number and the case of its letters.
+/// The query that the client sends for a name, except for its id and the case of its letters.
 fn question(name: &str, id: u16) -> Vec<u8> {
     let [high, low] = id.to_be_bytes();
     let mut message = vec![high, low, 1, 0, 0, 1, 0, 0, 0, 0, 0, 1];
@@ -97,7 +97,7 @@ fn question(name: &str, id: u16) -> Vec<u8> {
     message
 }
 
-/// Nanoseconds on a CPU of this process's threads with this name.
+/// CPU time in nanoseconds of this process's threads with this name.
 fn cpu_of(name: &str) -> u64 {
     let tasks = std::fs::read_dir("/proc/self/task").unwrap().flatten();
     let named = tasks.filter(|task| {
@@ -111,7 +111,7 @@ fn cpu_of(name: &str) -> u64 {
         .sum()
 }
 
-/// Sends and receives, and nothing else; gives the CPU time in nanoseconds and the answers that came.
+/// Only sends and receives; returns the CPU time in nanoseconds, the number of replies, and the elapsed time.
 fn bare(server: SocketAddr, packets: &[u8], ends: &[usize], in_flight: usize) -> (u64, usize, Duration) {
     let socket = UdpSocket::bind("127.0.0.1:0").unwrap();
     socket.connect(server).unwrap();
@@ -150,14 +150,15 @@ fn bare(server: SocketAddr, packets: &[u8], ends: &[usize], in_flight: usize) ->
             }
         }
         if heard.elapsed() > Duration::from_millis(200) {
-            lost = sent - received; // nobody repeats here
+            lost = sent - received; // no retries here
             heard = Instant::now();
         }
     }
     (cpu_of("bare") - cpu, received, began.elapsed())
 }
 
-/// The client; gives the CPU time in nanoseconds, the names answered with an address, and the client for its figures.
+/// Runs the client; returns the CPU time in nanoseconds, the number of names answered with an address, the elapsed
+/// time, and the client.
 fn client(server: SocketAddr, names: usize, in_flight: usize) -> (u64, usize, Duration, Client) {
     let settings = Settings { servers: vec![server.into()], in_flight, ..Settings::default() };
     let client = Client::start(settings, Box::new(NoCache)).unwrap();

@@ -1,14 +1,16 @@
-//! What the compact cache takes and does; each subcommand prints one JSON object. `python -m benchmarks names_cache` runs it.
+//! Measures the compact cache; each subcommand prints one JSON object. `python -m benchmarks names_cache` runs
+//! it.
 //!
-//! `memory COUNT` – bytes a name, filled to what it was made for, and address sets on a realistic mix.
+//! `memory COUNT` – bytes per name of a cache filled to its capacity, and address sets on a realistic mix.
 //! `early COUNT` – names evicted before they expired, at 90 % load.
-//! `lookups COUNT [PATH]` – lookups a CPU second, in batches, one by one, and with the name split into its fields (as the
-//! published key needs it); in memory, or in a mapped file that is made at PATH, whatever is there.
+//! `lookups COUNT [PATH]` – lookups per CPU second, in batches, one by one, and with the name split into its
+//! fields (as the published key needs it); in memory, or in a mapped file that replaces PATH.
 //! `prefix COUNT` – seconds of a count under a top-level domain.
-//! `file COUNT PATH` – the same in a mapped file, which must not exist: making it, filling it, opening it again.
+//! `file COUNT PATH` – the same in a mapped file, which must not exist: creating it, filling it, opening it
+//! again.
 //! `torn READS` – wrong and torn answers with one writing and two reading processes.
-//! `wrong COUNT MODE` – wrong answers beside the predicted figure; MODE: `keyed` or `published`.
-//! `negative COUNT` – bits a name and the measured rate of false positives.
+//! `wrong COUNT MODE` – wrong answers and the predicted number; MODE: `keyed` or `published`.
+//! `negative COUNT` – bits per name and the measured false-positive rate.
 
 #[path = "shared/made_names.rs"]
 mod made_names;
@@ -26,7 +28,7 @@ use lycosa_names::{Families, HostName};
 use made_names::{random, write_name};
 use nix::sys::resource::{UsageWho, getrusage};
 
-/// When everything happens.
+/// The time of all operations.
 const NOW: u64 = 1_800_000_000;
 
 /// Names of one batch.
@@ -39,12 +41,12 @@ fn name(number: u64) -> String {
     text
 }
 
-/// The address that a name has: derived from its number, so that another name's is seen.
+/// The address of a name: derived from its number, so that another name's address is detected.
 fn address(number: u64) -> Ipv4Addr {
     Ipv4Addr::from(random(number ^ 0x5555) as u32)
 }
 
-/// What a resolver says of an address.
+/// A resolution with these addresses.
 fn resolution(v4: Vec<Ipv4Addr>, v6: Vec<Ipv6Addr>) -> Resolution {
     Resolution { answer: Answer::Addresses(Addresses { v4, v6 }), ttl: 3_600, took: 40 }
 }
@@ -56,7 +58,7 @@ fn cpu() -> f64 {
     seconds(usage.user_time()) + seconds(usage.system_time())
 }
 
-/// A cache for that many names, without the parts that are measured apart: in a new file, or in memory.
+/// A cache for `count` names, without the parts that are measured separately: in a new file, or in memory.
 fn table(count: u64, verify: Verify, path: Option<&Path>) -> Result<CompactCache, CompactError> {
     let settings = CompactSettings {
         capacity: count,
@@ -72,7 +74,7 @@ fn table(count: u64, verify: Verify, path: Option<&Path>) -> Result<CompactCache
     }
 }
 
-/// Puts names in, each with an address of its own; gives CPU seconds.
+/// Inserts names, each with its own address; returns CPU seconds.
 fn fill(cache: &CompactCache, count: u64) -> f64 {
     let (mut text, mut seconds) = (String::new(), 0.0);
     let begin = cpu();
@@ -104,8 +106,8 @@ fn early(count: u64) -> Result<String, CompactError> {
     ))
 }
 
-/// Address sets on a mix: names share them as background/dns.md tells (a fifth alone, a third with more than a hundred
-/// others), a fifth have two to four addresses of IPv4, a quarter have IPv6.
+/// Address sets on a mix: names share them as in background/dns.md (a fifth alone, a third with more than a
+/// hundred others), a fifth have two to four IPv4 addresses, a quarter have IPv6.
 fn mix(count: u64) -> Result<String, CompactError> {
     let settings =
         CompactSettings { capacity: count, negative_capacity: Some(0), ..CompactSettings::default() };
@@ -114,7 +116,7 @@ fn mix(count: u64) -> Result<String, CompactError> {
     for number in 0..count {
         write_name(number, &mut text);
         let dice = random(number ^ 0xabcd);
-        // Where the name is served: alone, with a few others, or with very many.
+        // How many names share the addresses: none, a few, or very many.
         let place = match dice % 10 {
             0 | 1 => number,
             2..=6 => (1 << 40) + random(dice) % (count / 20).max(1),
@@ -142,7 +144,7 @@ fn mix(count: u64) -> Result<String, CompactError> {
     ))
 }
 
-/// Texts of names that are held, drawn at random, in batches.
+/// Texts of cached names, in random order.
 fn texts(count: u64, lookups: usize) -> Vec<String> {
     (0..lookups as u64).map(|turn| name(random(turn ^ 0x77) % count)).collect()
 }
@@ -255,7 +257,7 @@ fn negative(count: u64) -> Result<String, CompactError> {
         let cache = CompactCache::in_memory(settings, NOW, None)?;
         let mut text = String::new();
         let nothing = Resolution { answer: Answer::NxDomain, ttl: 900, took: 40 };
-        // Spread over the filter's time, as generations are meant to be filled.
+        // Spread over the filter's retention, as generations are meant to be filled.
         let end = NOW + 3_999;
         for number in 0..count {
             write_name(number, &mut text);
@@ -288,7 +290,7 @@ fn negative(count: u64) -> Result<String, CompactError> {
     Ok(out.join(", "))
 }
 
-/// `wrong`: looks up as many names that are not held as are held, and all that are.
+/// `wrong`: looks up all cached names, and as many others.
 fn wrong(count: u64, verify: Verify) -> Result<String, CompactError> {
     let cache = table(count, verify, None)?;
     fill(&cache, count);
@@ -307,12 +309,14 @@ fn wrong(count: u64, verify: Verify) -> Result<String, CompactError> {
             wrong_known += 1;
         }
     }
-    // Keyed: an unknown name is compared with the slots of two buckets, 64 bits each. Published: two names are one key when
-    // suffix and rest are equal and the labels' 32 bits are: n q / 2^32, where q is the chance that two names have both equal.
+    // Keyed: an unknown name is compared with the slots of two buckets, 64 bits each. Published: two names
+    // share a key if prefix, suffix and the labels' 32 bits are equal: n q / 2^32, where q is the probability
+    // that prefix and suffix are equal.
     let details = cache.details();
     let keyed = WRONG_ANSWERS * details.used as f64 / details.slots as f64;
     let rests = [0.41, 0.03, 0.12, 0.44].iter().map(|part: &f64| part * part).sum::<f64>();
-    // Suffixes as the published key sees them: by top-level domain; labels of different suffixes under one differ as well.
+    // Suffixes as the published key has them: by top-level domain; labels of different suffixes under one
+    // differ as well.
     let tops = made_names::SUFFIXES.iter().map(|(_, part)| (*part as f64 / 1e3).powi(2)).sum::<f64>();
     let published = cache.count() as f64 * rests * tops / 2.0_f64.powi(32);
     let predicted = if verify == Verify::Keyed { keyed } else { published };
@@ -325,7 +329,7 @@ fn wrong(count: u64, verify: Verify) -> Result<String, CompactError> {
     ))
 }
 
-/// Names of the file that `torn` works on, few enough for writers and readers to meet in the same buckets all the time.
+/// Names in the file of `torn`, few enough that writers and readers collide in the same buckets all the time.
 const TORN_NAMES: u64 = 4_000;
 
 /// Opens the file of `torn`.
@@ -337,7 +341,7 @@ fn torn_cache(path: &Path) -> Result<CompactCache, CompactError> {
     )
 }
 
-/// What `torn` writes of a name in a turn: all of its addresses are made of the name's number.
+/// The resolution that `torn` writes for a name in a turn: all addresses contain the name's number.
 fn torn_resolution(number: u64, turn: u64) -> Resolution {
     let base = (random(number) as u32) & 0xffff_ff00;
     match turn % 4 {
@@ -372,7 +376,7 @@ fn torn_write(path: &Path) -> Result<String, CompactError> {
     Ok(String::new())
 }
 
-/// `torn-read`: reads that many times; prints how many answers were another name's or mixed.
+/// `torn-read`: reads `reads` times; prints how many answers belong to another name or are mixed.
 fn torn_read(path: &Path, reads: u64) -> Result<String, CompactError> {
     let cache = torn_cache(path)?;
     let texts: Vec<String> = (0..TORN_NAMES).map(name).collect();

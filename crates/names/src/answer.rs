@@ -1,4 +1,4 @@
-//! Answers as the frontier has them, and as caches keep them.
+//! Converts answers between the frontier's form and the caches' form.
 
 use std::net::IpAddr;
 
@@ -6,7 +6,7 @@ use lycosa_url::{Failure, FailureKind};
 
 use crate::cache::{Addresses, Answer, Trouble};
 
-/// What a cache is to keep of an answer. The first of several failures in a row: the cache counts them.
+/// The form for a cache. A failure counts as the first in a row: the cache counts on.
 pub(crate) fn kept(answer: &Result<Vec<IpAddr>, Failure>) -> Answer {
     let failed = |trouble| Answer::Failed { trouble, attempts: 1 };
     match answer {
@@ -20,8 +20,8 @@ pub(crate) fn kept(answer: &Result<Vec<IpAddr>, Failure>) -> Answer {
     }
 }
 
-/// What a cache has kept. Addresses are in the cache's order, IPv4 first: a host's first one, by which it is treated
-/// politely, stays the same from answer to answer.
+/// The form for the frontier. Addresses are in the cache's order, IPv4 first: a host's first address, which
+/// politeness uses, stays the same from answer to answer.
 pub(crate) fn told(answer: Answer) -> Result<Vec<IpAddr>, Failure> {
     let failure = |kind, detail: String| Err(Failure::new(kind, detail));
     match answer {
@@ -41,7 +41,7 @@ pub(crate) fn told(answer: Answer) -> Result<Vec<IpAddr>, Failure> {
     }
 }
 
-/// The addresses of an answer, in the memory of others.
+/// The addresses of an answer, in a reused vector.
 pub(crate) fn retold(answer: Answer, mut addresses: Vec<IpAddr>) -> Vec<IpAddr> {
     addresses.clear();
     if let Answer::Addresses(Addresses { v4, v6 }) = answer {

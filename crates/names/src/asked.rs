@@ -1,10 +1,9 @@
-//! What was sent and waits for its reply.
+//! The queries that wait for their reply.
 //!
-//! Guarantees: no two questions on one socket bear the same number; what is taken out is gone; a question
-//! comes out of [`Table::silent`] once, at its deadline, unless it was taken out before. From then on it is overdue, and its
-//! reply is still known until that is of no use to anybody. A header alone is believed only where it leads to a plainer question.
-//! Everything takes constant time, and no memory that was not taken
-//! before, but for the growth of the table.
+//! Guarantees: no two queries on one socket have the same id; [`Table::silent`] returns a query once, at its
+//! deadline, unless it was removed before. From then on it is overdue, but its reply is still matched until the
+//! reply is of no use. A header alone is accepted only if it leads to a plainer query. Every operation but
+//! [`Table::take_all`] takes constant time; memory is allocated only when the table grows.
 
 use std::hash::BuildHasher as _;
 
@@ -17,10 +16,11 @@ use crate::upstream::Place;
 use crate::wheel::Wheel;
 use crate::wire::{self, Fit, Kind, Query, QueryProfile};
 
-/// The engine's number for a socket or a TCP connection; never used twice.
+/// The engine's id of a socket or TCP connection; never reused.
 pub(crate) type SocketId = u64;
 
-/// Servers that have answered with an error, by their places in their group. Where there are more than 128, one counts for others.
+/// Servers that answered with an error, by their indexes within their group. Indexes that are equal modulo 128
+/// share a bit.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Refusals {
     count: u32,
@@ -28,53 +28,53 @@ pub(crate) struct Refusals {
 }
 
 impl Refusals {
-    /// The same and one more.
+    /// Adds a server.
     pub(crate) fn and(self, place: Place) -> Self {
         Refusals { count: self.count + 1, places: self.places | 1 << (place % 128) }
     }
 
-    /// How many errors there were.
+    /// The number of errors.
     pub(crate) fn count(self) -> usize {
         self.count as usize
     }
 
-    /// Whether a server is one of them.
+    /// Whether a server is among them.
     pub(crate) fn has(self, place: Place) -> bool {
         self.places >> (place % 128) & 1 == 1
     }
 }
 
-/// Whom a try may ask.
+/// Which server a try may query.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Whom {
-    /// Whichever server is best.
+    /// The best server.
     Any,
-    /// The same, but another one than this if there is one.
+    /// The best server, if possible not this one.
     Other(Place),
-    /// One that has not answered with an error yet.
+    /// A server that has not answered with an error yet.
     Unrefused,
     /// This one.
     This(Place),
 }
 
-/// One try of one question.
+/// One try of a question.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Try {
-    /// The name.
+    /// The lookup that it belongs to.
     pub(crate) lookup: LookupId,
-    /// What is asked about it.
+    /// What is queried.
     pub(crate) kind: Kind,
-    /// Earlier tries of this question.
+    /// The number of earlier tries of this question.
     pub(crate) number: u32,
     /// The servers that answered earlier tries with an error.
     pub(crate) refused: Refusals,
-    /// How often its profile was changed as a reply demanded.
+    /// How many times replies changed its profile.
     pub(crate) changes: u8,
-    /// The lane in which it waits.
+    /// Its lane.
     pub(crate) lane: usize,
-    /// Whom to ask.
+    /// Which server to query.
     pub(crate) whom: Whom,
-    /// How.
+    /// The form of the query.
     pub(crate) profile: QueryProfile,
 }
 
@@ -91,26 +91,26 @@ impl Try {
 pub(crate) struct Sent {
     /// The try.
     pub(crate) attempt: Try,
-    /// Whom it asked.
+    /// The server that it was sent to.
     pub(crate) place: Place,
-    /// When.
+    /// When it was sent.
     pub(crate) at: Micros,
     /// Whether its deadline has passed.
     pub(crate) is_overdue: bool,
 }
 
-/// A try that waits for its reply; free if it has no `sent`.
+/// An entry of the table; free if `sent` is `None`.
 struct Asked {
     sent: Option<Sent>,
     socket: SocketId,
     id: u16,
-    /// Kept when the place is free: its memory serves the next one.
+    /// Kept while the entry is free: the next query reuses its memory.
     query: Query,
-    /// Until when a reply is taken.
+    /// Until when a reply is accepted.
     end: Micros,
 }
 
-/// All of them, by socket and message number.
+/// All entries, by socket and message id.
 #[derive(Default)]
 pub(crate) struct Table {
     dice: Dice,
@@ -119,13 +119,13 @@ pub(crate) struct Table {
     index: HashTable<u32>,
     hasher: DefaultHashBuilder,
     wheel: Wheel,
-    /// The servers that repeated the case of letters in their last reply that could tell.
+    /// Whether each server preserved the case of letters in its last reply that could show it.
     keeps_case: Vec<bool>,
 }
 
 impl Table {
-    /// Registers a try on a socket, with its deadline and the time until which a reply is taken; gives its place.
-    /// None where no number is free, or the name does not fit the wire.
+    /// Registers a try on a socket, with its deadline and the time until which a reply is accepted; returns its
+    /// index. `None` if no id is free, or the name cannot be encoded.
     pub(crate) fn insert(
         &mut self,
         sent: Sent,
@@ -162,12 +162,12 @@ impl Table {
         Some(place)
     }
 
-    /// The message of the question at a place.
+    /// The message of the query at an index.
     pub(crate) fn message(&self, place: u32) -> Option<&[u8]> {
         self.places.get(place as usize).map(|asked| asked.query.bytes())
     }
 
-    /// A number that is free on a socket; random, so several throws may be needed.
+    /// A random id that is free on a socket, or `None` after 64 attempts.
     fn number(&mut self, socket: SocketId) -> Option<u16> {
         (0..64).find_map(|_| {
             let id = self.dice.throw() as u16;
@@ -175,19 +175,21 @@ impl Table {
         })
     }
 
-    /// The place of a question.
+    /// The index of a query.
     fn find(&self, socket: SocketId, id: u16) -> Option<u32> {
         let is_it = |place: &u32| key(&self.places, *place) == (socket, id);
         self.index.find(hash(&self.hasher, (socket, id)), is_it).copied()
     }
 
-    /// The name that a message replies to, and a byte of what was asked: see [`Core::foresee`](crate::core::Core::foresee).
+    /// The name that a message replies to, and a byte of the query: see
+    /// [`Core::foresee`](crate::core::Core::foresee).
     pub(crate) fn foresee(&self, socket: SocketId, message: &[u8]) -> Option<(LookupId, u8)> {
         let asked = self.places.get(self.find(socket, wire::id(message)?)? as usize)?;
         Some((asked.sent?.attempt.lookup, *asked.query.bytes().first()?))
     }
 
-    /// Takes out what a message replies to, with how well it fits; a message that fits nothing changes nothing.
+    /// Removes the query that a message replies to, and returns how well it matches; a message without a match
+    /// changes nothing.
     pub(crate) fn take(&mut self, socket: SocketId, message: &[u8]) -> Option<(Sent, Fit)> {
         let place = self.find(socket, wire::id(message)?)?;
         let asked = self.places.get(place as usize)?;
@@ -203,7 +205,7 @@ impl Table {
         Some((sent, fit))
     }
 
-    /// Remembers whether a server repeats the case of letters.
+    /// Records whether a server preserves the case of letters.
     fn note_case(&mut self, server: Place, keeps: bool) {
         if self.keeps_case.len() <= server {
             self.keeps_case.resize(server + 1, false);
@@ -211,13 +213,13 @@ impl Table {
         self.keeps_case[server] = keeps;
     }
 
-    /// Takes out what was asked by this number on a socket.
+    /// Removes the query with this id on a socket.
     pub(crate) fn take_one(&mut self, socket: SocketId, number: u16) -> Option<Sent> {
         let place = self.find(socket, number)?;
         self.remove(place)
     }
 
-    /// Takes out all that was asked on a socket.
+    /// Removes all queries on a socket.
     pub(crate) fn take_all(&mut self, socket: SocketId) -> Vec<Sent> {
         let is_of_it = |asked: &Asked| asked.sent.is_some() && asked.socket == socket;
         let places = (0_u32..).zip(&self.places).filter(|(_, asked)| is_of_it(asked));
@@ -225,7 +227,7 @@ impl Table {
         places.into_iter().filter_map(|place| self.remove(place)).collect()
     }
 
-    /// Gives one whose deadline has come.
+    /// Returns the next query whose deadline has passed.
     pub(crate) fn silent(&mut self, now: Micros) -> Option<Sent> {
         while let Some(place) = self.wheel.pop(now) {
             let asked = self.places.get_mut(place as usize)?;
@@ -244,7 +246,7 @@ impl Table {
         None
     }
 
-    /// Frees a place.
+    /// Frees an entry.
     fn remove(&mut self, place: u32) -> Option<Sent> {
         let key = key(&self.places, place);
         let sent = self.places.get_mut(place as usize)?.sent.take()?;
@@ -256,18 +258,18 @@ impl Table {
         Some(sent)
     }
 
-    /// Whether nothing waits.
+    /// Whether no query waits.
     pub(crate) fn is_empty(&self) -> bool {
         self.wheel.is_empty()
     }
 }
 
-/// By what a question is found.
+/// The key of an entry.
 fn key(places: &[Asked], place: u32) -> (SocketId, u16) {
     places.get(place as usize).map_or((0, 0), |asked| (asked.socket, asked.id))
 }
 
-/// Its hash.
+/// The hash of a key.
 fn hash(hasher: &DefaultHashBuilder, (socket, id): (SocketId, u16)) -> u64 {
     hasher.hash_one(socket << 16 | u64::from(id))
 }

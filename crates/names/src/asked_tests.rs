@@ -3,7 +3,7 @@ use crate::lookup::{Lookup, Lookups};
 
 const NAME: &str = "a-name-of-many-letters.example";
 
-/// A table, and a name of which questions are asked on socket 1 of the server at place 0.
+/// A table, and a lookup whose queries are sent on socket 1 of the server at index 0.
 struct Scene {
     table: Table,
     lookup: LookupId,
@@ -15,7 +15,7 @@ impl Scene {
         Scene { table: Table::default(), lookup }
     }
 
-    /// Asks; gives the message.
+    /// Sends a query; returns the message.
     fn ask(&mut self, profile: QueryProfile) -> Vec<u8> {
         let attempt = Try { profile, ..Try::first(self.lookup, Kind::A, 0) };
         let sent = Sent { attempt, place: 0, at: 0, is_overdue: false };
@@ -23,7 +23,7 @@ impl Scene {
         self.table.message(place).unwrap().to_vec()
     }
 
-    /// Asks, and answers with the question as `change` makes it; gives how well that fits.
+    /// Sends a query, and answers it with its question as `change` modifies it; returns how well that matches.
     fn answer(&mut self, profile: QueryProfile, change: impl FnOnce(&mut Vec<u8>)) -> Option<Fit> {
         let mut reply = self.ask(profile);
         reply[2] |= 0x80;

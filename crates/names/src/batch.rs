@@ -1,39 +1,40 @@
-//! Many datagrams in one system call, where the system has such calls; else one by one.
+//! Sends and receives many datagrams in one system call, if the system supports it; otherwise one by one.
 
 use std::io;
 use std::net::UdpSocket;
 
-/// Datagrams that one call sends or receives at most.
+/// Most datagrams that one call sends or receives.
 pub(crate) const BATCH: usize = 64;
 
-/// Messages that wait to be sent on one socket: a bounded queue.
+/// A bounded queue of messages to be sent on one socket.
 #[derive(Default)]
 pub(crate) struct Outgoing {
     bytes: Vec<u8>,
-    /// Where each message ends.
+    /// The end of each message.
     ends: Vec<usize>,
-    /// Messages at the front that are sent.
+    /// The number of messages at the front that are sent.
     sent: usize,
 }
 
 impl Outgoing {
-    /// Takes a message.
+    /// Appends a message.
     pub(crate) fn push(&mut self, message: &[u8]) {
         self.bytes.extend_from_slice(message);
         self.ends.push(self.bytes.len());
     }
 
-    /// Whether it takes no more before it is sent.
+    /// Whether it must be sent before it accepts another message.
     pub(crate) fn is_full(&self) -> bool {
         self.ends.len() >= BATCH
     }
 
-    /// Whether there is nothing to be sent.
+    /// Whether it contains no message.
     pub(crate) fn is_empty(&self) -> bool {
         self.ends.is_empty()
     }
 
-    /// Sends what a connected socket takes. What it does not take stays, with [`io::ErrorKind::WouldBlock`].
+    /// Sends on a connected socket. Messages that the socket does not accept stay, with
+    /// [`io::ErrorKind::WouldBlock`].
     pub(crate) fn send(&mut self, socket: &UdpSocket) -> io::Result<()> {
         while self.sent < self.ends.len() {
             let start = self.sent.checked_sub(1).map_or(0, |last| self.ends[last]);
@@ -56,7 +57,7 @@ impl Outgoing {
     }
 }
 
-/// Room for the datagrams of one call.
+/// Buffers for the datagrams of one call.
 pub(crate) struct Incoming {
     bytes: Vec<u8>,
     lengths: Vec<usize>,
@@ -65,7 +66,7 @@ pub(crate) struct Incoming {
 }
 
 impl Incoming {
-    /// Room for datagrams of so many bytes; of longer ones, that many are received.
+    /// Buffers for datagrams of `room` bytes; longer ones are truncated.
     pub(crate) fn new(room: usize) -> Self {
         Incoming {
             bytes: vec![0; room * BATCH],
@@ -75,7 +76,7 @@ impl Incoming {
         }
     }
 
-    /// Receives what is there, [`BATCH`] at most; tells whether there may be more.
+    /// Receives up to [`BATCH`] datagrams; returns whether more may be waiting.
     pub(crate) fn receive(&mut self, socket: &UdpSocket) -> io::Result<bool> {
         self.lengths.clear();
         loop {
@@ -88,7 +89,7 @@ impl Incoming {
         }
     }
 
-    /// What was received.
+    /// The received messages.
     pub(crate) fn messages(&self) -> impl Iterator<Item = &[u8]> + Clone {
         self.bytes
             .chunks_exact(self.room)
@@ -108,7 +109,7 @@ mod system {
 
     use super::BATCH;
 
-    /// Sends messages; gives how many were sent, at least one.
+    /// Sends messages; returns how many were sent, at least one.
     pub(super) fn send(socket: &UdpSocket, messages: &[&[u8]]) -> io::Result<usize> {
         let mut headers = MultiHeaders::<()>::preallocate(messages.len(), None);
         let slices: Vec<[IoSlice<'_>; 1]> = messages.iter().map(|message| [IoSlice::new(message)]).collect();
@@ -127,7 +128,7 @@ mod system {
     }
 
     impl Receiver {
-        /// Receives messages, each into so many bytes, and their lengths.
+        /// Receives messages into buffers of `room` bytes, and stores their lengths.
         pub(super) fn receive(
             &mut self,
             socket: &UdpSocket,
@@ -145,17 +146,17 @@ mod system {
     }
 }
 
-/// One call a datagram.
+/// One call per datagram.
 #[cfg(not(any(target_os = "linux", target_os = "android", target_os = "freebsd", target_os = "netbsd")))]
 mod system {
     use std::io;
     use std::net::UdpSocket;
 
-    /// Sends messages; gives how many were sent, at least one.
+    /// Sends messages; returns how many were sent, at least one.
     pub(super) fn send(socket: &UdpSocket, messages: &[&[u8]]) -> io::Result<usize> {
         for (count, message) in messages.iter().enumerate() {
             match socket.send(message) {
-                Err(_) if count > 0 => return Ok(count), // the next call tells
+                Err(_) if count > 0 => return Ok(count), // the next call returns the error
                 Err(error) => return Err(error),
                 Ok(_) => (),
             }
@@ -163,12 +164,12 @@ mod system {
         Ok(messages.len())
     }
 
-    /// Nothing is needed.
+    /// No state is needed.
     #[derive(Default)]
     pub(super) struct Receiver;
 
     impl Receiver {
-        /// Receives messages, each into so many bytes, and their lengths.
+        /// Receives messages into buffers of `room` bytes, and stores their lengths.
         pub(super) fn receive(
             &mut self,
             socket: &UdpSocket,
@@ -178,7 +179,7 @@ mod system {
         ) -> io::Result<()> {
             for chunk in bytes.chunks_exact_mut(room) {
                 match socket.recv(chunk) {
-                    Err(_) if !lengths.is_empty() => return Ok(()), // the next call tells
+                    Err(_) if !lengths.is_empty() => return Ok(()), // the next call returns the error
                     Err(error) => return Err(error),
                     Ok(length) => lengths.push(length),
                 }

@@ -1,4 +1,4 @@
-//! The handle: what other threads see of the client's thread.
+//! The handle through which other threads use the client's thread.
 
 use std::collections::VecDeque;
 use std::io::{self, Read as _, Write as _};
@@ -18,30 +18,32 @@ use crate::packet_key::PacketKey;
 use crate::settings::{Settings, Statistics, UpstreamFigures};
 use crate::upstream::UpstreamGroups;
 
-/// Bytes of records that a client keeps which has a cache of its own; none are taken before there are any.
+/// Size of a client's own packet cache, in bytes; allocated when the first records arrive.
 const PACKET_MEMORY: u64 = 16 << 20;
 
-/// Names that wait to be asked for anew, at most.
+/// Most prefetches that are queued.
 const PREFETCHES: usize = 1_024;
 
 /// Resolves names on a thread of its own.
 pub struct Client {
     shared: Arc<Shared>,
     packets: Arc<PacketCache>,
-    /// The other end of what the thread waits on.
+    /// The write end of the socket pair that wakes the thread.
     bell: UnixStream,
     thread: Mutex<Option<JoinHandle<()>>>,
 }
 
 impl Client {
-    /// Starts the thread, after it has raised the process's limit of file descriptors as far as may be; fails without servers, and where the file of further roots is needed and cannot be used. The cache is the client's alone, unless its design is shared by itself.
+    /// Raises the process's limit of file descriptors as far as allowed, then starts the thread. Fails without
+    /// servers, or if the file of additional root certificates is needed and unusable. The cache belongs to
+    /// this client alone, unless its design is shared.
     pub fn start(settings: Settings, cache: Box<dyn NameCache>) -> io::Result<Client> {
         let packets = Arc::new(PacketCache::of(&settings, PACKET_MEMORY));
         Client::start_with(settings, cache, packets, None)
     }
 
-    /// The same with a cache of records that is shared with others; and with a sink, if there is one, to which the client's thread gives
-    /// answers as they come, instead of keeping them for [`drain`](Self::drain).
+    /// The same with a packet cache that may be shared, and an optional sink: the client's thread passes it
+    /// answers as they arrive, instead of storing them for [`drain`](Self::drain).
     pub fn start_with(
         settings: Settings,
         cache: Box<dyn NameCache>,
@@ -50,10 +52,10 @@ impl Client {
     ) -> io::Result<Client> {
         let bad = |why: String| Err(io::Error::new(io::ErrorKind::InvalidInput, why));
         if settings.servers.is_empty() || settings.zones.values().any(Vec::is_empty) {
-            return bad("no DNS server; at least one is needed, for each zone, too".to_owned());
+            return bad("no DNS server; at least one is needed, also for each zone".to_owned());
         }
         if let Some(rate) = settings.rate.filter(|rate| !(rate.is_finite() && *rate > 0.0)) {
-            return bad(format!("a rate of {rate} questions a second; it must be more than 0, or absent"));
+            return bad(format!("the rate is {rate} queries a second; it must be positive, or absent"));
         }
         let trust = settings.trust()?;
         descriptors::raise_limit();
@@ -75,19 +77,19 @@ impl Client {
         &self.packets
     }
 
-    /// Hands names over; never blocks. Addresses are answered at once. A name that is in flight already is
-    /// not asked for again, and the one answer serves both.
+    /// Submits names; never blocks. IP addresses are answered at once. A name that is in flight already is
+    /// coalesced: one answer serves both.
     pub fn submit(&self, names: Vec<Box<str>>) {
         self.order(names, false);
     }
 
-    /// The same, past what is cached: for answers that are about to run out, or are doubted.
+    /// The same, bypassing the cache: for answers that expire soon, or are doubted.
     pub fn refresh(&self, names: Vec<Box<str>>) {
         self.order(names, true);
     }
 
-    /// The same for names that nobody waits for: each is asked for when no other name waits to be, and while less than half of
-    /// `in_flight` is under way. Gives how many it takes: so many wait at most.
+    /// The same at low priority: each name is sent only while no other name is queued and less than half of
+    /// `in_flight` is in use. Returns how many names it accepts; the queue is bounded.
     pub fn prefetch(&self, names: Vec<Box<str>>) -> usize {
         let mut orders = self.shared.orders();
         let taken = names.len().min(PREFETCHES.saturating_sub(orders.prefetches.len()));
@@ -100,7 +102,7 @@ impl Client {
         taken
     }
 
-    /// Hands names over.
+    /// Submits names.
     fn order(&self, names: Vec<Box<str>>, fresh: bool) {
         if names.is_empty() {
             return;
@@ -111,8 +113,8 @@ impl Client {
         self.shared.ring(&self.bell);
     }
 
-    /// Asks for records of any type; never blocks. A question that is in flight already is not asked again, and the one answer,
-    /// which [`drain_packets`](Self::drain_packets) gives, serves both.
+    /// Submits questions for records of any type; never blocks. A question that is in flight already is
+    /// coalesced: one answer from [`drain_packets`](Self::drain_packets) serves both.
     pub fn submit_packets(&self, keys: Vec<PacketKey>) {
         if keys.is_empty() {
             return;
@@ -122,32 +124,33 @@ impl Client {
         self.shared.ring(&self.bell);
     }
 
-    /// Asks each server for records that no cache has, whatever it answers, which [`heard`](Self::heard) tells.
+    /// Queries each upstream, bypassing the cache, and discards the answers; [`heard`](Self::heard) shows that
+    /// one arrived.
     pub fn probe(&self, key: PacketKey) {
         self.shared.orders().orders.push(Order::Probe(key));
         self.shared.ring(&self.bell);
     }
 
-    /// When a server answered something last; 0 before the first answer.
+    /// When an upstream for names in no zone last replied; 0 before the first reply.
     pub fn heard(&self) -> Micros {
         self.shared.lock().heard
     }
 
-    /// Gives the answers about records that are there.
+    /// Appends the answers about records that have arrived.
     pub fn drain_packets(&self, into: &mut Vec<PacketAnswer>) {
         let mut told = self.shared.lock();
         self.shared.pending.fetch_sub(told.packets.len(), Ordering::AcqRel);
         into.append(&mut told.packets);
     }
 
-    /// Gives the answers that are there.
+    /// Appends the answers about addresses that have arrived.
     pub fn drain(&self, into: &mut Vec<Resolved>) {
         let mut told = self.shared.lock();
         self.shared.pending.fetch_sub(told.answers.len(), Ordering::AcqRel);
         into.append(&mut told.answers);
     }
 
-    /// Waits at most so long until there are answers to drain; tells whether there are.
+    /// Waits for answers to drain, at most `within`; returns whether there are any.
     pub fn wait(&self, within: Duration) -> bool {
         let nothing = |told: &mut Told| told.answers.is_empty() && told.packets.is_empty();
         let waited = self.shared.arrived.wait_timeout_while(self.shared.lock(), within, nothing);
@@ -155,7 +158,7 @@ impl Client {
         !told.answers.is_empty() || !told.packets.is_empty()
     }
 
-    /// Names that were submitted and whose answer [`drain`](Self::drain) has not given.
+    /// Submitted names and questions whose answers were not drained yet.
     pub fn pending(&self) -> usize {
         self.shared.pending.load(Ordering::Acquire)
     }
@@ -165,14 +168,14 @@ impl Client {
         self.shared.lock().statistics
     }
 
-    /// What is known of each server, in the order of the settings.
+    /// Figures of each upstream, in the order of the settings.
     pub fn upstreams(&self) -> Vec<UpstreamFigures> {
         self.shared.lock().upstreams.clone()
     }
 }
 
 impl Client {
-    /// Ends the thread and waits for its end; not to be called by a sink. What is in flight gets no answer.
+    /// Stops the thread and joins it; a sink must not call it. Names in flight get no answer.
     pub fn close(&self) {
         self.shared.orders().is_closed = true;
         self.shared.ring(&self.bell);
@@ -189,79 +192,80 @@ impl Drop for Client {
     }
 }
 
-/// Where the threads meet.
+/// State that the client's thread and its callers share.
 #[derive(Default)]
 pub(crate) struct Shared {
     pending: AtomicUsize,
     orders: Mutex<Orders>,
     told: Mutex<Told>,
-    /// Wakes who waits for answers.
+    /// Wakes callers that wait for answers.
     arrived: Condvar,
-    /// Whether the client's thread waits, or is about to, and has to be woken by the bell.
+    /// Whether the client's thread waits, or is about to, and the bell must wake it.
     is_asleep: AtomicBool,
 }
 
-/// Takes answers as they come, on the client's thread, which asks and receives nothing meanwhile; empties both lists.
+/// Takes answers as they arrive, on the client's thread, which sends and receives nothing meanwhile; empties
+/// both lists.
 pub type Sink = Box<dyn FnMut(&mut Vec<Resolved>, &mut Vec<PacketAnswer>)>;
 
 /// Makes a sink, on the client's thread.
 pub type MakeSink = Box<dyn FnOnce() -> Sink + Send>;
 
-/// What is to be resolved.
+/// A task for the client's thread.
 pub(crate) enum Order {
     /// The addresses of a name.
     Addresses {
         /// The name.
         name: Box<str>,
-        /// Whether what is cached does not count.
+        /// Whether to bypass the cache.
         fresh: bool,
     },
     /// Records of any type.
     Packet(PacketKey),
-    /// Records, of each server for itself and past the cache, whatever they answer; nobody is told.
+    /// Records, from each upstream, bypassing the cache; the answers are discarded.
     Probe(PacketKey),
 }
 
-/// What came of a question about records.
+/// The result of a question about records.
 #[derive(Clone, Debug)]
 pub struct PacketAnswer {
     /// The question.
     pub key: PacketKey,
-    /// From the order to the answer, in microseconds; 0 where it was cached.
+    /// From submission to answer, in microseconds; 0 if the answer was cached.
     pub elapsed_us: u32,
-    /// Until when it holds.
+    /// When it expires.
     pub expires: Micros,
     /// The answer, or the failure.
     pub packet: Arc<Packet>,
 }
 
-/// What the client's thread is to do. Filled by `submit`, emptied by the thread.
+/// Tasks for the client's thread: callers add them, the thread takes them.
 #[derive(Default)]
 struct Orders {
     orders: Vec<Order>,
-    /// Names to ask for anew when there is time.
+    /// Names to prefetch.
     prefetches: VecDeque<Box<str>>,
     is_closed: bool,
 }
 
-/// What it has to tell. Filled by the client's thread, answers emptied by `drain`.
+/// Results of the client's thread: it adds answers, `drain` takes them.
 #[derive(Default)]
 struct Told {
     answers: Vec<Resolved>,
     packets: Vec<PacketAnswer>,
-    /// When a server answered last.
+    /// When an upstream last replied; see [`Client::heard`].
     heard: Micros,
     statistics: Statistics,
     upstreams: Vec<UpstreamFigures>,
 }
 
 impl Shared {
-    /// Names that will get no answer of their own.
+    /// Subtracts delivered or coalesced names from the pending ones.
     pub(crate) fn forget(&self, names: usize) {
         self.pending.fetch_sub(names, Ordering::AcqRel);
     }
 
-    /// Gives answers to the sink, or puts them where `drain` finds them; tells what is known of the servers, if that `is_due`.
+    /// Passes answers to the sink, or stores them for `drain`; updates the upstreams' figures if `is_due`.
     pub(crate) fn publish(&self, core: &mut Core, sink: &mut Option<Sink>, is_due: bool) {
         if let Some(sink) = sink.as_mut().filter(|_| core.has_answers()) {
             let count = core.answers.len() + core.packets_answered.len();
@@ -281,14 +285,14 @@ impl Shared {
         }
     }
 
-    /// Orders that were handed over, if they are wanted; `None` once the client is dropped.
+    /// Takes the orders if `are_wanted`, else returns an empty list; `None` once the client is closed.
     pub(crate) fn take_orders(&self, are_wanted: bool) -> Option<Vec<Order>> {
         let mut orders = self.orders();
         let taken = if are_wanted { std::mem::take(&mut orders.orders) } else { Vec::new() };
         (!orders.is_closed).then_some(taken)
     }
 
-    /// The next name to ask for anew, where no others were handed over.
+    /// The next name to prefetch; `None` while other orders wait.
     pub(crate) fn take_prefetch(&self) -> Option<Box<str>> {
         let mut orders = self.orders();
         if orders.orders.is_empty() { orders.prefetches.pop_front() } else { None }
@@ -297,12 +301,12 @@ impl Shared {
     /// Wakes the client's thread, after an order.
     fn ring(&self, mut bell: &UnixStream) {
         if self.is_asleep.swap(false, Ordering::SeqCst) {
-            let _ = bell.write(&[0]); // one that is full has been rung
+            let _ = bell.write(&[0]); // a full socket wakes it anyway
         }
     }
 
-    /// The client's thread is about to wait; tells whether it may, since there is no order that it would
-    /// take: none for names while it `has_names`, none to ask anew while it `is_busy`. An order that comes later rings.
+    /// Marks the client's thread as about to wait. Returns whether it may: whether no order is queued that it
+    /// would take (names unless it `has_names`, prefetches unless it `is_busy`). A later order wakes it.
     pub(crate) fn fall_asleep(&self, has_names: bool, is_busy: bool) -> bool {
         self.is_asleep.store(true, Ordering::SeqCst);
         let orders = self.orders();
@@ -310,19 +314,19 @@ impl Shared {
         (has_names || !names) && (is_busy || !prefetches) && !orders.is_closed
     }
 
-    /// The client's thread has waited.
+    /// Marks the client's thread as awake.
     pub(crate) fn wake_up(&self, mut bell: &UnixStream) {
         if !self.is_asleep.swap(false, Ordering::SeqCst) {
-            let _ = bell.read(&mut [0; 16]); // silences it; where it rings yet, the next wait is short
+            let _ = bell.read(&mut [0; 16]); // drains it; a later byte only shortens the next wait
         }
     }
 
-    /// The lock of the orders; a panic elsewhere leaves nothing half-done behind it.
+    /// Locks the orders; a panic while they are locked leaves them consistent.
     fn orders(&self) -> MutexGuard<'_, Orders> {
         self.orders.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The lock of what is told.
+    /// Locks the results.
     fn lock(&self) -> MutexGuard<'_, Told> {
         self.told.lock().unwrap_or_else(PoisonError::into_inner)
     }

@@ -1,14 +1,14 @@
-//! What to ask, whom, how often, and what the replies mean: all decisions, no I/O.
+//! All decisions of the client, without I/O: which upstream gets which query, retries, and what replies mean.
 //!
-//! One name's way: [`Core::submit`] → answered at once, joined to a question in flight, or queued →
-//! [`Core::next`], when a server has room for it → [`Core::begin`], which gives the message → a reply
+//! A name's path: [`Core::submit`] → answered at once, coalesced with a lookup in flight, or queued →
+//! [`Core::next`], when a server has a free slot → [`Core::begin`], which returns the message → a reply
 //! ([`Core::receive`]), an error ([`Core::fail`]) or silence ([`Core::expire`]) → another try, or an answer.
 //!
-//! Guarantees: every name that [`Core::submit`] accepts is answered exactly once; a name in flight is asked
-//! for once; at most `in_flight` names are asked for at a time; each is answered within a bounded time.
+//! Guarantees: every name that [`Core::submit`] accepts is answered exactly once; concurrent requests for one
+//! name share one lookup; at most `in_flight` lookups are active; each is answered within a bounded time.
 //!
-//! Of the tries of one question, one is the current one: it is about to be sent, or is in flight and not overdue. Only what
-//! becomes of that one leads to another try; an overdue one can still answer the question, and does nothing else.
+//! One try of each question is current: it is about to be sent, or in flight and not overdue. Only the current
+//! try leads to another one; a reply to an overdue try can still answer the question, and has no other effect.
 
 mod lanes;
 mod packets;
@@ -37,44 +37,45 @@ use crate::upstream::{Place, UpstreamGroups, micros};
 use crate::wildcards::Wildcards;
 use crate::wire::{Kind, QueryProfile};
 
-/// How many scaled seconds the answer of a filter holds, which does not know when it expires. Short, so that a name is
-/// refused hardly longer than the filter keeps it; until then only the filter is asked again.
+/// Scaled seconds for which the answer of a negative filter is valid, which does not know its expiry. It is
+/// short, so that a name is refused hardly longer than the filter stores it; afterwards only the filter is
+/// looked up again.
 const UNDATED: u64 = 1;
 
-/// The decisions of one client.
+/// The state of one client.
 pub(crate) struct Core {
     settings: Settings,
     cache: Box<dyn NameCache>,
-    /// Whole answers; shared.
+    /// Whole replies; shared.
     packets: Arc<PacketCache>,
     time: ScaledTime,
     lookups: Lookups,
-    /// What waits, by group of servers.
+    /// Lookups by group of servers.
     lanes: Vec<Lane>,
-    /// The lane whose turn it is.
+    /// The lane that is served next.
     turn: usize,
-    /// Names whose questions have begun.
+    /// Lookups whose queries have begun.
     active: usize,
     asked: Table,
     upstreams: UpstreamGroups,
-    /// When the cache was asked for names that are due.
+    /// The last second in which the cache was asked for names that are due.
     refreshed: Seconds,
-    /// Domains that answer for any name, if that is wanted.
+    /// Domains that answer for any name (wildcards), if enabled.
     wildcards: Option<Wildcards>,
-    /// Holds a name's normal form while it is accepted.
+    /// A buffer for the normal form of a name.
     buffer: String,
-    /// Answers. Filled here, emptied by the engine.
+    /// Answers about addresses, for the engine to take.
     pub(crate) answers: Vec<Resolved>,
-    /// The same about records.
+    /// Answers about records, for the engine to take.
     pub(crate) packets_answered: Vec<PacketAnswer>,
-    /// When a server answered something last; 0: never.
+    /// When an upstream for names in no zone last replied; 0 before the first reply.
     pub(crate) heard: Micros,
-    /// Counts.
+    /// Counts since the start.
     pub(crate) statistics: Statistics,
 }
 
 impl Core {
-    /// A core; scaled time begins now.
+    /// Creates a core; scaled time starts at `now`.
     pub(crate) fn new(
         settings: Settings,
         (cache, packets): (Box<dyn NameCache>, Arc<PacketCache>),
@@ -103,12 +104,14 @@ impl Core {
         }
     }
 
-    /// The wall clock is so far ahead of the crawl's now, in microseconds: the cache's seconds follow it.
+    /// Sets how many microseconds the wall clock is ahead of the crawl's clock: the cache's seconds follow the
+    /// wall clock.
     pub(crate) fn follow_wall(&mut self, offset: i64) {
         self.time = self.time.on_wall(offset);
     }
 
-    /// Takes names; gives how many of them were in flight already, and so get no answer of their own.
+    /// Takes orders; returns how many were coalesced with a lookup in flight, and so get no answer of their
+    /// own.
     pub(crate) fn submit(&mut self, orders: impl IntoIterator<Item = Order>, now: Micros) -> usize {
         let before = self.statistics.coalesced;
         let mut buffer = std::mem::take(&mut self.buffer);
@@ -123,10 +126,11 @@ impl Core {
         usize::try_from(self.statistics.coalesced - before).unwrap_or(usize::MAX)
     }
 
-    /// Answers a name at once, unless a fresh answer is wanted, joins it to its question in flight, or queues it.
+    /// Answers a name at once (from the cache unless `fresh`), coalesces it with a lookup in flight, or queues
+    /// it.
     fn accept(&mut self, name: Box<str>, fresh: bool, buffer: &mut String, now: Micros) {
         if let Some(lookup) = self.lookups.find(&name) {
-            // Where nobody waited for it, its answer is this one's.
+            // Answers to a quiet lookup are not published, so the new order adopts it.
             self.statistics.coalesced += u64::from(!std::mem::take(&mut lookup.is_quiet));
             return;
         }
@@ -157,7 +161,7 @@ impl Core {
             self.statistics.inferred += 1;
             return self.publish(name, 0, until, NameClass::Fast, Ok(addresses));
         }
-        // The name moves; its normal form is the name itself, or in the buffer.
+        // The name moves; its normal form is the name itself, or is in the buffer.
         let lookup = if std::ptr::eq(host.as_str(), &*name) {
             Lookup::new(name, None, now)
         } else {
@@ -177,8 +181,8 @@ impl Core {
         self.publish(name, 0, expires, NameClass::Fast, Ok(found.addresses));
     }
 
-    /// Asks again for names that the cache wants to have resolved periodically (SYSTEMS.md section 5), once a second and as far as
-    /// others leave room; nobody is told.
+    /// Resolves again the names that the cache wants refreshed (SYSTEMS.md section 5), once a second and within
+    /// the free `in_flight` slots; these answers are not published.
     pub(crate) fn refresh(&mut self, now: Micros) {
         let second = self.time.seconds(now);
         if std::mem::replace(&mut self.refreshed, second) == second {
@@ -194,7 +198,8 @@ impl Core {
         }
     }
 
-    /// What the cache knows of a name. By `prefer_v4` it has been told of IPv4 alone where there was any.
+    /// Looks a name up in the cache. With `prefer_v4` the cache has no IPv6 entry for names with an IPv4
+    /// address.
     fn look_up(&mut self, host: HostName<'_>, second: Seconds) -> Option<Found> {
         if !self.prefers_v4() {
             return self.cache.lookup(host, self.settings.families, second);
@@ -205,7 +210,7 @@ impl Core {
         }
     }
 
-    /// Whether IPv6 is asked for only where there is no IPv4.
+    /// Whether to query IPv6 only for names without IPv4 addresses.
     fn prefers_v4(&self) -> bool {
         self.settings.prefer_v4 && self.settings.families == Families::Both
     }
@@ -218,7 +223,7 @@ impl Core {
         self.push(Try { profile, ..Try::first(lookup, kind, lane) });
     }
 
-    /// Registers a try on a socket; gives the message to send. Without one, the try has ended.
+    /// Registers a try on a socket; returns the message to send, or `None` when the try has ended.
     pub(crate) fn begin(
         &mut self,
         attempt: Try,
@@ -241,8 +246,8 @@ impl Core {
         self.asked.message(asked)
     }
 
-    /// Looks at what a batch of messages will be about, before they are received one by one: so the waits for memory, of which
-    /// most of a name's cost consists, fall together. Changes nothing.
+    /// Touches the memory that a batch of messages will need, before they are received one by one. So the cache
+    /// misses, which are most of a name's cost, overlap. Changes nothing.
     pub(crate) fn foresee<'a>(&self, socket: SocketId, messages: impl Iterator<Item = &'a [u8]> + Clone) {
         let byte = |message| {
             let (lookup, byte) = self.asked.foresee(socket, message)?;
@@ -262,45 +267,45 @@ impl Core {
         }
     }
 
-    /// The same for the names that are next.
+    /// The same for the next names of each lane.
     pub(crate) fn foresee_next(&self, names: usize) {
         let queues = self.lanes.iter().flat_map(|lane| lane.queue.iter().take(names));
         let bytes = queues.filter_map(|id| self.lookups.text(*id)?.as_bytes().first());
         black_box(bytes.fold(0, |all, byte| all ^ byte));
     }
 
-    /// Who is asked there.
+    /// The server at an index.
     pub(crate) fn server(&self, place: Place) -> Option<&Nameserver> {
         self.upstreams.server(place)
     }
 
-    /// What is known of each server.
+    /// Figures of each upstream.
     pub(crate) fn upstreams(&self) -> Vec<UpstreamFigures> {
         self.upstreams.figures()
     }
 
-    /// Whether there are answers to be given out.
+    /// Whether there are answers to publish.
     pub(crate) fn has_answers(&self) -> bool {
         !self.answers.is_empty() || !self.packets_answered.is_empty()
     }
 
-    /// Whether time alone may change something.
+    /// Whether a deadline or a pause may require action.
     pub(crate) fn is_waiting(&self) -> bool {
         !self.asked.is_empty() || self.has_ready()
     }
 
-    /// Whether something could be sent as soon as a server's rate allows.
+    /// Whether something can be sent as soon as a server's rate allows.
     pub(crate) fn is_held_back(&self) -> bool {
         self.settings.rate.is_some() && (self.has_ready() || self.queued() > 0)
     }
 
-    /// Whether no name waits to be asked for, and less than half of those that may be under way are.
+    /// Whether no name is queued, and less than half of `in_flight` is in use.
     pub(crate) fn is_at_leisure(&self) -> bool {
         let is_light = 2 * self.active < self.settings.in_flight.max(1);
         is_light && !self.has_ready() && self.queued() == 0
     }
 
-    /// A question is answered; the name is, when all its questions are.
+    /// Records the result of a question; publishes the name's answer when no question is left.
     fn settle(&mut self, attempt: &Try, part: Part, now: Micros) {
         let prefers_v4 = self.prefers_v4();
         let Some(lookup) = self.lookups.get_mut(attempt.lookup) else { return };
@@ -332,7 +337,7 @@ impl Core {
             now.saturating_add(self.time.real(Micros::from(ttl).saturating_mul(1_000_000)))
         });
         let class = resolution.class(self.settings.slow);
-        // Of several addresses, those that the cache keeps, so that the next answer is the same.
+        // Returns the addresses that the cache stores, so that later answers from it are the same.
         let result = result.map(|addresses| answer::retold(resolution.answer, addresses));
         let addresses = result.as_deref().unwrap_or_default();
         let is_probe = self.learn_wildcard(asked.host(), addresses, expires, now);
@@ -341,7 +346,7 @@ impl Core {
         }
     }
 
-    /// How long a negative answer holds whose SOA says so many seconds.
+    /// The TTL of a negative answer whose SOA allows `soa` seconds.
     fn negative_ttl(&self, soa: Option<u32>) -> Duration {
         let longest = self.settings.negative_ttl;
         soa.map_or(longest, |seconds| {
@@ -349,8 +354,8 @@ impl Core {
         })
     }
 
-    /// Has the cache take what was learned; tells when the pause after a server's failure or silence ends, which the
-    /// cache counts.
+    /// Inserts an answer into the cache. For a failure (SERVFAIL or time-out), returns when the pause after it
+    /// ends, which the cache counts.
     fn keep(
         &mut self,
         host: HostName<'_>,
@@ -360,7 +365,7 @@ impl Core {
     ) -> Option<Micros> {
         let second = self.time.seconds(now);
         let is_failure = |answer: &cache::Answer| matches!(answer, cache::Answer::Failed { .. });
-        // A pause of a second is not to end with the second that has begun.
+        // A pause starts at the next full second, so that one of a second is not cut short.
         let from = second + u64::from(is_failure(&resolution.answer));
         self.cache.insert(host, families, resolution, from);
         is_failure(&resolution.answer).then(|| {
@@ -369,7 +374,8 @@ impl Core {
         })
     }
 
-    /// The same where one family was lost: each one is told for itself, so that what was not learned is not taken for no address.
+    /// The same where the queries of one family failed: each family is cached separately, so that a failure is
+    /// not cached as NODATA.
     fn keep_half(
         &mut self,
         host: HostName<'_>,
@@ -380,14 +386,14 @@ impl Core {
         let failed = Resolution { answer: answer::kept(&Err(Failure::new(kind, ""))), ..*resolution };
         let paused = self.keep(host, lost, &failed, now);
         let answered = if lost == Families::V4 { Families::V6 } else { Families::V4 };
-        // Where the family that was answered has no address, the whole is a failure; its TTL is the SOA's.
+        // If the other family has no address, the whole name failed; the TTL is from its SOA.
         let has_addresses = matches!(resolution.answer, cache::Answer::Addresses(_));
         let answer = if has_addresses { resolution.answer.clone() } else { cache::Answer::NoData };
         self.keep(host, answered, &Resolution { answer, ..*resolution }, now);
         paused.filter(|_| !has_addresses)
     }
 
-    /// Learns whether a domain answers for any name; tells whether the name was made up for that.
+    /// Updates the detection of wildcard domains; returns whether the name was a made-up sample of it.
     fn learn_wildcard(
         &mut self,
         host: HostName<'_>,
@@ -403,7 +409,7 @@ impl Core {
         lesson.is_probe
     }
 
-    /// Has the cache take that neither a name nor any below it exists (RFC 8020).
+    /// Caches that neither a name nor any name below it exists (RFC 8020).
     fn cut(&mut self, denied: Option<&str>, soa: Option<u32>, now: Micros) {
         let mut buffer = String::new();
         let Some(Ok(denied)) = denied.map(|name| HostName::normalize(name, &mut buffer)) else { return };
@@ -411,12 +417,12 @@ impl Core {
         self.cache.cut(denied, ttl, self.time.seconds(now));
     }
 
-    /// Until when a name holds that no server needs to be asked for.
+    /// The expiry of answers that need no query: `max_ttl` from now.
     fn forever(&self, now: Micros) -> Micros {
         later(now, self.settings.max_ttl)
     }
 
-    /// Puts an answer out.
+    /// Counts and stores an answer.
     fn publish(
         &mut self,
         name: Box<str>,
@@ -434,8 +440,8 @@ impl Core {
         self.answers.push(Resolved { name, elapsed_us, expires, class, result });
     }
 
-    /// How try `number` is made: the last one plainly, for servers or paths that lose everything modern; but not about records, whose
-    /// signatures would be missing.
+    /// The profile of try `number`. The last try is plain, for servers or paths that drop EDNS; not for
+    /// records, since signatures would be missing.
     fn profile(&self, kind: Kind, number: u32) -> QueryProfile {
         if self.settings.tcp_only {
             return QueryProfile::Tcp;
@@ -445,7 +451,7 @@ impl Core {
     }
 }
 
-/// A moment later.
+/// `now` plus a duration.
 fn later(now: Micros, duration: Duration) -> Micros {
     now.saturating_add(micros(duration))
 }

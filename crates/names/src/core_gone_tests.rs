@@ -1,8 +1,8 @@
-//! Servers that no question reaches, for a while or for good.
+//! Servers that are unreachable, for a while or for good.
 
 use super::*;
 
-/// Answers all that is sent now.
+/// Answers all queries that are sent now.
 fn answer_all(scene: &mut Scene, rcode: Rcode) {
     for (socket, _, _, message) in scene.sent() {
         scene.core.receive(socket, &reply(&message, rcode, u8::from(rcode == Rcode::NOERROR)), scene.now);
@@ -20,7 +20,8 @@ fn scene_of_servers_that_answered(servers: &[&str]) -> Scene {
     scene
 }
 
-/// Goes on for so many hundredths of a second, in which nobody listens on these sockets and others say this.
+/// Advances so many hundredths of a second, in which these sockets refuse queries and others reply with this
+/// code.
 fn while_gone(scene: &mut Scene, hundredths: u32, gone: &[SocketId], others: Rcode) -> usize {
     let mut questions = 0;
     for _ in 0..hundredths {

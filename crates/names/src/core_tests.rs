@@ -15,7 +15,7 @@ mod gone;
 
 const SECOND: Micros = 1_000_000;
 
-/// A cache that keeps nothing, and wants these names to be resolved again.
+/// A cache that stores nothing, and has these names refreshed.
 struct Forgetful(Vec<Box<str>>);
 
 impl NameCache for Forgetful {
@@ -46,7 +46,7 @@ impl NameCache for Forgetful {
     }
 }
 
-/// A core, a clock that only the test moves, and one socket a server.
+/// A core, a clock that only the test advances, and one socket per server.
 struct Scene {
     core: Core,
     now: Micros,
@@ -68,15 +68,15 @@ impl Scene {
         Scene::with(settings, Box::new(cache))
     }
 
-    /// A scene that begins with a minute, which is what the compact cache counts in.
+    /// A scene that begins at the start of a minute, the unit of the compact cache.
     fn with(settings: Settings, cache: Box<dyn NameCache>) -> Scene {
         let now = 60 * SECOND;
         let packets = Arc::new(PacketCache::of(&settings, 1 << 20));
         Scene { core: Core::new(settings, (cache, packets), now), now }
     }
 
-    /// Asks for a name, answers each question with this, and gives the answer: its class and for how many seconds it
-    /// holds. None where the cache knew it.
+    /// Submits a name, answers each query with this, and returns the answer's class and remaining seconds;
+    /// `None` if the cache had it.
     fn learn(&mut self, name: &str, rcode: Rcode, addresses: u8) -> Option<(NameClass, u64)> {
         self.submit(&[name]);
         let mut asked = false;
@@ -95,7 +95,7 @@ impl Scene {
         self.core.submit(names.iter().map(order), self.now)
     }
 
-    /// Sends everything that is to be sent; gives socket, server, profile and message.
+    /// Sends all queries that are ready; returns socket, server, profile and message.
     fn sent(&mut self) -> Vec<(SocketId, String, QueryProfile, Vec<u8>)> {
         let mut sent = Vec::new();
         while let Some((attempt, place)) = self.core.next(self.now) {
@@ -108,7 +108,7 @@ impl Scene {
         sent
     }
 
-    /// What became of each name.
+    /// The answer to each name.
     fn answers(&mut self) -> Vec<(String, Result<usize, FailureKind>)> {
         let answers = self.core.answers.drain(..);
         let short = |result: Result<Vec<IpAddr>, Failure>| {
@@ -123,7 +123,7 @@ impl Scene {
     }
 }
 
-/// The reply to a message: a code, and that many addresses of the family that was asked for.
+/// The reply to a message: a code, and that many addresses of the queried family.
 fn reply(message: &[u8], rcode: Rcode, addresses: u8) -> Vec<u8> {
     let query = Message::from_slice(message).unwrap();
     let is_v6 = query.sole_question().unwrap().qtype() == Rtype::AAAA;
@@ -211,7 +211,7 @@ fn hosts_of_a_domain_that_answers_for_any_name_are_not_asked_for_where_that_is_w
 
 #[test]
 fn a_name_lost_in_a_crowd_is_asked_for_as_long_as_there_is_time() {
-    // Of so many names one loses its first four questions: one in four, or one in all.
+    // Each such name loses its first four queries: one in four, or one in all.
     for (each, unanswered) in [(4, 0), (200, 1)] {
         let mut scene = Scene::new(|settings| settings.servers.truncate(1));
         let names: Vec<String> = (0..200).map(|name| format!("n{name}.example")).collect();
@@ -244,7 +244,7 @@ fn the_cache_honours_the_ttl() {
     scene.core.receive(1, &reply(&sent[0].3, Rcode::NOERROR, 1), scene.now);
     assert_eq!(scene.core.answers[0].expires, scene.now + 100 * SECOND);
     scene.answers();
-    scene.wait(59); // the compact cache holds it to the end of the last whole minute
+    scene.wait(59); // the compact cache keeps it to the end of the last full minute
     scene.submit(&["a.example"]);
     assert!(scene.sent().is_empty());
     assert_eq!(scene.core.answers[0].elapsed_us, 0);
@@ -296,7 +296,7 @@ fn a_name_that_the_filter_holds_is_refused_no_longer_than_negative_ttl() {
     let began = scene.now;
     assert_eq!(scene.learn("a.example", Rcode::NXDOMAIN, 0), Some((NameClass::Failed, 400)));
     while scene.learn("a.example", Rcode::NXDOMAIN, 0).is_none() {
-        // The filter's answer says little, and so holds for a second only.
+        // The filter does not know the expiry, so its answer is valid for a second only.
         scene.now += SECOND;
     }
     let held = (scene.now - began) / SECOND;
@@ -341,7 +341,7 @@ fn a_family_that_was_lost_is_asked_for_again_and_never_taken_for_no_address() {
         let questions = scene.core.statistics.questions;
         assert_eq!(ask(&mut scene, Some(lost)).result.unwrap().len(), 1, "and cached");
         assert_eq!(scene.core.statistics.questions, questions);
-        // After the pause both are asked for again: half an answer is not held for an hour.
+        // After the pause both are queried again: half an answer is not cached for an hour.
         scene.now += 3 * SECOND;
         assert_eq!(ask(&mut scene, None).result.unwrap().len(), 2);
     }
@@ -364,7 +364,7 @@ fn servers_that_fail_again_are_left_alone_for_longer() {
     }
     assert_eq!(pauses, [1, 2, 4, 8, 16, 32, 64, 128, 256, 300]);
     assert_eq!(scene.core.statistics.failed, 20);
-    // A design that keeps no failures leaves the pauses to who asks.
+    // A design that stores no failures leaves the pauses to its caller.
     let mut scene = Scene::with(settings(), Box::new(Forgetful(Vec::new())));
     assert_eq!(scene.learn("a.example", Rcode::SERVFAIL, 0), Some((NameClass::Failed, 2)));
     assert_eq!(scene.learn("a.example", Rcode::SERVFAIL, 0), Some((NameClass::Failed, 2)));
@@ -377,7 +377,7 @@ fn an_answer_has_the_class_of_its_time_also_from_the_cache() {
     let sent = scene.sent();
     scene.now += SECOND / 2;
     scene.core.receive(sent[0].0, &reply(&sent[0].3, Rcode::NOERROR, 1), scene.now);
-    // The wait for its turn is not the name's.
+    // The time in the queue is not part of the name's resolving time.
     let sent = scene.sent();
     scene.now += SECOND / 2 - 1;
     scene.core.receive(sent[0].0, &reply(&sent[0].3, Rcode::NOERROR, 1), scene.now);
@@ -396,10 +396,10 @@ fn where_a_name_does_not_exist_nothing_below_it_is_asked_for() {
     let gone = |name: &str| (name.to_owned(), Err(FailureKind::NameNotFound));
     assert_eq!(scene.answers(), [gone("www.gone.example.com"), gone("a.b.gone.example.com")]);
     assert!(scene.learn("other.example.com", Rcode::NOERROR, 1).is_some());
-    // The cut ends with its time.
+    // The cut expires.
     scene.now += 3_600 * SECOND;
     assert!(scene.learn("www.gone.example.com", Rcode::NOERROR, 1).is_some());
-    // Unless it is wanted, a server that denies a name with others below it hides none of them.
+    // If the option is off, a server that denies a name with others below it hides none of them.
     let mut scene = Scene::new(|_| ());
     assert!(scene.learn("gone.example.com", Rcode::NXDOMAIN, 0).is_some());
     assert!(scene.learn("www.gone.example.com", Rcode::NOERROR, 1).is_some());
@@ -419,7 +419,7 @@ fn what_a_cache_wants_to_have_refreshed_is_asked_for_in_the_room_that_is_left_an
     };
     scene.core.refresh(scene.now);
     scene.core.refresh(scene.now);
-    // Who asks for one that is under way gets its answer.
+    // A request for a name in flight gets its answer.
     assert_eq!(scene.submit(&["b.example"]), 0);
     assert_eq!(answer(&mut scene), [("b.example".to_owned(), Ok(1))]);
     assert_eq!(scene.core.statistics.questions, 2);
@@ -641,7 +641,7 @@ fn some_names_need_no_question() {
 }
 
 proptest! {
-    /// Whatever happens to the messages, each name is answered exactly once, and within the bound.
+    /// Whatever happens to the messages, each name is answered exactly once, and within the time limit.
     #[test]
     fn every_name_is_answered_once(events in proptest::collection::vec((0..6_u8, any::<u8>()), 0..60)) {
         let mut scene = Scene::new(|settings| settings.in_flight = 3);
@@ -682,13 +682,13 @@ fn each_server_is_asked_in_its_own_manner() {
     assert_eq!((&*sent[0].1, sent[0].2), ("192.0.2.1", QueryProfile::Tls));
     assert_eq!(sent[0].3.len(), 128, "padded (RFC 8467)");
     assert_eq!(name_in(&sent[0].3), b"\x01a\x07example\0", "as nobody can forge a reply, case is left alone");
-    // What it does not understand it is not asked more plainly, which would be in the clear.
+    // A query that it does not understand is not repeated in a plainer form, which would be unencrypted.
     scene.core.receive(sent[0].0, &reply(&sent[0].3, Rcode::FORMERR, 0), scene.now);
     let again = scene.sent();
     assert_eq!((&*again[0].1, again[0].2), ("192.0.2.2", QueryProfile::Full));
     scene.core.receive(again[0].0, &reply(&again[0].3, Rcode::NOERROR, 1), scene.now);
     scene.answers();
-    // The quicker one is gone, then the other one.
+    // The faster one is unreachable, then the other one.
     scene.submit(&["b.example"]);
     let sent = scene.sent();
     scene.core.fail(sent[0].0, "gone", scene.now);
@@ -730,7 +730,7 @@ fn a_zone_whose_server_is_silent_stops_no_other_name() {
 #[test]
 fn names_that_one_server_refuses_stop_no_other_name_while_the_other_one_is_full() {
     let mut scene = Scene::new(|_| ());
-    // Of every two names the first server answers one and refuses one; the second server is silent.
+    // Of each two names the first server answers one and refuses one; the second server is silent.
     let mut served = 0;
     for n in 0..400 {
         let (good, bad) = (format!("good{n}.example"), format!("bad{n}.example"));
@@ -789,7 +789,7 @@ fn an_answer_without_edns_is_not_kept_for_who_wants_signatures() {
     let mut scene = Scene::new(|_| ());
     scene.core.submit([packet_order("a.example", true)], scene.now);
     let sent = scene.sent();
-    // A header alone, without the question: needs the number only.
+    // Only a header, without the question: needs just the id.
     let mut refusal = vec![0; 12];
     refusal[..2].copy_from_slice(&sent[0].3[..2]);
     (refusal[2], refusal[3]) = (0x80, 1);

@@ -1,40 +1,41 @@
-//! File descriptors: how many a process may have, and what to say when there are no more.
+//! The process's limit of file descriptors, and the error when it is reached.
 
 use std::io;
 
 use nix::errno::Errno;
 use nix::sys::resource::{Resource, getrlimit, rlim_t, setrlimit};
 
-/// To what the limit is raised at most: children inherit it, and some look at each descriptor that there may be.
+/// The highest limit that is set: child processes inherit it, and some iterate over all descriptors.
 const MOST: rlim_t = 1 << 20;
 
-/// Raises the limit of this process to the highest one that it may give itself, or [`MOST`]: the lower one is for programs that
-/// call select(2), which this client does not.
+/// Raises the soft limit to the hard limit, or to [`MOST`]: the soft limit is for programs that use select(2),
+/// which this client does not.
 pub(crate) fn raise_limit() {
     if let Ok((soft, hard)) = getrlimit(Resource::RLIMIT_NOFILE)
         && soft < hard.min(MOST)
     {
-        let _ = setrlimit(Resource::RLIMIT_NOFILE, hard.min(MOST), hard); // a system that refuses leaves it as it was
+        let _ = setrlimit(Resource::RLIMIT_NOFILE, hard.min(MOST), hard); // on failure it stays as it was
     }
 }
 
-/// How many file descriptors this process may have; as many as can be counted where there is no limit.
+/// The process's limit of file descriptors; `usize::MAX` without a limit.
 pub(crate) fn limit() -> usize {
     getrlimit(Resource::RLIMIT_NOFILE)
         .map_or(usize::MAX, |(soft, _)| usize::try_from(soft).unwrap_or(usize::MAX))
 }
 
-/// The error of who would need more than there may be.
+/// The error for a caller that would exceed the limit.
 pub(crate) fn shortage() -> io::Error {
     Errno::EMFILE.into()
 }
 
-/// What an error says that is no fault of a server: there are no file descriptors left, which passes; and what to do about it.
+/// The explanation of an error that is not the server's fault, with a remedy: no file descriptor is free at the
+/// moment. `None` for other errors.
 pub(crate) fn explain_shortage(error: &io::Error) -> Option<String> {
     match Errno::from_raw(error.raw_os_error()?) {
         Errno::EMFILE => Some(format!(
             "no file descriptor is free for a socket: this process may have {} (RLIMIT_NOFILE); raise the limit (`ulimit -Hn`, \
-             `LimitNOFILE=` of systemd) or give fewer resolvers",
+             `LimitNOFILE=` of systemd) or configure fewer resolvers",
             limit()
         )),
         Errno::ENFILE => Some(

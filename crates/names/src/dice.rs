@@ -1,21 +1,21 @@
-//! Numbers that an attacker cannot foresee.
+//! Random numbers that an attacker cannot predict.
 
 use std::hash::{BuildHasher as _, RandomState};
 
 use chacha20::ChaCha20Rng;
 use chacha20::rand_core::{Rng as _, SeedableRng as _};
 
-/// Numbers that one seed gives: 512 KiB. A new seed costs a system call.
+/// Numbers from one seed: 512 KiB. A new seed costs a system call.
 const SEED_LIFE: u32 = 65_536;
 
-/// Random numbers: the key stream of ChaCha20 (RFC 8439), made 256 bytes at a time, under a key that the system gives by
-/// getrandom(2), and a new one every [`SEED_LIFE`] numbers. A forger of answers (RFC 5452) sees none of them unless he is on
-/// the path, and then needs no guess; numbers that he saw tell nothing of the others.
+/// Random numbers from the key stream of ChaCha20 (RFC 8439), generated 256 bytes at a time, with keys from
+/// getrandom(2), a new one every [`SEED_LIFE`] numbers. An attacker who forges replies (RFC 5452) sees the
+/// numbers only if on the path, and then need not guess; numbers already seen reveal none of the others.
 #[derive(Debug, Default)]
 pub(crate) struct Dice {
-    /// None before the first number.
+    /// `None` before the first number.
     stream: Option<ChaCha20Rng>,
-    /// Numbers that the seed gives yet.
+    /// Numbers left of this seed.
     left: u32,
 }
 
@@ -38,7 +38,7 @@ impl Dice {
         usize::try_from(self.throw() % bound).unwrap_or(0)
     }
 
-    /// The first number by a new seed.
+    /// The first number of a new seed.
     #[cold]
     fn renew(&mut self) -> u64 {
         let stream = self.stream.insert(ChaCha20Rng::from_seed(seed()));
@@ -47,8 +47,8 @@ impl Dice {
     }
 }
 
-/// A seed from the system. Where getrandom(2) is refused, by a filter of system calls, the standard library's keys are taken, which
-/// it has from the system in another way.
+/// A seed from the system. If a filter of system calls blocks getrandom(2), the keys of the standard library's
+/// hasher are used, which it gets from the system in another way.
 fn seed() -> [u8; 32] {
     let mut seed = [0; 32];
     if getrandom::fill(&mut seed).is_err() {

@@ -1,6 +1,7 @@
-//! The client's thread: sockets for what the [`Core`] decides.
+//! The client's thread: does the I/O that the [`Core`] decides.
 //!
-//! One loop: take names, look at the time, send what servers have room for, tell what is known, wait, receive.
+//! Each pass takes names, checks deadlines, sends what the servers have free slots for, publishes answers,
+//! waits, and receives.
 
 use std::io;
 use std::os::fd::AsFd as _;
@@ -23,19 +24,20 @@ use crate::streams::{Came, Ended, Streams};
 use crate::upstream::{Place, micros};
 use crate::wire;
 
-/// Names that are taken at once, so that answers are not kept waiting by more.
+/// Names taken per pass; a bound on the delay of answers.
 const NAMES: usize = 1_024;
 
-/// Names that wait inside the core; the others wait as they were handed over, in a quarter of the memory.
+/// Names queued inside the core; the others wait as orders, which need a quarter of the memory.
 const QUEUE: usize = 65_536;
 
-/// How often deadlines are looked at, in milliseconds.
+/// Interval of deadline checks, in milliseconds.
 const TICK: u16 = 10;
 
-/// How often it is told what is known of the servers, in microseconds, while questions are under way: there may be thousands.
+/// Interval at which the upstreams' figures are published, in microseconds, while queries are in flight: there
+/// may be thousands of upstreams.
 const FIGURES: Micros = 20_000;
 
-/// How often, while a rate holds questions back or the kernel does.
+/// Interval of deadline checks, in milliseconds, while a rate or the kernel blocks sending.
 const SHORT_TICK: u16 = 1;
 
 /// State of the client's thread.
@@ -44,23 +46,23 @@ pub(crate) struct Engine {
     core: Core,
     sockets: Sockets,
     streams: Streams,
-    /// The number of the newest socket.
+    /// The id of the newest socket.
     last: SocketId,
-    /// Names that were handed over and not taken.
+    /// Orders not yet passed to the core.
     names: std::vec::IntoIter<Order>,
     /// The longest wait for one reply.
     patience: Micros,
     shared: Arc<Shared>,
-    /// When it was told what is known of the servers, and how much they had been asked and answered then.
+    /// When figures were last published, and the sum of queries, answers and time-outs then.
     told: (Micros, u64),
-    /// Who takes answers as they come.
+    /// Receives answers as they arrive.
     sink: Option<Sink>,
-    /// Readable when there are new names.
+    /// Readable when there are new orders.
     bell: UnixStream,
 }
 
 impl Engine {
-    /// An engine by the settings.
+    /// Creates an engine from the settings.
     pub(crate) fn new(
         settings: Settings,
         caches: (Box<dyn NameCache>, Arc<PacketCache>),
@@ -86,7 +88,7 @@ impl Engine {
         }
     }
 
-    /// The thread's loop; ends when the client is dropped.
+    /// The thread's loop; ends when the client is closed.
     pub(crate) fn run(mut self) {
         loop {
             let now = self.clock.now();
@@ -108,7 +110,7 @@ impl Engine {
         }
     }
 
-    /// Hands names to the core, as far as it has room; tells whether there is still a client.
+    /// Passes names to the core while its queue is not full; returns whether the client is still open.
     fn take_names(&mut self, now: Micros) -> bool {
         match self.shared.take_orders(self.names.len() == 0) {
             Some(names) if self.names.len() == 0 => self.names = names.into_iter(),
@@ -126,7 +128,7 @@ impl Engine {
         true
     }
 
-    /// Time has passed.
+    /// Handles deadlines.
     fn pass(&mut self, now: Micros) {
         self.core.expire(now);
         self.core.refresh(now);
@@ -136,7 +138,7 @@ impl Engine {
         }
     }
 
-    /// Sends what servers have room for, as long as the kernel takes it.
+    /// Sends while servers have free slots and the kernel accepts.
     fn send(&mut self, now: Micros) {
         while !self.sockets.is_blocked() {
             let mut sent = 0;
@@ -158,7 +160,7 @@ impl Engine {
         }
     }
 
-    /// The next try to be sent; where there is none of names that are waited for, the first of one to be asked for anew.
+    /// The next try to send; a prefetch if no other name is queued.
     fn next(&mut self, now: Micros) -> Option<(Try, Place)> {
         loop {
             let next = self.core.next(now);
@@ -171,12 +173,12 @@ impl Engine {
         }
     }
 
-    /// Whether names that nobody waits for have to.
+    /// Whether prefetches must wait.
     fn is_busy(&self) -> bool {
         self.names.len() > 0 || !self.core.is_at_leisure()
     }
 
-    /// Puts one question on its way.
+    /// Sends one query.
     fn ask(&mut self, attempt: Try, place: Place, now: Micros) {
         let Some(server) = self.core.server(place) else { return };
         let is_stream = attempt.profile.is_stream();
@@ -206,7 +208,7 @@ impl Engine {
         }
     }
 
-    /// Waits until something is to be done; receives.
+    /// Waits for events and receives replies.
     fn wait(&mut self) {
         let timeout = match () {
             () if self.names.len() > 0 && self.core.queued() < QUEUE => PollTimeout::ZERO,
@@ -249,7 +251,7 @@ impl Engine {
         }
     }
 
-    /// Waits for sockets; gives those that are ready, of either sort.
+    /// Polls all sockets; returns those that are ready, datagram sockets and streams apart.
     fn ready(&self, timeout: PollTimeout) -> (Vec<SocketId>, Vec<SocketId>) {
         let flags = |sends| if sends { PollFlags::POLLIN | PollFlags::POLLOUT } else { PollFlags::POLLIN };
         let (mut ids, mut polled) = (Vec::new(), vec![PollFd::new(self.bell.as_fd(), PollFlags::POLLIN)]);
@@ -261,7 +263,7 @@ impl Engine {
         if poll(&mut polled, timeout).is_err() {
             return Default::default(); // interrupted
         }
-        // An error or a hang-up shows, too: it comes out with the next call.
+        // Errors and hang-ups count as ready: the next call returns them.
         let is_ready = |polled: &PollFd<'_>| polled.revents().is_some_and(|events| !events.is_empty());
         let mut ready = (Vec::new(), Vec::new());
         for (place, (id, polled)) in ids.into_iter().zip(&polled[1..]).enumerate() {
@@ -274,7 +276,7 @@ impl Engine {
         ready
     }
 
-    /// A socket failed; most often the server's host says that nobody listens there.
+    /// A socket failed; mostly the server's host reported that no process listens on the port.
     fn lose(&mut self, id: SocketId, error: &io::Error, now: Micros) {
         self.sockets.close(id);
         self.core.fail(id, &error.to_string(), now);

@@ -7,20 +7,20 @@ use domain::base::iana::ExtendedErrorCode;
 /// The EDNS option of an extended error.
 const OPTION: u16 = 15;
 
-/// Bytes of a server's text that are kept.
+/// Bytes of a server's text that are stored.
 const LONGEST_TEXT: usize = 200;
 
-/// A code and a text for people.
+/// A code with a text for users.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ExtendedError {
     /// The code (RFC 8914 section 4).
     pub code: u16,
-    /// What the server says about it, without control characters; often empty.
+    /// The server's text, without control characters; often empty.
     pub text: Box<str>,
 }
 
 impl ExtendedError {
-    /// The first extended error among the options of EDNS, if there is one that can be read.
+    /// The first extended error among the EDNS options, if one can be parsed.
     pub(crate) fn read(mut options: &[u8]) -> Option<Self> {
         loop {
             let (&[c1, c2, l1, l2], rest) = options.split_first_chunk()?;
@@ -31,14 +31,14 @@ impl ExtendedError {
                 let mut text: String = text.chars().filter(|letter| !letter.is_control()).collect();
                 let is_end = |end: &usize| text.is_char_boundary(*end);
                 let end = (0..=LONGEST_TEXT.min(text.len())).rev().find(is_end).unwrap_or(0);
-                text.truncate(end); // what is no UTF-8 has become longer
+                text.truncate(end); // invalid UTF-8 has become longer
                 return Some(ExtendedError { code: u16::from_be_bytes(*code), text: text.into() });
             }
             options = next;
         }
     }
 
-    /// Appends it as an option of EDNS. What [`text`](Self::text) has is to fit into one: some hundred bytes at most.
+    /// Appends it as an EDNS option. [`text`](Self::text) must fit into one: at most some hundred bytes.
     pub fn write(&self, out: &mut Vec<u8>) {
         let length = (2 + self.text.len()) as u16;
         for number in [OPTION, length, self.code] {

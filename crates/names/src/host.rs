@@ -1,7 +1,8 @@
-//! Host names in normal form: lower case, no dot at the end, IDNA (UTS 46) applied, lengths checked.
+//! Host names in normal form: lower case, no trailing dot, IDNA (UTS 46) applied, lengths checked.
 //!
-//! Guarantees: [`HostName::normalize`] never panics; a normal form is its own normal form, and [`HostName::new`] takes
-//! normal forms and nothing else; an ASCII name differs from its normal form in case and a last dot only.
+//! Guarantees: [`HostName::normalize`] never panics; a normal form is its own normal form, and
+//! [`HostName::new`] accepts only normal forms; an ASCII name differs from its normal form only in case and a
+//! trailing dot.
 //!
 //! UTS 46 is applied as the WHATWG URL standard applies it (non-transitional, hyphens and underscores anywhere), so that
 //! a name here and the host of its URL are the same text.
@@ -12,36 +13,37 @@ use std::net::Ipv6Addr;
 
 use idna::AsciiDenyList;
 
-/// The longest name in text without the root's dot (RFC 1035 section 2.3.4: 255 bytes on the wire).
+/// The longest name in text without the trailing dot (RFC 1035 section 2.3.4: 255 bytes on the wire).
 pub const MAX_NAME: usize = 253;
 
 /// The longest label.
 pub const MAX_LABEL: usize = 63;
 
-/// The longest text that is looked at: four bytes of UTF-8 for each byte of the longest name. Only characters that stand
-/// for nothing could make a longer text a name.
+/// The longest text that is examined: four bytes of UTF-8 for each byte of the longest name. A longer text
+/// could be a name only if it had characters that UTS 46 removes.
 const MAX_TEXT: usize = 4 * (MAX_NAME + 1);
 
-/// Why a text is no host name.
+/// Why a text is not a host name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum BadName {
-    /// There is nothing, or only the root's dot.
+    /// It is empty, or only the root's dot.
     Empty,
     /// It has more than [`MAX_NAME`] bytes.
     TooLong,
-    /// Two dots stand together, or one at the start.
+    /// It has two adjacent dots, or one at the start.
     EmptyLabel,
     /// A label has more than [`MAX_LABEL`] bytes.
     LongLabel,
-    /// It is an address, which no server has to be asked for, or reads as one: its last label is a number, decimal or
-    /// hexadecimal (WHATWG URL, "ends in a number"). No top-level domain is one (RFC 3696 section 2), and others would
-    /// connect to `0x7f.1` without asking anybody.
+    /// It is an IP address, which needs no query, or is read as one: its last label is a number, decimal or
+    /// hexadecimal (WHATWG URL, "ends in a number"). No top-level domain is a number (RFC 3696 section 2), and
+    /// other programs would connect to `0x7f.1` without a query.
     Address,
-    /// A byte that no host of a URL has (WHATWG URL, "forbidden domain code point"): a space, a control character, `/`.
+    /// It has a byte that the host of a URL cannot have (WHATWG URL, "forbidden domain code point"): a space, a
+    /// control character, `/`.
     BadByte,
     /// It is not valid by IDNA (UTS 46).
     Idna,
-    /// It is a name, but not in normal form; [`HostName::new`] alone says so.
+    /// It is a name, but not in normal form; only [`HostName::new`] returns this.
     NotNormal,
 }
 
@@ -79,7 +81,7 @@ impl<'n> HostName<'n> {
         }
     }
 
-    /// The normal form of a name; `buffer` holds it where it differs from `text`.
+    /// The normal form of a name; `buffer` stores it if it differs from `text`.
     pub fn normalize(text: &'n str, buffer: &'n mut String) -> Result<Self, BadName> {
         match examine(text.as_bytes())? {
             Shape::Normal => return Ok(HostName(text)),
@@ -92,15 +94,15 @@ impl<'n> HostName<'n> {
             Shape::Encoded | Shape::Unicode => (),
         }
         let converted = convert(text)?;
-        // The mapping makes dots, digits and nothing out of characters, so that all rules apply once more.
+        // The mapping can produce dots and digits, and remove characters, so all rules are checked again.
         examine(converted.as_bytes())?;
         buffer.clear();
         buffer.push_str(relative(&converted));
         Ok(HostName(buffer))
     }
 
-    /// The name in a text that was found to be in normal form before, which is looked at no more: what is kept under another text is
-    /// never found under the name. A debug build panics there.
+    /// Wraps a text known to be in normal form, without a check: an entry that is cached under another text is
+    /// never found under the name. A debug build panics if the text is not in normal form.
     #[inline]
     pub fn of_normal(text: &'n str) -> Self {
         debug_assert!(HostName::new(text).is_ok(), "{text:?} is not in normal form");
@@ -113,19 +115,19 @@ impl<'n> HostName<'n> {
     }
 }
 
-/// What has to be done to a text that breaks no rule.
+/// What a text that violates no rule still needs.
 enum Shape {
     /// Nothing.
     Normal,
-    /// Make it lower case, drop the root's dot.
+    /// Lower case, without the trailing dot.
     OtherCase,
-    /// It has an `xn--` label, which UTS 46 has to look at.
+    /// It has an `xn--` label, which UTS 46 must validate.
     Encoded,
-    /// UTS 46 has to convert it; no rule has been looked at.
+    /// UTS 46 must convert it; no rule has been checked.
     Unicode,
 }
 
-/// Applies the rules to a text, in one pass over its bytes.
+/// Checks a text in one pass over its bytes.
 fn examine(text: &[u8]) -> Result<Shape, BadName> {
     if text.len() > MAX_TEXT {
         return Err(BadName::TooLong);
@@ -159,7 +161,7 @@ fn examine(text: &[u8]) -> Result<Shape, BadName> {
     })
 }
 
-/// What was seen of a name's labels.
+/// Properties of a name's labels.
 struct Labels {
     shortest: usize,
     longest: usize,
@@ -174,7 +176,7 @@ impl Default for Labels {
 }
 
 impl Labels {
-    /// Looks at the next one.
+    /// Adds the next label.
     fn add(&mut self, label: &[u8]) {
         self.shortest = self.shortest.min(label.len());
         self.longest = self.longest.max(label.len());
@@ -194,7 +196,8 @@ fn is_number(label: &[u8]) -> bool {
     }
 }
 
-/// What a name with a forbidden byte is: an address in brackets or with colons, or nothing.
+/// The reason for a forbidden byte: the text is an IP address in brackets or with colons, or the byte is
+/// invalid.
 fn forbidden(name: &[u8]) -> BadName {
     let inner = name.strip_prefix(b"[").and_then(|name| name.strip_suffix(b"]"));
     let address = std::str::from_utf8(inner.unwrap_or(name)).unwrap_or_default();
@@ -209,16 +212,16 @@ fn convert(text: &str) -> Result<Cow<'_, str>, BadName> {
     idna::domain_to_ascii_cow(text.as_bytes(), AsciiDenyList::URL).map_err(|_| BadName::Idna)
 }
 
-/// The name without the root's dot.
+/// The name without the trailing dot.
 fn relative(name: &str) -> &str {
     name.strip_suffix('.').unwrap_or(name)
 }
 
-/// Kinds of bytes, as bits: what needs nothing has none.
+/// Kinds of bytes, as bits; an ordinary byte has none.
 const UPPER: u8 = 1;
-/// Between labels.
+/// A separator of labels.
 const DOT: u8 = 2;
-/// In no name.
+/// Not allowed in a name.
 const FORBIDDEN: u8 = 4;
 /// A part of a character beyond ASCII.
 const UNICODE: u8 = 8;

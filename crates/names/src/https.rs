@@ -1,10 +1,11 @@
-//! DNS over HTTPS (RFC 8484): questions and replies as requests of HTTP/2 on one connection, by the `h2` crate. No I/O and no thread:
-//! what came and what is to be sent stand in buffers, and `h2` is polled whenever something came or was asked.
+//! DNS over HTTPS (RFC 8484): queries and replies as HTTP/2 requests on one connection, by the `h2` crate. No
+//! I/O and no thread: received and outgoing bytes are in buffers, and `h2` is polled whenever data arrives or a
+//! query is added.
 //!
-//! Guarantees: a question becomes a reply, a failure with its reason, or is given back, once, unless the connection ends; replies have
-//! 65,535 bytes at most, header lists [`HEADERS`], what waits to be sent is bounded (`pipe`); at most [`STREAMS`] questions
-//! are under way, and no more than the server allows, the others wait; only status 200 with the media type of DNS is a reply: nothing
-//! is followed, decoded or kept.
+//! Guarantees: each query ends once, with a reply, a failure with its reason, or its return to the caller,
+//! unless the connection ends; replies have at most 65,535 bytes, header lists [`HEADERS`], and outgoing bytes
+//! are bounded (`pipe`); at most [`STREAMS`] queries are in flight, and no more than the server allows, the
+//! others are queued; only status 200 with the media type of DNS is a reply: no redirects, decoding or caching.
 
 mod pipe;
 
@@ -29,28 +30,29 @@ use crate::cache::packet::lower_ttls;
 use crate::streams::Came;
 use crate::wire::HEADER;
 
-/// What HTTP/2 is called in a TLS handshake (RFC 9113 section 3.2).
+/// The ALPN name of HTTP/2 (RFC 9113 section 3.2).
 pub(crate) const PROTOCOL: &[u8] = b"h2";
 
-/// The media type of messages (RFC 8484 section 6).
+/// The media type of DNS messages (RFC 8484 section 6).
 const MESSAGE: &str = "application/dns-message";
 
-/// The longest reply.
+/// The longest reply, in bytes.
 const LONGEST: usize = 65_535;
 
-/// Questions under way at most: so many incomplete replies can be in memory.
+/// The most queries in flight: so many incomplete replies can be in memory.
 const STREAMS: usize = 256;
 
-/// Questions before the server has told how many it allows, which it does at once (RFC 9113 section 3.4).
+/// Queries before the server announces its limit, which it does at once (RFC 9113 section 3.4).
 const FIRST: usize = 1;
 
-/// Bytes of a reply's header fields at most.
+/// The most bytes of a reply's header fields.
 const HEADERS: u32 = 16_384;
 
-/// Bytes that all replies under way may have unread; one reply has [`LONGEST`].
+/// Unread bytes of all replies together; one reply has [`LONGEST`].
 const WINDOW: u32 = 1 << 18;
 
-/// Bytes that came and could not be read, since what they ask for could not be sent, at most; beyond the windows no server has any.
+/// The most received bytes that cannot be processed because the responses to them cannot be sent; the windows
+/// allow fewer.
 const UNREAD: usize = 1 << 20;
 
 /// HTTP/2 on one connection.
@@ -58,53 +60,53 @@ pub(crate) struct Https {
     buffers: Rc<RefCell<Buffers>>,
     requests: SendRequest<Bytes>,
     connection: Connection<Pipe, Bytes>,
-    /// Set when the connection has something to do.
+    /// Set when the connection has to be polled.
     alarm: Arc<Flag>,
-    /// What each request looks like.
+    /// The template of each request.
     request: Request<()>,
-    /// Questions that wait to be sent, the oldest first.
+    /// Queries to be sent, the oldest first.
     queue: VecDeque<Question>,
-    /// Those that were sent, by their numbers.
+    /// Queries in flight, by their ids.
     open: HashMap<u16, Exchange>,
-    /// Whether the server takes no more questions.
+    /// Whether the server accepts no more queries.
     is_leaving: bool,
-    /// How many it took and did not answer, since it did not want to.
+    /// The number of queries that the server accepted and then refused to answer.
     given_back: usize,
 }
 
-/// A question to be sent.
+/// A query to be sent.
 struct Question {
     number: u16,
     message: Bytes,
-    /// When it was asked.
+    /// When it was added.
     at: Micros,
 }
 
-/// A question that was sent, and how far its reply has come.
+/// A query in flight, and the progress of its reply.
 struct Exchange {
     at: Micros,
     stage: Stage,
-    /// Set when there is news of it.
+    /// Set when its reply has to be polled.
     news: Arc<Flag>,
 }
 
-/// How far a reply has come.
+/// The progress of a reply.
 enum Stage {
     Head(ResponseFuture),
-    /// The rest, what has come of it, and for how many seconds caches on the way have had it.
+    /// The rest of the body, the received part, and the seconds that the reply has spent in HTTP caches.
     Body(RecvStream, Vec<u8>, u32),
 }
 
-/// Why there is no reply.
+/// Why a query gets no reply.
 enum Trouble {
-    /// The connection takes or answers no more.
+    /// The connection accepts or answers no more queries.
     Gone(String),
-    /// The server's answer is none.
+    /// The server's response is not a DNS reply.
     Failed(String),
 }
 
 impl Https {
-    /// HTTP/2 from its beginning, which is put into `outgoing`.
+    /// Starts HTTP/2, whose first bytes are put into `outgoing`.
     pub(crate) fn begin(target: &Uri, outgoing: &mut Vec<u8>) -> io::Result<Https> {
         let mut request = Request::new(());
         *request.method_mut() = Method::POST;
@@ -117,7 +119,7 @@ impl Https {
         builder.initial_window_size(LONGEST as u32).initial_connection_window_size(WINDOW);
         builder.max_concurrent_reset_streams(STREAMS);
         let beginning = pin!(builder.handshake(Pipe(buffers.clone())));
-        // It waits for nothing but room to write, which there is.
+        // It waits only for buffer space, which is available.
         let Poll::Ready(begun) = beginning.poll(&mut Context::from_waker(Waker::noop())) else {
             return Err(io::ErrorKind::WouldBlock.into());
         };
@@ -136,37 +138,37 @@ impl Https {
         })
     }
 
-    /// Takes a question. Its number is 0 on the way (RFC 8484 section 4.1), since the stream tells which reply is its own.
+    /// Adds a query. Its id is sent as 0 (RFC 8484 section 4.1), since the stream identifies the reply.
     pub(crate) fn push(&mut self, message: &[u8], at: Micros) {
         let Some((number, rest)) = message.split_first_chunk() else { return };
         let number = u16::from_be_bytes(*number);
         let message = [&[0, 0], rest].concat().into();
-        self.open.remove(&number); // whose question the core has given up
+        self.open.remove(&number); // the core has given up the query with this id
         self.queue.push_back(Question { number, message, at });
         self.alarm.ring();
     }
 
-    /// Questions without answer.
+    /// Queries without a reply.
     pub(crate) fn waiting(&self) -> usize {
         self.queue.len() + self.open.len()
     }
 
-    /// Whether the server takes no more questions.
+    /// Whether the server accepts no more queries.
     pub(crate) fn is_leaving(&self) -> bool {
         self.is_leaving
     }
 
-    /// How many questions the server took that it will not answer, if the connection is over or not.
+    /// The number of queries that the server accepted but will not answer; `is_over`: the connection has ended.
     pub(crate) fn lost(&self, is_over: bool) -> usize {
         self.given_back + if is_over { self.open.len() } else { 0 }
     }
 
-    /// Whether there is something to do before anything comes.
+    /// Whether there is work before data arrives.
     pub(crate) fn is_busy(&self) -> bool {
         self.alarm.is_set() || self.buffers.borrow().is_full
     }
 
-    /// Drops questions that nobody waits for any more.
+    /// Drops queries whose replies are no longer of use.
     pub(crate) fn forget(&mut self, patience: Micros, now: Micros) {
         let (before, is_new) = (self.waiting(), |at: Micros| at.saturating_add(patience) > now);
         while self.queue.front().is_some_and(|question| !is_new(question.at)) {
@@ -174,11 +176,12 @@ impl Https {
         }
         self.open.retain(|_, exchange| is_new(exchange.at));
         if self.waiting() < before {
-            self.alarm.ring(); // the server is told
+            self.alarm.ring(); // sends the cancellation
         }
     }
 
-    /// Reads what came, writes what is to be sent, tells what became of questions. An error is the end of the connection.
+    /// Processes the received bytes, produces those to send, and passes on the results of queries. An error
+    /// ends the connection.
     pub(crate) fn exchange(
         &mut self,
         incoming: &mut Vec<u8>,
@@ -195,7 +198,7 @@ impl Https {
         turned
     }
 
-    /// Polls `h2` as long as it has something to do.
+    /// Polls `h2` until it has no more work.
     fn turn(&mut self, take: &mut impl FnMut(Came<'_>)) -> io::Result<()> {
         let waker = Waker::from(self.alarm.clone());
         let context = &mut Context::from_waker(&waker);
@@ -216,7 +219,7 @@ impl Https {
         }
     }
 
-    /// Sends questions, as many as the server allows.
+    /// Sends queries, as many as the server allows.
     fn send(&mut self, context: &mut Context<'_>, take: &mut impl FnMut(Came<'_>)) {
         loop {
             match self.requests.poll_ready(context) {
@@ -229,7 +232,8 @@ impl Https {
                 }
                 Poll::Pending => return,
             }
-            // Beyond its limit `h2` would keep them itself, and nobody could tell which of them the server has.
+            // Beyond its limit `h2` would queue them itself, and it would be unknown which of them the server
+            // has.
             if self.open.len() >= self.requests.current_max_send_streams().min(STREAMS) {
                 return;
             }
@@ -247,7 +251,7 @@ impl Https {
         }
     }
 
-    /// Tells of the questions of which there is news: first of those that are answered, since they speak for the others.
+    /// Passes on the finished queries: answered ones first, since these show that the server works.
     fn collect(&mut self, take: &mut impl FnMut(Came<'_>)) {
         let mut gone = Vec::new();
         self.open.retain(|number, exchange| {
@@ -256,13 +260,13 @@ impl Https {
             }
             let waker = Waker::from(exchange.news.clone());
             let Poll::Ready(end) = exchange.advance(&mut Context::from_waker(&waker)) else { return true };
-            self.alarm.ring(); // there is room for another one
+            self.alarm.ring(); // a slot is free for another query
             match end {
                 Ok(mut reply) if reply.len() >= HEADER => {
                     reply[..2].copy_from_slice(&number.to_be_bytes());
                     take(Came::Own(&reply));
                 }
-                Ok(_) => take(Came::Failed(*number, "HTTPS: the reply is no DNS message")),
+                Ok(_) => take(Came::Failed(*number, "HTTPS: the reply is not a DNS message")),
                 Err(Trouble::Failed(why)) => take(Came::Failed(*number, &why)),
                 Err(Trouble::Gone(why)) => gone.push((*number, why)),
             }
@@ -274,7 +278,7 @@ impl Https {
 }
 
 impl Exchange {
-    /// Takes what has come of the reply.
+    /// Processes the received part of the reply.
     fn advance(&mut self, context: &mut Context<'_>) -> Poll<Result<Vec<u8>, Trouble>> {
         loop {
             match &mut self.stage {
@@ -300,7 +304,7 @@ impl Exchange {
     }
 }
 
-/// Whether a response bears a reply; if not, why.
+/// Checks whether a response has a DNS reply; if not, returns the reason.
 fn judge(response: &Response<RecvStream>) -> Result<(), String> {
     if response.status() != StatusCode::OK {
         return Err(format!("status {}", response.status().as_u16()));
@@ -315,24 +319,24 @@ fn judge(response: &Response<RecvStream>) -> Result<(), String> {
     if length.is_some_and(|length| length > LONGEST as u64) { Err(too_long()) } else { Ok(()) }
 }
 
-/// For how many seconds caches on the way have had a reply (RFC 8484 section 5.1); what is no number counts as none.
+/// The seconds that a reply has spent in HTTP caches (RFC 8484 section 5.1); 0 if the field is invalid.
 fn age(response: &Response<RecvStream>) -> u32 {
     let text = response.headers().get(AGE).and_then(|value| value.to_str().ok());
     text.and_then(|text| text.trim().parse::<u64>().ok())
         .map_or(0, |age| u32::try_from(age).unwrap_or(u32::MAX))
 }
 
-/// What is said of a reply that no DNS message can be.
+/// The failure for a reply that is longer than any DNS message.
 fn too_long() -> String {
     format!("a reply of more than {LONGEST} bytes")
 }
 
-/// The end of a connection that nobody can be blamed for.
+/// The error for a connection that was closed without a fault.
 fn closed() -> io::Error {
     io::Error::new(io::ErrorKind::UnexpectedEof, "the server closed the connection")
 }
 
-/// What an error of `h2` says.
+/// An error of `h2` as text.
 fn explain(error: &h2::Error) -> String {
     if error.is_go_away() && error.reason() == Some(Reason::NO_ERROR) {
         return "HTTPS: the server is about to close the connection".to_owned();

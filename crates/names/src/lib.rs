@@ -1,17 +1,20 @@
 //! Names to addresses: an asynchronous DNS client with a cache, on a thread of its own.
 //!
-//! The way of one name, file by file: [`Client::submit`] (`client`) → the `core`, which decides without
-//! I/O (a [`cache`] of any design, coalescing, tries, time-outs, which of the servers in `upstream`) on the bytes that `wire`
-//! makes and reads → the `engine`, which has `sockets` and `streams` → [`Client::drain`].
+//! A name's path, file by file: [`Client::submit`] (`client`) → the `core`, which decides without I/O (a
+//! [`cache`] of any design, coalescing, retries, time-outs, the choice among the servers of `upstream`) on
+//! messages that `wire` builds and parses → the `engine`, which owns `sockets` and `streams` →
+//! [`Client::drain`].
 //!
-//! Records of any type take the same way, from [`Client::submit_packets`] to [`Client::drain_packets`]; their whole replies are in a
-//! cache of their own, which [`read_records`] understands.
+//! Records of any type take the same path, from [`Client::submit_packets`] to [`Client::drain_packets`]. A
+//! separate cache stores their whole replies, which [`read_records`] parses.
 //!
-//! It is a stub client: the servers it asks are resolvers that recurse, over UDP and TCP, over TLS (`transport`) or HTTPS (`https`), those of a zone for its
-//! names ([`ZoneTable`]). It reads no files: what is known without asking, such as `/etc/hosts`, it is given as [`LocalNames`].
+//! It is a stub client: it queries recursive resolvers over UDP, TCP, TLS (`transport`) or HTTPS (`https`), and
+//! a zone's own resolvers for its names ([`ZoneTable`]). It reads no files: local data such as `/etc/hosts`
+//! comes as [`LocalNames`].
 //!
-//! `lycosa_names_server` is a DNS server on this client and its caches. For it there are, besides: [`ScaledTime`], by which it reads the
-//! caches that a client writes; [`is_special_use`] and [`loopback`], so that both treat the same names alike; [`copy_records`].
+//! `lycosa_names_server` is a DNS server that uses this client and its caches. For it there are also:
+//! [`ScaledTime`], to read the caches that a client writes; [`is_special_use`] and [`loopback`], so that both
+//! treat the same names alike; [`copy_records`].
 
 mod answer;
 mod asked;
@@ -46,7 +49,7 @@ mod zones;
 
 pub use cache::packet::copy_records;
 pub use client::{Client, MakeSink, PacketAnswer, Sink};
-/// Types of records.
+/// Record types.
 pub use domain::base::iana::Rtype;
 pub use extended_error::ExtendedError;
 pub use host::{BadName, HostName, MAX_LABEL, MAX_NAME};

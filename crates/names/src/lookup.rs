@@ -1,4 +1,4 @@
-//! A name on its way: what is asked about it, what has been answered, and how that becomes one answer.
+//! A name in flight: its questions, their answers, and how these are merged.
 
 use std::hash::BuildHasher as _;
 use std::net::IpAddr;
@@ -12,15 +12,15 @@ use crate::packet_key::PacketKey;
 use crate::settings::Families;
 use crate::wire::Kind;
 
-/// The answer to one question.
+/// The result of one question.
 pub(crate) type Part = Result<Found, Failure>;
 
-/// Addresses, and for how many seconds they hold.
+/// Addresses with their TTL in seconds.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Found {
     /// At least one, in the server's order.
     pub(crate) addresses: Vec<IpAddr>,
-    /// The smallest TTL on the way to them.
+    /// The smallest TTL on the chain to them.
     pub(crate) ttl: u32,
 }
 
@@ -28,54 +28,54 @@ pub(crate) struct Found {
 pub(crate) struct Lookup {
     /// The name as it was submitted.
     pub(crate) name: Box<str>,
-    /// Its normal form, where that differs.
+    /// Its normal form, if different.
     normal: Option<Box<str>>,
-    /// The hash of the name, once it is among others.
+    /// The hash of the name, once it is in [`Lookups`].
     hash: u64,
     /// When it was submitted.
     pub(crate) since: Micros,
-    /// When its first question began.
+    /// When its first query began.
     pub(crate) began: Micros,
     /// When all tries must have ended; set when the first begins.
     pub(crate) until: Micros,
-    /// The lane in which it waits: the group of servers that is asked.
+    /// The lane in which it waits: the group of servers for this name.
     pub(crate) lane: usize,
-    /// Whether nobody waits for it: the cache wants it resolved again.
+    /// Whether its answer is not published: the cache wants it refreshed, or it is a probe.
     pub(crate) is_quiet: bool,
-    /// For how many seconds it does not exist or has no address, by the replies' SOA; the shortest of them.
+    /// The TTL of NXDOMAIN or NODATA in seconds, from the replies' SOA; the smallest one.
     pub(crate) negative_ttl: Option<u32>,
-    /// What is asked for where that is no address; its whole reply is wanted then.
+    /// The question for records, if the whole reply is wanted.
     packet: Option<PacketKey>,
-    /// What a server that failed said about it.
+    /// The extended error of a server that failed.
     pub(crate) extended_error: Option<ExtendedError>,
-    /// What became of the question for each kind of address.
+    /// The state of the question for each address family.
     a: Question,
     aaaa: Question,
 }
 
 /// One question about a name.
 enum Question {
-    /// It is not to be asked.
+    /// Not to be queried.
     Unasked,
-    /// It is in flight, or about to be.
+    /// In flight, or about to be.
     Asked,
-    /// It is answered.
+    /// Answered.
     Answered(Part),
 }
 
-/// What an answer to one question leaves to be done.
+/// What remains after the answer to one question.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Left {
-    /// Other questions are to be answered.
+    /// Other questions are open.
     Wait,
-    /// This one is to be asked, too.
+    /// This question is to be sent, too.
     Ask(Kind),
     /// The name is answered.
     Nothing,
 }
 
 impl Lookup {
-    /// A name that waits for its turn.
+    /// A queued name.
     #[inline]
     pub(crate) fn new(name: Box<str>, normal: Option<Box<str>>, since: Micros) -> Self {
         let (a, aaaa) = (Question::Unasked, Question::Unasked);
@@ -96,18 +96,18 @@ impl Lookup {
         }
     }
 
-    /// A question about records that waits for its turn.
+    /// A queued question for records.
     pub(crate) fn of_packet(key: PacketKey, since: Micros) -> Self {
         let name = key.text().into_boxed_str();
         Lookup { packet: Some(key), ..Lookup::new(name, None, since) }
     }
 
-    /// What is asked for where that is no address.
+    /// The question for records, if it is one.
     pub(crate) fn packet(&self) -> Option<&PacketKey> {
         self.packet.as_ref()
     }
 
-    /// Takes the key of a question about records.
+    /// Takes the question for records.
     pub(crate) fn take_packet(&mut self) -> Option<PacketKey> {
         self.packet.take()
     }
@@ -122,7 +122,7 @@ impl Lookup {
         HostName::of_normal(self.text())
     }
 
-    /// The question for a kind of address; that for records has the place of the first.
+    /// The question of a kind; the one for records shares the slot of A.
     fn question(&mut self, kind: Kind) -> &mut Question {
         match kind {
             Kind::A | Kind::Packet => &mut self.a,
@@ -130,22 +130,22 @@ impl Lookup {
         }
     }
 
-    /// A question is asked.
+    /// Marks a question as asked.
     pub(crate) fn ask(&mut self, kind: Kind) {
         *self.question(kind) = Question::Asked;
     }
 
-    /// Whether a question still waits for its answer.
+    /// Whether a question waits for its answer.
     pub(crate) fn waits_for(&mut self, kind: Kind) -> bool {
         matches!(self.question(kind), Question::Asked)
     }
 
-    /// A negative reply's SOA says how long it holds.
+    /// Lowers the negative TTL to that of a reply's SOA.
     pub(crate) fn limit_negative(&mut self, seconds: Option<u32>) {
         self.negative_ttl = self.negative_ttl.into_iter().chain(seconds).min();
     }
 
-    /// One question is answered. By `prefer_v4`, IPv6 is asked for where there is no IPv4.
+    /// Stores the answer to a question. With `prefer_v4`, a name without IPv4 addresses leads to an AAAA query.
     pub(crate) fn answer(&mut self, kind: Kind, answer: Part, prefer_v4: bool) -> Left {
         let has_none = answer.as_ref().is_err_and(|failure| failure.kind == FailureKind::NameNoData);
         *self.question(kind) = Question::Answered(answer);
@@ -156,8 +156,8 @@ impl Lookup {
         }
     }
 
-    /// The answers as one: all addresses; or the failure that leaves most hope, since one question without
-    /// an answer leaves open whether the name has an address.
+    /// Merges the answers: all addresses; or the most hopeful failure, since a question without an answer
+    /// leaves open whether the name has an address.
     #[inline]
     pub(crate) fn merge(self) -> Merged {
         let families = match (&self.a, &self.aaaa) {
@@ -196,7 +196,8 @@ impl Lookup {
     }
 }
 
-/// How much hope a failure leaves that the name has an address: a transient one most, then that the name exists.
+/// How likely the name has an address despite a failure: a transient failure ranks highest, then NODATA, then
+/// NXDOMAIN.
 fn hope(failure: &Failure) -> u8 {
     match failure.kind {
         FailureKind::NameNotFound => 0,
@@ -206,21 +207,21 @@ fn hope(failure: &Failure) -> u8 {
 }
 
 impl Question {
-    /// Whether it was asked and nothing was learned.
+    /// Whether it failed without a definite answer.
     fn is_lost(&self) -> bool {
         matches!(self, Question::Answered(Err(failure)) if failure.kind.is_transient())
     }
 }
 
-/// What the questions about a name have come to.
+/// The merged answers to a name's questions.
 pub(crate) struct Merged {
-    /// The name, and what was asked about it.
+    /// The name and the queried families.
     pub(crate) asked: AskedFor,
-    /// All addresses, or the failure that leaves most hope.
+    /// All addresses, or the most hopeful failure.
     pub(crate) result: Result<Vec<IpAddr>, Failure>,
-    /// For how many seconds the addresses hold.
+    /// The TTL of the addresses in seconds.
     pub(crate) ttl: u32,
-    /// Of two families, the one about which nothing was learned while the other one was answered, and how it failed.
+    /// The family that failed while the other one was answered, and how it failed.
     pub(crate) lost: Option<(Families, FailureKind)>,
 }
 
@@ -229,7 +230,7 @@ pub(crate) struct AskedFor {
     /// The name as it was submitted.
     pub(crate) name: Box<str>,
     normal: Option<Box<str>>,
-    /// The families that were asked for.
+    /// The families that were queried.
     pub(crate) families: Families,
 }
 
@@ -240,17 +241,17 @@ impl AskedFor {
     }
 }
 
-/// A name's number, never used twice.
+/// A lookup's index and generation; never reused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct LookupId {
     place: u32,
     turn: u32,
 }
 
-/// All names that are not yet answered, by number and by text.
+/// All lookups, by id and by name.
 #[derive(Default)]
 pub(crate) struct Lookups {
-    /// With the turn of its place.
+    /// Each entry with its generation.
     places: Vec<(u32, Option<Lookup>)>,
     free: Vec<u32>,
     index: HashTable<u32>,
@@ -258,18 +259,18 @@ pub(crate) struct Lookups {
 }
 
 impl Lookups {
-    /// A name whose addresses are asked for, as it was submitted.
+    /// The address lookup of a name as it was submitted.
     pub(crate) fn find(&mut self, name: &str) -> Option<&mut Lookup> {
         let is_it = |lookup: &Lookup| *lookup.name == *name && lookup.packet.is_none();
         self.find_by(self.hasher.hash_one(name), is_it)
     }
 
-    /// A question about records.
+    /// The lookup of a question for records.
     pub(crate) fn find_packet(&mut self, key: &PacketKey) -> Option<&mut Lookup> {
         self.find_by(self.hasher.hash_one(key), |lookup| lookup.packet.as_ref() == Some(key))
     }
 
-    /// One with this hash.
+    /// The matching lookup with this hash.
     fn find_by(&mut self, hash: u64, is_it: impl Fn(&Lookup) -> bool) -> Option<&mut Lookup> {
         let places = &self.places;
         let lookup_at = |place: &u32| places.get(*place as usize).and_then(|(_, lookup)| lookup.as_ref());
@@ -277,7 +278,7 @@ impl Lookups {
         self.places.get_mut(place as usize)?.1.as_mut()
     }
 
-    /// Takes a name that is not among them.
+    /// Inserts a lookup that is not present.
     #[inline]
     pub(crate) fn insert(&mut self, mut lookup: Lookup) -> LookupId {
         let hash = match &lookup.packet {
@@ -298,18 +299,18 @@ impl Lookups {
         id
     }
 
-    /// A name by its number.
+    /// The lookup with an id.
     pub(crate) fn get_mut(&mut self, id: LookupId) -> Option<&mut Lookup> {
         let (turn, lookup) = self.places.get_mut(id.place as usize)?;
         lookup.as_mut().filter(|_| *turn == id.turn)
     }
 
-    /// A name in normal form.
+    /// The normal form of a lookup's name.
     pub(crate) fn text(&self, id: LookupId) -> Option<&str> {
         Some(self.places.get(id.place as usize)?.1.as_ref()?.text())
     }
 
-    /// Takes a name out.
+    /// Removes a lookup.
     #[inline]
     pub(crate) fn remove(&mut self, id: LookupId) -> Option<Lookup> {
         let (turn, lookup) = self.places.get_mut(id.place as usize).filter(|(turn, _)| *turn == id.turn)?;
@@ -322,7 +323,7 @@ impl Lookups {
         Some(lookup)
     }
 
-    /// How many there are.
+    /// The number of lookups.
     #[cfg(test)]
     pub(crate) fn count(&self) -> usize {
         self.index.len()

@@ -1,4 +1,4 @@
-//! What is known of a name without asking anybody.
+//! What can be decided about a name without a query.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
@@ -8,20 +8,22 @@ use crate::host::HostName;
 use crate::local::LocalAddresses;
 use crate::settings::Families;
 
-/// What to do about a name.
+/// How to proceed with a name.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Known<'n> {
-    /// It is an address, or a name that is always the same one.
+    /// An IP address, or a name with fixed addresses.
     Addresses(Vec<IpAddr>),
-    /// It is known locally.
+    /// It is in the local data.
     Local(LocalAddresses),
-    /// No server could know it, or none is to be asked for it.
+    /// It is invalid, or must not be queried.
     Bad(Failure),
-    /// To be asked for.
+    /// It must be queried.
     Ask(HostName<'n>),
 }
 
-/// Judges a name as it was submitted; `buffer` holds its normal form where that differs. `special_use`: whether this name does not exist, since its top-level domain is not in the DNS; `local`: what is known of a name locally, which comes first.
+/// Classifies a name as submitted; `buffer` stores its normal form if different. `special_use`: whether its
+/// special-use top-level domain means that it does not exist; `local`: looks the name up in the local data,
+/// which has precedence.
 pub(crate) fn judge<'n>(
     name: &'n str,
     buffer: &'n mut String,
@@ -32,7 +34,7 @@ pub(crate) fn judge<'n>(
     let name = match HostName::normalize(name, buffer) {
         Ok(name) => name,
         Err(why) => {
-            // No address is a host name.
+            // An IP address is not a host name.
             let literal = name.strip_prefix('[').and_then(|name| name.strip_suffix(']')).unwrap_or(name);
             let bad = |_| Known::Bad(Failure::new(FailureKind::NameBad, why.to_string()));
             return literal.parse().map_or_else(bad, |address: IpAddr| Known::Addresses(vec![address]));
@@ -42,7 +44,7 @@ pub(crate) fn judge<'n>(
         return Known::Local(found);
     }
     match name.as_str().rsplit('.').next() {
-        // RFC 6761 section 6.3: never asked of a server.
+        // RFC 6761 section 6.3: never queried.
         Some("localhost") => Known::Addresses(loopback(families)),
         Some(top) if is_special_use(top.as_bytes()) && special_use(name.as_str()) => {
             let why =
@@ -53,9 +55,10 @@ pub(crate) fn judge<'n>(
     }
 }
 
-/// Whether names that end with this label, in whichever case, are not in the DNS, so that asking for them only tells others of them:
-/// `invalid` (RFC 6761 section 6.4), `local` (RFC 6762 section 22.1), `onion` (RFC 7686 section 2), `alt` (RFC 9476 section 2). `test`
-/// and `example` are names like others: whoever tests may have a server that knows them (RFC 6761 sections 6.2 and 6.5).
+/// Whether names that end with this label, in any case, are not in the DNS, so that a query would only disclose
+/// them: `invalid` (RFC 6761 section 6.4), `local` (RFC 6762 section 22.1), `onion` (RFC 7686 section 2), `alt`
+/// (RFC 9476 section 2). `test` and `example` are ordinary names: a tester may have a DNS server for them (RFC
+/// 6761 sections 6.2 and 6.5).
 pub fn is_special_use(top: &[u8]) -> bool {
     let special = [&b"invalid"[..], b"local", b"onion", b"alt"];
     special.iter().any(|special| top.eq_ignore_ascii_case(special))

@@ -1,4 +1,5 @@
-//! A DNS server that is asked: where it listens, and whether it is asked over TLS or HTTPS. The one place that reads and writes such texts.
+//! The address of a DNS server, and whether it is queried over TLS or HTTPS. Only this file parses and formats
+//! them.
 
 use std::fmt;
 use std::net::{IpAddr, SocketAddr};
@@ -8,39 +9,39 @@ use http::Uri;
 use http::uri::Scheme;
 use rustls::pki_types::ServerName;
 
-/// The ports of DNS, of DNS over TLS (RFC 7858 section 3.1) and of HTTPS.
+/// The ports of DNS, DNS over TLS (RFC 7858 section 3.1) and HTTPS.
 const PORTS: (u16, u16, u16) = (53, 853, 443);
 
-/// Where DNS over HTTPS is asked for, unless said otherwise.
+/// The default path of DNS over HTTPS.
 const PATH: &str = "/dns-query";
 
 /// The longest path.
 const LONGEST: usize = 1_024;
 
-/// What a text of a server that is asked over TLS begins with.
+/// The prefix of a DNS server over TLS.
 const TLS: &str = "tls://";
 
-/// The same over HTTPS.
+/// The prefix of a DNS server over HTTPS.
 const HTTPS: &str = "https://";
 
 /// A DNS server.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Nameserver {
-    /// Where it listens.
+    /// Its address and port.
     pub address: SocketAddr,
-    /// What its certificate must bear; without it, the server is asked over UDP, and over TCP where that does not do.
+    /// The name in its certificate; `None`: the server is queried over UDP, with TCP as fallback.
     pub(crate) tls: Option<ServerName<'static>>,
-    /// What is asked for over HTTPS; without it, the server is not asked so. Where there is one, there is a name.
+    /// The URI of DNS over HTTPS; `None`: the server is not queried over HTTPS. `Some` only if `tls` is.
     pub(crate) https: Option<Uri>,
 }
 
 impl Nameserver {
-    /// What texts are allowed.
+    /// The allowed forms, for messages.
     pub const ALLOWED: &'static str = "an address, with or without port: 192.0.2.1, 192.0.2.1:53, [2001:db8::1]:53; over TLS \
          or HTTPS, with the name that its certificate bears: tls://192.0.2.1#dns.example, tls://192.0.2.1:853#dns.example, \
          https://192.0.2.1/dns-query#dns.example";
 
-    /// Whether it is asked over TLS or HTTPS.
+    /// Whether it is queried over TLS or HTTPS.
     pub fn is_encrypted(&self) -> bool {
         self.tls.is_some()
     }
@@ -55,14 +56,15 @@ impl From<SocketAddr> for Nameserver {
 impl FromStr for Nameserver {
     type Err = &'static str;
 
-    /// Reads [`Nameserver::ALLOWED`]. Without a name, the certificate of a server that is asked over TLS must bear its address.
+    /// Parses the forms of [`Nameserver::ALLOWED`]. Without a name, the certificate of a server over TLS or
+    /// HTTPS must contain its address.
     fn from_str(text: &str) -> Result<Self, Self::Err> {
         Self::read(text).ok_or(Self::ALLOWED)
     }
 }
 
 impl Nameserver {
-    /// Reads a text.
+    /// Parses a text.
     fn read(text: &str) -> Option<Self> {
         let (encrypted, is_https) = match (text.strip_prefix(TLS), text.strip_prefix(HTTPS)) {
             (None, None) => return address(text, PORTS.0).map(Nameserver::from),
@@ -98,7 +100,8 @@ impl fmt::Display for Nameserver {
     }
 }
 
-/// What is asked for over HTTPS. A path is made of letters, digits and marks that stand for themselves: no template, no query.
+/// The URI of DNS over HTTPS. A path consists of letters, digits and marks without a special meaning: no
+/// template, no query string.
 fn target(name: &ServerName<'static>, port: u16, path: &str) -> Option<Uri> {
     let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"/-._~%!$&'()*+,;=:@".contains(&byte);
     if path.len() > LONGEST || !path.bytes().all(is_plain) {

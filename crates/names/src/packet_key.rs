@@ -1,4 +1,4 @@
-//! A question about records of any type: what upstreams are asked, and by what their whole answer is found again.
+//! A question for records of any type: what upstreams are queried for, and the key of the cached reply.
 
 use std::fmt;
 use std::net::IpAddr;
@@ -8,10 +8,10 @@ use domain::base::iana::Rtype;
 
 use crate::host::HostName;
 
-/// DO among the flags of a key: signatures are wanted (RFC 3225).
+/// The DO flag of a key: signatures are wanted (RFC 3225).
 const DNSSEC_OK: u8 = 0x80;
 
-/// CD among the flags: answers that do not validate are wanted, too (RFC 4035 section 3.2.2).
+/// The CD flag of a key: answers that fail validation are wanted, too (RFC 4035 section 3.2.2).
 const CHECKING_DISABLED: u8 = 0x10;
 
 /// Bytes of type and flags.
@@ -22,7 +22,8 @@ const TAIL: usize = 3;
 pub struct PacketKey(Box<[u8]>);
 
 impl PacketKey {
-    /// The key of a name on the wire, which is whole, with the root's zero, and not compressed. Letters may have any case.
+    /// The key of an uncompressed, complete name in wire format, with the root label. Letters may have any
+    /// case.
     pub fn of_wire(name: &[u8], rtype: u16, dnssec_ok: bool, checking_disabled: bool) -> Self {
         let flags =
             if dnssec_ok { DNSSEC_OK } else { 0 } | if checking_disabled { CHECKING_DISABLED } else { 0 };
@@ -30,12 +31,12 @@ impl PacketKey {
         PacketKey(name.chain(rtype.to_be_bytes()).chain([flags]).collect())
     }
 
-    /// The key of a name as people write it: a host name in any script, or whatever RFC 1035 section 5.1 can express; an address
-    /// stands for its name in `in-addr.arpa` or `ip6.arpa`.
+    /// The key of a name as users write it: a host name in any script, or anything that RFC 1035 section 5.1
+    /// can express; an IP address becomes its name in `in-addr.arpa` or `ip6.arpa`.
     ///
     /// # Errors
     ///
-    /// Why the text is no name, for people.
+    /// Why the text is not a name, for users.
     pub fn of_text(text: &str, rtype: Rtype, dnssec_ok: bool) -> Result<Self, String> {
         let mut buffer = String::new();
         let reverse = text.parse::<IpAddr>().ok().map(reverse_name);
@@ -44,12 +45,12 @@ impl PacketKey {
         let text = normal.as_ref().map_or(text, |name| name.as_str());
         let name: Name<Vec<u8>> = text.parse().map_err(|error| match &normal {
             Err(why) if !text.is_ascii() => why.to_string(),
-            _ => format!("no domain name: {error}"),
+            _ => format!("not a domain name: {error}"),
         })?;
         Ok(PacketKey::of_wire(name.as_slice(), rtype.to_int(), dnssec_ok, false))
     }
 
-    /// The name in lower case on the wire, the root's zero included.
+    /// The name in wire format, in lower case, with the root label.
     pub fn name(&self) -> &[u8] {
         &self.0[..self.0.len() - TAIL]
     }
@@ -75,13 +76,14 @@ impl PacketKey {
         self.0.last().is_some_and(|flags| flags & DNSSEC_OK != 0)
     }
 
-    /// Whether answers that do not validate are wanted.
+    /// Whether answers that fail validation are wanted.
     pub(crate) fn checking_disabled(&self) -> bool {
         self.0.last().is_some_and(|flags| flags & CHECKING_DISABLED != 0)
     }
 
-    /// The name as text without the root's dot; `.` for the root. Bytes that are no graphic ASCII, and dots and backslashes within labels,
-    /// are escaped by their decimal numbers (RFC 1035 section 5.1), so that each dot is between two labels.
+    /// The name as text without the trailing dot; `.` for the root. Bytes that are not graphic ASCII, and dots
+    /// and backslashes within labels, are escaped as decimal numbers (RFC 1035 section 5.1), so that each dot
+    /// separates two labels.
     pub fn text(&self) -> String {
         let (mut text, mut rest) = (String::with_capacity(self.0.len()), self.name());
         while let Some((&length, after)) = rest.split_first().filter(|(length, _)| **length > 0) {

@@ -1,4 +1,4 @@
-//! What a reply says about the question for records: whether there are any, and the records as text.
+//! Reads the records of a reply as text.
 
 use domain::base::Message;
 use domain::base::iana::{Class, Rcode, Rtype};
@@ -6,35 +6,35 @@ use domain::rdata::Cname;
 
 use crate::zone_text;
 
-/// The longest chain of aliases that is followed; as for addresses.
+/// The longest chain of aliases that is followed, as for addresses.
 const MAX_CHAIN: usize = 10;
 
 /// A record as text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Record {
-    /// The name that has it as in a zone file, without the root's dot at its end; the root is `.`.
+    /// The owner name as in a zone file, without the trailing dot; the root is `.`.
     pub owner: String,
     /// Its type, such as `MX` or `TYPE65280`.
     pub rtype: String,
-    /// For how many seconds it holds.
+    /// The TTL in seconds.
     pub ttl: u32,
-    /// Its data as in a zone file (RFC 1035 section 5.1; RFC 3597 section 5 for types that are not known).
+    /// Its data as in a zone file (RFC 1035 section 5.1; RFC 3597 section 5 for unknown types).
     pub data: String,
 }
 
-/// What a reply says.
+/// The content of a reply.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Records {
-    /// The records, behind the aliases that lead to them.
+    /// The records, after the aliases that lead to them.
     Found(Vec<Record>),
-    /// The name exists, but has no record of this type. The aliases that lead to it.
+    /// The name exists, but has no record of this type; with the aliases that lead to it.
     NoData(Vec<Record>),
-    /// There is no such name. The aliases that lead to it.
+    /// The name does not exist; with the aliases that lead to it.
     NxDomain(Vec<Record>),
 }
 
-/// Reads the records that follow from the question, through aliases, and nothing else that the server adds; `None` where the reply is
-/// malformed. What servers say besides NOERROR and NXDOMAIN counts as no data: callers ask for failures before.
+/// Reads the records that follow from the question, through aliases, and ignores others; `None` for a malformed
+/// reply. Codes other than NOERROR and NXDOMAIN count as no data: callers check for failures first.
 pub fn read_records(reply: &[u8], rtype: Rtype) -> Option<Records> {
     let message = Message::from_slice(reply).ok()?;
     let mut name = message.sole_question().ok()?.into_qname();
@@ -63,7 +63,7 @@ pub fn read_records(reply: &[u8], rtype: Rtype) -> Option<Records> {
             });
         }
         names.push(name);
-        // A loop of aliases ends where it began, so that no record is told twice.
+        // A loop of aliases ends where it began, so that no record is returned twice.
         match alias.filter(|target| !is_found && !names.contains(target)) {
             Some(target) => name = target,
             None => break,
@@ -87,7 +87,7 @@ mod tests {
         text.parse().unwrap()
     }
 
-    /// A reply to the question for MX records of `www.example`, with these aliases and then a mail server of `owner`.
+    /// A reply to an MX question for `www.example`, with these aliases and an MX record of `owner`.
     fn reply(aliases: &[(&str, &str)], owner: Option<&str>, code: Rcode) -> Vec<u8> {
         let mut builder = MessageBuilder::new_vec().question();
         builder.header_mut().set_rcode(code);

@@ -1,11 +1,12 @@
-//! Scaled time, as caches count it: a cache is shared with other programs, so its seconds are the wall clock's.
+//! Scaled time for caches: other programs share them, so their seconds are those of the wall clock.
 
 use lycosa_url::Micros;
 
 use crate::cache::Seconds;
 
-/// Seconds since 1970 that are the crawl's (or a server's) at the start, and `speed` times as short from there on; they follow a wall
-/// clock that is set. A [`NameCache`](crate::cache::NameCache) is given these.
+/// Seconds since 1970 that equal the crawl's (or a DNS server's) at the start, and pass `speed` times as fast
+/// from then on; they follow steps of the wall clock. A [`NameCache`](crate::cache::NameCache) takes them as
+/// `now`.
 #[derive(Clone, Copy, Debug)]
 pub struct ScaledTime {
     start: Micros,
@@ -15,26 +16,26 @@ pub struct ScaledTime {
 }
 
 impl ScaledTime {
-    /// Time that runs `speed` times as fast as the crawl's from now on; more than 0.
+    /// Time that runs `speed` times as fast as the crawl's from `now` on; `speed` is more than 0.
     pub fn start(now: Micros, speed: f64) -> Self {
         ScaledTime { start: now, speed, wall_offset: 0 }
     }
 
-    /// The same where the wall clock is so far ahead of the crawl's, in microseconds.
+    /// The same with a wall clock that is this many microseconds ahead of the crawl's clock.
     #[inline]
     #[must_use]
     pub fn on_wall(self, wall_offset: i64) -> Self {
         ScaledTime { wall_offset, ..self }
     }
 
-    /// The scaled second of a moment.
+    /// The scaled second at a moment.
     #[inline]
     pub fn seconds(&self, at: Micros) -> Seconds {
         let passed = at.saturating_sub(self.start) as f64 * self.speed;
         self.start.saturating_add(passed as Micros).saturating_add_signed(self.wall_offset) / 1_000_000
     }
 
-    /// The moment at which a scaled second begins; the start, for those before it.
+    /// The moment at which a scaled second begins; the start for earlier ones.
     pub(crate) fn moment(&self, seconds: Seconds) -> Micros {
         let scaled =
             seconds.saturating_mul(1_000_000).saturating_add_signed(self.wall_offset.saturating_neg());
@@ -42,12 +43,12 @@ impl ScaledTime {
         self.start.saturating_add(ahead.ceil() as Micros)
     }
 
-    /// How long scaled microseconds are.
+    /// The real duration of scaled microseconds.
     pub(crate) fn real(&self, micros: Micros) -> Micros {
         (micros as f64 / self.speed) as Micros
     }
 
-    /// How many scaled milliseconds a time has.
+    /// A real duration in scaled milliseconds.
     #[inline]
     pub fn millis(&self, real: Micros) -> u32 {
         (real as f64 * self.speed / 1_000.0) as u32
@@ -90,7 +91,7 @@ mod tests {
     }
 
     proptest! {
-        /// What a cache holds until a second is not asked for again before that second has come.
+        /// An entry that a cache stores until a second is not queried again before that second begins.
         #[test]
         fn a_second_has_come_at_its_moment(speed in 0.5..100_000.0_f64, ahead in 0..1_000_000_u64) {
             let time = ScaledTime::start(START, speed);

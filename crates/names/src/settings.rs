@@ -1,4 +1,4 @@
-//! What one client is told, and what it tells.
+//! Settings and statistics of one client.
 
 use std::io;
 use std::path::PathBuf;
@@ -18,62 +18,65 @@ use crate::zones::ZoneTable;
 /// Servers and limits of a [`Client`](crate::Client).
 #[derive(Clone, Debug)]
 pub struct Settings {
-    /// The resolvers to ask, the preferred one first; at least one.
+    /// The resolvers, the preferred one first; at least one.
     pub servers: Vec<Nameserver>,
-    /// Other resolvers for the names of some zones.
+    /// Separate resolvers for the names of some zones.
     pub zones: ZoneTable<Vec<Nameserver>>,
-    /// What is known without asking a resolver; looked at first.
+    /// Local data that answers without a query; looked up first.
     pub local: Option<Arc<dyn LocalNames>>,
-    /// Whether resolvers are asked over TCP alone (resolv.conf(5), `use-vc`).
+    /// Whether to query resolvers over TCP only (resolv.conf(5), `use-vc`).
     pub tcp_only: bool,
-    /// PEM of further roots, by which certificates of servers that are asked over TLS may be signed.
+    /// PEM file of additional root certificates for servers over TLS or HTTPS.
     pub ca_file: Option<PathBuf>,
-    /// For one try, at most; later rounds over the servers get twice as long. Where a server is known to be quicker, the
-    /// next one is asked sooner, after a quarter of it at least, and an answer to either try is taken.
+    /// Longest wait for one try; later rounds over the servers get twice as long. If a server is known to be
+    /// faster, the next one is queried sooner, after at least a quarter of it, and an answer to either try is
+    /// accepted.
     pub timeout: Duration,
     /// Tries for one question, over all servers.
     pub attempts: u32,
-    /// Low-latency mode, which hedges slow servers: a server that is slower than usual is not waited for to the end before the
-    /// question is asked again, and where one loses much the last try is made again, as long as there is
-    /// time.
+    /// Low-latency mode, which hedges slow servers: a question is repeated at another server before the
+    /// time-out, once a server is slower than usual; and under congestion the last try is repeated until the
+    /// deadline.
     pub eager: bool,
-    /// Names that are asked for at the same time; the others wait inside.
+    /// Names that are queried at the same time; the others are queued.
     pub in_flight: usize,
-    /// The shortest that an answer is held, whatever its TTL.
+    /// The shortest time that an answer about addresses is cached, whatever its TTL.
     pub min_ttl: Duration,
-    /// The longest that an answer is held, whatever its TTL.
+    /// The longest time that an answer is cached, whatever its TTL.
     pub max_ttl: Duration,
-    /// The longest that "there is no such name" and "it has no address" are held: as long as the answer's SOA says, but not
-    /// shorter than `min_ttl` (RFC 2308 section 5); so long where it has none. A server's failure or silence is held as long as
-    /// the cache pauses after it.
+    /// The longest time that NXDOMAIN and NODATA are cached. For addresses, the SOA's TTL applies between `min_ttl`
+    /// and this (RFC 2308 section 5), and without an SOA, this; whole replies without an SOA are not cached. After
+    /// SERVFAIL and time-outs, the cache's own pause applies.
     pub negative_ttl: Duration,
-    /// How many times as quick time passes for the cache, and so for TTLs: scaled time. Time-outs are the caller's to
-    /// scale.
+    /// Factor by which time runs faster for the cache, and so for TTLs: scaled time. The caller scales
+    /// time-outs.
     pub speed: f64,
-    /// From how many milliseconds on resolving a name counts as slow.
+    /// Milliseconds from which resolving a name counts as slow.
     pub slow: u32,
-    /// Which addresses are asked for.
+    /// Address families to query.
     pub families: Families,
-    /// Whether IPv6 is asked for only where there is no IPv4; with [`Families::Both`].
+    /// Whether to query IPv6 only for names without IPv4 addresses; with [`Families::Both`].
     pub prefer_v4: bool,
-    /// Questions a second to each server, at most; none is no limit.
+    /// Queries per second to each server, at most; `None`: no limit.
     pub rate: Option<f64>,
-    /// The servers' paces, in their order, where several clients share the rate; else each client has its own.
+    /// The servers' paces, in their order, if several clients share the rate; otherwise each client has its
+    /// own.
     pub paces: Vec<Pace>,
-    /// Whether the servers take turns, instead of the quickest being asked; not where names are spread.
+    /// Whether to query the servers in turn instead of the fastest one; ignored where names are spread.
     pub rotate: bool,
-    /// Whether each name has a server of its own, by the ring over their addresses, and the others only where that one fails:
-    /// so several clients ask one server about one name. Else the quickest are asked.
+    /// Whether each name has its own server, by a ring of their addresses, and others are queried only if that
+    /// one fails: so several clients query one server about a name. Otherwise the fastest server is queried.
     pub spread: bool,
-    /// Whether names that are not in the DNS (`local`, `onion` and others, RFC 6761) do not exist, without anybody being asked.
+    /// Whether special-use names (`local`, `onion` and others, RFC 6761) get NXDOMAIN without a query.
     pub special_use: bool,
-    /// Whether NXDOMAIN for a name is taken for all names below it, too (RFC 8020), without being asked for them. Such answers are not
-    /// signed here, and some servers deny names that have others below them: hosts that exist may be missed.
+    /// Whether NXDOMAIN for a name applies to all names below it (RFC 8020), without queries. Such answers are
+    /// not validated here, and some servers deny names that have others below them: existing hosts may be
+    /// missed.
     pub nxdomain_cut: bool,
-    /// Whether hosts of a domain that answers for any name are known without being asked for. A host with a record of its own
-    /// may be given the domain's address until a sample finds out.
+    /// Whether to answer for hosts of a wildcard domain without a query. A host with a record of its own may
+    /// get the domain's address until a sample shows the difference.
     pub wildcards: bool,
-    /// The time.
+    /// The clock.
     pub clock: Clock,
 }
 
@@ -114,14 +117,15 @@ impl Settings {
         self.servers.iter().chain(self.zones.values().flatten())
     }
 
-    /// Whose certificates are good, where a server is asked over TLS; fails where the file of further roots cannot be used.
+    /// The TLS configuration, if a server is queried over TLS or HTTPS; fails if the file of additional root
+    /// certificates is unusable.
     pub(crate) fn trust(&self) -> io::Result<Option<ClientConfig>> {
         let is_encrypted = self.all_servers().any(|server| server.is_encrypted());
         is_encrypted.then(|| lycosa_tls::client_config(self.ca_file.as_deref())).transpose()
     }
 }
 
-/// Which addresses of a name are asked for.
+/// Which address families of a name are queried.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Families {
     /// IPv4 only.
@@ -136,63 +140,63 @@ pub enum Families {
 /// Counts since the start.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Statistics {
-    /// Questions sent, repeated ones included.
+    /// Queries sent, repeated ones included.
     pub questions: u64,
     /// Acceptable replies received.
     pub answers: u64,
     /// Names answered from the cache.
     pub cache_hits: u64,
-    /// Names that were being asked for already.
+    /// Names that were in flight already.
     pub coalesced: u64,
-    /// Questions sent again, to the next server or in another profile.
+    /// Queries repeated, to the next server or in another profile.
     pub retries: u64,
-    /// Tries that nobody answered in time.
+    /// Tries without a reply in time.
     pub timeouts: u64,
-    /// Datagrams that fit no question and were ignored.
+    /// Datagrams that matched no query and were ignored.
     pub mismatched: u64,
-    /// Datagrams that fit a question but for the case of its letters; asked again over TCP.
+    /// Datagrams that matched a query except for the case of its letters; repeated over TCP.
     pub case_mismatched: u64,
-    /// Truncated replies; asked again over TCP.
+    /// Truncated replies; repeated over TCP.
     pub truncated: u64,
-    /// Names answered as their domain answers for any name, without being asked for.
+    /// Names answered from a wildcard, without a query.
     pub inferred: u64,
-    /// Names answered that were quick to resolve, from the cache or not.
+    /// Names answered that were fast to resolve, from the cache or not.
     pub fast: u64,
-    /// The same that were slow.
+    /// Names answered that were slow to resolve, from the cache or not.
     pub slow: u64,
     /// Names answered with a failure, from the cache or not.
     pub failed: u64,
 }
 
-/// What is known of one server.
+/// Figures of one upstream.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct UpstreamFigures {
     /// The server.
     pub server: Arc<Nameserver>,
-    /// Questions sent to it.
+    /// Queries sent to it.
     pub questions: u64,
-    /// Replies that came, late ones and refusals included.
+    /// Replies received, late ones and errors included.
     pub answers: u64,
-    /// Questions that it did not answer in time.
+    /// Queries that it did not answer in time.
     pub timeouts: u64,
-    /// Its smoothed round-trip time; none before the first reply.
+    /// Its smoothed round-trip time; `None` before the first reply.
     pub round_trip: Option<Duration>,
-    /// How long its replies took, late ones and refusals included.
+    /// Distribution of its round-trip times, late replies and errors included.
     pub round_trips: Times,
-    /// Questions that may be in flight to it at a time.
+    /// The most queries that may be in flight to it.
     pub window: u32,
-    /// Questions that are.
+    /// Queries in flight to it.
     pub in_flight: u32,
-    /// Whether it was silent or of no use, so that others are asked as long as there are any.
+    /// Whether it rests after silence or errors, so that other servers, if any, are queried.
     pub is_resting: bool,
-    /// Why the last connection to it failed, until it answers.
+    /// Why the last connection to it failed; `None` once it answers.
     pub trouble: Option<Arc<str>>,
 }
 
 impl UpstreamFigures {
-    /// Adds what another client, or for other names, is known of the same server.
+    /// Adds the figures of the same server from another client or another group.
     pub fn add(&mut self, other: &UpstreamFigures) {
-        // One that was asked by one of them alone is known by that alone.
+        // If only one side queried it, the state of that side counts.
         self.is_resting = match (self.questions > 0, other.questions > 0) {
             (true, true) => self.is_resting && other.is_resting,
             (false, true) => other.is_resting,

@@ -1,8 +1,9 @@
-//! The pool of UDP sockets: several a server on random ports, connected, so that the kernel drops what comes from elsewhere.
+//! The pool of UDP sockets: several per server on random ports, connected, so that the kernel drops packets of
+//! other senders.
 //!
-//! Guarantees: a socket sends to one server only; what waits to be sent is bounded by [`BATCH`](crate::batch::BATCH) a socket;
-//! a worn socket is still listened on for as long as an answer to it can be of use; no more than half of the file descriptors
-//! that the process may have are taken, and where more servers are asked than that is enough for, they take turns.
+//! Guarantees: a socket sends to one server only; its send queue is bounded by [`BATCH`](crate::batch::BATCH);
+//! a worn socket still receives for as long as a reply to it can be of use; the pool uses at most half of the
+//! process's file descriptors, and if there are too many servers for that, they use the sockets in turn.
 
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, UdpSocket};
@@ -18,35 +19,36 @@ use crate::dice::Dice;
 use crate::upstream::Place;
 use crate::wire::PAYLOAD;
 
-/// Sockets a server, each on a random port: what a forger must guess beside the number.
+/// Sockets per server, each on a random port, which an attacker must guess besides the id.
 const SOCKETS: usize = 8;
 
-/// Sockets of all servers, as long as each has one: with more servers each has fewer, and a forger must guess which one is asked.
+/// Sockets in total, if each server has at least one: with more servers each has fewer, and an attacker must
+/// guess which server is queried.
 const ALL_SOCKETS: usize = 1_024;
 
-/// After so many questions a socket gets a new port.
+/// Queries after which a socket is replaced by one on a new port.
 const QUESTIONS: u32 = 16_384;
 
-/// After so long, too, in microseconds.
+/// The time after which a socket is replaced as well, in microseconds.
 const SOCKET_LIFE: Micros = 60_000_000;
 
-/// Bytes that the kernel is asked to hold for a socket that is not read at once; it gives what it may.
+/// The requested size of the kernel's receive buffer of a socket, in bytes; the kernel may limit it.
 const KERNEL_ROOM: usize = 4 << 20;
 
 /// All UDP sockets.
 pub(crate) struct Sockets {
     dice: Dice,
-    /// The sockets that send, in the order of their numbers.
+    /// The sockets that send, in the order of their ids.
     open: Vec<Socket>,
-    /// Those that only receive, and when they are closed.
+    /// Worn sockets, which only receive, and when they are closed.
     worn: Vec<(Micros, Socket)>,
-    /// What each server has.
+    /// The sockets of each server.
     servers: Vec<Own>,
-    /// How many a server has, and all together, at most.
+    /// The most sockets per server and in total.
     each: usize,
     most: usize,
     incoming: Incoming,
-    /// For how long a worn socket is listened on.
+    /// How long a worn socket still receives.
     patience: Micros,
 }
 
@@ -54,7 +56,7 @@ pub(crate) struct Sockets {
 #[derive(Clone, Default)]
 struct Own {
     ids: Vec<SocketId>,
-    /// Which one sends now.
+    /// The one that sends now.
     turn: SocketId,
 }
 
@@ -67,13 +69,13 @@ struct Socket {
     questions: u32,
     /// Until when it sends.
     until: Micros,
-    /// When it was drawn last, and how many questions since then and before may be answered yet.
+    /// When it was last selected, and the number of queries that may still be answered.
     used: Micros,
     waiting: u32,
 }
 
 impl Sockets {
-    /// No sockets yet, of so many servers, where the process may have so many file descriptors.
+    /// An empty pool for so many servers, in a process with this limit of file descriptors.
     pub(crate) fn new(patience: Micros, servers: usize, descriptors: usize) -> Self {
         let most = (descriptors / 2).max(1);
         Sockets {
@@ -83,14 +85,14 @@ impl Sockets {
             servers: vec![Own::default(); servers],
             each: (ALL_SOCKETS.min(most) / servers.max(1)).clamp(1, SOCKETS),
             most,
-            // An oversized datagram shows by its length.
+            // One byte more than the payload, so that an oversized datagram is recognized by its length.
             incoming: Incoming::new(usize::from(PAYLOAD) + 1),
             patience,
         }
     }
 
-    /// The socket on which a server is asked next: one of its sockets, drawn anew for each batch. An error is that of the
-    /// system, or [`descriptors::shortage`] where all that there may be are in use.
+    /// The socket for a server's next query: one of its sockets, selected at random for each batch. The error
+    /// is that of the system, or [`descriptors::shortage`] if the limit is reached.
     pub(crate) fn turn(
         &mut self,
         place: Place,
@@ -109,7 +111,7 @@ impl Sockets {
         if self.servers[place].ids.len() < self.each {
             match self.open(place, server, last, now) {
                 Err(error) if self.servers[place].ids.is_empty() => return Err(error),
-                _ => (), // those that it has will do
+                _ => (), // its other sockets suffice
             }
         }
         let own = &self.servers[place].ids;
@@ -122,7 +124,7 @@ impl Sockets {
         Ok(drawn)
     }
 
-    /// Has a server's sockets that are worn receive only, if there may be others in their place.
+    /// Stops sending on a server's worn sockets, if they can be replaced.
     fn wear_out(&mut self, place: Place, now: Micros) {
         let Sockets { servers, open, worn, most, patience, .. } = self;
         servers[place].ids.retain(|id| {
@@ -138,13 +140,13 @@ impl Sockets {
         });
     }
 
-    /// Opens a socket for a server, if need be in the place of one that waits for no answer.
+    /// Opens a socket for a server; if necessary, closes an idle one of another server.
     fn open(&mut self, place: Place, server: SocketAddr, last: &mut SocketId, now: Micros) -> io::Result<()> {
         if self.open.len() + self.worn.len() >= self.most && !self.close_idle(place, now) {
             return Err(descriptors::shortage());
         }
         let opened = match Socket::open(*last + 1, place, server, now) {
-            // Others of this process have taken what there is.
+            // The rest of the process uses the remaining descriptors.
             Err(error) if descriptors::explain_shortage(&error).is_some() && self.close_idle(place, now) => {
                 Socket::open(*last + 1, place, server, now)
             }
@@ -156,14 +158,14 @@ impl Sockets {
         Ok(())
     }
 
-    /// Closes a socket of another server that waits for no answer; tells whether there was one.
+    /// Closes an idle socket of another server; returns whether there was one.
     fn close_idle(&mut self, except: Place, now: Micros) -> bool {
         let is_idle = |socket: &&Socket| socket.place != except && socket.is_idle(self.patience, now);
         let idle = self.open.iter().filter(is_idle).min_by_key(|socket| socket.used).map(|socket| socket.id);
         idle.inspect(|id| self.close(*id)).is_some()
     }
 
-    /// Puts a message into a socket's queue; sends the queue when it is full.
+    /// Appends a message to a socket's queue; sends the queue when it is full.
     pub(crate) fn push(&mut self, id: SocketId, message: &[u8]) -> io::Result<()> {
         let Some(socket) = self.find(id) else { return Ok(()) };
         socket.questions += 1;
@@ -172,7 +174,7 @@ impl Sockets {
         if socket.outgoing.is_full() { socket.outgoing.send(&socket.socket) } else { Ok(()) }
     }
 
-    /// Sends all queues; gives the sockets that failed. Draws other sockets for the next batch.
+    /// Sends all queues; returns the sockets that failed. Selects other sockets for the next batch.
     pub(crate) fn flush(&mut self) -> Vec<(SocketId, io::Error)> {
         self.servers.iter_mut().for_each(|own| own.turn = 0);
         let waiting = self.open.iter_mut().filter(|socket| !socket.outgoing.is_empty());
@@ -183,18 +185,18 @@ impl Sockets {
         failed.collect()
     }
 
-    /// Whether the kernel takes no more on one of them for now.
+    /// Whether the kernel accepts no more data on one of them for now.
     pub(crate) fn is_blocked(&self) -> bool {
         self.open.iter().any(|socket| !socket.outgoing.is_empty())
     }
 
-    /// The sockets to listen on, and whether they wait to send.
+    /// The sockets to poll, and whether they wait to send.
     pub(crate) fn polled(&self) -> impl Iterator<Item = (SocketId, BorrowedFd<'_>, bool)> {
         let all = self.open.iter().chain(self.worn.iter().map(|(_, socket)| socket));
         all.map(|socket| (socket.id, socket.socket.as_fd(), !socket.outgoing.is_empty()))
     }
 
-    /// Hands over all that has arrived on a socket, batch by batch.
+    /// Passes on all datagrams that arrived on a socket, batch by batch.
     pub(crate) fn receive(&mut self, id: SocketId, mut take: impl FnMut(&Incoming)) -> io::Result<()> {
         let Sockets { open, worn, incoming, .. } = self;
         let socket = match open.binary_search_by_key(&id, |socket| socket.id) {
@@ -221,7 +223,7 @@ impl Sockets {
         self.worn.retain(|(_, socket)| socket.id != id);
     }
 
-    /// Closes the worn sockets whose time is up, and those that would be worn if they were used.
+    /// Closes worn sockets whose time is over, and idle ones that would be worn when used.
     pub(crate) fn close_worn(&mut self, now: Micros) {
         self.worn.retain(|(end, _)| *end > now);
         let is_over = |socket: &&Socket| socket.until <= now && socket.is_idle(self.patience, now);
@@ -229,14 +231,14 @@ impl Sockets {
         over.into_iter().for_each(|id| self.close(id));
     }
 
-    /// A socket that sends, by its number.
+    /// A sending socket by its id.
     fn find(&mut self, id: SocketId) -> Option<&mut Socket> {
         let at = self.open.binary_search_by_key(&id, |socket| socket.id).ok()?;
         self.open.get_mut(at)
     }
 }
 
-/// A socket of its own port that speaks to one server and does not wait.
+/// A non-blocking socket on its own port, connected to one server.
 pub(crate) fn connected(server: SocketAddr) -> io::Result<UdpSocket> {
     let any: IpAddr = match server {
         SocketAddr::V4(_) => Ipv4Addr::UNSPECIFIED.into(),
@@ -252,13 +254,13 @@ impl Socket {
     /// A new socket, connected to the server.
     fn open(id: SocketId, place: Place, server: SocketAddr, now: Micros) -> io::Result<Socket> {
         let socket = connected(server)?;
-        let _ = setsockopt(&socket, sockopt::RcvBuf, &KERNEL_ROOM); // less is no fault, only less
+        let _ = setsockopt(&socket, sockopt::RcvBuf, &KERNEL_ROOM); // the kernel may set a smaller size
         let until = now.saturating_add(SOCKET_LIFE);
         let outgoing = Outgoing::default();
         Ok(Socket { id, place, socket, outgoing, questions: 0, until, used: now, waiting: 0 })
     }
 
-    /// Whether no answer can come: all that was asked is answered, or was asked too long ago.
+    /// Whether no reply is expected: all queries were answered, or are too old.
     fn is_idle(&self, patience: Micros, now: Micros) -> bool {
         self.outgoing.is_empty() && (self.waiting == 0 || self.used.saturating_add(patience) <= now)
     }

@@ -5,10 +5,10 @@ use super::*;
 /// The longest wait for a reply, in microseconds.
 const PATIENCE: Micros = 1_000;
 
-/// What stands for all servers; it answers nothing.
+/// A socket in place of all servers; it answers nothing.
 static SERVER: LazyLock<UdpSocket> = LazyLock::new(|| UdpSocket::bind("127.0.0.1:0").unwrap());
 
-/// Asks a server once; tells on which socket.
+/// Sends a query to a server; returns the socket's id.
 fn ask(sockets: &mut Sockets, place: Place, last: &mut SocketId, now: Micros) -> io::Result<SocketId> {
     let id = sockets.turn(place, SERVER.local_addr()?, last, now)?;
     sockets.push(id, b"x")?;
@@ -37,7 +37,7 @@ fn servers_take_turns_where_descriptors_are_few() {
     for place in [0, 0, 0, 1] {
         ask(&mut sockets, place, &mut last, 0).unwrap();
     }
-    // Both that there may be wait for answers.
+    // Both permitted sockets wait for replies.
     let error = ask(&mut sockets, 2, &mut last, 1).unwrap_err();
     assert!(descriptors::explain_shortage(&error).unwrap().contains("RLIMIT_NOFILE"), "{error}");
     assert!(ask(&mut sockets, 1, &mut last, 2).is_ok(), "who has one is asked");
@@ -57,7 +57,7 @@ fn a_port_is_changed_after_its_time_and_the_old_one_listened_on_for_as_long_as_a
     assert_eq!(count(&sockets), 1);
     sockets.close_worn(2 * SOCKET_LIFE + PATIENCE);
     assert_eq!(count(&sockets), 0, "nobody needs it");
-    // Where there is no room for another one, the port stays.
+    // If no further socket is permitted, the port stays.
     let (mut sockets, mut last) = (Sockets::new(PATIENCE, 1, 2), 0);
     let only = ask(&mut sockets, 0, &mut last, 0).unwrap();
     assert_eq!(ask(&mut sockets, 0, &mut last, 5 * SOCKET_LIFE).unwrap(), only);

@@ -1,10 +1,11 @@
-//! Connections to servers, over TCP, TLS or HTTPS: one a server, kept for further questions, many of which can be under way (RFC 7766).
-//! A server that breaks a connection on which several are gets one a question from then on.
+//! Connections to servers over TCP, TLS or HTTPS: one per server, reused for further queries, with many in
+//! flight (RFC 7766). A server that breaks a connection with several queries in flight gets one query per
+//! connection from then on.
 //!
-//! Guarantees: what is sent and received is bounded; a connection without questions is closed after [`IDLE`]; one on which
-//! questions wait, or which never comes about, is closed when nothing has come for the longest wait for a reply; no
-//! question is sent before the server's certificate is verified, where there is one; more than [`ENCRYPTED`] connections over TLS
-//! or HTTPS are never open to one server.
+//! Guarantees: buffers are bounded; a connection without queries is closed after [`IDLE`]; one with queries in
+//! flight, or in its handshake, is closed when nothing arrived for the longest wait for a reply; no query is
+//! sent over TLS before the server's certificate is verified; at most [`ENCRYPTED`] connections over TLS or
+//! HTTPS are open to one server.
 
 use std::io;
 use std::os::fd::BorrowedFd;
@@ -20,45 +21,47 @@ use crate::nameserver::Nameserver;
 use crate::transport::Transport;
 use crate::upstream::Place;
 
-/// How long a connection without questions is kept, in microseconds: "a few seconds" (RFC 7766 section 6.2.3).
+/// How long a connection without queries stays open, in microseconds: "a few seconds" (RFC 7766 section 6.2.3).
 const IDLE: Micros = 5_000_000;
 
-/// Connections over TLS or HTTPS to one server that breaks those on which several questions are: each costs it a handshake.
+/// Connections over TLS or HTTPS to one server that breaks those with several queries: each costs it a
+/// handshake.
 const ENCRYPTED: usize = 8;
 
-/// Sessions of servers over HTTPS that are kept, to be resumed.
+/// TLS sessions of servers over HTTPS that are stored for resumption.
 const SESSIONS: usize = 256;
 
-/// Reads of 4 KiB from one connection before the others have their turn.
+/// Reads of 4 KiB from one connection before other connections are served.
 const READS: usize = 64;
 
-/// Bytes of a length before a message.
+/// Bytes of the length before a message.
 const PREFIX: usize = 2;
 
 /// All connections.
 pub(crate) struct Streams {
-    /// Whose certificates are good, where servers are asked over TLS.
+    /// The TLS configurations, if servers are queried over TLS or HTTPS.
     trust: Option<Trust>,
     open: Vec<Stream>,
-    /// The servers that bear one question a connection.
+    /// The servers that get one query per connection.
     serial: Vec<Place>,
 }
 
-/// Whose certificates are good: the same ones, and what is spoken to those who have them.
+/// TLS configurations with the same trusted roots, for each protocol.
 struct Trust {
     tls: Arc<ClientConfig>,
     https: Arc<ClientConfig>,
 }
 
-/// What came of a question on a connection.
+/// The result of a query on a connection.
 pub(crate) enum Came<'a> {
-    /// A reply, to whichever question it fits.
+    /// A reply, to any query that it matches.
     Reply(&'a [u8]),
-    /// The reply to the question whose number it bears, and to no other.
+    /// The reply to the query with its id, and to no other.
     Own(&'a [u8]),
-    /// The question of this number gets none, for this reason.
+    /// The query with this id gets no reply, for this reason.
     Failed(u16, &'a str),
-    /// It gets none here, which is no fault of the server: it is to be asked on another connection.
+    /// The query with this id gets no reply here, which is not evidence against the server: repeat it on
+    /// another connection.
     Gone(u16, &'a str),
 }
 
@@ -67,31 +70,31 @@ struct Stream {
     id: SocketId,
     place: Place,
     transport: Transport,
-    /// HTTP/2, where that is spoken; else messages stand behind one another.
+    /// HTTP/2, if the server uses it; otherwise messages with length prefixes.
     https: Option<Box<Https>>,
-    /// Questions to be sent, with their lengths before them.
+    /// Queries to be sent, with their length prefixes.
     outgoing: Vec<u8>,
-    /// What was received of the next reply.
+    /// The received part of the next reply.
     incoming: Vec<u8>,
-    /// Whether there was more to be read than at one time is.
+    /// Whether data may remain after the last reads.
     has_more: bool,
-    /// Questions that were not answered, and those that were.
+    /// Queries without a reply, and those with one.
     waiting: usize,
     answered: usize,
     /// When it began.
     begun: Micros,
-    /// When something was last received, or when the first of the questions that wait was sent.
+    /// When data last arrived, or when the first of the pending queries was sent.
     used: Micros,
 }
 
 /// How a connection ended.
 pub(crate) struct Ended {
-    /// Which one.
+    /// Its id.
     pub(crate) id: SocketId,
-    /// Whether the questions that it has not answered are to be asked on another one, since it has answered some, or
-    /// because there were several.
+    /// Whether to repeat its unanswered queries on another connection: it has answered some, or several were in
+    /// flight.
     pub(crate) is_worth_repeating: bool,
-    /// Why, in words.
+    /// The reason, as text.
     pub(crate) why: String,
 }
 
@@ -99,7 +102,7 @@ impl Streams {
     /// No connections yet.
     pub(crate) fn new(trust: Option<ClientConfig>) -> Self {
         let trust = trust.map(|tls| {
-            // Sessions are resumed where they began: on another port another server may listen.
+            // Sessions are resumed on the same port only: another server may listen on another port.
             let mut https = tls.clone();
             https.resumption = Resumption::in_memory_sessions(SESSIONS);
             https.alpn_protocols = vec![PROTOCOL.to_vec()];
@@ -108,7 +111,8 @@ impl Streams {
         Streams { trust, open: Vec::new(), serial: Vec::new() }
     }
 
-    /// The connection to a server; begins one where there is none. Would block where it has to be waited for.
+    /// The connection to a server; starts one if necessary. The error is `WouldBlock` if a connection must end
+    /// first.
     pub(crate) fn connect(
         &mut self,
         place: Place,
@@ -156,7 +160,7 @@ impl Streams {
         Ok(*last)
     }
 
-    /// Puts a question into a connection's queue.
+    /// Appends a query to a connection's queue.
     pub(crate) fn push(&mut self, id: SocketId, message: &[u8], now: Micros) {
         let Some(stream) = self.open.iter_mut().find(|stream| stream.id == id) else { return };
         if let Some(https) = &mut stream.https {
@@ -171,7 +175,7 @@ impl Streams {
         stream.waiting += 1;
     }
 
-    /// The connections to wait for, and whether they wait to send, or for their next turn.
+    /// The connections to poll, and whether they wait to send or to be served again.
     pub(crate) fn polled(&self) -> impl Iterator<Item = (SocketId, BorrowedFd<'_>, bool)> {
         let is_busy =
             |stream: &Stream| stream.has_more || stream.https.as_ref().is_some_and(|https| https.is_busy());
@@ -185,7 +189,7 @@ impl Streams {
         self.open.is_empty()
     }
 
-    /// Sends and receives what a connection lets through; gives its end, if it has come.
+    /// Sends and receives as much as possible on a connection; returns its end, if it ended.
     pub(crate) fn serve(&mut self, id: SocketId, now: Micros, take: impl FnMut(Came<'_>)) -> Option<Ended> {
         let place = self.open.iter().position(|stream| stream.id == id)?;
         let stream = self.open.get_mut(place)?;
@@ -197,11 +201,12 @@ impl Streams {
         Some(self.open.swap_remove(place).end(&error.to_string()))
     }
 
-    /// Closes connections that have had no question for long, or nothing for longer than any answer is waited for; gives those.
+    /// Closes and returns connections that were idle for too long, or received nothing for the longest wait for
+    /// a reply.
     pub(crate) fn close_idle(&mut self, patience: Micros, now: Micros) -> Vec<Ended> {
         let is_over = |stream: &mut Stream| {
             let limit = if stream.waiting == 0 { IDLE } else { patience };
-            // Who sends a handshake byte by byte has no longer than who sends nothing.
+            // A handshake that arrives byte by byte gets no more time than a silent one.
             let since = if stream.transport.is_shaking() { stream.begun } else { stream.used };
             since.saturating_add(limit) <= now
         };
@@ -225,7 +230,7 @@ impl Stream {
     /// Sends and receives; an error is the end of the connection.
     fn exchange(&mut self, now: Micros, mut take: impl FnMut(Came<'_>)) -> io::Result<()> {
         if self.https.is_some() {
-            self.cut(&mut take)?; // makes what is to be sent
+            self.cut(&mut take)?; // produces the data to send
         }
         self.transport.send(&mut self.outgoing)?;
         let mut buffer = [0; 4_096];
@@ -242,12 +247,12 @@ impl Stream {
                 self.transport.send(&mut self.outgoing)?;
             }
         }
-        // What was received may have ended the handshake.
+        // The received data may have completed the handshake.
         self.transport.send(&mut self.outgoing)
     }
 
-    /// Its end. Over TLS a server that answers nothing does not bear questions, or does not want this client: where they are
-    /// asked again decides who knows the other servers.
+    /// Describes its end. Over TLS, a server that answered nothing cannot handle queries, or rejects this
+    /// client: the caller decides which other server to query.
     fn end(&self, why: &str) -> Ended {
         let is_https = self.https.is_some() && !self.transport.is_shaking();
         let name = if is_https { "HTTPS" } else { self.transport.name() };
@@ -256,13 +261,13 @@ impl Stream {
         Ended { id: self.id, is_worth_repeating, why: format!("{name}: {why}") }
     }
 
-    /// Whether the server takes no more questions on it.
+    /// Whether the server accepts no more queries on it.
     fn is_leaving(&self) -> bool {
         self.https.as_ref().is_some_and(|https| https.is_leaving())
     }
 
-    /// Whether its server is better asked one question a connection: it broke this one on which there were several. Over HTTPS that
-    /// may be its way to make room for others, unless it gave back more than it answered.
+    /// Whether its server should get one query per connection: it broke this one with several in flight. Over
+    /// HTTPS that may be its way to free resources, unless it rejected more queries than it answered.
     fn bears_one(&self, is_over: bool) -> bool {
         let (lost, answered) = match &self.https {
             Some(https) => (https.lost(is_over), self.answered),
@@ -271,7 +276,7 @@ impl Stream {
         lost > 1 && lost > answered && !self.transport.is_shaking()
     }
 
-    /// Hands over the replies that are whole. What is left is shorter than one.
+    /// Passes on the complete replies; an incomplete one stays in the buffer.
     fn cut(&mut self, mut take: impl FnMut(Came<'_>)) -> io::Result<()> {
         if let Some(https) = &mut self.https {
             let answered = &mut self.answered;

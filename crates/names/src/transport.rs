@@ -1,4 +1,4 @@
-//! What a connection to a server consists of: TCP, or TLS on it (RFC 7858, RFC 8484). Nothing here waits.
+//! A connection to a server: TCP, or TLS over TCP (RFC 7858, RFC 8484). Nothing here blocks.
 
 use std::io::{self, Read as _, Write as _};
 use std::net::{SocketAddr, TcpStream};
@@ -17,12 +17,13 @@ use rustls::{ClientConfig, ClientConnection};
 pub(crate) struct Transport {
     tcp: TcpStream,
     session: Option<Box<ClientConnection>>,
-    /// What both ends must have agreed to speak over TLS, where that is not left open.
+    /// The ALPN protocol that the server must have selected, if any.
     protocol: Option<&'static [u8]>,
 }
 
 impl Transport {
-    /// Begins a connection; over TLS, to whoever has a certificate with this name, and speaks this protocol if there is one.
+    /// Starts a connection; with `tls`, to a server whose certificate bears this name and that selects
+    /// `protocol`, if given.
     pub(crate) fn begin(
         address: SocketAddr,
         tls: Option<(Arc<ClientConfig>, ServerName<'static>)>,
@@ -33,28 +34,28 @@ impl Transport {
         Ok(Transport { tcp: begin(address)?, session, protocol })
     }
 
-    /// By what it is waited for.
+    /// The descriptor to poll.
     pub(crate) fn as_fd(&self) -> BorrowedFd<'_> {
         self.tcp.as_fd()
     }
 
-    /// What it is called.
+    /// The protocol's name, for messages.
     pub(crate) fn name(&self) -> &'static str {
         if self.session.is_some() { "TLS" } else { "TCP" }
     }
 
-    /// Whether it is not known yet who is at the other end.
+    /// Whether the TLS handshake is not finished.
     pub(crate) fn is_shaking(&self) -> bool {
         self.session.as_ref().is_some_and(|session| session.is_handshaking())
     }
 
-    /// Whether it waits to send, where there is something to be sent or not.
+    /// Whether it has something to send; `has_outgoing`: whether application data is waiting.
     pub(crate) fn sends(&self, has_outgoing: bool) -> bool {
         let wants_write = self.session.as_ref().is_some_and(|session| session.wants_write());
         wants_write || has_outgoing && !self.is_shaking()
     }
 
-    /// Sends what it takes, from the front. What was sent before the connection failed comes out here.
+    /// Sends as much as possible, from the front of `outgoing`. Returns the error of a failed connection.
     pub(crate) fn send(&mut self, outgoing: &mut Vec<u8>) -> io::Result<()> {
         if let Some(error) = self.tcp.take_error()? {
             return Err(error);
@@ -85,7 +86,7 @@ impl Transport {
         }
     }
 
-    /// Receives; nothing where there is nothing for now. The end of the connection is an error.
+    /// Receives; returns `None` if nothing is available now. The end of the connection is an error.
     pub(crate) fn receive(&mut self, buffer: &mut [u8]) -> io::Result<Option<usize>> {
         loop {
             let received = match &mut self.session {
@@ -95,7 +96,7 @@ impl Transport {
                         match session.read_tls(&mut self.tcp) {
                             Ok(_) => {
                                 if let Err(error) = session.process_new_packets() {
-                                    let _ = session.write_tls(&mut self.tcp); // tells the server, too
+                                    let _ = session.write_tls(&mut self.tcp); // sends the alert to the server
                                     return Err(io::Error::other(error));
                                 }
                                 continue;
@@ -118,7 +119,7 @@ impl Transport {
 }
 
 impl Drop for Transport {
-    /// Says goodbye, as TLS wants it.
+    /// Sends the TLS close alert.
     fn drop(&mut self) {
         if let Some(session) = &mut self.session {
             session.send_close_notify();
@@ -127,29 +128,29 @@ impl Drop for Transport {
     }
 }
 
-/// The other end has had enough.
+/// The error for a connection that the server closed.
 fn closed() -> io::Error {
     io::Error::new(io::ErrorKind::UnexpectedEof, "the server closed the connection")
 }
 
-/// Whether a call is to be repeated when the connection is ready again.
+/// Whether to repeat a call when the connection is ready again.
 fn is_busy(error: &io::Error) -> bool {
-    // Not connected: it is about to be.
+    // Not connected: the connection is being established.
     matches!(
         error.kind(),
         io::ErrorKind::WouldBlock | io::ErrorKind::Interrupted | io::ErrorKind::NotConnected
     )
 }
 
-/// Begins a TCP connection, without waiting for it.
+/// Starts a TCP connection without blocking.
 fn begin(server: SocketAddr) -> io::Result<TcpStream> {
     let family = if server.is_ipv4() { AddressFamily::Inet } else { AddressFamily::Inet6 };
     let descriptor: OwnedFd = socket(family, SockType::Stream, SockFlag::empty(), None)?;
-    // As the standard library does with its own; not every system can do it in the call above.
+    // As the standard library does; not every system accepts the flag in socket(2).
     fcntl(&descriptor, FcntlArg::F_SETFD(FdFlag::FD_CLOEXEC))?;
     let stream = TcpStream::from(descriptor);
     stream.set_nonblocking(true)?;
-    // A question is sent at once, also while the one before it is under way.
+    // A query is sent at once, even while an earlier one is unacknowledged.
     let _ = setsockopt(&stream, sockopt::TcpNoDelay, &true);
     match connect(stream.as_raw_fd(), &SockaddrStorage::from(server)) {
         Ok(()) | Err(Errno::EINPROGRESS) => Ok(stream),

@@ -1,34 +1,35 @@
-//! A timer wheel: deadlines of numbered things, set, moved and taken out in constant time (Varghese & Lauck 1987, scheme 6).
+//! A timer wheel: deadlines of numbered items, set, moved and removed in constant time (Varghese & Lauck 1987,
+//! scheme 6).
 //!
-//! Guarantees, which the test repeats: nothing comes out before its deadline; what is due comes out, once, as soon as
-//! [`TICK`] has passed, unless it was taken out before.
+//! Guarantees, which the test checks: no item is returned before its deadline; a due item is returned once, as
+//! soon as [`TICK`] has passed, unless it was removed before.
 
 use lycosa_url::Micros;
 
-/// The width of a slot. Deadlines that are whole multiples of it are exact; others are late by less.
+/// The width of a slot. Deadlines that are multiples of it are exact; others are late by less than it.
 pub(crate) const TICK: Micros = 10_000;
 
-/// Slots; a turn takes 10 s. What is due later is passed over once a turn.
+/// Slots; a rotation takes 10 s. Later deadlines are skipped once per rotation.
 const SLOTS: usize = 1_024;
 
 /// No node.
 const NONE: u32 = u32::MAX;
 
-/// A thing's deadline, and its neighbours in the slot.
+/// An item's deadline, and its neighbours in the slot.
 #[derive(Clone, Copy)]
 struct Node {
-    /// [`NONE`] where the thing has no deadline.
+    /// [`NONE`] if the item has no deadline.
     slot: u32,
     deadline: Micros,
     before: u32,
     after: u32,
 }
 
-/// The wheel. Things are numbered densely, from 0.
+/// The wheel. Items are numbered densely, from 0.
 pub(crate) struct Wheel {
     heads: Box<[u32]>,
     nodes: Vec<Node>,
-    /// The tick up to which all that was due has come out.
+    /// The tick up to which all due items were returned.
     swept: u64,
     count: usize,
 }
@@ -40,13 +41,13 @@ impl Default for Wheel {
 }
 
 impl Wheel {
-    /// Sets the deadline of a thing that has none.
+    /// Sets the deadline of an item that has none.
     pub(crate) fn set(&mut self, thing: u32, deadline: Micros) {
         let place = thing as usize;
         if self.nodes.len() <= place {
             self.nodes.resize(place + 1, Node { slot: NONE, deadline: 0, before: NONE, after: NONE });
         }
-        // What is due already comes out with the next tick that is swept.
+        // A deadline in the past is due at the next tick.
         let slot = deadline.div_ceil(TICK).max(self.swept + 1) as usize % SLOTS;
         let after = std::mem::replace(&mut self.heads[slot], thing);
         if let Some(next) = self.nodes.get_mut(after as usize) {
@@ -56,7 +57,7 @@ impl Wheel {
         self.count += 1;
     }
 
-    /// Takes out the deadline of a thing, if it has one.
+    /// Removes the deadline of an item, if it has one.
     pub(crate) fn clear(&mut self, thing: u32) {
         let Some(node) = self.nodes.get_mut(thing as usize).filter(|node| node.slot != NONE) else { return };
         let Node { slot, before, after, .. } = *node;
@@ -71,11 +72,11 @@ impl Wheel {
         self.count -= 1;
     }
 
-    /// Takes out a thing that is due.
+    /// Removes and returns a due item.
     pub(crate) fn pop(&mut self, now: Micros) -> Option<u32> {
         let last = now / TICK;
         if self.count == 0 || last.saturating_sub(self.swept) > SLOTS as u64 {
-            // Nothing to sweep; or more than a turn, of which every slot is swept once.
+            // Nothing to sweep; or more than a rotation, in which every slot is swept once.
             self.swept = self.swept.max(if self.count == 0 { last } else { last - SLOTS as u64 });
         }
         while self.swept < last {
@@ -92,7 +93,7 @@ impl Wheel {
         None
     }
 
-    /// Whether nothing has a deadline.
+    /// Whether no item has a deadline.
     pub(crate) fn is_empty(&self) -> bool {
         self.count == 0
     }
@@ -106,7 +107,7 @@ mod tests {
 
     use super::*;
 
-    /// Deadlines near and far, and steps of time between.
+    /// Near and far deadlines, and steps of time between them.
     fn events() -> impl Strategy<Value = Vec<(u32, u64, u64)>> {
         let ahead = prop_oneof![0..50_000_u64, 0..5_000_000_u64, 0..60_000_000_u64];
         let step = prop_oneof![4 => 0..30_000_u64, 1 => 0..40_000_000_u64];

@@ -1,11 +1,13 @@
-//! Wildcards: hosts of a domain that answers for any name are known without being asked for.
+//! Wildcards: answers for hosts of a domain that answers for any name, without a query.
 //!
 //! Guarantees:
-//! - A domain counts as a wildcard only after [`HOSTS`] of its hosts and then [`PROBES`] random labels had one set of addresses.
-//! - One name in [`SAMPLE`] is resolved all the same; one whose addresses differ, or that does not resolve, ends the inference for
-//!   [`PLAIN`]. So a host with a record of its own may be given the wildcard's address: that is why it is an option.
-//! - What was inferred is in no cache, and holds no longer than the answer that it was inferred from.
-//! - So many domains are kept in mind, and no more: [`DOMAINS`].
+//! - A domain counts as a wildcard only after [`HOSTS`] of its hosts and then [`PROBES`] random labels had the
+//!   same addresses.
+//! - One name in [`SAMPLE`] is resolved anyway; one whose addresses differ, or that does not resolve, ends the
+//!   inference for [`PLAIN`]. So a host with a record of its own may get the wildcard's address: therefore this
+//!   is an option.
+//! - An inferred answer is not cached, and expires no later than the answer that it was inferred from.
+//! - At most [`DOMAINS`] domains are stored.
 
 use std::net::IpAddr;
 
@@ -14,36 +16,37 @@ use lycosa_url::{Micros, registered_domain};
 
 use crate::dice::Dice;
 
-/// Hosts with one set of addresses that make a domain worth probing.
+/// Hosts with the same addresses after which a domain is probed.
 const HOSTS: u32 = 4;
 
-/// Random labels that must have it too.
+/// Random labels that must have these addresses, too.
 const PROBES: u32 = 3;
 
 /// One name in so many is resolved although it could be inferred.
 const SAMPLE: u32 = 16;
 
-/// How long a domain that is no wildcard is left alone, and a count of its hosts is kept: an hour.
+/// How long a domain that is not a wildcard is not examined again, and how long a count of its hosts lasts: an
+/// hour.
 const PLAIN: Micros = 3_600_000_000;
 
-/// Domains that are kept in mind: some 20 MB.
+/// Domains that are stored: about 20 MB.
 const DOMAINS: usize = 100_000;
 
-/// Letters of a random label; 16 of them are 82 bits, so that no host has it by chance.
+/// Letters of a random label; 16 of them are 82 bits, so that no host has that label by chance.
 const LETTERS: &[u8; 36] = b"abcdefghijklmnopqrstuvwxyz0123456789";
 
-/// What is known of registered domains.
+/// The state of all registered domains.
 #[derive(Debug)]
 pub(crate) struct Wildcards {
     /// [`PLAIN`] in scaled time.
     plain: Micros,
     domains: HashMap<Box<str>, Domain>,
-    /// Names that were made up, and wait for their answer.
+    /// Made-up names whose answers are pending.
     probes: HashSet<Box<str>>,
     dice: Dice,
 }
 
-/// What is known of one.
+/// The state of a registered domain.
 #[derive(Debug)]
 struct Domain {
     addresses: Vec<IpAddr>,
@@ -51,36 +54,36 @@ struct Domain {
     until: Micros,
 }
 
-/// How sure it is.
+/// The stage of the detection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Stage {
     /// So many hosts in a row had the same addresses.
     Counted(u32),
-    /// So many random labels had them too; the next one is being asked for.
+    /// So many random labels had them, too; the next one is being queried.
     Probed(u32),
-    /// It answers for any name. So many were asked since.
+    /// It is a wildcard, and this many of its names were looked up since.
     Wildcard(u32),
-    /// It does not.
+    /// It is not a wildcard.
     Plain,
 }
 
-/// What an answer leads to.
+/// The consequences of an answer.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(crate) struct Lesson {
-    /// Whether the name was made up, so that nobody waits for the answer.
+    /// Whether the name was made up, so that no client waits for the answer.
     pub(crate) is_probe: bool,
     /// A made-up name to resolve next.
     pub(crate) probe: Option<Box<str>>,
 }
 
 impl Wildcards {
-    /// Nothing is known; time passes so many times as quick.
+    /// No domains; time passes `speed` times as fast.
     pub(crate) fn new(speed: f64) -> Self {
         let plain = (PLAIN as f64 / speed) as Micros;
         Wildcards { plain, domains: HashMap::new(), probes: HashSet::new(), dice: Dice::default() }
     }
 
-    /// The addresses of a host, and until when they hold, if its domain answers for any name.
+    /// The addresses of a host and their expiry, if its domain is a wildcard.
     pub(crate) fn infer(&mut self, host: &str, now: Micros) -> Option<(Vec<IpAddr>, Micros)> {
         let name = registered_domain(host);
         let domain = self.domains.get_mut(name).filter(|domain| domain.until > now && host != name)?;
@@ -89,7 +92,7 @@ impl Wildcards {
         (!asked.is_multiple_of(SAMPLE)).then(|| (domain.addresses.clone(), domain.until))
     }
 
-    /// Learns what became of a host: its addresses, none if there are none, and until when they hold.
+    /// Learns from the answer for a host: its addresses, empty if it has none, and their expiry.
     pub(crate) fn learn(&mut self, host: &str, addresses: &[IpAddr], until: Micros, now: Micros) -> Lesson {
         let is_probe = self.probes.remove(host);
         let name = registered_domain(host);
@@ -135,7 +138,7 @@ impl Wildcards {
         name
     }
 
-    /// Forgets domains whose time is over, or all, before there are too many.
+    /// Removes expired domains, or all, if there are too many.
     fn make_room(&mut self, now: Micros) {
         if self.domains.len() >= DOMAINS {
             self.domains.retain(|_, domain| domain.until > now);
@@ -160,7 +163,7 @@ mod tests {
             World(resolve, Wildcards::new(1.0), SECOND)
         }
 
-        /// Resolves a host as a client does; tells whether it was inferred, and how many names were made up.
+        /// Resolves a host as a client does; returns whether it was inferred, and how many names were made up.
         fn ask(&mut self, host: &str) -> (bool, usize) {
             if let Some((addresses, _)) = self.1.infer(host, self.2) {
                 assert_eq!(addresses, [(self.0)("anything.shop.example").unwrap()]);

@@ -1,4 +1,4 @@
-//! Messages on the wire: queries, and what replies to them say.
+//! Builds queries and parses replies.
 
 mod plain;
 
@@ -18,62 +18,62 @@ use crate::packet_key::PacketKey;
 /// Bytes of a message's header.
 pub const HEADER: usize = 12;
 
-/// The largest datagram that is asked for or answered with: not fragmented on any path (DNS flag day 2020).
+/// The largest datagram that is requested or sent: no path fragments it (DNS flag day 2020).
 pub const PAYLOAD: u16 = 1232;
 
-/// The longest name on the wire, in bytes with the root's (RFC 1035 section 2.3.4).
+/// The longest name on the wire, in bytes with the root label (RFC 1035 section 2.3.4).
 pub const LONGEST_NAME: usize = 255;
 
-/// The length of questions over TLS and HTTPS is a multiple of this many bytes (RFC 8467 section 4.1).
+/// Queries over TLS and HTTPS are padded to a multiple of this many bytes (RFC 8467 section 4.1).
 const BLOCK: usize = 128;
 
 /// The longest chain of aliases that is followed; Unbound follows 11.
 const MAX_CHAIN: usize = 10;
 
-/// What is asked for.
+/// What is queried.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
     /// IPv4 addresses.
     A,
     /// IPv6 addresses.
     Aaaa,
-    /// Records of the type that a [`PacketKey`] has, whose whole reply is wanted.
+    /// Records of a [`PacketKey`]'s type, with the whole reply.
     Packet,
 }
 
-/// How a question is asked.
+/// The form of a query.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum QueryProfile {
     /// A datagram with EDNS0 and letters of random case, which the reply must repeat (draft-vixie-dnsext-dns0x20).
     Full,
-    /// A datagram without EDNS, for servers that do not bear the above. The letters have random case only where the server was
-    /// seen to repeat it: to another one the question is as in 1987, so that whoever changes the case is understood, too.
-    /// There the number, the port and the address are all that a forger has to guess (RFC 5452 section 4).
+    /// A datagram without EDNS, for servers that do not support it. Letters have random case only if the server
+    /// has repeated it before: otherwise the query is as in 1987, so that servers that change the case work,
+    /// too. Then an attacker has to guess only id, port and address (RFC 5452 section 4).
     Plain,
-    /// Over TCP: no forged reply can come, so the case of letters does not matter.
+    /// Over TCP, where replies cannot be forged, so that the case of letters does not matter.
     Tcp,
-    /// Over TLS or HTTPS, padded, so that its length does not tell the name.
+    /// Over TLS or HTTPS, padded, so that its length does not disclose the name.
     Tls,
 }
 
 impl QueryProfile {
-    /// Whether it goes over a connection, where no reply can be forged or has to be cut off.
+    /// Whether it uses a connection, where replies are neither forged nor truncated.
     pub(crate) fn is_stream(self) -> bool {
         matches!(self, QueryProfile::Tcp | QueryProfile::Tls)
     }
 }
 
-/// A message with one question. Its memory is used again for the next one.
+/// A message with one question. The next one reuses its memory.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Query {
     bytes: Vec<u8>,
-    /// Where the question ends.
+    /// The end of the question.
     end: usize,
 }
 
 impl Query {
-    /// Makes it the question for the addresses of a name in normal form, whose letters have random case where there are `dice`;
-    /// tells whether the name fits the wire.
+    /// Writes a query for the addresses of a name in normal form, with random case of letters if `dice` is
+    /// given; returns whether the name can be encoded.
     pub(crate) fn write(
         &mut self,
         name: &str,
@@ -95,7 +95,7 @@ impl Query {
         true
     }
 
-    /// Makes it the question that a key stands for. It asks to be told whether the answer is validated (AD, RFC 6840 section 5.7).
+    /// Writes the query of a key. Its AD bit requests the validation status (RFC 6840 section 5.7).
     pub(crate) fn write_packet(
         &mut self,
         key: &PacketKey,
@@ -109,14 +109,14 @@ impl Query {
         self.end(key.rtype(), key.dnssec_ok(), profile, dice);
     }
 
-    /// Begins a message: recursion desired, these flags, one question, perhaps one additional record.
+    /// Starts a message: recursion desired, these flags, one question, and possibly one additional record.
     fn begin(&mut self, id: u16, flags: u8, profile: QueryProfile) {
         let ([high, low], has_options) = (id.to_be_bytes(), profile != QueryProfile::Plain);
         self.bytes.clear();
         self.bytes.extend_from_slice(&[high, low, 1, flags, 0, 1, 0, 0, 0, 0, 0, u8::from(has_options)]);
     }
 
-    /// Ends a message behind the name of its question.
+    /// Completes a message after the name of its question.
     fn end(&mut self, rtype: Rtype, dnssec_ok: bool, profile: QueryProfile, dice: Option<&mut Dice>) {
         let bytes = &mut self.bytes;
         if let Some(dice) = dice {
@@ -126,7 +126,7 @@ impl Query {
         bytes.extend_from_slice(&[high, low, 0, 1]);
         self.end = bytes.len();
         if profile != QueryProfile::Plain {
-            // The root, OPT, the largest datagram, no extended code, DO (RFC 6891 section 6.1.2); then the options.
+            // The root, OPT, payload size, no extended code, DO (RFC 6891 section 6.1.2); then the options.
             let [high, low] = PAYLOAD.to_be_bytes();
             bytes.extend_from_slice(&[0, 0, 41, high, low, 0, 0, u8::from(dnssec_ok) << 7, 0]);
             match profile {
@@ -136,12 +136,12 @@ impl Query {
         }
     }
 
-    /// Whether a letter of its name is upper case, so that a reply tells whether its server repeats the case.
+    /// Whether its name has an upper-case letter, so that a reply shows whether the server repeats the case.
     pub(crate) fn has_case(&self) -> bool {
         self.bytes[HEADER.min(self.end)..self.end].iter().any(u8::is_ascii_uppercase)
     }
 
-    /// Whether it wants signatures (DO), which it would not get without EDNS.
+    /// Whether it requests signatures (DO), which need EDNS.
     fn wants_signatures(&self) -> bool {
         self.bytes.get(self.end + 7).is_some_and(|flags| flags & 0x80 != 0)
     }
@@ -160,7 +160,7 @@ impl Query {
 
 /// Ends a message with a padding option that brings it to a multiple of [`BLOCK`] (RFC 7830).
 fn pad(bytes: &mut Vec<u8>) {
-    /// Bytes of the options' length and of the head of this one.
+    /// Bytes of the options' length and of this option's header.
     const HEAD: usize = 6;
     let whole = (bytes.len() + HEAD).next_multiple_of(BLOCK);
     let padding = (whole - bytes.len() - HEAD) as u8;
@@ -168,8 +168,8 @@ fn pad(bytes: &mut Vec<u8>) {
     bytes.resize(whole, 0);
 }
 
-/// Makes each dot of a name, the first of which stands before it, the length of the label behind it; tells whether each is one that the
-/// wire has.
+/// Replaces each dot of a name, which begins with one, by the length of the label after it; returns whether all
+/// lengths are valid.
 fn count_labels(name: &mut [u8]) -> bool {
     let (mut length, mut is_sound) = (0, true);
     for byte in name.iter_mut().rev() {
@@ -183,7 +183,8 @@ fn count_labels(name: &mut [u8]) -> bool {
     is_sound
 }
 
-/// Gives the letters of a name random case: eight bytes at a time, a bit of one number for each byte of 64.
+/// Randomizes the case of a name's letters: eight bytes at a time, one bit of a random number for each of 64
+/// bytes.
 fn toss(name: &mut [u8], dice: &mut Dice) {
     const EACH: u64 = 0x0101_0101_0101_0101;
     for chunk in name.chunks_mut(64) {
@@ -192,8 +193,8 @@ fn toss(name: &mut [u8], dice: &mut Dice) {
             let mut eight = [0; 8];
             eight[..part.len()].copy_from_slice(part);
             let bytes = u64::from_le_bytes(eight);
-            // The highest bit of a byte tells whether its lower ones are at least "a", and above "z". Bytes that count a label are
-            // below 64, so never letters.
+            // The highest bit of a byte shows whether its lower bits are at least "a", and above "z". Length
+            // bytes are below 64, so never letters.
             let lower = bytes & (0x7f * EACH);
             let (from_a, above_z) = (lower + (0x80 - 0x61) * EACH, lower + (0x80 - 0x7b) * EACH);
             let is_letter = from_a & !above_z & !bytes & (0x80 * EACH);
@@ -204,7 +205,7 @@ fn toss(name: &mut [u8], dice: &mut Dice) {
     }
 }
 
-/// The number of a message; nothing when it is too short for one.
+/// The id of a message; `None` if it is too short.
 pub(crate) fn id(message: &[u8]) -> Option<u16> {
     (message.len() >= HEADER).then(|| u16::from_be_bytes([message[0], message[1]]))
 }
@@ -214,15 +215,16 @@ pub(crate) fn id(message: &[u8]) -> Option<u16> {
 pub(crate) enum Fit {
     /// It is.
     Exact,
-    /// But for the case of letters.
+    /// It is, except for the case of letters.
     OtherCase,
-    /// It has the number, and says without any question that the query was not understood: what servers of before EDNS do.
+    /// It has the id, no question, and an error code for a query that was not understood: as servers without
+    /// EDNS reply.
     NotUnderstood,
     /// It is not.
     No,
 }
 
-/// Compares number, kind and whole question (RFC 5452 section 9.1).
+/// Compares id, kind and the whole question (RFC 5452 section 9.1).
 pub(crate) fn fit(message: &[u8], query: &Query) -> Fit {
     if query.has_options() && !query.wants_signatures() && refuses(message, &query.bytes) {
         return Fit::NotUnderstood;
@@ -230,17 +232,17 @@ pub(crate) fn fit(message: &[u8], query: &Query) -> Fit {
     fit_to(message, &query.bytes[..query.end])
 }
 
-/// Whether a message is a header alone with the query's number that says FORMERR or NOTIMP. It is believed although it repeats no
-/// question, since no answer can follow from it: only that the query is asked once more, without EDNS.
+/// Whether a message is only a header with the query's id and FORMERR or NOTIMP. It is accepted although it
+/// repeats no question, since the only effect is that the query is repeated without EDNS.
 fn refuses(message: &[u8], query: &[u8]) -> bool {
     let Ok(header) = <&[u8; HEADER]>::try_from(message) else { return false };
-    // A reply (QR) with the opcode QUERY that was not cut off, and no record in any section.
+    // A reply (QR) with the opcode QUERY, not truncated, and without records in any section.
     let is_bare_reply = header[2] & 0xfa == 0x80 && header[4..] == [0; 8];
     let is_refusal = matches!(header[3] & 0xf, 1 | 4);
     query.starts_with(&header[..2]) && is_bare_reply && is_refusal
 }
 
-/// The same with a query's bytes up to the end of its question.
+/// [`fit`] for a query's bytes up to the end of its question.
 pub(crate) fn fit_to(message: &[u8], asked: &[u8]) -> Fit {
     let (Some(header), Some(question)) = (message.first_chunk::<HEADER>(), message.get(HEADER..asked.len()))
     else {
@@ -260,27 +262,27 @@ pub(crate) fn fit_to(message: &[u8], asked: &[u8]) -> Fit {
     }
 }
 
-/// What a reply says.
+/// The meaning of a reply.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Reply {
     /// The addresses.
     Addresses(Found),
-    /// There is no such name: the one that does not exist, which is the last alias in the chain (RFC 6604 section 3), where
-    /// the reply is sound enough to tell.
+    /// The name does not exist: that name, which is the last alias in the chain (RFC 6604 section 3), if the
+    /// reply is well-formed enough.
     NotFound(Option<String>),
-    /// The name has no address of this kind.
+    /// The name has no address of this family.
     NoData,
-    /// Records, or that there are none, of a question whose whole reply is wanted.
+    /// The whole reply to a question for records, with or without records.
     Packet,
-    /// The reply did not fit the datagram.
+    /// The reply is truncated.
     Truncated,
     /// The server does not understand the question, perhaps because of EDNS (RFC 6891 section 7).
     Misunderstood(String),
-    /// The server cannot or will not answer, or answers nonsense.
+    /// The server cannot or will not answer, or its reply is malformed.
     Failed(String),
 }
 
-/// Reads a reply that fits its query.
+/// Parses a reply that matches its query.
 pub(crate) fn read(message: &[u8], kind: Kind) -> Reply {
     let Ok(parsed) = Message::from_slice(message) else { return Reply::Failed("too short".to_owned()) };
     if parsed.header().tc() {
@@ -290,7 +292,7 @@ pub(crate) fn read(message: &[u8], kind: Kind) -> Reply {
         Rcode::NOERROR => match plain::addresses(message, kind).map_or_else(|| addresses(parsed, kind), Ok) {
             Ok(Reply::Packet) if parsed.header_counts().ancount() > 0 => Reply::Packet,
             Ok(Reply::NoData | Reply::Packet) if is_referral(parsed) => {
-                Reply::Failed("a referral: it does not resolve".to_owned())
+                Reply::Failed("a referral: the server is not a resolver".to_owned())
             }
             // An extended code (RFC 6891 section 6.1.3), such as BADVERS; no answer has one.
             Ok(Reply::NoData | Reply::Packet) if parsed.opt_rcode() != OptRcode::NOERROR => {
@@ -312,17 +314,18 @@ pub(crate) fn read(message: &[u8], kind: Kind) -> Reply {
     }
 }
 
-/// What is said of a reply that cannot be read.
+/// The failure for a malformed reply.
 pub(crate) const MALFORMED: &str = "malformed reply";
 
-/// For how many seconds a negative reply holds: the smaller of its SOA's TTL and MINIMUM (RFC 2308 section 5), if it has one.
+/// The negative TTL of a reply in seconds: the smaller of its SOA's TTL and MINIMUM (RFC 2308 section 5), if it
+/// has one.
 pub(crate) fn negative_ttl(message: &[u8]) -> Option<u32> {
     let authority = Message::from_slice(message).ok()?.authority().ok()?;
     let soa = authority.limit_to::<Soa<ParsedName<&[u8]>>>().flatten().next()?;
     Some(sound_ttl(soa.ttl().as_secs()).min(sound_ttl(soa.data().minimum().as_secs())))
 }
 
-/// Whether a server that does not recurse names others to be asked, instead of an answer: it is lame as a resolver.
+/// Whether a server without recursion refers to other servers instead of answering: it is not a resolver.
 fn is_referral(message: &Message<[u8]>) -> bool {
     let Ok(authority) = message.authority() else { return false };
     let types = authority.flatten().map(|record| record.rtype());
@@ -331,8 +334,8 @@ fn is_referral(message: &Message<[u8]>) -> bool {
     !message.header().ra() && has_servers && !has_zone
 }
 
-/// What a message says to a plain question with this number about a name: nothing where it is not the reply to it; the
-/// addresses, and for how many seconds they hold; or what else it says. For the fuzz target.
+/// Parses a message as the reply to a plain query for a name: `None` if it is not that reply; the addresses and
+/// their TTL in seconds; or a text for other replies. For the fuzz target.
 #[doc(hidden)]
 pub fn examine(
     message: &[u8],
@@ -351,20 +354,20 @@ pub fn examine(
     })
 }
 
-/// A record that may matter.
+/// A relevant record.
 struct Record<'a> {
     owner: ParsedName<&'a [u8]>,
     ttl: u32,
     data: Data<'a>,
 }
 
-/// What it says.
+/// Its data.
 enum Data<'a> {
     Alias(ParsedName<&'a [u8]>),
     Address(IpAddr),
 }
 
-/// The addresses that follow from the question: through aliases, and nothing else that the server adds.
+/// The addresses that follow from the question, through aliases; other records are ignored.
 fn addresses(message: &Message<[u8]>, kind: Kind) -> Result<Reply, ParseError> {
     if kind == Kind::Packet {
         return Ok(Reply::Packet);
@@ -393,7 +396,7 @@ fn addresses(message: &Message<[u8]>, kind: Kind) -> Result<Reply, ParseError> {
     Ok(Reply::Failed(format!("more than {MAX_CHAIN} aliases, or a loop of them")))
 }
 
-/// The name to which aliases lead in the end, or the name that was asked for.
+/// The final target of the aliases, or the queried name.
 fn last_target(message: &Message<[u8]>, kind: Kind) -> Option<String> {
     let mut name = message.sole_question().ok()?.into_qname();
     for _ in 0..=MAX_CHAIN {
@@ -424,7 +427,7 @@ fn records(
         .filter_map(move |parsed| parsed.and_then(|parsed| record(&parsed, kind)).transpose()))
 }
 
-/// A record, if it may matter.
+/// Parses a record; `None` if it is not relevant.
 fn record<'a>(parsed: &ParsedRecord<'a, [u8]>, kind: Kind) -> Result<Option<Record<'a>>, ParseError> {
     if parsed.class() != Class::IN {
         return Ok(None);
@@ -449,7 +452,8 @@ pub(crate) fn sound_ttl(seconds: u32) -> u32 {
     if seconds >> 31 == 0 { seconds } else { 0 }
 }
 
-/// Where a name ends that begins there; `None` where it is compressed, too long (RFC 1035 section 2.3.4) or not whole.
+/// The offset after the name at `start`; `None` if the name is compressed, too long (RFC 1035 section 2.3.4) or
+/// truncated.
 #[inline]
 pub fn skip_uncompressed_name(message: &[u8], start: usize) -> Option<usize> {
     let mut at = start;

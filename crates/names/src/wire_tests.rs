@@ -194,7 +194,7 @@ proptest! {
     }
 }
 
-/// A reply with the records that most have, and bytes of it that are others.
+/// A reply with the most common records, in which some bytes are replaced.
 fn spoilt_reply() -> impl Strategy<Value = (Vec<u8>, Kind)> {
     let record =
         ("(www|WWW|mail)\\.example\\.com", 0..4_u32, "192\\.0\\.2\\.[1-9]|2001:db8::[1-9]|a\\.example");
@@ -248,7 +248,7 @@ proptest! {
                 changed += u32::from(after != before);
             }
         }
-        // Each letter has its own coin: none stays in 40 throws but by chance, and half of all throws change.
+        // Each letter is random: none stays in 40 draws except by chance, and half of all draws change it.
         let letters = name.iter().filter(|byte| byte.is_ascii_lowercase()).count() as u32;
         prop_assert!(changed >= 10 * letters && changed <= 30 * letters || letters < 4);
     }

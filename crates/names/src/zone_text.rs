@@ -1,7 +1,7 @@
-//! Records' data as text that zone files can have (RFC 1035 section 5.1).
+//! Formats the data of records as zone-file text (RFC 1035 section 5.1).
 //!
-//! Guarantee: whatever bytes a record has, its text is words with a blank between, and quotes, comments and parentheses begin and
-//! end only where its type has them.
+//! Guarantee: whatever bytes a record has, its text is words separated by one space, and quotes, comments and
+//! parentheses begin and end only where the record type has them.
 
 use domain::base::iana::IpseckeyGatewayType;
 use domain::base::rdata::UnknownRecordData;
@@ -11,15 +11,15 @@ use domain::dep::octseq::Octets;
 use domain::rdata::AllRecordData;
 use domain::rdata::svcb::SvcParams;
 
-/// What means something in a zone file, besides the blank, the dot and the backslash, which the library escapes.
+/// Characters with a meaning in a zone file, besides space, dot and backslash, which the library escapes.
 const SPECIAL: [char; 6] = ['"', ';', '(', ')', '@', '$'];
 
-/// A name without the root's dot at its end; the root is `.`.
+/// A name without the trailing dot; the root is `.`.
 pub(crate) fn owner(name: &ParsedName<&[u8]>) -> String {
     if name.is_root() { ".".to_owned() } else { escaped(&name.to_string()) }
 }
 
-/// Escapes what means something in the text of a name, or of data that are names, numbers and the like, without quotes.
+/// Escapes special characters in unquoted text: a name, or data that are names, numbers and the like.
 fn escaped(text: &str) -> String {
     let (mut escaped, mut letters) = (String::with_capacity(text.len()), text.chars());
     while let Some(letter) = letters.next() {
@@ -34,8 +34,8 @@ fn escaped(text: &str) -> String {
     escaped
 }
 
-/// A record's data: of a known type as its words, else, or where one of the words would be empty or missing, as bytes. `None` where they are
-/// malformed.
+/// The data of a record: as words if the type is known; otherwise, or if a word would be empty or missing, as
+/// bytes. `None` if they are malformed.
 pub(crate) fn data(record: &ParsedRecord<'_, [u8]>) -> Option<String> {
     let known = record.to_any_record::<AllRecordData<_, ParsedName<_>>>().ok()?;
     let text = known.data().display_zonefile(DisplayKind::Simple).to_string();
@@ -50,7 +50,7 @@ pub(crate) fn data(record: &ParsedRecord<'_, [u8]>) -> Option<String> {
         }
         AllRecordData::Svcb(data) => with_parameters(data.params(), &text),
         AllRecordData::Https(data) => with_parameters(data.params(), &text),
-        // The library leaves out the dot that stands for no gateway (RFC 4025 section 3.2).
+        // The library omits the dot that means no gateway (RFC 4025 section 3.2).
         AllRecordData::Ipseckey(key) if key.gateway_type() == IpseckeyGatewayType::NONE => None,
         _ => Some(escaped(&text)),
     };
@@ -61,8 +61,8 @@ pub(crate) fn data(record: &ParsedRecord<'_, [u8]>) -> Option<String> {
     Some(bytes.data().display_zonefile(DisplayKind::Simple).to_string())
 }
 
-/// The text of a service's record (RFC 9460) with the key that the library calls otherwise; `None` where a value has bytes that would
-/// have to be escaped, which the library does not do.
+/// The text of a service record (RFC 9460), with the key that the library names differently; `None` if a value
+/// has bytes that need escapes, which the library does not write.
 fn with_parameters<O: Octets + ?Sized>(parameters: &SvcParams<O>, text: &str) -> Option<String> {
     let (start, values) = text.split_at(first_words(text));
     let is_plain = |byte: &u8| byte.is_ascii_alphanumeric() || b"-._~/:+{}?=&%".contains(byte);
@@ -75,7 +75,7 @@ fn with_parameters<O: Octets + ?Sized>(parameters: &SvcParams<O>, text: &str) ->
         .then(|| escaped(start) + &words.collect::<Vec<_>>().join(" "))
 }
 
-/// Where the blanks between words are, if there are no quotes: those that are not escaped.
+/// The offsets of unescaped spaces, in a text without quotes.
 fn blanks(text: &str) -> impl Iterator<Item = usize> {
     let mut is_escaped = false;
     text.bytes().enumerate().filter_map(move |(place, byte)| {
@@ -85,17 +85,17 @@ fn blanks(text: &str) -> impl Iterator<Item = usize> {
     })
 }
 
-/// Where the last word begins.
+/// The offset of the last word.
 fn last_word(text: &str) -> usize {
     blanks(text).last().map_or(0, |blank| blank + 1)
 }
 
-/// Where the first two words end.
+/// The offset after the first two words.
 fn first_words(text: &str) -> usize {
     blanks(text).nth(1).unwrap_or(text.len())
 }
 
-/// Whether a text has no word, or one of no characters and no quotes: zone files cannot say that a tag or a key is empty.
+/// Whether a text has no word, or an empty word without quotes: zone files cannot express an empty tag or key.
 fn has_empty_word(text: &str) -> bool {
     let (mut bytes, mut is_quoted, mut is_word) = (text.bytes(), false, false);
     while let Some(byte) = bytes.next() {

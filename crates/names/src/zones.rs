@@ -1,28 +1,28 @@
-//! Which zone a name is in: the longest suffix that something was said about.
+//! Finds the zone of a name: the longest configured suffix.
 
 use std::collections::BTreeMap;
 use std::fmt;
 
 use crate::host::{BadName, HostName};
 
-/// Values by zone, each for its zone's name and all names below it, as far as no longer zone has one.
+/// Values by zone; each applies to its zone's name and all names below it, except those in a longer zone.
 ///
-/// Guarantees: a name's value is that of the longest zone that it is in; finding it takes one look for each of the name's labels,
-/// at most as many as the deepest zone has, however many zones there are.
+/// Guarantees: a name has the value of the longest zone that it is in; a lookup takes one probe per label of
+/// the name, at most as many as the deepest zone has, however many zones there are.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ZoneTable<T> {
-    /// By the zone's name in normal form.
+    /// By the zone's normal form.
     zones: BTreeMap<Box<str>, T>,
-    /// What holds for all names in no other zone.
+    /// The value for all names in no other zone.
     root: Option<T>,
-    /// Labels of the zone that has most.
+    /// The number of labels of the deepest zone.
     deepest: usize,
 }
 
-/// Why zones cannot be used.
+/// Why zones are invalid.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum BadZone {
-    /// This text is no zone.
+    /// This text is not a zone.
     BadName(String, BadName),
     /// This zone, in normal form, is given twice.
     Twice(String),
@@ -49,7 +49,7 @@ impl<T> Default for ZoneTable<T> {
 }
 
 impl<T> ZoneTable<T> {
-    /// A table of zones and their values. The zone `.` is for all names that are in no other one.
+    /// A table of zones and their values. The zone `.` applies to all names in no other zone.
     pub fn new<Z: AsRef<str>>(zones: impl IntoIterator<Item = (Z, T)>) -> Result<Self, BadZone> {
         let mut table = ZoneTable::default();
         for (zone, value) in zones {
@@ -78,12 +78,12 @@ impl<T> ZoneTable<T> {
         Ok(())
     }
 
-    /// The values, by the zones' names, the root's last.
+    /// The values, in the order of the zones' names, the root's last.
     pub fn values(&self) -> impl Iterator<Item = &T> {
         self.zones.values().chain(&self.root)
     }
 
-    /// A table with other values, which are made in the same order.
+    /// A table with other values, which are computed in the same order.
     pub fn map<U>(&self, mut change: impl FnMut(&T) -> U) -> ZoneTable<U> {
         ZoneTable {
             zones: self.zones.iter().map(|(zone, value)| (zone.clone(), change(value))).collect(),
@@ -97,7 +97,7 @@ impl<T> ZoneTable<T> {
         self.find_text(name.as_str())
     }
 
-    /// The same for a text in lower case without a dot at its end, which need not be a host's name.
+    /// The same for a text in lower case without a trailing dot, which need not be a host name.
     pub fn find_text(&self, name: &str) -> Option<&T> {
         self.found(name).map(|(_, value)| value)
     }
@@ -107,12 +107,12 @@ impl<T> ZoneTable<T> {
         self.found(name.as_str())
     }
 
-    /// The same for a text in lower case without a dot at its end.
+    /// The same for a text in lower case without a trailing dot.
     pub fn zone_of_text<'n>(&self, name: &'n str) -> Option<&'n str> {
         self.found(name).map(|(zone, _)| zone)
     }
 
-    /// How many zones there are.
+    /// The number of zones.
     pub fn len(&self) -> usize {
         self.zones.len() + usize::from(self.root.is_some())
     }
@@ -135,10 +135,10 @@ impl<T> ZoneTable<T> {
     }
 }
 
-/// Characters of a text that an error repeats.
+/// Characters of a text that an error quotes.
 const QUOTED: usize = 60;
 
-/// The end of a name, of so many labels, from 1 on; all of it where it has no more.
+/// The last `count` labels of a name, from 1 on; the whole name if it has fewer.
 fn last_labels(name: &str, count: usize) -> &str {
     match name.rmatch_indices('.').nth(count - 1) {
         Some((dot, _)) => &name[dot + 1..],

@@ -1,4 +1,4 @@
-//! The client against scripted servers on real sockets.
+//! The client with scripted DNS servers on real sockets.
 
 #![allow(clippy::unwrap_used)]
 
@@ -19,10 +19,10 @@ use lycosa_url::{FailureKind, Resolved};
 
 use support::bind_both;
 
-/// What a server does with a question over UDP: the messages that it sends back.
+/// The reaction of a server to a query over UDP: the messages that it sends.
 type Script = Box<dyn FnMut(&[u8]) -> Vec<Vec<u8>> + Send>;
 
-/// A server on UDP, and on TCP where it gives two addresses.
+/// A server on UDP, and on TCP if it returns two addresses.
 struct Server {
     address: SocketAddr,
     questions: Arc<AtomicUsize>,
@@ -63,12 +63,12 @@ impl Server {
     }
 }
 
-/// A reply with a code and nothing else.
+/// A reply with only a code.
 fn code(message: &[u8], rcode: Rcode) -> Vec<u8> {
     MessageBuilder::new_vec().start_answer(Message::from_slice(message).unwrap(), rcode).unwrap().finish()
 }
 
-/// A reply with that many addresses, of the kind asked for.
+/// A reply with that many addresses of the queried family.
 fn answer(message: &[u8], addresses: u8) -> Vec<u8> {
     let query = Message::from_slice(message).unwrap();
     let question = query.sole_question().unwrap();
@@ -198,7 +198,7 @@ fn an_old_server_that_answers_edns_with_a_header_alone_is_asked_plainly_at_once(
 fn a_forged_header_alone_gives_no_answer() {
     let server = Server::start(Box::new(|message| match message[11] {
         0 => vec![answer(message, 1)],
-        // Of all codes; the last one is believed as far as that the query is to be plainer.
+        // Any code; the last one has the effect that the query is repeated in a plainer form.
         _ => [0, 2, 3, 5, 1]
             .map(|rcode| [&message[..2], &[0x80, rcode, 0, 0, 0, 0, 0, 0, 0, 0]].concat())
             .to_vec(),

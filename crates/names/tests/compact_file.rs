@@ -1,4 +1,4 @@
-//! The compact cache's file: shared, kept, refused with what to do, and never too large for its disk.
+//! The compact cache's file: shared, stored, refused with a remedy, and never too large for its disk.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "tests")]
 
@@ -85,7 +85,7 @@ fn what_is_known_outlives_a_process_also_where_it_has_expired_meanwhile() {
     assert_eq!((get(&cache, "a.example.com"), cache.count(), cache.details().used), (vec![1, 2], 1, 2));
     cache.flush().unwrap();
     drop(cache);
-    // Nobody may be able to tell anything newer: a server gives it on for as long as its settings allow.
+    // Newer data may be unavailable: a DNS server serves it stale for as long as its settings allow.
     let later = CompactCache::open(&path, settings(), NOW + 4_000).unwrap();
     let name = HostName::new("a.example.com").unwrap();
     assert_eq!(later.get(name, Families::V4, NOW + 4_000), None);
@@ -95,19 +95,19 @@ fn what_is_known_outlives_a_process_also_where_it_has_expired_meanwhile() {
     assert_eq!((much_later.count(), much_later.details().used, much_later.details().sets), (0, 0, [0, 0]));
 }
 
-/// Opens a file that shall be refused; the message tells what to do.
+/// Opens a file that must be refused; the message has a remedy.
 fn refused(path: &Path, settings: CompactSettings) -> Refusal {
     let error = CompactCache::open(path, settings, NOW).unwrap_err();
     let told = error.to_string();
     assert!(told.contains(&path.display().to_string()), "{told}");
-    assert!(told.contains("lycosa cache rebuild") || told.contains("give another path"), "{told}");
+    assert!(told.contains("lycosa cache rebuild") || told.contains("choose another path"), "{told}");
     match error {
         CompactError::Refused { refusal, .. } => refusal,
         other => panic!("{other}"),
     }
 }
 
-/// Changes a word of a file; gives back what was there.
+/// Changes a word of a file; returns the old value.
 fn poke(path: &Path, word: u64, change: impl Fn(u64) -> u64) {
     let file = OpenOptions::new().read(true).write(true).open(path).unwrap();
     let mut bytes = [0; 8];
@@ -169,7 +169,7 @@ fn who_was_killed_while_making_a_file_is_followed_by_one_who_makes_it() {
     }
 }
 
-/// Loses power while a cache is open: its file is as it is now, and the machine starts again.
+/// Simulates a power failure while a cache is open: its file is as it is now, and the machine is restarted.
 fn lose_power(path: &Path, cache: CompactCache) {
     let left = fs::read(path).unwrap();
     drop(cache);
@@ -177,7 +177,7 @@ fn lose_power(path: &Path, cache: CompactCache) {
     start_again(path);
 }
 
-/// Starts the machine again.
+/// Simulates a restart of the machine.
 fn start_again(path: &Path) {
     poke(path, 25, |boot| boot ^ 2);
 }
@@ -225,7 +225,7 @@ fn a_capacity_beyond_disk_or_memory_is_told_before_anything_is_written() {
 fn on_a_full_disk_the_cache_goes_on_in_memory_and_says_so() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("names");
-    // Files of this process end at 4 KB, which stops it as a full disk does: in the midst of making the file.
+    // Files of this process are limited to 4 KB, which has the effect of a full disk while the file is created.
     let text = "a_full_disk_child";
     let output = std::process::Command::new("bash")
         .args(["-c", r#"trap "" XFSZ; ulimit -f 4; exec "$0" --exact "$1" --nocapture"#])
@@ -240,7 +240,7 @@ fn on_a_full_disk_the_cache_goes_on_in_memory_and_says_so() {
     assert!(!path.exists());
 }
 
-/// The process of the test above, which may write 4 KB; by itself it has a disk with room.
+/// The process of the test above, which may write 4 KB; on its own, it has a disk with free space.
 #[test]
 fn a_full_disk_child() {
     let directory = tempfile::tempdir().unwrap();
@@ -275,7 +275,7 @@ fn an_operator_opens_a_file_as_it_was_made() {
     ));
 }
 
-/// Makes a file one of before: with another version, Public Suffix List or table of top-level domains.
+/// Makes a file outdated: with another version, Public Suffix List or table of top-level domains.
 fn make_outdated(path: &Path, word: u64, change: impl Fn(u64) -> u64) {
     poke(path, word, change);
     let start = fs::read(path).unwrap();
@@ -286,12 +286,12 @@ fn make_outdated(path: &Path, word: u64, change: impl Fn(u64) -> u64) {
     poke(path, 16, |_| hasher.finish());
 }
 
-/// Places in the header.
+/// Word indexes in the header.
 const VERSION: u64 = 1;
 const SUFFIXES: u64 = 5;
 const TOPS: u64 = 6;
 
-/// What is looked up in these tests: a name with addresses, one that does not resolve.
+/// The lookups of these tests: a name with addresses, and one that does not resolve.
 fn known(cache: &CompactCache) -> (Vec<u8>, bool) {
     let dead = cache.get(HostName::new("dead.example.com").unwrap(), Families::V4, NOW);
     (get(cache, "a.example.com"), dead.is_some())
@@ -313,10 +313,10 @@ fn a_file_of_before_is_brought_up_to_date_by_who_opens_it_and_keeps_what_is_stil
     let all = (vec![1, 2], true);
     for (settings, word, version, left, told) in [
         (settings(), SUFFIXES, None, all, "its names are kept"),
-        (published, SUFFIXES, None, (vec![], false), "it begins empty"),
-        (settings(), TOPS, None, (vec![], false), "it begins empty"),
-        (settings(), VERSION, Some(1), (vec![1, 2], false), "not those that did not resolve"),
-        (settings(), VERSION, Some(2), (vec![1, 2], false), "not those that did not resolve"),
+        (published, SUFFIXES, None, (vec![], false), "it is empty now"),
+        (settings(), TOPS, None, (vec![], false), "it is empty now"),
+        (settings(), VERSION, Some(1), (vec![1, 2], false), "except those that did not resolve"),
+        (settings(), VERSION, Some(2), (vec![1, 2], false), "except those that did not resolve"),
     ] {
         file_with_names(&path, settings.clone());
         make_outdated(&path, word, |found| version.unwrap_or(found ^ 1));
@@ -342,7 +342,7 @@ fn who_has_a_file_of_before_open_goes_on_with_it_and_the_next_ones_share_a_new_o
     let before = open(&path);
     make_outdated(&path, TOPS, |found| found ^ 1);
     let (one, two) = (open(&path), open(&path));
-    assert!(one.renewed().unwrap().contains("an empty one takes its place"), "{:?}", one.renewed());
+    assert!(one.renewed().unwrap().contains("an empty file replaces it"), "{:?}", one.renewed());
     assert_eq!((two.renewed(), known(&two)), (None, (vec![], false)));
     put(&one, "b.example.com", &[3]);
     assert_eq!((get(&two, "b.example.com"), get(&before, "b.example.com")), (vec![3], vec![]));
@@ -390,7 +390,7 @@ fn who_only_looks_changes_nothing_in_a_file() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("names");
     file_with_names(&path, settings());
-    // After an unclean end and a loss of power, and with another list, too.
+    // After an unclean end and a power failure, and with another list, too.
     poke(&path, 26, |_| 0);
     start_again(&path);
     make_outdated(&path, SUFFIXES, |found| found ^ 1);
@@ -406,10 +406,10 @@ fn who_only_looks_changes_nothing_in_a_file() {
         assert!(fs::read(&path).unwrap() == whole, "not one byte");
     }
     for (word, change, why) in
-        [(TOPS, 1, "top-level domains"), (VERSION, 1, "version 2; this program knows 3")]
+        [(TOPS, 1, "top-level domains"), (VERSION, 1, "version 2; this program supports 3")]
     {
         make_outdated(&path, word, |found| found ^ change);
         let told = CompactCache::view(&path).unwrap_err().to_string();
-        assert!(told.contains(why) && told.contains("brings it up to date"), "{told}");
+        assert!(told.contains(why) && told.contains("opens it for writing upgrades it"), "{told}");
     }
 }

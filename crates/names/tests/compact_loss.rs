@@ -1,4 +1,4 @@
-//! Files of compact caches that others cut, write over, remove or replace while processes have them open.
+//! Files of compact caches that are truncated, overwritten, removed or replaced while processes have them open.
 
 #![allow(unsafe_code, clippy::unwrap_used, clippy::panic, reason = "tests")]
 
@@ -27,7 +27,7 @@ fn open(path: &Path) -> CompactCache {
     CompactCache::open(path, settings(), NOW).unwrap()
 }
 
-/// Puts all names; gives how many were taken.
+/// Inserts all names; returns how many were accepted.
 fn put(cache: &CompactCache, now: u64) -> u32 {
     let put = |number: &u32| {
         let answer = Answer::Addresses(Addresses { v4: vec![Ipv4Addr::from(*number)], v6: Vec::new() });
@@ -37,7 +37,7 @@ fn put(cache: &CompactCache, now: u64) -> u32 {
     (0..NAMES).filter(put).count() as u32
 }
 
-/// How many names are known; none with another's address.
+/// The number of known names, none with another name's address.
 fn known(cache: &CompactCache, now: u64) -> u32 {
     let is_known = |number: &u32| {
         let name = format!("n{number}.example.com");
@@ -50,14 +50,14 @@ fn known(cache: &CompactCache, now: u64) -> u32 {
     (0..NAMES).filter(is_known).count() as u32
 }
 
-/// What was told about the file.
+/// The notice about the file.
 fn told(cache: &CompactCache) -> Option<&str> {
     let notices = cache.notices();
     notices.lost().or(notices.replaced())
 }
 
-/// The process that others start: it reads and writes, a second a turn, until something was told about its file, and some more. By
-/// itself it has a file that nobody touches.
+/// The child process of other tests: it reads and writes, one second per turn, until there is a notice about
+/// its file, and some more. On its own, it has a file that no other process touches.
 #[test]
 fn user() {
     let Some(path) = std::env::var_os("LYCOSA_USER") else {
@@ -93,7 +93,7 @@ struct User {
 }
 
 impl User {
-    /// Starts one, which has the file open from then on.
+    /// Starts one, which then has the file open.
     fn start(path: &Path) -> User {
         let mut process = Command::new(std::env::current_exe().unwrap())
             .args(["--exact", "user", "--nocapture"])
@@ -106,7 +106,7 @@ impl User {
         User { process, lines }
     }
 
-    /// Waits for its end, which is in order; gives what it printed.
+    /// Waits for its successful end; returns its output.
     fn end(mut self) -> String {
         let text: Vec<String> = self.lines.map(Result::unwrap).collect();
         let status = self.process.wait().unwrap();
@@ -119,7 +119,7 @@ fn cut(path: &Path, bytes: u64) {
     OpenOptions::new().write(true).open(path).unwrap().set_len(bytes).unwrap();
 }
 
-/// What cp(1) does: the file stays the same one.
+/// As cp(1) does: the file stays the same one.
 fn copy(from: &Path, to: &Path) {
     fs::copy(from, to).unwrap();
 }
@@ -145,13 +145,13 @@ fn a_file_that_is_cut_or_written_over_ends_no_process_and_the_cache_goes_on_empt
         for user in users {
             let told = user.end();
             assert!(told.contains("user: takes 0, knows 0, counts 0"), "{how}: {told}");
-            assert!(told.contains("cut or written over while it was open"), "{how}: {told}");
+            assert!(told.contains("truncated or overwritten while it was open"), "{how}: {told}");
             assert!(told.contains(&format!("lycosa cache rebuild {}", path.display())), "{how}: {told}");
         }
-        // The next one makes a new file, or is told what to do.
+        // The next one creates a new file, or gets a message with a remedy.
         match (how, CompactCache::open(&path, settings(), NOW)) {
             ("to nothing", Ok(new)) => assert_eq!((known(&new, NOW), put(&new, NOW)), (0, NAMES)),
-            // The users wrote into it until they noticed; no name has another's address.
+            // The users wrote into it until they noticed; no name has another name's address.
             ("by another cache", Ok(found)) => assert!(known(&found, NOW) > 0),
             ("to half", Err(CompactError::Refused { refusal, .. })) => {
                 assert_eq!(refusal, Refusal::Truncated { is: length / 2, should: length });
@@ -176,7 +176,7 @@ fn who_has_a_file_open_that_was_removed_or_replaced_goes_on_with_it_and_says_so(
         tamper();
         let told = user.end();
         assert!(told.contains(&format!("user: takes {NAMES}, knows {NAMES}")), "{told}");
-        assert!(told.contains("it was removed, or another file took its place"), "{told}");
+        assert!(told.contains("the file was removed or replaced"), "{told}");
         drop(fs::remove_file(&path));
     }
 }
@@ -192,7 +192,7 @@ fn who_opens_an_emptied_file_that_others_have_open_gets_one_of_its_own() {
     assert!(after.renewed().unwrap().contains("was emptied while others had it open"));
     assert_eq!((known(&after, NOW), put(&after, NOW)), (0, NAMES));
     assert_eq!((known(&before, NOW), put(&before, NOW)), (0, 0));
-    assert!(told(&before).unwrap().contains("cut or written over"));
+    assert!(told(&before).unwrap().contains("truncated or overwritten"));
     assert_eq!((known(&after, NOW), told(&after)), (NAMES, None));
     assert_eq!((known(&open(&path), NOW), open(&path).renewed()), (NAMES, None));
     assert_eq!(fs::read_dir(directory.path()).unwrap().count(), 1, "nothing is left beside it");
@@ -220,20 +220,21 @@ extern "C" fn leave(_: libc::c_int) {
     unsafe { libc::_exit(42) }
 }
 
-/// The process of the test below, which touches what is no longer there in a file that is no cache. By itself it has none.
+/// The child process of the test below, which reads past the end of a file that is not a cache. On its own, it
+/// has none.
 #[test]
 fn stranger() {
     let directory = tempfile::tempdir().unwrap();
     let given = std::env::var("LYCOSA_STRANGER").ok();
     if given.as_deref() == Some("handles") {
-        // SAFETY: the handler does nothing but leave.
+        // SAFETY: the handler only exits.
         unsafe { libc::signal(libc::SIGBUS, leave as *const () as usize) };
     }
     let cache = open(&directory.path().join("names"));
     put(&cache, NOW);
     let file = tempfile::tempfile().unwrap();
     file.set_len(8_192).unwrap();
-    // SAFETY: nobody else has the file; it is cut on purpose.
+    // SAFETY: no other process has the file; it is truncated on purpose.
     let map = unsafe { MmapOptions::new().map(&file).unwrap() };
     if given.is_some() {
         file.set_len(0).unwrap();

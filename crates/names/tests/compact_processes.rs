@@ -15,11 +15,11 @@ use lycosa_names::{Families, HostName};
 
 const NOW: u64 = 1_800_000_000;
 
-/// So few that everybody meets in the same buckets all the time.
+/// So few that all processes collide in the same buckets all the time.
 const NAMES: u32 = 300;
 
 fn open(path: &Path) -> CompactCache {
-    // Room for the address sets that the killed leave referred to until somebody opens the file alone.
+    // Space for the address sets that killed writers referenced, until a process opens the file alone.
     let (small_sets, large_sets) = (Some(8_000), Some(8_000));
     let settings = CompactSettings {
         capacity: 1_000,
@@ -35,7 +35,8 @@ fn names() -> Vec<String> {
     (0..NAMES).map(|number| format!("n{number}.example.com")).collect()
 }
 
-/// Writes a name: all of its addresses begin with the name's number, so that another name's, or half of one, is seen.
+/// Writes a name: all of its addresses begin with the name's number, so that another name's address, or a torn
+/// one, is detected.
 fn write(cache: &CompactCache, names: &[String], number: u32, turn: u32) -> bool {
     let name = HostName::new(&names[number as usize]).unwrap();
     let base = 0x0a00_0000 | number << 8;
@@ -51,7 +52,7 @@ fn write(cache: &CompactCache, names: &[String], number: u32, turn: u32) -> bool
     cache.put(name, Families::Both, &resolution, NOW)
 }
 
-/// Reads all names; gives how many are known.
+/// Reads all names; returns how many are known.
 fn read(cache: &CompactCache, names: &[String]) -> u64 {
     let names: Vec<HostName<'_>> = names.iter().map(|name| HostName::new(name).unwrap()).collect();
     let mut known = 0;
@@ -70,7 +71,8 @@ fn read(cache: &CompactCache, names: &[String]) -> u64 {
     known
 }
 
-/// The process that others start and kill: writes as long as it is let. By itself it writes each name once.
+/// The child process that other tests start and kill: writes until it is killed. On its own, it writes each
+/// name once.
 #[test]
 fn writer() {
     let names = names();
@@ -126,7 +128,8 @@ fn two_writing_processes_and_two_reading_threads_never_see_half_of_anything() {
         writer.wait().unwrap();
     }
     assert!(known.into_inner() > 1_000);
-    // References of address sets are those of the slots: what is left after all names are forgotten was lost by the killed.
+    // References of address sets are those of the slots: those left after all names are removed were leaked by
+    // killed writers.
     let cache = open(&path);
     for name in &names() {
         cache.remove(HostName::new(name).unwrap());
@@ -141,7 +144,7 @@ fn a_writer_that_is_killed_200_times_neither_blocks_nor_corrupts() {
     let path = directory.path().join("names");
     let (cache, names) = (open(&path), names());
     let stop = AtomicBool::new(false);
-    /// Lets the reader end also when an assertion fails.
+    /// Stops the reader also if an assertion fails.
     struct Stop<'s>(&'s AtomicBool);
     impl Drop for Stop<'_> {
         fn drop(&mut self) {
@@ -157,11 +160,11 @@ fn a_writer_that_is_killed_200_times_neither_blocks_nor_corrupts() {
         });
         for round in 0..200_u64 {
             let mut writer = start(&path);
-            // While it starts, opens the file or, mostly, writes.
+            // The kill hits it while it starts, opens the file or, mostly, writes.
             thread::sleep(Duration::from_micros(round * 7_919 % 20_000));
             writer.kill().unwrap();
             writer.wait().unwrap();
-            // Every bucket can be written to at once; nobody alive has one.
+            // Every bucket can be written at once; no live process owns one.
             for number in 0..NAMES {
                 assert!(write(&cache, &names, number, round as u32), "{round}: {number} is blocked");
             }
@@ -172,7 +175,7 @@ fn a_writer_that_is_killed_200_times_neither_blocks_nor_corrupts() {
     println!("{inherited} buckets were taken over");
     assert!(inherited > 0, "nobody was killed in the midst of a write: the test shows nothing");
     assert_eq!(read(&cache, &names), NAMES.into());
-    // Alone with the file the next one counts again what the killed had left wrong.
+    // The next process with exclusive use of the file recounts what the killed ones leaked.
     drop(cache);
     let cache = open(&path);
     assert_eq!((cache.count(), cache.details().used), (NAMES.into(), NAMES.into()));
@@ -202,7 +205,7 @@ fn threads_of_one_process_may_share_a_cache() {
             });
         }
     });
-    // A bucket whose writer was interrupted is not waited for; that is told.
+    // A bucket whose writer was interrupted is not waited for; that is counted.
     assert_eq!(cache.statistics().refused, refused.into_inner());
     let counted = (cache.count(), cache.details().used, cache.details().sets);
     assert_eq!(counted.0, read(&cache, &names));

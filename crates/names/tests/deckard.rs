@@ -1,12 +1,13 @@
-//! The real client against foreign scenarios: those of CZ.NIC's Deckard, many of them Unbound's, from `LYCOSA_CORPORA` or
-//! `../shared/corpora` beside the checkout.
+//! The real client with foreign scenarios: those of CZ.NIC's Deckard, many of them Unbound's, from
+//! `LYCOSA_CORPORA` or `../shared/corpora` beside the checkout.
 //!
-//! They are made for resolvers that walk down from the root by themselves, which this client does not; it is whom they answer.
-//! So two parts of them suit it, and one server plays each part:
-//! - what a resolver is to say to its clients, for each question about addresses: 269 answers in 140 of 191 scenarios; the
-//!   others ask for other types. Two answers are left out, see [`unsuited`].
-//! - whole scenarios in which one server gives all answers, as a forwarder's does: [`FORWARDED`], five of fifteen. Of the others
-//!   four are about signatures or other types, four about a resolver's own policy, two about its cache as days pass.
+//! They are made for resolvers that iterate from the root, which this client does not; it is a client of these.
+//! So two parts of them apply, and one server plays each part:
+//! - the resolver's answers to its clients, for each question about addresses: 269 answers in 140 of 191
+//!   scenarios; the others have questions of other types. Two answers are excluded, see [`unsuited`].
+//! - whole scenarios in which one server gives all answers, as a forwarder does: [`FORWARDED`], five of
+//!   fifteen. Of the others four are about signatures or other types, four about a resolver's own policy, two
+//!   about its cache over days.
 
 #![allow(clippy::unwrap_used, clippy::panic)]
 
@@ -23,7 +24,7 @@ use lycosa_names::{Client, Families, Settings};
 
 use support::bind_both;
 
-/// Scenarios that are played as a whole.
+/// Scenarios that are played completely.
 const FORWARDED: [&str; 5] = [
     "fwd_val_cname_sibling.rpl",
     "iter_lame_root.rpl",
@@ -32,10 +33,10 @@ const FORWARDED: [&str; 5] = [
     "module_workarounds_disable_0x20.rpl",
 ];
 
-/// The largest datagram that the client asks for.
+/// The largest datagram that the client accepts.
 const DATAGRAM: usize = 1_232;
 
-/// The folder of the scenarios, where there are corpora; that these are among them is taken for granted.
+/// The folder of the scenarios, if corpora are installed; they must include these.
 fn folder() -> Option<PathBuf> {
     let beside = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/corpora");
     let corpora = std::env::var_os("LYCOSA_CORPORA").map_or(beside, PathBuf::from);
@@ -46,7 +47,7 @@ fn folder() -> Option<PathBuf> {
     Some(corpora.join("dns-deckard/sets/resolver"))
 }
 
-/// A record in words: owner, TTL, type, data.
+/// A record as text: owner, TTL, type, data.
 #[derive(Clone, Debug)]
 struct Record {
     owner: String,
@@ -55,7 +56,7 @@ struct Record {
     data: Vec<String>,
 }
 
-/// A message in words, with what else stands in its entry.
+/// A message as text, with the other lines of its entry.
 #[derive(Clone, Debug, Default)]
 struct Entry {
     matches: Vec<String>,
@@ -67,7 +68,7 @@ struct Entry {
     sections: [Vec<Record>; 3],
 }
 
-/// What a server says from one step to another.
+/// A server's entries from one step to another.
 #[derive(Default)]
 struct Range {
     steps: (u32, u32),
@@ -131,7 +132,7 @@ impl Scenario {
         scenario
     }
 
-    /// Questions about addresses, each with the step in which it is asked and what the answer is to be.
+    /// Questions about addresses, each with its step and the expected answer.
     fn checks(&self) -> impl Iterator<Item = (u32, (&str, &str), &Entry)> {
         let mut asked = None;
         self.steps.iter().filter_map(move |(step, kind, entry)| {
@@ -145,7 +146,7 @@ impl Scenario {
     }
 }
 
-/// Lines in words, without comments; what stands in parentheses is one line.
+/// Lines as words, without comments; a parenthesis is one line.
 fn lines(text: &str) -> Vec<Vec<String>> {
     let (mut lines, mut words, mut depth) = (Vec::new(), Vec::new(), 0);
     for line in text.lines() {
@@ -165,7 +166,7 @@ fn lines(text: &str) -> Vec<Vec<String>> {
     lines
 }
 
-/// A record of a line.
+/// The record of a line.
 fn record(words: &[String]) -> Record {
     let mut rest = words[1..].iter().peekable();
     let ttl = rest.next_if(|word| word.parse::<u32>().is_ok()).map_or(3_600, |word| word.parse().unwrap());
@@ -194,7 +195,7 @@ fn wire(name: &str) -> Vec<u8> {
 }
 
 impl Record {
-    /// Its wire form. What the client never looks into is the text instead: about as long.
+    /// Its wire form. Data that the client never parses is replaced by its text: about as long.
     fn wire(&self) -> Vec<u8> {
         let data = match &*self.kind {
             "A" | "AAAA" => match self.address() {
@@ -262,7 +263,7 @@ impl Entry {
         reply
     }
 
-    /// What the client is to make of it, for a question about this type.
+    /// The client's expected result, for a question of this type.
     fn outcome(&self, kind: &str) -> String {
         let addresses = self.sections[0].iter().filter(|record| record.kind == kind).map(Record::address);
         let mut addresses: Vec<IpAddr> = addresses.collect();
@@ -276,7 +277,7 @@ impl Entry {
     }
 }
 
-/// Entries of which the first that fits a question is sent.
+/// Entries, of which the first that matches a query is sent.
 type Entries = Arc<Mutex<Vec<Entry>>>;
 
 /// A server that plays the scenarios' part, over UDP and TCP.
@@ -326,7 +327,7 @@ fn serve() -> (SocketAddr, Entries) {
     (address, entries)
 }
 
-/// What a client of its own makes of a name.
+/// The result of a name with a new client.
 fn resolve(server: SocketAddr, name: &str, kind: &str) -> String {
     let settings = Settings {
         servers: vec![server.into()],
@@ -354,7 +355,7 @@ fn resolve(server: SocketAddr, name: &str, kind: &str) -> String {
     }
 }
 
-/// Why an answer is not played, if it is not.
+/// Why an answer is not played; `None` if it is.
 fn unsuited(name: &str, entry: &Entry) -> Option<&'static str> {
     let has = |word: &str| entry.matches.iter().any(|given| given == word);
     if entry.says("TC") {
@@ -386,7 +387,7 @@ fn what_a_resolver_says_to_its_clients_is_understood() {
                 left_out.push(format!("{place}: {why}"));
                 continue;
             }
-            // Whatever the entry is to match, it is the reply to this question.
+            // Whatever the entry matches, it is the reply to this question.
             let question = Some((name.to_owned(), kind.to_owned()));
             *entries.lock().unwrap() =
                 vec![Entry { matches: vec!["question".into()], question, ..entry.clone() }];

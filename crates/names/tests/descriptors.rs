@@ -1,4 +1,4 @@
-//! The client where file descriptors are few: each test runs in a process of its own, which has a limit of its own.
+//! The client with few file descriptors: each test runs in its own process with its own limit.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "tests")]
 
@@ -23,7 +23,7 @@ use nix::sys::socket::{
     ControlMessage, ControlMessageOwned, MsgFlags, SockaddrIn, recvmsg, sendmsg, setsockopt, sockopt,
 };
 
-/// Runs a test of this file in a process with limits; gives what it printed.
+/// Runs a test of this file in a process with limits; returns its output.
 fn run(test: &str, limits: &str) -> String {
     let output = Command::new("bash")
         .args(["-c", &format!(r#"{limits} && exec "$0" --exact {test} --nocapture"#)])
@@ -41,10 +41,10 @@ fn is_limited() -> bool {
     std::env::var_os("LYCOSA_LIMITED").is_some()
 }
 
-/// The addresses at which something was asked.
+/// The addresses at which queries arrived.
 type Asked = Arc<Mutex<HashSet<Ipv4Addr>>>;
 
-/// A server at every loopback address on one socket: it answers from where it was asked.
+/// A server at every loopback address on one socket: it answers from the queried address.
 fn server() -> (u16, Asked) {
     let socket = UdpSocket::bind("0.0.0.0:0").unwrap();
     setsockopt(&socket, sockopt::Ipv4PacketInfo, &true).unwrap();
@@ -76,7 +76,7 @@ fn server() -> (u16, Asked) {
                 MsgFlags::empty(),
                 Some(&client),
             );
-            let _ = sent; // the client may be gone
+            let _ = sent; // the client may have exited
         }
     });
     (port, asked)
@@ -107,13 +107,13 @@ fn finish(client: &Client) -> Vec<Resolved> {
     answers
 }
 
-/// Asks a thousand servers for names; by itself, with the limits as they are.
+/// Resolves names through a thousand servers; on its own, with the limits unchanged.
 #[test]
 fn a_thousand_resolvers() {
     let (port, asked) = server();
     let loopback = |n: u16| Ipv4Addr::new(127, 0, 1 + (n / 250) as u8, 1 + (n % 250) as u8);
     let servers = (0..1_000).map(|n| SocketAddr::V4(SocketAddrV4::new(loopback(n), port)).into()).collect();
-    // Each name has a server of its own, so that all of them are asked.
+    // Each name has its own server, so that all of them are queried.
     let settings = Settings { servers, spread: true, in_flight: 500, ..Settings::default() };
     let client = start(settings);
     client.submit((0..4_000).map(|n| format!("n{n}.example").into()).collect());
@@ -121,7 +121,7 @@ fn a_thousand_resolvers() {
     let failed = answers.iter().find(|answer| answer.result.is_err());
     assert!(failed.is_none(), "{failed:?}");
     assert_eq!(answers.len(), 4_000);
-    // The ring gives a server fewer or more names, or none.
+    // The ring assigns a server fewer or more names, or none.
     assert!(asked.lock().unwrap().len() > 900);
 }
 

@@ -1,4 +1,4 @@
-//! The client against servers over TLS (RFC 7858) on real sockets: those that behave, and those that do not.
+//! The client with correct and faulty servers over TLS (RFC 7858) on real sockets.
 
 #![allow(clippy::unwrap_used)]
 
@@ -17,36 +17,36 @@ use lycosa_url::FailureKind;
 use rustls::{HandshakeKind, ServerConfig, ServerConnection, StreamOwned};
 use world::{World, answer, detail, names, resolve, start};
 
-/// What a server does with connections.
+/// A server's behaviour on connections.
 #[derive(Clone, Copy, PartialEq)]
 enum Manners {
-    /// It answers each question.
+    /// It answers each query.
     Answer,
-    /// It closes the connection behind each answer.
+    /// It closes the connection after each answer.
     AnswerOne,
-    /// It breaks a connection on which something is asked.
+    /// It breaks a connection on which a query arrives.
     Break,
-    /// It begins no handshake, and keeps the connection.
+    /// It starts no handshake, and keeps the connection open.
     Silent,
-    /// It sends a handshake byte by byte, and never comes to its end.
+    /// It sends a handshake byte by byte, and never completes it.
     Drip,
 }
 
-/// A server over TLS, and what has come to it.
+/// A server over TLS, and its counts.
 #[derive(Default)]
 struct Server {
-    /// How each connection whose handshake was finished began.
+    /// The kind of each completed handshake.
     connections: Mutex<Vec<HandshakeKind>>,
-    /// Lengths of questions.
+    /// Lengths of queries.
     questions: Mutex<Vec<usize>>,
-    /// Connections that came, that are open, and the most that were.
+    /// Connections accepted, open connections, and the most that were open.
     accepted: AtomicUsize,
     open: AtomicUsize,
     most: AtomicUsize,
 }
 
 impl World {
-    /// Starts a server whose certificate bears `name`.
+    /// Starts a server with a certificate for `name`.
     fn serve(&self, name: &str, manners: Manners) -> (SocketAddr, Arc<Server>) {
         let config = Arc::new(self.certified(name));
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
@@ -75,7 +75,7 @@ impl Server {
             return tcp.read_to_end(&mut Vec::new()).map(drop);
         }
         if manners == Manners::Drip {
-            // The head of a long record of a handshake, and then it.
+            // The header of a long handshake record, and then its bytes.
             for byte in [22, 3, 3, 0x40, 0].into_iter().chain(std::iter::repeat(2)) {
                 tcp.write_all(&[byte])?;
                 std::thread::sleep(Duration::from_millis(20));
@@ -141,7 +141,7 @@ fn without_a_name_the_certificate_must_bear_the_address() {
 #[test]
 fn a_server_with_a_bad_certificate_gets_no_question_and_rests_while_others_go_on() {
     let world = World::new();
-    // An authority of the same name, whose key is another.
+    // An authority with the same name and another key.
     let (bad, stranger) = World::new().serve("dns.example", Manners::Answer);
     let (other, misnamed) = world.serve("other.example", Manners::Answer);
     for (server, told) in [(bad, "BadSignature"), (other, "not valid for name \"dns.example\"")] {
@@ -186,7 +186,7 @@ fn a_server_that_breaks_connections_is_given_up_in_bounded_time() {
     let client = start(world.settings(&[format!("tls://{address}#dns.example")]));
     for answer in resolve(&client, names(20)) {
         let detail = detail(&answer, FailureKind::NameServerFailure);
-        // A connection that is closed while something stands unread is reset, by whichever comes first.
+        // A connection that is closed with unread data is reset, by whichever side closes first.
         let (_, how) = detail.split_once("TLS: ").unwrap();
         assert!(how == "the server closed the connection" || how.starts_with("Connection reset"), "{detail}");
     }

@@ -1,4 +1,5 @@
-//! The client under attack and with servers that die: forged answers in bulk, upstreams killed and revived under load.
+//! The client under attack and with failing servers: forged answers in bulk, upstreams killed and restarted
+//! under load.
 
 #![allow(clippy::unwrap_used)]
 
@@ -18,7 +19,7 @@ const TRUE: [u8; 4] = [192, 0, 2, 1];
 /// The address of forged ones.
 const FORGED: [u8; 4] = [203, 0, 113, 66];
 
-/// The answer to a question: one address.
+/// The answer to a query: one address.
 fn answer(question: &[u8], address: [u8; 4]) -> Vec<u8> {
     let end = 12 + question[12..].iter().position(|byte| *byte == 0).unwrap() + 5;
     let mut answer = question[..end].to_vec();
@@ -30,7 +31,7 @@ fn answer(question: &[u8], address: [u8; 4]) -> Vec<u8> {
     answer
 }
 
-/// A small generator of numbers (SplitMix64), the forger's.
+/// A small pseudo-random generator (SplitMix64), for the attacker.
 fn random(state: &mut u64) -> u64 {
     *state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
     let mixed = (*state ^ *state >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -60,9 +61,10 @@ fn finish(client: &Client) -> Vec<Resolved> {
     answers
 }
 
-/// Before each true answer come 500 forged ones, from the server's own address and port, with the name in lower case, in upper
-/// case, or in a case guessed letter by letter. None is accepted, and each true one is. `LYCOSA_FORGED` sets how many: 200,000
-/// unless given; `LYCOSA_FORGED=10000000` is the soak, some minutes long.
+/// 500 forged answers precede each true one, from the server's own address and port, with the name in lower
+/// case, in upper case, or in a case guessed letter by letter. None is accepted, and each true one is.
+/// `LYCOSA_FORGED` sets the number of forged answers, 200,000 by default; `LYCOSA_FORGED=10000000` is the soak
+/// test, which takes some minutes.
 #[test]
 fn of_forged_answers_none_is_accepted() {
     const EACH: usize = 500;
@@ -97,14 +99,14 @@ fn of_forged_answers_none_is_accepted() {
     });
     let names = forged.div_ceil(EACH);
     let mut resolved = 0;
-    // 30 letters of chance beside the number: one forgery in 2^46 would fit.
+    // 30 letters of random case besides the id: one forgery in 2^46 would match.
     for first in (0..names).step_by(100) {
         let batch =
             (first..names.min(first + 100)).map(|n| format!("bank{n}.long-enough-for-all.example").into());
         client.submit(batch.collect());
         for answer in finish(&client) {
-            // A forgery that met the number, but not the case, has the question asked over TCP, where nobody listens here; the
-            // next try then brings the true answer.
+            // A forgery that matched the id, but not the case, makes the client repeat the query over TCP,
+            // where no server listens here; the next try then gets the true answer.
             assert_eq!(answer.result, Ok(vec![IpAddr::from(TRUE)]), "{}", answer.name);
             resolved += 1;
         }
@@ -154,7 +156,7 @@ fn servers_die_and_come_back_under_load_and_no_name_is_lost() {
     client.submit((0..NAMES).map(|n| format!("n{n}.example").into()).collect());
     let (mut answers, mut deaths, began) = (Vec::new(), 0, Instant::now());
     while client.pending() > 0 {
-        // One dies, or two at once; then all live.
+        // One server dies, or two at once; then all are alive.
         for server in servers.iter().cycle().skip(deaths).take(1 + deaths % 2) {
             server.is_dead.store(true, Ordering::SeqCst);
         }
@@ -171,7 +173,7 @@ fn servers_die_and_come_back_under_load_and_no_name_is_lost() {
     let lost: Vec<&Resolved> = answers.iter().filter(|answer| answer.result.is_err()).collect();
     assert!(lost.is_empty(), "{} names failed, the first: {:?}", lost.len(), lost[0]);
     assert!(deaths >= 3, "{deaths} deaths");
-    // Each came back to work, and the deaths were noticed.
+    // Each was used again, and the deaths were noticed.
     assert!(servers.iter().all(|server| server.answered.load(Ordering::SeqCst) > NAMES / 20));
     let upstreams = client.upstreams();
     assert!(upstreams.iter().all(|upstream| upstream.timeouts > 0 && upstream.answers > 0), "{upstreams:?}");
@@ -187,7 +189,7 @@ fn servers_whose_port_is_closed_come_back_too() {
     client.submit((0..2_000).map(|n| format!("n{n}.example").into()).collect());
     assert!(finish(&client).iter().all(|answer| answer.result.is_ok()));
     assert!(client.upstreams()[0].is_resting);
-    // It opens, and is found out by a probe.
+    // It opens, and a probe discovers that.
     let socket = UdpSocket::bind(closed).unwrap();
     let began = Instant::now();
     std::thread::spawn(move || {

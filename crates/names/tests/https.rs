@@ -1,4 +1,4 @@
-//! The client against servers over HTTPS (RFC 8484) on real sockets: those that behave, and those that do not.
+//! The client with correct and faulty servers over HTTPS (RFC 8484) on real sockets.
 
 #![allow(clippy::unwrap_used)]
 
@@ -23,23 +23,23 @@ use tokio::time::{interval, sleep};
 use tokio_rustls::TlsAcceptor;
 use world::{World, answer, detail, names, resolve, start};
 
-/// What a server does with requests.
+/// A server's behaviour on requests.
 #[derive(Clone, Copy)]
 struct Manners {
-    /// The status, and the media type.
+    /// Status code and media type.
     status: u16,
     media: &'static str,
     /// Bytes of a header field.
     field: usize,
-    /// For how many seconds a cache on the way has had a reply.
+    /// The Age header, in seconds.
     age: &'static str,
-    /// How a reply is made of a question; none is silence.
+    /// Makes the reply to a query; `None`: silence.
     reply: fn(&[u8]) -> Option<Vec<u8>>,
-    /// How long that takes.
+    /// The time before the reply.
     takes: Duration,
-    /// Streams at a time.
+    /// Concurrent streams.
     streams: Option<u32>,
-    /// After how many replies it leaves each connection, and whether what it has accepted is answered then.
+    /// The number of replies after which it leaves each connection, and how.
     leaves: Option<(usize, Leave)>,
     /// Whether it speaks HTTP/2.
     is_modern: bool,
@@ -48,15 +48,15 @@ struct Manners {
 /// How a server leaves a connection.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Leave {
-    /// It answers what it has accepted (GOAWAY).
+    /// It answers all accepted requests (GOAWAY).
     Gracefully,
-    /// It drops what it has not answered (GOAWAY).
+    /// It drops unanswered requests (GOAWAY).
     AtOnce,
-    /// Without a word.
+    /// Without GOAWAY.
     Silently,
 }
 
-/// One that answers.
+/// A correct server.
 const GOOD: Manners = Manners {
     status: 200,
     media: "application/dns-message",
@@ -69,19 +69,19 @@ const GOOD: Manners = Manners {
     is_modern: true,
 };
 
-/// What has come to a server.
+/// A server's counts.
 #[derive(Default)]
 struct Server {
-    /// Connections whose handshake was finished.
+    /// Connections with a completed handshake.
     connections: AtomicUsize,
     /// Requests, with their bodies.
     requests: Mutex<Vec<Request<Bytes>>>,
-    /// Requests that are under way, and the most that were.
+    /// Requests in progress, and the most that were.
     open: AtomicUsize,
     most: AtomicUsize,
 }
 
-/// Starts a server that bears `name`.
+/// Starts a server with a certificate for `name`.
 fn serve(world: &World, name: &str, manners: Manners) -> (SocketAddr, Arc<Server>) {
     let mut config = world.certified(name);
     if manners.is_modern {
@@ -176,12 +176,12 @@ async fn reply(
     respond.send_response(response, false)?.send_data(reply.into(), true)
 }
 
-/// As a resolver.
+/// The server as a resolver's address.
 fn text(address: SocketAddr) -> String {
     format!("https://{address}/dns-query#dns.example")
 }
 
-/// What becomes of one name where a server has these manners.
+/// The failure of a name with a server that behaves like this.
 fn failure_of(manners: Manners) -> String {
     let world = World::new();
     let (address, server) = serve(&world, "dns.example", manners);
@@ -271,7 +271,7 @@ fn what_is_no_reply_fails_the_try_and_is_told() {
         "HTTPS: the content type is \"text/html; charset=utf-8\" instead of application/dns-message"
     );
     let replying = |reply| failure_of(Manners { reply, ..GOOD });
-    assert_eq!(replying(|_| Some(Vec::new())), "HTTPS: the reply is no DNS message");
+    assert_eq!(replying(|_| Some(Vec::new())), "HTTPS: the reply is not a DNS message");
     assert_eq!(replying(|_| Some(vec![0; 65_536])), "HTTPS: a reply of more than 65535 bytes");
     assert_eq!(replying(|_| Some(vec![0; 5_000_000])), "HTTPS: a reply of more than 65535 bytes");
     let of_another = |message: &[u8]| {
@@ -320,7 +320,7 @@ fn a_server_that_sends_without_end_and_reads_nothing_is_left_while_others_go_on(
     std::thread::spawn(move || {
         for tcp in listener.incoming() {
             let mut stream = StreamOwned::new(ServerConnection::new(config.clone()).unwrap(), tcp.unwrap());
-            // SETTINGS, and then PING, each of which asks for an answer.
+            // SETTINGS, and then PING, each of which requires a response.
             let _ = stream.write_all(&[0, 0, 0, 4, 0, 0, 0, 0, 0]);
             let pings = [0, 0, 8, 6, 0, 0, 0, 0, 0, 1, 2, 3, 4, 5, 6, 7, 8].repeat(100);
             while stream.write_all(&pings).is_ok() {}
@@ -422,7 +422,7 @@ fn who_says_nothing_is_waited_for_as_long_as_is_said() {
     for answer in resolve(&client, names(10)) {
         let failure = answer.result.unwrap_err();
         let told = failure.detail.strip_prefix(&format!("{}: ", text(address))).unwrap();
-        // The last try ends with its own time, or with the connection's.
+        // The last try ends with its own time-out, or with the connection's.
         assert!(
             matches!(
                 (failure.kind, told),

@@ -1,36 +1,41 @@
-//! The real client against servers that follow a script, in the style of Unbound's `.rpl` files; every file of
+//! The real client with scripted DNS servers, in the style of Unbound's `.rpl` files; every file of
 //! `tests/scenarios` is played.
 //!
-//! A line is a keyword and words; `;` begins a comment. What a file consists of:
-//! - `SCENARIO text` – what it shows.
-//! - `CONFIG key=value …` – `servers` (1), `closed` (one where nobody listens), `timeout` in ms (2000), `attempts` (4), `families`
-//!   (`v4`, `v6`, `both`, `prefer-v4`), `min-ttl`, `max-ttl` and `negative-ttl` in seconds, `in-flight`; with `yes` or `no`:
-//!   `special-use`, `nxdomain-cut`, `rotate`.
-//! - `ENTRY key=value …` – what a server does when a question comes; every entry that matches does it, in the order of the file.
-//!   Matches by `server`, `over` (`udp`, `tcp`), `qname`, `domain` (the name without its first label), `qtype`, `edns` (`yes`,
-//!   `no`), `header` (its bytes behind the id, in hexadecimal), `payload` and `options` (of the OPT record: a number, and its
-//!   bytes from the extended code on), and `nth`: the first and the last number (`3`, `1..9`) of the questions that match all else.
-//! - `ADJUST key=value …` – of the entry above. Of time: `pass` in ms. Of the message: `id` (`wrong`, `next`), `opcode`, `qr=no`,
-//!   `ra=no`, `question` (`other`, `type`, `class`, `below`, `above`, `none`, `twice`), `case` (`swapped`, `upper`, `lower`), `qdcount`,
-//!   `ancount`, `nscount`, `arcount`, `pad` (so many bytes more), `size` and `cut` (so many in all, so many at most). Of sending:
-//!   `copies`; over UDP `delay` in ms, `hold=yes` (until the next question comes, to any server), `port=wrong`; over TCP `length`
-//!   (the prefix), `piece` (so many bytes at a time), `close=yes` (behind it).
-//! - `REPLY code flag …` – with the flags `TC`, `AA`, `AD`, `CD`, `Z`; then its records: `ANSWER owner ttl class type data`, `AUTHORITY …`,
-//!   `ADDITIONAL …` (the class is IN unless it is given; `@` is the name that was asked for, as a pointer; data of `TYPEn` is
-//!   hexadecimal; a `SOA` has a name and its MINIMUM), `OPT section key=value … options` (`version`, `payload`, `do`, `owner`), and
-//!   `RAW section hex …`, one record. `20*61` is twenty times the byte 61.
-//! - `MESSAGE …` – instead of these: all of it in hexadecimal, with the words `id` and `question` for what was asked.
-//! - `QUERY name …` – asks for these names at once, and waits for the answers; `REFRESH name …` past the cache. `n{1..9}.example`
-//!   is nine names, `""` is the empty one.
-//! - `ASK name …` – asks without waiting, which a `QUERY` without names does then; `UNTIL key number` – waits until the client
-//!   has counted so many.
+//! A line is a keyword and words; `;` begins a comment. The keywords:
+//! - `SCENARIO text` – what the file shows.
+//! - `CONFIG key=value …` – `servers` (1), `closed` (one whose port is closed), `timeout` in ms (2000),
+//!   `attempts` (4), `families` (`v4`, `v6`, `both`, `prefer-v4`), `min-ttl`, `max-ttl` and `negative-ttl` in
+//!   seconds, `in-flight`; with `yes` or `no`: `special-use`, `nxdomain-cut`, `rotate`.
+//! - `ENTRY key=value …` – the reaction of a server to a query; every matching entry reacts, in the order of
+//!   the file. Matches by `server`, `over` (`udp`, `tcp`), `qname`, `domain` (the name without its first
+//!   label), `qtype`, `edns` (`yes`, `no`), `header` (its bytes after the id, in hexadecimal), `payload` and
+//!   `options` (of the OPT record: a number, and its bytes from the extended code on), and `nth`: the first and
+//!   the last number (`3`, `1..9`) of the queries that match all other keys.
+//! - `ADJUST key=value …` – modifies the entry above. Time: `pass` in ms. Message: `id` (`wrong`, `next`),
+//!   `opcode`, `qr=no`, `ra=no`, `question` (`other`, `type`, `class`, `below`, `above`, `none`, `twice`),
+//!   `case` (`swapped`, `upper`, `lower`), `qdcount`, `ancount`, `nscount`, `arcount`, `pad` (bytes to append),
+//!   `size` and `cut` (exact and largest length). Sending: `copies`; over UDP `delay` in ms, `hold=yes` (until
+//!   the next query arrives, at any server), `port=wrong`; over TCP `length` (the prefix), `piece` (bytes per
+//!   write), `close=yes` (afterwards).
+//! - `REPLY code flag …` – with the flags `TC`, `AA`, `AD`, `CD`, `Z`; then its records: `ANSWER owner ttl
+//!   class type data`, `AUTHORITY …`, `ADDITIONAL …` (the class defaults to IN; `@` is the queried name, as a
+//!   pointer; data of `TYPEn` is hexadecimal; a `SOA` has a name and its MINIMUM), `OPT section key=value …
+//!   options` (`version`, `payload`, `do`, `owner`), and `RAW section hex …`, one record. `20*61` is twenty
+//!   times the byte 61.
+//! - `MESSAGE …` – instead of these: the whole message in hexadecimal, with the words `id` and `question` for
+//!   those of the query.
+//! - `QUERY name …` – submits these names at once, and waits for the answers; `REFRESH name …` bypasses the
+//!   cache. `n{1..9}.example` is nine names, `""` is the empty one.
+//! - `ASK name …` – submits without waiting; a later `QUERY` without names waits; `UNTIL key number` – waits
+//!   until a counter of the client has reached a number.
 //! - `PASS seconds` – time passes.
-//! - `CHECK name address …` or `CHECK name failure` – what the last answer was; `DETAIL name text` – what it says in words, in part;
-//!   `HOLDS name seconds` – for how long it held when it came.
-//! - `COUNT key number` – what the client has counted; `SERVER n number` or `SERVER n udp number` – questions that a server has got.
+//! - `CHECK name address …` or `CHECK name failure` – the last answer; `DETAIL name text` – a part of its
+//!   detail; `HOLDS name seconds` – its remaining time when it arrived.
+//! - `COUNT key number` – a counter of the client; `SERVER n number` or `SERVER n udp number` – queries that a
+//!   server received.
 //!
-//! The client's clock stands still but for `pass` and `PASS`, so that what is shown does not depend on the machine's speed: an entry
-//! with `pass` and without `REPLY` is a server that is silent for so long.
+//! The client's clock advances only by `pass` and `PASS`, so that results do not depend on the machine's speed:
+//! an entry with `pass` and without `REPLY` is a server that is silent for that time.
 
 #![allow(clippy::unwrap_used, clippy::panic)]
 
@@ -66,7 +71,7 @@ const CONFIG: [&str; 12] = [
     "rotate",
 ];
 
-/// How many files are played at a time; they wait more than they compute.
+/// Files that are played at a time; they wait more than they compute.
 const THREADS: usize = 6;
 
 /// Plays one file.
@@ -86,7 +91,7 @@ fn play(text: &str) {
     assert!(checks > 0, "a scenario without CHECK shows nothing");
 }
 
-/// Plays files that no other thread has taken; gives those that failed.
+/// Plays files that no other thread has taken; returns those that failed.
 fn play_some(files: &Mutex<Vec<PathBuf>>) -> Vec<PathBuf> {
     let next = || files.lock().unwrap().pop();
     let fails = |path: &Path| {

@@ -1,4 +1,5 @@
-//! What parsing costs: `cost hostile [MIB]`, or `cost pages FILE…` with pages to be parsed twenty times.
+//! Measures the cost of parsing: `cost hostile [MIB]`, or `cost pages FILE…`, which parses the pages twenty
+//! times.
 
 use bytes::Bytes;
 
@@ -15,11 +16,11 @@ fn main() {
     }
 }
 
-/// Each hostile body once.
+/// Parses each hostile body once.
 fn one_by_one(mib: usize) {
     for (name, content_type, body) in hostile(mib << 20) {
         let body = Bytes::from(body);
-        // The peak begins anew (man 5 proc); memory that an earlier body freed may hide some.
+        // Resets the peak (man 5 proc); memory that an earlier body freed may hide some.
         let _ = std::fs::write("/proc/self/clear_refs", "5");
         let (before, began) = (status("VmRSS"), cpu_seconds());
         let page = page(content_type, body);
@@ -30,14 +31,14 @@ fn one_by_one(mib: usize) {
     }
 }
 
-/// A number of `/proc/self/status`, in KiB.
+/// A value of `/proc/self/status`, in KiB.
 fn status(name: &str) -> usize {
     let text = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let line = text.lines().find_map(|line| line.strip_prefix(name)).unwrap_or_default();
     line.trim_matches([':', ' ', '\t']).trim_end_matches(" kB").parse().unwrap_or_default()
 }
 
-/// Real pages.
+/// Parses real pages.
 fn pages(files: impl Iterator<Item = String>) {
     let bodies: Vec<Bytes> = files.filter_map(|file| std::fs::read(file).ok()).map(Bytes::from).collect();
     let (mut links, mut most_links, mut most_bytes, mut cut) = (0, 0, 0, 0);

@@ -1,15 +1,16 @@
-//! A panic while one page is decoded or parsed is that page's outcome: parsers are other people's code, and a page that broke
-//! one off would end the crawl, now and after each restart.
+//! Turns a panic while one page is decoded or parsed into that page's outcome: parsers are third-party code,
+//! and a page that makes one panic would otherwise end the crawl, now and after each restart.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use lycosa_records::{Outcome, Response};
 use lycosa_url::{Failure, FailureKind};
 
-/// Makes a response's outcome; where `fill` panics, its result is [`FailureKind::ParseFailed`] and nothing of it is kept.
+/// Builds a response's outcome with `fill`; if `fill` panics, the result is [`FailureKind::ParseFailed`] and
+/// other data is discarded.
 pub fn guard(response: Response, fill: impl FnOnce(&mut Outcome)) -> Outcome {
     let mut outcome = Outcome::new(response);
-    // What `fill` left half done is dropped below, but for the response, of which only the result can have changed.
+    // Data that `fill` left inconsistent is dropped below; of the response, only the result can have changed.
     match catch_unwind(AssertUnwindSafe(|| fill(&mut outcome))) {
         Ok(()) => outcome,
         Err(panic) => {
@@ -19,10 +20,10 @@ pub fn guard(response: Response, fill: impl FnOnce(&mut Outcome)) -> Outcome {
     }
 }
 
-/// What a panic says, in one line.
+/// The message of a panic, in one line.
 fn reason(panic: &(dyn std::any::Any + Send)) -> String {
     let text = panic.downcast_ref::<&str>().copied();
     let text = text.or_else(|| panic.downcast_ref::<String>().map(String::as_str)).unwrap_or_default();
     let shown: String = text.lines().next().unwrap_or_default().chars().take(200).collect();
-    format!("the parser broke off: {shown}")
+    format!("the parser aborted: {shown}")
 }

@@ -1,4 +1,4 @@
-//! Which character encoding a body has: byte order mark, HTTP header, meta, then a guess.
+//! Detects the character encoding of a body: byte order mark, HTTP header, meta, then a guess.
 //!
 //! The order is the HTML standard's (section 13.2.3, "determining the character encoding").
 
@@ -7,13 +7,13 @@ use std::borrow::Cow;
 use chardetng::{EncodingDetector, Iso2022JpDetection, Utf8Detection};
 use encoding_rs::{CoderResult, Encoding, UTF_8, UTF_16BE, UTF_16LE, WINDOWS_1252, X_USER_DEFINED};
 
-/// How far the standard looks for `<meta charset>`, in bytes.
+/// Bytes in which the standard searches for `<meta charset>`.
 const PRESCAN_BYTES: usize = 1024;
 
-/// How much text the guess is made from, in bytes: more changes it rarely and costs time.
+/// Bytes from which the encoding is guessed: more text rarely changes the guess and costs time.
 const GUESS_BYTES: usize = 16 * 1024;
 
-/// Bytes of room beyond the text that a decoder wants to be sure that its next letter fits.
+/// Spare capacity that a decoder requires to be sure that the next character fits, in bytes.
 const SPARE: usize = 64;
 
 /// The encoding of a body.
@@ -24,20 +24,20 @@ pub fn detect(content_type: Option<&str>, body: &[u8]) -> &'static Encoding {
     content_type.and_then(from_content_type).or_else(|| prescan(body)).unwrap_or_else(|| guess(body))
 }
 
-/// The body as text; bytes that are not valid become U+FFFD.
+/// The body as text; invalid bytes become U+FFFD.
 pub fn decode_text<'a>(body: &'a [u8], charset: &str) -> Cow<'a, str> {
     Encoding::for_label(charset.as_bytes()).unwrap_or(UTF_8).decode(body).0
 }
 
-/// The same, if the text has no more than `largest` bytes in UTF-8, where letters of one byte may have three. A longer one is not
-/// made.
+/// The same, or `None` if the text is longer than `largest` bytes in UTF-8, where a single byte may become
+/// three. A longer text is not allocated.
 pub fn decode_text_within<'a>(body: &'a [u8], charset: &str, largest: usize) -> Option<Cow<'a, str>> {
     if body.len() <= largest / 3 || std::str::from_utf8(body).is_ok() {
         return Some(decode_text(body, charset)).filter(|text| text.len() <= largest);
     }
     let mut decoder = Encoding::for_label(charset.as_bytes()).unwrap_or(UTF_8).new_decoder();
     let longest = decoder.max_utf8_buffer_length(body.len())?;
-    // Room that is not written to takes no memory.
+    // Capacity that is not written to uses no memory.
     let mut text = String::with_capacity(longest.min(largest.saturating_add(SPARE)));
     let (ended, _, _) = decoder.decode_to_string(body, &mut text, true);
     (ended == CoderResult::InputEmpty && text.len() <= largest).then_some(Cow::Owned(text))
@@ -69,7 +69,7 @@ fn prescan(body: &[u8]) -> Option<&'static Encoding> {
         rest = &rest[start + 5..];
         let end = rest.iter().position(|&byte| byte == b'>').unwrap_or(rest.len());
         if let Some(encoding) = charset_value(&rest[..end]).and_then(Encoding::for_label) {
-            // A document that could be read up to here as ASCII is not UTF-16, whatever it says.
+            // A document that was readable as ASCII up to here is not UTF-16, whatever it declares.
             return Some(match encoding {
                 e if e == UTF_16BE || e == UTF_16LE => UTF_8,
                 e if e == X_USER_DEFINED => WINDOWS_1252,
@@ -80,7 +80,7 @@ fn prescan(body: &[u8]) -> Option<&'static Encoding> {
     None
 }
 
-/// A guess from the bytes themselves.
+/// Guesses the encoding from the bytes.
 fn guess(body: &[u8]) -> &'static Encoding {
     let sample = &body[..body.len().min(GUESS_BYTES)];
     if sample.is_ascii() {

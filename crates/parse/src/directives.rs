@@ -1,4 +1,4 @@
-//! What a site asks robots to do with a page: X-Robots-Tag and `<meta name=robots>`.
+//! A site's directives to robots about a page: X-Robots-Tag and `<meta name=robots>`.
 
 use lycosa_records::Head;
 use lycosa_url::product_token;
@@ -6,9 +6,9 @@ use lycosa_url::product_token;
 /// The directives that a crawler acts on.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Directives {
-    /// Not to be indexed.
+    /// The page must not be indexed.
     pub(crate) noindex: bool,
-    /// Its links are not to be followed.
+    /// Its links must not be followed.
     pub(crate) nofollow: bool,
 }
 
@@ -23,8 +23,8 @@ impl Directives {
     }
 }
 
-/// The directives of all X-Robots-Tag headers that speak to everyone or to `agent`. Within one header a robot's name
-/// before a colon (`otherbot: noindex, nofollow`) holds for what follows, up to the next name.
+/// The directives of all X-Robots-Tag headers for all robots or for `agent`. Within one header, a robot's
+/// name before a colon (`otherbot: noindex, nofollow`) applies up to the next name.
 pub(crate) fn from_head(head: &Head, agent: &str) -> Directives {
     let mut directives = Directives::default();
     for value in head.get_all("x-robots-tag") {
@@ -45,7 +45,8 @@ pub(crate) fn from_head(head: &Head, agent: &str) -> Directives {
     directives
 }
 
-/// Whether a word before a colon is a robot's name: a product token or `*`, and no directive that has a value.
+/// Whether a word before a colon is a robot's name: a product token or `*`, but not a directive that takes a
+/// value.
 fn is_robot(word: &str) -> bool {
     let valued = ["max-snippet", "max-image-preview", "max-video-preview", "unavailable_after"];
     let is_token = product_token(word.as_bytes()).len() == word.len();

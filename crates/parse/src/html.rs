@@ -1,4 +1,4 @@
-//! Links and the few facts of the head, in one pass over the bytes without building a tree.
+//! Extracts links and metadata of the head in one pass over the bytes, without building a tree.
 
 use std::borrow::Cow;
 use std::cell::RefCell;
@@ -16,34 +16,35 @@ use lycosa_url::{BadUrl, Base, Bound, Bounds, CrawlUrl, MAX_URL_BYTES};
 use crate::Settings;
 use crate::directives::Directives;
 
-/// Start tags longer than this are passed over: their attributes would be copied to be read.
+/// Start tags longer than this are ignored, since their attributes would be copied.
 const MAX_TAG_BYTES: usize = 1 << 20;
 
-/// Bytes of a title as it stands in the page, for each byte as people read it: the longest entity has 33 for 3.
+/// Limit of a title's source, as a multiple of the limit of its decoded text: the longest entity has 33 bytes
+/// for 3.
 const TITLE_SOURCE: usize = 16;
 
-/// Bytes of text that are parsed at once where the page's encoding is not the parser's.
+/// Bytes of text that are parsed at once if the page's encoding is decoded first.
 const PART_BYTES: usize = 64 * 1024;
 
-/// Bytes of a link's text that are kept, at most.
+/// Maximum size of a link's text, in bytes.
 const ANCHOR_BYTES: usize = 1024;
 
-/// A link as it stands in the page.
+/// A link as written in the page.
 struct Reference {
     url: String,
     nofollow: bool,
-    /// Where these are kept.
+    /// Empty unless stored by the settings, as is `anchor`.
     rel: String,
     anchor: String,
 }
 
-/// What the pass collects; references are resolved at its end, because `<base>` speaks for all of them.
+/// The results of the pass; references are resolved at its end, since `<base>` applies to all of them.
 #[derive(Default)]
 struct Found {
     references: Vec<Reference>,
-    /// Whether text belongs to the last of them.
+    /// Whether text belongs to the last reference.
     in_anchor: bool,
-    /// Bytes of them, with what is kept of them.
+    /// Total size of references with their stored details, in bytes.
     reference_bytes: usize,
     bad_links: u32,
     base: Option<String>,
@@ -55,7 +56,7 @@ struct Found {
 }
 
 impl Found {
-    /// Whether one more link may be taken; tells the bound if not.
+    /// Whether one more link is allowed; adds the bound if not.
     fn has_room(&mut self, settings: &Settings) -> bool {
         let has_room = self.references.len() < settings.links;
         if !has_room {
@@ -64,7 +65,7 @@ impl Found {
         has_room
     }
 
-    /// Takes a reference as a link; gives whether there was room. `rel`: the attribute, if it has one.
+    /// Adds a reference as a link; returns whether the limits allowed it. `rel`: the attribute, if present.
     fn push(&mut self, url: String, rel: Option<String>, settings: &Settings) -> bool {
         self.in_anchor = false;
         let nofollow = rel.as_deref().is_some_and(|rel| has_word(rel, "nofollow"));
@@ -84,7 +85,7 @@ impl Found {
         true
     }
 
-    /// Adds to the text of the last link, with white space folded.
+    /// Appends to the text of the last link and collapses white space.
     fn push_anchor(&mut self, text: &str, settings: &Settings) {
         let room = settings.link_bytes.saturating_sub(self.reference_bytes);
         let Some(link) = self.references.last_mut().filter(|_| self.in_anchor) else { return };
@@ -103,7 +104,7 @@ impl Found {
         self.reference_bytes += link.anchor.len() - before;
     }
 
-    /// Adds to the title, with white space folded.
+    /// Appends to the title and collapses white space.
     fn push_title(&mut self, text: &str, settings: &Settings) {
         for c in text.chars() {
             if self.title.len() >= settings.title_bytes.saturating_mul(TITLE_SOURCE) {
@@ -120,7 +121,7 @@ impl Found {
     }
 }
 
-/// Reads a page's HTML into its record.
+/// Parses a page's HTML into its outcome.
 pub(crate) fn read(body: &[u8], encoding: &'static Encoding, outcome: &mut Outcome, settings: &Settings) {
     let mut found = collect(body, encoding, settings);
     outcome.title = clean_title(&found.title, settings.title_bytes, &mut found.bounds);
@@ -130,7 +131,7 @@ pub(crate) fn read(body: &[u8], encoding: &'static Encoding, outcome: &mut Outco
     resolve(found, outcome, settings);
 }
 
-/// Turns references into links: each URL once, `nofollow` only where every mention says so.
+/// Resolves references to links: each URL once, `nofollow` only if all its mentions are.
 fn resolve(found: Found, outcome: &mut Outcome, settings: &Settings) {
     let Ok(mut base) = Base::with_rules(shown_url(outcome), &settings.rules) else { return };
     if let Some(reference) = found.base
@@ -163,7 +164,7 @@ fn resolve(found: Found, outcome: &mut Outcome, settings: &Settings) {
     outcome.links = links.finish();
 }
 
-/// The elements that are looked at; compiled once.
+/// Selectors of the elements that are read; compiled once.
 fn selectors() -> Option<&'static [Selector; 6]> {
     static SELECTORS: OnceLock<Option<[Selector; 6]>> = OnceLock::new();
     let parse = || {
@@ -228,7 +229,8 @@ fn collect(body: &[u8], encoding: &'static Encoding, settings: &Settings) -> Fou
         Some(_) => write(body.strip_prefix(b"\xef\xbb\xbf").unwrap_or(body)),
         None => write_decoded(body, encoding, write),
     };
-    // An error (the memory limit) leaves what was found so far, and poisons the rewriter: it is not used again.
+    // An error (the memory limit) leaves what was found so far, and poisons the rewriter, which is not used
+    // again.
     let ended = written.and_then(|()| rewriter.end());
     let mut found = found.take();
     if ended.is_err() {
@@ -237,7 +239,7 @@ fn collect(body: &[u8], encoding: &'static Encoding, settings: &Settings) -> Fou
     found
 }
 
-/// Writes a body in UTF-8, part by part, so that it is never in memory twice.
+/// Writes a body in UTF-8 in parts, so that it is never in memory twice.
 fn write_decoded<E>(
     mut body: &[u8],
     encoding: &'static Encoding,
@@ -285,7 +287,7 @@ fn on_frame(found: &mut Found, element: &Element<'_, '_>, settings: &Settings) {
     }
 }
 
-/// `<link rel=canonical>`, and the pages before and after.
+/// `<link rel=canonical>`, `<link rel=next>` and `<link rel=prev>`.
 fn on_link(found: &mut Found, element: &Element<'_, '_>, settings: &Settings) {
     let (Some(rel), Some(href)) = (element.get_attribute("rel"), attribute(element, "href")) else { return };
     if has_word(&rel, "canonical") {
@@ -302,7 +304,7 @@ fn on_base(found: &mut Found, element: &Element<'_, '_>, _: &Settings) {
     }
 }
 
-/// `<meta name=robots>`, or by our own name; and `<meta http-equiv=refresh>`, whose target is a link.
+/// `<meta name=robots>`, or with the crawler's name; and `<meta http-equiv=refresh>`, whose target is a link.
 fn on_meta(found: &mut Found, element: &Element<'_, '_>, settings: &Settings) {
     if let Some(name) = element.get_attribute("name") {
         if (name.eq_ignore_ascii_case("robots") || name.eq_ignore_ascii_case(&settings.agent))
@@ -335,7 +337,7 @@ fn refresh_target(content: &str) -> Option<&str> {
     Some(target.trim())
 }
 
-/// A title as people read it: entities decoded, white space folded, no more than `limit` bytes; none when empty.
+/// A title with entities decoded and white space collapsed, at most `limit` bytes; `None` if empty.
 fn clean_title(raw: &str, limit: usize, bounds: &mut Bounds) -> Option<Box<str>> {
     let text = htmlize::unescape(raw);
     let mut title = String::with_capacity(text.len().min(limit));
@@ -356,7 +358,7 @@ fn clean_title(raw: &str, limit: usize, bounds: &mut Bounds) -> Option<Box<str>>
     (!title.is_empty()).then(|| title.into_boxed_str())
 }
 
-/// The URL under which a page is shown: a browser may have been led on from the one that was asked for.
+/// The URL of a page after the redirects that a browser followed.
 fn shown_url(outcome: &Outcome) -> &CrawlUrl {
     outcome.received().and_then(|received| received.final_url.as_ref()).unwrap_or(outcome.url())
 }

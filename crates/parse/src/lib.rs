@@ -1,7 +1,7 @@
 //! response → outcome: character set, base, links, title, canonical and robots meta.
 //!
-//! [`parse`] is a pure function of a response and its decoded body. Nothing here fails: a page that
-//! is not HTML simply has no links, and broken HTML gives what a browser's tokenizer sees in it.
+//! [`parse`] is a pure function of a response and its decoded body. It does not fail: a page other than HTML
+//! has no links, and broken HTML is read as a browser's tokenizer reads it.
 
 mod barrier;
 mod charset;
@@ -17,20 +17,20 @@ pub use barrier::guard;
 pub use charset::{decode_text, decode_text_within, detect};
 pub use settings::{MEMORY_BYTES, Settings};
 
-/// Parses one response. `decoded` is its body without content coding, or why there is none.
+/// Parses one response. `decoded`: its body without content coding, or why it did not decode.
 pub fn parse(response: Response, decoded: Result<Bytes, Failure>, settings: &Settings) -> Outcome {
     let mut outcome = Outcome::new(response);
     parse_into(&mut outcome, decoded, settings);
     outcome
 }
 
-/// The same, into an outcome of which nothing is known yet.
+/// The same, into an unparsed outcome.
 pub fn parse_into(outcome: &mut Outcome, decoded: Result<Bytes, Failure>, settings: &Settings) {
     read_all(outcome, decoded, settings);
     outcome.set_mark();
 }
 
-/// Reads everything but the mark.
+/// Fills all fields except the mark.
 fn read_all(outcome: &mut Outcome, decoded: Result<Bytes, Failure>, settings: &Settings) {
     match decoded {
         Ok(body) => outcome.decoded = Some(body),
@@ -45,7 +45,7 @@ fn read_all(outcome: &mut Outcome, decoded: Result<Bytes, Failure>, settings: &S
     let target = redirect(outcome.url(), received);
     if outcome.request().purpose == Purpose::Robots {
         outcome.redirect = target.ok().flatten();
-        // One byte more than counts, so that who reads it sees that there was more.
+        // One byte more than the limit shows the reader that the file is longer.
         outcome.rules = Some(body.slice(..body.len().min(MAX_ROBOTS_BYTES + 1)));
         return;
     }
@@ -68,7 +68,7 @@ fn read_all(outcome: &mut Outcome, decoded: Result<Bytes, Failure>, settings: &S
     }
 }
 
-/// The target of a redirect; a redirect without a usable one is a failure (RFC 9110 section 15.4).
+/// The target of a redirect; a redirect without a valid target is a failure (RFC 9110 section 15.4).
 fn redirect(url: &CrawlUrl, received: &Received) -> Result<Option<CrawlUrl>, Failure> {
     if !matches!(received.status, 301 | 302 | 303 | 307 | 308) {
         return Ok(None);
@@ -85,7 +85,7 @@ fn redirect(url: &CrawlUrl, received: &Received) -> Result<Option<CrawlUrl>, Fai
     })
 }
 
-/// What a body is, as far as it matters here.
+/// The media type of a body, as far as the parser distinguishes it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum MediaType {
     /// HTML.
@@ -97,7 +97,7 @@ enum MediaType {
 }
 
 impl MediaType {
-    /// By its label or, where it has none, by its first byte.
+    /// Determines the type from Content-Type or, if there is none, from the first byte.
     fn of(received: &Received, body: &[u8]) -> Self {
         let label = received.head.get("content-type").unwrap_or_default();
         let label = label.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();

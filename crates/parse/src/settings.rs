@@ -1,33 +1,33 @@
-//! What parsing needs to know of the job.
+//! Settings of the parser.
 
 use lycosa_url::CanonicalRules;
 
-/// Memory for the elements that are open at once and the attributes of one, in bytes: no job can change it.
+/// Memory for open elements and the attributes of one element, in bytes; jobs cannot change it.
 pub const MEMORY_BYTES: usize = 16 << 20;
 
-/// Limits of one page, and what the job says of links and of itself.
+/// Limits of one page, and the job's settings of links and identity.
 #[derive(Clone, Debug)]
 pub struct Settings {
-    /// Links taken from one page.
+    /// Maximum number of links of one page.
     pub links: usize,
-    /// Bytes of these links, as they stand in the page and as URLs.
+    /// Maximum total size of these links, in bytes: as written in the page, and as URLs.
     pub link_bytes: usize,
-    /// Whether the text of each link is kept.
+    /// Whether the text of each link is stored.
     pub anchors: bool,
-    /// The same of its attribute `rel`.
+    /// Whether the attribute `rel` of each link is stored.
     pub rels: bool,
-    /// Bytes of a title, as people read it.
+    /// Maximum size of a decoded title, in bytes.
     pub title_bytes: usize,
-    /// Memory for the elements that are open at once and the attributes of one, in bytes; past it, what was found so far
-    /// counts.
+    /// Memory for open elements and the attributes of one element, in bytes; beyond it, what was found so far
+    /// is kept.
     pub memory_bytes: usize,
-    /// Which links are the same page though their texts differ.
+    /// Rules that map links with different texts to the same page.
     pub rules: CanonicalRules,
-    /// The product token that X-Robots-Tag and `<meta name>` may speak to, beside everyone.
+    /// The crawler's product token in X-Robots-Tag and `<meta name>`.
     pub agent: Box<str>,
 }
 
-/// Settings for tests: what people run gets them from the job, which is the one place of defaults.
+/// Settings for tests: users' settings come from the job, which has all defaults.
 #[cfg(feature = "samples")]
 impl Default for Settings {
     fn default() -> Self {

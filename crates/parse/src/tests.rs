@@ -1,4 +1,4 @@
-//! Pages as they come, and what is found in them.
+//! Pages and what the parser finds in them.
 
 use lycosa_records::{Head, Received, Request, Times};
 use proptest::prelude::*;
@@ -148,13 +148,13 @@ fn deep_nesting_ends_within_the_memory_limit() {
     assert_eq!(links(&html(&body))[0].0, "http://example.com/dir/first");
 }
 
-/// The page with these settings in place of the default ones.
+/// The page, parsed with these settings.
 fn bounded(body: &str, settings: &Settings) -> Outcome {
     let page = html("");
     parse(page.response, Ok(Bytes::copy_from_slice(body.as_bytes())), settings)
 }
 
-/// The bounds that a page has reached.
+/// The bounds that a page reached.
 fn bounds(page: &Outcome) -> Vec<&'static str> {
     page.bounds.iter().map(lycosa_url::Bound::as_str).collect()
 }
@@ -210,7 +210,7 @@ fn a_title_ends_at_its_bound_however_it_is_written() {
     let cut = |text: String| (Some(text), vec!["title-bytes"]);
     assert_eq!(title(&"x".repeat(3_000_000)), cut("x".repeat(1_024)));
     assert_eq!(title(&"&amp;".repeat(3_000)), cut("&".repeat(1_024)));
-    // Letters are kept whole: two bytes each, after one of another kind.
+    // Characters are not split: two bytes each, after one byte.
     assert_eq!(title(&format!("x{}", "\u{e9}".repeat(600))), cut(format!("x{}", "\u{e9}".repeat(511))));
     assert_eq!(
         title(&format!("{} a \n b{}", " ".repeat(100_000), "\t".repeat(100_000))),
@@ -239,7 +239,7 @@ fn a_parser_that_panics_is_one_pages_outcome() {
     });
     let failure = broken.response.result.unwrap_err();
     assert_eq!(failure.kind, FailureKind::ParseFailed);
-    assert_eq!(failure.detail, "the parser broke off: a bug in a library");
+    assert_eq!(failure.detail, "the parser aborted: a bug in a library");
     assert_eq!((broken.title, broken.decoded), (None, None));
     assert_eq!(broken.response.request.url.as_str(), "http://example.com/dir/page");
 }

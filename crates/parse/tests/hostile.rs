@@ -1,4 +1,4 @@
-//! What a page costs, whatever it says.
+//! Limits of the cost of a page, whatever its content.
 
 mod support;
 
@@ -6,7 +6,7 @@ use bytes::Bytes;
 
 use support::{cpu_seconds, hostile, page};
 
-/// Bytes of each body here: a step that is not linear shows.
+/// Bytes of each body: enough to show a step that is not linear.
 const BYTES: usize = 512 << 10;
 
 #[test]
@@ -16,7 +16,7 @@ fn no_page_costs_more_than_its_size_allows() {
         let began = cpu_seconds();
         let page = page(content_type, body);
         let took = cpu_seconds() - began;
-        // In a build for tests, on a slow machine, where the dearest took 3.2 s; a release build takes a tenth.
+        // Test build; the maximum on a slow machine was 3.2 s. A release build takes a tenth.
         assert!(took < 8.0, "{name}: {took} s");
         let links: usize = page.links.iter().map(|link| link.url.as_str().len()).sum();
         assert!(links <= 1 << 20 && page.links.len() <= 10_000, "{name}: {links} bytes of links");

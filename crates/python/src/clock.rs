@@ -44,6 +44,11 @@ impl Clock {
     }
 }
 
+/// Which start of the machine this is; empty where that is not known.
+pub(crate) fn boot_id() -> String {
+    fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap_or_default().trim().to_owned()
+}
+
 /// A crawl's clock and its file, `clock` beside the log's segments.
 pub(crate) struct KeptClock {
     clock: lycosa_url::Clock,
@@ -57,8 +62,7 @@ impl KeptClock {
     /// Goes on with the time of the process before, where there was one. Only one process at a time may: who holds the log's lock.
     pub(crate) fn open(directory: &Path) -> Self {
         let path = directory.join("clock");
-        let boot_id =
-            fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap_or_default().trim().to_owned();
+        let boot_id = boot_id();
         // A file that is missing or damaged is one of before there were any: the wall clock's time is the crawl's.
         let text = fs::read(&path).unwrap_or_default();
         let earlier = serde_json::from_slice::<Anchor>(&text).ok();

@@ -21,6 +21,7 @@ use crate::names::{Names, Resolver};
 use crate::outcomes::Outcomes;
 use crate::pulse::Pulse;
 use crate::requests::Requests;
+use crate::shards::Shared;
 use crate::snapshots::Snapshots;
 use crate::url::Ring;
 
@@ -55,6 +56,21 @@ pub(crate) struct Frontier {
 }
 
 impl Frontier {
+    /// The state machine, under its lock.
+    pub(crate) fn locked(&self) -> &Mutex<lycosa_frontier::Frontier<Resolver>> {
+        &self.frontier
+    }
+
+    /// The name of this shard on the ring; empty without ownership.
+    pub(crate) fn node(&self) -> &str {
+        self.settings.ownership.as_ref().map_or("", |ownership| &ownership.node)
+    }
+
+    /// The name of the shard that owns a URL.
+    pub(crate) fn owner(&self, url: &CrawlUrl) -> Option<&str> {
+        self.settings.ownership.as_ref()?.owner(url.borrow())
+    }
+
     /// Becomes what a snapshot holds; the log after it is to follow.
     pub(crate) fn become_snapshot(&self, from: &mut dyn Read) -> io::Result<()> {
         let (frontier, _) =
@@ -130,9 +146,10 @@ impl Frontier {
     ///
     /// `end`: where the log ends: later snapshots are of records that are gone. `task`: job and task that its requests belong to.
     /// `ownership`: of a job that several frontiers share, the ring of their names, what of a URL it looks at (host, domain, url), and
-    /// which of them this one is.
+    /// which of them this one is. `shared`: what it shares with the other frontiers of this process, or of the machine.
     #[new]
-    #[pyo3(signature = (job, names, directory = None, *, end = Position::MAX, task = None, ownership = None))]
+    #[pyo3(signature = (job, names, directory = None, *, end = Position::MAX, task = None, ownership = None, shared = None))]
+    #[expect(clippy::too_many_arguments, reason = "keyword arguments in Python")]
     fn new(
         py: Python<'_>,
         job: Job,
@@ -141,6 +158,7 @@ impl Frontier {
         end: Position,
         task: Option<(String, String)>,
         ownership: Option<(Bound<'_, Ring>, String, String)>,
+        shared: Option<Bound<'_, Shared>>,
     ) -> PyResult<Self> {
         let beside = |name| directory.as_ref().map(|directory: &PathBuf| directory.join(name));
         let [queue_directory, seen_directory] = ["queues", "seen"].map(beside);
@@ -157,6 +175,7 @@ impl Frontier {
             seen_directory,
             task: task.map(Arc::new).unwrap_or_default(),
             ownership: ownership.map(owned).transpose()?,
+            shared: shared.map(|shared| shared.get().0.clone()).unwrap_or_default(),
             ..job.frontier()?
         };
         let resolver = names.resolver();

@@ -230,6 +230,7 @@ impl Job {
             cookie_memory: self.frontier.cookie_memory,
             ahead: self.ahead()?,
             ownership: None,
+            shared: lycosa_frontier::Shared::default(),
             task: Arc::default(),
         })
     }

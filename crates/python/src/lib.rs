@@ -35,6 +35,7 @@ mod resolutions;
 mod resolve;
 mod response;
 mod robots;
+mod shards;
 mod simnet;
 mod snapshots;
 mod store;
@@ -69,6 +70,7 @@ fn _core(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add_class::<resolutions::Resolution>()?;
     m.add_class::<resolutions::Resolutions>()?;
     m.add_class::<frontier::Frontier>()?;
+    shards::register(m)?;
     m.add_class::<fetch::Fetcher>()?;
     m.add_class::<parse::Parser>()?;
     m.add_class::<robots::Robots>()?;

@@ -1,5 +1,6 @@
-//! What the encoding costs: `cost [ROUNDS]` prints one JSON object with the CPU microseconds that a record takes to be encoded and
-//! decoded in each round, in batches of 256: requests, responses, and outcomes with 60 links whose bodies travel by handle.
+//! Measures the cost of the encoding: `cost [ROUNDS]` prints one JSON object with the CPU microseconds per
+//! record to encode and decode it in each round, in batches of 256: requests, responses, and outcomes with 60
+//! links whose bodies are handles.
 
 use std::error::Error;
 use std::hint::black_box;
@@ -20,14 +21,14 @@ const BATCHES: usize = 40;
 /// Links of a page.
 const LINKS: u64 = 60;
 
-/// A page's URL, as long as real ones.
+/// A page's URL of realistic length.
 fn url(host: u64, page: u64) -> CrawlUrl {
     let path = format!("/news/section-{}/article-{page}.html", page % 7);
     CrawlUrl::from_parts(true, &format!("www.host{host}.example.com"), None, &path)
         .unwrap_or_else(|| std::process::exit(1))
 }
 
-/// What the frontier gives.
+/// A request of the frontier.
 fn request(number: u64) -> Request {
     let addresses = vec![[93, 184, 216, 34].into(), [93, 184, 216, 35].into()];
     let (route, name_class) = (Route::Direct(addresses), Some(NameClass::Fast));
@@ -41,7 +42,7 @@ fn request(number: u64) -> Request {
     }
 }
 
-/// What fetch gives.
+/// A response of fetch.
 fn response(number: u64) -> Response {
     let fields = [
         ("Server", "nginx/1.22.1"),
@@ -81,7 +82,7 @@ fn response(number: u64) -> Response {
     }
 }
 
-/// What parse gives.
+/// An outcome of parse.
 fn outcome(number: u64) -> Outcome {
     let mut outcome = Outcome::new(response(number));
     (outcome.charset, outcome.title) = (Some("UTF-8".into()), Some("A title as long as titles are".into()));
@@ -91,7 +92,8 @@ fn outcome(number: u64) -> Outcome {
     outcome
 }
 
-/// What one kind of record costs: CPU microseconds to encode and to decode one, in each round, and its bytes.
+/// Cost of one kind of record: CPU microseconds to encode and to decode one, in each round, and its size in
+/// bytes.
 struct Cost {
     encode: Vec<f64>,
     decode: Vec<f64>,

@@ -1,4 +1,4 @@
-//! Bodies by handle: a record says where its body is, and who wants the bytes reads them there.
+//! Bodies by handle: a record says where its body is stored, and a consumer reads the bytes there.
 
 use std::fs::File;
 use std::io;
@@ -9,34 +9,35 @@ use std::sync::Arc;
 use bytes::Bytes;
 use serde::{Deserialize, Serialize};
 
-/// Where a body is, as received: transfer coding removed, content coding kept.
+/// Where a body is stored, as received: transfer coding removed, content coding kept.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Body {
-    /// In memory. In a frame it stands behind the facts.
+    /// In memory. In a frame it follows the facts.
     #[serde(skip)]
     Memory(Bytes),
-    /// In a file that is there as long as the record travels. It is read only where the reader was told a directory for such files.
+    /// In a file that exists as long as the record is in use. It is read only if the reader was configured
+    /// with a directory for such files.
     File {
-        /// The file.
+        /// The file's path.
         path: Arc<Path>,
-        /// Its first byte.
+        /// Offset of the first byte.
         offset: u64,
-        /// Its bytes.
+        /// Length, in bytes.
         length: u64,
     },
     /// In the frame of the log that the record came from.
     Log {
         /// The position of that frame.
         position: u64,
-        /// Its bytes.
+        /// Length, in bytes.
         length: u64,
     },
     /// In an object store.
     Object {
         /// The object's URL.
         url: Arc<str>,
-        /// Its bytes.
+        /// Length, in bytes.
         length: u64,
     },
 }
@@ -54,7 +55,7 @@ impl From<Bytes> for Body {
 }
 
 impl Body {
-    /// Its bytes in number.
+    /// Length, in bytes.
     pub fn len(&self) -> u64 {
         match self {
             Body::Memory(bytes) => bytes.len() as u64,
@@ -62,17 +63,17 @@ impl Body {
         }
     }
 
-    /// Whether there is none, or an empty one.
+    /// Whether it is empty.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// Whether it is in memory: then it stands apart from the facts in a frame.
+    /// Whether it is in memory: then a frame stores it separately from the facts.
     pub fn is_memory(&self) -> bool {
         matches!(self, Body::Memory(_))
     }
 
-    /// The bytes, where they are in memory.
+    /// The bytes, if they are in memory.
     pub fn memory(&self) -> Option<&Bytes> {
         match self {
             Body::Memory(bytes) => Some(bytes),
@@ -80,9 +81,10 @@ impl Body {
         }
     }
 
-    /// The bytes, read from memory, or from a file below a directory. Fails with `Unsupported` where they are in a log or an object
-    /// store: who opened that can read them; with `PermissionDenied` where a file is not below the directory, also by way of a link,
-    /// or where there is none; with `InvalidData` where it is no file or has not so many bytes.
+    /// The bytes, from memory or from a file below a directory. Fails with `Unsupported` if they are in a log
+    /// or an object store, which their owner reads; with `PermissionDenied` if a file is not below the
+    /// directory, symbolic links resolved, or no directory is given; with `InvalidData` if the path is not a
+    /// regular file or the file is too short.
     pub fn read(&self, below: Option<&Path>) -> io::Result<Bytes> {
         match self {
             Body::Memory(bytes) => Ok(bytes.clone()),
@@ -116,7 +118,7 @@ fn read_file(path: &Path, below: Option<&Path>, offset: u64, length: u64) -> io:
             below.display()
         ));
     }
-    // Before it is opened: to open a pipe waits for who writes into it.
+    // Checked before opening: opening a pipe blocks until a writer appears.
     let size = path.metadata().map(|known| if known.is_file() { known.len() } else { 0 })?;
     if offset.checked_add(length).is_none_or(|end| end > size) {
         let text = format!("the body has {length} bytes from {offset} on, {} has {size}", path.display());

@@ -1,4 +1,4 @@
-//! Records as frames and back, one by one or in batches.
+//! Encodes records as frames and decodes them, one by one or in batches.
 
 use std::fmt;
 use std::ops::Range;
@@ -10,25 +10,25 @@ use serde::{Deserialize, Serialize};
 use crate::frame::{self, BEFORE, FRAME_HEADER_BYTES, Header, Kind, VERSION};
 use crate::{Body, Outcome, Purpose, Request, Response, v1};
 
-/// What can stand in a frame.
+/// A value that a frame can contain.
 pub trait Record: Serialize + DeserializeOwned {
-    /// What a frame with it holds.
+    /// The kind of the record's frame.
     fn kind(&self) -> Kind;
 
-    /// Whether a frame of this kind may hold it.
+    /// Whether a frame of this kind may contain the record.
     fn is_of(kind: Kind) -> bool;
 
-    /// The body that stands behind the facts.
+    /// The body that follows the facts.
     fn body(&self) -> &[u8] {
         &[]
     }
 
-    /// Takes the body that stood there.
+    /// Attaches the body that followed the facts.
     fn attach(&mut self, body: Body) {
         drop(body);
     }
 
-    /// Reads facts of the version before.
+    /// Reads facts of the previous version.
     fn read_before(kind: Kind, facts: &[u8]) -> Option<Self>;
 }
 
@@ -37,7 +37,7 @@ fn body_of(response: &Response) -> &[u8] {
     response.result.as_ref().ok().and_then(|received| received.body.memory()).map_or(&[], |body| body)
 }
 
-/// Gives a response the body that stood apart, unless its facts say that it is elsewhere.
+/// Attaches a frame's body to a response, unless its facts say that the body is elsewhere.
 fn attach_to(response: &mut Response, body: Body) {
     if let Ok(received) = &mut response.result
         && received.body.is_memory()
@@ -104,10 +104,10 @@ impl Record for Outcome {
     }
 }
 
-/// Why bytes are no record.
+/// Why bytes are not a record.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum RecordError {
-    /// It was written by a later version than this one can read.
+    /// Its version is later than this one can read.
     Newer {
         /// The version of the record.
         found: u8,
@@ -116,15 +116,15 @@ pub enum RecordError {
     },
     /// It is another kind of record.
     Kind {
-        /// Which.
+        /// The kind that was found.
         found: &'static str,
     },
-    /// It is not as it was written.
+    /// Its checksum or its structure is wrong.
     Damaged {
-        /// Where it begins, in bytes from the beginning of what was given.
+        /// Where it begins, in bytes from the start of the input.
         at: usize,
     },
-    /// It is longer than a frame may be.
+    /// It exceeds the size limit of frames.
     TooLarge,
 }
 
@@ -147,7 +147,7 @@ impl fmt::Display for RecordError {
 impl std::error::Error for RecordError {}
 
 impl RecordError {
-    /// The same of a record at a place of a message.
+    /// Sets the offset of a damaged record.
     pub(crate) fn at(self, at: usize) -> Self {
         match self {
             RecordError::Damaged { .. } => RecordError::Damaged { at },
@@ -156,7 +156,7 @@ impl RecordError {
     }
 }
 
-/// Appends a record's frame; `false`, with nothing appended, where it is too large.
+/// Appends a record's frame; returns `false`, and appends nothing, if it is too large.
 pub fn write_record(into: &mut Vec<u8>, record: &impl Record) -> bool {
     write_facts(into, record.kind(), record.body(), record)
 }
@@ -168,7 +168,7 @@ pub(crate) fn write_facts(into: &mut Vec<u8>, kind: Kind, body: &[u8], facts: &i
     })
 }
 
-/// Reads the facts of a frame, whose header and checksum fit. The body is to be attached.
+/// Reads the facts of a frame whose header and checksum are valid. The caller attaches the body.
 pub fn read_facts<T: Record>(header: &Header, facts: &[u8]) -> Result<T, RecordError> {
     let damaged = RecordError::Damaged { at: 0 };
     match header.version {
@@ -180,23 +180,24 @@ pub fn read_facts<T: Record>(header: &Header, facts: &[u8]) -> Result<T, RecordE
     }
 }
 
-/// How deep a record may be nested: JSON that is read from text has 128 levels at most, and a thread has stack for no thousand.
+/// Maximum nesting depth of a record: JSON that is parsed from text has at most 128 levels, and a thread's
+/// stack does not suffice for thousands.
 const MAX_DEPTH: usize = 160;
 
-/// A MessagePack map with named keys, which [`read_map`] reads. `None` where that is not possible: what consists of numbers, texts and
-/// JSON, as requests and their options do, can always be written.
+/// Encodes a MessagePack map with named keys, which [`read_map`] reads. `None` if that is not possible:
+/// values that consist of numbers, texts and JSON, as requests and their options do, can always be encoded.
 pub fn write_map(value: &impl Serialize) -> Option<Vec<u8>> {
     rmp_serde::to_vec_named(value).ok()
 }
 
-/// Reads a MessagePack map with named keys; `None` where it is none of the type, or nested too deep.
+/// Reads a MessagePack map with named keys; `None` if it is not one of this type, or nested too deep.
 pub fn read_map<'a, T: Deserialize<'a>>(bytes: &'a [u8]) -> Option<T> {
     let mut deserializer = rmp_serde::Deserializer::from_read_ref(bytes);
     deserializer.set_max_depth(MAX_DEPTH);
     T::deserialize(&mut deserializer).ok()
 }
 
-/// A batch as one message: its frames, one after the other.
+/// Encodes a batch as one message: its frames, one after the other.
 pub fn encode<'a, T: Record + 'a>(records: impl IntoIterator<Item = &'a T>) -> Result<Vec<u8>, RecordError> {
     let mut message = Vec::new();
     for record in records {
@@ -205,7 +206,7 @@ pub fn encode<'a, T: Record + 'a>(records: impl IntoIterator<Item = &'a T>) -> R
     Ok(message)
 }
 
-/// Reads a message. Bodies share its memory.
+/// Decodes a message. Bodies share its memory.
 pub fn decode<T: Record>(message: &Bytes) -> Result<Vec<T>, RecordError> {
     let (mut records, mut at) = (Vec::new(), 0);
     while at < message.len() {
@@ -221,14 +222,14 @@ pub fn decode<T: Record>(message: &Bytes) -> Result<Vec<T>, RecordError> {
     Ok(records)
 }
 
-/// A frame of a message: its header, and where its facts and its body are.
+/// A frame of a message: its header, and the ranges of its facts and its body.
 pub(crate) struct Frame {
     pub(crate) header: Header,
     pub(crate) facts: Range<usize>,
     pub(crate) body: Range<usize>,
 }
 
-/// The frame at a place of a message, which is as it was written.
+/// The frame at an offset of a message, with its checksums verified.
 pub(crate) fn read_frame(message: &[u8], at: usize) -> Result<Frame, RecordError> {
     let damaged = || RecordError::Damaged { at };
     let rest = message.get(at..).ok_or_else(damaged)?;

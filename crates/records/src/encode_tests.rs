@@ -1,4 +1,4 @@
-//! What the one encoding promises.
+//! Guarantees of the encoding.
 
 use std::borrow::Cow;
 use std::fmt::Debug;
@@ -14,7 +14,7 @@ use crate::{
     encode_entries,
 };
 
-/// Records after a way through their encoding.
+/// Records after encoding and decoding.
 fn through<T: Record + Clone + PartialEq + Debug>(records: &[T]) -> Vec<T> {
     decode(&encode(records).unwrap().into()).unwrap()
 }
@@ -56,7 +56,7 @@ proptest! {
 
     #[test]
     fn any_bytes_get_an_answer(bytes: Vec<u8>, small in any::<bool>()) {
-        // Small numbers look like lengths and kinds more often.
+        // Small numbers are more often valid lengths and kinds.
         let bytes = Bytes::from_iter(bytes.into_iter().map(|byte| if small { byte % 8 } else { byte }));
         let _ = (decode::<Request>(&bytes), decode::<Response>(&bytes), decode::<Outcome>(&bytes));
     }
@@ -114,7 +114,7 @@ fn a_newer_record_is_refused_with_both_versions_and_another_kind_by_its_name() {
 fn records_of_the_log_are_told_with_their_place_where_they_are_damaged() {
     let first = encode_entries([(&Entry::Outcome(Cow::Owned(outcome(1, 3))), 9)]).unwrap();
     let mut damaged = encode(&[outcome(1, 3)]).unwrap();
-    // A map with a member more than it has.
+    // The map's header counts one member too many.
     damaged[FRAME_HEADER_BYTES] += 1;
     seal(&mut damaged);
     let message = [&first[..], &[0; 8], &damaged].concat();
@@ -122,7 +122,7 @@ fn records_of_the_log_are_told_with_their_place_where_they_are_damaged() {
     assert_eq!(told, RecordError::Damaged { at: first.len() + 8 });
 }
 
-/// Makes the checksum of a frame's header and facts fit.
+/// Recomputes the checksum of a frame's header and facts.
 fn seal(frame: &mut [u8]) {
     let mut crc = crc32fast::Hasher::new();
     let facts = u32::from_le_bytes([frame[0], frame[1], frame[2], frame[3]]) as usize;

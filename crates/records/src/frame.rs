@@ -1,29 +1,30 @@
-//! Frames: how a record stands in the log, between processes and in other programs' topics. Little-endian throughout.
+//! Frames: the encoding of records in the log, between processes and in other programs' topics. Little-endian
+//! throughout.
 //!
 //! ```text
 //! frame: facts length u32 · body length u32 · kind u8 · version u8 · zero 2 bytes · CRC-32 of body u32
 //!        · CRC-32 of the 16 bytes above and facts u32 · facts (MessagePack map) · body
 //! ```
 //!
-//! The body stands apart with a checksum of its own, so that readers who do not want it skip it.
+//! The body has a checksum of its own, so that readers that do not need it skip it.
 
 /// Bytes before a frame's facts.
 pub const FRAME_HEADER_BYTES: usize = 20;
 
-/// The longest facts and body that are believed: a length beyond it is damage, not data.
+/// Maximum length of facts and of a body: a greater length is damage.
 const MAX_PART_BYTES: u32 = 1 << 30;
 
-/// The version of the records that are written, and the one before it, which is read as well.
+/// The version of the records that are written, and the previous one, which can be read, too.
 pub const VERSION: u8 = 2;
 pub(crate) const BEFORE: u8 = 1;
 
-/// Versions and kinds up to here are believed to be a later version's: other bytes are damage.
+/// Versions and kinds below this are taken for those of a later version: other bytes are damage.
 const BELIEVED: u8 = 32;
 
-/// What frames of version 1 have in the version's place.
+/// The version byte of frames of version 1.
 const UNVERSIONED: u8 = 0;
 
-/// What a frame holds.
+/// The kind of record in a frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub enum Kind {
@@ -33,18 +34,18 @@ pub enum Kind {
     Page = 2,
     /// The outcome of a robots.txt request; its body follows.
     Robots = 3,
-    /// A request that is about to be sent. Without an outcome after it, nobody knows what became of it.
+    /// A request that is about to be sent. Without a later outcome, its result is unknown.
     Lease = 4,
     /// A request, on its way to fetch.
     Request = 5,
     /// A response, on its way to parse; its body follows.
     Response = 6,
-    /// What only a newer version knows.
+    /// A kind of a newer version.
     Newer = 0,
 }
 
 impl Kind {
-    /// Every kind with its name in exports.
+    /// Each kind with its name in exports.
     const ALL: [(Kind, &'static str); 6] = [
         (Kind::Seed, "seed"),
         (Kind::Page, "page"),
@@ -64,7 +65,7 @@ impl Kind {
         Kind::ALL.iter().find(|(_, known)| *known == name).map(|(kind, _)| *kind)
     }
 
-    /// The kind of a byte, in a record of a version.
+    /// The kind of a byte, in a record of this version.
     fn from_byte(byte: u8, version: u8) -> Option<Self> {
         let known = Kind::ALL.iter().map(|(kind, _)| *kind).find(|kind| *kind as u8 == byte);
         let may_be_newer = version > VERSION && version < BELIEVED && (1..BELIEVED).contains(&byte);
@@ -72,14 +73,14 @@ impl Kind {
     }
 }
 
-/// A frame's header, read and checked for plausibility.
+/// A frame's header, parsed and checked for plausibility.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Header {
-    /// Bytes of facts.
+    /// Length of the facts, in bytes.
     pub facts: u32,
-    /// Bytes of body.
+    /// Length of the body, in bytes.
     pub body: u32,
-    /// What the frame holds.
+    /// The kind of its record.
     pub kind: Kind,
     /// The version of its record.
     pub version: u8,
@@ -88,12 +89,12 @@ pub struct Header {
 }
 
 impl Header {
-    /// Bytes of the whole frame.
+    /// Length of the whole frame, in bytes.
     pub fn frame_bytes(&self) -> u64 {
         FRAME_HEADER_BYTES as u64 + u64::from(self.facts) + u64::from(self.body)
     }
 
-    /// Reads a header; `None` when it cannot be one.
+    /// Parses a header; `None` if it is not valid.
     pub fn read(bytes: &[u8; FRAME_HEADER_BYTES]) -> Option<Self> {
         let word = |at: usize| u32::from_le_bytes([bytes[at], bytes[at + 1], bytes[at + 2], bytes[at + 3]]);
         let (facts, body) = (word(0), word(4));
@@ -103,19 +104,20 @@ impl Header {
         believable.then_some(Header { facts, body, kind, version, body_crc: word(12), crc: word(16) })
     }
 
-    /// Whether header and facts, given in one piece, are as they were written.
+    /// Whether the checksum of header and facts, passed in one slice, is valid.
     pub fn fits_facts(&self, bytes: &[u8]) -> bool {
         let (header, facts) = bytes.split_at(FRAME_HEADER_BYTES.min(bytes.len()));
         checksum(&[&header[..header.len().min(16)], facts]) == self.crc
     }
 
-    /// Whether the body is as it was written.
+    /// Whether the body's checksum is valid.
     pub fn fits_body(&self, body: &[u8]) -> bool {
         checksum(&[body]) == self.body_crc
     }
 }
 
-/// Appends a frame to a buffer, whose facts `write` appends; gives false, and appends nothing, when that fails or a part is too long.
+/// Appends a frame whose facts `write` appends; returns `false`, and appends nothing, if `write` fails or a
+/// part is too long.
 pub fn write(into: &mut Vec<u8>, kind: Kind, body: &[u8], write: impl FnOnce(&mut Vec<u8>) -> bool) -> bool {
     let start = into.len();
     into.extend_from_slice(&[0; FRAME_HEADER_BYTES]);

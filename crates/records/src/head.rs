@@ -1,6 +1,6 @@
 //! The head of an HTTP message as it was on the wire: first line and header fields, with their case and order.
 //!
-//! What is no HTTP/1.1 (HTTP/2, a browser, a script) is written in its form, so that there is one form for all.
+//! Heads of other sources (HTTP/2, a browser, a script) are converted to the form of HTTP/1.1.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::serial;
 
-/// First line and header fields, each line ended by CR LF; the empty line at their end is left out.
+/// First line and header fields, each line ended by CR LF; the empty line at the end is omitted.
 #[derive(Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Head(#[serde(with = "serial::bytes")] Bytes);
@@ -21,8 +21,8 @@ impl Head {
         Head(raw)
     }
 
-    /// A head of a first line and fields. `None` where one of them cannot stand in a head: a line break in it, or a name that is no
-    /// token (RFC 9110 section 5).
+    /// A head of a first line and fields. `None` if one of them is invalid: a control character other than a
+    /// tab in it, or a name that is not a token (RFC 9110 section 5).
     pub fn of<N: AsRef<str>, V: AsRef<[u8]>>(
         line: &str,
         fields: impl IntoIterator<Item = (N, V)>,
@@ -46,7 +46,7 @@ impl Head {
         &self.0
     }
 
-    /// Whether nothing is known.
+    /// Whether the head is unknown.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
@@ -56,14 +56,14 @@ impl Head {
         lines(&self.0).next().unwrap_or_default()
     }
 
-    /// The reason phrase of a status line; empty where there is none.
+    /// The reason phrase of a status line; empty if there is none.
     pub fn reason(&self) -> Cow<'_, str> {
         let mut words = self.line().splitn(3, |byte| *byte == b' ');
         header_text(words.nth(2).unwrap_or_default())
     }
 
-    /// The header fields in their order: name as it stands there, and value. Lines that are no field are left out; a value that goes
-    /// on in the next line is put together with one space (RFC 9112 section 5.2).
+    /// The header fields in order: name with its case, and value. Lines that are not fields are omitted; a
+    /// folded value is joined with single spaces (RFC 9112 section 5.2).
     pub fn fields(&self) -> impl Iterator<Item = (&str, Cow<'_, [u8]>)> {
         let mut rest = lines(&self.0).skip(1).peekable();
         std::iter::from_fn(move || {
@@ -81,7 +81,7 @@ impl Head {
         })
     }
 
-    /// The first value of a field, whatever the case of its name, where it is UTF-8.
+    /// The first value of a field that is UTF-8; the name is case-insensitive.
     pub fn get<'a>(&'a self, name: &str) -> Option<Cow<'a, str>> {
         let (_, value) = self
             .fields()
@@ -103,7 +103,7 @@ impl fmt::Debug for Head {
     }
 }
 
-/// A header's value as text; bytes that are no UTF-8 are read as Latin-1 (RFC 9110 section 5.5).
+/// A header's value as text: UTF-8, otherwise Latin-1 (RFC 9110 section 5.5).
 pub fn header_text(value: &[u8]) -> Cow<'_, str> {
     match std::str::from_utf8(value) {
         Ok(text) => text.into(),
@@ -111,7 +111,7 @@ pub fn header_text(value: &[u8]) -> Cow<'_, str> {
     }
 }
 
-/// A value as text, where it is UTF-8.
+/// A value as text; `None` if it is not UTF-8.
 fn text(value: Cow<'_, [u8]>) -> Option<Cow<'_, str>> {
     match value {
         Cow::Borrowed(value) => std::str::from_utf8(value).ok().map(Cow::Borrowed),
@@ -119,7 +119,7 @@ fn text(value: Cow<'_, [u8]>) -> Option<Cow<'_, str>> {
     }
 }
 
-/// The lines of a head, without their ends; the empty line ends it.
+/// The lines of a head, without line ends; an empty line ends the head.
 fn lines(raw: &[u8]) -> impl Iterator<Item = &[u8]> {
     let mut rest = raw;
     std::iter::from_fn(move || {
@@ -131,22 +131,23 @@ fn lines(raw: &[u8]) -> impl Iterator<Item = &[u8]> {
     })
 }
 
-/// Name of a line and what stands behind its colon; `None` where it is no field.
+/// The name before a line's colon and the value after it; `None` if the line is not a field.
 fn parse_field(line: &[u8]) -> Option<(&str, &[u8])> {
     let colon = memchr::memchr(b':', line)?;
-    // Spaces before the colon break real sites where they are refused.
+    // Spaces before the colon are accepted: real sites send them.
     let (name, value) = (trim_end(&line[..colon]), trim(&line[colon + 1..]));
     let name = std::str::from_utf8(name).ok().filter(|name| is_token(name.as_bytes()))?;
     Some((name, value))
 }
 
-/// A value without the optional white space around it (RFC 9110 section 5.6.3); no other control character is white space.
+/// Trims the optional white space around a value (RFC 9110 section 5.6.3); other control characters are not
+/// white space.
 fn trim(value: &[u8]) -> &[u8] {
     let start = value.iter().position(|byte| !is_space(*byte)).unwrap_or(value.len());
     trim_end(&value[start..])
 }
 
-/// The same at its end.
+/// Trims the end of a value.
 fn trim_end(value: &[u8]) -> &[u8] {
     &value[..value.iter().rposition(|byte| !is_space(*byte)).map_or(0, |last| last + 1)]
 }
@@ -156,7 +157,7 @@ fn is_space(byte: u8) -> bool {
     matches!(byte, b' ' | b'\t')
 }
 
-/// Puts the next line of a folded value behind it: one space between what is not empty, none at an end.
+/// Appends the next line of a folded value, separated by one space if both are non-empty.
 fn join<'a>(value: &mut Cow<'a, [u8]>, next: &'a [u8]) {
     if value.is_empty() {
         *value = Cow::Borrowed(next);
@@ -167,13 +168,13 @@ fn join<'a>(value: &mut Cow<'a, [u8]>, next: &'a [u8]) {
     }
 }
 
-/// Whether bytes may be a field's name (RFC 9110 section 5.6.2).
+/// Whether bytes are a valid field name (RFC 9110 section 5.6.2).
 fn is_token(name: &[u8]) -> bool {
     let is_allowed = |byte: &u8| byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(byte);
     !name.is_empty() && name.iter().all(is_allowed)
 }
 
-/// Whether bytes may be a field's value: no control character but the tab.
+/// Whether bytes are a valid field value: no control character but the tab.
 fn is_value(value: &[u8]) -> bool {
     value.iter().all(|byte| *byte == b'\t' || (*byte >= b' ' && *byte != 0x7f))
 }

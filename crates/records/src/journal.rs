@@ -1,4 +1,4 @@
-//! What the log holds beside outcomes: what was accepted, and what is about to be sent.
+//! Records of the log other than outcomes: accepted requests, and leases.
 
 use std::borrow::Cow;
 
@@ -11,27 +11,27 @@ use crate::frame::Kind;
 use crate::serial::is_default;
 use crate::{Outcome, Record, RecordError, Request, v1};
 
-/// A request that was accepted from outside: a seed, or a link that another frontier has handed over.
+/// A request that was accepted from outside: a seed, or a link that another frontier passed on.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Accepted<'a> {
     /// The request, without a lease.
     pub request: Cow<'a, Request>,
-    /// When, by the wall clock.
+    /// When it was accepted, by the wall clock.
     pub at: Micros,
 }
 
-/// A request that is about to be sent. Without an outcome after it, nobody knows what became of it.
+/// A request that is about to be sent. Without a later outcome, its result is unknown.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Leased<'a> {
-    /// What is fetched.
+    /// The URL to fetch.
     pub url: Cow<'a, CrawlUrl>,
     /// The number of the lease.
     pub lease: u64,
-    /// When the process that took it began, by the crawl's clock.
+    /// When the process that has the lease began, by the crawl's clock.
     pub process: Micros,
-    /// When it was taken, by the crawl's clock.
+    /// When the lease was granted, by the crawl's clock.
     pub granted: Micros,
-    /// How far the wall clock was ahead of the crawl's then.
+    /// How far the wall clock was ahead of the crawl's clock at that time.
     #[serde(default, skip_serializing_if = "is_default")]
     pub wall_offset_us: i64,
 }
@@ -68,14 +68,14 @@ impl Record for Leased<'static> {
 #[derive(Clone, Debug, PartialEq)]
 #[expect(
     clippy::large_enum_variant,
-    reason = "most records of a log are outcomes: boxed, each would be an allocation more"
+    reason = "most records of a log are outcomes: boxing would add an allocation to each"
 )]
 pub enum Entry<'a> {
-    /// What was accepted.
+    /// An accepted request.
     Accepted(Accepted<'a>),
-    /// What is about to be sent.
+    /// A request that is about to be sent.
     Leased(Leased<'a>),
-    /// What became of a URL.
+    /// The outcome of a URL.
     Outcome(Cow<'a, Outcome>),
 }
 
@@ -96,7 +96,7 @@ impl<'a> Entry<'a> {
         Entry::Leased(Leased { url, lease: request.lease, process, granted, wall_offset_us })
     }
 
-    /// What its frame holds.
+    /// The kind of its frame.
     pub fn kind(&self) -> Kind {
         match self {
             Entry::Accepted(_) => Kind::Seed,
@@ -114,7 +114,7 @@ impl<'a> Entry<'a> {
         }
     }
 
-    /// Bytes of memory that it holds, about.
+    /// Approximate memory, in bytes.
     pub fn memory(&self) -> usize {
         let base = size_of::<Self>() + 128;
         match self {
@@ -124,7 +124,7 @@ impl<'a> Entry<'a> {
         }
     }
 
-    /// Appends its frame; `false`, with nothing appended, where it is too large.
+    /// Appends its frame; returns `false`, and appends nothing, if it is too large.
     pub fn write(&self, into: &mut Vec<u8>) -> bool {
         match self {
             Entry::Accepted(accepted) => crate::encode::write_facts(into, Kind::Seed, &[], accepted),
@@ -135,7 +135,7 @@ impl<'a> Entry<'a> {
 }
 
 impl Entry<'static> {
-    /// Reads the facts of a frame whose checksum fits.
+    /// Reads the facts of a frame whose checksum is valid.
     pub fn read(header: &crate::frame::Header, facts: &[u8]) -> Result<Self, RecordError> {
         match header.kind {
             Kind::Seed => crate::read_facts(header, facts).map(Entry::Accepted),
@@ -153,7 +153,7 @@ impl Entry<'static> {
     }
 }
 
-/// Records of the log as one message: before each stands where its frame ends in the log, as 8 bytes.
+/// Encodes records of the log as one message: before each, the end of its frame in the log, as 8 bytes.
 pub fn encode_entries<'a>(
     entries: impl IntoIterator<Item = (&'a Entry<'static>, u64)>,
 ) -> Result<Vec<u8>, RecordError> {
@@ -165,7 +165,7 @@ pub fn encode_entries<'a>(
     Ok(message)
 }
 
-/// Reads such a message.
+/// Decodes such a message.
 pub fn decode_entries(message: &Bytes) -> Result<Vec<(Entry<'static>, u64)>, RecordError> {
     let (mut entries, mut at) = (Vec::new(), 0);
     while at < message.len() {

@@ -1,10 +1,11 @@
-//! The records that travel from stage to stage, and their one encoding.
+//! The records that stages exchange, and their encoding.
 //!
 //! frontier → [`Request`] → fetch → [`Response`] → parse → [`Outcome`] → log, frontier, sinks.
 //!
-//! A record is the same in the log, in snapshots, between processes and in other programs: a *frame* ([`frame`]) whose facts are a
-//! MessagePack map with named keys, and whose body stands apart. Version N of this crate reads the frames of version N − 1
-//! ([`v1`]). Bodies travel by handle ([`Body`]): in memory, in a file, in the log, in an object store.
+//! A record has the same encoding in the log, in snapshots, between processes and in other programs: a
+//! *frame* ([`frame`]) with the facts as a MessagePack map with named keys, and a separate body. Version N of
+//! this crate reads the frames of version N − 1 ([`v1`]). Bodies are passed by handle ([`Body`]): in memory,
+//! in a file, in the log, in an object store.
 
 mod body;
 #[cfg(feature = "columns")]

@@ -1,4 +1,4 @@
-//! The links of one page: one text and one digest each, packed, so that a page with sixty of them is a handful of allocations.
+//! The links of one page, packed: one text and one digest each, so that sixty links are a few allocations.
 
 use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
@@ -13,16 +13,17 @@ use crate::serial::{Blob, is_default};
 /// Links in the order in which they appear, each once.
 #[derive(Clone, Default, PartialEq, Eq)]
 pub struct Links {
-    /// The canonical URLs, each ended by a line feed, which no URL has.
+    /// The canonical URLs, each followed by a line feed, which no URL contains.
     text: String,
     /// The digest of each.
     digests: Vec<Digest>,
-    /// Whether each is `nofollow`: one bit a link, from the lowest of each byte on; bits that are missing are 0.
+    /// Whether each is `nofollow`: one bit per link, least significant bit first; missing bits are 0.
     nofollow: Vec<u8>,
     details: Option<Box<Details>>,
 }
 
-/// What is kept of links by choice: either nothing, or one text a link.
+/// Optional details of links: each list is empty or has one text per link; trailing empty texts may be
+/// missing.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 struct Details {
     anchors: Vec<Box<str>>,
@@ -30,7 +31,7 @@ struct Details {
     contexts: Vec<Box<str>>,
 }
 
-/// What a page says of a link.
+/// What a page says about a link.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct LinkDetails<'a> {
     /// Its text.
@@ -48,12 +49,12 @@ pub struct Link<'a> {
     pub url: UrlRef<'a>,
     /// Whether it, or its page, says `nofollow`.
     pub nofollow: bool,
-    /// What was kept of it; empty texts where nothing was.
+    /// Its details; empty texts if none are stored.
     pub details: LinkDetails<'a>,
 }
 
 impl Links {
-    /// How many there are.
+    /// The number of links.
     pub fn len(&self) -> usize {
         self.digests.len()
     }
@@ -63,12 +64,12 @@ impl Links {
         self.digests.is_empty()
     }
 
-    /// Bytes of the URLs.
+    /// Total length of the URLs, in bytes.
     pub fn url_bytes(&self) -> usize {
         self.text.len() - self.len()
     }
 
-    /// Bytes of memory held, about.
+    /// Approximate memory, in bytes.
     pub fn memory(&self) -> usize {
         let texts =
             |texts: &[Box<str>]| texts.iter().map(|text| text.len() + size_of::<Box<str>>()).sum::<usize>();
@@ -79,14 +80,15 @@ impl Links {
         self.text.capacity() + self.digests.capacity() * 16 + details
     }
 
-    /// Appends a link; what is appended twice is there twice ([`LinksBuilder`] has each once).
+    /// Appends a link without deduplication ([`LinksBuilder`] deduplicates).
     pub fn push<'a>(&mut self, url: impl Into<UrlRef<'a>>, nofollow: bool) {
         let url = url.into();
         self.text.push_str(url.as_str());
         self.finish(*url.digest(), nofollow);
     }
 
-    /// Links to these URLs, each once. What is said of those that are among these already stays; `nofollow` holds for the others.
+    /// Links to these URLs, each once. Links that exist already keep their details and `nofollow`; `nofollow`
+    /// applies to the others.
     #[must_use]
     pub fn changed<'a>(&self, urls: impl IntoIterator<Item = &'a CrawlUrl>, nofollow: bool) -> Links {
         let said: HashMap<&Digest, Link<'_>> = self.iter().map(|link| (link.url.digest(), link)).collect();
@@ -99,7 +101,7 @@ impl Links {
         links
     }
 
-    /// All of them.
+    /// The links, in order.
     pub fn iter(&self) -> impl Iterator<Item = Link<'_>> {
         let mut start = 0;
         let ends = memchr::memchr_iter(b'\n', self.text.as_bytes());
@@ -110,12 +112,13 @@ impl Links {
         })
     }
 
-    /// Whether one is `nofollow`.
+    /// Whether the link at an index is `nofollow`.
     fn is_nofollow(&self, place: usize) -> bool {
         self.nofollow.get(place / 8).is_some_and(|bits| bits & 1 << (place % 8) != 0)
     }
 
-    /// The link at a place, whose text is known. There is one, unless somebody encoded another text than that of a URL.
+    /// The link at an index, with its text. `None` if the text is not a URL, which only foreign encoders
+    /// write.
     fn link<'a>(&'a self, place: usize, text: &'a str) -> Option<Link<'a>> {
         let url = UrlRef::of_canonical(text, self.digests.get(place)?)?;
         let of = |texts: &'a [Box<str>]| texts.get(place).map_or("", |text| &**text);
@@ -127,7 +130,7 @@ impl Links {
         Some(Link { url, nofollow: self.is_nofollow(place), details })
     }
 
-    /// Takes the text behind the last line feed as a link's.
+    /// Completes a link from the text after the last line feed.
     fn finish(&mut self, digest: Digest, nofollow: bool) {
         let place = self.len();
         self.text.push('\n');
@@ -138,7 +141,7 @@ impl Links {
         }
     }
 
-    /// Sets whether a link is `nofollow`.
+    /// Clears a link's `nofollow` if `nofollow` is `false`.
     fn set_nofollow(&mut self, place: usize, nofollow: bool) {
         if let Some(bits) = self.nofollow.get_mut(place / 8)
             && !nofollow
@@ -147,7 +150,7 @@ impl Links {
         }
     }
 
-    /// Keeps what a page says of the last link.
+    /// Stores the details of the last link.
     fn keep(&mut self, said: LinkDetails<'_>) {
         let place = self.len() - 1;
         if said == LinkDetails::default() && self.details.is_none() {
@@ -167,13 +170,13 @@ impl Links {
         }
     }
 
-    /// Links of their columns; `Err` says what is wrong with these.
+    /// Builds links from their columns; `Err` has the reason why these are invalid.
     fn of_columns(columns: Columns<'_>) -> Result<Self, String> {
         let text = columns.urls;
         let count = memchr::memchr_iter(b'\n', text.as_bytes()).count();
         let (digests, rest) = columns.digests.0.as_chunks::<16>();
         if !text.is_ascii() || !(text.is_empty() || text.ends_with('\n')) {
-            return Err("links: urls: each has to be ASCII and to end with a line feed".to_owned());
+            return Err("links: urls: each must be ASCII and end with a line feed".to_owned());
         }
         if digests.len() != count || !rest.is_empty() {
             return Err(format!(
@@ -208,18 +211,18 @@ impl fmt::Debug for Links {
     }
 }
 
-/// What became of a reference.
+/// The result of adding a reference.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Added {
     /// It is a new link.
     New,
-    /// It is there already.
+    /// The link exists already.
     Known,
-    /// It would have exceeded the bytes that links may have.
+    /// It would exceed the size limit of links.
     Full,
 }
 
-/// Makes the links of one page out of its references: each URL once.
+/// Builds the links of one page from its references, each URL once.
 pub struct LinksBuilder<'b, 'r> {
     base: &'b Base<'r>,
     max_bytes: usize,
@@ -228,7 +231,8 @@ pub struct LinksBuilder<'b, 'r> {
 }
 
 impl<'b, 'r> LinksBuilder<'b, 'r> {
-    /// A builder for about so many references to `base`. `max_bytes`: of all URLs together.
+    /// A builder for about `references` references, relative to `base`. `max_bytes`: limit of the total
+    /// length of URLs.
     pub fn new(base: &'b Base<'r>, references: usize, max_bytes: usize) -> Self {
         let links = Links {
             text: String::with_capacity((references * 64).min(max_bytes)),
@@ -238,8 +242,8 @@ impl<'b, 'r> LinksBuilder<'b, 'r> {
         LinksBuilder { base, max_bytes, links, places: HashMap::with_capacity(references) }
     }
 
-    /// Resolves a reference and takes it as a link. A mention without `nofollow` outweighs earlier ones with it; of what the page
-    /// says of a link, the first mention counts.
+    /// Resolves a reference and adds the link. A link is `nofollow` only if all its mentions are; its details
+    /// are those of the first mention.
     pub fn add(&mut self, reference: &str, nofollow: bool, said: LinkDetails<'_>) -> Result<Added, BadUrl> {
         let start = self.links.text.len();
         self.base.join_into(reference, &mut self.links.text)?;
@@ -266,7 +270,7 @@ impl<'b, 'r> LinksBuilder<'b, 'r> {
     }
 }
 
-/// Links as programs read them: columns, so that they are copied in a few pieces.
+/// Links in binary encodings: columns, so that few copies suffice.
 #[derive(serde::Deserialize)]
 struct Columns<'a> {
     urls: String,
@@ -282,7 +286,7 @@ struct Columns<'a> {
     contexts: Vec<Box<str>>,
 }
 
-/// One link as people read it.
+/// One link in human-readable encodings.
 #[derive(Default, serde::Serialize, serde::Deserialize)]
 #[serde(default)]
 struct Readable<'a> {
@@ -356,7 +360,7 @@ mod tests {
         CrawlUrl::parse(text).unwrap()
     }
 
-    /// Links as anybody sees them.
+    /// Links by their public interface.
     fn seen(links: &Links) -> Vec<(String, bool, [String; 3])> {
         let one = |link: Link<'_>| {
             let LinkDetails { anchor, rel, context } = link.details;

@@ -1,32 +1,35 @@
-//! What an answer says, as one number: answers of a captive portal have one *mark*, those of unrelated sites differ.
+//! The *mark*, a fingerprint of a response: responses of one captive portal have the same mark, those of
+//! unrelated sites differ.
 //!
-//! The mark of a redirect to another host is that host and the path. The mark of a page with a title is its title and the tags at its
-//! beginning, so that a portal which puts the URL or a number of its own into each page is recognised, too. Anything else is
-//! marked by its first bytes and its length.
+//! The mark of a redirect to another host is the hash of the target's host and path. The mark of a page with
+//! a title is the hash of its title and first tags, so that a portal is recognised even if it puts the URL or
+//! a number into each page. The mark of any other body is the hash of its first bytes and its length.
 
 use std::hash::{BuildHasher, BuildHasherDefault, DefaultHasher, Hasher};
 
 use lycosa_url::CrawlUrl;
 
-/// The same in each process and version: the log and snapshots keep marks.
+/// Its hash is the same in each process and version: the log and snapshots store marks.
 type Hashing = BuildHasherDefault<DefaultHasher>;
 
-/// Bytes of a body that make its mark.
+/// Bytes at the start of a body that are hashed.
 const MARKED_BYTES: usize = 4096;
 
-/// The shortest body that has a mark: shorter ones are alike by chance.
+/// The shortest body that has a mark: shorter bodies of unrelated sites are often equal.
 const SHORTEST: usize = 16;
 
-/// Network Authentication Required (RFC 6585 section 6): only what stands between client and site says so.
+/// Network Authentication Required (RFC 6585 section 6): only an intermediary between client and site sends
+/// it.
 const NETWORK_AUTHENTICATION_REQUIRED: u16 = 511;
 
-/// The mark of an answer for a URL; 0 where it has none: errors of servers, and bodies that are alike by chance. `body`: without content
-/// coding. `redirect`: where it redirects to.
+/// The mark of a response for a URL; 0 for a report of the host's own load (408, 421, 429, 5xx other than
+/// 511), a redirect within the host, or a body that is too short. `body`: without content coding. `redirect`:
+/// the redirect's target.
 pub fn mark(url: &CrawlUrl, status: u16, body: &[u8], redirect: Option<&CrawlUrl>) -> u64 {
     mark_of(url, status, body, redirect).unwrap_or(0)
 }
 
-/// The same as an option.
+/// As [`mark()`], but `None` instead of 0.
 fn mark_of(url: &CrawlUrl, status: u16, body: &[u8], redirect: Option<&CrawlUrl>) -> Option<u64> {
     let mut hasher = Hashing::default().build_hasher();
     match status {
@@ -34,13 +37,13 @@ fn mark_of(url: &CrawlUrl, status: u16, body: &[u8], redirect: Option<&CrawlUrl>
             hasher.write_u16(status);
             return Some(hasher.finish() | 2);
         }
-        // What a host says of its own load is no portal's answer.
+        // A host's report of its own load does not come from a portal.
         408 | 421 | 429 | 500.. => return None,
         _ => {}
     }
     if let Some(target) = redirect {
         let path = target.path_and_query().split('?').next().unwrap_or_default();
-        // Only hosts of other places are the same for all.
+        // A redirect within a host is specific to that host.
         (target.host() != url.host()).then_some(())?;
         hasher.write(target.host().as_bytes());
         hasher.write(path.as_bytes());
@@ -62,7 +65,7 @@ fn mark_of(url: &CrawlUrl, status: u16, body: &[u8], redirect: Option<&CrawlUrl>
     Some(hasher.finish() | 2)
 }
 
-/// Whether a body begins as HTML does.
+/// Whether a body begins like HTML, with `<`.
 pub fn is_markup(body: &[u8]) -> bool {
     body.trim_ascii_start().first() == Some(&b'<')
 }
@@ -78,7 +81,7 @@ fn title(head: &[u8]) -> Option<&[u8]> {
     (!text.is_empty()).then_some(text)
 }
 
-/// The names of tags, each with its `<` and, at an end tag, its `/`.
+/// The names of tags, each with a leading `/` if it is an end tag.
 fn tags(head: &[u8]) -> impl Iterator<Item = &[u8]> {
     memchr::memchr_iter(b'<', head).filter_map(|start| {
         let rest = head.get(start + 1..)?;

@@ -1,5 +1,5 @@
-//! What became of a URL: a response after parsing, or what the frontier settled without a request. Filled by parse, judged by the
-//! frontier, recorded by the log; what sinks and users see.
+//! The outcome of a URL: a response after parsing, or what the frontier settled without a request. Filled by
+//! parse, judged by the frontier, recorded by the log, shown to sinks and users.
 
 use std::borrow::Cow;
 
@@ -11,34 +11,34 @@ use crate::request::memory_of;
 use crate::serial::{self, is_default};
 use crate::{Links, Metadata, Received, Request, RequestOptions, Response, Step, Times, mark};
 
-/// Bytes of a robots.txt that count, at most: RFC 9309 section 2.5 asks for no less.
+/// Maximum size of a robots.txt that is parsed, in bytes: RFC 9309 section 2.5 requires at least this.
 pub const MAX_ROBOTS_BYTES: usize = 500 * 1024;
 
-/// What a site says about one use of a page, and where it says so.
+/// A site's preference about one use of a page, and where the site states it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct UsagePreference {
     /// The use, such as `train-ai`.
     pub usage: Box<str>,
     /// Whether it is allowed.
     pub allowed: bool,
-    /// Which signal says so, such as `robots.txt` or `header`.
+    /// The signal that states it, such as `robots.txt` or `header`.
     pub source: Box<str>,
 }
 
-/// What became of a URL. Its response's result is a failure where the body did not decode.
+/// The outcome of a URL. Its response's result is a failure if the body did not decode.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Outcome {
     /// The response.
     pub response: Response,
-    /// The body without content coding, once it was decoded; shares memory with the received one when there is no coding. It stays
-    /// in the process that decoded it.
+    /// The body without content coding, if decoded; shares memory with the received body if it has no coding.
+    /// It is not encoded: it stays in the process that decoded it.
     #[serde(skip)]
     pub decoded: Option<Bytes>,
-    /// The text of a robots.txt without content coding, as far as it counts ([`MAX_ROBOTS_BYTES`]), and one byte more where there is
-    /// more; `None` of other URLs.
+    /// The text of a robots.txt without content coding, limited to [`MAX_ROBOTS_BYTES`], and one byte more if
+    /// it is longer; `None` for other URLs.
     #[serde(default, with = "rules", skip_serializing_if = "is_default")]
     pub rules: Option<Bytes>,
-    /// Name of the character encoding (WHATWG), where the body is text.
+    /// Name of the character encoding (WHATWG), if the body is text.
     #[serde(default, skip_serializing_if = "is_default")]
     pub charset: Option<Cow<'static, str>>,
     /// Text of the first `<title>`.
@@ -47,45 +47,45 @@ pub struct Outcome {
     /// Target of `rel=canonical`.
     #[serde(default, skip_serializing_if = "is_default")]
     pub canonical: Option<CrawlUrl>,
-    /// Target of the redirect (`Location`), where the status is one.
+    /// Target of the redirect (`Location`), if the status is one.
     #[serde(default, skip_serializing_if = "is_default")]
     pub redirect: Option<CrawlUrl>,
-    /// robots meta or X-Robots-Tag say `noindex`.
+    /// Whether a robots meta element or X-Robots-Tag says `noindex`.
     #[serde(default, skip_serializing_if = "is_default")]
     pub noindex: bool,
-    /// robots meta or X-Robots-Tag say `nofollow`.
+    /// Whether a robots meta element or X-Robots-Tag says `nofollow`.
     #[serde(default, skip_serializing_if = "is_default")]
     pub nofollow: bool,
     /// Links in order of appearance, each once.
     #[serde(default, skip_serializing_if = "Links::is_empty")]
     pub links: Links,
-    /// Links that are no URLs that can be crawled (`mailto:`, `javascript:`, broken).
+    /// Number of links that are not crawlable URLs (`mailto:`, `javascript:`, broken).
     #[serde(default, skip_serializing_if = "is_default")]
     pub bad_links: u32,
-    /// Bounds that it has reached: what is beyond them is left out.
+    /// Limits that the page reached; the excess is omitted.
     #[serde(default, skip_serializing_if = "is_default")]
     pub bounds: Bounds,
-    /// What rules or a user's parse stage extracted: JSON values by name.
+    /// Values that rules or a user's parse stage extracted: JSON values by name.
     #[serde(default, skip_serializing_if = "is_default")]
     pub fields: Metadata,
-    /// What the site says about the use of the page.
+    /// The site's preferences about the use of the page.
     #[serde(default, skip_serializing_if = "is_default")]
     pub usage: Vec<UsagePreference>,
-    /// Whether the URL goes back to waiting: this outcome is not its last. Filled by the frontier's judgement.
+    /// Whether the URL is retried: this outcome is not its last. Set by the frontier's judgement.
     #[serde(default, skip_serializing_if = "is_default")]
     pub retry: bool,
-    /// Whether the failure was the crawler's own trouble (resolver, uplink, this machine): it counts as no try. Filled by the
-    /// frontier's judgement.
+    /// Whether the crawler's own side failed (resolver, uplink, this machine): then it does not count as a
+    /// try. Set by the frontier's judgement.
     #[serde(default, skip_serializing_if = "is_default")]
     pub ours: bool,
-    /// What the answer says, as one number, by which answers of unrelated hosts are compared ([`mark()`]); 0: nothing. Filled by parse;
-    /// the frontier's judgement clears it where the answer was not compared.
+    /// The response's mark, by which responses of unrelated hosts are compared ([`mark()`]); 0: none. Set by
+    /// parse; the frontier's judgement clears it if the response was not compared.
     #[serde(default, skip_serializing_if = "is_default")]
     pub mark: u64,
 }
 
 impl Outcome {
-    /// A response of which nothing is known yet.
+    /// An unparsed response.
     pub fn new(response: Response) -> Self {
         Outcome {
             response,
@@ -123,12 +123,12 @@ impl Outcome {
         self.response.result.as_ref().ok()
     }
 
-    /// Why there is none.
+    /// Why there is no response.
     pub fn failure(&self) -> Option<&Failure> {
         self.response.result.as_ref().err()
     }
 
-    /// Computes the mark, once redirect and decoded body, or the text of the robots.txt, are known.
+    /// Computes the mark. Call it after redirect and decoded body, or the text of the robots.txt, are set.
     pub fn set_mark(&mut self) {
         let body = self.decoded.as_ref().or(self.rules.as_ref()).map_or(&[][..], |body| body);
         self.mark = match &self.response.result {
@@ -137,7 +137,8 @@ impl Outcome {
         };
     }
 
-    /// Bytes of memory that it holds, about: those of its response, its own body where that is another, links, title.
+    /// Approximate memory, in bytes: the response, the decoded body unless it shares memory, links, fields,
+    /// title.
     pub fn memory(&self) -> usize {
         let received = self.received().and_then(|received| received.body.memory());
         let own = |decoded: &&Bytes| received.is_none_or(|body| body.as_ptr() != decoded.as_ptr());
@@ -150,16 +151,18 @@ impl Outcome {
             + self.title.as_deref().map_or(0, str::len)
     }
 
-    /// The URL whose page this is, by its own `rel=canonical`: another one of the same origin. Where a job trusts it, that URL
-    /// counts as known, since its page has been fetched under this name. Other origins are never spoken for.
+    /// The canonical URL (`rel=canonical`) of a page, if it is another URL of the same origin. A job that
+    /// trusts it marks that URL as seen, since its page has been fetched under this URL. Canonical URLs of
+    /// other origins are ignored.
     pub fn copy_of(&self) -> Option<&CrawlUrl> {
         let (url, canonical) = (self.url(), self.canonical.as_ref()?);
         let is_page = self.received().is_some_and(|received| received.status == 200);
         (is_page && canonical.origin() == url.origin() && canonical != url).then_some(canonical)
     }
 
-    /// A URL that was settled and waits again: opened by the user, or because a captive portal had answered for it. `ended`: the
-    /// status or the failure that it had ended with. Its lease is 0, and it is no URL's last outcome.
+    /// A settled URL that is waiting again: the user reopened it, or a captive portal had responded for it.
+    /// `ended`: the status or failure of its last outcome. Its lease is 0, and this outcome is not the URL's
+    /// last.
     pub fn reopened(url: CrawlUrl, depth: u32, at: Micros, ended: Result<u16, Failure>) -> Self {
         let failure =
             ended.as_ref().err().cloned().unwrap_or_else(|| Failure::new(FailureKind::Cancelled, ""));
@@ -171,12 +174,13 @@ impl Outcome {
         outcome
     }
 
-    /// Whether it is a URL that was settled and waits again.
+    /// Whether it is a settled URL that is waiting again.
     pub fn is_reopened(&self) -> bool {
         self.retry && self.response.request.lease == 0
     }
 
-    /// A URL that the frontier settles without a fetch: refused, or its name does not resolve. Its lease is 0.
+    /// A URL that the frontier settles without a fetch: it is refused, or its name does not resolve. Its
+    /// lease is 0.
     pub fn settled(url: CrawlUrl, depth: u32, chain: Vec<Step>, at: Micros, failure: Failure) -> Self {
         let name_class = failure.kind.is_of_name().then_some(NameClass::Failed);
         let request = Request { depth, chain, name_class, ..Request::get(url) };
@@ -184,7 +188,7 @@ impl Outcome {
         Outcome::new(Response { request, address, started: at, finished: at, times, result: Err(failure) })
     }
 
-    /// The same with what the request had beyond a GET of its URL.
+    /// Sets the request's options.
     #[must_use]
     pub fn with_options(mut self, options: Option<Box<RequestOptions>>) -> Self {
         self.response.request.options = options;
@@ -198,7 +202,7 @@ impl From<Outcome> for Cow<'_, Outcome> {
     }
 }
 
-/// The field `rules`.
+/// Encoding of the field `rules`.
 mod rules {
     use bytes::Bytes;
     use serde::{Deserialize, Deserializer, Serialize, Serializer};

@@ -1,4 +1,4 @@
-//! Work on lease. Filled by the frontier; read by fetch; given back in the response.
+//! Leased requests. Filled by the frontier; read by fetch; returned in the response.
 
 use std::net::IpAddr;
 use std::sync::Arc;
@@ -9,10 +9,10 @@ use serde::{Deserialize, Serialize};
 
 use crate::serial::{self, is_default};
 
-/// What a user attaches to a request and finds again at its outcome: JSON values by name.
+/// Values that a user attaches to a request and that its outcome returns: JSON values by name.
 pub type Metadata = serde_json::Map<String, serde_json::Value>;
 
-/// What a request is for.
+/// The purpose of a request.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Purpose {
     /// A page of the crawl.
@@ -27,7 +27,7 @@ pub enum Purpose {
 }
 
 impl Purpose {
-    /// Every purpose with its stable name.
+    /// Each purpose with its stable name.
     const NAMES: [(Purpose, &'static str); 4] = [
         (Purpose::Page, "page"),
         (Purpose::Robots, "robots"),
@@ -46,14 +46,14 @@ impl Purpose {
     }
 }
 
-/// Which job, and which of its tasks, a request belongs to. Both empty where one crawl has a process to itself.
+/// The job, and the task within it, of a request. Both are empty if the process runs a single crawl.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Task {
     /// The job.
     #[serde(skip_serializing_if = "is_default")]
     pub job: Box<str>,
-    /// One of its tasks, each with scope, strategy and rules of its own.
+    /// The task, with scope, strategy and rules of its own.
     #[serde(skip_serializing_if = "is_default")]
     pub name: Box<str>,
 }
@@ -71,12 +71,12 @@ pub struct Step {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Route {
-    /// By a connection to one of the host's addresses, all of them vetted, best first.
+    /// By a connection to one of the host's permitted addresses, best first.
     #[serde(with = "serial::addresses")]
     Direct(Vec<IpAddr>),
-    /// By a proxy, which resolves the name: its URL.
+    /// By a proxy with this URL, which resolves the name.
     Proxy(Box<str>),
-    /// By a browser: its name in the job.
+    /// By a browser with this name in the job.
     Browser(Box<str>),
 }
 
@@ -87,7 +87,7 @@ impl Default for Route {
 }
 
 impl Route {
-    /// The addresses that may be connected to; none where somebody else connects.
+    /// The addresses to connect to; empty for a proxy or a browser.
     pub fn addresses(&self) -> &[IpAddr] {
         match self {
             Route::Direct(addresses) => addresses,
@@ -96,7 +96,7 @@ impl Route {
     }
 }
 
-/// What a site said of an earlier answer, for a conditional request (RFC 9110 section 13).
+/// Validators of an earlier response, for a conditional request (RFC 9110 section 13).
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Validators {
@@ -108,26 +108,26 @@ pub struct Validators {
     pub last_modified: Option<Box<str>>,
 }
 
-/// What a request has beyond a GET of its URL. Most requests have none of it.
+/// Properties of a request other than a plain GET. Most requests have none.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct RequestOptions {
     /// The method; empty: GET.
     #[serde(skip_serializing_if = "is_default")]
     pub method: Box<str>,
-    /// Header fields that are sent besides the crawler's own, or in their place, in this order.
+    /// Header fields that add to the crawler's own or replace them, in this order.
     #[serde(skip_serializing_if = "is_default")]
     pub headers: Vec<(Box<str>, Box<str>)>,
-    /// The body that is sent.
+    /// The body.
     #[serde(with = "serial::bytes", skip_serializing_if = "is_default")]
     pub body: Bytes,
-    /// For a conditional request.
+    /// Validators of a conditional request.
     #[serde(skip_serializing_if = "is_default")]
     pub validators: Validators,
-    /// Requests of a host with a greater priority come first, where the strategy heeds it.
+    /// Requests of a host with a greater priority come first, if the strategy uses it.
     #[serde(skip_serializing_if = "is_default")]
     pub priority: i32,
-    /// What the user attached.
+    /// The user's metadata.
     #[serde(skip_serializing_if = "is_default")]
     pub metadata: Metadata,
 }
@@ -138,36 +138,36 @@ impl RequestOptions {
         if self.method.is_empty() { "GET" } else { &self.method }
     }
 
-    /// Whether the request is another one than a GET of its URL to whoever dedups.
+    /// Whether deduplication distinguishes the request from a GET of its URL.
     fn is_other(&self) -> bool {
         self.method() != "GET" || !self.body.is_empty()
     }
 
-    /// Bytes of memory held, about.
+    /// Approximate memory, in bytes.
     pub fn memory(&self) -> usize {
         let headers: usize = self.headers.iter().map(|(name, value)| name.len() + value.len() + 64).sum();
         size_of::<Self>() + self.body.len() + headers + memory_of(&self.metadata)
     }
 }
 
-/// Work on lease: everything that fetch needs, so that it asks nobody.
+/// A leased request: all that fetch needs.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Request {
     /// Job and task.
     #[serde(default, skip_serializing_if = "is_default")]
     pub task: Arc<Task>,
-    /// The frontier's number for this lease; unique within a crawl, from 1. 0: what the frontier settled without a request.
+    /// The lease's number; unique within a crawl, from 1. 0: the frontier settled the URL without a request.
     #[serde(default, skip_serializing_if = "is_default")]
     pub lease: u64,
-    /// What to fetch.
+    /// The URL to fetch.
     pub url: CrawlUrl,
-    /// What for.
+    /// Its purpose.
     #[serde(default, skip_serializing_if = "is_default")]
     pub purpose: Purpose,
-    /// Links from the nearest seed.
+    /// Number of links from the nearest seed.
     #[serde(default, skip_serializing_if = "is_default")]
     pub depth: u32,
-    /// Earlier tries of this URL.
+    /// Number of earlier tries of this URL.
     #[serde(default, skip_serializing_if = "is_default")]
     pub attempt: u32,
     /// The redirects that led here, oldest first.
@@ -176,19 +176,20 @@ pub struct Request {
     /// How it reaches the site.
     #[serde(default, skip_serializing_if = "is_default")]
     pub route: Route,
-    /// How long the host's name took to resolve, in microseconds; 0 when it was cached.
+    /// Time to resolve the host's name, in microseconds; 0 if it was cached.
     #[serde(default, skip_serializing_if = "is_default")]
     pub name_us: u32,
-    /// What the host's name cost to resolve; `None` where the URL was refused before a request.
+    /// Cost of resolving the host's name; `None` if the URL was refused before a request.
     #[serde(default, skip_serializing_if = "is_default")]
     pub name_class: Option<NameClass>,
     /// The value of its `cookie` field.
     #[serde(default, skip_serializing_if = "is_default")]
     pub cookies: Option<Box<str>>,
-    /// When the lease ends, by the crawl's clock: what has not been answered by then is taken back, and must not be sent.
+    /// When the lease expires, by the crawl's clock: the frontier then takes the request back, and it must
+    /// not be sent.
     #[serde(default, skip_serializing_if = "is_default")]
     pub deadline: Micros,
-    /// What it has beyond a GET of its URL.
+    /// Properties other than a plain GET.
     #[serde(default, skip_serializing_if = "is_default")]
     pub options: Option<Box<RequestOptions>>,
 }
@@ -218,12 +219,13 @@ impl Request {
         self.options.as_ref().map_or("GET", |options| options.method())
     }
 
-    /// By what dedup knows it: the digest of its URL, or of method, URL and body where it is no plain GET.
+    /// The request key, by which requests are deduplicated: the digest of its URL, or of method, URL and body
+    /// if it is not a plain GET.
     pub fn key(&self) -> Digest {
         key_of(self.url.borrow(), self.options.as_deref())
     }
 
-    /// Bytes of memory held beside the record itself, about.
+    /// Approximate memory besides the record itself, in bytes.
     pub fn memory(&self) -> usize {
         let chain: usize = self.chain.iter().map(|step| step.url.as_str().len() + size_of::<Step>()).sum();
         let options = self.options.as_ref().map_or(0, |options| options.memory());
@@ -231,15 +233,15 @@ impl Request {
     }
 }
 
-/// What a JSON value takes beside its text, about.
+/// Approximate memory of a JSON value besides its text, in bytes.
 const JSON_BYTES: usize = 64;
 
-/// Bytes of memory that JSON values by name hold, about.
+/// Approximate memory of JSON values by name, in bytes.
 pub(crate) fn memory_of(values: &Metadata) -> usize {
     values.iter().map(|(name, value)| name.len() + JSON_BYTES + memory_of_json(value)).sum()
 }
 
-/// Bytes of memory that a JSON value holds, about.
+/// Approximate memory of a JSON value, in bytes.
 fn memory_of_json(value: &serde_json::Value) -> usize {
     JSON_BYTES
         + match value {
@@ -250,21 +252,21 @@ fn memory_of_json(value: &serde_json::Value) -> usize {
         }
 }
 
-/// Fields that say where a message ends or what becomes of the connection: those that fetch decides over.
+/// Header fields that delimit a message or control the connection; fetch sets them.
 const FRAMING: [&str; 8] =
     ["host", "connection", "content-length", "expect", "te", "trailer", "transfer-encoding", "upgrade"];
 
-/// Whether a request may have a header field of this name.
+/// Whether a user may set a header field of this name.
 pub fn is_settable_field(name: &str) -> bool {
     !FRAMING.iter().any(|framing| framing.eq_ignore_ascii_case(name))
 }
 
-/// By what dedup knows a request ([`Request::key`]).
+/// The request key ([`Request::key`]).
 pub fn key_of(url: UrlRef<'_>, options: Option<&RequestOptions>) -> Digest {
     match options.filter(|options| options.is_other()) {
         None => *url.digest(),
         Some(options) => {
-            // Neither method nor URL has a space, so that no two requests make one text.
+            // Neither method nor URL contains a space, so different requests have different texts.
             let head = [options.method(), url.as_str(), ""].join(" ");
             digest_of([head.as_bytes(), &options.body].concat())
         }

@@ -1,4 +1,4 @@
-//! What became of a request. Filled by fetch; read by parse.
+//! The result of a request. Filled by fetch; read by parse.
 
 use std::net::IpAddr;
 use std::sync::Arc;
@@ -9,7 +9,8 @@ use serde::{Deserialize, Serialize};
 use crate::serial::{self, is_default};
 use crate::{Body, Head, Request};
 
-/// Durations of one exchange, in microseconds, and where the wall clock stood; 0 where a phase did not happen (a kept-alive connection).
+/// Durations of one exchange, in microseconds, and the wall clock's offset. A duration is 0 if the phase did
+/// not happen (a kept-alive connection).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Times {
@@ -19,18 +20,19 @@ pub struct Times {
     /// TLS handshake.
     #[serde(skip_serializing_if = "is_default")]
     pub tls_us: u32,
-    /// From the request's first byte sent to the response's head.
+    /// From sending the request's first byte to the response's head.
     #[serde(skip_serializing_if = "is_default")]
     pub first_byte_us: u32,
     /// From the response's head to its last byte.
     #[serde(skip_serializing_if = "is_default")]
     pub body_us: u32,
-    /// How far the wall clock was ahead of the crawl's when the exchange ended ([`Clock::wall_offset`](lycosa_url::Clock)).
+    /// How far the wall clock was ahead of the crawl's clock when the exchange ended
+    /// ([`Clock::wall_offset`](lycosa_url::Clock)).
     #[serde(skip_serializing_if = "is_default")]
     pub wall_offset_us: i64,
 }
 
-/// How a response was made.
+/// The source of a response.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Source {
     /// HTTP/1.0.
@@ -46,13 +48,13 @@ pub enum Source {
     /// A browser.
     #[serde(rename = "browser")]
     Browser,
-    /// A cache, without asking the site.
+    /// A cache, without a request to the site.
     #[serde(rename = "cache")]
     Cache,
 }
 
 impl Source {
-    /// Every source with its stable name, which is its encoding too.
+    /// Each source with its stable name, which is also its encoding.
     const NAMES: [(Source, &'static str); 5] = [
         (Source::Http10, "http/1.0"),
         (Source::Http11, "http/1.1"),
@@ -72,7 +74,7 @@ impl Source {
     }
 }
 
-/// What is kept of a connection's TLS and of the certificate that was shown.
+/// Facts about a connection's TLS and the server's certificate.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Certificate {
@@ -82,11 +84,11 @@ pub struct Certificate {
     pub cipher: Box<str>,
     /// SHA-256 of the certificate, in hexadecimal digits.
     pub sha256: Box<str>,
-    /// Whom it is for.
+    /// The subject.
     pub subject: Box<str>,
-    /// Who issued it.
+    /// The issuer.
     pub issuer: Box<str>,
-    /// From when to when it is valid, in seconds since the epoch.
+    /// Start and end of validity, in seconds since the epoch.
     pub valid: (i64, i64),
 }
 
@@ -96,7 +98,7 @@ pub struct Certificate {
 pub struct Received {
     /// Status code.
     pub status: u16,
-    /// How it was made.
+    /// Its source.
     #[serde(skip_serializing_if = "is_default")]
     pub source: Source,
     /// Status line and header fields as received.
@@ -105,13 +107,13 @@ pub struct Received {
     /// The body as received: transfer coding removed, content coding kept.
     #[serde(skip_serializing_if = "Body::is_memory")]
     pub body: Body,
-    /// Request line and header fields as sent; empty where nobody knows them.
+    /// Request line and header fields as sent; empty if unknown.
     #[serde(skip_serializing_if = "is_default")]
     pub sent: Head,
-    /// The certificate, of what came over TLS.
+    /// The certificate, if TLS was used.
     #[serde(skip_serializing_if = "is_default")]
     pub certificate: Option<Arc<Certificate>>,
-    /// The URL that was there at the end, where it is another than the request's: a browser follows redirects itself.
+    /// The final URL, if it differs from the request's: a browser follows redirects itself.
     #[serde(skip_serializing_if = "is_default")]
     pub final_url: Option<CrawlUrl>,
 }
@@ -122,22 +124,22 @@ impl Received {
         self.body.len() + self.head.raw().len() as u64
     }
 
-    /// Bytes of memory held beside the record itself, about.
+    /// Approximate memory besides the record itself, in bytes.
     pub fn memory(&self) -> usize {
         let body = self.body.memory().map_or(0, bytes::Bytes::len);
         body + self.head.raw().len() + self.sent.raw().len()
     }
 }
 
-/// What became of a request. Filled by fetch.
+/// The result of a request. Filled by fetch.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Response {
-    /// The request, given back.
+    /// The request.
     pub request: Request,
-    /// The address spoken to, if one was.
+    /// The server's address, if a connection was established.
     #[serde(default, with = "serial::address", skip_serializing_if = "is_default")]
     pub address: Option<IpAddr>,
-    /// When work on it began, by the crawl's clock.
+    /// When the exchange began, by the crawl's clock.
     #[serde(default)]
     pub started: Micros,
     /// When it ended, by the crawl's clock.
@@ -150,16 +152,16 @@ pub struct Response {
     pub result: Result<Received, Failure>,
 }
 
-/// Bytes of memory that a response takes beside its texts: fields, boxes, what the allocator adds.
+/// Memory of a response besides its texts, in bytes: fields, boxes, allocator overhead.
 const RESPONSE_BYTES: usize = 1_024;
 
 impl Response {
-    /// When it ended, by the wall clock of then.
+    /// When it ended, by the wall clock at that time.
     pub fn fetched_at(&self) -> Micros {
         self.finished.saturating_add_signed(self.times.wall_offset_us)
     }
 
-    /// Bytes of memory that it holds, about.
+    /// Approximate memory, in bytes.
     pub fn memory(&self) -> usize {
         let received = self.result.as_ref().map_or(0, Received::memory);
         RESPONSE_BYTES + self.request.memory() + received

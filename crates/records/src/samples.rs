@@ -1,4 +1,4 @@
-//! Records for tests: of this crate and of those that read and write records.
+//! Records for tests of this crate and of those that read and write records.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -14,7 +14,7 @@ use crate::{
     RequestOptions, Response, Route, Source, Step, Task, Times, UsagePreference, Validators,
 };
 
-/// The outcome of a page with a link, a header field that is no UTF-8, and a body of so many bytes.
+/// The outcome of a page with a link, a header field that is not UTF-8, and a body of `body` bytes.
 pub fn page(number: usize, body: usize) -> Entry<'static> {
     Entry::Outcome(Cow::Owned(outcome(number, body)))
 }
@@ -221,7 +221,7 @@ pub fn any_outcome() -> impl Strategy<Value = Outcome> {
     )
 }
 
-/// Any record of the log whose bodies are in memory.
+/// Any record of the log, with its body in memory.
 pub fn any_entry() -> impl Strategy<Value = Entry<'static>> {
     let in_memory = |mut outcome: Outcome| {
         if let Ok(received) = &mut outcome.response.result

@@ -1,4 +1,4 @@
-//! How parts of records are encoded that have no form of their own: compact in MessagePack, readable in JSON.
+//! Encodings of field types without one of their own: compact in MessagePack, readable in JSON.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -11,7 +11,7 @@ use serde::ser::{Serialize, Serializer};
 
 use crate::Purpose;
 
-/// Whether a field need not be written: most are empty in most records.
+/// Whether a field has its default value and is omitted: most fields are empty in most records.
 pub(crate) fn is_default<T: Default + PartialEq>(field: &T) -> bool {
     *field == T::default()
 }
@@ -30,11 +30,12 @@ impl<'de> Deserialize<'de> for Purpose {
     }
 }
 
-/// Bytes: as such in MessagePack, in JSON as text, or as base64 behind `base64:` where they are no UTF-8 or begin so.
+/// Bytes: binary in MessagePack; in JSON text, or `base64:` and base64 if they are not UTF-8 or begin with
+/// `base64:`.
 #[derive(Default)]
 pub(crate) struct Blob<'a>(pub(crate) Cow<'a, [u8]>);
 
-/// What stands before base64 in JSON.
+/// The prefix of base64 in JSON.
 const BASE64: &str = "base64:";
 
 impl Serialize for Blob<'_> {
@@ -87,7 +88,7 @@ impl<'de> Visitor<'de> for BlobVisitor {
         Ok(Blob(bytes.into()))
     }
 
-    /// Logs before 0.1 have numbers in their place.
+    /// Logs before 0.1 have a sequence of numbers instead.
     fn visit_seq<A: SeqAccess<'de>>(self, mut numbers: A) -> Result<Self::Value, A::Error> {
         let mut bytes = Vec::new();
         while let Some(byte) = numbers.next_element()? {

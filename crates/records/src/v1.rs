@@ -1,5 +1,6 @@
-//! Records of version 1, which logs of Lycosa 0.1 before the open records hold: read, never written. One flat map for seeds, leases
-//! and outcomes; times by the wall clock; header fields as pairs, names in lower case; links as pairs.
+//! Records of version 1, in logs of Lycosa 0.1 from before version 2; they are read, never written. One flat
+//! map for seeds, leases and outcomes; times by the wall clock; header fields as pairs, with names in lower
+//! case; links as pairs.
 
 use std::borrow::Cow;
 use std::net::IpAddr;
@@ -14,7 +15,8 @@ use crate::{
     Times,
 };
 
-/// The facts of a frame; of a seed only `url` and `finished`, of a lease `url`, `lease`, `started` and `finished`.
+/// The facts of a frame; a seed has only `url` and `finished`, a lease `url`, `lease`, `started` and
+/// `finished`.
 #[derive(Default, Deserialize)]
 #[serde(default)]
 pub struct V1 {
@@ -83,19 +85,19 @@ impl<'de> Deserialize<'de> for Headers {
     }
 }
 
-/// Reads the facts of a frame; `None` where they are none of version 1.
+/// Reads the facts of a frame; `None` if they are not of version 1.
 pub fn read(facts: &[u8]) -> Option<V1> {
     crate::read_map(facts)
 }
 
 impl V1 {
-    /// When it began and ended, by the crawl's clock; of a lease, when the process that took it began, and when it was taken.
+    /// Start and end, by the crawl's clock; for a lease, when its process began and when it was granted.
     fn crawl_times(&self) -> [Micros; 2] {
         [self.started, self.finished]
             .map(|time| time.saturating_add_signed(self.wall_offset_us.saturating_neg()))
     }
 
-    /// The record of a kind, with the body that stood apart. `None` where a URL of it no longer parses.
+    /// The record of a kind, with its body. `None` if its URL, or that of a redirect to it, no longer parses.
     pub fn into_entry(self, kind: Kind, body: Body) -> Option<Entry<'static>> {
         match kind {
             Kind::Seed => self.into_accepted().map(Entry::Accepted),
@@ -108,20 +110,21 @@ impl V1 {
         }
     }
 
-    /// What was accepted.
+    /// The accepted request.
     pub(crate) fn into_accepted(self) -> Option<Accepted<'static>> {
         let request = Request::get(CrawlUrl::parse(&self.url).ok()?);
         Some(Accepted { request: Cow::Owned(request), at: self.finished })
     }
 
-    /// What was about to be sent.
+    /// The lease.
     pub(crate) fn into_leased(self) -> Option<Leased<'static>> {
         let ([process, granted], url) = (self.crawl_times(), CrawlUrl::parse(&self.url).ok()?);
         let wall_offset_us = self.wall_offset_us;
         Some(Leased { url: Cow::Owned(url), lease: self.lease, process, granted, wall_offset_us })
     }
 
-    /// The outcome, without a body. `None` where a URL of it no longer parses: a stricter version reads an older log.
+    /// The outcome, without a body. `None` if its URL, or that of a redirect to it, no longer parses, since
+    /// this version is stricter.
     pub(crate) fn into_outcome(self, kind: Kind) -> Option<Outcome> {
         let [started, finished] = self.crawl_times();
         let url = |text: &str| CrawlUrl::parse(text).ok();

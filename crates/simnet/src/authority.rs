@@ -1,11 +1,12 @@
-//! The certificate authority: keys and certificates as pure functions of the seed, good ones and bad ones.
+//! The certificate authority: keys and certificates, good and bad, as pure functions of the seed.
 //!
-//! Guarantees, repeated by the tests:
-//! 1. One seed, one authority: keys and signatures (RFC 6979) are deterministic, so its PEM file can be trusted before anything runs.
-//! 2. Every certificate that is not good fails for exactly one reason.
+//! Guarantees, checked by the tests:
+//! 1. Keys and signatures (RFC 6979) are determined by the seed, so that the PEM file can be trusted before a simnet runs.
+//! 2. Every bad certificate is invalid for exactly one reason.
 //!
-//! Whoever knows the seed knows the keys: this authority must be trusted inside a simulation and nowhere else.
-//! P-256 and not Ed25519, which browsers do not take for servers. Its arithmetic is `p256`'s: `ring` makes no key from given bytes.
+//! The keys can be derived from the seed: this authority must be trusted inside a simulation only. The curve
+//! is P-256, since browsers do not accept Ed25519 for servers; `p256` computes the keys, since `ring` cannot
+//! derive them from given bytes.
 
 use std::sync::Arc;
 
@@ -24,36 +25,36 @@ use crate::error::{Error, Result};
 use crate::random::Rng;
 use crate::secure::Certificate;
 
-/// The years in which good certificates are valid. Fixed: a certificate that depended on today would not be the seed's alone.
+/// Validity of good certificates in years. Fixed, so that certificates depend on the seed only.
 const VALID: (i32, i32) = (2020, 2050);
 
-/// The years of a certificate that has expired.
+/// Validity of an expired certificate.
 const EXPIRED: (i32, i32) = (2016, 2019);
 
-/// The years of a certificate that is not valid yet; GeneralizedTime begins in 2050 (RFC 5280, 4.1.2.5).
+/// Validity of a certificate that is not valid yet; dates from 2050 on are GeneralizedTime (RFC 5280, 4.1.2.5).
 const EARLY: (i32, i32) = (2048, 2050);
 
-/// Whom a certificate is for whose server bears another name.
+/// Name in a certificate with a wrong name.
 const OTHER_NAME: &str = "default.hosting.example";
 
-/// Purpose of the random stream that keys are made of.
+/// Purpose of the random stream of keys.
 const KEYS: u64 = 40;
 
 /// The authority of a world.
 pub(crate) struct Authority {
-    /// What clients are told to trust.
+    /// The root certificate that clients trust.
     root: rcgen::Certificate,
-    /// What signs the certificates of hosts; its own certificate goes with theirs.
+    /// The intermediate authority that signs hosts' certificates; its certificate is sent with them.
     issuer: Signatory,
-    /// An authority that nobody is told to trust.
+    /// An authority that is not trusted.
     stranger: Signatory,
-    /// The key of all hosts: one key for all costs no handshake anything and saves making a million.
+    /// The common key of all hosts, which saves generating one per host.
     host_key: Key,
-    /// The same for rustls.
+    /// The same key for rustls.
     host_signer: Arc<dyn rustls::sign::SigningKey>,
 }
 
-/// Who can sign certificates.
+/// A signing authority.
 struct Signatory {
     /// Name and key.
     issuer: Issuer<'static, Key>,
@@ -62,7 +63,7 @@ struct Signatory {
 }
 
 impl Authority {
-    /// The authority of a seed; takes a millisecond.
+    /// Derives the authority from a seed; takes a millisecond.
     pub(crate) fn new(seed: u64) -> Result<Self> {
         let keys = [0, 1, 2, 3].map(|n| Key::new(seed, n));
         let [root_key, issuer_key, stranger_key, host_key] = keys;
@@ -89,14 +90,14 @@ impl Authority {
         self.root.pem()
     }
 
-    /// What a server shows for a name.
+    /// Issues the certificate chain that a server sends for a name.
     pub(crate) fn certify(&self, name: &str, certificate: Certificate) -> Result<CertifiedKey> {
         let chain = self.chain(name, certificate);
         let chain = chain.map_err(|error| Error::system(format!("certifying {name}"), invalid(error)))?;
         Ok(CertifiedKey::new(chain, self.host_signer.clone()))
     }
 
-    /// The certificates for a name, its own first.
+    /// Issues the certificates for a name, leaf first.
     fn chain(
         &self,
         name: &str,
@@ -111,7 +112,7 @@ impl Authority {
         };
         limit(&mut params, years);
         params.distinguished_name = DistinguishedName::new();
-        // A common name has 64 characters at most (RFC 5280, A.1); clients read the alternative name.
+        // A common name has at most 64 characters (RFC 5280, A.1); clients check the alternative name.
         params.distinguished_name.push(DnType::CommonName, bearer.get(..64).unwrap_or(bearer));
         params.key_usages = vec![KeyUsagePurpose::DigitalSignature];
         params.extended_key_usages = vec![ExtendedKeyUsagePurpose::ServerAuth];
@@ -131,7 +132,7 @@ impl Authority {
     }
 }
 
-/// What the certificate of an authority says. `below` is how many authorities may follow it.
+/// Parameters of an authority's certificate. `below` is the maximum path length (`None` for no limit).
 fn authority(name: &str, key: &Key, below: Option<u8>) -> CertificateParams {
     let mut params = CertificateParams::default();
     limit(&mut params, VALID);
@@ -145,13 +146,13 @@ fn authority(name: &str, key: &Key, below: Option<u8>) -> CertificateParams {
     params
 }
 
-/// Makes a certificate valid from the beginning of one year to that of another.
+/// Sets the validity, from the beginning of one year to that of another.
 fn limit(params: &mut CertificateParams, (from, until): (i32, i32)) {
     params.not_before = rcgen::date_time_ymd(from, 1, 1);
     params.not_after = rcgen::date_time_ymd(until, 1, 1);
 }
 
-/// A positive serial number of 8 bytes (RFC 5280, 4.1.2.2): FNV-1a of what it is for.
+/// A positive serial number of 8 bytes (RFC 5280, 4.1.2.2): FNV-1a of the subject.
 fn serial(of: &[u8]) -> SerialNumber {
     let hash = of.iter().fold(0xcbf2_9ce4_8422_2325_u64, |hash, &byte| {
         (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
@@ -159,12 +160,12 @@ fn serial(of: &[u8]) -> SerialNumber {
     SerialNumber::from(hash >> 1 | 1)
 }
 
-/// Faults of this file's own making, such as a name that is none: the system is not to blame, but has the shape.
+/// Wraps an error such as an invalid name as an I/O error.
 fn invalid(error: impl ToString) -> std::io::Error {
     std::io::Error::new(std::io::ErrorKind::InvalidInput, error.to_string())
 }
 
-/// A key that derives from a seed.
+/// A key derived from a seed.
 struct Key {
     /// The scalar.
     secret: SecretKey,
@@ -178,7 +179,7 @@ impl Key {
         let mut rng = Rng::new(seed, KEYS, number, 0);
         loop {
             let bytes = [(); 4].map(|()| rng.bits().to_be_bytes()).concat();
-            // All but one in 2³² of numbers of 256 bits are scalars.
+            // All but one in 2³² numbers of 256 bits are valid scalars.
             if let Ok(secret) = SecretKey::from_slice(&bytes) {
                 let public = secret.public_key().to_sec1_bytes().into_vec();
                 return Self { secret, public };
@@ -186,12 +187,12 @@ impl Key {
         }
     }
 
-    /// What tells it from other keys: the beginning of the point.
+    /// Key identifier: the beginning of the point.
     fn identifier(&self) -> Vec<u8> {
         self.public.iter().skip(1).take(20).copied().collect()
     }
 
-    /// The key for handshakes. They are signed by `ring`: faster, and nobody compares them.
+    /// The key for handshakes, which `ring` signs: it is faster, and these signatures need not be deterministic.
     fn signer(&self) -> Result<Arc<dyn rustls::sign::SigningKey>> {
         let der = self.secret.to_pkcs8_der().map_err(|e| Error::system("encoding a key", invalid(e)))?;
         let der = PrivatePkcs8KeyDer::from(der.as_bytes().to_vec());

@@ -1,7 +1,7 @@
-//! The resolver: answers address questions from the world's table, on UDP and TCP.
+//! The resolver: answers address queries from the world's table, over UDP and TCP.
 //!
-//! It looks like a recursive resolver to its clients. Times to live on the wire are unscaled: in scaled time, whoever reads
-//! them divides. Any bytes are survived: what is no query is dropped, what is half a query gets FORMERR.
+//! To its clients it is a recursive resolver. TTLs on the wire are unscaled: clients in scaled time must divide
+//! them. It accepts any bytes: a message that is no query is dropped, an incomplete query gets FORMERR.
 
 use std::net::{Ipv4Addr, Ipv6Addr};
 
@@ -12,9 +12,9 @@ use crate::world::World;
 
 /// Response codes (RFC 1035, RFC 6891).
 mod rcode {
-    /// The name exists.
+    /// NOERROR.
     pub(super) const NO_ERROR: u8 = 0;
-    /// Not understood.
+    /// FORMERR.
     pub(super) const FORMAT_ERROR: u8 = 1;
     /// SERVFAIL.
     pub(super) const SERVER_FAILURE: u8 = 2;
@@ -34,44 +34,44 @@ const TYPE_A: u16 = 1;
 const TYPE_CNAME: u16 = 5;
 /// An IPv6 address.
 const TYPE_AAAA: u16 = 28;
-/// The start of a zone.
+/// Start of authority.
 const TYPE_SOA: u16 = 6;
 /// EDNS.
 const TYPE_OPT: u16 = 41;
-/// Whatever there is.
+/// All types.
 const TYPE_ANY: u16 = 255;
 /// The Internet.
 const CLASS_IN: u16 = 1;
 
-/// Time to live of negative answers, in unscaled seconds.
+/// TTL of negative answers, in unscaled seconds.
 const NEGATIVE_TTL: u32 = 900;
 
-/// Time to live of a captive portal's address, in unscaled seconds: they are short, so that clients come back soon.
+/// TTL of a captive portal's address, in unscaled seconds; short, so that clients ask again soon.
 const PORTAL_TTL: u32 = 60;
 
-/// The zone of aliases: `e2.h17.cdn.simnet` is the second last on the way to host 17.
+/// The zone of aliases: `e2.h17.cdn.simnet` is the last but one in the chain to host 17.
 const ALIAS_ZONE: &str = ".cdn.simnet";
 
-/// Bytes of a message's header.
+/// Length of a message's header in bytes.
 const HEADER: usize = 12;
 
-/// What was answered, for the ledger.
+/// The answer's properties for the ledger.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Answered {
-    /// The host that was asked for, or [`NONE`].
+    /// The host of the queried name, or [`NONE`].
     pub(crate) host: u32,
-    /// The type asked for, 0 if unknown.
+    /// The query type; 0 if unknown.
     pub(crate) qtype: u16,
     /// The response code.
     pub(crate) rcode: u8,
 }
 
-/// Writes the answer to a message into `out`; `None` means silence. `age` is the world's in unscaled seconds.
+/// Writes the answer to a message into `out`; returns `None` for no answer. `age` is the world's age in unscaled seconds.
 pub(crate) fn answer(world: &World, age: f64, message: &[u8], out: &mut Vec<u8>) -> Option<Answered> {
     out.clear();
     let header: &[u8; HEADER] = message.first_chunk()?;
     if header[2] & 0x80 != 0 {
-        return None; // An answer: to answer it could go on for ever.
+        return None; // A response: answering it could loop for ever.
     }
     let opcode = header[2] >> 3 & 15;
     if opcode != 0 {
@@ -106,25 +106,25 @@ pub(crate) fn answer(world: &World, age: f64, message: &[u8], out: &mut Vec<u8>)
         write_soa(query.zone, out);
     }
     if query.edns.is_some() {
-        // The upper bits of the response code live in the OPT record (RFC 6891, 6.1.3).
+        // The upper bits of the response code are in the OPT record (RFC 6891, 6.1.3).
         out.extend_from_slice(&[0, 0, TYPE_OPT as u8, 0x04, 0xd0, code >> 4, 0, 0, 0, 0, 0]);
     }
     Some(Answered { host, qtype: query.qtype, rcode: code })
 }
 
-/// SERVFAIL instead of an answer; `None` where there was no question to answer.
+/// Replaces the answer with SERVFAIL; `None` if the query is invalid.
 pub(crate) fn fail(message: &[u8], answered: Answered, out: &mut Vec<u8>) -> Option<Answered> {
     replace(message, rcode::SERVER_FAILURE, None, out)?;
     Some(Answered { rcode: rcode::SERVER_FAILURE, ..answered })
 }
 
-/// NXDOMAIN instead of an answer; `None` where there was no question to answer.
+/// Replaces the answer with NXDOMAIN; `None` if the query is invalid.
 pub(crate) fn deny(message: &[u8], answered: Answered, out: &mut Vec<u8>) -> Option<Answered> {
     replace(message, rcode::NAME_ERROR, None, out)?;
     Some(Answered { rcode: rcode::NAME_ERROR, ..answered })
 }
 
-/// One address instead of an answer, whatever the name: a captive portal's. No host's address was given: the ledger says [`NONE`].
+/// Replaces the answer with a captive portal's address, for any name. The ledger gets [`NONE`], since no host's address was returned.
 pub(crate) fn capture(
     message: &[u8],
     answered: Answered,
@@ -135,7 +135,7 @@ pub(crate) fn capture(
     Some(Answered { host: NONE, rcode: rcode::NO_ERROR, ..answered })
 }
 
-/// An answer that does not depend on the world.
+/// Writes an answer that does not depend on the world.
 fn replace(message: &[u8], code: u8, address: Option<Ipv4Addr>, out: &mut Vec<u8>) -> Option<()> {
     let (header, query): (&[u8; HEADER], _) = (message.first_chunk()?, Query::parse(message)?);
     let address = address.filter(|_| matches!(query.qtype, TYPE_A | TYPE_ANY));
@@ -156,7 +156,7 @@ fn replace(message: &[u8], code: u8, address: Option<Ipv4Addr>, out: &mut Vec<u8
     Some(())
 }
 
-/// What a lower-case name means: its host, the response code, how many aliases stand before the address.
+/// Looks up a lower-case name: its host, the response code, and the number of aliases before the address.
 fn look_up(world: &World, name: &str) -> (u32, u8, u32) {
     let found = match world.hosts.find(name) {
         Some(Name::Host(host)) => Some((host, world.aliases(host))),
@@ -174,7 +174,7 @@ fn look_up(world: &World, name: &str) -> (u32, u8, u32) {
     }
 }
 
-/// The host that an alias leads to, and the aliases behind it.
+/// The host of an alias, and the number of aliases after it.
 fn find_alias(world: &World, name: &str) -> Option<(u32, u32)> {
     let (left, host) = name.strip_suffix(ALIAS_ZONE)?.split_once('.')?;
     let (left, host): (u32, u32) =
@@ -182,29 +182,29 @@ fn find_alias(world: &World, name: &str) -> Option<(u32, u32)> {
     (host < world.host_count() && left >= 1 && left <= world.aliases(host)).then(|| (host, left - 1))
 }
 
-/// The IPv6 address of a host, if it is one.
+/// The IPv6 address of a host; `None` for [`NONE`].
 fn world_v6(world: &World, host: u32) -> Option<Ipv6Addr> {
     if host == NONE { None } else { world.address6(host) }
 }
 
-/// A question that was understood.
+/// A parsed query.
 struct Query {
     /// The name in lower case, without final dot.
     name: String,
-    /// The type asked for.
+    /// The query type.
     qtype: u16,
-    /// The class asked for.
+    /// The query class.
     class: u16,
-    /// Where the question ends.
+    /// End of the question section.
     end: usize,
-    /// Where the name's last label stands: the zone that denies. For the root, its own place.
+    /// Offset of the name's last label, the zone of negative answers; for the root, of the name itself.
     zone: usize,
     /// The EDNS version, if there is an OPT record.
     edns: Option<u8>,
 }
 
 impl Query {
-    /// Parses a message with one question, no answers, and anything behind that is whole.
+    /// Parses a message with one question, no answers, and a valid additional section.
     fn parse(message: &[u8]) -> Option<Self> {
         let counts = [4, 6, 8, 10].map(|at| u16::from_be_bytes([message[at], message[at + 1]]));
         let [1, 0, 0, additional] = counts else { return None };
@@ -219,7 +219,7 @@ impl Query {
             if !name.is_empty() {
                 name.push('.');
             }
-            // Bytes that no host name has become a character that no host name has.
+            // Bytes that are invalid in host names become a space.
             name.extend(label.iter().map(|&b| {
                 if b.is_ascii_graphic() && b != b'.' { b.to_ascii_lowercase() as char } else { ' ' }
             }));
@@ -256,7 +256,7 @@ impl Query {
     }
 }
 
-/// The place behind a name that may be compressed.
+/// Offset after a name, which may be compressed.
 fn skip_name(message: &[u8], mut at: usize) -> Option<usize> {
     loop {
         match *message.get(at)? {
@@ -268,15 +268,15 @@ fn skip_name(message: &[u8], mut at: usize) -> Option<usize> {
     }
 }
 
-/// An answer without sections: the question was not understood.
+/// Writes an answer without sections, for an invalid query.
 fn refuse(header: &[u8; HEADER], code: u8, out: &mut Vec<u8>) -> Answered {
     write_header(header, code, [0; 4], out);
     Answered { host: NONE, qtype: 0, rcode: code }
 }
 
-/// The header of the answer to a query with `header`.
+/// Writes the header of the answer to a query with `header`.
 fn write_header(header: &[u8; HEADER], code: u8, counts: [u16; 4], out: &mut Vec<u8>) {
-    // QR and RA set; opcode, RD and CD as asked.
+    // QR and RA set; opcode, RD and CD as in the query.
     out.extend_from_slice(&[
         header[0],
         header[1],
@@ -286,7 +286,7 @@ fn write_header(header: &[u8; HEADER], code: u8, counts: [u16; 4], out: &mut Vec
     counts.iter().for_each(|count| out.extend_from_slice(&count.to_be_bytes()));
 }
 
-/// A record of the name that stands at `owner`.
+/// Writes a record of the name at offset `owner`.
 fn write_record(owner: usize, kind: u16, ttl: u32, data: &[u8], out: &mut Vec<u8>) {
     out.extend_from_slice(&(0xc000 | owner as u16).to_be_bytes());
     out.extend_from_slice(&[0, kind as u8, 0, CLASS_IN as u8]);
@@ -295,7 +295,7 @@ fn write_record(owner: usize, kind: u16, ttl: u32, data: &[u8], out: &mut Vec<u8
     out.extend_from_slice(data);
 }
 
-/// The CNAME record of the name at `owner`; the result is where the alias stands.
+/// Writes the CNAME record of the name at offset `owner`; returns the offset of the alias.
 fn write_alias(owner: usize, host: u32, left: u32, ttl: u32, out: &mut Vec<u8>) -> usize {
     let name = format!("e{left}.h{host}{ALIAS_ZONE}");
     let mut data = Vec::with_capacity(name.len() + 2);
@@ -308,7 +308,7 @@ fn write_alias(owner: usize, host: u32, left: u32, ttl: u32, out: &mut Vec<u8>) 
     out.len() - data.len()
 }
 
-/// The SOA record that makes a denial cacheable (RFC 2308), of the zone that stands at `zone` in the question.
+/// Writes the SOA record that makes a negative answer cacheable (RFC 2308), of the zone at offset `zone`.
 fn write_soa(zone: usize, out: &mut Vec<u8>) {
     const NAMES: &[u8] = b"\x02ns\x06simnet\x00\x0ahostmaster\x06simnet\x00";
     out.extend_from_slice(&(0xc000 | zone as u16).to_be_bytes());

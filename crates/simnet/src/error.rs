@@ -1,4 +1,4 @@
-//! What can go wrong when a simulated Internet is started. What clients do wrong is never an error here: it is a record.
+//! Errors of a simulated Internet. Faults of clients are no errors here, but records in the ledger.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -18,17 +18,17 @@ pub enum Error {
         /// What is allowed.
         allowed: String,
     },
-    /// The system refused.
+    /// A system call failed.
     System {
-        /// What was being done, in words.
+        /// The operation, in words.
         what: String,
-        /// The system's answer.
+        /// The system's error.
         source: std::io::Error,
     },
 }
 
 impl Error {
-    /// A setting error from anything that can be shown.
+    /// A setting error, with the value formatted.
     pub(crate) fn setting(
         name: impl Into<Cow<'static, str>>,
         value: impl ToString,
@@ -37,21 +37,21 @@ impl Error {
         Self::Setting { name: name.into(), value: value.to_string(), allowed: allowed.into() }
     }
 
-    /// A port that something else listens on.
+    /// A port that is in use.
     pub(crate) fn taken(name: &'static str, port: u16) -> Self {
         let option = name.replace('_', "-");
         let allowed = format!("a port that nothing listens on; --{option} 0 takes any free one");
         Self::setting(name, port, allowed)
     }
 
-    /// A port that is not for everybody.
+    /// A privileged port.
     pub(crate) fn reserved(name: &'static str, port: u16) -> Self {
         let option = name.replace('_', "-");
         let allowed = format!("1024 to 65535, because lower ones need root; --{option} 0 takes any free one");
         Self::setting(name, port, allowed)
     }
 
-    /// A system error with its circumstances.
+    /// A system error with its operation.
     pub(crate) fn system(what: impl Into<String>, source: impl Into<std::io::Error>) -> Self {
         Self::System { what: what.into(), source: source.into() }
     }

@@ -1,4 +1,5 @@
-//! What a benchmark compares with its measurements: the model, the quantiles of its distributions, and how the world's hosts came out.
+//! Figures that benchmarks compare with measurements: the model, quantiles of its distributions, and the
+//! actual shares of the world's hosts.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -10,19 +11,19 @@ use crate::network::draw;
 use crate::random::Rng;
 use crate::world::World;
 
-/// Draws from which quantiles are taken.
+/// Number of draws for quantiles.
 const DRAWS: usize = 100_000;
 
 /// A world's figures, unscaled.
 #[derive(Clone, Debug, Serialize)]
 pub struct Figures {
-    /// The model as it was read, defaults filled in.
+    /// The model, with defaults filled in.
     pub model: Model,
-    /// Of the delay of DNS answers, in milliseconds.
+    /// Delay of DNS answers, in milliseconds.
     pub dns_latency_ms: Quantiles,
-    /// Of the hosts' own delay of HTTP answers, in milliseconds.
+    /// The hosts' own delay of HTTP responses, in milliseconds.
     pub http_latency_ms: Quantiles,
-    /// How the hosts of this world came out.
+    /// Actual shares of this world's hosts.
     pub world: Shares,
 }
 
@@ -31,33 +32,33 @@ pub struct Figures {
 pub struct Quantiles {
     /// The mean.
     pub mean: f64,
-    /// By percent: 1, 5, 10, 25, 50, 75, 90, 95, 99, 99.9.
+    /// Pairs of percent and quantile: 1, 5, 10, 25, 50, 75, 90, 95, 99, 99.9.
     pub percent: Vec<(f64, f64)>,
 }
 
 /// Shares of a world's names.
 #[derive(Clone, Debug, Serialize)]
 pub struct Shares {
-    /// By what they answer to A questions: address, nodata, nxdomain, servfail, dead.
+    /// By answer: address, nodata, nxdomain, servfail, dead.
     pub answers: BTreeMap<&'static str, f64>,
-    /// Cumulative by time to live: seconds, share of names with at most as many.
+    /// Cumulative by TTL: seconds, share of names with at most that TTL.
     pub ttl: Vec<(u32, f64)>,
-    /// Cumulative by names on their address: names, share of names that share with at most as many, themselves counted.
+    /// Cumulative by number of names on the address, including the name itself: number, share of names with at most that many.
     pub names_per_address: Vec<(u32, f64)>,
     /// By number of aliases.
     pub aliases: BTreeMap<u32, f64>,
-    /// With IPv4 alone, both, IPv6 alone; the last two only while IPv6 is served.
+    /// With IPv4 only, both, IPv6 only; the last two are 0 unless IPv6 is served.
     pub families: [f64; 3],
-    /// With a difficult server.
+    /// With a difficult web server.
     pub difficult: f64,
     /// With a trap.
     pub traps: f64,
-    /// Whose pages count in the coverage.
+    /// With pages that count in coverage.
     pub counting: f64,
 }
 
 impl Figures {
-    /// Takes a world's figures.
+    /// Computes a world's figures.
     pub fn of(world: &World) -> Self {
         let model = world.model().clone();
         Self {
@@ -75,7 +76,7 @@ impl Figures {
 }
 
 impl Quantiles {
-    /// Draws often and sorts: the tail's cut makes formulas long.
+    /// Estimates by drawing: with the truncated tail, formulas would be long.
     fn of(latency: &Latency) -> Self {
         let mut rng = Rng::new(1, 40, 0, 0);
         let mut drawn: Vec<f64> = (0..DRAWS).map(|_| draw(latency, &mut rng)).collect();
@@ -123,7 +124,7 @@ impl Shares {
     }
 }
 
-/// The cumulative distribution of values: each value with the share of those that are not larger.
+/// Cumulative distribution: each value with the share of values that are not larger.
 fn cumulate(values: impl Iterator<Item = u32>) -> Vec<(u32, f64)> {
     let mut counts: BTreeMap<u32, u64> = BTreeMap::new();
     values.for_each(|value| *counts.entry(value).or_default() += 1);

@@ -1,4 +1,4 @@
-//! Bad habits: judgements that need all of a host's requests, not only neighbours.
+//! Bad habits: judgements that need all requests to a host, not only consecutive ones.
 
 use std::collections::BTreeMap;
 
@@ -7,16 +7,16 @@ use crate::ledger::{Kind, NONE, Request};
 use crate::report::{Habit, Habits, Ignored, SpeedUp};
 use crate::verdict::is_plea;
 
-/// Gaps looked at before and after a plea.
+/// Number of intervals compared before and after a 429 or 503.
 const NEAR: usize = 5;
 
-/// Gaps that must be there before and after: fewer tell nothing.
+/// Minimum of intervals before and after: fewer are not significant.
 const ENOUGH: usize = 3;
 
-/// Below this share of the gap before, a gap is shorter on purpose.
+/// An interval below this share of the earlier one counts as deliberately shorter.
 const FASTER: f64 = 0.9;
 
-/// Whoever keeps this multiple of the allowed gap after a plea has slowed down enough.
+/// A crawler with this multiple of the minimum interval after a 429 or 503 is slow enough.
 const COURTEOUS: f64 = 2.0;
 
 /// A host's requests.
@@ -26,11 +26,11 @@ struct Visits {
     requests: Vec<(u64, u16)>,
     /// Whether one was for robots.txt.
     robots: bool,
-    /// Whether one was for something that robots rules apply to.
+    /// Whether one was for a URL to which robots rules apply.
     pages: bool,
 }
 
-/// Looks for habits in requests in the order of time; hosts that were asked for nothing from `since` on are left out.
+/// Finds habits in requests in order of time; hosts without a request from `since` on are ignored.
 pub(crate) fn find(judge: &Judge<'_>, requests: &[Request], since: u64) -> Habits {
     let mut hosts: BTreeMap<u32, Visits> = BTreeMap::new();
     for request in requests.iter().filter(|request| request.host != NONE) {
@@ -69,7 +69,7 @@ pub(crate) fn find(judge: &Judge<'_>, requests: &[Request], since: u64) -> Habit
     habits
 }
 
-/// Counts a host, and keeps the first examples.
+/// Counts a host and stores the first examples.
 fn enter<T>(habit: &mut Habit<T>, guilty: bool, example: impl FnOnce() -> T) {
     habit.of += 1;
     if guilty {
@@ -80,13 +80,14 @@ fn enter<T>(habit: &mut Habit<T>, guilty: bool, example: impl FnOnce() -> T) {
     }
 }
 
-/// The first plea after which a host was asked faster than before it, with the gaps before and after; `None` if no plea can be judged.
+/// Finds the first 429 or 503 after which requests came faster than before, with the intervals before and
+/// after; `None` if none can be judged.
 ///
-/// Against chance: the median of the gaps after is held against the *shortest* one before.
+/// To exclude chance, the median of the intervals after is compared with the *shortest* one before.
 fn speeds_up(requests: &[(u64, u16)], gaps: &[f64], allowed_s: f64) -> Option<Option<(usize, f64, f64)>> {
     let mut judged = None;
     for (at, _) in requests.iter().enumerate().filter(|(_, (_, status))| is_plea(*status)) {
-        // gaps[at] is the first one after request `at`.
+        // gaps[at] is the first interval after request `at`.
         let before = &gaps[at.saturating_sub(NEAR)..at];
         let after = &gaps[at..(at + NEAR).min(gaps.len())];
         if before.len() < ENOUGH || after.len() < ENOUGH {
@@ -102,7 +103,7 @@ fn speeds_up(requests: &[(u64, u16)], gaps: &[f64], allowed_s: f64) -> Option<Op
     judged
 }
 
-/// The middle one, of an even number the upper; there is at least one.
+/// The median; the upper of two; 0 if empty.
 fn median(gaps: &[f64]) -> f64 {
     let mut sorted = gaps.to_vec();
     sorted.sort_by(f64::total_cmp);

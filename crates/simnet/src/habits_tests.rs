@@ -1,4 +1,4 @@
-//! Bad habits on hand-written records: found when there is one, not found when all is legal.
+//! Tests of bad habits with hand-written records: each is found, and legal behaviour is not reported.
 
 use std::collections::HashSet;
 
@@ -9,7 +9,7 @@ use crate::params::Params;
 use crate::report::Report;
 use crate::world::World;
 
-/// A world and its first host with (or without) a Crawl-delay of 3 s.
+/// A world and its first host with or without a Crawl-delay of 3 s.
 fn world(speed: f64, delay: bool) -> (World, Params, u32) {
     let params = Params { hosts: 300, pages: 5, speed, address_interval: 0.0, ..Params::default() };
     let world = World::new(&params);
@@ -22,7 +22,7 @@ fn judged(speed: f64, delay: bool, visits: &[(u64, u16, u32)]) -> Habits {
     report(speed, delay, visits).habits
 }
 
-/// The whole report of such requests.
+/// The report on such requests.
 fn report(speed: f64, delay: bool, visits: &[(u64, u16, u32)]) -> Report {
     let (world, params, host) = world(speed, delay);
     let requests = visits.iter().map(|&(ms, status, retry_after_ms)| Request {
@@ -61,7 +61,7 @@ fn retry_after_counts_from_the_answer_in_scaled_time() {
 fn the_longest_plea_holds_and_other_statuses_are_none() {
     let long_then_short = [(0, 503, 60_000), (1_000, 429, 1_000), (30_000, 200, 0), (61_000, 200, 0)];
     assert_eq!(report(1.0, false, &long_then_short).pauses.count, 2);
-    // A redirect may carry Retry-After too (RFC 9110, 10.2.3): nobody is judged by that.
+    // A redirect may have Retry-After too (RFC 9110, 10.2.3): it is not judged.
     assert_eq!(report(1.0, false, &[(0, 301, 60_000), (1_000, 200, 0)]).pauses.count, 0);
 }
 
@@ -74,12 +74,12 @@ fn who_gets_faster_after_a_plea_is_found() {
     let found = judged(1.0, false, &visits(1_000, 300)).speeding_up;
     assert_eq!((found.hosts, found.of, found.first[0].status), (1, 1, 429));
     assert_eq!((found.first[0].at_s, found.first[0].before_s, found.first[0].after_s), (3.0, 1.0, 0.3));
-    // As fast as before, slower, chance, and slow enough anyway: no habit.
+    // No habit: as fast as before, slower, by chance, and slow enough anyway.
     for (before, after) in [(1_000, 1_000), (1_000, 4_000), (1_000, 950), (9_000, 2_500)] {
         let found = judged(1.0, false, &visits(before, after)).speeding_up;
         assert_eq!((found.hosts, found.of), (0, 1), "{before} {after}");
     }
-    // In scaled time "slow enough" shrinks too.
+    // In scaled time, "slow enough" is scaled too.
     assert_eq!(judged(10.0, false, &visits(900, 250)).speeding_up.hosts, 0);
     assert_eq!(judged(10.0, false, &visits(900, 150)).speeding_up.hosts, 1);
 }

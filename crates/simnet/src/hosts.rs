@@ -1,6 +1,6 @@
-//! The hosts: unique names under several public suffixes, their addresses, and how many URLs each has.
+//! The hosts: unique names under several public suffixes, their addresses and numbers of URLs.
 //!
-//! The only tables of the world: some 80 bytes a host, nothing a page.
+//! These are the only large tables of the world: about 80 bytes per host, nothing per page.
 
 use std::collections::HashMap;
 use std::net::Ipv4Addr;
@@ -9,7 +9,7 @@ use crate::model::Addresses;
 use crate::random::Rng;
 use crate::text::plain_word;
 
-/// Public suffixes with their share in a thousand.
+/// Public suffixes with their shares per thousand.
 const SUFFIXES: &[(&str, u32)] = &[
     ("com", 440),
     ("org", 120),
@@ -25,39 +25,39 @@ const SUFFIXES: &[(&str, u32)] = &[
     ("info", 15),
 ];
 
-/// Sub-domains that sites put in front of their domain.
+/// Subdomains of sites.
 const SUBDOMAINS: &[&str] = &["blog", "news", "shop", "docs", "forum", "static"];
 
-/// Most URLs of one host, as a multiple of the mean: a polite crawl's length is that of its largest host.
+/// Maximum of URLs per host, as a multiple of the mean: the largest host determines the duration of a polite crawl.
 const LARGEST: f64 = 6.0;
 
-/// What a name means to the resolver.
+/// Meaning of an existing name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Name {
     /// A host.
     Host(u32),
-    /// No host, but hosts live beneath it: it exists without an address (RFC 8020).
+    /// An empty non-terminal: no host, but hosts are below it, so it exists without an address (RFC 8020).
     Parent,
 }
 
 /// All hosts of a world.
 pub(crate) struct Hosts {
-    /// Host names end to end.
+    /// Concatenated host names.
     names: String,
-    /// Where each name ends.
+    /// End of each name.
     ends: Vec<u32>,
     /// Each host's address.
     addresses: Vec<u32>,
-    /// Number of URLs before each host's; one entry more than hosts.
+    /// Number of URLs of all earlier hosts, by host; one entry more than hosts.
     first: Vec<u64>,
-    /// Every name and every parent of a name, lower case.
+    /// Every name and every parent of a name, in lower case.
     index: HashMap<Box<str>, Name>,
-    /// Whether there are names beneath each host's.
+    /// Whether there are names below each host's.
     parents: Vec<bool>,
 }
 
 impl Hosts {
-    /// Draws `hosts` hosts with `pages` URLs each in the mean.
+    /// Draws `hosts` hosts with a mean of `pages` URLs.
     pub(crate) fn new(seed: u64, hosts: u32, pages: u32, model: &Addresses) -> Self {
         let mut all = Self {
             names: String::new(),
@@ -72,7 +72,7 @@ impl Hosts {
         let mut total = 0;
         for host in 0..hosts {
             let name = loop {
-                // A quarter of the hosts are further sub-domains of the domain before them.
+                // A quarter of the hosts are further subdomains of the previous domain.
                 let name = if !domain.is_empty() && rng.chance(250) {
                     format!("{}.{domain}", SUBDOMAINS[rng.below(SUBDOMAINS.len() as u32) as usize])
                 } else {
@@ -102,7 +102,7 @@ impl Hosts {
         all
     }
 
-    /// The host's name. Names in wildcard zones stand in no table.
+    /// The host's name. Names in wildcard zones are in no table.
     pub(crate) fn name(&self, host: u32) -> &str {
         let i = host as usize;
         let Some(&end) = self.ends.get(i) else { return "(in a wildcard zone)" };
@@ -110,12 +110,12 @@ impl Hosts {
         &self.names[start..end as usize]
     }
 
-    /// Whether there are names beneath the host's.
+    /// Whether there are names below the host's.
     pub(crate) fn is_parent(&self, host: u32) -> bool {
         self.parents[host as usize]
     }
 
-    /// What a lower-case name means, if it exists.
+    /// Finds a lower-case name.
     pub(crate) fn find(&self, name: &str) -> Option<Name> {
         self.index.get(name).copied()
     }
@@ -130,7 +130,7 @@ impl Hosts {
         (self.first[host as usize + 1] - self.first[host as usize]) as u32
     }
 
-    /// Number of URLs of all hosts before this one: a page's place in a table of all pages.
+    /// Number of URLs of all earlier hosts: the index of the host's first page in a table of all pages.
     pub(crate) fn first(&self, host: u32) -> u64 {
         self.first[host as usize]
     }
@@ -141,7 +141,7 @@ impl Hosts {
     }
 }
 
-/// A domain such as `silver-river.co.uk`; a number is added often enough that a million of them are unique.
+/// Draws a domain such as `silver-river.co.uk`; numbers are frequent enough for a million unique domains.
 fn registered_domain(rng: &mut Rng) -> String {
     let (a, b) = (plain_word(rng.below(1 << 20)), plain_word(rng.below(1 << 20)));
     let glue = if rng.chance(300) { "-" } else { "" };
@@ -158,13 +158,13 @@ fn registered_domain(rng: &mut Rng) -> String {
     format!("{a}{glue}{b}{number}.{suffix}")
 }
 
-/// The address of a number: from 127.1.0.1 upwards, without final 0 and 255. Each is in another network than the one before, as those of
+/// The n-th address: from 127.1.0.1 upwards, without final 0 and 255. Consecutive addresses are in different networks, as those of
 /// unrelated sites are.
 fn nth_address(n: u32) -> u32 {
     0x7f01_0001 + ((n % 254) << 16) + ((n / 254 % 256) << 8) + n / (254 * 256)
 }
 
-/// How many names each address has: the model's shares of names, met to the nearest name.
+/// Number of names per address, by the model's shares of names, rounded to whole names.
 pub(crate) fn groups(seed: u64, hosts: u32, model: &Addresses) -> Vec<u32> {
     let mut rng = Rng::new(seed, 3, 0, 0);
     let mut sizes = Vec::new();
@@ -176,7 +176,7 @@ pub(crate) fn groups(seed: u64, hosts: u32, model: &Addresses) -> Vec<u32> {
             let left = until - given;
             let drawn = group.least + rng.zipf(group.most - group.least + 1);
             let size = match sizes.last_mut() {
-                // What is left is too little for an address of this kind: it joins the last.
+                // Too few names are left for an address of this group: they join the last.
                 Some(last) if left < group.least && *last >= group.least => {
                     *last += left;
                     break;
@@ -188,7 +188,7 @@ pub(crate) fn groups(seed: u64, hosts: u32, model: &Addresses) -> Vec<u32> {
         }
         given = until;
     }
-    // Shares are checked to sum to 1; rounding may leave a name over.
+    // The shares sum to 1, but rounding may leave names without an address.
     sizes.extend(std::iter::repeat_n(1, (hosts - given) as usize));
     sizes
 }
@@ -200,7 +200,7 @@ fn addresses(seed: u64, hosts: u32, model: &Addresses) -> Vec<u32> {
     for (n, &size) in sizes.iter().enumerate() {
         all.extend(std::iter::repeat_n(nth_address(n as u32), size as usize));
     }
-    // Neighbours in the list are popular together; names that share an address need not be.
+    // Shuffled, since hosts with adjacent numbers are similarly popular, but names that share an address need not be.
     let mut rng = Rng::new(seed, 4, 0, 0);
     for i in (1..all.len()).rev() {
         all.swap(i, rng.below(i as u32 + 1) as usize);

@@ -1,4 +1,4 @@
-//! HTTP/1.1: what a request means is decided without I/O ([`respond`]); [`serve`] moves the bytes of one connection.
+//! HTTP/1.1: [`respond`] handles a request without I/O; [`serve`] moves the bytes of one connection.
 
 use std::cell::RefCell;
 use std::time::Duration;
@@ -20,87 +20,87 @@ use crate::world::{Slot, World};
 
 mod hostile;
 
-/// Most bytes of a request's head.
+/// Maximum size of a request's head in bytes.
 pub(crate) const MAX_HEAD: usize = 16 << 10;
 
-/// Most header fields of a request.
+/// Maximum of header fields of a request.
 const MAX_FIELDS: usize = 100;
 
-/// Room for an answer's head in front of its body, so that both leave with one write.
+/// Space for a response's head before its body, so that one write sends both.
 const HEAD_ROOM: usize = 640;
 
-/// Most bytes of name and path that a redirect to HTTPS repeats: what fits into [`HEAD_ROOM`].
+/// Maximum size of name and path in a redirect to HTTPS, so that it fits into [`HEAD_ROOM`].
 const MAX_MOVED: usize = 400;
 
-/// How long a connection that we ended may still deliver what nobody reads.
+/// Time that a connection is drained after the server has closed it.
 pub(crate) const LINGER: Duration = Duration::from_millis(250);
 
-/// What a captive portal shows.
+/// Login page of a captive portal.
 const LOGIN: &str = "<!DOCTYPE html>\n<title>Log in</title>\n<h1>Welcome to the guest network</h1>\n\
     <form action=\"/login\" method=\"post\"><input name=\"room\"><button>Connect</button></form>\n";
 
-/// Buffers of this many bytes and more are not kept for the next answer.
+/// Buffers of this size or more are not reused.
 const KEEP_BUFFER: usize = 512 << 10;
 
-/// What a serving thread needs to answer.
+/// State shared by the serving threads.
 pub(crate) struct Site {
-    /// What there is.
+    /// The simulated world.
     pub(crate) world: World,
-    /// What delays, loses and limits.
+    /// Delays, losses and rate limits.
     pub(crate) network: Network,
-    /// Who writes down what was asked.
+    /// Records of all requests.
     pub(crate) ledger: Ledger,
-    /// What stands around host names in URLs.
+    /// Schemes and ports of URLs.
     pub(crate) ports: Ports,
-    /// What goes wrong at present.
+    /// Injected faults.
     pub(crate) troubles: Troubles,
     /// The world's seed.
     pub(crate) seed: u64,
     /// The TCP port of HTTP.
     pub(crate) http_port: u16,
-    /// There if any host is on HTTPS.
+    /// TLS state, if any host is on HTTPS.
     pub(crate) tls: Option<Tls>,
     /// How long a connection may be idle.
     pub(crate) idle: Duration,
 }
 
-/// One answer, rendered: `out[start..]` are its bytes.
+/// One rendered response: `out[start..]` are its bytes.
 #[derive(Debug)]
 pub(crate) struct Answer {
-    /// Where it starts in the buffer.
+    /// Its start in the buffer.
     start: usize,
     /// Its status.
     status: u16,
-    /// What was asked for.
+    /// Kind of the request.
     kind: Kind,
     /// The host, or [`NONE`].
     host: u32,
-    /// A slot or a string, as the kind says.
+    /// A slot or a string, depending on the kind.
     page: u32,
     /// Bytes of the body.
     body: u32,
-    /// Whether the connection ends with it.
+    /// Whether the connection is closed after it.
     close: bool,
-    /// When its bytes leave.
+    /// Timing of its bytes.
     pub(crate) pace: Pace,
-    /// Whether a body goes with it; a HEAD never completes a page.
+    /// Whether it has a body; a HEAD never completes a page.
     whole: bool,
-    /// What keeps it from being sent: of such a request the ledger has status 0.
+    /// The trouble that prevents it; the ledger records status 0 for such a request.
     pub(crate) befallen: Option<Befallen>,
 }
 
 impl Answer {
-    /// Its bytes in the buffer that it was rendered into.
+    /// Its bytes in the buffer into which it was rendered.
     pub(crate) fn bytes<'a>(&self, out: &'a [u8]) -> &'a [u8] {
         &out[self.start..]
     }
 
-    /// The host that was asked, or [`NONE`].
+    /// The requested host, or [`NONE`].
     pub(crate) fn host(&self) -> u32 {
         self.host
     }
 
-    /// Records the request; the result is its place for [`Answer::complete`].
+    /// Records the request; returns its index for [`Answer::complete`].
     pub(crate) fn record(
         &self,
         site: &Site,
@@ -125,7 +125,7 @@ impl Answer {
         Some(site.ledger.request(shard, request))
     }
 
-    /// Notes that it was written to its end.
+    /// Records that it was written completely.
     pub(crate) fn complete(&self, site: &Site, shard: usize, place: usize) {
         if self.whole {
             site.ledger.complete(shard, place);
@@ -133,7 +133,7 @@ impl Answer {
     }
 }
 
-/// Answers the requests of one connection until it closes, is idle for too long, or breaks.
+/// Serves the requests of one connection until it is closed, idle for too long, or broken.
 pub(crate) async fn serve<S>(
     site: &Site,
     shard: usize,
@@ -177,7 +177,7 @@ pub(crate) async fn serve<S>(
             from = until;
         }
         if answer.pace.cut {
-            // Without the wait for what is unsent: the client sees a reset.
+            // Discards unsent bytes: the client sees a reset.
             return stream.reset();
         }
         answer.complete(site, shard, place);
@@ -189,17 +189,17 @@ pub(crate) async fn serve<S>(
     }
 }
 
-/// The Retry-After of an answer in milliseconds; 0 if it had none.
+/// The Retry-After of a response in milliseconds; 0 without one.
 fn retry_after(world: &World, host: u32, kind: Kind, status: u16) -> u32 {
     let asks = matches!(status, 429 | 503) && kind != Kind::Robots;
     world.retry_after(host).filter(|_| asks).unwrap_or_default().saturating_mul(1000)
 }
 
-/// Ends a connection so that the last answer arrives: closing with unread bytes would reset it (RFC 9112, 9.6).
+/// Closes a connection so that the last response arrives: closing with unread bytes would reset it (RFC 9112, 9.6).
 async fn hang_up(mut stream: impl AsyncRead + AsyncWrite + Unpin, buffer: &mut [u8]) {
     let drain = async {
         stream.shutdown().await?;
-        // Bounded: a client that sends for ever is cut off.
+        // Bounded, in case the client never stops sending.
         for _ in 0..64 {
             if stream.read(buffer).await? == 0 {
                 break;
@@ -207,11 +207,11 @@ async fn hang_up(mut stream: impl AsyncRead + AsyncWrite + Unpin, buffer: &mut [
         }
         std::io::Result::Ok(())
     };
-    // What goes wrong here goes wrong after the answer.
+    // Errors are ignored, since the response has been sent.
     let _ = tokio::time::timeout(LINGER, drain).await;
 }
 
-/// Writes all bytes; `None` when the client is gone or does not read.
+/// Writes all bytes; returns `None` if the client has disconnected or does not read.
 async fn write(stream: &mut (impl AsyncWrite + Unpin), mut bytes: &[u8], idle: Duration) -> Option<()> {
     while !bytes.is_empty() {
         match tokio::time::timeout(idle, stream.write(bytes)).await {
@@ -222,23 +222,24 @@ async fn write(stream: &mut (impl AsyncWrite + Unpin), mut bytes: &[u8], idle: D
     tokio::time::timeout(idle, stream.flush()).await.ok()?.ok()
 }
 
-/// A request's head as far as it matters here.
+/// The relevant parts of a request's head.
 struct Head<'a> {
     /// Whether the method is GET.
     get: bool,
     /// Whether the method is HEAD.
     head: bool,
-    /// The path with its query.
+    /// The path with the query.
     path: &'a str,
     /// The authority of an absolute target, else the Host field.
     host: &'a str,
     /// Whether gzip is accepted.
     gzip: bool,
-    /// Whether the connection ends after the answer.
+    /// Whether the connection is closed after the response.
     close: bool,
 }
 
-/// Renders the answer to the first request in `bytes`, which arrived at `time`; `None` when its head is not there yet. Also says how many bytes it took.
+/// Renders the response to the first request in `bytes`, which arrived at `time`, and returns it with the
+/// request's length; `None` if the head is incomplete.
 pub(crate) fn respond(
     site: &Site,
     door: Door,
@@ -272,7 +273,7 @@ pub(crate) fn respond(
     Some((used, answer))
 }
 
-/// What a parsed head says, or the status that refuses it.
+/// Reads a parsed head; the error is the status of the response.
 fn read_head<'a>(request: &httparse::Request<'_, 'a>) -> Result<Head<'a>, u16> {
     let old = request.version == Some(0);
     let method = request.method.unwrap_or_default();
@@ -291,7 +292,7 @@ fn read_head<'a>(request: &httparse::Request<'_, 'a>) -> Result<Head<'a>, u16> {
                 head.close = has_token(value, "close") || old && !has_token(value, "keep-alive");
             }
             15 if field.name.eq_ignore_ascii_case("accept-encoding") => head.gzip = has_token(value, "gzip"),
-            // A body is not read; what follows it would be taken for a request.
+            // Bodies are not read, so the connection must be closed, or the body would be parsed as a request.
             14 if field.name.eq_ignore_ascii_case("content-length") => head.close |= value.trim() != "0",
             17 if field.name.eq_ignore_ascii_case("transfer-encoding") => head.close = true,
             _ => {}
@@ -306,7 +307,7 @@ fn read_head<'a>(request: &httparse::Request<'_, 'a>) -> Result<Head<'a>, u16> {
     if hosts > 1 || hosts == 0 && !old || !head.path.starts_with('/') { Err(400) } else { Ok(head) }
 }
 
-/// Whether a comma-separated list has a token that is not refused with `q=0`.
+/// Whether a comma-separated list has a token without `q=0`.
 fn has_token(list: &str, token: &str) -> bool {
     list.split(',').any(|item| {
         let mut parts = item.split(';').map(str::trim);
@@ -318,7 +319,7 @@ fn has_token(list: &str, token: &str) -> bool {
     })
 }
 
-/// The answer to a request that was understood.
+/// Renders the response to a valid request.
 fn answer(site: &Site, door: Door, time: u64, head: &Head<'_>, out: &mut Vec<u8>) -> Answer {
     let world = &site.world;
     let (age, mut lower) = (site.network.age(time), [0; 255]);
@@ -331,7 +332,7 @@ fn answer(site: &Site, door: Door, time: u64, head: &Head<'_>, out: &mut Vec<u8>
         }
         _ => {}
     }
-    // With TLS, the host must be the one that the handshake named (RFC 9110, 7.4).
+    // With TLS, the host must be that of the handshake (RFC 9110, 7.4).
     let serves = |&host: &u32| {
         world.serves_at(host, door.address, age) && door.server.is_none_or(|named| named == host)
     };
@@ -376,7 +377,7 @@ fn answer(site: &Site, door: Door, time: u64, head: &Head<'_>, out: &mut Vec<u8>
         Slot::Redirect { permanent, host: to, slot: target } => {
             let status = if permanent { 301 } else { 302 };
             let path = world.path(to, target);
-            // Half of the redirects inside a host are relative (RFC 9110, 10.2.2).
+            // Half of the redirects within a host are relative (RFC 9110, 10.2.2).
             let location = if to == host && slot % 2 == 0 {
                 format!("Location: {path}\r\n")
             } else {
@@ -402,7 +403,7 @@ fn answer(site: &Site, door: Door, time: u64, head: &Head<'_>, out: &mut Vec<u8>
             let (mut a, mut b) = ([0; 10], [0; 10]);
             let (a, b) = (decimal(host, &mut a), decimal(slot, &mut b));
             let tag = if encoding.starts_with('C') { "-gzip\"\r\n" } else { "\"\r\n" };
-            // One host in eight names its charset in the page alone.
+            // One host in eight declares its charset only in the page.
             let charset = if host % 8 == 7 { "\r\n" } else { "; charset=utf-8\r\n" };
             let fields = ["Content-Type: text/html", charset, encoding, "ETag: \"", a, "-", b, tag];
             finish(200, Kind::Page, host, slot, head, &fields, out)
@@ -410,7 +411,7 @@ fn answer(site: &Site, door: Door, time: u64, head: &Head<'_>, out: &mut Vec<u8>
     }
 }
 
-/// The name in a Host field in lower case: its port is of no concern.
+/// The name in a Host field, in lower case and without the port.
 fn lower_name<'a>(field: &str, lower: &'a mut [u8; 255]) -> Option<&'a str> {
     let name = field.rsplit_once(':').map_or(field, |(name, _)| name);
     let lower = lower.get_mut(..name.len())?;
@@ -420,7 +421,7 @@ fn lower_name<'a>(field: &str, lower: &'a mut [u8; 255]) -> Option<&'a str> {
     Some(lower.strip_suffix('.').unwrap_or(lower))
 }
 
-/// The answer of a host on HTTPS to whoever comes without: where it is. `own` is the host, or the name in its zone, for the ledger.
+/// Redirects a request without TLS to a host on HTTPS. `own` is the host, or the name in its zone, for the ledger.
 fn upgrade(site: &Site, host: u32, own: u32, name: &str, head: &Head<'_>, out: &mut Vec<u8>) -> Answer {
     let path = site.ledger.intern(head.path);
     if name.len() + head.path.len() > MAX_MOVED {
@@ -431,7 +432,7 @@ fn upgrade(site: &Site, host: u32, own: u32, name: &str, head: &Head<'_>, out: &
     moved(301, Kind::Upgrade, own, path, head, &location, out)
 }
 
-/// A captive portal's answer to whatever is asked.
+/// Response of a captive portal to any request.
 fn portal(
     site: &Site,
     host: Option<u32>,
@@ -456,7 +457,7 @@ fn portal(
     finish(status, Kind::Captive, own, text, head, &[html], out)
 }
 
-/// A short page that says where to go.
+/// A short page for a redirect.
 fn moved(
     status: u16,
     kind: Kind,
@@ -470,20 +471,20 @@ fn moved(
     finish(status, kind, host, page, head, &[location, "Content-Type: text/html; charset=utf-8\r\n"], out)
 }
 
-/// A short page that says no.
+/// A short page for an error.
 fn plain(status: u16, kind: Kind, host: u32, page: u32, head: &Head<'_>, out: &mut Vec<u8>) -> Answer {
     let text = ["<!DOCTYPE html>\n<title>", reason(status), "</title>\n<h1>", reason(status), "</h1>\n"];
     text.iter().for_each(|part| out.extend_from_slice(part.as_bytes()));
     finish(status, kind, host, page, head, &["Content-Type: text/html; charset=utf-8\r\n"], out)
 }
 
-/// The answer to what was not understood; the connection ends.
+/// Response to an invalid request; closes the connection.
 fn refuse(status: u16, out: &mut Vec<u8>) -> Answer {
     let head = Head { get: true, head: false, path: "", host: "", gzip: false, close: true };
     plain(status, Kind::Bad, NONE, NONE, &head, out)
 }
 
-/// Puts the head in front of the body that `out` holds.
+/// Writes the head before the body in `out`.
 fn finish(
     status: u16,
     kind: Kind,
@@ -501,7 +502,7 @@ fn finish(
     let last = ["Content-Length: ", decimal(body, &mut length), "\r\n", close, "\r\n"];
     let parts = || first.iter().chain(fields).chain(&last);
     let size: usize = parts().map(|part| part.len()).sum();
-    // Paths are under 100 bytes and names under 80: the room is ample. A head that did not fit would be a bug: refuse.
+    // Always fits: paths are under 100 bytes and names under 80. A head that did not fit would be a bug.
     let start = HEAD_ROOM.saturating_sub(size);
     let mut at = start;
     for part in parts() {
@@ -528,7 +529,7 @@ fn finish(
     }
 }
 
-/// The phrase of a status.
+/// Reason phrase of a status.
 fn reason(status: u16) -> &'static str {
     match status {
         200 => "OK",
@@ -552,7 +553,7 @@ fn reason(status: u16) -> &'static str {
 /// Renders a page as gzip, from compressed fragments.
 fn compressed(site: &Site, host: u32, slot: u32, out: &mut Vec<u8>) {
     thread_local! {
-        /// The page as it is without compression, and its fragments' places.
+        /// The uncompressed page and the positions of its fragments.
         static PLAIN: RefCell<(Vec<u8>, Vec<Mark>)> = const { RefCell::new((Vec::new(), Vec::new())) };
     }
     PLAIN.with_borrow_mut(|(plain, marks)| {
@@ -564,16 +565,16 @@ fn compressed(site: &Site, host: u32, slot: u32, out: &mut Vec<u8>) {
     });
 }
 
-/// An output buffer from the thread's pool: idle connections hold none.
+/// An output buffer from the thread's pool; idle connections need none.
 pub(crate) struct Buffer(pub(crate) Vec<u8>);
 
 thread_local! {
-    /// Buffers not in use, at most as many as answers were ever in flight at once.
+    /// Free buffers, at most as many as responses were ever in flight at once.
     static POOL: RefCell<Vec<Vec<u8>>> = const { RefCell::new(Vec::new()) };
 }
 
 impl Buffer {
-    /// A buffer, used before or new.
+    /// Takes a free buffer or creates one.
     pub(crate) fn take() -> Self {
         Self(POOL.with_borrow_mut(Vec::pop).unwrap_or_default())
     }
@@ -583,7 +584,7 @@ impl Drop for Buffer {
     fn drop(&mut self) {
         let buffer = std::mem::take(&mut self.0);
         if buffer.capacity() < KEEP_BUFFER {
-            // The thread may be ending: then the buffer ends with it.
+            // Fails if the thread is ending; the buffer is dropped then.
             let _ = POOL.try_with(|pool| pool.borrow_mut().push(buffer));
         }
     }

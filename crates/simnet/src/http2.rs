@@ -1,5 +1,5 @@
-//! HTTP/2 (RFC 9113): each stream is one request, translated to the bytes that HTTP/1.1 has for it, so that the pages, the ledger and
-//! whatever else answers know one protocol alone.
+//! HTTP/2 (RFC 9113): each stream is one request, which is translated to HTTP/1.1, so that all other code deals with one
+//! protocol only.
 
 use std::future::poll_fn;
 use std::sync::Arc;
@@ -15,17 +15,17 @@ use crate::http::{self as http1, Buffer, LINGER, MAX_HEAD, Site};
 use crate::trouble::Befallen;
 use crate::wire::{Arrival, Door};
 
-/// Streams that a client may have open at once: what nginx allows.
+/// Maximum of concurrent streams: the default of nginx.
 const MAX_STREAMS: u32 = 128;
 
-/// Most bytes of answers that wait in one connection. An answer counts as written when its last byte is among them.
+/// Maximum of buffered response bytes per connection. A response counts as written when its last byte is buffered.
 const SEND_BUFFER: usize = 64 << 10;
 
-/// Fields that belong to a connection and have no place in HTTP/2 (RFC 9113, 8.2.2), or that say what `:authority` says.
+/// Fields that are connection-specific and not allowed in HTTP/2 (RFC 9113, 8.2.2), or redundant or irrelevant here.
 const LEFT_OUT: [&str; 6] =
     ["connection", "host", "keep-alive", "proxy-connection", "transfer-encoding", "content-length"];
 
-/// Answers the streams of one connection until the client leaves, breaks it, or is idle for too long.
+/// Serves the streams of one connection until it is closed, broken, or idle for too long.
 pub(crate) async fn serve<S>(
     site: &Arc<Site>,
     shard: usize,
@@ -42,7 +42,7 @@ pub(crate) async fn serve<S>(
         .max_send_buffer_size(SEND_BUFFER)
         .handshake(stream);
     let Ok(Ok(mut streams)) = tokio::time::timeout(site.idle, handshake).await else { return };
-    // Each stream in work holds one.
+    // Each active stream has a clone.
     let working = Arc::new(());
     loop {
         match tokio::time::timeout(site.idle, streams.accept()).await {
@@ -59,12 +59,12 @@ pub(crate) async fn serve<S>(
             Err(_) => break,
         }
     }
-    // GOAWAY, and time for it to arrive: a request that crosses it is the client's to repeat elsewhere (RFC 9113, 6.8).
+    // Sends GOAWAY and waits for it to arrive; the client may retry requests that crossed it (RFC 9113, 6.8).
     streams.graceful_shutdown();
     let _ = tokio::time::timeout(LINGER, poll_fn(|cx| streams.poll_closed(cx))).await;
 }
 
-/// Answers one stream.
+/// Serves one stream.
 async fn answer(
     site: &Site,
     shard: usize,
@@ -76,7 +76,7 @@ async fn answer(
 ) {
     let mut out = Buffer::take();
     let rendered = http1::respond(site, door, time, &translate(request), &mut out.0);
-    // Neither half of the translation can fail, unless there is a bug in it.
+    // The translation fails only in case of a bug.
     let Some((_, answer)) = rendered else { return respond.send_reset(Reason::INTERNAL_ERROR) };
     let Some((head, mut body)) = translate_back(answer.bytes(&out.0)) else {
         return respond.send_reset(Reason::INTERNAL_ERROR);
@@ -103,20 +103,20 @@ async fn answer(
         }
     }
     if answer.pace.cut {
-        // What HTTP/1.1 does to a connection is done to a stream here.
+        // HTTP/1.1 resets the connection here, HTTP/2 the stream.
         return stream.send_reset(Reason::INTERNAL_ERROR);
     }
     answer.complete(site, shard, place);
 }
 
-/// Waits, if there is anything to wait for.
+/// Sleeps, unless the pause is zero.
 async fn rest(pause: Duration) {
     if !pause.is_zero() {
         tokio::time::sleep(pause).await;
     }
 }
 
-/// Sends bytes as the client's windows open, with `last` the end of the stream; `None` when they stay shut or the client is gone.
+/// Sends bytes within the flow-control windows, and ends the stream if `last`; `None` on time-out or disconnection.
 async fn send(site: &Site, stream: &mut SendStream<Bytes>, mut bytes: Bytes, last: bool) -> Option<()> {
     while !bytes.is_empty() {
         stream.reserve_capacity(bytes.len());
@@ -127,7 +127,7 @@ async fn send(site: &Site, stream: &mut SendStream<Bytes>, mut bytes: Bytes, las
     Some(())
 }
 
-/// The head of a request as HTTP/1.1 has it. Names and values have been checked: no line can be smuggled in.
+/// Translates a request's head to HTTP/1.1. Names and values have been checked, so that no line can be injected.
 fn translate(request: &Request<RecvStream>) -> Vec<u8> {
     let (uri, fields) = (request.uri(), request.headers());
     let authority = uri.authority().map(|authority| authority.as_str().as_bytes());
@@ -148,7 +148,7 @@ fn translate(request: &Request<RecvStream>) -> Vec<u8> {
     head
 }
 
-/// The answer that HTTP/1.1 has, in two parts; `None` if it is none, which would be a bug.
+/// Translates an HTTP/1.1 response to head and body; `None` if it is invalid, which would be a bug.
 fn translate_back(bytes: &[u8]) -> Option<(Response<()>, Bytes)> {
     let mut fields = [httparse::EMPTY_HEADER; 24];
     let mut parsed = httparse::Response::new(&mut fields);

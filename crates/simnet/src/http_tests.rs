@@ -1,4 +1,4 @@
-//! Answers byte by byte, without sockets.
+//! Tests of responses, without sockets.
 
 use std::io::Read;
 
@@ -28,7 +28,7 @@ pub(super) fn door(site: &Site, host: u32) -> Door {
     Door { address: site.world.address(host).into(), server }
 }
 
-/// The answer to a request that came in on a host's address, head and body.
+/// The response to a request at a host's address: head and body.
 pub(super) fn ask(site: &Site, host: u32, request: &str) -> (Answer, String, Vec<u8>) {
     let mut out = Vec::new();
     let (_, answer) = respond(site, door(site, host), 0, request.as_bytes(), &mut out).unwrap();
@@ -42,7 +42,7 @@ pub(super) fn get(site: &Site, host: u32, path: &str, fields: &str) -> (Answer, 
     ask(site, host, &format!("GET {path} HTTP/1.1\r\nHost: {}:8080\r\n{fields}\r\n", site.world.name(host)))
 }
 
-/// The value of a field.
+/// The value of a header field.
 pub(super) fn field<'a>(head: &'a str, name: &str) -> Option<&'a str> {
     head.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(": "))
 }
@@ -110,7 +110,7 @@ fn hosts_on_https_only_say_where_they_are_without() {
     }
     let (answer, ..) = get(&site, host, "/", "");
     assert_eq!((answer.status, answer.kind), (200, Kind::Page));
-    // A handshake for one host is good for no other, not even on the same address.
+    // A handshake for one host is not valid for another, even at the same address.
     let other = Door { server: Some(host + 1), ..plain };
     let request = format!("GET / HTTP/1.1\r\nHost: {name}\r\n\r\n");
     let (_, answer) = respond(&site, other, 0, request.as_bytes(), &mut out).unwrap();

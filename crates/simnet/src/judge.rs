@@ -1,9 +1,12 @@
-//! The judgement: pure functions from records to a report, so that tests can feed records written by hand.
+//! The judge: pure functions from records to a report, so that tests can use hand-written records.
 //!
-//! Coverage counts the pages that `world.rs` says count. robots.txt is judged by the version that the crawler fetched last, where it changes, and
-//! forbids everything where it answers 5xx (RFC 9309, 2.3.1.4). Names in wildcard zones are hosts of their own, with their zone's robots.txt.
-//! A robots.txt that trouble kept away was not had: without an earlier one its host's pages are disallowed. What a captive portal answers counts as
-//! a request, and as nothing else; while only a portal has answered for a host, nobody knows its Crawl-delay. After a 429 or 503 with Retry-After, any request but for robots.txt that comes before the pause is over, in scaled time, is a violation.
+//! Coverage counts the pages defined in `world.rs`. A robots.txt that changes is judged by the version that
+//! the crawler fetched last; one that returns 5xx disallows everything (RFC 9309, 2.3.1.4). Names in wildcard
+//! zones are separate hosts with their zone's robots.txt. If trouble prevented a robots.txt and none was
+//! fetched earlier, all pages of its host are disallowed. A request answered by a captive portal only counts
+//! as a request; while only a portal has answered for a host, its Crawl-delay is unknown to the crawler.
+//! After a 429 or 503 with Retry-After, any request except for robots.txt before the end of the pause, in
+//! scaled time, is a violation.
 
 use std::collections::{HashMap, HashSet};
 use std::ops::Range;
@@ -22,19 +25,19 @@ use crate::trust;
 use crate::verdict::{Gap, Verdicts, is_plea};
 use crate::world::{Slot, World};
 
-/// Examples listed of each violation.
+/// Maximum of examples per kind of violation.
 pub(crate) const EXAMPLES: usize = 20;
 
-/// Of an interval, the share that must be kept: 1 % is the clocks'.
+/// Share of an interval that is required: 1 % is tolerated for clock differences.
 pub(crate) const TOLERANCE: f64 = 0.99;
 
-/// All of a ledger's time.
+/// The complete time of a ledger.
 pub const ALWAYS: Range<u64> = 0..u64::MAX;
 
-/// Judges records (in the order of their times) by a world and the parameters it is judged with.
+/// Judges records (in order of time) against a world and parameters.
 ///
-/// The pages of hosts `without` whom a crawl must do count in no coverage.
-/// Of `window`, in microseconds: what came before is not counted, but known, as a robots.txt asked for or the time of a last request.
+/// Pages of the hosts in `without` do not count in coverage.
+/// `window` is in microseconds; earlier records are not counted but known, such as a fetched robots.txt or the time of a last request.
 pub fn judge(
     world: &World,
     params: &Params,
@@ -62,20 +65,20 @@ pub fn judge(
     }
 }
 
-/// What all judgements need.
+/// Data that all judgements need.
 pub(crate) struct Judge<'a> {
-    /// What there was to find.
+    /// The simulated world.
     pub(crate) world: &'a World,
     /// Speed, intervals, agent.
     pub(crate) params: &'a Params,
-    /// What stands around host names in URLs.
+    /// Schemes and ports of URLs.
     pub(crate) ports: &'a Ports,
-    /// Paths and names that are not of the world.
+    /// Paths and names that are not part of the world.
     pub(crate) strings: &'a [String],
 }
 
 impl Judge<'_> {
-    /// Counts.
+    /// Computes the totals.
     fn totals(&self, records: &Records, requests: &[Request], window: &Range<u64>) -> Totals {
         let questions = || records.questions.iter().filter(|question| window.contains(&question.time));
         let mut totals = Totals {
@@ -119,7 +122,7 @@ impl Judge<'_> {
         totals
     }
 
-    /// Walks the model from the seeds as a polite crawler would, and looks up what was served.
+    /// Walks the world from the seeds as a polite crawler would, and looks up which pages were served.
     fn coverage(&self, requests: &[Request], without: &HashSet<u32>) -> Coverage {
         let world = self.world;
         let place = |host: u32, slot: u32| world.hosts.first(host) + u64::from(slot);
@@ -142,10 +145,10 @@ impl Judge<'_> {
         }
         let mut path = Vec::new();
         let mut next = 0;
-        // A queue, not a stack: what is missed near the seeds explains what is missed behind it.
+        // Breadth-first: pages missed near the seeds explain those missed behind them.
         while let Some(&(host, slot)) = queue.get(next) {
             next += 1;
-            // A careful crawler ends where a certificate is bad: everything else is reachable without.
+            // A careful crawler rejects a bad certificate; all other hosts are reachable without this one.
             if !world.nature(host).counts() || !world.is_trusted(host) {
                 continue;
             }
@@ -185,12 +188,12 @@ impl Judge<'_> {
         coverage
     }
 
-    /// Counts requests by URL; repeats from `since` on.
+    /// Counts requests by URL; counts repeats from index `since` on.
     fn repeats(&self, requests: &[Request], since: usize) -> Repeats {
         let mut urls: HashMap<(u32, u32, Kind), (u64, bool)> = HashMap::new();
         let mut repeats = Repeats::default();
         for (place, request) in requests.iter().enumerate() {
-            // What trouble kept from being answered was asked for in vain: to ask again is no repeat.
+            // If trouble prevented the response, another request is no repeat.
             if !matches!(request.kind, Kind::Page | Kind::Unknown | Kind::Upgrade) || request.status == 0 {
                 continue;
             }
@@ -201,7 +204,7 @@ impl Judge<'_> {
                 repeats.urls += u64::from(*count == 2);
                 repeats.after_answer += u64::from(*answered);
             }
-            // After a 429, the same question is what was asked for.
+            // After a 429, another request is expected.
             *answered |= request.complete && request.status < 500 && request.status != 429;
         }
         let mut top: Vec<_> = urls.into_iter().filter(|(_, (count, _))| *count > 1).collect();
@@ -217,7 +220,7 @@ impl Judge<'_> {
         repeats
     }
 
-    /// Looks for requests that robots.txt, an interval or a Retry-After forbids, from `since` on.
+    /// Finds violations of robots.txt, intervals and Retry-After, from index `since` on.
     fn manners(&self, requests: &[Request], since: usize) -> (RobotsViolations, Rates, Pauses) {
         let params = self.params;
         let (mut robots, mut pauses) = (RobotsViolations::default(), Pauses::default());
@@ -260,7 +263,7 @@ impl Judge<'_> {
         (robots, rates, Pauses { count, keys, worst, ..pauses })
     }
 
-    /// The host's Crawl-delay for the agent that is judged, in unscaled seconds.
+    /// The host's Crawl-delay for the judged agent, in unscaled seconds.
     fn delay(&self, host: u32) -> Option<u8> {
         self.base(host).and_then(|host| self.world.robots(host).delay(&self.params.agent))
     }
@@ -270,17 +273,17 @@ impl Judge<'_> {
         self.delay(host).is_some()
     }
 
-    /// The gap that a host is due, in seconds of the wall clock.
+    /// Required interval of a host, in seconds of the wall clock.
     pub(crate) fn interval(&self, host: u32) -> f64 {
         self.scaled(self.delay(host).map_or(self.params.host_interval, f64::from))
     }
 
-    /// A time of the simulated world on the wall clock.
+    /// Converts unscaled time to wall-clock time.
     pub(crate) fn scaled(&self, time: f64) -> f64 {
         time / self.params.speed
     }
 
-    /// The path that a request asked a host for; false if robots rules have nothing to say about it.
+    /// Writes the path of a request; returns false if robots rules do not apply to it.
     pub(crate) fn write_path(&self, request: &Request, path: &mut Vec<u8>) -> bool {
         path.clear();
         match request.kind {
@@ -288,7 +291,7 @@ impl Judge<'_> {
             Kind::Unknown | Kind::Trap => path.extend_from_slice(self.string(request.page).as_bytes()),
             Kind::Upgrade => {
                 path.extend_from_slice(self.string(request.page).as_bytes());
-                // The file itself may be asked for anywhere; it counts where it is given.
+                // robots.txt itself is always allowed; only the request after the redirect counts.
                 return path != b"/robots.txt";
             }
             Kind::Robots | Kind::Misdirected | Kind::Bad | Kind::Captive => return false,
@@ -296,7 +299,7 @@ impl Judge<'_> {
         true
     }
 
-    /// What a question got.
+    /// Name of the answer to a question in the report.
     fn answer_name(&self, question: &Question) -> &'static str {
         let has = |host| match question.qtype {
             1 => self.world.has_v4(host),
@@ -318,7 +321,7 @@ impl Judge<'_> {
         }
     }
 
-    /// The world's host of a record: itself, or the one in whose wildcard zone the name lies.
+    /// The world's host of a record: the host itself, or the owner of the wildcard zone.
     pub(crate) fn base(&self, host: u32) -> Option<u32> {
         match host {
             NONE => None,
@@ -341,7 +344,7 @@ impl Judge<'_> {
         }
     }
 
-    /// What a request asked for: its URL, or what was understood of it.
+    /// The URL of a request, as far as it could be parsed.
     pub(crate) fn asked(&self, request: &Request) -> String {
         match request.kind {
             Kind::Page | Kind::Unknown | Kind::Trap | Kind::Upgrade | Kind::Captive => {
@@ -353,13 +356,13 @@ impl Judge<'_> {
         }
     }
 
-    /// An address as people write it.
-    #[allow(clippy::unused_self, reason = "how addresses are kept is the world's business")]
+    /// Formats an address.
+    #[allow(clippy::unused_self, reason = "the format of stored addresses is a detail of the world")]
     pub(crate) fn address(&self, address: u32) -> String {
         expand(address).to_string()
     }
 
-    /// The URL of a path.
+    /// The URL of a host and a path.
     fn url(&self, host: u32, path: &str) -> String {
         let around = self.base(host).map(|host| self.ports.around(self.world, host));
         let (scheme, port) = around.unwrap_or(("http://", ""));
@@ -368,23 +371,23 @@ impl Judge<'_> {
 
     /// A string that a record refers to.
     pub(crate) fn string(&self, id: u32) -> &str {
-        self.strings.get(id as usize).map_or("(not kept)", String::as_str)
+        self.strings.get(id as usize).map_or("(not stored)", String::as_str)
     }
 }
 
-/// Counts gaps that are too short.
+/// Counts intervals that are too short.
 #[derive(Default)]
 struct Tally {
-    /// What was found.
+    /// The violations found.
     rate: Rate,
-    /// Keys that are guilty.
+    /// Keys with violations.
     guilty: HashSet<u32>,
-    /// The smallest share of an allowed gap so far.
+    /// Smallest ratio of an interval to the required one so far.
     worst: Option<f64>,
 }
 
 impl Tally {
-    /// Enters a gap that ended at a time.
+    /// Adds an interval that ended at a time.
     fn enter(&mut self, key: u32, time: u64, gap: Option<Gap>, name: impl Fn(u32) -> String) {
         let Some(Gap { gap_s, allowed_s }) = gap.filter(|gap| gap.is_close()) else { return };
         let rate = &mut self.rate;
@@ -405,7 +408,7 @@ impl Tally {
     }
 }
 
-/// Microseconds in seconds.
+/// Converts microseconds to seconds.
 pub(crate) fn seconds(microseconds: u64) -> f64 {
     microseconds as f64 / 1e6
 }
@@ -433,16 +436,16 @@ fn type_name(qtype: u16) -> &'static str {
     }
 }
 
-/// A set of places: one bit for each URL of the world.
+/// A bit set of URLs of the world.
 struct Bits(Vec<u64>);
 
 impl Bits {
-    /// An empty set for `size` places.
+    /// An empty set for `size` URLs.
     fn new(size: u64) -> Self {
         Self(vec![0; size as usize / 64 + 1])
     }
 
-    /// Adds a place; true if it is new.
+    /// Adds a URL by index; returns whether it is new.
     fn set(&mut self, place: u64) -> bool {
         let (word, bit) = (&mut self.0[place as usize / 64], 1 << (place % 64));
         let new = *word & bit == 0;
@@ -450,7 +453,7 @@ impl Bits {
         new
     }
 
-    /// Whether the place is in the set.
+    /// Whether the URL is in the set.
     fn has(&self, place: u64) -> bool {
         self.0[place as usize / 64] >> (place % 64) & 1 == 1
     }

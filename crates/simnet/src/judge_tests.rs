@@ -1,10 +1,10 @@
-//! Every kind of violation on hand-written records: found when there is one, not found when all is legal.
+//! Tests of every kind of violation with hand-written records: each is found, and legal behaviour is not reported.
 
 use super::*;
 use crate::nature::Gate;
 use crate::robots::Robots;
 
-/// A world, what it is judged with, and records being written.
+/// A world, the parameters to judge with, and the records.
 struct Case {
     world: World,
     params: Params,
@@ -18,7 +18,7 @@ impl Case {
         Self { world: World::new(&params), params, records: Records::default() }
     }
 
-    /// Adds a complete answer.
+    /// Adds a request with a complete response.
     fn add(&mut self, ms: u64, host: u32, page: u32, kind: Kind) -> &mut Request {
         let address = if host == NONE { 1 } else { self.world.address(host).to_bits() };
         let (time, connection, body) = (ms * 1000, 0, 100);
@@ -38,7 +38,7 @@ impl Case {
         self.records.requests.last_mut().unwrap()
     }
 
-    /// The same with a profile.
+    /// A case with a profile.
     fn with(profile: &str, speed: f64) -> Self {
         let params = Params { hosts: 300, pages: 30, speed, profile: profile.into(), ..Params::default() };
         Self { world: World::new(&params), params, records: Records::default() }
@@ -73,7 +73,7 @@ fn bad_certificates_hide_pages_and_are_not_to_be_accepted() {
     let report = case.judge();
     assert_eq!((report.coverage.ratio, report.robots.count, report.certificates.count), (1.0, 0, 0));
     assert!(report.certificates.bad_hosts > 60);
-    // A redirect in clear is no offence, and what robots.txt said behind it counts.
+    // A redirect without TLS is no violation, and the robots.txt after it counts.
     case.records.strings = vec!["/robots.txt".into(), "/x".into()];
     case.add(ms + 1_000, bad, 0, Kind::Upgrade);
     assert_eq!((case.judge().robots.count, case.judge().certificates.count), (0, 0));
@@ -86,7 +86,7 @@ fn bad_certificates_hide_pages_and_are_not_to_be_accepted() {
     assert!(found.first[0].contains("https://"));
 }
 
-/// Whether a host has its address for itself.
+/// Whether a host is alone at its address.
 fn alone(world: &World, host: u32) -> bool {
     (0..300).filter(|&other| world.address(other) == world.address(host)).count() == 1
 }
@@ -164,10 +164,10 @@ fn a_crawl_delay_is_not_known_before_the_last_of_a_robots_txts_redirects() {
     case.add(2_000, host, NONE, Kind::Robots);
     assert_eq!(case.judge().rates.host.count, 0);
     case.add(3_000, host, 0, Kind::Page);
-    assert_eq!(case.judge().rates.host.count, 1, "now it is");
+    assert_eq!(case.judge().rates.host.count, 1, "the delay is known now");
     case.add(6_000, host, NONE, Kind::Robots).status = 301;
     case.add(6_900, host, NONE, Kind::Robots);
-    assert_eq!(case.judge().rates.host.count, 2, "the interval holds on the way");
+    assert_eq!(case.judge().rates.host.count, 2, "the interval applies to redirects too");
 }
 
 #[test]
@@ -179,9 +179,9 @@ fn a_crawl_delay_is_not_known_while_only_a_portal_has_answered_for_a_host() {
     case.add(2_000, host, NONE, Kind::Robots);
     assert_eq!(case.judge().rates.host.count, 0);
     case.add(2_900, host, NONE, Kind::Captive);
-    assert_eq!(case.judge().rates.host.count, 1, "now it is");
+    assert_eq!(case.judge().rates.host.count, 1, "the delay is known now");
     case.add(5_000, host, 0, Kind::Page);
-    assert_eq!(case.judge().rates.host.count, 2, "and stays so whoever answers");
+    assert_eq!(case.judge().rates.host.count, 2, "it stays known");
 }
 
 #[test]
@@ -278,7 +278,7 @@ fn what_cannot_be_had_does_not_count() {
     };
     let counting = pages(&case, &|h| case.world.nature(h).counts());
     assert!(reachable < counting && reachable > counting * 8 / 10, "{reachable} of {counting}");
-    // Fetching all that counts is full coverage, whatever else there is.
+    // Fetching all pages that count is full coverage.
     for host in (0..300).filter(|&h| case.world.nature(h).counts()).collect::<Vec<_>>() {
         (0..case.world.pages(host)).for_each(|slot| _ = case.add(0, host, slot, Kind::Page));
     }
@@ -324,7 +324,7 @@ fn a_changing_robots_txt_is_judged_by_the_version_fetched() {
     case.records.strings = vec!["/blog/x".to_owned()];
     case.add(3_700_000, host, NONE, Kind::Robots);
     case.add(7_300_000, host, 0, Kind::Unknown);
-    assert_eq!(case.judge().robots.count, 0, "it was open when it was fetched");
+    assert_eq!(case.judge().robots.count, 0, "the path was allowed when robots.txt was fetched");
     case.add(7_400_000, host, NONE, Kind::Robots);
     case.add(7_500_000, host, 0, Kind::Unknown);
     assert_eq!(case.judge().robots.disallowed, 1);

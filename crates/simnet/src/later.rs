@@ -1,4 +1,4 @@
-//! Datagrams that leave later: one heap and one timer for all of them.
+//! Delayed datagrams: one heap and one timer for all of them.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -7,23 +7,23 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
-/// Delays below this leave at once: timers are in milliseconds.
+/// Minimum delay; shorter ones are ignored, since timers have a resolution of milliseconds.
 const LEAST: Duration = Duration::from_micros(500);
 
-/// A datagram, first by when it leaves.
+/// A datagram, ordered by its time of sending.
 type Datagram = (Instant, u64, SocketAddr, Vec<u8>);
 
-/// Datagrams on their way. The resolver's task fills and empties it.
+/// Queue of delayed datagrams, used by the resolver's task only.
 #[derive(Default)]
 pub(crate) struct Later {
-    /// The next to leave on top.
+    /// Heap with the next datagram on top.
     heap: BinaryHeap<Reverse<Datagram>>,
-    /// Of datagrams that leave at one moment, the earlier asked for goes first.
+    /// Number of datagrams so far: orders datagrams with equal times.
     count: u64,
 }
 
 impl Later {
-    /// Takes a datagram whose delay is worth a timer; false when it is to leave at once.
+    /// Enqueues a datagram; returns false if its delay is too short and it should be sent at once.
     pub(crate) fn take(&mut self, delay: Duration, to: SocketAddr, bytes: &[u8]) -> bool {
         if delay < LEAST {
             return false;
@@ -33,12 +33,12 @@ impl Later {
         true
     }
 
-    /// When the next one leaves.
+    /// When the next datagram is due.
     pub(crate) fn next(&self) -> Option<Instant> {
         self.heap.peek().map(|Reverse((at, ..))| *at)
     }
 
-    /// Removes one that leaves by `now`.
+    /// Removes a datagram that is due at `now`.
     pub(crate) fn due(&mut self, now: Instant) -> Option<(SocketAddr, Vec<u8>)> {
         self.next().filter(|&at| at <= now)?;
         self.heap.pop().map(|Reverse((_, _, to, bytes))| (to, bytes))

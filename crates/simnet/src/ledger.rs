@@ -1,7 +1,7 @@
-//! The ledger: what was asked and answered, 40 bytes a request and 16 a DNS question in memory, half of that in a file.
+//! The ledger: a record of every request and DNS question, 40 bytes per request and 16 per question in memory, half of that in a file.
 //!
-//! Each serving thread fills its own shard under a lock that nobody else wants for long: without a file nobody empties the shards
-//! and a report copies them; with one, a thread of its own empties them every 100 ms (`ledger/writer.rs`) and a report reads the file.
+//! Each serving thread appends to its own shard, under a lock that is otherwise held only briefly. Without a file, records stay in the
+//! shards and a report copies them; with a file, a thread empties them every 100 ms (`ledger/writer.rs`) and a report reads the file.
 
 pub(crate) mod codec;
 pub(crate) mod file;
@@ -20,16 +20,16 @@ use file::Header;
 use pieces::Pieces;
 use writer::Writer;
 
-/// No host, page or string.
+/// Value for no host, page or string.
 pub const NONE: u32 = u32::MAX;
 
-/// A host from here on, [`NONE`] aside, is a name in a wildcard zone: the rest is the number of its string.
+/// Host numbers from here on, except [`NONE`], are names in wildcard zones: `WILD` plus the number of the string.
 pub const WILD: u32 = 1 << 31;
 
-/// Most bytes of unknown names and paths that are kept; what comes later is recorded without its text.
+/// Maximum of bytes of unknown names and paths; further ones are recorded without their text.
 const MAX_STRINGS: usize = 64 << 20;
 
-/// What a request was for.
+/// Kind of a request.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Kind {
     /// A URL of the world; `page` is its slot.
@@ -39,42 +39,42 @@ pub enum Kind {
     Robots,
     /// A path that the host does not have; `page` is a string: the path.
     Unknown,
-    /// A host that does not exist or does not live at the address; `page` is a string: host and path.
+    /// A host that does not exist or is not served at the address; `page` is a string: host and path.
     Misdirected,
-    /// Not understood: bad syntax, too large, or an unknown method.
+    /// Invalid: bad syntax, too large, or an unknown method.
     Bad,
-    /// A URL of a trap; `page` is a string: the path. It counts in no coverage.
+    /// A URL of a trap; `page` is a string: the path. It does not count in coverage.
     Trap,
-    /// Anything asked without TLS of a host that is on HTTPS: all it gets is a redirect; `page` is a string: the path.
+    /// Any request without TLS to a host on HTTPS, which is redirected; `page` is a string: the path.
     Upgrade,
-    /// Anything asked while a captive portal stands between: it answers; `page` is a string: the path. It counts in no coverage.
+    /// Any request answered by a captive portal; `page` is a string: the path. It does not count in coverage.
     Captive,
 }
 
-/// One request, as recorded when its head had arrived.
+/// One request, recorded when its head has arrived.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Request {
-    /// Microseconds since the simnet started, when its last byte reached this machine's network stack.
+    /// When its last byte reached the kernel, in microseconds since the start.
     pub time: u64,
     /// The host, a name in a wildcard zone ([`WILD`]), or [`NONE`].
     pub host: u32,
-    /// A slot or a string, as `kind` says, or [`NONE`].
+    /// A slot or a string, depending on `kind`, or [`NONE`].
     pub page: u32,
-    /// The address that the connection came in on: IPv4, or the last 24 bits of IPv6 (`secure.rs`).
+    /// Destination address of the connection: IPv4, or the last 24 bits of IPv6 (`secure.rs`).
     pub address: u32,
     /// The connection's number.
     pub connection: u32,
     /// Bytes of the body on the wire.
     pub body: u32,
-    /// The answer's Retry-After in unscaled milliseconds; 0 without one.
+    /// The response's Retry-After in unscaled milliseconds; 0 without one.
     pub retry_after_ms: u32,
-    /// Microseconds until the whole answer was written; 0 if it was not.
+    /// Microseconds until the complete response was written; 0 if it was not.
     pub took: u32,
-    /// The answer's status; 0 when trouble kept it from being sent.
+    /// The response's status; 0 if trouble prevented the response.
     pub status: u16,
-    /// What it was for.
+    /// Its kind.
     pub kind: Kind,
-    /// Whether the whole answer to a GET was written.
+    /// Whether the complete response to a GET was written.
     pub complete: bool,
 }
 
@@ -85,15 +85,15 @@ pub struct Question {
     pub time: u64,
     /// The host, or [`NONE`].
     pub host: u32,
-    /// The type asked for; 0 when the message was not understood.
+    /// The type; 0 if the message was invalid.
     pub qtype: u16,
-    /// The response code.
+    /// The response code; `u8::MAX` without an answer.
     pub rcode: u8,
     /// Whether it came over TCP.
     pub tcp: bool,
 }
 
-/// A copy of everything recorded, requests and questions in the order of their times.
+/// A copy of all records, with requests and DNS questions in order of time.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Records {
     /// The requests.
@@ -109,55 +109,55 @@ pub struct Records {
 }
 
 impl Records {
-    /// Brings them into the order of time; records of one microsecond keep theirs.
+    /// Sorts by time, stably.
     fn sort(&mut self) {
         self.requests.sort_by_key(|request| request.time);
         self.questions.sort_by_key(|question| question.time);
     }
 }
 
-/// What one thread records.
+/// Records of one thread.
 #[derive(Default)]
 struct Shard {
-    /// In the order of their records.
+    /// Requests in the order of recording.
     requests: Pieces<Request>,
-    /// In the order of their records.
+    /// DNS questions in the order of recording.
     questions: Pieces<Question>,
-    /// Requests before these, which the file has.
+    /// Number of earlier requests, which are in the file.
     filed: usize,
-    /// Answers completed after their request had gone to the file: place and time.
+    /// Responses completed after their request was written to the file: index and time.
     late: Vec<(usize, u64)>,
 }
 
-/// Names and paths that are not of the world, each once.
+/// Names and paths that are not part of the world, without duplicates.
 #[derive(Default)]
 struct Strings {
     /// Each string's number.
     index: HashMap<Arc<str>, u32>,
     /// The strings by number.
     list: Vec<Arc<str>>,
-    /// Bytes they take, about.
+    /// Approximate memory in bytes.
     bytes: usize,
 }
 
-/// What the serving threads fill and the writer empties.
+/// Records that the serving threads add and the writer takes.
 struct Store {
-    /// When its time began.
+    /// Start of the ledger's time.
     start: Instant,
-    /// The same moment on the clock that the kernel's time stamps are from.
+    /// The same moment on the real-time clock, which the kernel's time stamps use.
     start_real: SystemTime,
-    /// One for each serving thread: it fills, the writer empties, [`Ledger::records`] copies.
+    /// One per serving thread, which appends; the writer empties it, [`Ledger::records`] copies it.
     shards: Vec<Mutex<Shard>>,
-    /// Filled by all threads, rarely: only for what the world does not know.
+    /// Shared by all threads; used rarely, only for unknown names and paths.
     strings: Mutex<Strings>,
     /// Connections so far.
     connections: AtomicU32,
-    /// TLS handshakes so far: good ones, failed ones.
+    /// TLS handshakes so far: successful, failed.
     handshakes: [AtomicU32; 2],
 }
 
 impl Store {
-    /// An empty one whose time starts now.
+    /// An empty store whose time starts now.
     fn new(shards: u32) -> Self {
         Self {
             start: Instant::now(),
@@ -183,9 +183,9 @@ impl Store {
 
 /// The ledger of a running simnet.
 pub(crate) struct Ledger {
-    /// What is recorded and not yet in a file.
+    /// Records not yet in a file.
     store: Arc<Store>,
-    /// Who moves it to the file, if there is one.
+    /// Moves records to the file, if there is one.
     writer: Option<Writer>,
 }
 
@@ -195,7 +195,7 @@ impl Ledger {
         Self { store: Arc::new(Store::new(shards)), writer: None }
     }
 
-    /// An empty ledger in a file whose time starts now; the header lets it be judged without this process.
+    /// An empty ledger in a file whose time starts now; with the header, the file can be judged without this process.
     pub(crate) fn create(shards: u32, path: &Path, mut header: Header) -> Result<Self> {
         let store = Arc::new(Store::new(shards));
         let since = store.start_real.duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
@@ -204,20 +204,20 @@ impl Ledger {
         Ok(Self { store, writer: Some(writer) })
     }
 
-    /// The ledger's time: of the kernel's receive time stamp if there is a plausible one, else now.
+    /// The ledger's time of the kernel's receive time stamp if it is plausible, else of now.
     ///
-    /// The stamp is taken when the sender's packet arrives, so a busy simnet never makes a polite crawler look impolite.
+    /// The time stamp is taken when the packet arrives, so that a busy simnet does not make a polite crawler look impolite.
     pub(crate) fn time(&self, stamp: Option<Duration>) -> u64 {
         let now = self.store.start.elapsed();
         let start = self.store.start_real.duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
         let stamped = stamp.and_then(|stamp| stamp.checked_sub(start));
-        // A stamp in the future, or more than a minute old, means that the real-time clock was set.
+        // A time stamp in the future or more than a minute old means that the real-time clock was set.
         let plausible =
             stamped.filter(|&at| at <= now + Duration::from_millis(1) && at + Duration::from_secs(60) > now);
         plausible.unwrap_or(now).as_micros() as u64
     }
 
-    /// A number for a new connection.
+    /// Returns a number for a new connection.
     pub(crate) fn connect(&self) -> u32 {
         self.store.connections.fetch_add(1, Ordering::Relaxed)
     }
@@ -227,14 +227,14 @@ impl Ledger {
         self.store.handshakes[usize::from(!good)].fetch_add(1, Ordering::Relaxed);
     }
 
-    /// Records a request; the result is its place for [`Ledger::complete`].
+    /// Records a request; returns its index for [`Ledger::complete`].
     pub(crate) fn request(&self, shard: usize, request: Request) -> usize {
         let mut shard = lock(&self.store.shards[shard]);
         shard.requests.push(request);
         shard.filed + shard.requests.len() - 1
     }
 
-    /// Notes that the answer was written to its end, now.
+    /// Records that the complete response has been written now.
     pub(crate) fn complete(&self, shard: usize, place: usize) {
         let now = self.store.now();
         let mut shard = lock(&self.store.shards[shard]);
@@ -244,7 +244,7 @@ impl Ledger {
                     request.complete_at(now);
                 }
             }
-            // Its time of arrival is in the file: the reader subtracts it.
+            // The request is in the file already: the reader of the file computes the duration.
             None => shard.late.push((place, now)),
         }
     }
@@ -254,7 +254,7 @@ impl Ledger {
         lock(&self.store.shards[shard]).questions.push(question);
     }
 
-    /// The number of a string; [`NONE`] when too many are kept already.
+    /// Returns the number of a string; [`NONE`] if too many are stored already.
     pub(crate) fn intern(&self, text: &str) -> u32 {
         let mut strings = lock(&self.store.strings);
         if let Some(&id) = strings.index.get(text) {
@@ -286,13 +286,13 @@ impl Ledger {
             records.requests.extend(shard.requests.iter());
             records.questions.extend(shard.questions.iter());
         }
-        // After the requests: every string that they refer to is there.
+        // After the requests, so that every string they refer to is included.
         records.strings = lock(&self.store.strings).list.iter().map(|text| text.to_string()).collect();
         records.sort();
         Ok(records)
     }
 
-    /// Ends the file, if there is one, with what was recorded until now. Later records are lost.
+    /// Writes the remaining records to the file, if there is one, and closes it. Later records are lost.
     pub(crate) fn close(&self) {
         if let Some(writer) = &self.writer {
             writer.close();
@@ -301,14 +301,14 @@ impl Ledger {
 }
 
 impl Request {
-    /// Notes that the answer was written to its end at a time of the ledger.
+    /// Records that the complete response was written at a time of the ledger.
     fn complete_at(&mut self, time: u64) {
         self.complete = true;
         self.took = u32::try_from(time.saturating_sub(self.time)).unwrap_or(u32::MAX).max(1);
     }
 }
 
-/// Locks; a thread that died while it held the lock left whole records.
+/// Locks, ignoring poison: a thread that panicked left only complete records.
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -1,8 +1,8 @@
-//! A simulated Internet: deterministic by seed, served on loopback over real sockets, with a ledger of all it served.
+//! A simulated Internet: deterministic by seed, served on loopback over real sockets, with a ledger of all requests.
 //!
-//! The way of one request: `listener` accepts → `http` reads the head → `world` says what lives there → `page` renders it →
+//! The path of one request: `listener` accepts → `http` reads the head → `world` finds the resource → `page` renders it →
 //! `ledger` records it → `judge` judges. Nothing is stored per page: every page, link and redirect is a pure function of
-//! the seed (`world.rs`), so two worlds with one seed serve the same bytes and a large world costs no memory.
+//! the seed (`world.rs`), so that two worlds with one seed serve the same bytes, and pages cost no memory.
 
 mod authority;
 mod dns;

@@ -1,4 +1,4 @@
-//! Accepts connections to hosts, and follows trouble: listeners that are really closed, attempts to connect that the kernel really drops.
+//! Accepts connections to hosts, and applies trouble: listeners are really closed, and the kernel really drops connection attempts.
 
 use std::net::{IpAddr, Ipv4Addr, SocketAddr, TcpListener as StdListener};
 use std::os::fd::AsRawFd;
@@ -21,11 +21,11 @@ use crate::wire::{Door, Wire};
 /// One listener of one thread.
 #[derive(Clone)]
 pub(crate) struct Gate {
-    /// What to answer with.
+    /// Shared state.
     pub(crate) site: Arc<Site>,
     /// The thread's number.
     pub(crate) shard: usize,
-    /// What it is for.
+    /// Its purpose.
     pub(crate) purpose: Purpose,
     /// Its port.
     pub(crate) port: u16,
@@ -37,12 +37,12 @@ pub(crate) struct Gate {
 enum Listener {
     /// Connections are accepted.
     Open(TcpListener),
-    /// The kernel refuses them; the port stays ours.
+    /// The kernel refuses connections; the port stays bound.
     Shut(StdListener),
 }
 
 impl Gate {
-    /// Accepts connections for ever; `number` is who follows trouble.
+    /// Accepts connections for ever and applies trouble; `number` identifies the listener in `trouble.rs`.
     pub(crate) async fn keep(self, listener: StdListener, number: usize) {
         let mut changes = self.site.troubles.watch();
         let Ok(listener) = TcpListener::from_std(listener) else { return };
@@ -51,7 +51,7 @@ impl Gate {
             let state = changes.borrow_and_update().clone();
             let mut others = JoinSet::new();
             if state.generation > 0 {
-                // What cannot be followed is not reported as followed: whoever made the change is told.
+                // After an error, the change is not reported as applied, so that its caller gets a time-out error.
                 let Ok(()) = self.obey(&state, &mut listener, &mut others) else { return };
                 self.site.troubles.followed(number, state.generation);
             }
@@ -59,15 +59,15 @@ impl Gate {
                 () = self.accept(listener.as_ref()) => {}
                 changed = changes.changed() => if changed.is_err() { return },
             }
-            // Their sockets are closed before the listener for all addresses opens again.
+            // Closes the other listeners before the listener for all addresses opens again.
             others.shutdown().await;
         }
     }
 
-    /// Opens and shuts listeners as trouble wants it.
+    /// Opens and closes listeners as the state requires.
     fn obey(&self, state: &State, listener: &mut Option<Listener>, others: &mut JoinSet<()>) -> Result<()> {
         let program = program(&state.dropped(), self.purpose.six);
-        let system = |error| Error::system("following a change of trouble", error);
+        let system = |error| Error::system("applying a change of trouble", error);
         let refused = state.refused();
         let own = match (listener.take(), refused == Refused::None) {
             (Some(Listener::Open(open)), false) => {
@@ -99,7 +99,7 @@ impl Gate {
         Ok(())
     }
 
-    /// Each address that a host has, once.
+    /// Addresses of all hosts, without duplicates.
     fn addresses(&self) -> impl Iterator<Item = IpAddr> {
         let world = &self.site.world;
         let mut all: Vec<Ipv4Addr> = (0..world.host_count()).map(|host| world.address(host)).collect();
@@ -109,7 +109,7 @@ impl Gate {
         all.into_iter().map(move |address| if six { map_to_v6(address).into() } else { address.into() })
     }
 
-    /// Accepts connections for ever; each gets a task.
+    /// Accepts connections for ever and spawns a task for each.
     async fn accept(&self, listener: Option<&Listener>) {
         let Some(Listener::Open(listener)) = listener else { return std::future::pending().await };
         loop {
@@ -124,7 +124,7 @@ impl Gate {
     }
 }
 
-/// Serves one connection until it ends or trouble strikes it.
+/// Serves one connection until it ends or trouble affects it.
 async fn serve(site: Arc<Site>, shard: usize, secure: bool, stream: TcpStream, address: IpAddr) {
     let wire = Wire::new(stream);
     let arrival = wire.arrival();
@@ -135,13 +135,13 @@ async fn serve(site: Arc<Site>, shard: usize, secure: bool, stream: TcpStream, a
         let (connection, arrival) = (site.ledger.connect(), wire.arrival());
         http::serve(&site, shard, wire, arrival, Door { address, server: None }, connection).await;
     };
-    // Outside of the choice, which drops what is inside before it acts.
+    // Pinned outside of `select!`, which drops its branches before a handler runs.
     tokio::pin!(work);
     tokio::select! {
-        // Trouble first: what arrives after it began is never answered.
+        // Trouble takes precedence: requests that arrive after its start are never answered.
         biased;
         struck = site.troubles.strikes(address) => {
-            // What the work holds is dropped when this ends: until then nobody reads or answers.
+            // The connection stays open but unserved until `work` is dropped at the end.
             if struck == Struck::Silent {
                 site.troubles.pass(address, None).await;
             }
@@ -151,7 +151,7 @@ async fn serve(site: Arc<Site>, shard: usize, secure: bool, stream: TcpStream, a
     }
 }
 
-/// The next connection; `None`, after a pause, when there are too many.
+/// Accepts the next connection; on an error, such as too many open files, returns `None` after a pause.
 pub(crate) async fn accept(listener: &TcpListener) -> Option<TcpStream> {
     match listener.accept().await {
         Ok((stream, _)) => Some(stream),
@@ -166,14 +166,14 @@ pub(crate) async fn accept(listener: &TcpListener) -> Option<TcpStream> {
 pub(crate) fn shut_port(listener: &StdListener) -> std::io::Result<()> {
     let address = listener.local_addr()?;
     shutdown(listener.as_raw_fd(), Shutdown::Both)?;
-    // A port that the kernel had chosen is given back by this: it is taken again. One that was asked for is still bound.
+    // The shutdown releases a port that the kernel had chosen, so it is bound again; an explicit port is still bound.
     match bind(listener.as_raw_fd(), &SockaddrStorage::from(address)) {
         Ok(()) | Err(nix::errno::Errno::EINVAL) => Ok(()),
         Err(error) => Err(error.into()),
     }
 }
 
-/// Attaches a program to a listener, or detaches what is there.
+/// Attaches a BPF program to a listener; an empty one detaches the current program.
 fn filter(socket: &SockRef<'_>, program: &[SockFilter]) -> std::io::Result<()> {
     if !program.is_empty() {
         return socket.attach_filter(program);
@@ -184,31 +184,31 @@ fn filter(socket: &SockRef<'_>, program: &[SockFilter]) -> std::io::Result<()> {
     }
 }
 
-/// A classic BPF program that drops attempts to connect (SYN without ACK) and lets everything else pass; empty if nothing is dropped.
+/// A classic BPF program that drops connection attempts (SYN without ACK) and passes everything else; empty if nothing is dropped.
 fn program(dropped: &[Dropped], six: bool) -> Vec<SockFilter> {
-    /// What instructions do (linux/filter.h).
+    /// Opcodes (linux/filter.h).
     mod code {
         /// Loads a byte of the packet.
         pub(super) const LDB: u16 = 0x30;
         /// Loads a word of the packet.
         pub(super) const LD: u16 = 0x20;
-        /// And, with a constant.
+        /// Bitwise AND with a constant.
         pub(super) const AND: u16 = 0x54;
-        /// Ends: the bytes that are let pass.
+        /// Returns the number of bytes to pass.
         pub(super) const RET: u16 = 0x06;
-        /// Jumps.
+        /// Jumps unconditionally.
         pub(super) const JA: u16 = 0x05;
-        /// Jumps by whether the two are equal.
+        /// Jumps by equality with a constant.
         pub(super) const JEQ: u16 = 0x15;
-        /// Jumps by whether it is at least a constant.
+        /// Jumps by comparison with a constant (at least).
         pub(super) const JGE: u16 = 0x35;
     }
     use code::{AND, JA, JEQ, JGE, LD, LDB, RET};
-    /// Where the IP header begins.
+    /// Offset of the IP header.
     const NETWORK: u32 = 0xfff0_0000;
-    /// Where a random number can be loaded from.
+    /// Offset at which a random number is loaded.
     const RANDOM: u32 = 0xffff_f000 + 56;
-    /// Where a TCP header has its flags: SYN is 2, ACK 16.
+    /// Offset of the flags in a TCP header: SYN is 2, ACK 16.
     const FLAGS: u32 = 13;
     let make = SockFilter::new;
     let pass = || make(RET, 0, 0, u32::MAX);
@@ -225,12 +225,12 @@ fn program(dropped: &[Dropped], six: bool) -> Vec<SockFilter> {
             }
         };
         if let Some(addresses) = addresses {
-            // The last word of the address that is asked for: of IPv6 it is the IPv4 address that it stands for.
+            // Last word of the destination address: in IPv6, it is the mapped IPv4 address.
             program.push(make(LD, 0, 0, NETWORK + if six { 36 } else { 16 }));
             let mut left = 2 * addresses.len() as u32;
             for &address in addresses {
                 left -= 2;
-                // Both jumps count from the instruction behind them; one more jump stands behind the last address.
+                // Jumps are relative to the next instruction; one more jump follows the last address.
                 program.extend([make(JEQ, 0, 1, address), make(JA, 0, 0, left + 1)]);
             }
             program.push(make(JA, 0, 0, verdict.len() as u32));

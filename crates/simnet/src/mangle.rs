@@ -1,4 +1,4 @@
-//! What difficult servers do to good pages: wrong labels, noise, broken markup, other charsets.
+//! Changes that difficult web servers make to pages: wrong labels, random bytes, broken markup, other charsets.
 
 use encoding_rs::{
     BIG5, EUC_JP, EUC_KR, Encoding, GBK, ISO_8859_2, KOI8_R, SHIFT_JIS, WINDOWS_1251, WINDOWS_1252,
@@ -8,7 +8,7 @@ use crate::nature::Manner;
 use crate::random::Rng;
 use crate::world::World;
 
-/// Charsets other than UTF-8, each with a line that is at home in it. `None` is UTF-16LE, always with its byte order mark.
+/// Charsets other than UTF-8, each with a typical line of text. `None` is UTF-16LE, always with its byte order mark.
 const CHARSETS: [(Option<&Encoding>, &str); 10] = [
     (Some(WINDOWS_1252), "Garçon, l’été à Málaga – über 30 °C “déjà vu”"),
     (Some(ISO_8859_2), "Žluťoučký kůň úpěl ďábelské ódy; Győr, Kraków"),
@@ -22,7 +22,7 @@ const CHARSETS: [(Option<&Encoding>, &str); 10] = [
     (None, "Ελληνικά, עברית, 日本語"),
 ];
 
-/// Changes the HTML in `out[start..]` as the host's manner wants; the result is the value of Content-Type, `None` when nothing was changed.
+/// Changes the HTML in `out[start..]` by the host's manner; returns the value of Content-Type, or `None` if nothing was changed.
 pub(crate) fn mangle(world: &World, host: u32, slot: u32, start: usize, out: &mut Vec<u8>) -> Option<String> {
     match world.nature(host).manner {
         Manner::Mislabelled => {
@@ -53,8 +53,8 @@ pub(crate) fn mangle(world: &World, host: u32, slot: u32, start: usize, out: &mu
     }
 }
 
-/// The page in its host's charset, and the charset if the header is to name it. A third of the pages name it in the header, a third in the
-/// page, a third nowhere.
+/// Encodes the page in its host's charset; returns the charset too if the header must declare it. A third of the pages declare it in the
+/// header, a third in the page, a third nowhere.
 fn encode(html: &str, host: u32, slot: u32) -> (Vec<u8>, Option<&'static str>) {
     let (encoding, line) = CHARSETS[host as usize % CHARSETS.len()];
     let (in_header, in_page) = (slot.is_multiple_of(3), slot % 3 == 1 && encoding.is_some());
@@ -65,15 +65,15 @@ fn encode(html: &str, host: u32, slot: u32) -> (Vec<u8>, Option<&'static str>) {
         .replacen("<meta http-equiv=\"Content-Type\" content=\"text/html; charset=utf-8\">", &meta, 1)
         .replacen("<h1>", &format!("<h1>{line} "), 1);
     let body = match encoding {
-        // What the charset lacks becomes a numeric reference.
+        // Characters that the charset lacks become numeric references.
         Some(encoding) => encoding.encode(&html).0.into_owned(),
         None => "\u{feff}".encode_utf16().chain(html.encode_utf16()).flat_map(u16::to_le_bytes).collect(),
     };
     (body, in_header.then_some(label))
 }
 
-/// Markup as no validator lets it pass and every browser shows it: end tags missing, quotes missing, elements crossed, tables opened for nothing.
-/// Every link survives.
+/// Makes markup invalid in ways that every browser tolerates: missing end tags, missing quotes, misnested elements, stray table tags.
+/// Every link is preserved.
 fn break_markup(html: &str) -> String {
     let mut html = html.to_owned();
     for lost in

@@ -1,4 +1,4 @@
-//! What comes out of each difficult server.
+//! Tests of the pages of each difficult web server.
 
 use super::*;
 use crate::page;
@@ -14,7 +14,7 @@ fn world(manner: &str) -> World {
     world
 }
 
-/// A page before and after, and its type.
+/// A page before and after mangling, and its Content-Type.
 fn mangled(world: &World, host: u32, slot: u32) -> (String, Vec<u8>, String) {
     let mut out = b"head".to_vec();
     page::render(world, &crate::ports::Ports::default(), host, slot, &mut out);
@@ -68,7 +68,7 @@ fn broken_markup_keeps_every_link() {
 fn labels_lie_and_noise_is_noise() {
     let (mislabelled, binary) = (world("mislabelled"), world("binary"));
     let mut kinds = std::collections::HashSet::new();
-    // Only hosts that hide no others are such.
+    // Only hosts that hide no others have such a manner.
     let hosts = |world: &World| (0..40).filter(|&h| !world.nature(h).counts()).collect::<Vec<_>>();
     for host in hosts(&mislabelled) {
         let (before, after, kind) = mangled(&mislabelled, host, 0);

@@ -1,18 +1,18 @@
-//! The model of a world's behaviour: one TOML file, read, checked key by key, and nothing else.
+//! The model of a world's behaviour: one TOML file, parsed and checked key by key.
 //!
-//! Every key has a default, that of `lan`: no delays, no trouble of names, networks or servers; pages that answer 404 or 500 for ever are in
-//! every world. A file says only what differs. What each key means stands with its field; the files in `python/lycosa/simnet/profiles/` are
-//! the examples. Times are unscaled; shares are of all hosts unless a key says otherwise.
+//! Every key defaults to its value in `lan`: no delays, no faults of names, networks or servers; every world has some pages that always
+//! return 404 or 500. A file contains only what differs. Each key is documented with its field; the files in
+//! `python/lycosa/simnet/profiles/` are examples. Times are unscaled; shares are of all hosts unless a key says otherwise.
 
 use serde::{Deserialize, Serialize};
 
 use crate::error::{Error, Result};
 use crate::model_check::{check, compare};
 
-/// Most aliases between a name and its address.
+/// Maximum length of a chain of aliases (CNAME).
 pub const MAX_CNAMES: u32 = 8;
 
-/// The profiles that every simnet knows, with their files.
+/// The built-in profiles and their files.
 pub(crate) const PROFILES: [(&str, &str); 3] = [
     ("lan", include_str!("../../../python/lycosa/simnet/profiles/lan.toml")),
     ("internet", include_str!("../../../python/lycosa/simnet/profiles/internet.toml")),
@@ -23,41 +23,41 @@ pub(crate) const PROFILES: [(&str, &str); 3] = [
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Model {
-    /// What the profile is for, in words.
+    /// Description of the profile.
     pub description: String,
-    /// How names are answered.
+    /// Name resolution.
     pub dns: Dns,
-    /// Where hosts live.
+    /// Addresses of hosts.
     pub addresses: Addresses,
-    /// How servers answer.
+    /// Behaviour of web servers.
     pub http: Http,
-    /// Which hosts are servers of a difficult kind; the rest is ordinary.
+    /// Shares of difficult web servers; the rest is ordinary.
     pub manners: Manners,
-    /// Which hosts have a trap beside their pages; the rest has none.
+    /// Shares of hosts with a crawler trap beside their pages; the rest has none.
     pub traps: Traps,
-    /// Which hosts have a difficult robots.txt; the rest is ordinary.
+    /// Shares of difficult robots.txt files; the rest is ordinary.
     pub robots: RobotsModel,
 }
 
-/// How names are answered.
+/// Name resolution.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Dns {
-    /// How long an answer takes.
+    /// Delay of answers.
     pub latency: Latency,
     /// Share of datagrams that are lost.
     pub loss: f64,
-    /// What names answer; the shares sum to 1.
+    /// Shares of names by answer; they sum to 1.
     pub answers: Answers,
-    /// Times to live of addresses; the shares sum to 1.
+    /// TTLs of addresses; the shares sum to 1.
     pub ttl: Vec<Ttl>,
     /// Names that are aliases.
     pub cnames: Cnames,
-    /// Share of hosts whose zone answers for any label in front of their name.
+    /// Share of hosts with a wildcard zone: any label in front of their name resolves.
     pub wildcards: f64,
     /// Names whose address changes.
     pub moves: Moves,
-    /// IPv6 addresses, given out when the simnet serves IPv6.
+    /// IPv6 addresses, used if the simnet serves IPv6.
     pub families: Families,
 }
 
@@ -65,35 +65,35 @@ pub struct Dns {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Latency {
-    /// Median in milliseconds; 0 is no delay at all.
+    /// Median in milliseconds; 0 means no delay at all.
     pub median_ms: f64,
     /// Sigma of the logarithm. The mean is `median * exp(sigma^2 / 2)`.
     pub sigma: f64,
-    /// Share of answers that come from the tail instead.
+    /// Share of delays drawn from the tail instead.
     pub tail_share: f64,
-    /// Where the tail (Pareto, alpha 1) begins, in milliseconds.
+    /// Minimum of the tail (Pareto, alpha 1), in milliseconds.
     pub tail_from_ms: f64,
-    /// Where it is cut off.
+    /// Maximum of the tail, in milliseconds.
     pub tail_to_ms: f64,
 }
 
-/// What names answer.
+/// Shares of names by answer.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Answers {
     /// An address.
     pub address: f64,
-    /// The name exists, an address does not.
+    /// NODATA: the name exists without an address.
     pub no_data: f64,
-    /// The name does not exist.
+    /// NXDOMAIN: the name does not exist.
     pub nxdomain: f64,
-    /// The resolver failed.
+    /// SERVFAIL.
     pub servfail: f64,
-    /// Nothing, ever: the zone's servers are dead.
+    /// No answer, ever: the zone's DNS servers are down.
     pub dead: f64,
 }
 
-/// A time to live.
+/// A TTL.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Ttl {
@@ -107,11 +107,11 @@ pub struct Ttl {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Cnames {
-    /// Share of names that are.
+    /// Share of names that are aliases.
     pub share: f64,
-    /// Chance of each further alias on the way (geometric).
+    /// Probability of each further alias in the chain (geometric).
     pub more: f64,
-    /// Most aliases on the way, up to [`MAX_CNAMES`].
+    /// Maximum length of the chain, up to [`MAX_CNAMES`].
     pub most: u32,
 }
 
@@ -121,68 +121,68 @@ pub struct Cnames {
 pub struct Moves {
     /// Share of names.
     pub share: f64,
-    /// How long a name stays at an address, in its times to live.
+    /// Time that a name stays at an address, in multiples of its TTL.
     pub every_ttls: f64,
-    /// How long the address before still answers, in times to live, less than `every_ttls`; then it refuses (421). Under 1, whoever keeps an
-    /// address for its time to live is refused too.
+    /// Time that the previous address still serves the host, in multiples of the TTL, at most `every_ttls`; then it returns 421. Below 1,
+    /// a client that caches an address for its full TTL gets 421 too.
     pub grace_ttls: f64,
 }
 
-/// IPv6 addresses; the rest has IPv4 alone.
+/// Address families; the remaining names have IPv4 only.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Families {
     /// Share of names with both.
     pub both: f64,
-    /// Share of names with IPv6 alone.
+    /// Share of names with IPv6 only.
     pub only_v6: f64,
 }
 
-/// Where hosts live.
+/// Addresses of hosts.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Addresses {
-    /// Addresses that there are.
+    /// Number of addresses.
     pub pool: u32,
-    /// How many names share an address; the shares sum to 1.
+    /// Number of names per address; the shares sum to 1.
     pub groups: Vec<Group>,
 }
 
-/// Addresses with a like number of names.
+/// Addresses with a similar number of names.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Group {
-    /// Least names on such an address.
+    /// Minimum of names on such an address.
     pub least: u32,
-    /// Most names on such an address; between the two, small numbers are frequent (Zipf).
+    /// Maximum of names on such an address; between the two, the number follows Zipf's law.
     pub most: u32,
-    /// Share of names that live on such addresses.
+    /// Share of names on such addresses.
     pub share: f64,
 }
 
-/// How servers answer.
+/// Behaviour of web servers.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Http {
-    /// A host's own delay before its answers.
+    /// Delay of a host's responses, drawn once per host.
     pub latency: Latency,
-    /// Sigma of the logarithm of each answer's delay around its host's.
+    /// Sigma of the logarithm of each response's delay around its host's.
     pub jitter: f64,
-    /// Bytes a second by host.
+    /// Bytes per second by host.
     pub bandwidth: Bandwidth,
     /// Errors by host.
     pub errors: Errors,
 }
 
-/// Bytes a second, log-normal by host.
+/// Bytes per second, log-normal by host.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Bandwidth {
-    /// Median in kB/s; 0 is no limit.
+    /// Median in kB/s; 0 means no limit.
     pub median_kb_s: f64,
     /// Sigma of the logarithm.
     pub sigma: f64,
-    /// No host is slower than this, in kB/s.
+    /// Minimum of any host, in kB/s.
     pub least_kb_s: f64,
 }
 
@@ -190,11 +190,11 @@ pub struct Bandwidth {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Errors {
-    /// Share of hosts that have any, beside the 0.5 % of all pages that answer 500.
+    /// Share of hosts with errors, in addition to the 0.5 % of all pages that always return 500.
     pub hosts: f64,
-    /// Share of such a host's pages without children that fail for ever: 500, 502, 503, 504.
+    /// Share of such a host's leaf pages that always fail: 500, 502, 503, 504.
     pub lasting: f64,
-    /// Share of such a host's pages that answer 503 once, then well.
+    /// Share of such a host's pages that return 503 once, then succeed.
     pub passing: f64,
 }
 
@@ -202,55 +202,55 @@ pub struct Errors {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Manners {
-    /// Answers come late.
+    /// Responses are delayed.
     pub slow: f64,
-    /// How late, in seconds.
+    /// Their delay, in seconds.
     pub slow_s: f64,
-    /// Bodies come in tiny pieces.
+    /// Bodies are sent in tiny pieces.
     pub dribbling: f64,
-    /// How long a body takes, in seconds.
+    /// Duration of such a body, in seconds.
     pub dribble_s: f64,
-    /// Connections are reset in mid-body.
+    /// Connections are reset in the middle of a body.
     pub resetting: f64,
-    /// Every few requests 429, with Retry-After in seconds.
+    /// Every few requests return 429 with Retry-After in seconds.
     pub limited: f64,
-    /// Every few requests 503, with Retry-After as a date.
+    /// Every few requests return 503 with Retry-After as a date.
     pub overloaded: f64,
-    /// Least pause that Retry-After asks for, in seconds.
+    /// Minimum of Retry-After, in seconds.
     pub retry_least_s: u32,
-    /// Most pause that Retry-After asks for.
+    /// Maximum of Retry-After, in seconds.
     pub retry_most_s: u32,
-    /// Pages with the type of an image or of plain text.
+    /// Pages with the Content-Type of an image, of plain text or of PDF.
     pub mislabelled: f64,
-    /// Bytes of no meaning, labelled as HTML.
+    /// Random bytes, labelled as HTML.
     pub binary: f64,
-    /// HTML that only a forgiving parser reads.
+    /// Invalid HTML that only a lenient parser reads.
     pub broken: f64,
-    /// Pages in many charsets, labelled in the header, in the page, or not at all.
+    /// Pages in charsets other than UTF-8, declared in the header, in the page, or not at all.
     pub foreign: f64,
 }
 
-/// Traps: shares of hosts, together at most 1. Their URLs are endless or worthless and count in no coverage.
+/// Crawler traps: shares of hosts, together at most 1. Their URLs are infinite or worthless and do not count in coverage.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Traps {
-    /// A calendar without end.
+    /// An infinite calendar.
     pub calendar: f64,
     /// A session id in links, a new one on each page.
     pub sessions: f64,
     /// Relative links that lengthen the path: /a/b/a/b/…
     pub repetition: f64,
-    /// Redirects in a circle.
+    /// Redirect loops.
     pub loops: f64,
-    /// Redirects in a long row.
+    /// Long redirect chains.
     pub chains: f64,
-    /// How long the row is.
+    /// Length of such a chain.
     pub chain_length: u32,
-    /// Missing pages answer 200, and pages link to them.
+    /// Missing pages return 200, and pages link to them.
     pub soft_404: f64,
-    /// Pages that differ by a number.
+    /// Near-duplicates that differ by a number.
     pub duplicates: f64,
-    /// A wildcard zone whose pages link to ever new names of it.
+    /// A wildcard zone whose pages always link to new names in it.
     pub names: f64,
 }
 
@@ -258,24 +258,24 @@ pub struct Traps {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct RobotsModel {
-    /// Over 500 KiB, the rules behind 400 KiB of others.
+    /// Over 500 KiB, with the relevant rules after 400 KiB of others.
     pub huge: f64,
-    /// Late.
+    /// Delayed.
     pub slow: f64,
-    /// How late, in seconds.
+    /// Its delay, in seconds.
     pub slow_s: f64,
-    /// 503: everything is forbidden (RFC 9309, 2.3.1.4).
+    /// 503: everything is disallowed (RFC 9309, 2.3.1.4).
     pub failing: f64,
     /// Behind two redirects.
     pub redirected: f64,
-    /// With a rule that comes and goes.
+    /// With a rule that alternately appears and disappears.
     pub changing: f64,
-    /// How long it stays and stays away, in seconds.
+    /// Time between two changes, in seconds.
     pub change_s: f64,
 }
 
 impl Model {
-    /// The model of a profile: a known name, or the path of a TOML file.
+    /// Loads the model of a profile: a built-in name, or the path of a TOML file.
     pub fn load(profile: &str) -> Result<Self> {
         if let Some((_, text)) = PROFILES.iter().find(|(name, _)| *name == profile) {
             return Self::parse(text);
@@ -290,7 +290,7 @@ impl Model {
         Self::parse(&text)
     }
 
-    /// Reads and checks a model file's text.
+    /// Parses and checks the text of a model file.
     pub fn parse(text: &str) -> Result<Self> {
         let table: toml::Table = text.parse().map_err(|e: toml::de::Error| {
             let line = text[..e.span().map_or(0, |span| span.start)].matches('\n').count() + 1;
@@ -306,18 +306,18 @@ impl Model {
         Ok(model)
     }
 
-    /// A model with every key that there is.
+    /// A model with every known key.
     fn template() -> Self {
         Self::default()
     }
 
-    /// Whether every answer leaves at once and every host is ordinary: then nobody need ask further.
+    /// Whether any HTTP response has a latency or a bandwidth limit.
     pub(crate) fn is_timed(&self) -> bool {
         self.http.latency.median_ms > 0.0 || self.http.bandwidth.median_kb_s > 0.0
     }
 }
 
-/// The first line of a message, the others behind it.
+/// Joins the lines of a message.
 fn one_line(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }

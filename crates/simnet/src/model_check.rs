@@ -1,4 +1,5 @@
-//! What a model file may say: unknown keys and wrong types against a template, then every value's bounds. Errors name key, value, what is allowed.
+//! Validation of a model file: unknown keys and wrong types by comparison with a template, then the bounds of
+//! every value. Errors name the key, the value and what is allowed.
 
 use serde::Serialize;
 use toml::{Table, Value};
@@ -7,23 +8,19 @@ use crate::error::{Error, Result};
 use crate::model::{MAX_CNAMES, Model};
 use crate::params::MAX_HOSTS;
 
-/// How far shares may be from 1 for the sake of decimal fractions.
+/// Tolerance for sums of shares, because of decimal fractions.
 const ROUNDING: f64 = 1e-6;
 
-/// Longest delay in milliseconds: a day.
+/// Maximum delay in milliseconds: a day.
 const DAY_MS: f64 = 86_400_000.0;
 
-/// Compares a table with the template of all keys: what is not in it is unknown, what is of another type is wrong.
+/// Compares a table with the template of all keys; fails for unknown keys and wrong types.
 pub(crate) fn compare(path: &str, table: &Table, known: &Table) -> Result<()> {
     for (key, value) in table {
         let name = if path.is_empty() { key.clone() } else { format!("{path}.{key}") };
         let Some(template) = known.get(key) else {
             let keys: Vec<_> = known.keys().map(String::as_str).collect();
-            return Err(Error::setting(
-                name,
-                value,
-                format!("no key of this name; known are {}", keys.join(", ")),
-            ));
+            return Err(Error::setting(name, value, format!("a known key: {}", keys.join(", "))));
         };
         compare_value(&name, value, template)?;
     }
@@ -62,7 +59,7 @@ fn compare_value(name: &str, value: &Value, template: &Value) -> Result<()> {
     Err(Error::setting(name.to_owned(), value, allowed))
 }
 
-/// Checks every value of a model; the error names the first that is not allowed.
+/// Checks every value of a model; the error names the first invalid one.
 pub(crate) fn check(model: &Model) -> Result<()> {
     let (dns, http) = (&model.dns, &model.http);
     for (name, latency) in [("dns.latency", &dns.latency), ("http.latency", &http.latency)] {
@@ -131,7 +128,7 @@ fn check_addresses(model: &Model) -> Result<()> {
     Ok(())
 }
 
-/// Checks what hosts are difficult and how.
+/// Checks the shares of difficult hosts and their parameters.
 fn check_hosts(model: &Model) -> Result<()> {
     let (manners, traps, robots) = (&model.manners, &model.traps, &model.robots);
     within("manners", "slow_s", manners.slow_s, 0.0, 86_400.0)?;
@@ -152,7 +149,7 @@ fn check_hosts(model: &Model) -> Result<()> {
     sums("robots", &shares(robots), false)
 }
 
-/// The shares of a section: its numbers except times and counts, whose names end in their unit.
+/// The shares of a section: its numbers except times and counts.
 fn shares(section: &impl Serialize) -> Vec<(&'static str, f64)> {
     /// The keys that are shares.
     const KEYS: [&str; 23] = [
@@ -184,7 +181,7 @@ fn shares(section: &impl Serialize) -> Vec<(&'static str, f64)> {
     KEYS.iter().filter_map(|&key| Some((key, table.get(key)?.as_float()?))).collect()
 }
 
-/// A value between two bounds.
+/// Checks that a value is between two bounds.
 fn within(section: &str, key: &str, value: f64, least: f64, most: f64) -> Result<()> {
     if (least..=most).contains(&value) {
         return Ok(());
@@ -192,7 +189,7 @@ fn within(section: &str, key: &str, value: f64, least: f64, most: f64) -> Result
     Err(Error::setting(format!("{section}.{key}"), value, format!("{least} to {most}")))
 }
 
-/// Shares between 0 and 1 that sum to 1, or to at most 1 when they are not `all`.
+/// Checks that shares are between 0 and 1 and sum to 1 if `all`, else to at most 1.
 fn sums(section: &str, shares: &[(&str, f64)], all: bool) -> Result<()> {
     let mut sum = 0.0;
     for (key, share) in shares {

@@ -1,8 +1,8 @@
-//! Model files: the known ones are good, every bad value has its one line.
+//! Tests of model files: built-in profiles are valid, and every bad value has an error of one line.
 
 use super::*;
 
-/// The error of a text: name, value, allowed.
+/// The error of a model file: name, value, allowed.
 fn error(text: &str) -> (String, String, String) {
     match Model::parse(text) {
         Err(Error::Setting { name, value, allowed }) => (name.into_owned(), value, allowed),
@@ -37,8 +37,8 @@ fn internet_is_calibrated_as_the_issue_says() {
 #[test]
 fn every_bad_value_is_named_with_what_is_allowed() {
     for (text, name, value, allowed) in [
-        ("[dns]\nlatncy = 1", "dns.latncy", "1", "no key of this name; known are"),
-        ("colour = 'red'", "colour", "\"red\"", "no key of this name"),
+        ("[dns]\nlatncy = 1", "dns.latncy", "1", "a known key: "),
+        ("colour = 'red'", "colour", "\"red\"", "a known key: "),
         ("dns = 5", "dns", "5", "a table"),
         ("[dns]\nloss = 'much'", "dns.loss", "\"much\"", "a number"),
         ("[dns]\nloss = 1.5", "dns.loss", "1.5", "0 to 1"),

@@ -1,5 +1,5 @@
-//! Private namespaces: there a simnet and its command have the ports 53, 80 and 443, a network fd00::/64, a resolver
-//! configuration and trusted roots for themselves, so any program can crawl it unmodified. All system-call wrappers used are nix's safe ones.
+//! Private namespaces: they give a simnet and its command their own ports 53, 80 and 443, network fd00::/64, resolver
+//! configuration and trusted roots, so that any unmodified program can crawl it. All system calls use nix's safe wrappers.
 
 use std::fs;
 use std::os::fd::AsRawFd;
@@ -14,28 +14,28 @@ use nix::sys::socket::{AddressFamily, MsgFlags, SockFlag, SockProtocol, SockType
 use crate::error::{Error, Result};
 use crate::secure::NETWORK6;
 
-/// Moves the calling thread, and all threads and processes that it starts later, into private mount and network namespaces.
+/// Moves the calling thread, and all threads and processes it starts later, to private mount and network namespaces.
 ///
-/// There `lo` is up, with `ipv6` also as fd00::/64, and each pair of `files` (own file or folder, the system's) shows the own in
-/// the system's place. A system file that does not exist is left out: nothing is created outside. Must be called before any thread starts.
+/// There `lo` is up, with `ipv6` also for fd00::/64, and for each pair of `files` (own file or folder, the
+/// system's) the own one is mounted over the system's. A system file that does not exist is skipped: nothing
+/// is created outside. Must be called before any thread starts.
 pub fn enter_private_namespaces(files: &[(&Path, &Path)], ipv6: bool) -> Result<()> {
-    unshare(CloneFlags::CLONE_NEWNS | CloneFlags::CLONE_NEWNET).map_err(|e| {
-        Error::system("making private namespaces (needs root; --no-namespace does without)", e)
-    })?;
+    unshare(CloneFlags::CLONE_NEWNS | CloneFlags::CLONE_NEWNET)
+        .map_err(|e| Error::system("making private namespaces (needs root, or --no-namespace)", e))?;
     let nothing = None::<&str>;
     mount(nothing, "/", nothing, MsFlags::MS_REC | MsFlags::MS_PRIVATE, nothing)
         .map_err(|e| Error::system("making mounts private", e))?;
     for (own, system) in files {
-        // Followed by hand: the system file is often a link into a directory that may not exist.
+        // Resolved explicitly: the system file is often a symbolic link into a directory that may not exist.
         let Ok(target) = fs::canonicalize(system) else { continue };
         mount(Some(*own), &target, nothing, MsFlags::MS_BIND, nothing)
             .map_err(|e| Error::system(format!("mounting {} over {}", own.display(), target.display()), e))?;
     }
     bring_loopback_up().map_err(|e| {
-        Error::system("bringing the loopback device up (needs CAP_NET_ADMIN; --no-namespace does without)", e)
+        Error::system("bringing the loopback device up (needs CAP_NET_ADMIN, or --no-namespace)", e)
     })?;
     if ipv6 {
-        route_network6().map_err(|e| Error::system("routing fd00::/64 (--ipv6 0 does without IPv6)", e))?;
+        route_network6().map_err(|e| Error::system("routing fd00::/64 (--ipv6 0 disables IPv6)", e))?;
     }
     Ok(())
 }
@@ -51,9 +51,9 @@ fn bring_loopback_up() -> nix::Result<()> {
     ask_netlink(16, 0, &body)
 }
 
-/// Makes every address of fd00::/64 one of this machine: `ip -6 route add local fd00::/64 dev lo`.
+/// Makes every address of fd00::/64 local: `ip -6 route add local fd00::/64 dev lo`.
 ///
-/// A route and no address on the device: with one, resolver libraries would take this for a network without IPv4.
+/// Adds a route but no address on the device: with an address, resolver libraries would assume a network without IPv4.
 fn route_network6() -> nix::Result<()> {
     let mut body = Vec::with_capacity(40);
     // rtmsg: AF_INET6, 64 bits of destination, no source, no TOS, table local, protocol static, scope universe, type local.
@@ -69,9 +69,9 @@ fn route_network6() -> nix::Result<()> {
     ask_netlink(24, 0x600, &body)
 }
 
-/// Sends one netlink message of a kind with flags and waits for its acknowledgement.
+/// Sends one netlink message and waits for its acknowledgement.
 fn ask_netlink(kind: u16, flags: u16, body: &[u8]) -> nix::Result<()> {
-    /// NLMSG_ERROR: also the type of an acknowledgement.
+    /// NLMSG_ERROR, which is also the type of an acknowledgement.
     const ACKNOWLEDGED: u16 = 2;
     let link =
         socket(AddressFamily::Netlink, SockType::Raw, SockFlag::SOCK_CLOEXEC, SockProtocol::NetlinkRoute)?;

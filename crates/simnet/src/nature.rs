@@ -1,128 +1,128 @@
-//! Each host's nature: how its name answers, what its server, its pages and its robots.txt are like. Dealt once from the model's shares.
+//! Each host's nature: the behaviour of its name, its web server, its pages and its robots.txt. Assigned once from the model's shares.
 //!
 //! Guarantees:
-//! 1. The shares are met exactly, to the nearest whole host, as far as there are hosts that may be given such a nature.
-//! 2. A host whose pages cannot be had hides no other: it is no seed and its front page leads to no host that only it leads to.
-//! 3. A name that does not exist has no names beneath it (RFC 8020).
+//! 1. The shares are met exactly, to the nearest whole host, if there are enough hosts that may have such a nature.
+//! 2. A host whose pages cannot be fetched hides no other: it is no seed, and no host is reachable only through it.
+//! 3. A name that does not exist has no names below it (RFC 8020).
 
 use crate::model::Model;
 use crate::random::Rng;
 
-/// How a name answers.
+/// Result of resolving a name.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Lookup {
-    /// With an address.
+    /// An address.
     #[default]
     Address,
-    /// Without one, although it exists.
+    /// NODATA: the name exists without an address.
     NoData,
-    /// It does not exist.
+    /// NXDOMAIN: the name does not exist.
     NxDomain,
     /// SERVFAIL.
     ServFail,
-    /// Never.
+    /// No answer, ever.
     Dead,
 }
 
-/// Which addresses a name has while IPv6 is served; otherwise all have IPv4.
+/// Address families of a name if IPv6 is served; otherwise every name has IPv4.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Family {
-    /// IPv4 alone.
+    /// IPv4 only.
     #[default]
     V4,
     /// Both.
     Both,
-    /// IPv6 alone.
+    /// IPv6 only.
     V6,
 }
 
-/// What a server is like.
+/// Behaviour of a web server.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Manner {
-    /// As it should be.
+    /// Ordinary.
     #[default]
     Ordinary,
-    /// Answers come late.
+    /// Responses are delayed.
     Slow,
-    /// Bodies come in tiny pieces, for minutes.
+    /// Bodies are sent in tiny pieces, for minutes.
     Dribbling,
-    /// Connections are reset in mid-body.
+    /// Connections are reset in the middle of a body.
     Resetting,
-    /// 429 every few requests, Retry-After in seconds.
+    /// Every few requests return 429 with Retry-After in seconds.
     Limited,
-    /// 503 every few requests, Retry-After as a date.
+    /// Every few requests return 503 with Retry-After as a date.
     Overloaded,
-    /// Pages labelled as what they are not.
+    /// Pages with a wrong Content-Type.
     Mislabelled,
-    /// Noise labelled as HTML.
+    /// Random bytes labelled as HTML.
     Binary,
-    /// HTML that only a forgiving parser reads.
+    /// Invalid HTML that only a lenient parser reads.
     Broken,
     /// Pages in a charset other than UTF-8.
     Foreign,
 }
 
-/// What lies beside a host's pages.
+/// Crawler trap beside a host's pages.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Trap {
-    /// Nothing.
+    /// No trap.
     #[default]
     None,
-    /// An endless calendar.
+    /// An infinite calendar.
     Calendar,
     /// Session ids in links.
     Sessions,
-    /// Ever longer paths.
+    /// Relative links that lengthen the path.
     Repetition,
-    /// Redirects in a circle.
+    /// Redirect loops.
     Loops,
-    /// Redirects in a long row.
+    /// Long redirect chains.
     Chains,
-    /// 200 for what does not exist.
+    /// 200 for missing pages.
     Soft404,
     /// Near-duplicates.
     Duplicates,
-    /// Ever new names.
+    /// Links to ever new names of a wildcard zone.
     Names,
 }
 
-/// What a robots.txt is like.
+/// Behaviour of a robots.txt.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Gate {
-    /// As it should be.
+    /// Ordinary.
     #[default]
     Ordinary,
     /// Over 500 KiB.
     Huge,
-    /// Late.
+    /// Delayed.
     Slow,
-    /// 503: everything is forbidden.
+    /// 503: everything is disallowed.
     Failing,
     /// Behind two redirects.
     Redirected,
-    /// With a rule that comes and goes.
+    /// With a rule that alternately appears and disappears.
     Changing,
 }
 
-/// All that is special about a host; the default is nothing.
+/// All properties in which a host may differ from an ordinary one; the default is ordinary.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Nature {
-    /// How its name answers.
+    /// Result of resolving its name.
     pub lookup: Lookup,
-    /// Its addresses while IPv6 is served.
+    /// Its address families if IPv6 is served.
     pub family: Family,
-    /// What its server is like.
+    /// Behaviour of its web server.
     pub manner: Manner,
-    /// What lies beside its pages.
+    /// Crawler trap beside its pages.
     pub trap: Trap,
-    /// What its robots.txt is like.
+    /// Behaviour of its robots.txt.
     pub gate: Gate,
-    /// Whether its zone answers for any label.
+    /// Whether its zone has a wildcard.
     pub wildcard: bool,
 }
 
 impl Nature {
-    /// Whether a patient crawler can have the host's pages, so that they count in the coverage.
+    /// Whether a patient crawler can fetch the host's pages, so that they count in coverage.
     pub fn counts(&self) -> bool {
         let hidden = matches!(
             self.manner,
@@ -132,7 +132,8 @@ impl Nature {
     }
 }
 
-/// Deals the natures of `count` hosts. `leaf` says which hosts hide no others, `parent` which names have names beneath them.
+/// Assigns the natures of `count` hosts. `leaf` returns whether no other host depends on a host, `parent`
+/// whether a name has names below it.
 pub(crate) fn deal(
     seed: u64,
     count: u32,
@@ -142,7 +143,7 @@ pub(crate) fn deal(
 ) -> Vec<Nature> {
     let shares = Shares::of(model);
     if shares.are_empty() {
-        return Vec::new(); // All ordinary: no table at all.
+        return Vec::new(); // All hosts are ordinary: no table is needed.
     }
     let mut dealer = Dealer { seed, count, purpose: 20, natures: vec![Nature::default(); count as usize] };
     dealer.give(
@@ -190,7 +191,7 @@ pub(crate) fn deal(
 
 /// The model's shares by kind.
 struct Shares {
-    /// Names that do not answer with an address.
+    /// Names without an address.
     lookups: Vec<(Lookup, f64)>,
     /// Names with IPv6.
     families: Vec<(Family, f64)>,
@@ -205,7 +206,7 @@ struct Shares {
 }
 
 impl Shares {
-    /// Reads them from the model.
+    /// Collects the shares of the model.
     fn of(model: &Model) -> Self {
         let (answers, families) = (&model.dns.answers, &model.dns.families);
         let (manners, traps, robots) = (&model.manners, &model.traps, &model.robots);
@@ -265,20 +266,20 @@ impl Shares {
     }
 }
 
-/// Deals one kind of nature after the other.
+/// Assigns one property after the other.
 struct Dealer {
     /// The world's seed.
     seed: u64,
     /// Number of hosts.
     count: u32,
-    /// The next random stream.
+    /// Purpose of the last random stream.
     purpose: u64,
-    /// What was dealt.
+    /// The natures assigned so far.
     natures: Vec<Nature>,
 }
 
 impl Dealer {
-    /// Gives each value to its share of hosts, drawn among those that may have it.
+    /// Assigns each value to its share of hosts, drawn from those that may have it.
     fn give<T: Copy>(
         &mut self,
         shares: &[(T, f64)],
@@ -296,7 +297,7 @@ impl Dealer {
         }
         let (mut sum, mut given) = (0.0, 0);
         for &(value, share) in shares {
-            // Rounded sums, not rounded shares: small worlds get as many difficult hosts as large ones.
+            // Rounds the sums, not the shares, so that small worlds get the same total share of difficult hosts as large ones.
             sum += share;
             let until = (sum * f64::from(self.count)).round() as u32;
             let wanted = until.saturating_sub(given);

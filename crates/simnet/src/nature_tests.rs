@@ -1,4 +1,4 @@
-//! Shares are met, difficult hosts hide no others.
+//! Tests of natures: shares are met, and difficult hosts hide no others.
 
 use std::collections::HashMap;
 
@@ -53,7 +53,7 @@ fn hostile_shares_are_exact_and_hide_no_host() {
         assert_eq!(count(&|n| n.trap != Trap::None), part(0.55));
         assert_eq!(count(&|n| n.gate != Gate::Ordinary), part(0.28));
         assert!(world.seeds().all(|h| world.nature(h).counts()));
-        // Front pages alone make every host that counts reachable.
+        // Every host that counts is reachable by front pages alone.
         let mut seen = vec![false; hosts as usize];
         let mut queue: Vec<u32> = world.seeds().collect();
         while let Some(host) = queue.pop() {

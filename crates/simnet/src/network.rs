@@ -1,8 +1,8 @@
-//! The network between crawler and world: delays, losses, limits. The only state beside the ledger: how often each name was asked,
-//! which hosts are waiting for quiet, which pages have failed their once.
+//! The network between crawler and world: delays, losses, rate limits. Its state: the number of questions per name, the pauses that hosts
+//! have requested, and the pages that have failed once.
 //!
-//! What is drawn for the n-th question about a name is a pure function of the seed; only when it is asked is the crawler's. An undelayed
-//! profile has no counters and no timers.
+//! The fate of the n-th question about a name is a pure function of the seed; only its time depends on the
+//! crawler. A profile without delays has no counters and no timers.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -17,15 +17,15 @@ use crate::params::Params;
 use crate::random::Rng;
 use crate::world::{World, purpose};
 
-/// Answers of a limiting host between two refusals.
+/// Number of requests from one refusal of a rate-limiting host to the next.
 const PATIENCE: u32 = 6;
 
-/// What becomes of a question.
+/// Fate of a DNS question.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Fate {
-    /// It, or its answer, is lost.
+    /// The question or its answer is lost.
     Lost,
-    /// It is answered after this long, in scaled time.
+    /// It is answered after this delay, in scaled time.
     After(Duration),
 }
 
@@ -33,13 +33,14 @@ pub(crate) enum Fate {
 pub(crate) struct Network {
     /// Every delay is divided by it.
     speed: f64,
-    /// Questions so far by host, the last for all other names; empty when no answer is delayed or lost.
+    /// Questions so far by host, the last entry for all other names; empty if no answer is delayed or lost.
     asked: Vec<AtomicU32>,
-    /// Whether HTTP answers may be delayed.
+    /// Whether HTTP responses may be delayed.
     paced: bool,
-    /// Limiting hosts: requests since the last refusal, and until when (ledger's microseconds) they want quiet. Serving threads fill it.
+    /// Rate-limiting hosts: requests since the last refusal, and end of the requested pause (ledger's
+    /// microseconds). Used by all serving threads.
     limits: Mutex<HashMap<u32, (u32, u64)>>,
-    /// Pages that have failed their once. Serving threads fill it.
+    /// Pages that have failed once. Used by all serving threads.
     failed: Mutex<HashSet<(u32, u32)>>,
 }
 
@@ -63,7 +64,7 @@ impl Network {
         time as f64 / 1e6 * self.speed
     }
 
-    /// What becomes of the next question about a host, or about no host: [`NONE`].
+    /// Fate of the next question about a host, or for an unknown name ([`NONE`]).
     pub(crate) fn question(&self, world: &World, host: u32, tcp: bool) -> Fate {
         if host != NONE && world.nature(host).lookup == Lookup::Dead {
             return Fate::Lost;
@@ -79,7 +80,7 @@ impl Network {
         Fate::After(self.scaled(draw(&dns.latency, &mut rng) / 1e3))
     }
 
-    /// The pace of an answer with `body` bytes.
+    /// The pace of a response with `body` bytes.
     pub(crate) fn pace(
         &self,
         world: &World,
@@ -95,7 +96,7 @@ impl Network {
         let (nature, model) = (world.nature(host), world.model());
         let asked = world.retry_after(host).is_some() && matches!(status, 429 | 503) && kind != Kind::Robots;
         if asked {
-            // At once: a request that was under way before the refusal could be known is no offence, so there must be none.
+            // Without delay: requests in flight before the refusal is known are no violation, so their number must be small.
             return Pace::default();
         }
         let mut own = draw(&model.http.latency, &mut world.rng(purpose::DELAY, host, 0)) / 1e3;
@@ -118,13 +119,13 @@ impl Network {
         Pace { wait: self.scaled(own), spread: self.scaled(spread), cut }
     }
 
-    /// Whether a limiting host refuses a request that arrived at `time` and asks for a pause: every few requests, and again while it lasts.
+    /// Returns the pause if a rate-limiting host refuses a request that arrived at `time`: every few requests, and during the pause.
     pub(crate) fn refuses(&self, world: &World, host: u32, time: u64) -> Option<u32> {
         let pause = world.retry_after(host)?;
         let mut limits = lock(&self.limits);
         let (count, quiet_until) = limits.entry(host).or_default();
         *count += 1;
-        // A little before the end is forgiven here too: the judge's tolerance.
+        // Same tolerance at the end of the pause as the judge's.
         let early = time + self.scaled(f64::from(pause)).as_micros() as u64 / 100 < *quiet_until;
         if !early && *count < PATIENCE {
             return None;
@@ -134,31 +135,31 @@ impl Network {
         Some(pause)
     }
 
-    /// Whether a page that fails once fails now.
+    /// Whether a page fails now: the first request of one that fails once.
     pub(crate) fn fails(&self, world: &World, host: u32, slot: u32) -> bool {
         world.fails_once(host, slot) && lock(&self.failed).insert((host, slot))
     }
 
-    /// Seconds in scaled time.
+    /// Converts unscaled seconds to scaled time.
     fn scaled(&self, seconds: f64) -> Duration {
         Duration::from_secs_f64((seconds / self.speed).clamp(0.0, 1e6))
     }
 }
 
-/// A delay in unscaled milliseconds.
+/// Draws a delay in unscaled milliseconds.
 pub(crate) fn draw(latency: &Latency, rng: &mut Rng) -> f64 {
     if latency.median_ms <= 0.0 {
         return 0.0;
     }
     if rng.share(latency.tail_share) {
-        // Pareto with alpha 1, cut off at its end: the inverse of its distribution.
+        // Inverse distribution function of a truncated Pareto distribution with alpha 1.
         let (from, to) = (latency.tail_from_ms, latency.tail_to_ms.max(f64::MIN_POSITIVE));
         return from / (1.0 - rng.unit() * (1.0 - from / to));
     }
     rng.around(latency.median_ms, latency.sigma)
 }
 
-/// Locks; a thread that died while it held the lock left whole entries.
+/// Locks, ignoring poison: a thread that panicked left only complete entries.
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

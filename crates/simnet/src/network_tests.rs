@@ -1,4 +1,4 @@
-//! Delays and losses as the model says; limits and single failures as the judge expects them.
+//! Tests of delays and losses by the model, and of rate limits and single failures as the judge expects them.
 
 use super::*;
 use crate::nature::Nature;
@@ -11,7 +11,7 @@ fn net(profile: &str, hosts: u32, speed: f64) -> (World, Network) {
     (world, network)
 }
 
-/// The value below which a share of sorted values lie.
+/// Quantile of sorted values.
 fn quantile(sorted: &[f64], share: f64) -> f64 {
     sorted[(sorted.len() as f64 * share) as usize]
 }

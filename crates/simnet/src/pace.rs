@@ -1,26 +1,26 @@
-//! The pace at which an answer's bytes leave: when the first, over how long the rest, and whether the last never does.
+//! Pace of a response: the delay of its first byte, the duration of the rest, and whether it is cut off.
 
 use std::time::Duration;
 
-/// Pauses are never shorter than this: tokio's timers are in milliseconds, and a timer costs more than it paces.
+/// Minimum pause: tokio's timers have a resolution of milliseconds, and each timer has a cost.
 const LEAST_PAUSE: Duration = Duration::from_millis(5);
 
-/// Most pieces of one answer.
+/// Maximum of pieces of one response.
 const MOST_PIECES: u32 = 100;
 
-/// How an answer leaves. The default is at once.
+/// Timing of a response. The default is without delay.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Pace {
-    /// Before the first byte, in scaled time.
+    /// Delay before the first byte, in scaled time.
     pub(crate) wait: Duration,
-    /// From the first byte to the last, in scaled time.
+    /// Time from the first byte to the last, in scaled time.
     pub(crate) spread: Duration,
-    /// Whether the connection is reset in mid-body.
+    /// Whether the connection is reset in the middle of the body.
     pub(crate) cut: bool,
 }
 
 impl Pace {
-    /// Where each piece of an answer of `length` bytes ends, and the pause before it; a single one without a pause when there is no hurry to slow.
+    /// End of each piece of a response of `length` bytes, and the pause before it; a single piece without a pause if there is no delay.
     pub(crate) fn pieces(self, length: usize) -> impl Iterator<Item = (usize, Duration)> {
         let many = self.spread.as_micros() / LEAST_PAUSE.as_micros();
         let count = (many as u32).clamp(1, MOST_PIECES);

@@ -1,27 +1,28 @@
-//! Gzip answers from fragments that were compressed once: a page is mostly text from a small pool, so compressing it is copying.
+//! Gzip from precompressed fragments: a page is mostly text from a small pool, so that compressing it is mostly copying.
 //!
-//! Each fragment is a raw deflate block that ends with a sync flush (RFC 1951, 3.2.4: an empty stored block), so that it ends on a byte border and
-//! refers to nothing before it: blocks can follow one another in any order. What stands between fragments goes into stored blocks. Answers are
-//! larger than a compressor would make them, and cost a fortieth.
+//! Each fragment is a raw deflate block that ends with a sync flush (RFC 1951, 3.2.4: an empty stored block),
+//! so that it ends on a byte boundary and refers to no earlier data: blocks can be concatenated in any order.
+//! Bytes between fragments become stored blocks. The result is larger than that of a compressor, at a
+//! fortieth of the cost.
 
 use flate2::{Compress, Compression, FlushCompress};
 
-/// Most bytes of a stored block.
+/// Maximum size of a stored block in bytes.
 const MOST_STORED: usize = 0xffff;
 
-/// Compressed fragments end to end.
+/// Compressed fragments.
 pub(crate) struct Packed {
-    /// The blocks.
+    /// The concatenated blocks.
     blocks: Vec<u8>,
-    /// Where each fragment's end.
+    /// End of each fragment's block.
     ends: Vec<u32>,
 }
 
-/// A fragment's place on a page: where it starts, and its number.
+/// A fragment on a page: its start and its number.
 pub(crate) type Mark = (u32, u32);
 
 impl Packed {
-    /// Compresses fragments, as well as can be: it is done once.
+    /// Compresses fragments at the best level, since this happens once.
     pub(crate) fn new<'a>(fragments: impl Iterator<Item = &'a str>) -> Self {
         let mut packed = Self { blocks: Vec::new(), ends: Vec::new() };
         let mut compress = Compress::new(Compression::best(), false);
@@ -31,7 +32,7 @@ impl Packed {
             packed.blocks.reserve(fragment.len() + 64);
             let done = compress.compress_vec(fragment.as_bytes(), &mut packed.blocks, FlushCompress::Sync);
             if done.is_err() || compress.total_in() as usize != fragment.len() {
-                // Never so far; then it is stored.
+                // Should not happen; stored uncompressed then.
                 packed.blocks.truncate(start);
                 store(fragment.as_bytes(), &mut packed.blocks);
             }
@@ -47,7 +48,7 @@ impl Packed {
         &self.blocks[start..self.ends[i] as usize]
     }
 
-    /// Appends `plain` as gzip. `marks` say, in order, where fragments stand in it; `length` tells a fragment's.
+    /// Appends `plain` as gzip. `marks` are the positions of fragments in it, in order; `length` returns a fragment's length.
     pub(crate) fn gzip(
         &self,
         plain: &[u8],
@@ -64,7 +65,7 @@ impl Packed {
             at = start as usize + length(fragment);
         }
         store(&plain[at..], out);
-        // The last block: empty, with fixed codes.
+        // The final block: empty, with fixed codes.
         out.extend_from_slice(&[3, 0]);
         out.extend_from_slice(&crc32fast::hash(plain).to_le_bytes());
         out.extend_from_slice(&(plain.len() as u32).to_le_bytes());

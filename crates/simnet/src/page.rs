@@ -1,4 +1,4 @@
-//! Renders a page: head, navigation, text with links in it, a list of related pages. Some microseconds a page, no allocation a link.
+//! Renders a page: head, navigation, text with links, a list of related pages. Takes microseconds per page and no allocation per link.
 
 use crate::packed::Mark;
 use crate::path::decimal;
@@ -7,13 +7,13 @@ use crate::text::{Text, plain_word};
 use crate::trap;
 use crate::world::{Layout, Link, Place, World};
 
-/// Bytes that head, navigation and foot take, about.
+/// Approximate size of head, navigation and foot in bytes.
 const FRAME: u32 = 1_400;
 
-/// Bytes that a link takes, about.
+/// Approximate size of a link in bytes.
 const LINK: u32 = 72;
 
-/// Least bytes of text on a page, however many links it must carry.
+/// Minimum of text on a page in bytes, for any number of links.
 const LEAST_TEXT: u32 = 1_300;
 
 /// Appends the HTML of a page.
@@ -21,7 +21,7 @@ pub(crate) fn render(world: &World, ports: &Ports, host: u32, slot: u32, out: &m
     render_marked(world, ports, host, slot, None, out);
 }
 
-/// [`render`]; notes which fragments of text stand where in `out`, if that is wanted.
+/// [`render`] that also records the positions of text fragments in `out` in `marks`.
 pub(crate) fn render_marked(
     world: &World,
     ports: &Ports,
@@ -38,11 +38,11 @@ pub(crate) fn render_marked(
     page.foot();
 }
 
-/// A page in the making.
+/// A page being rendered.
 struct Page<'a> {
-    /// Where links lead.
+    /// The simulated world.
     world: &'a World,
-    /// What stands around host names.
+    /// Schemes and ports of URLs.
     ports: &'a Ports,
     /// The page's host.
     host: u32,
@@ -50,30 +50,30 @@ struct Page<'a> {
     slot: u32,
     /// The page's own path.
     path: Vec<u8>,
-    /// The directory that relative links start from: up to the last `/` of the path, or of the base.
+    /// Length of the path's directory, the base of relative links: up to the last `/` of the path, or of the base.
     directory: usize,
     /// Whether the page carries `<base href>` of its host's root.
     based: bool,
-    /// A link's path before it is escaped.
+    /// Buffer for a link's path before it is escaped.
     scratch: Vec<u8>,
-    /// Which part is being written.
+    /// The part being written.
     place: Place,
     /// Bytes of text still to be written.
     text_left: u32,
-    /// How many of them before each link.
+    /// Bytes of text before each link.
     text_step: u32,
     /// The next fragment.
     fragment: u32,
     /// Links written in this part.
     written: u32,
-    /// Where fragments stand, if somebody wants to know.
+    /// Positions of fragments, if the caller wants them.
     marks: Option<&'a mut Vec<Mark>>,
     /// The HTML so far.
     out: &'a mut Vec<u8>,
 }
 
 impl<'a> Page<'a> {
-    /// A page before its first byte.
+    /// Prepares a page.
     fn new(
         world: &'a World,
         ports: &'a Ports,
@@ -109,7 +109,7 @@ impl<'a> Page<'a> {
         }
     }
 
-    /// Everything up to the first navigation link.
+    /// Writes everything up to the first navigation link.
     fn head(&mut self, slot: u32, layout: &Layout) {
         let look = layout.look;
         self.put("<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n");
@@ -147,7 +147,7 @@ impl<'a> Page<'a> {
         self.put("</p>\n<nav><ul>\n");
     }
 
-    /// One link, and what stands before it.
+    /// Writes a link and what precedes it.
     fn link(&mut self, link: &Link) {
         if link.place != self.place {
             self.part(link.place);
@@ -166,7 +166,7 @@ impl<'a> Page<'a> {
         self.written += 1;
     }
 
-    /// Closes the part that was being written and opens the next.
+    /// Closes the current part and opens the next.
     fn part(&mut self, next: Place) {
         if self.place == Place::Navigation {
             self.put("</ul></nav></header>\n<main><article>\n<h1>");
@@ -183,7 +183,7 @@ impl<'a> Page<'a> {
         self.written = 0;
     }
 
-    /// The end of the page.
+    /// Writes the end of the page.
     fn foot(&mut self) {
         if self.place != Place::List {
             self.part(Place::List);
@@ -195,7 +195,7 @@ impl<'a> Page<'a> {
         self.put("</p></footer>\n</body>\n</html>\n");
     }
 
-    /// Fragments of text until `left` bytes of it are still to come.
+    /// Writes fragments of text until `left` bytes remain.
     fn text(&mut self, left: u32) {
         while self.text_left > left {
             if let Some(marks) = &mut self.marks {
@@ -208,7 +208,7 @@ impl<'a> Page<'a> {
         }
     }
 
-    /// The element of a link, in one of the ways in which people write them.
+    /// Writes a link's element, in one of several common notations.
     fn anchor(&mut self, link: &Link) {
         let look = link.look;
         let (open, close) = match look & 31 {
@@ -222,7 +222,7 @@ impl<'a> Page<'a> {
         path.clear();
         self.world.write_path(&mut path, link.host, link.slot);
         match look >> 5 & 15 {
-            // Without a scheme it is the page's own.
+            // Scheme-relative.
             0 if link.host != self.host && self.shares_scheme(link.host) => {
                 self.put("//");
                 self.authority(link.host);
@@ -252,7 +252,7 @@ impl<'a> Page<'a> {
         self.put("</a>");
     }
 
-    /// A path relative to the page's directory or base.
+    /// Writes a path relative to the page's directory or base.
     fn relative(&mut self, target: &[u8]) {
         let directory = &self.path[..self.directory];
         if let Some(rest) = target.strip_prefix(directory) {
@@ -264,7 +264,7 @@ impl<'a> Page<'a> {
         self.escaped(&target[1..]);
     }
 
-    /// A path in HTML: `&` is the only character of ours that needs escaping.
+    /// Writes a path in HTML: `&` is its only character that needs escaping.
     fn escaped(&mut self, path: &[u8]) {
         let mut parts = path.split(|&b| b == b'&');
         self.out.extend_from_slice(parts.next().unwrap_or_default());
@@ -274,7 +274,7 @@ impl<'a> Page<'a> {
         }
     }
 
-    /// Two words and the slot's number.
+    /// Writes two words and the slot's number.
     fn title(&mut self, slot: u32, look: u64) {
         self.put(plain_word((look >> 16) as u32 & 0xffff));
         self.put(" ");
@@ -283,18 +283,18 @@ impl<'a> Page<'a> {
         self.put(decimal(slot, &mut [0; 10]));
     }
 
-    /// Scheme and authority of a host.
+    /// Writes scheme and authority of a host.
     fn origin(&mut self, host: u32) {
         self.put(self.ports.around(self.world, host).0);
         self.authority(host);
     }
 
-    /// Whether a host's URLs begin as the page's own.
+    /// Whether a host has the page's scheme.
     fn shares_scheme(&self, host: u32) -> bool {
         self.world.is_https(host) == self.world.is_https(self.host)
     }
 
-    /// Name and port of a host.
+    /// Writes name and port of a host.
     fn authority(&mut self, host: u32) {
         self.put(self.world.name(host));
         self.put(self.ports.around(self.world, host).1);
@@ -311,7 +311,7 @@ mod tests {
     use super::*;
     use crate::params::Params;
 
-    /// Ports that URLs show.
+    /// Ports other than the defaults.
     fn ports() -> Ports {
         Ports::new(8080, 8443)
     }
@@ -323,7 +323,7 @@ mod tests {
         String::from_utf8(out).unwrap()
     }
 
-    /// Resolves a reference as found in HTML against a page's URL; enough of RFC 3986 for what we write.
+    /// Resolves a reference from HTML against a page's URL; implements the part of RFC 3986 that pages here use.
     fn resolve(base: &str, reference: &str) -> String {
         let reference = reference.trim().replace("&amp;", "&");
         let reference = reference.split('#').next().unwrap();

@@ -8,19 +8,19 @@ use crate::error::{Error, Result};
 use crate::hosts;
 use crate::model::Model;
 
-/// Addresses available: 127.1.0.1 to 127.254.255.254 without final 0 and 255.
+/// Number of addresses: 127.1.0.1 to 127.254.255.254 without final 0 and 255.
 pub const MAX_HOSTS: u32 = 254 * 256 * 254;
 
-/// The most pages a host may have in the mean.
+/// Maximum of the mean number of URLs per host.
 const MAX_PAGES: u32 = 100_000;
 
-/// What world to simulate, where to serve it and what manners to expect of crawlers.
+/// The world to simulate, where to serve it, and the limits by which crawlers are judged.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Params {
     /// Number of host names. Default 200, 1 to [`MAX_HOSTS`].
     pub hosts: u32,
-    /// Mean number of URLs a host. Default 20, 1 to 100,000.
+    /// Mean number of URLs per host. Default 20, 1 to 100,000.
     pub pages: u32,
     /// The world's seed. Default 1.
     pub seed: u64,
@@ -30,28 +30,28 @@ pub struct Params {
     pub speed: f64,
     /// TCP port of HTTP; 0 picks a free one. Default 0.
     pub http_port: u16,
-    /// TCP port of HTTPS, if any host is on it; 0 picks a free one. Default 0.
+    /// TCP port of HTTPS, used if any host is on HTTPS; 0 picks a free one. Default 0.
     pub https_port: u16,
     /// UDP and TCP port of DNS on 127.0.0.1; 0 picks a free one. Default 0.
     pub dns_port: u16,
     /// Share of hosts whose URLs are `https`. Default 0, 0 to 1.
     pub https: f64,
-    /// Share of those hosts that show a bad certificate. Default 0, 0 to 0.75: hosts through which others are found have good ones.
+    /// Share of those hosts that present a bad certificate. Default 0, 0 to 0.75: hosts that lead to others have good ones.
     pub bad_certificates: f64,
-    /// Shortest polite interval between requests to a host without Crawl-delay, in unscaled seconds. Default 1.
+    /// Minimum interval between requests to a host without Crawl-delay, in unscaled seconds. Default 1.
     pub host_interval: f64,
-    /// Shortest polite interval between requests to an address, in unscaled seconds. Default 0.25.
+    /// Minimum interval between requests to an address, in unscaled seconds. Default 0.25.
     pub address_interval: f64,
-    /// Threads that serve. Default 1, 1 to 64.
+    /// Number of serving threads. Default 1, 1 to 64.
     pub threads: u32,
     /// The product token by which the crawler under test is judged against robots.txt. Default `*`.
     pub agent: String,
-    /// Whether hosts are served on IPv6 too: then names have AAAA records by the model's shares. Default false; true only where
+    /// Whether hosts are served on IPv6 too, with AAAA records by the model's shares. Default false; true only where
     /// fd00::/64 is routed to this machine.
     pub ipv6: bool,
-    /// Share of hosts with both kinds of address, instead of the model's shares. Default 0: the model's; 0 to 1.
+    /// Share of hosts with both address families, instead of the model's shares. Default 0: the model's; 0 to 1.
     pub ipv6_share: f64,
-    /// The file that the ledger is written to. Without one it stays in memory.
+    /// The file of the ledger; `None` keeps it in memory.
     #[serde(skip)]
     pub ledger: Option<PathBuf>,
 }
@@ -81,7 +81,7 @@ impl Default for Params {
 }
 
 impl Params {
-    /// Checks every value; the error names the first that is not allowed.
+    /// Checks every value; the error names the first invalid one.
     pub fn check(&self) -> Result<()> {
         if !(1..=MAX_HOSTS).contains(&self.hosts) {
             let allowed =
@@ -123,7 +123,7 @@ impl Params {
         Ok(())
     }
 
-    /// The profile's model, which must have addresses for the hosts.
+    /// Loads the profile's model and checks that it has enough addresses for the hosts.
     pub(crate) fn model(&self) -> Result<Model> {
         let model = Model::load(&self.profile)?;
         let pool = model.addresses.pool as usize;

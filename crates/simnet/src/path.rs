@@ -1,13 +1,13 @@
-//! URL paths: from a slot to its path and back. No table: the slot's number stands in the path.
+//! URL paths: conversion of a slot to its path and back. It needs no table, since the path contains the slot's number.
 
 use crate::random::Rng;
 use crate::robots::Fence;
 use crate::text::plain_word;
 
-/// The paths of slots 1 to 5: what navigation bars link to.
+/// Paths of slots 1 to 5, the links of navigation bars.
 pub(crate) const NAVIGATION: [&str; 5] = ["/about", "/news/", "/products/", "/archive/", "/contact"];
 
-/// Appends the path of a slot. `fence` is the robots rule that the slot lies behind, if any.
+/// Appends the path of a slot. `fence` is the robots rule that covers the slot, if any.
 pub(crate) fn write(out: &mut Vec<u8>, slot: u32, mut rng: Rng, fence: Option<Fence>) {
     if slot == 0 {
         return out.push(b'/');
@@ -42,7 +42,7 @@ pub(crate) fn write(out: &mut Vec<u8>, slot: u32, mut rng: Rng, fence: Option<Fe
     }
 }
 
-/// The slot that a path may name: the caller renders that slot's path and compares.
+/// The slot that a path may belong to: the caller must compare that slot's path.
 pub(crate) fn candidate(path: &[u8]) -> Option<u32> {
     if path == b"/" {
         return Some(0);
@@ -55,7 +55,7 @@ pub(crate) fn candidate(path: &[u8]) -> Option<u32> {
     std::str::from_utf8(&path[start..end]).ok()?.parse().ok()
 }
 
-/// A number in decimal, without allocation.
+/// Formats a number in decimal, without allocation.
 pub(crate) fn decimal(mut n: u32, buffer: &mut [u8; 10]) -> &str {
     let mut start = buffer.len();
     loop {

@@ -1,4 +1,4 @@
-//! Questions to a ledger: the requests of a host or an address, or all offences, each with its verdict.
+//! Queries to a ledger: the requests to a host or an address, or all violations, each with its verdict.
 
 use std::net::IpAddr;
 use std::ops::Range;
@@ -14,29 +14,29 @@ use crate::secure::compact;
 use crate::verdict::{Gap, Verdict, Verdicts};
 use crate::world::World;
 
-/// Which requests are asked for; what is `None` is not asked about.
+/// A filter for requests; `None` matches all.
 #[derive(Clone, Debug)]
 pub struct Query {
-    /// Of this host.
+    /// Only requests to this host.
     pub host: Option<u32>,
-    /// To this address, as ledgers keep it.
+    /// Only requests to this address, in the ledger's format.
     pub address: Option<u32>,
-    /// Only offences.
+    /// Only requests with a violation.
     pub violations: bool,
-    /// Microseconds: only of this time.
+    /// Only requests in this time, in microseconds.
     pub window: Range<u64>,
-    /// Entries listed at most; all are counted.
+    /// Maximum of entries listed; all are counted.
     pub limit: usize,
 }
 
 impl Query {
-    /// A query by names as people write them.
+    /// Parses a host name and an address.
     pub fn parse(world: &World, host: Option<&str>, address: Option<&str>) -> Result<Self> {
         let find = |name: &str| {
             let lower = name.to_ascii_lowercase();
             world.find_host(lower.trim_end_matches('.')).ok_or_else(|| {
                 let allowed =
-                    format!("one of this world's {} hosts, as {}", world.host_count(), world.name(0));
+                    format!("one of this world's {} hosts, such as {}", world.host_count(), world.name(0));
                 Error::setting("host", name, allowed)
             })
         };
@@ -55,7 +55,7 @@ impl Query {
         })
     }
 
-    /// Whether a request with its verdict is asked for.
+    /// Whether a request with its verdict matches.
     fn wants(&self, request: &Request, verdict: &Verdict) -> bool {
         self.window.contains(&request.time)
             && self.host.is_none_or(|host| host == request.host)
@@ -63,7 +63,7 @@ impl Query {
             && !(self.violations && verdict.offences().is_empty())
     }
 
-    /// Looks through records in the order of their times.
+    /// Runs the query on records in order of time.
     pub fn run(&self, world: &World, params: &Params, ports: &Ports, records: &Records) -> Listing {
         let judge = Judge { world, params, ports, strings: &records.strings };
         let mut verdicts = Verdicts::new(&judge);
@@ -85,54 +85,54 @@ impl Query {
 /// What a query found.
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct Listing {
-    /// Requests that were asked for.
+    /// Matching requests.
     pub count: u64,
-    /// Those of them with an offence.
+    /// Of these, requests with a violation.
     pub violations: u64,
-    /// The first of them.
+    /// The first matching requests.
     pub entries: Vec<Entry>,
 }
 
 /// One request with its verdict. Times are seconds of the wall clock.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Entry {
-    /// When it came, since the simnet started.
+    /// Time of the request since the simnet started.
     pub at_s: f64,
-    /// The host's name; `None` for none of the world.
+    /// The host's name; `None` for an unknown host.
     pub host: Option<String>,
-    /// The address that it came in on.
+    /// Destination address.
     pub address: String,
-    /// What was asked for: the URL, or what was understood of it.
+    /// The URL, as far as it could be parsed.
     pub url: String,
-    /// page, robots, unknown, misdirected, trap, upgrade or bad.
+    /// page, robots, unknown, misdirected, bad, trap, upgrade or captive.
     pub kind: &'static str,
-    /// The answer's status.
+    /// Status of the response.
     pub status: u16,
     /// Bytes of the body on the wire.
     pub body: u32,
-    /// Whether the whole answer was written.
+    /// Whether the complete response was written.
     pub complete: bool,
-    /// How long that took, if it was.
+    /// Time until the response was complete; `None` if it was not.
     pub took_s: Option<f64>,
-    /// The answer's Retry-After, unscaled, if it had one.
+    /// Retry-After of the response, unscaled.
     pub retry_after_s: Option<f64>,
-    /// Since the request before to the host.
+    /// Interval since the previous request to the host, or since Retry-After if that was violated.
     pub gap_s: Option<f64>,
-    /// How long that had to be.
+    /// Minimum of that interval.
     pub allowed_s: Option<f64>,
-    /// Since the request before to the address.
+    /// Interval since the previous request to the address.
     pub address_gap_s: Option<f64>,
-    /// How long that had to be.
+    /// Minimum of that interval.
     pub address_allowed_s: Option<f64>,
-    /// Offences; none: it was in order.
+    /// Violations; empty if there are none.
     pub verdicts: Vec<&'static str>,
 }
 
 impl Entry {
-    /// Puts a request into words.
+    /// Describes a request.
     fn new(judge: &Judge<'_>, request: &Request, verdict: &Verdict) -> Self {
         let gap = |gap: Option<Gap>| (gap.map(|gap| gap.gap_s), gap.map(|gap| gap.allowed_s));
-        // What offends most is what is shown: the Retry-After before the interval.
+        // A violated Retry-After takes precedence over the host's interval.
         let (gap_s, allowed_s) = gap(verdict.retry.or(verdict.host));
         let (address_gap_s, address_allowed_s) = gap(verdict.address);
         Self {

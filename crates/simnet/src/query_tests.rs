@@ -1,4 +1,4 @@
-//! Queries on hand-written records.
+//! Tests of queries with hand-written records.
 
 use super::*;
 use std::collections::HashSet;
@@ -6,7 +6,7 @@ use std::collections::HashSet;
 use crate::judge::judge;
 use crate::ledger::Kind;
 
-/// A host's robots.txt and pages, too close together; a stranger; a second host.
+/// Requests to a host's robots.txt and pages in too short intervals, to an unknown host, and to a second host.
 fn case() -> (World, Params, Records) {
     let params = Params { hosts: 40, pages: 5, speed: 10.0, ..Params::default() };
     let world = World::new(&params);
@@ -44,7 +44,7 @@ fn a_hosts_timeline_has_gaps_and_verdicts() {
     assert_eq!((robots.kind, robots.gap_s, robots.verdicts.len()), ("robots", None, 0));
     assert!(robots.url.ends_with(":81/robots.txt") && first.url.ends_with(":81/"));
     assert_eq!((first.gap_s, first.retry_after_s, first.took_s), (Some(5.0), Some(5.0), Some(0.001)));
-    // Since the plea was answered, not since it was asked.
+    // Counted from the response with Retry-After, not from its request.
     assert_eq!((second.gap_s, second.allowed_s), (Some(0.009), Some(0.5)));
     assert_eq!(second.verdicts, ["before Retry-After", "too close to the host", "too close to the address"]);
 }

@@ -1,20 +1,20 @@
-//! Randomness that is a pure function of the seed: hashes, a small generator, and distributions in exact arithmetic.
+//! Random numbers as a pure function of the seed: hashes, a small generator, and distributions in reproducible arithmetic.
 //!
-//! Only operations that IEEE 754 rounds alike everywhere are used (no libm), so a seed means the same world on every machine.
+//! It uses only operations that IEEE 754 defines exactly (no libm), so that a seed yields the same world on every machine.
 
-/// One round of splitmix64's finaliser: every input bit reaches every output bit.
+/// The finaliser of splitmix64: every input bit affects every output bit.
 pub(crate) fn mix(mut z: u64) -> u64 {
     z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
     z ^ (z >> 31)
 }
 
-/// splitmix64: 2 ns a number, any state is good.
+/// splitmix64: 2 ns per number; any state is valid.
 #[derive(Clone)]
 pub(crate) struct Rng(u64);
 
 impl Rng {
-    /// A generator for one thing: `purpose` tells streams of the same thing apart.
+    /// A generator for one object; `purpose` distinguishes streams of the same object.
     pub(crate) fn new(seed: u64, purpose: u64, a: u64, b: u64) -> Self {
         let z = mix(seed ^ purpose.wrapping_mul(0x9e37_79b9_7f4a_7c15));
         Self(
@@ -34,7 +34,7 @@ impl Rng {
         (((self.bits() >> 32) * u64::from(n)) >> 32) as u32
     }
 
-    /// True `permille` times in a thousand.
+    /// True with a probability of `permille` per thousand.
     pub(crate) fn chance(&mut self, permille: u32) -> bool {
         self.below(1000) < permille
     }
@@ -44,12 +44,12 @@ impl Rng {
         (self.bits() >> 11) as f64 / (1_u64 << 53) as f64
     }
 
-    /// True for this share of draws.
+    /// True with this probability.
     pub(crate) fn share(&mut self, share: f64) -> bool {
         self.unit() < share
     }
 
-    /// A rank in 0..n whose popularity falls like 1/rank (Zipf, s = 1): a uniform octave, then uniform inside it.
+    /// A rank in 0..n with a probability of about 1/rank (Zipf, s = 1): draws an octave uniformly, then a rank within it.
     pub(crate) fn zipf(&mut self, n: u32) -> u32 {
         if n < 2 {
             return 0;
@@ -59,14 +59,14 @@ impl Rng {
         if rank < n { rank } else { self.below(n) }
     }
 
-    /// Log-normal around the given median.
+    /// Log-normal with the given median and the sigma of its logarithm.
     pub(crate) fn around(&mut self, median: f64, sigma: f64) -> f64 {
         self.log_normal(median * exp(sigma * sigma / 2.0), sigma)
     }
 
     /// Log-normal with the given mean (not median) and the sigma of its logarithm.
     pub(crate) fn log_normal(&mut self, mean: f64, sigma: f64) -> f64 {
-        // Irwin-Hall: the sum of 12 uniforms less 6 is near normal, without a logarithm.
+        // Irwin-Hall: the sum of 12 uniform numbers minus 6 is approximately normal, without a logarithm.
         let mut sum = 0.0;
         for _ in 0..4 {
             let z = self.bits();
@@ -79,7 +79,7 @@ impl Rng {
     }
 }
 
-/// e to the x for |x| < 30: halved ten times, a Taylor polynomial, squared ten times.
+/// e to the x for |x| < 30: x is halved ten times, a Taylor polynomial, squared ten times.
 fn exp(x: f64) -> f64 {
     let y = x / 1024.0;
     let mut power = 1.0 + y * (1.0 + y * (0.5 + y * (1.0 / 6.0 + y / 24.0)));

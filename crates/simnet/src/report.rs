@@ -1,4 +1,4 @@
-//! The report: what its JSON fields mean. How they come about stands in `judge.rs`.
+//! The report and the meaning of its JSON fields. `judge.rs` computes them.
 //!
 //! Times are seconds since the simnet started, on the wall clock (not scaled).
 
@@ -8,28 +8,28 @@ use serde::Serialize;
 
 use crate::trust::Certificates;
 
-/// Everything that the ledger says.
+/// The complete report on a ledger.
 #[derive(Clone, Debug, Serialize)]
 pub struct Report {
-    /// Version of this structure; fields are added, never changed, within one.
+    /// Version of this structure; within a version, fields are added but never changed.
     pub version: u32,
-    /// Counts.
+    /// Totals.
     pub totals: Totals,
-    /// What was fetched of what should have been.
+    /// Coverage of the reachable pages.
     pub coverage: Coverage,
-    /// What was fetched more than once.
+    /// Repeated requests.
     pub repeats: Repeats,
-    /// Offences against robots.txt.
+    /// Violations of robots.txt.
     pub robots: RobotsViolations,
-    /// Offences against the intervals between requests.
+    /// Violations of the intervals between requests.
     pub rates: Rates,
-    /// Offences against Retry-After.
+    /// Violations of Retry-After.
     pub pauses: Pauses,
-    /// Bad habits: what hosts had to suffer, host by host.
+    /// Bad habits, by host.
     pub habits: Habits,
-    /// How evenly requests came.
+    /// How evenly requests were distributed over time.
     pub flatness: Vec<Flatness>,
-    /// Offences against certificates.
+    /// Requests despite bad certificates.
     pub certificates: Certificates,
 }
 
@@ -45,7 +45,7 @@ impl Report {
 pub struct Totals {
     /// Hosts of the world.
     pub hosts: u32,
-    /// URLs of the world, robots.txt files not counted.
+    /// URLs of the world, without robots.txt files.
     pub urls: u64,
     /// HTTP requests.
     pub requests: u64,
@@ -53,44 +53,44 @@ pub struct Totals {
     pub connections: u64,
     /// Bytes of bodies on the wire.
     pub body_bytes: u64,
-    /// Requests whose answer was not written to its end (a HEAD never is).
+    /// Requests without a complete response (every HEAD is one).
     pub incomplete: u64,
     /// Requests by status.
     pub by_status: BTreeMap<u16, u64>,
-    /// Requests by kind: page, robots, unknown, misdirected, bad, trap, upgrade.
+    /// Requests by kind: page, robots, unknown, misdirected, bad, trap, upgrade, captive.
     pub by_kind: BTreeMap<&'static str, u64>,
-    /// Hosts asked for anything.
+    /// Hosts with at least one request.
     pub hosts_asked: u64,
-    /// First few targets that were asked of a wrong address or do not exist, as `host/path`.
+    /// The first targets requested at a wrong address or of unknown hosts, as `host/path`.
     pub misdirected: Vec<String>,
-    /// From the first request to the last, in seconds.
+    /// Time from the first request to the last, in seconds.
     pub span_s: f64,
     /// Requests divided by the span.
     pub requests_per_s: f64,
     /// DNS questions.
     pub dns_questions: u64,
-    /// DNS questions that came over TCP.
+    /// DNS questions over TCP.
     pub dns_tcp: u64,
     /// DNS questions by type: A, AAAA, other.
     pub dns_by_type: BTreeMap<&'static str, u64>,
     /// DNS questions by answer: address, nodata, nxdomain, error, silence.
     pub dns_by_answer: BTreeMap<&'static str, u64>,
-    /// Host names for which an address was given.
+    /// Host names that were resolved to an address.
     pub dns_names: u64,
 }
 
-/// How much of what was reachable from the seeds by allowed, followed links was served.
+/// Share of the pages reachable from the seeds by allowed, followed links that was served.
 #[derive(Clone, Debug, Serialize)]
 pub struct Coverage {
-    /// The agent that the robots rules were read for.
+    /// The agent by which robots rules were evaluated.
     pub agent: String,
     /// Pages (status 200) reachable and allowed.
     pub reachable: u64,
-    /// Those of them that were served at least once, to the last byte.
+    /// Of these, pages served completely at least once.
     pub served: u64,
     /// `served / reachable`.
     pub ratio: f64,
-    /// The first missed, nearest to the seeds first.
+    /// The first missed pages, nearest to the seeds first.
     pub missed: Vec<String>,
 }
 
@@ -99,111 +99,111 @@ pub struct Coverage {
 pub struct Repeat {
     /// The URL.
     pub url: String,
-    /// How often it was requested.
+    /// Number of requests.
     pub requests: u64,
 }
 
-/// URLs (robots.txt aside) that were requested more than once.
+/// URLs (except robots.txt) that were requested more than once.
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct Repeats {
-    /// Such URLs.
+    /// Number of such URLs.
     pub urls: u64,
     /// Requests beyond each URL's first.
     pub requests: u64,
-    /// Those of them that came after a complete answer below 500: no retry explains these.
+    /// Of these, requests after a complete response below 500 other than 429: they are no retries.
     pub after_answer: u64,
-    /// The ten most repeated.
+    /// The ten most repeated URLs.
     pub top: Vec<Repeat>,
 }
 
-/// Requests that robots.txt forbids, for the agent that is judged.
+/// Requests that robots.txt forbids to the judged agent.
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct RobotsViolations {
-    /// Both kinds together.
+    /// Requests with either violation.
     pub count: u64,
     /// Requests for disallowed paths.
     pub disallowed: u64,
-    /// Requests to a host whose robots.txt had not been requested before.
+    /// Requests to a host before any request for its robots.txt.
     pub before_robots: u64,
-    /// The first of both kinds.
+    /// The first violations of both kinds.
     pub first: Vec<String>,
 }
 
-/// Requests to hosts that had asked for a pause (429 or 503 with Retry-After), robots.txt aside.
+/// Requests (except for robots.txt) during a pause that a host requested: 429 or 503 with Retry-After.
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct Pauses {
-    /// Answers that asked for one.
+    /// Responses that requested a pause.
     pub asked: u64,
-    /// Requests that came before it was over.
+    /// Requests before the end of the pause.
     pub count: u64,
-    /// Hosts that suffered from it.
+    /// Hosts with such requests.
     pub keys: u64,
-    /// The request that came earliest, as a share of the pause: gaps count from when the answer that asked was written.
+    /// The earliest request relative to the pause; gaps start when the response with Retry-After was written.
     pub worst: Option<RateViolation>,
-    /// The first of them.
+    /// The first such requests.
     pub first: Vec<String>,
 }
 
-/// Two requests that came too close.
+/// Two requests in too short an interval.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct RateViolation {
     /// The host's name, or the address.
     pub key: String,
-    /// When the second came.
+    /// Time of the second request.
     pub at_s: f64,
-    /// How long after the first.
+    /// Interval between the two.
     pub gap_s: f64,
-    /// The shortest gap allowed.
+    /// The minimum interval.
     pub allowed_s: f64,
 }
 
 /// Rate violations of one kind of key.
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct Rate {
-    /// Pairs of requests that came too close.
+    /// Pairs of requests in too short an interval.
     pub count: u64,
-    /// Keys with at least one.
+    /// Keys with at least one such pair.
     pub keys: u64,
-    /// The pair with the smallest share of its allowed gap.
+    /// The pair with the smallest interval relative to its minimum.
     pub worst: Option<RateViolation>,
-    /// The first of them.
+    /// The first such pairs.
     pub first: Vec<RateViolation>,
 }
 
-/// Rate violations. All requests count, robots.txt and redirects too.
+/// Rate violations. All requests count, including robots.txt and redirects.
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct Rates {
-    /// Scaled time: intervals are divided by it.
+    /// Speed: intervals are divided by it.
     pub speed: f64,
-    /// Interval of a host without Crawl-delay, unscaled seconds.
+    /// Minimum interval of a host without Crawl-delay, in unscaled seconds.
     pub host_interval_s: f64,
-    /// Interval of an address, unscaled seconds.
+    /// Minimum interval of an address, in unscaled seconds.
     pub address_interval_s: f64,
-    /// By host: Crawl-delay if there is one, else the host interval.
+    /// By host: the minimum is Crawl-delay if there is one, else the host interval.
     pub host: Rate,
-    /// By address: the address interval. IPv6 by the whole address: all of it is one /64 here, and one rate for all is no judgement.
+    /// By address: the minimum is the address interval. IPv6 counts by full address, since all hosts here share one /64.
     pub address: Rate,
 }
 
 /// Bad habits, judged host by host.
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct Habits {
-    /// Faster after 429 or 503 than before. What still keeps twice the allowed gap afterwards is not blamed.
+    /// Faster after 429 or 503 than before. A crawler that still keeps twice the minimum interval is not counted.
     pub speeding_up: Habit<SpeedUp>,
-    /// A Crawl-delay that is not kept: the median gap is below it.
+    /// An ignored Crawl-delay: the median interval is below it.
     pub crawl_delay_ignored: Habit<Ignored>,
-    /// Hosts whose robots.txt was never asked for; judged are hosts that were asked for pages.
+    /// Hosts whose robots.txt was never requested, among hosts with requests for pages.
     pub robots_never_asked: Habit<String>,
 }
 
-/// A habit: how many hosts suffered from it, of how many that could.
+/// A habit: the number of affected hosts.
 #[derive(Clone, Debug, Serialize)]
 pub struct Habit<T> {
-    /// Hosts that suffered.
+    /// Affected hosts.
     pub hosts: u64,
-    /// Hosts at which it could be judged.
+    /// Hosts for which the habit could be judged.
     pub of: u64,
-    /// The first of them.
+    /// The first affected hosts.
     pub first: Vec<T>,
 }
 
@@ -213,18 +213,18 @@ impl<T> Default for Habit<T> {
     }
 }
 
-/// A crawler that got faster when it was asked to slow down.
+/// A crawler that got faster after a 429 or 503.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct SpeedUp {
     /// The host's name.
     pub key: String,
-    /// When the host asked.
+    /// Time of the 429 or 503.
     pub at_s: f64,
-    /// How: 429 or 503.
+    /// The status: 429 or 503.
     pub status: u16,
-    /// The shortest of the last gaps before.
+    /// The shortest of the last intervals before it.
     pub before_s: f64,
-    /// The median of the next gaps.
+    /// The median of the next intervals.
     pub after_s: f64,
 }
 
@@ -233,22 +233,22 @@ pub struct SpeedUp {
 pub struct Ignored {
     /// The host's name.
     pub key: String,
-    /// The gap asked for, on the wall clock.
+    /// The required interval, in wall-clock time.
     pub allowed_s: f64,
-    /// The median gap.
+    /// The median interval.
     pub median_s: f64,
     /// Requests to the host.
     pub requests: u64,
 }
 
-/// How evenly requests came: their number in windows of one length.
+/// How evenly requests were distributed over windows of one length.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Flatness {
     /// Length of the windows in seconds of the wall clock.
     pub window_s: f64,
-    /// Whole windows between the first request and the last.
+    /// Complete windows between the first request and the last.
     pub windows: u64,
-    /// Mean rate in requests a second.
+    /// Mean rate in requests per second.
     pub requests_per_s: f64,
     /// Coefficient of variation: standard deviation divided by mean; 0 is perfectly flat.
     pub variation: f64,

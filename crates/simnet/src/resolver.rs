@@ -1,4 +1,4 @@
-//! The resolver's sockets: UDP and TCP on one port, on the first thread. They follow trouble: a port that refuses is really closed.
+//! The resolver's sockets: UDP and TCP on one port, on the first thread. They apply trouble: a refusing port is really closed.
 
 use std::net::{Ipv4Addr, SocketAddr, TcpListener as StdListener, UdpSocket as StdSocket};
 use std::sync::Arc;
@@ -20,7 +20,7 @@ use crate::network::Fate;
 use crate::socket::BACKLOG;
 use crate::trouble::{Asked, PORTAL, Trouble};
 
-/// Whom a socket talks to while its port is closed for everybody else: discard, where nobody listens.
+/// Peer of a UDP socket while its port is closed: discard (port 9), without a listener.
 const NOBODY: SocketAddr = SocketAddr::new(std::net::IpAddr::V4(Ipv4Addr::LOCALHOST), 9);
 
 /// Binds the resolver's two sockets to one port.
@@ -40,23 +40,23 @@ pub(crate) fn open(port: u16) -> Result<(StdSocket, StdListener, u16)> {
                 tcp.set_nonblocking(true).map_err(told)?;
                 return Ok((udp, tcp, free));
             }
-            // A port free for TCP can be taken for UDP: try another.
+            // A port that is free for TCP may be in use for UDP: try another.
             Err(error) if attempts == 0 => return Err(told(error)),
             Err(_) => {}
         }
     }
 }
 
-/// A UDP socket of a port that may have one already that talks to nobody.
+/// Binds a UDP socket to a port, even if the connected socket of a closed port still has it.
 fn bind_udp(port: u16) -> std::io::Result<StdSocket> {
-    // While the port is closed, the old socket keeps it from being given to others.
+    // While the port is closed, the old socket keeps it reserved.
     let socket = Socket::new(Domain::IPV4, Type::DGRAM.nonblocking(), None)?;
     socket.set_reuse_address(true)?;
     socket.bind(&SocketAddr::from((Ipv4Addr::LOCALHOST, port)).into())?;
     Ok(socket.into())
 }
 
-/// Serves DNS on both sockets; the numbers are who follows trouble.
+/// Serves DNS on both sockets; `numbers` are their listener numbers for trouble.
 pub(crate) fn spawn(site: &Arc<Site>, udp: StdSocket, tcp: StdListener, numbers: [usize; 2]) {
     let site_of_udp = site.clone();
     tokio::spawn(async move { keep_udp(&site_of_udp, udp, numbers[0]).await });
@@ -64,7 +64,7 @@ pub(crate) fn spawn(site: &Arc<Site>, udp: StdSocket, tcp: StdListener, numbers:
     tokio::spawn(async move { keep_tcp(&site, tcp, numbers[1]).await });
 }
 
-/// Answers datagrams for ever, but while the port is closed. Ends on an error of the system, which whoever made the trouble is told.
+/// Answers datagrams while the port is open, for ever. Returns on a system error, so that the caller of the change gets a time-out error.
 async fn keep_udp(site: &Site, socket: StdSocket, number: usize) -> Option<()> {
     let mut changes = site.troubles.watch();
     let port = socket.local_addr().ok()?.port();
@@ -73,7 +73,7 @@ async fn keep_udp(site: &Site, socket: StdSocket, number: usize) -> Option<()> {
         let state = changes.borrow_and_update().clone();
         let wanted = state.has(Trouble::ResolverRefused);
         if wanted && !shut {
-            // A connected socket hears nobody else: to them, the port is closed.
+            // A connected socket receives only from its peer: for others, the port is closed.
             socket.connect(NOBODY).await.ok()?;
         } else if shut && !wanted {
             socket = UdpSocket::from_std(bind_udp(port).ok()?).ok()?;
@@ -87,7 +87,7 @@ async fn keep_udp(site: &Site, socket: StdSocket, number: usize) -> Option<()> {
     }
 }
 
-/// Answers connections for ever, but while the port is closed.
+/// Serves connections while the port is open, for ever.
 async fn keep_tcp(site: &Arc<Site>, listener: StdListener, number: usize) -> Option<()> {
     let mut changes = site.troubles.watch();
     let (mut open, mut closed) = (Some(TcpListener::from_std(listener).ok()?), None);
@@ -136,7 +136,7 @@ async fn resolve_udp(site: &Site, socket: &UdpSocket) {
         let received = match later.next() {
             None => socket.recv_from(&mut message).await,
             Some(at) => {
-                // Here, not only when the timer fires: under load there is always something to receive.
+                // Not only when the timer fires: under load, receiving always succeeds first.
                 while let Some((asker, answer)) = later.due(Instant::now()) {
                     let _ = socket.send_to(&answer, asker).await;
                 }
@@ -146,7 +146,7 @@ async fn resolve_udp(site: &Site, socket: &UdpSocket) {
                 }
             }
         };
-        // An error belongs to an earlier answer that its asker did not want any more (ICMP).
+        // An error concerns an earlier answer whose client has closed its port (ICMP).
         let Ok((length, asker)) = received else { continue };
         let Some(delay) = resolve(site, &message[..length], false, &mut out) else { continue };
         if !later.take(delay, asker, &out) {
@@ -155,7 +155,7 @@ async fn resolve_udp(site: &Site, socket: &UdpSocket) {
     }
 }
 
-/// Answers the questions of one connection (RFC 7766): any number, each with its length in front.
+/// Answers any number of queries on one connection, each with a length prefix (RFC 7766).
 async fn resolve_tcp(site: &Site, mut stream: TcpStream) {
     let (mut message, mut out) = (Vec::new(), Vec::new());
     let work = async {
@@ -172,11 +172,11 @@ async fn resolve_tcp(site: &Site, mut stream: TcpStream) {
             }
         }
     };
-    // Ends when the client has hung up, broken off or fallen silent.
+    // Ends when the client disconnects, resets the connection or is idle for too long.
     let _: std::io::Result<()> = work.await;
 }
 
-/// Answers one message and records it; the result is how late the answer leaves, `None` means silence.
+/// Answers one message and records it; returns the delay of the answer, or `None` for no answer.
 fn resolve(site: &Site, message: &[u8], tcp: bool, out: &mut Vec<u8>) -> Option<Duration> {
     let time = site.ledger.time(None);
     let mut answered = dns::answer(&site.world, site.network.age(time), message, out);

@@ -1,16 +1,16 @@
-//! robots.txt of a host: what it says, and what it means (RFC 9309): the ledger judges by the same rules that are served.
+//! robots.txt of a host: its text and its evaluation (RFC 9309), so that the judge uses the same rules that are served.
 
 use crate::random::Rng;
 
-/// Agents that some hosts shut out by name.
+/// Agents that some hosts exclude by name.
 const UNWANTED: [&str; 3] = ["GPTBot", "CCBot", "SemrushBot"];
 
-/// What a robots rule keeps crawlers from; a page "behind a fence" has a path that the host's rule speaks of.
+/// A kind of robots rule; a page "behind a fence" has a path that the host's rule matches.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Fence {
     /// Pages under `/private/`.
     Private,
-    /// Pages under `/private/open/`, which a longer Allow opens again.
+    /// Pages under `/private/`, except `/private/open/`, which a longer Allow permits.
     Open,
     /// Print versions: a wildcard and an end anchor.
     Print,
@@ -18,7 +18,7 @@ pub(crate) enum Fence {
     Search,
 }
 
-/// The rules that `Disallow`/`Allow` lines of a fence are made of: (allow, pattern).
+/// The `Allow` and `Disallow` lines of a fence: (allow, pattern).
 fn rules(fence: Fence) -> &'static [(bool, &'static str)] {
     match fence {
         Fence::Private => &[(false, "/private/")],
@@ -28,20 +28,20 @@ fn rules(fence: Fence) -> &'static [(bool, &'static str)] {
     }
 }
 
-/// A host's robots.txt. `None` of it exists when `exists` is false: the answer is 404 and everything is allowed.
+/// A host's robots.txt. If `exists` is false, the response is 404 and everything is allowed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Robots {
     /// Whether the host has the file.
     pub exists: bool,
-    /// The fence for all agents.
+    /// The rule for all agents.
     pub(crate) fence: Option<Fence>,
     /// Crawl-delay in unscaled seconds.
     pub crawl_delay: Option<u8>,
-    /// Whether a group shuts out some agents by name.
+    /// Whether a group excludes some agents by name.
     pub shuts_out: bool,
-    /// Whether the file cannot be had (5xx): then everything is forbidden (RFC 9309, 2.3.1.4).
+    /// Whether the file is unavailable (5xx), which disallows everything (RFC 9309, 2.3.1.4).
     pub refuses: bool,
-    /// Whether the rule that comes and goes is there: nothing under `/blog/`.
+    /// Whether the alternating rule is present, which disallows `/blog/`.
     pub shuts_blog: bool,
 }
 
@@ -62,7 +62,7 @@ impl Robots {
         let fences = [Fence::Private, Fence::Open, Fence::Print, Fence::Search];
         Self {
             exists: true,
-            // Of the 80 % that have the file: 15 % of all hosts have a fence, 5 % a Crawl-delay.
+            // Shares of the 80 % that have the file: 15 % of all hosts have a fence, 5 % a Crawl-delay.
             fence: rng.chance(188).then(|| fences[rng.below(4) as usize]),
             crawl_delay: rng.chance(63).then(|| 2 + rng.below(4) as u8),
             shuts_out: rng.chance(100),
@@ -70,7 +70,7 @@ impl Robots {
         }
     }
 
-    /// Appends the file as served.
+    /// Appends the file's text.
     pub(crate) fn write(&self, out: &mut Vec<u8>) {
         let mut put = |line: &str| out.extend_from_slice(line.as_bytes());
         if self.shuts_out {
@@ -102,25 +102,25 @@ impl Robots {
             return true;
         }
         if self.refuses || self.excludes(agent) || self.shuts_blog && path.starts_with(b"/blog/") {
-            return false; // No fence's Allow speaks of /blog/.
+            return false; // No Allow rule matches /blog/.
         }
         let best =
             self.fence.map_or(&[][..], rules).iter().filter(|(_, pattern)| matches(pattern.as_bytes(), path));
         best.max_by_key(|(allow, pattern)| (pattern.len(), *allow)).is_none_or(|(allow, _)| *allow)
     }
 
-    /// The Crawl-delay for an agent; a group of its own hides the one for all.
+    /// The Crawl-delay for an agent; a group of its own has none.
     pub fn delay(&self, agent: &str) -> Option<u8> {
         if self.refuses || self.excludes(agent) { None } else { self.crawl_delay }
     }
 
-    /// Whether the agent is shut out by name.
+    /// Whether the agent is excluded by name.
     fn excludes(&self, agent: &str) -> bool {
         self.shuts_out && UNWANTED.iter().any(|name| name.eq_ignore_ascii_case(agent))
     }
 }
 
-/// Whether a pattern with `*` and a final `$` matches the beginning of a path.
+/// Whether a pattern with `*` and a final `$` matches a prefix of a path.
 fn matches(pattern: &[u8], path: &[u8]) -> bool {
     match pattern {
         [] => true,

@@ -1,5 +1,5 @@
-//! The part of the model that is about transport: which hosts are on HTTPS, what their certificates are worth, and how
-//! addresses of both kinds are written.
+//! The transport part of the world: hosts on HTTPS, the quality of their certificates, and the formats of IPv4 and
+//! IPv6 addresses.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
@@ -10,35 +10,35 @@ use crate::world::World;
 /// The network of all IPv6 addresses: fd00::/64 (unique local, RFC 4193).
 pub(crate) const NETWORK6: Ipv6Addr = Ipv6Addr::new(0xfd00, 0, 0, 0, 0, 0, 0, 0);
 
-/// Purposes of random streams; each thing has its own.
+/// Purposes of random streams.
 mod purpose {
     /// Whether a host is on HTTPS.
     pub(super) const SCHEME: u64 = 41;
-    /// What its certificate is worth.
+    /// Quality of its certificate.
     pub(super) const CERTIFICATE: u64 = 42;
 }
 
-/// What a host shows at a TLS handshake.
+/// Quality of a certificate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Certificate {
-    /// Nothing is wrong with it.
+    /// Valid.
     Good,
-    /// Its time has passed.
+    /// Expired.
     Expired,
-    /// Its time has not come.
+    /// Not yet valid.
     NotYetValid,
-    /// It is another server's.
+    /// Issued for another name.
     WrongName,
-    /// Nobody but its host vouches for it.
+    /// Self-signed.
     SelfSigned,
-    /// An authority vouches for it that nobody knows.
+    /// Signed by an unknown authority.
     UnknownAuthority,
-    /// The certificate between it and the root is not sent.
+    /// The intermediate certificate is not sent.
     Incomplete,
 }
 
 impl Certificate {
-    /// All of them, the good one first.
+    /// All variants, `Good` first.
     pub const ALL: [Self; 7] = [
         Self::Good,
         Self::Expired,
@@ -63,41 +63,41 @@ impl Certificate {
     }
 }
 
-/// How many TLS handshakes there were.
+/// Counts of TLS handshakes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Handshakes {
-    /// Ended with a connection.
+    /// Successful.
     pub good: u32,
-    /// Did not, whoever broke them off.
+    /// Failed on either side.
     pub failed: u32,
 }
 
-/// Shares in a million hosts.
+/// Shares per million hosts.
 pub(crate) struct Shares {
-    /// On HTTPS.
+    /// Hosts on HTTPS.
     https: u32,
-    /// Of those on HTTPS: with a bad certificate.
+    /// Leaf hosts on HTTPS with a bad certificate.
     bad_certificates: u32,
 }
 
 impl Shares {
-    /// The parameters' shares; they have been checked.
+    /// Takes the shares from checked parameters.
     pub(crate) fn new(params: &Params) -> Self {
         let millionths = |share: f64| (share * 1e6) as u32;
-        // Only hosts without children in the tree of hosts may be bad, or they would hide others: 3 of 4.
+        // Only leaves of the tree of hosts, 3 of 4, may have bad certificates, or they would hide other hosts.
         let leaves = (params.bad_certificates * 4.0 / 3.0).min(1.0);
         Self { https: millionths(params.https), bad_certificates: millionths(leaves) }
     }
 }
 
 impl World {
-    /// Whether the host's URLs are `https`; all it says on port 80 is where they are.
+    /// Whether the host's URLs are `https`; its HTTP port only redirects to them.
     pub fn is_https(&self, host: u32) -> bool {
         let share = self.shares.https;
         share > 0 && self.rng(purpose::SCHEME, host, 0).below(1_000_000) < share
     }
 
-    /// What the host shows at a TLS handshake; `None` for a host that is not on HTTPS.
+    /// The host's certificate; `None` for a host that is not on HTTPS.
     pub fn certificate(&self, host: u32) -> Option<Certificate> {
         if !self.is_https(host) {
             return None;
@@ -105,16 +105,16 @@ impl World {
         let mut rng: Rng = self.rng(purpose::CERTIFICATE, host, 0);
         let bad = self.is_childless(host) && rng.below(1_000_000) < self.shares.bad_certificates;
         let kinds = Certificate::ALL.len() as u32 - 1;
-        // The first of them is the good one.
+        // Index 0 is the good one.
         Some(Certificate::ALL[if bad { 1 + rng.below(kinds) as usize } else { 0 }])
     }
 
-    /// Whether a careful client talks to the host at all.
+    /// Whether a careful client accepts the host: without TLS, or with a good certificate.
     pub fn is_trusted(&self, host: u32) -> bool {
         self.certificate(host).is_none_or(|certificate| certificate == Certificate::Good)
     }
 
-    /// Whether the host is served at an address when the world is so many unscaled seconds old.
+    /// Whether the host is served at an address at a world age in unscaled seconds.
     pub(crate) fn serves_at(&self, host: u32, address: IpAddr, seconds: f64) -> bool {
         match address {
             IpAddr::V4(address) => self.lives_at(host, address, seconds),
@@ -123,17 +123,17 @@ impl World {
     }
 }
 
-/// The IPv6 address that stands for an IPv4 address: fd00::7f01:5 for 127.1.0.5.
+/// Maps an IPv4 address to IPv6: 127.1.0.5 to fd00::7f01:5.
 pub(crate) fn map_to_v6(address: Ipv4Addr) -> Ipv6Addr {
     Ipv6Addr::from_bits(NETWORK6.to_bits() | u128::from(address.to_bits()))
 }
 
-/// The first byte of all IPv4 addresses here.
+/// First byte of all IPv4 addresses of hosts.
 const LOOPBACK: u32 = 127 << 24;
 
-/// An address in 32 bits: IPv4 as it is, of IPv6 its last 24 bits. `None` for what no host can have.
+/// Encodes an address in 32 bits: IPv4 unchanged, IPv6 as its last 24 bits. `None` for an address that no host can have.
 ///
-/// IPv4 here begins with 127, so the two never meet.
+/// IPv4 addresses here begin with 127, so the two ranges are disjoint.
 pub(crate) fn compact(address: IpAddr) -> Option<u32> {
     match address {
         IpAddr::V4(address) => address.is_loopback().then(|| address.to_bits()),
@@ -144,7 +144,7 @@ pub(crate) fn compact(address: IpAddr) -> Option<u32> {
     }
 }
 
-/// The address that [`compact`] made smaller.
+/// The inverse of [`compact`].
 pub(crate) fn expand(address: u32) -> IpAddr {
     if address < 1 << 24 {
         IpAddr::V6(map_to_v6((LOOPBACK | address).into()))
@@ -157,7 +157,7 @@ pub(crate) fn expand(address: u32) -> IpAddr {
 mod tests {
     use super::*;
 
-    /// A world with some of everything.
+    /// A world with these shares.
     fn world(https: f64, bad_certificates: f64, ipv6_share: f64) -> World {
         let ipv6 = ipv6_share > 0.0;
         World::new(&Params { hosts: 4_000, https, bad_certificates, ipv6, ipv6_share, ..Params::default() })

@@ -1,4 +1,4 @@
-//! The ledger over time: what a plot draws, and how flat the rate of requests was.
+//! The ledger over time: data for a plot, and the flatness of the request rate.
 
 use std::collections::HashMap;
 use std::ops::Range;
@@ -13,34 +13,34 @@ use crate::report::Flatness;
 use crate::verdict::Verdicts;
 use crate::world::World;
 
-/// Buckets of a plot at most.
+/// Maximum of buckets in a plot.
 const BUCKETS: u64 = 400;
 
-/// Hosts that get a curve of their own.
+/// Number of hosts with a curve of their own.
 const BUSIEST: usize = 6;
 
-/// Buckets over which a plot's flatness is taken.
+/// Number of buckets over which a plot's flatness is computed.
 const SLIDING: usize = 20;
 
-/// Fewer windows tell nothing about flatness, more are not worth their memory.
+/// Number of windows for flatness: fewer are not significant, more need too much memory.
 const WINDOWS: Range<u64> = 5..5_000_000;
 
 /// A ledger in buckets of time.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Series {
-    /// Where the first bucket begins, in seconds of the wall clock.
+    /// Start of the first bucket, in seconds of the wall clock.
     pub from_s: f64,
     /// Length of a bucket.
     pub bucket_s: f64,
     /// Requests in each bucket.
     pub requests: Vec<u32>,
-    /// Answers of 429 and from 500 on.
+    /// Responses with status 429 or from 500 on.
     pub errors: Vec<u32>,
-    /// Requests with an offence.
+    /// Requests with a violation.
     pub violations: Vec<u32>,
     /// DNS questions.
     pub questions: Vec<u32>,
-    /// Coefficient of variation of the requests in the buckets around each; `None` where there were none.
+    /// Coefficient of variation of requests in the buckets around each; `None` without requests.
     pub variation: Vec<Option<f64>>,
     /// The hosts with most requests, busiest first.
     pub busiest: Vec<Busy>,
@@ -56,7 +56,7 @@ pub struct Busy {
 }
 
 impl Series {
-    /// Counts the records of a window, in the order of their times.
+    /// Counts the records of a window; records must be in order of time.
     pub fn new(
         world: &World,
         params: &Params,
@@ -126,7 +126,7 @@ impl Series {
     }
 }
 
-/// How evenly requests, in the order of time, came: over windows of 0.1 s to a minute, as far as there are enough of them.
+/// How evenly requests (in order of time) were distributed, over windows of 0.1 s to a minute, if there are enough windows.
 pub(crate) fn flatness(requests: &[Request]) -> Vec<Flatness> {
     let (Some(first), Some(last)) = (requests.first(), requests.last()) else { return Vec::new() };
     let span = last.time - first.time;
@@ -134,7 +134,7 @@ pub(crate) fn flatness(requests: &[Request]) -> Vec<Flatness> {
         let windows = span / window;
         let mut counts = vec![0_u32; windows as usize];
         for request in requests {
-            // The last window is seldom whole: it is left out.
+            // The last, incomplete window is ignored.
             if let Some(count) = counts.get_mut(((request.time - first.time) / window) as usize) {
                 *count += 1;
             }
@@ -155,7 +155,7 @@ fn variation(counts: impl Iterator<Item = u32> + Clone) -> Option<(f64, f64)> {
     (mean > 0.0).then(|| (mean, variance.sqrt() / mean))
 }
 
-/// The length of a bucket, 1, 2 or 5 times a power of ten microseconds from 10 ms on.
+/// Length of a bucket: 1, 2 or 5 times a power of ten microseconds, at least 10 ms.
 fn bucket(span: u64) -> u64 {
     let mut length = 10_000;
     loop {

@@ -1,4 +1,4 @@
-//! Buckets, flatness and the busiest hosts on hand-written records.
+//! Tests of buckets, flatness and the busiest hosts with hand-written records.
 
 use super::*;
 use crate::judge::ALWAYS;

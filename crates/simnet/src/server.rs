@@ -1,4 +1,4 @@
-//! Starts it all: worker threads, each with a runtime and listeners of its own, and the resolver on the first of them.
+//! Starts a simnet: serving threads, each with its own runtime and listeners, and the resolver on the first of them.
 
 use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::sync::Arc;
@@ -26,29 +26,29 @@ use crate::tls::Tls;
 use crate::trouble::{Trouble, Troubles};
 use crate::world::World;
 
-/// How long an idle connection is kept, in unscaled seconds; never less than 250 ms.
+/// Idle time-out of connections, in unscaled seconds; at least 250 ms in wall-clock time.
 const IDLE: f64 = 75.0;
 
-/// A running simulated Internet; it ends when it is dropped.
+/// A running simulated Internet; stops on drop.
 pub struct Simnet {
-    /// What it was started with.
+    /// Its parameters.
     params: Params,
-    /// World and ledger, shared with the threads.
+    /// State shared with the serving threads.
     site: Arc<Site>,
-    /// The port that was found.
+    /// The HTTP port in use.
     http_port: u16,
-    /// The port that was found; 0 when no host is on HTTPS.
+    /// The HTTPS port in use; 0 if no host is on HTTPS.
     https_port: u16,
-    /// The port that was found.
+    /// The DNS port in use.
     dns_port: u16,
-    /// Tells the threads to end.
+    /// Signals the threads to end.
     stop: watch::Sender<bool>,
-    /// The threads that serve.
+    /// The serving threads.
     threads: Vec<JoinHandle<()>>,
 }
 
 impl Simnet {
-    /// Builds the world, opens the ports and serves.
+    /// Builds the world, opens the ports and starts serving.
     pub fn start(params: Params) -> Result<Self> {
         params.check()?;
         if params.ipv6 {
@@ -100,10 +100,10 @@ impl Simnet {
                         let gate = Gate { site: site.clone(), shard, purpose, port, shared };
                         tokio::spawn(gate.keep(listener, number));
                     }
-                    // An error means that the simnet is gone: the same.
+                    // An error means that the simnet has been dropped, with the same consequence.
                     let _ = stopped.wait_for(|&stopped| stopped).await;
                 });
-                // The tasks end with their runtime.
+                // Tasks end with their runtime.
             };
             let thread = std::thread::Builder::new().name(format!("simnet-{shard}")).spawn(work);
             net.threads.push(thread.map_err(|e| Error::system("starting a thread", e))?);
@@ -111,7 +111,7 @@ impl Simnet {
         Ok(net)
     }
 
-    /// What is simulated.
+    /// The simulated world.
     pub fn world(&self) -> &World {
         &self.site.world
     }
@@ -126,12 +126,12 @@ impl Simnet {
         self.http_port
     }
 
-    /// The TCP port of HTTPS on every host's address; 0 when no host is on HTTPS.
+    /// The TCP port of HTTPS on every host's address; 0 if no host is on HTTPS.
     pub fn https_port(&self) -> u16 {
         self.https_port
     }
 
-    /// The certificate of the authority that vouches for the hosts of a seed, as PEM. To be trusted inside a simulation only.
+    /// The root certificate of a seed's authority, as PEM. Must be trusted inside a simulation only.
     pub fn authority_pem(seed: u64) -> Result<String> {
         Ok(Authority::new(seed)?.pem())
     }
@@ -141,26 +141,28 @@ impl Simnet {
         SocketAddr::from((Ipv4Addr::LOCALHOST, self.dns_port))
     }
 
-    /// The URLs from which everything can be reached.
+    /// The seed URLs, from which everything is reachable.
     pub fn seeds(&self) -> Vec<String> {
         let world = self.world();
         world.seeds().map(|host| self.site.ports.url(world, host, "/")).collect()
     }
 
-    /// A copy of everything recorded so far.
+    /// A copy of all records so far.
     pub fn records(&self) -> Result<Records> {
         self.site.ledger.records()
     }
 
-    /// Judges everything recorded so far. The pages of hosts `without` whom it must do count in no coverage.
+    /// Judges all records so far. Pages of the hosts in `without` do not count in coverage.
     pub fn report(&self, without: &[&str]) -> Result<Report> {
         let without = self.find_hosts("without", without)?.into_iter().collect();
         Ok(judge(self.world(), &self.params, &self.site.ports, &self.records()?, &ALWAYS, &without))
     }
 
-    /// Begins a trouble, for some hosts or for all; of one that there is, the hosts and the share change. It is there when this returns.
+    /// Starts a trouble for some hosts (`None` for all), or changes the hosts and the share of an active one.
+    /// It is in effect when this returns.
     ///
-    /// What strikes connections strikes the hosts' addresses, and whoever else lives there. `share` is what [`Trouble::Loss`] loses.
+    /// Trouble with connections affects the hosts' addresses, and so all hosts there. `share` is the share of
+    /// packets that [`Trouble::Loss`] loses.
     pub fn trouble(&self, trouble: Trouble, hosts: Option<&[&str]>, share: f64) -> Result<()> {
         if !(0.0..=1.0).contains(&share) {
             return Err(Error::setting("share", share, "0 to 1"));
@@ -170,37 +172,37 @@ impl Simnet {
             return Err(Error::setting(
                 "hosts",
                 "given",
-                "all, because the resolver's ports are closed for everybody",
+                "all, because the resolver's ports are closed for all hosts",
             ));
         }
         self.site.troubles.begin(self.world(), trouble, hosts.as_deref(), share)
     }
 
-    /// Ends a trouble, or all. It is gone when this returns.
+    /// Ends a trouble; `None` ends all. It is over when this returns.
     pub fn calm(&self, trouble: Option<Trouble>) -> Result<()> {
         self.site.troubles.end(trouble)
     }
 
-    /// The numbers of hosts.
+    /// Finds the numbers of hosts.
     fn find_hosts(&self, setting: &'static str, names: &[&str]) -> Result<Vec<u32>> {
         let find = |name: &&str| {
             let found = self.world().find_host(name);
-            found.ok_or_else(|| Error::setting(setting, name, "names of this Internet's hosts"))
+            found.ok_or_else(|| Error::setting(setting, name, "names of this simnet's hosts"))
         };
         names.iter().map(find).collect()
     }
 
-    /// The model and how the world came out, for comparison with what is measured.
+    /// Figures of the model and the world, for comparison with measurements.
     pub fn figures(&self) -> Figures {
         Figures::of(self.world())
     }
 
-    /// Closes all connections and ports; the ledger can still be read.
+    /// Closes all connections and ports; the ledger remains readable.
     pub fn stop(&mut self) {
         self.stop.send_replace(true);
         self.site.troubles.stop();
         for thread in self.threads.drain(..) {
-            // A thread that failed has nothing left to stop.
+            // A panicked thread needs no stop.
             let _ = thread.join();
         }
         self.site.ledger.close();
@@ -213,16 +215,16 @@ impl Drop for Simnet {
     }
 }
 
-/// What is behind `http_port`.
+/// Purpose of `http_port`.
 const HTTP: Purpose = Purpose { setting: "http_port", secure: false, six: false };
 
-/// What is behind `https_port`.
+/// Purpose of `https_port`.
 const HTTPS: Purpose = Purpose { setting: "https_port", secure: true, six: false };
 
-/// The listeners of one thread, each with what it is for.
+/// The listeners of one thread, each with its purpose.
 type Listeners = Vec<(Purpose, std::net::TcpListener)>;
 
-/// Opens one port for each thread and kind of address; the result is the port that was found.
+/// Opens one listener per thread and address family; returns the port in use.
 fn open_site(params: &Params, purpose: Purpose, port: u16, threads: &mut [Listeners]) -> Result<u16> {
     let shared = params.threads > 1;
     let first = listen_on_loopback(purpose, port, shared)?;
@@ -242,10 +244,10 @@ fn open_site(params: &Params, purpose: Purpose, port: u16, threads: &mut [Listen
     Ok(port)
 }
 
-/// Refuses IPv6 where fd00::/64 does not lead to this machine.
+/// Fails if fd00::/64 is not routed to this machine.
 fn check_network6() -> Result<()> {
     let first = SocketAddr::from((map_to_v6(Ipv4Addr::LOCALHOST), 9));
-    // Connecting sends nothing, but chooses the way: one's own machine is reached from the loopback address or from itself.
+    // Connecting a UDP socket sends nothing but selects a source address: a local destination has the loopback address or itself.
     let from = std::net::UdpSocket::bind((Ipv6Addr::UNSPECIFIED, 0)).and_then(|socket| {
         socket.connect(first)?;
         socket.local_addr()
@@ -254,7 +256,7 @@ fn check_network6() -> Result<()> {
         return Ok(());
     }
     let allowed = format!(
-        "off, because {NETWORK6}/64 is not routed to this machine; in private namespaces (as root, without --no-namespace) it is"
+        "off, because {NETWORK6}/64 is not routed to this machine; it is in private namespaces (as root, without --no-namespace)"
     );
     Err(Error::setting("ipv6", "on", allowed))
 }

@@ -1,4 +1,4 @@
-//! Listeners with properties that the standard library does not offer: bound to a device, with time stamps of arrival.
+//! Listeners with options that the standard library does not offer: bound to a device, with receive time stamps.
 
 use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr, TcpListener};
 use std::os::fd::AsRawFd;
@@ -10,27 +10,27 @@ use nix::sys::socket::{
 
 use crate::error::{Error, Result};
 
-/// Connections that wait to be accepted, at most.
+/// Maximum of connections that wait to be accepted.
 pub(crate) const BACKLOG: i32 = 4096;
 
-/// What a listener is for.
+/// Purpose of a listener.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Purpose {
-    /// The setting that its port comes from.
+    /// Name of the setting for its port.
     pub(crate) setting: &'static str,
-    /// Whether what is inside is TLS.
+    /// Whether connections use TLS.
     pub(crate) secure: bool,
-    /// IPv6, else IPv4.
+    /// Whether it is IPv6, else IPv4.
     pub(crate) six: bool,
 }
 
-/// A listener for all addresses of the loopback device and of no other; several can share a port.
+/// Listens on all addresses of the loopback device only; with `shared`, several listeners can share a port.
 pub(crate) fn listen_on_loopback(purpose: Purpose, port: u16, shared: bool) -> Result<TcpListener> {
     let all = if purpose.six { Ipv6Addr::UNSPECIFIED.into() } else { Ipv4Addr::UNSPECIFIED.into() };
     listen_at(purpose, SocketAddr::new(all, port), shared)
 }
 
-/// A listener for one address of the loopback device, or for all.
+/// Listens on one address of the loopback device, or on all.
 pub(crate) fn listen_at(purpose: Purpose, address: SocketAddr, shared: bool) -> Result<TcpListener> {
     let port = address.port();
     let told = |e: Errno| match e {
@@ -47,10 +47,10 @@ pub(crate) fn listen_at(purpose: Purpose, address: SocketAddr, shared: bool) -> 
     if shared {
         setsockopt(&fd, sockopt::ReusePort, &true).map_err(told)?;
     }
-    // Time stamps of arrival; accepted sockets inherit this. Without them the ledger uses its own clock.
+    // Receive time stamps, inherited by accepted sockets. Without them the ledger uses its own clock.
     let _ = setsockopt(&fd, sockopt::ReceiveTimestampns, &true);
     if purpose.six {
-        // IPv4 has a listener of its own.
+        // IPv4 has its own listener.
         setsockopt(&fd, sockopt::Ipv6V6Only, &true).map_err(told)?;
     }
     bind(fd.as_raw_fd(), &SockaddrStorage::from(address)).map_err(told)?;

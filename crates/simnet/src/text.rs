@@ -1,14 +1,14 @@
-//! The text model: words with Zipf frequencies, and a pool of fragments rendered once, of which all pages are composed.
+//! The text model: words with Zipf frequencies, and a pool of fragments, rendered once, that all pages consist of.
 
 use std::sync::OnceLock;
 
 use crate::packed::Packed;
 use crate::random::Rng;
 
-/// Fragments in the pool; more would leave the processor's cache, fewer would make near-duplicates.
+/// Number of fragments in the pool; more would exceed the processor's cache, fewer would make near-duplicate pages.
 const FRAGMENTS: usize = 2048;
 
-/// Words in order of frequency. The first stand for the function words of a language.
+/// Words in order of frequency. The first are the function words of the language.
 #[rustfmt::skip]
 pub(crate) const WORDS: &[&str] = &[
     "the", "of", "and", "to", "in", "a", "is", "that", "for", "it", "was", "on", "with", "as", "be",
@@ -43,21 +43,21 @@ pub(crate) const WORDS: &[&str] = &[
     "Zürich", "Málaga", "Kraków", "Ångström", "Győr",
 ];
 
-/// Words that are plain ASCII and may stand in URLs and host names: index range of [`WORDS`].
+/// Index range of [`WORDS`] with plain ASCII words for URLs and host names.
 const PLAIN: std::ops::Range<usize> = 39..WORDS.len() - 10;
 
-/// A word that is fit for URLs, host names and titles.
+/// The n-th word that is valid in URLs, host names and titles.
 pub(crate) fn plain_word(n: u32) -> &'static str {
     WORDS[PLAIN.start + n as usize % PLAIN.len()]
 }
 
-/// A pool of rendered sentences, each 1 to 4 of them, about 250 bytes.
+/// A pool of fragments of 1 to 4 sentences, about 250 bytes each.
 pub(crate) struct Text {
-    /// All fragments, end to end, ASCII and UTF-8 words mixed; nothing that needs escaping in HTML.
+    /// Concatenated fragments, with ASCII and other UTF-8 words; nothing needs escaping in HTML.
     pool: String,
-    /// Where each fragment ends.
+    /// End of each fragment.
     ends: Vec<u32>,
-    /// The fragments compressed, when somebody first accepts gzip.
+    /// The compressed fragments, created when a client first accepts gzip.
     packed: OnceLock<Packed>,
 }
 
@@ -75,12 +75,12 @@ impl Text {
         Self { pool, ends, packed: OnceLock::new() }
     }
 
-    /// Which fragment a random number means.
+    /// Index of the fragment of a random number.
     pub(crate) fn index(n: u32) -> u32 {
         n % FRAGMENTS as u32
     }
 
-    /// The fragments compressed.
+    /// The compressed fragments.
     pub(crate) fn packed(&self) -> &Packed {
         self.packed.get_or_init(|| Packed::new((0..FRAGMENTS as u32).map(|n| self.fragment(n))))
     }

@@ -1,4 +1,4 @@
-//! HTTPS: the name in the client's first message decides which certificate is shown; what is inside is HTTP/1.1 or HTTP/2.
+//! HTTPS: the server name (SNI) selects the certificate; ALPN selects HTTP/1.1 or HTTP/2.
 
 use std::collections::HashMap;
 use std::net::IpAddr;
@@ -19,29 +19,29 @@ use crate::secure::Certificate;
 use crate::trouble::Befallen;
 use crate::wire::{Door, Wire};
 
-/// Most certificates that are kept, some 2 KB each; a further one costs a fraction of a millisecond.
+/// Maximum of cached certificates, about 2 KB each; creating one takes a fraction of a millisecond.
 const MAX_KEPT: usize = 4_096;
 
-/// Most TLS sessions that can be resumed, over all hosts.
+/// Maximum of TLS sessions that can be resumed, over all hosts.
 const MAX_SESSIONS: usize = 4_096;
 
-/// The protocol name of HTTP/2 (RFC 7540, 11.1).
+/// ALPN protocol name of HTTP/2 (RFC 7540, 11.1).
 const HTTP2: &[u8] = b"h2";
 
-/// What the serving threads share for HTTPS.
+/// TLS state shared by the serving threads.
 pub(crate) struct Tls {
-    /// Who makes certificates.
+    /// The authority that issues certificates.
     authority: Authority,
-    /// The settings of all hosts, without certificate.
+    /// Settings of all hosts, without a certificate.
     common: Arc<ServerConfig>,
-    /// The settings of names asked for lately. Any thread fills it; when it is full it starts anew.
+    /// Cached settings by name, shared by all threads; cleared when full.
     names: Mutex<HashMap<Box<str>, Arc<ServerConfig>>>,
 }
 
 impl Tls {
-    /// HTTPS as the authority of the seed has it.
+    /// TLS state with the authority of a seed.
     pub(crate) fn new(seed: u64) -> Result<Self> {
-        // The provider is named, so that no other crate can make it ambiguous.
+        // Explicit, so that no other crate can make the default provider ambiguous.
         let mut common = ServerConfig::builder_with_provider(Arc::new(default_provider()))
             .with_safe_default_protocol_versions()
             .map_err(|error| Error::system("setting TLS up", std::io::Error::other(error)))?
@@ -52,7 +52,7 @@ impl Tls {
         Ok(Self { authority: Authority::new(seed)?, common: Arc::new(common), names: Mutex::default() })
     }
 
-    /// Shakes hands for the host, or the name in a host's zone, that the client names, if it is here and on HTTPS.
+    /// Performs the handshake for the server name, a host or a name in its zone, if it is served here on HTTPS.
     async fn shake(&self, site: &Site, wire: Wire, address: IpAddr) -> Option<(u32, TlsStream<Wire>)> {
         let (world, arrival) = (&site.world, wire.arrival());
         let start = LazyConfigAcceptor::new(Acceptor::default(), wire).await.ok()?;
@@ -60,16 +60,16 @@ impl Tls {
         let name = start.client_hello().server_name().unwrap_or_default().to_ascii_lowercase();
         let named = world.find_host(&name).or_else(|| world.find_zone(&name));
         let host = named.filter(|&host| world.serves_at(host, address, age));
-        // A captive portal cannot show any host's certificate.
+        // A captive portal has no host's certificate.
         let shown =
             host.filter(|&host| !matches!(site.troubles.befalls(Some(host)), Some(Befallen::Portal(_))));
         let config = shown.and_then(|host| self.config(&name, world.certificate(host)?));
-        // Without a certificate the handshake ends with an alert: no such host on HTTPS here.
+        // Without a certificate, the handshake ends with an alert.
         let stream = start.into_stream(config.unwrap_or_else(|| self.common.clone())).await.ok()?;
         Some((host?, stream))
     }
 
-    /// The settings for a name. `None` if it cannot be certified, which would be a bug in the model.
+    /// Returns the settings for a name; `None` if no certificate can be issued, which would be a bug in the model.
     fn config(&self, name: &str, certificate: Certificate) -> Option<Arc<ServerConfig>> {
         let kept = || self.names.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(config) = kept().get(name) {
@@ -79,7 +79,7 @@ impl Tls {
         let mut config = ServerConfig::clone(&self.common);
         config.cert_resolver = Arc::new(SingleCertAndKey::from(certified));
         if certificate != Certificate::Good {
-            // Resumed, it would not be shown, and a client that forgot its verdict would never be put to the test again.
+            // No resumption: the certificate would not be sent again, and the client would not be tested again.
             config.session_storage = Arc::new(NoServerSessionStorage {});
         }
         let config = Arc::new(config);
@@ -92,7 +92,7 @@ impl Tls {
     }
 }
 
-/// Serves one connection: handshake, then the protocol that the two sides agreed on.
+/// Serves one connection: handshake, then the negotiated protocol.
 pub(crate) async fn serve(site: &Arc<Site>, shard: usize, wire: Wire, address: IpAddr) {
     let Some(tls) = &site.tls else { return };
     let connection = site.ledger.connect();
@@ -109,7 +109,7 @@ pub(crate) async fn serve(site: &Arc<Site>, shard: usize, wire: Wire, address: I
     }
 }
 
-/// Stands where each host's certificate goes.
+/// A certificate resolver without certificates, replaced for each name.
 #[derive(Debug)]
 struct NoCertificate;
 

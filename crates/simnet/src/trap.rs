@@ -1,4 +1,5 @@
-//! Traps: URLs beside a host's slots that are endless, circular or worthless. Each is a pure function of its URL; none counts in the coverage.
+//! Crawler traps: URLs beside a host's slots that are infinite, circular or worthless. Each page is a pure
+//! function of its URL; none counts in coverage.
 
 use crate::nature::Trap;
 use crate::ports::Ports;
@@ -6,22 +7,22 @@ use crate::random::mix;
 use crate::text::plain_word;
 use crate::world::World;
 
-/// Near-duplicates that a host has.
+/// Number of near-duplicates per host.
 const COPIES: u64 = 200;
 
-/// Names of its own zone that a page links to, and how many such names the pages of a finite zone know.
+/// Number of names of its own zone that a page links to, and number of such names in all pages of a host.
 const NAMES: (u64, u64) = (2, 8);
 
-/// What answers at a trap's URL.
+/// Response at a trap's URL.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Reply {
-    /// 200; the page was written.
+    /// 200; the page was appended.
     Page,
     /// 302 to a path of the same host.
     To(String),
 }
 
-/// Appends the links into a host's trap that stand on its pages: a list, or nothing.
+/// Appends a page's links into its host's trap and wildcard zone, if there are any.
 pub(crate) fn entrances(world: &World, ports: &Ports, host: u32, slot: u32, out: &mut Vec<u8>) {
     let nature = world.nature(host);
     let n = mix(u64::from(host) << 32 | u64::from(slot));
@@ -50,7 +51,7 @@ pub(crate) fn entrances(world: &World, ports: &Ports, host: u32, slot: u32, out:
     }
 }
 
-/// Answers a path that is no slot's, if the host's trap has it; a page is appended to `out`.
+/// Responds to a path without a slot, if it belongs to the host's trap; appends a page to `out`.
 pub(crate) fn answer(world: &World, host: u32, path: &str, out: &mut Vec<u8>) -> Option<Reply> {
     let links = match world.nature(host).trap {
         Trap::None | Trap::Names => return None,
@@ -71,7 +72,7 @@ pub(crate) fn answer(world: &World, host: u32, path: &str, out: &mut Vec<u8>) ->
         Trap::Repetition => {
             let rest = path.strip_prefix("/list/")?.strip_suffix('/')?;
             rest.split('/').all(|part| part == "list" || part == "item").then_some(())?;
-            // Relative: each page makes two longer ones.
+            // Relative links: each page leads to two longer paths.
             vec!["list/item/".to_owned(), "item/list/".to_owned()]
         }
         Trap::Loops => {
@@ -108,7 +109,7 @@ pub(crate) fn answer(world: &World, host: u32, path: &str, out: &mut Vec<u8>) ->
     Some(Reply::Page)
 }
 
-/// Appends the page of a name in a host's wildcard zone: it leads home, and in a trap to ever new names.
+/// Appends the page of a name in a host's wildcard zone: it links to the host, and in a trap to ever new names.
 pub(crate) fn wild(world: &World, ports: &Ports, host: u32, name: &str, out: &mut Vec<u8>) {
     let seed = name.bytes().fold(u64::from(host), |n, byte| mix(n ^ u64::from(byte)));
     page(world, host, name, "", seed, out);
@@ -120,7 +121,7 @@ pub(crate) fn wild(world: &World, ports: &Ports, host: u32, name: &str, out: &mu
     list(&links, out);
 }
 
-/// A name in a zone.
+/// The n-th name in a zone.
 fn label(zone: &str, n: u64) -> String {
     format!("{}-{}.{zone}", plain_word(n as u32), n % 100_000)
 }
@@ -130,7 +131,7 @@ fn session(path: &str, n: u64) -> String {
     format!("{path}{}sid={n:016x}", if path.contains('?') { '&' } else { '?' })
 }
 
-/// Appends the beginning of a small page. Nothing that needs escaping may be in the texts: paths of traps have none but `&`.
+/// Appends the beginning of a small page. `text` must not need escaping; the title drops `<`, `>` and `&`.
 fn page(world: &World, host: u32, title: &str, text: &str, seed: u64, out: &mut Vec<u8>) {
     let title: String = title.chars().filter(|c| !matches!(c, '<' | '>' | '&')).take(200).collect();
     let put = |out: &mut Vec<u8>, parts: &[&str]| {

@@ -1,4 +1,4 @@
-//! Each trap is endless, circular or worthless as it says, and a pure function of its URL.
+//! Tests of traps: each is infinite, circular or worthless as documented, and a pure function of its URL.
 
 use super::*;
 use crate::params::Params;

@@ -1,7 +1,7 @@
-//! Trouble that strikes a running simnet and passes: of the resolver, of the way to the hosts, of what stands between. Switched from any thread.
+//! Trouble: faults injected into a running simnet, of the resolver, the uplink or a captive portal. Any thread can start and end them.
 //!
-//! Who serves asks here what becomes of a question, a request or a connection; listeners are told when something changed
-//! (`listener.rs`, `resolver.rs`). Without trouble all of this costs one relaxed load a request.
+//! The serving code asks here for the effect on a DNS question, a request or a connection; listeners are notified of changes
+//! (`listener.rs`, `resolver.rs`). Without trouble, this costs one atomic load per request.
 
 use std::collections::{BTreeMap, HashSet};
 use std::net::{IpAddr, Ipv4Addr};
@@ -17,19 +17,19 @@ use crate::random::Rng;
 use crate::secure::compact;
 use crate::world::World;
 
-/// Where every name leads while a captive portal stands between: no host's address.
+/// Address that every name resolves to behind a captive portal; no host has it.
 pub const PORTAL: Ipv4Addr = Ipv4Addr::new(127, 0, 0, 80);
 
-/// The portal's own name, to which it redirects.
+/// Host name of the portal, the target of its redirects.
 pub const PORTAL_NAME: &str = "portal.simnet";
 
-/// How long listeners may take to follow a change.
+/// Deadline for listeners to apply a change.
 const SWITCH: Duration = Duration::from_secs(5);
 
-/// The random stream by which datagrams are lost.
+/// Purpose of the random stream for lost datagrams.
 const LOSS: u64 = 51;
 
-/// What goes wrong.
+/// A kind of trouble.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Trouble {
     /// The resolver does not answer, over UDP and TCP.
@@ -38,32 +38,32 @@ pub enum Trouble {
     ResolverServfail,
     /// The resolver answers NXDOMAIN.
     ResolverNxdomain,
-    /// The resolver's ports are closed: ICMP port unreachable over UDP, a reset over TCP.
+    /// The resolver's ports are closed: ICMP port unreachable for UDP, a reset for TCP.
     ResolverRefused,
     /// The kernel refuses connections to hosts; established ones are reset.
     UplinkRefused,
-    /// Attempts to connect get no answer; established connections fall silent.
+    /// Connection attempts get no reply; established connections become silent.
     UplinkBlackHole,
-    /// Connections are reset when a request has arrived.
+    /// Connections are reset when a request arrives.
     UplinkBroken,
-    /// Requests are accepted and never answered.
+    /// Requests are accepted but never answered.
     UplinkSilent,
-    /// Every name leads to one address, and every request gets the same login page with 200.
+    /// Every name resolves to one address, and every request gets the same login page with 200.
     Captive,
-    /// The same, but every request is redirected (302) to the portal's login page.
+    /// Like `Captive`, but every request is redirected (302) to the portal's login page.
     CaptiveRedirect,
-    /// The same, but each page has the URL that was asked for and a number in it.
+    /// Like `Captive`, but each page contains the requested URL and a number.
     CaptiveVaried,
-    /// Names lead to their hosts, and every request gets the same refusal (403) from something between.
+    /// Names resolve normally, and every request gets the same 403 from a middlebox.
     CaptiveRefusal,
-    /// A share of DNS datagrams and of attempts to connect is lost.
+    /// A share of DNS datagrams and of connection attempts is lost.
     Loss,
-    /// Every robots.txt answers 503.
+    /// Every robots.txt returns 503.
     RobotsUnavailable,
 }
 
 impl Trouble {
-    /// All of them.
+    /// All kinds.
     pub const ALL: [Self; 14] = [
         Self::ResolverSilent,
         Self::ResolverServfail,
@@ -101,14 +101,14 @@ impl Trouble {
         }
     }
 
-    /// The trouble of a name.
+    /// Parses a name.
     pub fn parse(name: &str) -> Result<Self> {
         let found = Self::ALL.into_iter().find(|trouble| trouble.name() == name);
         found.ok_or_else(|| Error::setting("trouble", name, Self::ALL.map(Self::name).join(", ")))
     }
 }
 
-/// What becomes of a question beyond what the world says.
+/// Effect on a DNS question.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Asked {
     /// No answer.
@@ -121,64 +121,64 @@ pub(crate) enum Asked {
     Portal,
 }
 
-/// What becomes of a request beyond what the world says.
+/// Effect on a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Befallen {
     /// Its connection is reset.
     Broken,
     /// It is never answered.
     Silent,
-    /// The portal answers.
+    /// The portal responds.
     Portal(Portal),
     /// 503, if it is for robots.txt.
     Unavailable,
 }
 
-/// What a captive portal answers.
+/// Response of a captive portal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Portal {
-    /// Its page.
+    /// Its login page.
     Page,
-    /// A redirect to it.
+    /// A redirect to its login page.
     Redirect,
     /// A page that is different each time.
     Varied,
-    /// A refusal.
+    /// A 403.
     Refusal,
 }
 
-/// What becomes of an established connection.
+/// Effect on an established connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Struck {
     /// It is reset.
     Reset,
-    /// It falls silent, and is reset when the trouble has passed.
+    /// It becomes silent, and is reset when the trouble ends.
     Silent,
 }
 
-/// Whom a trouble strikes.
+/// Hosts that a trouble affects.
 #[derive(Clone, Debug, Default)]
 struct Scope {
-    /// The hosts; `None`: all, names that do not exist included.
+    /// The hosts; `None` for all, including unknown names.
     hosts: Option<HashSet<u32>>,
-    /// Their addresses, as the ledger has them.
+    /// Their addresses, in the ledger's format.
     addresses: HashSet<u32>,
-    /// Share that is lost.
+    /// Share of lost packets.
     share: f64,
 }
 
 impl Scope {
-    /// Whether it strikes a host, or no host: [`NONE`].
+    /// Whether it affects a host, or unknown names ([`NONE`]).
     fn has(&self, host: u32) -> bool {
         self.hosts.as_ref().is_none_or(|hosts| hosts.contains(&host))
     }
 
-    /// Whether it strikes what comes in on an address.
+    /// Whether it affects connections to an address.
     fn is_at(&self, address: IpAddr) -> bool {
         self.hosts.is_none() || compact(address).is_some_and(|address| self.addresses.contains(&address))
     }
 
-    /// Its addresses of one kind as the kernel sees their last 32 bits; `None`: all.
+    /// The last 32 bits of its addresses, as in packet headers; `None` for all.
     fn last_words(&self) -> Option<Vec<u32>> {
         let v4 = |address: &u32| *address | 0x7f00_0000;
         self.hosts
@@ -187,32 +187,32 @@ impl Scope {
     }
 }
 
-/// What goes wrong at a time.
+/// The active troubles.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct State {
-    /// Counts changes.
+    /// Number of changes so far.
     pub(crate) generation: u64,
-    /// Each trouble with whom it strikes.
+    /// Active troubles and the hosts they affect.
     active: BTreeMap<Trouble, Scope>,
 }
 
-/// Attempts to connect that the kernel drops.
+/// Connection attempts that the kernel drops.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Dropped {
-    /// The last 32 bits of the addresses that are meant; `None`: all.
+    /// The last 32 bits of the destination addresses; `None` for all.
     pub(crate) addresses: Option<Vec<u32>>,
     /// The share that is dropped.
     pub(crate) share: f64,
 }
 
-/// Which addresses the kernel refuses.
+/// Addresses at which the kernel refuses connections.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Refused {
     /// None.
     None,
     /// All.
     All,
-    /// These, as the ledger has them.
+    /// These, in the ledger's format.
     Some(HashSet<u32>),
 }
 
@@ -222,12 +222,12 @@ impl State {
         self.active.contains_key(&trouble)
     }
 
-    /// Whether a trouble strikes a host.
+    /// Whether a trouble affects a host.
     fn strikes(&self, trouble: Trouble, host: u32) -> bool {
         self.active.get(&trouble).is_some_and(|scope| scope.has(host))
     }
 
-    /// What becomes of an established connection to an address.
+    /// Effect on an established connection to an address.
     pub(crate) fn strikes_connection(&self, address: IpAddr) -> Option<Struck> {
         let is_at = |trouble| self.active.get(&trouble).is_some_and(|scope| scope.is_at(address));
         match () {
@@ -237,7 +237,7 @@ impl State {
         }
     }
 
-    /// What becomes of a request for a host, or for none: [`NONE`].
+    /// Effect on a request to a host, or to an unknown one ([`NONE`]).
     fn befalls(&self, host: u32) -> Option<Befallen> {
         let found = [
             (Trouble::UplinkBroken, Befallen::Broken),
@@ -251,7 +251,7 @@ impl State {
         found.into_iter().find(|&(trouble, _)| self.strikes(trouble, host)).map(|(_, befallen)| befallen)
     }
 
-    /// Which addresses refuse connections.
+    /// Addresses that refuse connections.
     pub(crate) fn refused(&self) -> Refused {
         match self.active.get(&Trouble::UplinkRefused) {
             None => Refused::None,
@@ -260,7 +260,7 @@ impl State {
         }
     }
 
-    /// Which attempts to connect the kernel drops.
+    /// Connection attempts that the kernel drops.
     pub(crate) fn dropped(&self) -> Vec<Dropped> {
         let of = |trouble, share: fn(&Scope) -> f64| {
             let scope = self.active.get(&trouble)?;
@@ -275,15 +275,15 @@ impl State {
 
 /// The troubles of a running simnet.
 pub(crate) struct Troubles {
-    /// Whether there is any: what is asked first, and all that is asked without.
+    /// Whether any trouble is active; checked first, so that the normal case is cheap.
     any: AtomicBool,
-    /// What goes wrong now.
+    /// The active troubles.
     state: watch::Sender<Arc<State>>,
-    /// Datagrams so far that could be lost.
+    /// Number of datagrams so far that were subject to loss.
     datagrams: AtomicU64,
-    /// The generation that each listener has followed.
+    /// The last generation that each listener has applied.
     followed: Mutex<Vec<u64>>,
-    /// Tells that a listener followed.
+    /// Notifies that a listener has applied a change.
     told: Condvar,
 }
 
@@ -300,7 +300,7 @@ impl Default for Troubles {
 }
 
 impl Troubles {
-    /// Begins a trouble for some hosts (`None`: all); of one that there is, the hosts and the share change.
+    /// Starts a trouble for some hosts (`None` for all), or changes the hosts and the share of an active one.
     pub(crate) fn begin(
         &self,
         world: &World,
@@ -320,12 +320,12 @@ impl Troubles {
         self.change(|active| drop(active.insert(trouble, scope)))
     }
 
-    /// Ends a trouble, or all.
+    /// Ends a trouble; `None` ends all.
     pub(crate) fn end(&self, trouble: Option<Trouble>) -> Result<()> {
         self.change(|active| active.retain(|&one, _| trouble.is_some_and(|trouble| trouble != one)))
     }
 
-    /// Changes what goes wrong and waits until every listener has followed.
+    /// Changes the active troubles and waits until every listener has applied the change.
     fn change(&self, edit: impl FnOnce(&mut BTreeMap<Trouble, Scope>)) -> Result<()> {
         let mut generation = 0;
         self.state.send_modify(|state| {
@@ -341,21 +341,21 @@ impl Troubles {
             let left = until.saturating_duration_since(Instant::now());
             if left.is_zero() {
                 let late = std::io::Error::from(std::io::ErrorKind::TimedOut);
-                return Err(Error::system("waiting for the listeners to follow a change of trouble", late));
+                return Err(Error::system("waiting for the listeners to apply a change of trouble", late));
             }
             followed = self.told.wait_timeout(followed, left).unwrap_or_else(PoisonError::into_inner).0;
         }
         Ok(())
     }
 
-    /// A number for a listener that follows.
+    /// Registers a listener and returns its number.
     pub(crate) fn follow(&self) -> usize {
         let mut followed = self.lock();
         followed.push(0);
         followed.len() - 1
     }
 
-    /// Notes that a listener has followed a change.
+    /// Records that a listener has applied a change.
     pub(crate) fn followed(&self, listener: usize, generation: u64) {
         if let Some(done) = self.lock().get_mut(listener) {
             *done = generation;
@@ -363,17 +363,17 @@ impl Troubles {
         self.told.notify_all();
     }
 
-    /// Nobody listens any more: nobody is waited for.
+    /// Unregisters all listeners, so that changes no longer wait for them.
     pub(crate) fn stop(&self) {
         self.lock().clear();
     }
 
-    /// Who wants to know of changes.
+    /// Subscribes to changes.
     pub(crate) fn watch(&self) -> watch::Receiver<Arc<State>> {
         self.state.subscribe()
     }
 
-    /// What becomes of a question about a host, or about none; `None` is as the world says.
+    /// Effect on a DNS question about a host, or for an unknown name; `None` for no effect.
     pub(crate) fn asks(&self, seed: u64, host: u32, tcp: bool) -> Option<Asked> {
         let state = self.state()?;
         if state.strikes(Trouble::ResolverSilent, host) {
@@ -395,42 +395,42 @@ impl Troubles {
         found.into_iter().find(|&(trouble, _)| state.strikes(trouble, host)).map(|(_, asked)| asked)
     }
 
-    /// What becomes of a request for a host, or for none; `None` is as the world says.
+    /// Effect on a request to a host, or to an unknown one; `None` for no effect.
     pub(crate) fn befalls(&self, host: Option<u32>) -> Option<Befallen> {
         self.state()?.befalls(host.unwrap_or(NONE))
     }
 
-    /// Returns when a change strikes connections to an address, with what becomes of them.
+    /// Waits until a trouble affects connections to an address, and returns the effect.
     pub(crate) async fn strikes(&self, address: IpAddr) -> Struck {
         let mut changes = self.watch();
         loop {
             if let Some(struck) = changes.borrow_and_update().strikes_connection(address) {
                 return struck;
             }
-            // An error means that the simnet is gone, and this with it.
+            // An error means that the simnet has been dropped.
             if changes.changed().await.is_err() {
                 return Struck::Reset;
             }
         }
     }
 
-    /// Returns when nothing keeps connections to an address, or requests for a host, silent.
+    /// Waits until no trouble keeps connections to an address, or requests to a host, silent.
     pub(crate) async fn pass(&self, address: IpAddr, host: Option<u32>) {
         let mut changes = self.watch();
         let silent = |state: &Arc<State>| {
             state.strikes_connection(address) == Some(Struck::Silent)
                 || state.befalls(host.unwrap_or(NONE)) == Some(Befallen::Silent)
         };
-        // An error means that the simnet is gone, and this with it.
+        // An error means that the simnet has been dropped.
         let _ = changes.wait_for(|state| !silent(state)).await;
     }
 
-    /// What goes wrong now, if anything.
+    /// The active troubles; `None` if there are none.
     fn state(&self) -> Option<Arc<State>> {
         self.any.load(Ordering::Acquire).then(|| self.state.borrow().clone())
     }
 
-    /// Locks; a thread that died while it held the lock left whole numbers.
+    /// Locks, ignoring poison: a thread that panicked left only complete numbers.
     fn lock(&self) -> std::sync::MutexGuard<'_, Vec<u64>> {
         self.followed.lock().unwrap_or_else(PoisonError::into_inner)
     }

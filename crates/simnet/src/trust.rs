@@ -1,4 +1,4 @@
-//! The judgement on certificates: whoever sends a request past a bad one would send it to a thief as well.
+//! Judges certificate checks: a client that accepts a bad certificate would also talk to an attacker.
 
 use std::collections::{BTreeMap, HashSet};
 
@@ -8,38 +8,38 @@ use crate::judge::{EXAMPLES, Judge};
 use crate::ledger::{Kind, Records, Request};
 use crate::secure::Certificate;
 
-/// What was done about certificates.
+/// Requests and handshakes with bad certificates.
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct Certificates {
     /// Hosts with a bad certificate.
     pub bad_hosts: u64,
     /// TLS handshakes that succeeded.
     pub handshakes: u64,
-    /// TLS handshakes that did not: as a rule because the client refused the certificate.
+    /// TLS handshakes that failed, usually because the client rejected the certificate.
     pub failed_handshakes: u64,
-    /// TLS handshakes that succeeded, but no request followed: some clients look at the certificate afterwards.
+    /// TLS handshakes that succeeded without a request: some clients check the certificate afterwards.
     pub silent_handshakes: u64,
-    /// Requests that were sent to a host in spite of its bad certificate.
+    /// Requests to a host despite its bad certificate.
     pub count: u64,
-    /// The hosts of these requests by what is wrong with them: expired, not_yet_valid, wrong_name, self_signed, unknown_authority,
+    /// Number of hosts of these requests, by fault: expired, not_yet_valid, wrong_name, self_signed, unknown_authority,
     /// incomplete.
     pub accepted: BTreeMap<&'static str, u64>,
-    /// The first of them, a host each.
+    /// The first of these requests, one per host.
     pub first: Vec<String>,
 }
 
-/// What was wrong with the certificate that a request was sent past; `None` if nothing was, or none was shown.
+/// The bad certificate of a request's host; `None` if it is good or the connection was without TLS.
 pub(crate) fn accepted(judge: &Judge<'_>, request: &Request) -> Option<Certificate> {
     certificate(judge, request).filter(|&certificate| certificate != Certificate::Good)
 }
 
-/// The certificate that a request's connection began with; `None` if it began without.
+/// The certificate of a request's connection; `None` without TLS.
 fn certificate(judge: &Judge<'_>, request: &Request) -> Option<Certificate> {
     let host = judge.base(request.host).filter(|_| !matches!(request.kind, Kind::Upgrade | Kind::Captive))?;
     judge.world.certificate(host)
 }
 
-/// Looks for requests that came through in spite of a bad certificate.
+/// Finds requests that were sent despite a bad certificate.
 pub(crate) fn find(judge: &Judge<'_>, records: &Records, requests: &[Request]) -> Certificates {
     let world = judge.world;
     let mut found = Certificates {

@@ -1,4 +1,4 @@
-//! The verdict on each request, in the order of time: one pass that the report, the queries and the plot share.
+//! The verdict on each request, in order of time: one pass, shared by the report, the queries and the plot.
 
 use std::collections::HashMap;
 
@@ -7,46 +7,46 @@ use crate::ledger::{Kind, NONE, Request};
 use crate::nature::Gate;
 use crate::trust;
 
-/// Statuses by which a host asks to be left alone for a while.
+/// Whether a status asks the client to slow down.
 pub(crate) fn is_plea(status: u16) -> bool {
     matches!(status, 429 | 503)
 }
 
-/// The time between two requests to one key, or between a plea and the next request; seconds of the wall clock.
+/// Interval between two requests to one key, or between a 429 or 503 and the next request; in seconds of the wall clock.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Gap {
-    /// How long it was.
+    /// The actual interval.
     pub(crate) gap_s: f64,
-    /// How long it had to be.
+    /// The minimum interval.
     pub(crate) allowed_s: f64,
 }
 
 impl Gap {
-    /// Whether it was too short.
+    /// Whether the interval is too short.
     pub(crate) fn is_close(self) -> bool {
         self.gap_s < self.allowed_s * TOLERANCE
     }
 }
 
-/// What there is to say about one request.
+/// The verdict on one request.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(crate) struct Verdict {
-    /// Since the request before to the host.
+    /// Interval since the previous request to the host.
     pub(crate) host: Option<Gap>,
-    /// Since the request before to the address.
+    /// Interval since the previous request to the address.
     pub(crate) address: Option<Gap>,
-    /// Since the host's answer with Retry-After, if it came before that had passed.
+    /// Interval since the host's response with Retry-After, if the request came before its end.
     pub(crate) retry: Option<Gap>,
-    /// Whether robots.txt forbids it.
+    /// Whether robots.txt disallows it.
     pub(crate) disallowed: bool,
-    /// Whether the host's robots.txt had not been asked for.
+    /// Whether the host's robots.txt had not been requested.
     pub(crate) before_robots: bool,
-    /// Whether it was sent in spite of a bad certificate.
+    /// Whether it was sent despite a bad certificate.
     pub(crate) careless: bool,
 }
 
 impl Verdict {
-    /// The offences in words; none for a request that was in order.
+    /// The violations in words; empty if there are none.
     pub(crate) fn offences(&self) -> Vec<&'static str> {
         let close = |gap: Option<Gap>| gap.is_some_and(Gap::is_close);
         let found = [
@@ -61,26 +61,26 @@ impl Verdict {
     }
 }
 
-/// What is remembered of a host.
+/// State of a host.
 struct Host {
     /// The last request's time.
     last: Option<u64>,
-    /// The gap that it is due, in seconds.
+    /// The minimum interval, in seconds.
     allowed_s: f64,
-    /// Whether the last request was sent elsewhere for robots.txt: nobody knows the Crawl-delay that stands there.
+    /// Whether the last request was for robots.txt and was redirected: its Crawl-delay is not known yet.
     redirected: bool,
     /// Whether a captive portal answered the last request.
     captive: bool,
-    /// When robots.txt was asked for last.
+    /// Time of the last request for robots.txt that got a response.
     robots: Option<u64>,
-    /// Whether the last robots.txt that was asked for was kept away by trouble: what the host forbids is unknown.
+    /// Whether trouble prevented the last requested robots.txt, so that the rules are unknown.
     unknown: bool,
-    /// When its last plea was answered, and until when it wants to be left alone.
+    /// Of the pause that ends last: when its 429 or 503 was written, and its end.
     plea: Option<(u64, u64)>,
 }
 
 impl Host {
-    /// A host that was asked for nothing.
+    /// A host without requests.
     fn new(judge: &Judge<'_>, host: u32) -> Self {
         Self {
             last: None,
@@ -94,20 +94,20 @@ impl Host {
     }
 }
 
-/// Gives the verdicts. Requests come in the order of their times; of others the gap is 0.
+/// Computes the verdicts. Requests must be in order of time, or their interval counts as 0.
 pub(crate) struct Verdicts<'a> {
     /// World and parameters.
     judge: &'a Judge<'a>,
-    /// By host.
+    /// State by host.
     hosts: HashMap<u32, Host>,
-    /// By address: the last request's time.
+    /// Time of the last request, by address.
     addresses: HashMap<u32, u64>,
-    /// A path being looked at.
+    /// Buffer for paths.
     path: Vec<u8>,
 }
 
 impl<'a> Verdicts<'a> {
-    /// Nothing was asked yet.
+    /// Starts without requests.
     pub(crate) fn new(judge: &'a Judge<'a>) -> Self {
         Self { judge, hosts: HashMap::new(), addresses: HashMap::new(), path: Vec::new() }
     }
@@ -128,7 +128,7 @@ impl<'a> Verdicts<'a> {
         verdict.careless = trust::accepted(judge, request).is_some();
         let host = self.hosts.entry(request.host).or_insert_with(|| Host::new(judge, request.host));
         let is_robots = request.kind == Kind::Robots;
-        // Nor does anybody know the one of a host for which only a portal has answered.
+        // The Crawl-delay is unknown too if only a portal has answered for the host.
         let is_captive = std::mem::replace(&mut host.captive, request.kind == Kind::Captive);
         let is_unknown = (host.redirected && is_robots) || (is_captive && host.robots.is_none());
         host.redirected = is_robots && (300..=399).contains(&request.status);
@@ -137,16 +137,16 @@ impl<'a> Verdicts<'a> {
             let allowed_s = if is_unknown { host.allowed_s.min(unknown) } else { host.allowed_s };
             verdict.host = Some(Gap { gap_s: seconds(request.time.saturating_sub(last)), allowed_s });
         }
-        // What was under way when the plea was answered is innocent.
+        // Requests sent before the 429 or 503 was written are no violation.
         if let Some((answered, until)) = host.plea.filter(|(answered, _)| request.time > *answered) {
             let gap = Gap { gap_s: seconds(request.time - answered), allowed_s: seconds(until - answered) };
-            // Looking at robots.txt again is no visit.
+            // A request for robots.txt is allowed at any time.
             verdict.retry = Some(gap).filter(|gap| gap.is_close() && request.kind != Kind::Robots);
         }
         if is_plea(request.status) && request.retry_after_ms > 0 && request.complete {
             let answered = request.time + u64::from(request.took);
             let wait = judge.scaled(f64::from(request.retry_after_ms) * 1e3) as u64;
-            // Of several, the one that lasts longest.
+            // The pause that ends last counts.
             if host.plea.is_none_or(|(_, until)| until < answered + wait) {
                 host.plea = Some((answered, answered + wait));
             }
@@ -159,10 +159,10 @@ impl<'a> Verdicts<'a> {
                 host.robots = Some(request.time);
             }
         } else if judge.write_path(request, &mut self.path) {
-            // One that was had before is still a rule (RFC 9309, 2.3.1.4).
+            // A robots.txt fetched earlier still applies (RFC 9309, 2.3.1.4).
             verdict.before_robots = host.robots.is_none() && !host.unknown;
             let unknown = host.robots.is_none() && host.unknown;
-            // Judged by the version that was fetched, where it changes.
+            // A changing robots.txt is judged by the version that was fetched.
             let age = host.robots.map_or(0.0, |time| seconds(time) * judge.params.speed);
             let base = judge.base(request.host);
             let allows = |host| judge.world.robots_at(host, age).allows(&judge.params.agent, &self.path);
@@ -171,7 +171,7 @@ impl<'a> Verdicts<'a> {
         verdict
     }
 
-    /// A name that has moved was asked for its robots.txt, if at its old address: RFC 9309 leaves it at that.
+    /// Counts a request for robots.txt at the old address of a moved name as one for its robots.txt, as RFC 9309 allows.
     fn moved(&mut self, request: &Request) {
         if request.kind != Kind::Misdirected {
             return;

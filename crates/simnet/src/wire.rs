@@ -1,4 +1,4 @@
-//! One connection: its bytes, when they arrived, and where it came in. HTTP, TLS and HTTP/2 all read through this.
+//! One connection: its bytes, their time of arrival, and its destination. HTTP, TLS and HTTP/2 all read through it.
 
 use std::io::{self, IoSliceMut};
 use std::net::IpAddr;
@@ -14,44 +14,44 @@ use tokio::io::{AsyncRead, AsyncWrite, Interest, ReadBuf};
 use tokio::net::TcpStream;
 use tokio_rustls::server::TlsStream;
 
-/// Where a connection came in.
+/// Destination of a connection.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Door {
-    /// The address that was asked.
+    /// The destination address.
     pub(crate) address: IpAddr,
-    /// The host that the client named in its TLS handshake; `None` without TLS.
+    /// The host of the TLS handshake's server name; `None` without TLS.
     pub(crate) server: Option<u32>,
 }
 
-/// When the last bytes arrived. Filled by the connection, read by whoever answers; a cell of its own because TLS and HTTP/2 swallow
-/// the connection.
+/// Arrival time of the last bytes. The connection writes it, the serving code reads it; shared, because TLS and HTTP/2 own the
+/// connection.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Arrival(Arc<Cell>);
 
-/// What is known of a connection from outside of it.
+/// State of a connection that is shared with its users.
 #[derive(Debug, Default)]
 struct Cell {
-    /// Nanoseconds since 1970; 0: never.
+    /// Nanoseconds since 1970; 0 before the first bytes.
     nanos: AtomicU64,
-    /// Whether it is to be reset when it is dropped.
+    /// Whether the connection is reset on drop.
     doomed: AtomicBool,
 }
 
 impl Arrival {
-    /// The kernel's time stamp of the last bytes, since 1970, if it gave one.
+    /// The kernel's time stamp of the last bytes, since 1970; `None` without one.
     pub(crate) fn last(&self) -> Option<Duration> {
         Some(self.0.nanos.load(Ordering::Relaxed)).filter(|&nanos| nanos > 0).map(Duration::from_nanos)
     }
 
-    /// Has the connection reset, instead of closed, when it is dropped.
+    /// Makes the connection be reset, not closed, on drop.
     pub(crate) fn doom(&self) {
         self.0.doomed.store(true, Ordering::Relaxed);
     }
 }
 
-/// What can be broken off.
+/// A connection that can be reset.
 pub(crate) trait Break {
-    /// Drops the connection without the wait for what is unsent: the client sees a reset.
+    /// Drops the connection and discards unsent bytes: the client sees a reset.
     fn reset(self);
 }
 
@@ -64,7 +64,7 @@ impl Break for Wire {
 impl Drop for Wire {
     fn drop(&mut self) {
         if self.arrival.0.doomed.load(Ordering::Relaxed) {
-            // Without the wait for what is unsent.
+            // Discards unsent bytes.
             let _ = self.stream.set_zero_linger();
         }
     }
@@ -76,11 +76,11 @@ impl Break for TlsStream<Wire> {
     }
 }
 
-/// A TCP connection that notes when its bytes arrived.
+/// A TCP connection that records when its bytes arrive.
 pub(crate) struct Wire {
     /// The connection.
     stream: TcpStream,
-    /// When its last bytes arrived.
+    /// Arrival time of its last bytes.
     arrival: Arrival,
 }
 
@@ -90,14 +90,14 @@ impl Wire {
         Self { stream, arrival: Arrival::default() }
     }
 
-    /// Where the times of arrival can be read.
+    /// Handle to the arrival time.
     pub(crate) fn arrival(&self) -> Arrival {
         self.arrival.clone()
     }
 
-    /// Reads what is there, at once.
+    /// Reads available bytes without blocking.
     fn receive(&self, buffer: &mut [u8]) -> io::Result<usize> {
-        // Room for one SCM_TIMESTAMPNS message: header and two 64-bit numbers, aligned.
+        // Space for one SCM_TIMESTAMPNS message: header and two 64-bit numbers, aligned.
         let mut control = [0_u64; 8].map(u64::to_ne_bytes).concat();
         let mut slices = [IoSliceMut::new(buffer)];
         let message =

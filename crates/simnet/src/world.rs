@@ -1,17 +1,20 @@
-//! The model: which hosts, URLs, links and answers there are. A pure function of the seed.
+//! The world: its hosts, URLs, links and responses, as a pure function of the seed.
 //!
-//! Guarantees, repeated by the tests:
-//! 1. Two worlds with the same parameters are the same.
-//! 2. Every URL of a host is reached from its front page by allowed, followed links alone.
-//! 3. Every host's front page is reached from the seeds in the same way.
-//! 4. A redirect leads to a page that answers 200 and is allowed for all agents, if its host counts.
+//! Guarantees, checked by the tests:
+//! 1. Two worlds with the same parameters are equal.
+//! 2. Every URL of a host is reachable from its front page by allowed, followed links.
+//! 3. Every host's front page is reachable from the seeds in the same way.
+//! 4. A redirect leads to a page that returns 200 and is allowed for all agents, if its host counts.
 //!
-//! What counts in the coverage: slots of hosts whose [`Nature::counts`]: whose name answers with an IPv4 address, whose robots.txt can be had,
-//! whose server lets a patient crawler have its pages, as HTML. Slow and limiting servers count, for patience is all they ask; so do pages that
-//! fail once. Dribbling, resetting and mislabelling ones do not: to give up on them is no fault. A trap's URLs are no slots and never count.
+//! Coverage counts the slots of hosts with [`Nature::counts`]: the name resolves to an IPv4 address,
+//! robots.txt is available, and the web server delivers its pages as HTML to a patient crawler. Slow and
+//! rate-limiting servers count, since they only require waiting; so do pages that fail once. Dribbling,
+//! resetting and mislabelling servers do not: a crawler may give up on them. URLs of a trap are no slots and
+//! never count.
 //!
-//! Each host's URLs are *slots* 0..n. They form a tree with [`FANOUT`] children: slot i links to slots 8i+1 to 8i+8. Whatever is no plain
-//! page (redirect, missing, broken, forbidden, nofollow) is a leaf of the tree, so it hides nothing. Front pages form a tree in the same way.
+//! Each host's URLs are *slots* 0..n. They form a tree with [`FANOUT`] children: slot i links to slots 8i+1
+//! to 8i+8. Every slot other than a plain page (redirect, missing, broken, disallowed, nofollow) is a leaf,
+//! so it hides nothing. Front pages form a tree in the same way.
 
 use std::net::{Ipv4Addr, Ipv6Addr};
 
@@ -31,13 +34,13 @@ const FANOUT: u32 = 8;
 /// Children of a front page in the tree of hosts.
 const HOST_FANOUT: u32 = 4;
 
-/// Longest name in a wildcard zone that is answered: with eight aliases the answer still fits into 512 bytes.
+/// Maximum length of a name in a wildcard zone: with eight aliases the answer still fits into 512 bytes.
 const MAX_WILD_NAME: usize = 120;
 
-/// Mean size of a page's HTML in bytes, and its bounds.
+/// Mean, minimum and maximum size of a page's HTML in bytes.
 const PAGE_BYTES: (f64, f64, f64) = (27_000.0, 2_000.0, 300_000.0);
 
-/// What answers at a slot.
+/// Kind of response at a slot.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Slot {
     /// 200 with a page.
@@ -53,11 +56,11 @@ pub enum Slot {
     },
     /// 404, although pages link to it.
     Missing,
-    /// 500 for ever.
+    /// Always 500 or another 5xx.
     Broken,
 }
 
-/// Where on its page a link stands.
+/// Position of a link on its page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Place {
     /// The navigation bar.
@@ -77,16 +80,16 @@ pub struct Link {
     pub slot: u32,
     /// False with `rel=nofollow`.
     pub follow: bool,
-    /// Where it stands.
+    /// Its position on the page.
     pub place: Place,
-    /// Random bits for how it is written.
+    /// Random bits for its notation.
     pub(crate) look: u32,
 }
 
-/// How a page is made; drawn when it is rendered or its links are counted.
+/// Layout of a page, drawn when it is rendered or its links are enumerated.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Layout {
-    /// Bytes of HTML to aim at.
+    /// Target size of the HTML, in bytes.
     pub(crate) bytes: u32,
     /// Whether a robots meta tag says nofollow.
     pub(crate) nofollow: bool,
@@ -96,27 +99,27 @@ pub(crate) struct Layout {
 
 /// A simulated Internet's content.
 pub struct World {
-    /// Where everything derives from.
+    /// The seed of everything.
     seed: u64,
     /// Names, addresses, numbers of URLs.
     pub(crate) hosts: Hosts,
     /// Fragments of text.
     pub(crate) text: Text,
-    /// Of HTTPS.
+    /// Shares of HTTPS and of bad certificates.
     pub(crate) shares: Shares,
     /// Number of hosts.
     count: u32,
-    /// How it behaves.
+    /// Its model.
     model: Model,
-    /// What is special about each host; empty when all are ordinary.
+    /// Nature of each host; empty if all are ordinary.
     natures: Vec<Nature>,
     /// Whether IPv6 is served.
     ipv6: bool,
 }
 
-/// Purposes of random streams: one number each, so that no two things are drawn from the same bits.
+/// Purposes of random streams: one number each, so that no two properties use the same bits.
 pub(crate) mod purpose {
-    /// What answers, and whether it is behind a fence.
+    /// Kind of response, and whether robots.txt disallows it.
     pub(super) const SLOT: u64 = 10;
     /// Words in paths.
     pub(super) const PATH: u64 = 11;
@@ -128,9 +131,9 @@ pub(crate) mod purpose {
     pub(super) const ROBOTS: u64 = 14;
     /// A host's other properties.
     pub(super) const HOST: u64 = 15;
-    /// Where a host moves to.
+    /// Addresses of a moving host.
     pub(super) const MOVE: u64 = 16;
-    /// Which pages fail.
+    /// Pages that fail.
     pub(super) const FAULT: u64 = 17;
     /// Delay and loss of an answer to a DNS question.
     pub(crate) const QUESTION: u64 = 18;
@@ -139,12 +142,12 @@ pub(crate) mod purpose {
 }
 
 impl World {
-    /// Builds the world; the parameters have been checked.
+    /// Builds the world from checked parameters.
     pub fn new(params: &Params) -> Self {
         Self::with_model(params, params.model().unwrap_or_default())
     }
 
-    /// Builds the world of a model, whatever the parameters' profile is by now.
+    /// Builds the world with a given model, ignoring the parameters' profile.
     pub(crate) fn with_model(params: &Params, mut model: Model) -> Self {
         if params.ipv6_share > 0.0 {
             model.dns.families = Families { both: params.ipv6_share, only_v6: 0.0 };
@@ -166,12 +169,12 @@ impl World {
         world
     }
 
-    /// How it behaves.
+    /// Its model.
     pub fn model(&self) -> &Model {
         &self.model
     }
 
-    /// What is special about the host.
+    /// Nature of the host.
     pub fn nature(&self, host: u32) -> Nature {
         self.natures.get(host as usize).copied().unwrap_or_default()
     }
@@ -181,7 +184,7 @@ impl World {
         self.count
     }
 
-    /// Number of URLs of all hosts, robots.txt not counted.
+    /// Number of URLs of all hosts, without robots.txt.
     pub fn url_count(&self) -> u64 {
         self.hosts.total()
     }
@@ -191,7 +194,7 @@ impl World {
         self.hosts.name(host)
     }
 
-    /// The host of a lower-case name.
+    /// Finds the host of a lower-case name.
     pub fn find_host(&self, name: &str) -> Option<u32> {
         match self.hosts.find(name) {
             Some(Name::Host(host)) => Some(host),
@@ -199,15 +202,15 @@ impl World {
         }
     }
 
-    /// The host's address, before it ever moves.
+    /// The host's initial address.
     pub fn address(&self, host: u32) -> Ipv4Addr {
         self.hosts.address(host)
     }
 
-    /// The host's address when the world is so many unscaled seconds old.
+    /// The host's address at a world age in unscaled seconds.
     pub fn address_at(&self, host: u32, seconds: f64) -> Ipv4Addr {
         let moves = &self.model.dns.moves;
-        // Of names with two families, both would have to move at once: they stay.
+        // Names with IPv6 never move, since both families would have to move at once.
         if moves.share == 0.0
             || self.address6(host).is_some()
             || !self.rng(purpose::HOST, host, 3).share(moves.share)
@@ -220,18 +223,18 @@ impl World {
         }
     }
 
-    /// Whether the host answers at an address: it lives there, or moved away not too long ago.
+    /// Whether the host is served at an address: its current one, or its previous one within the grace time.
     pub fn lives_at(&self, host: u32, address: Ipv4Addr, seconds: f64) -> bool {
         let grace = self.model.dns.moves.grace_ttls * f64::from(self.ttl(host).max(1));
         self.address_at(host, seconds) == address || self.address_at(host, seconds - grace) == address
     }
 
-    /// How long a host that moves stays at one address, in unscaled seconds.
+    /// Time that a moving host stays at one address, in unscaled seconds.
     fn stay(&self, host: u32) -> f64 {
         self.model.dns.moves.every_ttls * f64::from(self.ttl(host).max(1))
     }
 
-    /// The host's IPv6 address, if it has one and IPv6 is served: that of its IPv4 address, in fd00::/64.
+    /// The host's IPv6 address, mapped from its IPv4 address into fd00::/64; `None` without IPv6.
     pub fn address6(&self, host: u32) -> Option<Ipv6Addr> {
         let has = self.ipv6 && self.nature(host).family != Family::V4;
         has.then(|| map_to_v6(self.address(host)))
@@ -242,7 +245,7 @@ impl World {
         !self.ipv6 || self.nature(host).family != Family::V6
     }
 
-    /// The host in whose wildcard zone a name lies that is no host's: what is in front of the zone may be anything.
+    /// Finds the host whose wildcard zone contains a name that belongs to no host.
     pub fn find_zone(&self, name: &str) -> Option<u32> {
         if self.natures.is_empty() || name.len() > MAX_WILD_NAME {
             return None;
@@ -260,7 +263,7 @@ impl World {
         None
     }
 
-    /// Aliases between the host's name and its address.
+    /// Length of the alias chain between the host's name and its address.
     pub(crate) fn aliases(&self, host: u32) -> u32 {
         let cnames = &self.model.dns.cnames;
         let mut rng = self.rng(purpose::HOST, host, 4);
@@ -279,17 +282,17 @@ impl World {
         self.hosts.pages(host)
     }
 
-    /// The hosts whose front pages are in the seed file: the roots of the tree of hosts.
+    /// The hosts whose front pages are seeds: the roots of the tree of hosts.
     pub fn seeds(&self) -> std::ops::Range<u32> {
         0..(self.count / 100).max(10).min(self.count)
     }
 
-    /// Whether the host is a leaf of the tree of hosts: nothing is found through it alone.
+    /// Whether the host is a leaf of the tree of hosts: no host depends on it.
     pub(crate) fn is_childless(&self, host: u32) -> bool {
         u64::from(self.seeds().end) + u64::from(host) * u64::from(HOST_FANOUT) >= u64::from(self.count)
     }
 
-    /// The host's robots.txt; of one that changes, the stricter version.
+    /// The host's robots.txt; the stricter version if it changes.
     pub fn robots(&self, host: u32) -> Robots {
         let mut robots = Robots::draw(self.rng(purpose::ROBOTS, host, 0));
         match self.nature(host).gate {
@@ -301,15 +304,15 @@ impl World {
         robots
     }
 
-    /// The host's robots.txt when the world is so many unscaled seconds old.
+    /// The host's robots.txt at a world age in unscaled seconds.
     pub fn robots_at(&self, host: u32, seconds: f64) -> Robots {
         let mut robots = self.robots(host);
-        // The stricter version comes first: a crawl that is shorter than the change meets it.
+        // The stricter version comes first, so that short crawls meet it too.
         robots.shuts_blog &= ((seconds / self.model.robots.change_s) as u64).is_multiple_of(2);
         robots
     }
 
-    /// The pause that the host's Retry-After asks for, in unscaled seconds, if it ever does.
+    /// The host's Retry-After in unscaled seconds; `None` if it never sends one.
     pub fn retry_after(&self, host: u32) -> Option<u32> {
         let manners = &self.model.manners;
         let asks = matches!(self.nature(host).manner, Manner::Limited | Manner::Overloaded);
@@ -317,14 +320,14 @@ impl World {
         asks.then(|| manners.retry_least_s + self.rng(purpose::HOST, host, 5).below(spread))
     }
 
-    /// Bytes a second that the host sends, if that is limited.
+    /// The host's bandwidth in bytes per second; `None` without a limit.
     pub(crate) fn bandwidth(&self, host: u32) -> Option<f64> {
         let bandwidth = &self.model.http.bandwidth;
         let drawn = || self.rng(purpose::HOST, host, 7).around(bandwidth.median_kb_s, bandwidth.sigma);
         (bandwidth.median_kb_s > 0.0).then(|| drawn().max(bandwidth.least_kb_s).max(0.1) * 1e3)
     }
 
-    /// Whether any host is special.
+    /// Whether any host may differ from an ordinary one.
     pub(crate) fn has_natures(&self) -> bool {
         !self.natures.is_empty() || self.model.http.errors.hosts > 0.0
     }
@@ -332,18 +335,18 @@ impl World {
     /// Whether some of the host's pages fail.
     fn errs(&self, host: u32) -> bool {
         let errors = &self.model.http.errors;
-        // Not those that ask for pauses: each of their refusals carries Retry-After.
+        // Not hosts with Retry-After: each of their refusals must have it.
         errors.hosts > 0.0
             && self.rng(purpose::HOST, host, 6).share(errors.hosts)
             && self.retry_after(host).is_none()
     }
 
-    /// Whether a page answers 503 when it is first asked for.
+    /// Whether a page returns 503 to its first request.
     pub(crate) fn fails_once(&self, host: u32, slot: u32) -> bool {
         self.errs(host) && self.rng(purpose::FAULT, host, slot).unit() > 1.0 - self.model.http.errors.passing
     }
 
-    /// The status of a [`Slot::Broken`].
+    /// Status of a [`Slot::Broken`].
     pub(crate) fn fault(&self, host: u32, slot: u32) -> u16 {
         if self.errs(host) { 500 + [0, 2, 3, 4][(host ^ slot) as usize % 4] } else { 500 }
     }
@@ -353,7 +356,7 @@ impl World {
         self.rng(purpose::HOST, host, 0).chance(300)
     }
 
-    /// The time to live of the host's address, in unscaled seconds.
+    /// TTL of the host's address, in unscaled seconds.
     pub(crate) fn ttl(&self, host: u32) -> u32 {
         let mut draw = self.rng(purpose::HOST, host, 1).unit();
         let ttls = &self.model.dns.ttl;
@@ -361,11 +364,11 @@ impl World {
             draw -= ttl.share;
             draw < 0.0
         });
-        // Rounded shares may leave a little over: the last.
+        // Rounded shares may sum to less than 1: use the last.
         drawn.or(ttls.last()).map_or(0, |ttl| ttl.seconds)
     }
 
-    /// What answers at a slot.
+    /// Kind of response at a slot.
     pub fn slot(&self, host: u32, slot: u32) -> Slot {
         if !self.is_special(host, slot) {
             return Slot::Page;
@@ -374,7 +377,7 @@ impl World {
             return Slot::Broken;
         }
         let mut rng = self.rng(purpose::SLOT, host, slot);
-        // Shares of leaves; 7 of 8 slots are leaves: 2 % redirects, 1 % missing, 0.5 % broken of all.
+        // Shares of leaves, which are 7 of 8 slots: 2 % redirects, 1 % missing, 0.5 % broken of all slots.
         match rng.below(1000) {
             0..23 => {
                 let permanent = rng.chance(600);
@@ -392,7 +395,7 @@ impl World {
         path::write(out, slot, self.rng(purpose::PATH, host, slot), self.fence(host, slot));
     }
 
-    /// The slot of a path, if the host has it.
+    /// Finds the slot of a path, if the host has it.
     pub fn find_slot(&self, host: u32, path: &[u8]) -> Option<u32> {
         let slot = path::candidate(path).filter(|&slot| slot < self.pages(host))?;
         let mut own = Vec::with_capacity(96);
@@ -407,12 +410,12 @@ impl World {
         String::from_utf8(out).unwrap_or_default()
     }
 
-    /// Whether a page's links count: neither a robots meta tag nor its status forbids it.
+    /// Whether a page's links are followed: it is a page without a nofollow meta tag.
     pub fn follows(&self, host: u32, slot: u32) -> bool {
         self.slot(host, slot) == Slot::Page && !self.layout(host, slot).nofollow
     }
 
-    /// How a page is made.
+    /// Layout of a page.
     pub(crate) fn layout(&self, host: u32, slot: u32) -> Layout {
         let mut rng = self.rng(purpose::LAYOUT, host, slot);
         let (mean, least, most) = PAGE_BYTES;
@@ -421,7 +424,7 @@ impl World {
         Layout { bytes, nofollow, look: rng.bits() }
     }
 
-    /// Visits the links of a page in the order in which they stand on it.
+    /// Visits the links of a page in their order on the page.
     pub fn links(&self, host: u32, slot: u32, visit: impl FnMut(Link)) {
         self.links_of(host, slot, self.layout(host, slot).bytes, visit);
     }
@@ -446,13 +449,13 @@ impl World {
                 give(target, 0, true, Place::Text, rng.bits());
             }
         }
-        // One link for each 480 bytes: some 60 on a page of the mean size, navigation included.
+        // One link per 480 bytes: about 60 on a page of mean size, including navigation.
         let links = (bytes / 480).clamp(4, 200);
         let outer = links / 4;
         for i in 0..links {
             let place = if i < links / 2 { Place::Text } else { Place::List };
             let follow = !rng.chance(40);
-            // The last ones lead outside. The lower of two draws: early pages are linked to more often.
+            // The last quarter leads to other hosts. The minimum of two draws favours early pages.
             if i < links - outer {
                 let target = rng.below(pages).min(rng.below(pages));
                 give(host, target, follow, place, rng.bits());
@@ -465,7 +468,7 @@ impl World {
         }
     }
 
-    /// The fence that a slot lies behind: one leaf in eight of a host whose robots.txt has one.
+    /// The robots rule that covers a slot: one leaf in eight, if the host's robots.txt has such a rule.
     fn fence(&self, host: u32, slot: u32) -> Option<Fence> {
         if !self.is_special(host, slot) {
             return None;
@@ -473,22 +476,22 @@ impl World {
         let fence = self.robots(host).fence?;
         let mut rng = self.rng(purpose::SLOT, host, slot);
         let closed = rng.below(1000) >= 41 && rng.chance(125);
-        // Behind the fence with a gate, half of the pages are open.
+        // Half of the pages of a fence with an Allow rule are allowed.
         closed.then(|| if fence == Fence::Open && rng.chance(500) { Fence::Private } else { fence })
     }
 
-    /// Whether a slot may be anything else than a plain page: a leaf that is not in the navigation.
+    /// Whether a slot may be other than a plain page: a leaf that is not in the navigation.
     fn is_special(&self, host: u32, slot: u32) -> bool {
         slot > path::NAVIGATION.len() as u32 && slot >= inner(self.pages(host))
     }
 
-    /// The random stream of a thing on a host.
+    /// The random stream of a purpose, a host and a slot.
     pub(crate) fn rng(&self, purpose: u64, host: u32, slot: u32) -> Rng {
         Rng::new(self.seed, purpose, u64::from(host), u64::from(slot))
     }
 }
 
-/// Number of slots that have children, at least 1: these are plain pages.
+/// Number of slots with children, at least 1; they are plain pages.
 fn inner(pages: u32) -> u32 {
     pages.saturating_sub(1).div_ceil(FANOUT).max(1)
 }
@@ -497,7 +500,7 @@ fn inner(pages: u32) -> u32 {
 mod tests {
     use super::*;
 
-    /// A world of some hosts and pages.
+    /// A world with these numbers of hosts and pages.
     fn world(hosts: u32, pages: u32, seed: u64) -> World {
         World::new(&Params { hosts, pages, seed, ..Params::default() })
     }

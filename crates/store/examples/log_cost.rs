@@ -1,5 +1,5 @@
-//! What the log costs a page of 27 KB with 60 links, in CPU time: `cargo run --release -p lycosa-store --example log_cost`.
-//! With `PATH` the log is made there (a tmpfs shows the cost without the disk).
+//! CPU time of the log per page of 27 KB with 60 links: `cargo run --release -p lycosa-store --example log_cost`.
+//! With `PATH` as an argument the log is created there (a tmpfs shows the cost without the disk).
 
 use std::io;
 use std::path::PathBuf;
@@ -9,13 +9,13 @@ use lycosa_records::{Entry, Head, Outcome, Received, Request, Response, Times};
 use lycosa_store::{Bodies, Judge, Log, LogSettings, Reader, Snapshots, export, import, story};
 use lycosa_url::CrawlUrl;
 
-/// Pages of the log.
+/// Pages in the log.
 const PAGES: usize = 40_000;
 
 /// Pages appended at once, as the crawl's loop does.
 const BATCH: usize = 256;
 
-/// Lets everything in.
+/// Admits everything.
 struct Open;
 
 impl Judge for Open {
@@ -51,7 +51,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
             }
             Ok(())
         })?;
-        println!("  {:.0} bytes a page", log.end() as f64 / PAGES as f64);
+        println!("  {:.0} bytes per page", log.end() as f64 / PAGES as f64);
         for wanted in [Bodies::None, Bodies::All] {
             measure(&format!("read, bodies {wanted:?}"), PAGES, || {
                 let mut reader = Reader::open(&path, wanted)?;
@@ -70,7 +70,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     snapshots(&directory)
 }
 
-/// Frames without links: seeds and refusals.
+/// Frames without links: seeds.
 fn small(directory: &std::path::Path) -> Result<(), Box<dyn std::error::Error>> {
     const FRAMES: usize = 2_000_000;
     println!("seeds");
@@ -93,7 +93,7 @@ fn small(directory: &std::path::Path) -> Result<(), Box<dyn std::error::Error>> 
 /// A snapshot of 1 GB.
 fn snapshots(directory: &std::path::Path) -> Result<(), Box<dyn std::error::Error>> {
     const MEGABYTES: usize = 1000;
-    println!("snapshot, a megabyte");
+    println!("snapshot, per megabyte");
     let snapshots = Snapshots::open(&directory.join("snapshots"), 0)?;
     let part = vec![7; 100];
     measure("write", MEGABYTES, || {
@@ -114,7 +114,7 @@ fn url(text: &str) -> CrawlUrl {
     CrawlUrl::parse(text).unwrap_or_else(|_| std::process::exit(1))
 }
 
-/// A page as crawls find them.
+/// A typical page.
 fn page(number: usize, body: usize) -> Entry<'static> {
     let fields = [
         ("content-type", "text/html; charset=utf-8"),
@@ -146,7 +146,7 @@ fn page(number: usize, body: usize) -> Entry<'static> {
     });
     Entry::Outcome(outcome.into())
 }
-/// Runs work and tells what a piece of it costs: CPU time in the program and in the system, and wall time.
+/// Runs work and prints its cost per piece: user and system CPU time, and wall time.
 fn measure(
     name: &str,
     pieces: usize,
@@ -161,7 +161,7 @@ fn measure(
     Ok(())
 }
 
-/// CPU time of this process so far, of all threads: user and system. The system counts it in hundredths of a second.
+/// User and system CPU time of this process so far, over all threads; Linux counts it in hundredths of a second.
 fn cpu_seconds() -> io::Result<[f64; 2]> {
     let text = std::fs::read_to_string("/proc/self/stat")?;
     let mut fields = text.rsplit(')').next().unwrap_or_default().split_whitespace().skip(11);

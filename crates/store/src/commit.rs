@@ -1,8 +1,8 @@
-//! Group commit: one thread brings what was appended to the disk, for many batches at once.
+//! Group commit: one thread syncs the appended batches to the disk, many at once.
 //!
-//! Guarantees: what [`Commits::committed`] tells is on the disk, also after a power cut; a commit begins at the
-//! latest when `bytes` are waiting or the oldest of them has waited for `interval`; while commits fail nothing more
-//! is accepted, and they are tried again until they succeed.
+//! Guarantees: the log up to [`Commits::committed`] survives a power cut; a commit begins at the latest when `bytes`
+//! are waiting or the oldest of them has waited for `interval`; while commits fail, appends are refused and commits
+//! are retried until they succeed.
 
 use std::fs::File;
 use std::io;
@@ -18,20 +18,20 @@ use crate::disk::Disk;
 use crate::error::LogError;
 use crate::reader::{Bodies, Reader};
 
-/// How long after a failed commit the next is tried.
+/// Delay before a failed commit is retried.
 const RETRY: Duration = Duration::from_secs(1);
 
-/// When what was appended is brought to the disk.
+/// Bounds that trigger a commit.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Bounds {
-    /// Bytes that may wait.
+    /// Maximum of waiting bytes.
     pub(crate) bytes: u64,
-    /// Time that the oldest of them may wait.
+    /// Maximum time that the oldest of them waits.
     pub(crate) interval: Duration,
 }
 
 impl Bounds {
-    /// How long a commit may still wait, with so many bytes waiting, the oldest since then.
+    /// Time until a commit is due, for this number of waiting bytes, the oldest waiting since `since`.
     fn pause(&self, bytes: u64, since: Instant, now: Instant) -> Duration {
         if bytes >= self.bytes {
             return Duration::ZERO;
@@ -40,26 +40,26 @@ impl Bounds {
     }
 }
 
-/// The writer's side: tells what was written, and waits where it must be durable.
+/// The writer's side: reports writes, and waits for durability.
 #[derive(Debug)]
 pub(crate) struct Commits {
     shared: Arc<Shared>,
     thread: Option<JoinHandle<()>>,
 }
 
-/// What writer and thread share.
+/// State shared by the writer and the thread.
 #[derive(Debug)]
 struct Shared {
     directory: PathBuf,
     bounds: Bounds,
     disk: Disk,
-    /// Read by followers without a lock; only the holder of `state` moves it.
+    /// Followers read it without a lock; it is changed only while `state` is locked.
     committed: Arc<AtomicU64>,
     state: Mutex<State>,
     changed: Condvar,
 }
 
-/// Why a commit failed: what can be told again and again of a system's error.
+/// Copyable part of an I/O error, so that the error can be returned repeatedly.
 #[derive(Clone, Copy, Debug)]
 struct Failure {
     kind: io::ErrorKind,
@@ -67,39 +67,39 @@ struct Failure {
 }
 
 impl Failure {
-    /// What is known of an error.
+    /// Copies the kind and `errno` of an error.
     fn of(error: &io::Error) -> Self {
         Failure { kind: error.kind(), number: error.raw_os_error() }
     }
 
-    /// The error once more.
+    /// Rebuilds the error.
     fn error(self) -> io::Error {
         self.number.map_or_else(|| self.kind.into(), io::Error::from_raw_os_error)
     }
 }
 
-/// What is to be committed. The writer fills it, the thread empties it.
+/// Work to commit: the writer adds to it, the commit thread takes from it.
 #[derive(Debug)]
 struct State {
-    /// The newest segment, and where it starts; all older ones are committed.
+    /// The newest segment and its start; all older ones are committed.
     segment: (Arc<File>, Position),
-    /// The end of the last whole batch.
+    /// End of the last complete batch.
     written: Position,
-    /// Since when something waits.
+    /// When the oldest uncommitted write happened.
     since: Option<Instant>,
-    /// Somebody waits for it.
+    /// Whether the writer waits for a commit.
     urgent: bool,
-    /// Why the last commit failed.
+    /// Error of the last commit, if it failed.
     failure: Option<Failure>,
-    /// Commits that failed so far.
+    /// Number of failed commits.
     failures: u64,
-    /// Whether what failed to be synced is lost in memory too.
+    /// Whether unsynced data is lost from the page cache too.
     lost: bool,
     ending: bool,
 }
 
 impl Commits {
-    /// Starts the thread; everything up to `end` is durable already.
+    /// Starts the commit thread; the log is durable up to `end`.
     pub(crate) fn start(
         directory: PathBuf,
         segment: (Arc<File>, Position),
@@ -130,24 +130,24 @@ impl Commits {
         &self.shared.committed
     }
 
-    /// Refuses while commits fail: what is appended then might never become durable.
+    /// Fails while commits fail: further appends might never become durable.
     pub(crate) fn check(&self) -> Result<(), LogError> {
         self.shared.check(&self.shared.lock())
     }
 
-    /// Tells that a batch ends at a position.
+    /// Reports that a batch ends at a position.
     pub(crate) fn written(&self, end: Position) {
         let mut state = self.shared.lock();
         state.written = end;
         let waiting = end - self.shared.committed.load(Ordering::Acquire);
-        // The thread is woken to begin its interval or to commit at once, not for each batch between.
+        // Wakes the thread to start its interval or to commit at once, not for each batch between.
         if state.since.is_none() || waiting >= self.shared.bounds.bytes {
             state.since.get_or_insert_with(Instant::now);
             self.shared.changed.notify_all();
         }
     }
 
-    /// Goes on in a new segment; the old one must be committed.
+    /// Switches to a new segment; the old one must be committed.
     pub(crate) fn enter(&self, segment: (Arc<File>, Position), end: Position) {
         let mut state = self.shared.lock();
         (state.segment, state.written, state.since) = (segment, end, None);
@@ -157,7 +157,7 @@ impl Commits {
     /// Commits everything written so far, and waits for it.
     pub(crate) fn commit(&self) -> Result<(), LogError> {
         let mut state = self.shared.lock();
-        // One failure from now on, or the one that cannot be undone.
+        // Returns the next failure, or at once if data is lost.
         let (written, failures) = (state.written, state.failures - u64::from(state.lost));
         while self.shared.committed.load(Ordering::Acquire) < written {
             if state.failure.is_some() && state.failures > failures {
@@ -182,7 +182,7 @@ impl Drop for Commits {
 }
 
 impl Shared {
-    /// The thread: waits until a commit is due, commits, and tries again later where that fails.
+    /// Main loop of the thread: waits until a commit is due, commits, and retries after a failure.
     fn run(&self) {
         let mut state = self.lock();
         loop {
@@ -224,7 +224,7 @@ impl Shared {
         }
     }
 
-    /// Takes note of how a commit went.
+    /// Records the result of a commit.
     fn finish(&self, state: &mut State, written: Position, result: io::Result<()>) {
         match result {
             Ok(()) => {
@@ -243,8 +243,8 @@ impl Shared {
         self.changed.notify_all();
     }
 
-    /// Writes anew what a failed sync may have dropped: Linux marks pages clean when they could not be written,
-    /// so that a second sync alone would succeed and prove nothing.
+    /// Rewrites what a failed sync may have dropped: Linux marks pages clean after a write error, so that a second
+    /// sync alone would succeed without writing them.
     fn write_again(&self, file: &File, start: Position, range: std::ops::Range<Position>) -> io::Result<()> {
         let lost = || io::Error::from(io::ErrorKind::InvalidData);
         let mut reader = Reader::open_at(&self.directory, range.start, Bodies::All).map_err(|_| lost())?;
@@ -276,7 +276,7 @@ impl Shared {
         }
     }
 
-    /// Waits for a change, at most so long.
+    /// Waits for a change, at most for `pause`; `None` waits without limit.
     fn wait<'a>(&self, state: MutexGuard<'a, State>, pause: Option<Duration>) -> MutexGuard<'a, State> {
         match pause {
             None => self.changed.wait(state).unwrap_or_else(PoisonError::into_inner),
@@ -284,7 +284,7 @@ impl Shared {
         }
     }
 
-    /// The state. It is whole between calls, also when a holder panicked.
+    /// Locks the state. It is consistent between calls, so a poisoned lock is ignored.
     fn lock(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -302,7 +302,7 @@ mod tests {
         assert_eq!(pause(1, 0), Duration::from_millis(200));
         assert_eq!(pause(999, 150), Duration::from_millis(50));
         assert_eq!(pause(1, 200), Duration::ZERO);
-        assert_eq!(pause(1, 5000), Duration::ZERO, "a clock that jumped makes it due, not late for ever");
+        assert_eq!(pause(1, 5000), Duration::ZERO, "a clock that jumped makes the commit due at once");
         assert_eq!(pause(1000, 0), Duration::ZERO);
     }
 }

@@ -1,4 +1,4 @@
-//! The calls that a full disk fails, in one place, so that tests can make the disk full.
+//! The disk operations that can fail when the disk is full, so that tests can inject faults.
 
 use std::fs::File;
 use std::io;
@@ -7,13 +7,13 @@ use std::os::unix::fs::FileExt;
 /// The disk under the log.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Disk {
-    /// What a test lets go wrong.
+    /// Faults injected by a test.
     #[cfg(test)]
     pub(crate) faults: std::sync::Arc<Faults>,
 }
 
 impl Disk {
-    /// Writes at an offset; what was written before an error stays.
+    /// Writes at an offset. After an error, a part may have been written.
     pub(crate) fn write(&self, file: &File, bytes: &[u8], offset: u64) -> io::Result<()> {
         #[cfg(test)]
         let bytes = {
@@ -27,7 +27,7 @@ impl Disk {
         file.write_all_at(bytes, offset)
     }
 
-    /// Brings a file's content and length to the disk.
+    /// Makes a file's content and length durable.
     pub(crate) fn sync(&self, file: &File) -> io::Result<()> {
         #[cfg(test)]
         self.faults.sync(file)?;
@@ -35,16 +35,16 @@ impl Disk {
     }
 }
 
-/// A disk that fills up, and one that loses what it could not bring to the platter.
+/// Injected faults: a full disk, and a failing sync.
 #[cfg(test)]
 #[derive(Debug)]
 pub(crate) struct Faults {
-    /// Bytes that may still be written.
+    /// Free bytes.
     pub(crate) room: std::sync::atomic::AtomicUsize,
-    /// Whether syncing fails, and with which error of the system.
+    /// Whether sync fails, and with which `errno`.
     pub(crate) sync_fails: std::sync::atomic::AtomicBool,
     pub(crate) number: std::sync::atomic::AtomicI32,
-    /// Calls to sync.
+    /// Number of sync calls.
     pub(crate) syncs: std::sync::atomic::AtomicUsize,
 }
 
@@ -57,7 +57,7 @@ impl Default for Faults {
 
 #[cfg(test)]
 impl Faults {
-    /// Uses up room; gives how many of the wanted bytes there was room for.
+    /// Uses free bytes; returns how many of the wanted bytes fit.
     fn take(&self, wanted: usize) -> usize {
         use std::sync::atomic::Ordering::SeqCst;
         let room = self.room.load(SeqCst);
@@ -68,7 +68,7 @@ impl Faults {
         taken
     }
 
-    /// Fails if it shall.
+    /// Counts the call; fails if the test asks for it.
     fn sync(&self, _file: &File) -> io::Result<()> {
         use std::sync::atomic::Ordering::SeqCst;
         self.syncs.fetch_add(1, SeqCst);

@@ -1,4 +1,4 @@
-//! Why a log cannot be opened, written or read, by what a person can do about it.
+//! Errors of opening, writing and reading a log, one variant per remedy.
 
 use std::fmt;
 use std::io;
@@ -10,65 +10,65 @@ use crate::layout::{BEFORE, VERSION};
 /// Why a log cannot be opened, written or read.
 #[derive(Debug)]
 pub enum LogError {
-    /// Another process writes it.
+    /// Another process writes the log.
     InUse {
         /// The log's directory.
         path: PathBuf,
-        /// Its number, where it could be told.
+        /// Process id of the writer; `None` if unknown.
         pid: Option<u32>,
     },
-    /// Written in another version's layout.
+    /// The file has the layout of an unsupported version.
     Foreign {
-        /// The file that says so.
+        /// The file.
         path: PathBuf,
-        /// The version that it names.
+        /// The version in its header.
         version: u32,
     },
-    /// As it was written, and yet nothing that this version knows.
+    /// The checksum is valid, but the content is of a version that this one cannot read.
     ForeignContent {
         /// The file.
         path: PathBuf,
     },
-    /// A record of a later version than this one can read.
+    /// A record of a later version than this one supports.
     Newer {
         /// The log's directory.
         path: PathBuf,
-        /// Where it stands.
+        /// The record's position.
         position: Position,
         /// The version of the record.
         found: u8,
-        /// The newest that can be read.
+        /// The newest version that can be read.
         known: u8,
     },
-    /// What stands at a position is not as it was written.
+    /// The bytes at a position fail their checksum or structure.
     Damaged {
         /// The log's directory.
         path: PathBuf,
-        /// Where.
+        /// Position of the damage.
         position: Position,
     },
-    /// A position that the log does not hold: not yet, or no more.
+    /// The position is not in the log: not yet written, or already removed.
     Absent {
         /// The log's directory.
         path: PathBuf,
-        /// What was asked for.
+        /// The requested position.
         position: Position,
-        /// What there is: first position and end.
+        /// The first position of the log and its end.
         present: (Position, Position),
     },
-    /// No space is left, or no quota. Nothing was changed: the same call may succeed later.
+    /// The disk or the quota is full. Nothing was changed: the same call may succeed later.
     Full {
         /// The file or directory that could not grow.
         path: PathBuf,
     },
-    /// An entry that is larger than a frame can be, by its URL.
+    /// The entry with this URL exceeds the maximum size of a frame.
     TooLarge(String),
-    /// The system's own error, with what it was about.
+    /// Any other I/O error, with the path it concerns.
     Io(PathBuf, io::Error),
 }
 
 impl LogError {
-    /// A system's error about a file or a directory: a full disk stands apart, since it passes.
+    /// Wraps an I/O error of a file or directory. A full disk has a variant of its own, since it is temporary.
     pub fn of(path: &Path, error: io::Error) -> Self {
         match error.kind() {
             io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => {
@@ -91,18 +91,18 @@ impl fmt::Display for LogError {
             LogError::Foreign { path, version } => {
                 write!(
                     f,
-                    "{}: a log of version {version}; readable are versions {BEFORE} to {VERSION}",
+                    "{}: a log of version {version}; this version reads {BEFORE} to {VERSION}",
                     path.display()
                 )
             }
             LogError::ForeignContent { path } => {
-                write!(f, "{}: whole, but of a version that this one does not read", path.display())
+                write!(f, "{}: intact, but of a version that this one cannot read", path.display())
             }
             LogError::Newer { path, position, found, known } => {
                 let place = path.display();
                 write!(
                     f,
-                    "{place}: the record at position {position} is of version {found}; readable is up to version {known}"
+                    "{place}: the record at position {position} is of version {found}; this version reads up to {known}"
                 )
             }
             LogError::Damaged { path, position } => {
@@ -111,12 +111,12 @@ impl fmt::Display for LogError {
             LogError::Absent { path, position, present: (first, end) } => {
                 write!(
                     f,
-                    "{}: position {position} is not in the log: it holds {first} to {end}",
+                    "{}: position {position} is not in the log: it has {first} to {end}",
                     path.display()
                 )
             }
             LogError::Full { path } => write!(f, "{}: the disk is full", path.display()),
-            LogError::TooLarge(url) => write!(f, "{url}: larger than a frame of the log can be (1 GiB)"),
+            LogError::TooLarge(url) => write!(f, "{url}: larger than the maximum frame of the log (1 GiB)"),
             LogError::Io(path, error) => write!(f, "{}: {error}", path.display()),
         }
     }

@@ -1,14 +1,14 @@
-//! A log as text: one JSON object a line for every entry, so that what can be read of a damaged log, or of one that
-//! another program shall read, is never locked in.
+//! Export of a log as text, one JSON object per line for every entry: readable by other programs, and a way to
+//! rescue a damaged log.
 //!
 //! ```text
 //! {"kind":"page","version":2,"record":{"response":{"request":{"url":"https://example.com/","lease":7},…},…},"body_base64":"…"}
 //! {"kind":"end","entries":1,"skipped":0}
 //! ```
 //!
-//! `record` has the fields of [`Entry`]'s records; those at their default are left out. The body is as received. The last line
-//! tells how many bytes of the log could not be read. [`import`] is the inverse of [`export`], and reads the lines of version 1, whose
-//! fields stand in the line itself.
+//! `record` has the fields of [`Entry`]'s records; fields with default values are omitted. The body is as received. The last line
+//! has the number of log bytes that could not be read. [`import`] is the inverse of [`export`], and also reads version 1, whose
+//! fields are in the line itself.
 
 use std::fmt;
 use std::io::{self, BufRead, Read, Write};
@@ -26,28 +26,28 @@ use crate::error::LogError;
 use crate::log::Log;
 use crate::reader::{Bodies, Reader};
 
-/// The longest line that is read: a frame's largest body in base64, and its facts.
+/// Maximum length of a line: a frame's largest body in base64, and its facts.
 const MAX_LINE_BYTES: u64 = 1600 << 20;
 
-/// Entries, and bytes of their bodies, that are appended at once.
+/// Entries, and bytes of their memory, that are appended at once.
 const BATCH: (usize, usize) = (256, 8 << 20);
 
-/// What was exported or imported.
+/// Counts of an export or import.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Exported {
-    /// Entries in all.
+    /// All entries.
     pub entries: u64,
     /// Of these, seeds.
     pub seeds: u64,
     /// Of these, outcomes of pages' URLs.
     pub pages: u64,
-    /// Of these, answers for robots.txt.
+    /// Of these, outcomes of robots.txt requests.
     pub robots: u64,
-    /// Requests that were about to be sent.
+    /// Of these, leases.
     pub leases: u64,
     /// Bytes of the log that could not be read.
     pub skipped: u64,
-    /// Whether the last line was there: a file without it was cut off.
+    /// Whether the last line is present: a file without it is truncated.
     pub complete: bool,
 }
 
@@ -67,13 +67,13 @@ impl Exported {
 /// Why an export or an import failed.
 #[derive(Debug)]
 pub enum ExportError {
-    /// The log.
+    /// Error of the log.
     Log(LogError),
-    /// The text.
+    /// I/O error of the text.
     Text(io::Error),
-    /// A line that is no entry: its number, from 1, and what is wrong.
+    /// Invalid line: its number, from 1, and the cause.
     Line(u64, String),
-    /// A log that already holds something cannot be imported into.
+    /// The target log is not empty.
     NotEmpty(PathBuf),
 }
 
@@ -96,7 +96,7 @@ impl From<LogError> for ExportError {
     }
 }
 
-/// A line as it is written.
+/// A line for serialization.
 #[derive(Serialize)]
 struct Written<'a, T> {
     kind: &'static str,
@@ -114,23 +114,23 @@ struct End {
     skipped: u64,
 }
 
-/// What a line is; the rest is read once that is known.
+/// Kind and version of a line, which decide how the rest is parsed.
 #[derive(Deserialize)]
 struct LineHead {
     kind: String,
     #[serde(default = "first")]
     version: u8,
-    /// Of the last line only.
+    /// In the last line only.
     #[serde(default)]
     skipped: u64,
 }
 
-/// Lines that name no version are of the first.
+/// Default version: lines without one are of version 1.
 fn first() -> u8 {
     1
 }
 
-/// A line as it is read.
+/// A line for deserialization.
 #[derive(Deserialize)]
 struct Line<T> {
     record: T,
@@ -147,7 +147,7 @@ struct LineBefore {
     body_base64: String,
 }
 
-/// Writes every entry of a log that can be read; what is damaged is passed over and counted.
+/// Writes every readable entry of a log; damage is skipped and counted.
 pub fn export(directory: &Path, into: &mut dyn Write) -> Result<Exported, ExportError> {
     let mut reader = Reader::open(directory, Bodies::All)?;
     let mut exported = Exported::default();
@@ -157,7 +157,7 @@ pub fn export(directory: &Path, into: &mut dyn Write) -> Result<Exported, Export
                 write_entry(&logged.entry, into).map_err(ExportError::Text)?;
                 exported.add(logged.entry.kind());
             }
-            // At the end, what is left is a frame that a crash tore.
+            // At the end, a torn frame may be left.
             Ok(None) | Err(LogError::Damaged { .. }) => match reader.skip_damage()? {
                 0 => break,
                 skipped => exported.skipped += skipped,
@@ -171,7 +171,7 @@ pub fn export(directory: &Path, into: &mut dyn Write) -> Result<Exported, Export
     Ok(exported)
 }
 
-/// Appends all entries of an export to a new log. After an error the log holds those before it.
+/// Appends all entries of an export to a new log. After an error the log may contain entries before the failed line.
 pub fn import(lines: &mut dyn BufRead, log: &mut Log) -> Result<Exported, ExportError> {
     if !log.is_new() {
         return Err(ExportError::NotEmpty(log.directory().to_owned()));
@@ -188,7 +188,7 @@ pub fn import(lines: &mut dyn BufRead, log: &mut Log) -> Result<Exported, Export
         }
         let wrong = |what: String| ExportError::Line(number, what);
         if imported.complete {
-            return Err(wrong("nothing is allowed after the line of kind end".into()));
+            return Err(wrong("no line may follow the line of kind end".into()));
         }
         let line = text.trim_ascii_end();
         let head: LineHead = serde_json::from_slice(line).map_err(|error| wrong(cause(&error)))?;
@@ -229,7 +229,7 @@ fn write_line(line: &impl Serialize, into: &mut dyn Write) -> io::Result<()> {
     into.write_all(b"\n")
 }
 
-/// The entry of a line, or what is wrong with it.
+/// Parses a line into an entry; the error is the cause.
 fn read_entry(head: &LineHead, line: &[u8]) -> Result<Entry<'static>, String> {
     let kind = Kind::from_name(&head.kind).filter(|kind| !matches!(kind, Kind::Request | Kind::Response));
     let kind =
@@ -239,7 +239,7 @@ fn read_entry(head: &LineHead, line: &[u8]) -> Result<Entry<'static>, String> {
             let LineBefore { record, body_base64 } = parse(line)?;
             record
                 .into_entry(kind, decode(&body_base64)?)
-                .ok_or_else(|| "url is missing, or is none to crawl".into())
+                .ok_or_else(|| "url is missing or not crawlable".into())
         }
         (VERSION, Kind::Seed) => {
             let Line { record, .. } = parse::<Line<Accepted<'static>>>(line)?;
@@ -253,7 +253,7 @@ fn read_entry(head: &LineHead, line: &[u8]) -> Result<Entry<'static>, String> {
             let Line { mut record, body_base64 } = parse::<Line<Outcome>>(line)?;
             if record.kind() != kind {
                 return Err(format!(
-                    "kind is {}; the record is one of kind {}",
+                    "kind is {}, but the record is of kind {}",
                     kind.name(),
                     record.kind().name()
                 ));
@@ -261,22 +261,22 @@ fn read_entry(head: &LineHead, line: &[u8]) -> Result<Entry<'static>, String> {
             record.attach(decode(&body_base64)?);
             Ok(Entry::Outcome(record.into()))
         }
-        (other, _) => Err(format!("a record of version {other}; readable are 1 to {VERSION}")),
+        (other, _) => Err(format!("a record of version {other}; this version reads 1 to {VERSION}")),
     }
 }
 
-/// Reads a line.
+/// Parses a line.
 fn parse<T: DeserializeOwned>(line: &[u8]) -> Result<T, String> {
     serde_json::from_slice(line).map_err(|error| cause(&error))
 }
 
-/// A body.
+/// Decodes a body.
 fn decode(body_base64: &str) -> Result<Body, String> {
     let bytes = STANDARD.decode(body_base64).map_err(|error| format!("body_base64: {error}"))?;
     Ok(Body::Memory(bytes.into()))
 }
 
-/// What JSON's error says, without a line number of its own: each line is parsed alone.
+/// Text of a JSON error without its line number, which is always 1.
 fn cause(error: &serde_json::Error) -> String {
     let text = error.to_string();
     let place = format!(" at line {} column {}", error.line(), error.column());
@@ -298,14 +298,14 @@ mod tests {
     use super::*;
     use crate::samples::{any_entry, outcome, page, read_all, settings, written};
 
-    /// The export of a log, and what it counted.
+    /// Exports a log; returns the text and the counts.
     fn exported(directory: &Path) -> (String, Exported) {
         let mut text = Vec::new();
         let counted = export(directory, &mut text).unwrap();
         (String::from_utf8(text).unwrap(), counted)
     }
 
-    /// A new log of lines, and what was counted.
+    /// Imports lines into a new log; returns its directory and the counts.
     fn imported(text: &str) -> (tempfile::TempDir, Result<Exported, ExportError>) {
         let directory = tempfile::tempdir().unwrap();
         let mut log = Log::open(directory.path(), settings(1000)).unwrap();
@@ -371,7 +371,7 @@ mod tests {
         assert!(!counted.unwrap().complete);
         assert_eq!(read_all(directory.path()).len(), 1);
         let (_, counted) = imported(&line[..line.len() - 1]);
-        assert_eq!(counted.unwrap().entries, 1, "the last line may lack its end");
+        assert_eq!(counted.unwrap().entries, 1, "the last line may lack its line feed");
         let told = imported(&format!("{line}{}", &line[..20])).1.unwrap_err().to_string();
         assert_eq!(told, "line 2: EOF while parsing an object (at byte 20)");
     }
@@ -381,11 +381,11 @@ mod tests {
         let cases = [
             ("\n", "line 2: EOF while parsing a value (at byte 0)"),
             ("{}\n", "line 2: missing field `kind` (at byte 2)"),
-            ("{\"kind\":\"page\"}\n", "line 2: url is missing, or is none to crawl"),
+            ("{\"kind\":\"page\"}\n", "line 2: url is missing or not crawlable"),
             ("{\"kind\":\"page\",\"version\":2}\n", "line 2: missing field `record` (at byte 27)"),
             (
                 "{\"kind\":\"page\",\"version\":9,\"record\":{}}\n",
-                "line 2: a record of version 9; readable are 1 to 2",
+                "line 2: a record of version 9; this version reads 1 to 2",
             ),
             (
                 "{\"kind\":\"dog\",\"url\":\"u\"}\n",
@@ -395,10 +395,7 @@ mod tests {
                 "{\"kind\":\"page\",\"url\":\"http://a.com/\",\"body_base64\":\"é\"}\n",
                 "line 2: body_base64: Invalid symbol 195, offset 0.",
             ),
-            (
-                "{\"kind\":\"end\"}\n{\"kind\":\"end\"}\n",
-                "line 3: nothing is allowed after the line of kind end",
-            ),
+            ("{\"kind\":\"end\"}\n{\"kind\":\"end\"}\n", "line 3: no line may follow the line of kind end"),
         ];
         for (text, expected) in cases {
             let text = format!("{{\"kind\":\"seed\",\"url\":\"http://a.com/\"}}\n{text}");

@@ -1,11 +1,11 @@
-//! Which URLs failed, kept apart from the log: its segments go, and what failed is to be opened again years later.
+//! List of failed URLs, stored apart from the log, so that they can be opened again after their log segments are removed.
 //!
-//! The list is made of files like segments: each holds frames of what was recorded since the snapshot of the position that it
-//! is named after. Of a URL the newest frame counts. It has a frame when it failed or was refused, and when it was opened again
-//! then; seeds have one whenever they end, since they are given again by name.
+//! The list consists of files with the segment layout, each named after a snapshot's position: it has the frames recorded
+//! after that snapshot. The newest frame of a URL counts. A URL gets a frame when it fails or is refused, and when it is then
+//! opened again; a seed gets one whenever it ends, since seeds can be opened again by name.
 //!
-//! Guarantees: what the log held at a snapshot's position is on the disk in the files before it; later files are removed and
-//! written anew when the log behind the snapshot is read again; a page that is no seed and has not failed costs nothing.
+//! Guarantees: at a snapshot, the list of everything before its position is durable; files from that position on are removed
+//! and rewritten when the log after the snapshot is replayed; a page that is no seed and has not failed costs nothing.
 
 use std::collections::{HashMap, HashSet};
 use std::fs::{self, File, OpenOptions};
@@ -26,31 +26,31 @@ use crate::layout::{self, SEGMENT_HEADER_BYTES, SegmentHeader};
 use crate::reader::{Bodies, Reader};
 use crate::segment::{starts, sync_directory};
 
-/// Gathered for one call to the system.
+/// Size of one write system call.
 const WRITE_BYTES: usize = 64 << 10;
 
-/// URLs that are looked at in one pass over the list: about 50 MB.
+/// URLs per pass over the list: about 50 MB of memory.
 const PASS: u64 = 1 << 20;
 
-/// The list of a job directory. The log's writer writes it.
+/// The list of a job directory. Only the log's writer writes it.
 #[derive(Debug)]
 pub struct Failed {
     directory: PathBuf,
-    /// The newest snapshot's position: the name of the file that is written.
+    /// The newest snapshot's position: the name of the current file.
     since: Position,
-    /// That file, once it has something, and its end.
+    /// The current file and its end; `None` before its first frame.
     file: Option<(File, u64)>,
-    /// What is to be written.
+    /// Frames to be written.
     buffer: Vec<u8>,
 }
 
 impl Failed {
-    /// The list in a directory, which is made when something fails. [`Failed::restore`] comes first.
+    /// A list in a directory, which is created with the first entry. Call [`Failed::restore`] first.
     pub fn new(directory: PathBuf) -> Self {
         Failed { directory, since: 0, file: None, buffer: Vec::new() }
     }
 
-    /// Goes back to what it was at a snapshot's position: the log behind it is read again, and told to [`Failed::add`].
+    /// Returns to the state at a snapshot's position; the caller then replays the log into [`Failed::add_again`].
     pub fn restore(&mut self, position: Position) -> Result<(), LogError> {
         (self.file, self.since) = (None, position);
         self.buffer.clear();
@@ -63,7 +63,7 @@ impl Failed {
         remove().map_err(|error| self.error(error))
     }
 
-    /// Makes what is before a snapshot's position from the log, where a version that kept no list had made the snapshot.
+    /// Rebuilds the part before a snapshot's position from the log, if a version without this list wrote the snapshot.
     pub fn complete(&self, log: &Path, position: Position) -> Result<(), LogError> {
         let files = self.files().map_err(|error| self.error(error))?;
         if files.first().is_some_and(|first| *first < position) {
@@ -72,7 +72,7 @@ impl Failed {
         let mut reader = Reader::open(log, Bodies::None)?;
         let first = reader.position();
         let mut list = Failed::new(self.directory.clone());
-        // Not a name of the list until it is whole.
+        // Renamed to a name of the list when complete.
         let unfinished = self.directory.join("unfinished");
         let io = |error| LogError::of(&unfinished, error);
         fs::create_dir_all(&self.directory).and_then(|()| drop_file(&unfinished)).map_err(io)?;
@@ -92,14 +92,14 @@ impl Failed {
         fs::rename(&unfinished, self.path(first)).and_then(|()| sync_directory(&self.directory)).map_err(io)
     }
 
-    /// Takes those outcomes that belong into it. After an error none of them is in it.
+    /// Adds those outcomes that belong in the list. After an error none of them is in it.
     pub fn add<'a>(&mut self, outcomes: impl IntoIterator<Item = &'a Outcome>) -> Result<(), LogError> {
         let before = self.buffer.len();
         outcomes.into_iter().for_each(|outcome| self.put(outcome));
         self.write().inspect_err(|_| self.buffer.truncate(before))
     }
 
-    /// The same while the log is read again: written with others, and kept where the disk is full.
+    /// Adds an outcome during replay: buffers it, and keeps it in the buffer if the disk is full.
     pub fn add_again(&mut self, outcome: &Outcome) -> Result<(), LogError> {
         self.put(outcome);
         match self.write_if_much() {
@@ -108,7 +108,7 @@ impl Failed {
         }
     }
 
-    /// Brings it to the disk, as a snapshot of the log needs it.
+    /// Makes the list durable, as a snapshot requires.
     pub fn sync(&mut self) -> Result<(), LogError> {
         self.write()?;
         let Some((file, _)) = &self.file else { return Ok(()) };
@@ -116,7 +116,7 @@ impl Failed {
         synced.map_err(|error| self.error(error))
     }
 
-    /// A snapshot of the log at a position is whole: what follows is in another file.
+    /// Starts a new file after the snapshot at a position is complete.
     pub fn begin(&mut self, position: Position) {
         (self.file, self.since) = (None, position);
     }
@@ -135,7 +135,7 @@ impl Failed {
         Ok(Found { directory: self.directory.clone(), kinds, passes, pass: 0, newest, frames })
     }
 
-    /// How requests ended, by their keys, that ended last by failing, or as seeds.
+    /// The last outcomes of these requests, by key, as far as they are listed: failures and seeds.
     pub fn ended(&mut self, keys: &HashSet<Digest>) -> Result<HashMap<Digest, Outcome>, LogError> {
         self.write()?;
         let io = |error| self.error(error);
@@ -152,7 +152,7 @@ impl Failed {
         Ok(ended)
     }
 
-    /// Appends an outcome's frame to what is to be written, if it has one: what is needed to open its URL again.
+    /// Buffers the frame of an outcome that belongs in the list: what is needed to open its URL again.
     fn put(&mut self, outcome: &Outcome) {
         let request = outcome.request();
         let is_listed = request.purpose != Purpose::Robots
@@ -163,12 +163,12 @@ impl Failed {
         }
     }
 
-    /// Writes what was gathered, if it is worth a call to the system.
+    /// Writes the buffer once it has reached [`WRITE_BYTES`].
     fn write_if_much(&mut self) -> Result<(), LogError> {
         if self.buffer.len() < WRITE_BYTES { Ok(()) } else { self.write() }
     }
 
-    /// Writes what was gathered. After an error it is kept, and what stands behind the file's end counts for nothing.
+    /// Writes the buffer. After an error the buffer is kept, and bytes after the recorded end of the file are ignored.
     fn write(&mut self) -> Result<(), LogError> {
         if self.buffer.is_empty() {
             return Ok(());
@@ -191,37 +191,37 @@ impl Failed {
         Ok(())
     }
 
-    /// The names of its files, in order.
+    /// Start positions of its files, in order.
     fn files(&self) -> io::Result<Vec<Position>> {
         files(&self.directory)
     }
 
-    /// A file.
+    /// Path of a file.
     fn path(&self, start: Position) -> PathBuf {
         self.directory.join(layout::segment_name(start))
     }
 
-    /// The system's error, with the list's place.
+    /// An I/O error with the list's path.
     fn error(&self, error: io::Error) -> LogError {
         LogError::of(&self.directory, error)
     }
 }
 
-/// URLs that failed, from a list; what is added to it meanwhile is passed over.
+/// Iteration over failed URLs of a list; entries added meanwhile are ignored.
 #[derive(Debug)]
 pub struct Found {
     directory: PathBuf,
     kinds: HashSet<FailureKind>,
-    /// URLs are parted by their hash, so that each pass holds a part of them in memory.
+    /// Number of passes: URLs are partitioned by hash, so that each pass has only a part of them in memory.
     passes: u64,
     pass: u64,
-    /// The place of a URL's newest frame, by its digest, in this pass.
+    /// Number of the newest frame of each request key in this pass.
     newest: HashMap<[u8; 16], u64>,
     frames: Frames,
 }
 
 impl Found {
-    /// The next of them, each once, as outcomes that open them again; none when there are no more.
+    /// Returns the next URLs, each once, as outcomes that open them again; empty at the end.
     pub fn read(&mut self, max: usize, now: Micros) -> Result<Vec<Outcome>, LogError> {
         let mut outcomes = Vec::new();
         while outcomes.len() < max {
@@ -248,7 +248,7 @@ impl Found {
         Ok(outcomes)
     }
 
-    /// Finds out which frames count in a pass.
+    /// Finds the frames that count in this pass.
     fn learn(&mut self) -> Result<(), LogError> {
         let io = |error| LogError::of(&self.directory, error);
         self.frames.rewind();
@@ -269,7 +269,7 @@ impl Found {
     }
 }
 
-/// An outcome as far as it says how its URL ended.
+/// Reduces an outcome to how its URL ended.
 fn without_content(outcome: &Outcome) -> Outcome {
     let request = outcome.request();
     let request = Request {
@@ -287,7 +287,7 @@ fn without_content(outcome: &Outcome) -> Outcome {
     kept
 }
 
-/// The outcome that opens a URL again, by how it had ended.
+/// Builds the outcome that opens a URL again from the one that ended it.
 pub fn reopened(ended: Outcome, now: Micros) -> Outcome {
     let Response { request, result, .. } = ended.response;
     let (depth, chain, options) = (request.depth, request.chain, request.options);
@@ -297,7 +297,7 @@ pub fn reopened(ended: Outcome, now: Micros) -> Outcome {
     outcome.with_options(options)
 }
 
-/// How requests ended last, by their keys, from what a log still has of them. Damage is passed over.
+/// The last outcomes of these requests, by key, from the segments that the log still has. Damage is skipped.
 pub fn ended(log: &Path, keys: &HashSet<Digest>) -> Result<HashMap<Digest, Outcome>, LogError> {
     let (mut reader, mut ended) = (Reader::open(log, Bodies::None)?, HashMap::new());
     loop {
@@ -317,21 +317,21 @@ pub fn ended(log: &Path, keys: &HashSet<Digest>) -> Result<HashMap<Digest, Outco
     }
 }
 
-/// The frames of a list as it was when it was opened, in order.
+/// Frames of a list in order, as of the time of opening.
 #[derive(Debug)]
 struct Frames {
-    /// Files with their lengths, the file that is read, and what is left of it.
+    /// Files with their lengths, the index of the next one, and the rest of the current one.
     files: Vec<(PathBuf, u64)>,
     next: usize,
     reader: Option<io::Take<BufReader<File>>>,
-    /// The frame's header and meta.
+    /// Header and facts of the current frame.
     bytes: Vec<u8>,
-    /// Frames so far.
+    /// Number of frames read so far.
     count: u64,
 }
 
 impl Frames {
-    /// The frames of a list, all of which is written.
+    /// Opens the frames of a list with an empty buffer.
     fn open(list: &Failed) -> io::Result<Self> {
         let mut paths = Vec::new();
         for start in list.files()? {
@@ -342,12 +342,12 @@ impl Frames {
         Ok(Frames { files: paths, next: 0, reader: None, bytes: Vec::new(), count: 0 })
     }
 
-    /// Begins anew.
+    /// Goes back to the first frame.
     fn rewind(&mut self) {
         (self.next, self.reader, self.count) = (0, None, 0);
     }
 
-    /// Reads the next frame; false at the end. What is damaged hides the rest of its file.
+    /// Reads the next frame; returns false at the end. The rest of a file after damage is ignored.
     fn next_meta(&mut self) -> io::Result<bool> {
         loop {
             if let Some(reader) = &mut self.reader
@@ -367,14 +367,14 @@ impl Frames {
         }
     }
 
-    /// What stands in the frame.
+    /// Decodes the current frame.
     fn outcome(&self) -> Option<Outcome> {
         let header = Header::read(self.bytes.first_chunk()?)?;
         read_facts(&header, self.bytes.get(FRAME_HEADER_BYTES..)?).ok()
     }
 }
 
-/// Reads a frame's header and meta; false where there is no whole one.
+/// Reads a frame's header and facts; returns false if there is no intact one.
 fn read_frame(reader: &mut impl Read, into: &mut Vec<u8>) -> io::Result<bool> {
     let mut bytes = [0; FRAME_HEADER_BYTES];
     if !fill(reader, &mut bytes)? {
@@ -387,7 +387,7 @@ fn read_frame(reader: &mut impl Read, into: &mut Vec<u8>) -> io::Result<bool> {
     Ok(read == header.facts as usize && header.fits_facts(into))
 }
 
-/// Fills a buffer; false where there is not enough.
+/// Fills a buffer; returns false if there are not enough bytes.
 fn fill(reader: &mut impl Read, buffer: &mut [u8]) -> io::Result<bool> {
     match reader.read_exact(buffer) {
         Ok(()) => Ok(true),
@@ -396,7 +396,7 @@ fn fill(reader: &mut impl Read, buffer: &mut [u8]) -> io::Result<bool> {
     }
 }
 
-/// The names of a list's files, in order; none where nothing has failed yet.
+/// Start positions of a list's files, in order; empty if the directory is missing.
 fn files(directory: &Path) -> io::Result<Vec<Position>> {
     match starts(directory) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Vec::new()),
@@ -404,14 +404,14 @@ fn files(directory: &Path) -> io::Result<Vec<Position>> {
     }
 }
 
-/// Makes a file that has no frame yet.
+/// Creates a file without frames.
 fn create(path: &Path) -> io::Result<File> {
     let file = OpenOptions::new().write(true).create(true).truncate(true).open(path)?;
     file.write_all_at(&layout::segment_header(), 0)?;
     Ok(file)
 }
 
-/// Removes a file, if it is there.
+/// Removes a file if it exists.
 fn drop_file(path: &Path) -> io::Result<()> {
     match fs::remove_file(path) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
@@ -419,7 +419,7 @@ fn drop_file(path: &Path) -> io::Result<()> {
     }
 }
 
-/// To which part of all URLs one belongs: the same in each pass.
+/// Hash that assigns a URL to a pass; the same in every pass.
 fn part(url: &str) -> u64 {
     std::hash::BuildHasherDefault::<std::hash::DefaultHasher>::default().hash_one(url)
 }

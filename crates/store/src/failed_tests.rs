@@ -1,4 +1,4 @@
-//! The list of what failed: what is found in it, and what of it survives.
+//! Tests of the list of failed URLs: lookups and crashes.
 
 use std::collections::HashSet;
 use std::fs;
@@ -9,20 +9,20 @@ use tempfile::TempDir;
 
 use crate::{Failed, Log, LogSettings};
 
-/// A URL that failed.
+/// The outcome of a URL that failed.
 fn failure(path: &str, kind: FailureKind) -> Outcome {
     let url = CrawlUrl::parse(&format!("http://a.example/{path}")).unwrap();
     Outcome::settled(url, 1, Vec::new(), 7, Failure::new(kind, "scripted"))
 }
 
-/// The same, opened again.
+/// The outcome that opens it again.
 fn opened(page: &Outcome) -> Outcome {
     let (request, result) = (&page.response.request, &page.response.result);
     let ended = result.clone().map(|received| received.status);
     Outcome::reopened(request.url.clone(), request.depth, 8, ended)
 }
 
-/// A URL that gave a page.
+/// The outcome of a URL with a page.
 fn done(path: &str, depth: u32) -> Outcome {
     let mut page = failure(path, FailureKind::Timeout);
     page.response.request.depth = depth;
@@ -30,7 +30,7 @@ fn done(path: &str, depth: u32) -> Outcome {
     page
 }
 
-/// The URLs that are found, as kind and path, sorted.
+/// The URLs found, as kind and path, sorted.
 fn found(list: &mut Failed, kinds: &[FailureKind]) -> Vec<String> {
     let mut found = list.find(kinds.iter().copied().collect()).unwrap();
     let mut all = Vec::new();
@@ -61,7 +61,7 @@ const KINDS: [FailureKind; 2] = [FailureKind::Timeout, FailureKind::NameNotFound
 fn the_newest_word_on_a_url_counts_and_kinds_are_chosen() {
     let (directory, mut list) = list();
     list.add(&[done("page", 1)]).unwrap();
-    assert!(!directory.path().join("failed").exists(), "while nothing fails there is no list");
+    assert!(!directory.path().join("failed").exists(), "without failures there is no list");
     let [a, b, c] = ["a", "b", "c"].map(|path| failure(path, FailureKind::Timeout));
     let name = failure("name", FailureKind::NameNotFound);
     let retried = Outcome { retry: true, ..failure("retried", FailureKind::Timeout) };
@@ -74,7 +74,7 @@ fn the_newest_word_on_a_url_counts_and_kinds_are_chosen() {
     let mut all = list.find(HashSet::from(KINDS)).unwrap();
     let first = all.read(1, 9).unwrap();
     list.add(&[opened(&first[0])]).unwrap();
-    assert_eq!(all.read(9, 9).unwrap().len(), 2, "what is added meanwhile confuses nobody");
+    assert_eq!(all.read(9, 9).unwrap().len(), 2, "entries added meanwhile are ignored");
     assert_eq!(found(&mut list, &KINDS).len(), 2);
 }
 
@@ -88,12 +88,12 @@ fn after_a_crash_the_list_is_what_snapshot_and_log_say() {
     list.add(&[failure("after", FailureKind::Timeout), failure("lost", FailureKind::Timeout)]).unwrap();
     drop(list);
 
-    // The log has but the first of the two: the other one was not recorded when the process died.
+    // The log has only the first of the two: the other was not recorded when the process died.
     let mut list = Failed::new(directory.path().join("failed"));
     list.restore(1000).unwrap();
     list.add_again(&failure("after", FailureKind::Timeout)).unwrap();
     assert_eq!(found(&mut list, &KINDS), ["timeout /after", "timeout /before"]);
-    // No snapshot could be read.
+    // As if no snapshot were readable.
     list.restore(0).unwrap();
     assert_eq!(found(&mut list, &KINDS), [""; 0]);
 }
@@ -128,7 +128,7 @@ fn what_is_missing_from_the_time_before_lists_comes_from_the_log() {
     let modified = |list: &str| fs::metadata(directory.path().join(list)).unwrap().modified().unwrap();
     let before = modified("failed/00000000000000000000.log");
     list.complete(&log_directory, position).unwrap();
-    assert_eq!(modified("failed/00000000000000000000.log"), before, "once is enough");
+    assert_eq!(modified("failed/00000000000000000000.log"), before, "a complete list is not rewritten");
 }
 
 #[test]

@@ -1,21 +1,21 @@
-//! The layout of the log's files. Little-endian throughout.
+//! File layout of the log. All integers are little-endian.
 //!
 //! ```text
-//! segment: magic "LYCOSALG" · version u32 · zero u32 · frame …       file name: position of its start, 20 digits
+//! segment: magic "LYCOSALG" · version u32 · zero u32 · frame …       file name: its start position, 20 digits
 //! ```
 //!
 //! Frames are those of [`lycosa_records::frame`].
 
 use crate::Position;
 
-/// Bytes before a segment's first frame.
+/// Length of a segment's header, in bytes.
 pub const SEGMENT_HEADER_BYTES: usize = 16;
 
-/// The version of this layout, and the one before it, which is read as well: its frames hold records of version 1 only.
+/// The version of this layout, and the previous one, which is read too: its frames contain records of version 1 only.
 pub(crate) const VERSION: u32 = 3;
 pub(crate) const BEFORE: u32 = 2;
 
-/// The beginning of a segment.
+/// Builds the header of a segment.
 pub(crate) fn segment_header() -> [u8; SEGMENT_HEADER_BYTES] {
     let mut header = [0; SEGMENT_HEADER_BYTES];
     header[..8].copy_from_slice(b"LYCOSALG");
@@ -23,20 +23,20 @@ pub(crate) fn segment_header() -> [u8; SEGMENT_HEADER_BYTES] {
     header
 }
 
-/// What bytes are as a segment's beginning.
+/// Result of parsing a segment header.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum SegmentHeader {
-    /// One of this version.
+    /// Header of this version.
     Current,
-    /// One of the version before: nothing is appended to it.
+    /// Header of the previous version: the segment is read-only.
     Before,
-    /// One of another version.
+    /// Header of another version.
     Foreign(u32),
-    /// None.
+    /// No valid header.
     None,
 }
 
-/// Reads a segment's beginning.
+/// Parses a segment header.
 pub(crate) fn read_segment_header(bytes: &[u8]) -> SegmentHeader {
     let Some((b"LYCOSALG", rest)) = bytes.split_first_chunk::<8>() else { return SegmentHeader::None };
     let Some((version, zero)) = rest.split_first_chunk::<4>() else { return SegmentHeader::None };
@@ -48,12 +48,12 @@ pub(crate) fn read_segment_header(bytes: &[u8]) -> SegmentHeader {
     }
 }
 
-/// The file name of the segment that starts at a position.
+/// File name of the segment that starts at a position.
 pub(crate) fn segment_name(start: Position) -> String {
     format!("{start:020}.log")
 }
 
-/// The file name of what was set aside at a position; later pieces from the same place are numbered.
+/// File name for a torn tail cut off at a position; further tails of the same position are numbered.
 pub(crate) fn torn_name(position: Position, number: u64) -> String {
     if number == 0 { format!("torn-{position:020}") } else { format!("torn-{position:020}.{number}") }
 }

@@ -1,8 +1,8 @@
-//! The log, and what follows it.
+//! The append-only log of all records, and its readers, snapshots and exports.
 //!
-//! One append-only log is the truth: what was accepted, outcomes with their links and bodies as received, refusals.
-//! [`Log`] writes it, [`Reader`] follows it. What stands in it are the records and frames of `lycosa-records`; what the log
-//! guarantees is listed above [`Log`] (`log.rs`), [`Reader`] (`reader.rs`) and group commit (`commit.rs`).
+//! The log is the source of truth: seeds, leases, and outcomes with their links and bodies as received.
+//! [`Log`] writes it, [`Reader`] follows it. It consists of the records and frames of `lycosa-records`. Its guarantees are
+//! listed at the top of `log.rs`, `reader.rs` and `commit.rs` (group commit).
 
 mod commit;
 mod disk;
@@ -39,5 +39,5 @@ pub use snapshot::{SnapshotReader, Snapshots};
 pub use story::{Judge, Leased, Story, story};
 pub use summary::{Reached, Summary};
 
-/// A place in the log: bytes since its beginning.
+/// A byte offset in the log.
 pub type Position = u64;

@@ -1,4 +1,4 @@
-//! One writer: a lock that the system releases when its process ends, however it ends.
+//! Single-writer lock of a log; the operating system releases it when the process ends, however it ends.
 
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io::Read;
@@ -7,14 +7,14 @@ use std::path::Path;
 
 use crate::error::LogError;
 
-/// The lock of a log's directory, held as long as this lives.
+/// Lock of a log's directory, released on drop.
 #[derive(Debug)]
 pub(crate) struct Lock {
     _file: File,
 }
 
 impl Lock {
-    /// Takes the lock; tells who holds it where that is another.
+    /// Acquires the lock, or fails with the process id of its owner.
     pub(crate) fn take(directory: &Path) -> Result<Self, LogError> {
         let path = directory.join("lock");
         let open = OpenOptions::new().read(true).write(true).create(true).truncate(false).open(&path);
@@ -28,7 +28,7 @@ impl Lock {
             }
             Err(TryLockError::Error(error)) => return Err(LogError::of(&path, error)),
         }
-        // The number is told to people only; a full disk must not keep anybody from reading their log.
+        // The process id serves error messages only: a full disk must not prevent opening the log.
         let text = format!("{}\n", std::process::id());
         drop(file.set_len(0).and_then(|()| file.write_all_at(text.as_bytes(), 0)));
         Ok(Lock { _file: file })

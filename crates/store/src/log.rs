@@ -1,8 +1,8 @@
-//! Writing the log: frames are gathered and written in few system calls a batch.
+//! The log's writer: frames are buffered and written in few system calls per batch.
 //!
-//! Guarantees: an append is whole or leaves the log as it was, also on a full disk; a batch stands in one segment;
-//! a segment is on the disk before the next is begun; one process writes; what a crash left unfinished at the end
-//! is set aside when the log is opened again, never deleted.
+//! Guarantees: an append is atomic, also on a full disk; a batch is in one segment; a segment is durable before the
+//! next one is created; only one process writes; a torn tail after a crash is moved to a file of its own when the log
+//! is opened again, never deleted.
 
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
@@ -21,14 +21,14 @@ use crate::lock::Lock;
 use crate::repair::{Torn, repair};
 use crate::segment;
 
-/// How a log is written.
+/// Settings of the log's writer.
 #[derive(Clone, Copy, Debug)]
 pub struct LogSettings {
-    /// Bytes after which a segment is full; the batch that reaches them still belongs to it.
+    /// Size in bytes at which a segment is full; the batch that reaches it is still written to it.
     pub segment_bytes: u64,
-    /// Bytes that may wait to be brought to the disk.
+    /// Maximum of bytes that wait for a commit.
     pub commit_bytes: u64,
-    /// Time that they may wait.
+    /// Maximum time that bytes wait for a commit.
     pub commit_interval: Duration,
 }
 
@@ -42,35 +42,35 @@ impl Default for LogSettings {
     }
 }
 
-/// The log's one writer.
+/// The single writer of a log.
 #[derive(Debug)]
 pub struct Log {
     directory: PathBuf,
     segment: Arc<File>,
-    /// Where the segment starts, and where the next frame will.
+    /// Start of the newest segment, and end of the log.
     start: Position,
     end: Position,
     segment_bytes: u64,
-    /// Whether the segment is of the version before, so that a new one is begun for what comes next.
+    /// Whether the segment is of the previous version: the next append creates a new one.
     is_before: bool,
-    /// Whether something of a failed append may stand behind the end.
+    /// Whether bytes of a failed append may follow the end.
     unclean: bool,
     buffer: Vec<u8>,
     torn: Option<Torn>,
     disk: Disk,
-    // Dropped in this order: the last commit is made while the lock is held.
+    // Drop order: the last commit happens before the lock is released.
     commits: Commits,
     _lock: Lock,
 }
 
 impl Log {
-    /// Opens the log of a directory, which is made if it is missing. What a crash left unfinished at the
-    /// log's end is set aside as `torn-POSITION`: see [`Log::torn`].
+    /// Opens the log of a directory, which is created if it is missing. A torn tail left by a crash is moved
+    /// to `torn-POSITION`: see [`Log::torn`].
     pub fn open(directory: &Path, settings: LogSettings) -> Result<Self, LogError> {
         Self::open_on(directory, settings, Disk::default())
     }
 
-    /// The same on a disk that tests can fill.
+    /// [`Log::open`] on a disk that tests can fill.
     pub(crate) fn open_on(directory: &Path, settings: LogSettings, disk: Disk) -> Result<Self, LogError> {
         let io = |error| LogError::of(directory, error);
         fs::create_dir_all(directory).map_err(io)?;
@@ -88,7 +88,7 @@ impl Log {
                 }
                 let (end, torn) = repair(directory, *start)?;
                 let file = segment::open_to_write(directory, *start).map_err(io)?;
-                // A process that was killed left this to the system's memory.
+                // After a killed process, data may still be in the page cache only.
                 disk.sync(&file).map_err(io)?;
                 (file, *start, end, torn)
             }
@@ -114,23 +114,23 @@ impl Log {
         })
     }
 
-    /// Its directory.
+    /// The log's directory.
     pub fn directory(&self) -> &Path {
         &self.directory
     }
 
-    /// Whether nothing has been written yet.
+    /// Whether the log is empty.
     pub fn is_new(&self) -> bool {
         self.end == SEGMENT_HEADER_BYTES as u64
     }
 
-    /// What was set aside when the log was opened.
+    /// The torn tail that was cut off when the log was opened.
     pub fn torn(&self) -> Option<Torn> {
         self.torn
     }
 
-    /// Appends entries; gives the position after the last of them. They reach the disk with the next commit.
-    /// After an error none of them is in the log, and appending them again later is right.
+    /// Appends entries and returns the position after the last. They become durable with the next commit.
+    /// After an error none of them is in the log, and they can be appended again later.
     pub fn append<'a>(&mut self, entries: impl IntoIterator<Item = Entry<'a>>) -> Result<Position, LogError> {
         self.commits.check()?;
         self.clean()?;
@@ -146,39 +146,39 @@ impl Log {
             Err(error) => {
                 self.buffer.clear();
                 (self.end, self.unclean) = (begin, true);
-                // Where that fails too, the next append begins with it.
+                // If this fails too, the next append retries it.
                 drop(self.clean());
                 Err(error)
             }
         }
     }
 
-    /// Brings everything appended so far to the disk, and waits for it.
+    /// Commits everything appended so far, and waits until it is durable.
     pub fn sync(&self) -> Result<(), LogError> {
         self.commits.commit()
     }
 
-    /// Where the next frame will stand.
+    /// Position of the next frame.
     pub fn end(&self) -> Position {
         self.end
     }
 
-    /// Up to where the log is on the disk. Only this far may outputs and snapshots follow it.
+    /// Position up to which the log is durable. Outputs and snapshots must not go beyond it.
     pub fn committed(&self) -> Position {
         self.commits.committed().load(Ordering::Acquire)
     }
 
-    /// [`Log::committed`] for those who ask from elsewhere.
+    /// [`Log::committed`], shared with other threads.
     pub fn committed_position(&self) -> Arc<AtomicU64> {
         Arc::clone(self.commits.committed())
     }
 
-    /// Removes the segments that end at or before a position; gives how many. The newest one always stays.
+    /// Removes the segments that end at or before a position and returns their number. The newest segment always stays.
     pub fn retain(&mut self, from: Position) -> Result<usize, LogError> {
         let io = |error| LogError::of(&self.directory, error);
         let starts = segment::starts(&self.directory).map_err(io)?;
         let ended = starts.windows(2).take_while(|pair| pair[1] <= from).count();
-        // Oldest first: whatever interrupts this leaves a log without a gap.
+        // Oldest first, so that an interruption leaves no gap.
         for start in &starts[..ended] {
             fs::remove_file(self.directory.join(layout::segment_name(*start))).map_err(io)?;
         }
@@ -187,7 +187,7 @@ impl Log {
 
     /// Writes a batch into the newest segment.
     fn append_batch<'a>(&mut self, entries: impl IntoIterator<Item = Entry<'a>>) -> Result<(), LogError> {
-        /// Written at this size, so that the buffer stays small whatever the batch.
+        /// Buffer size that triggers a write, so that large batches need little memory.
         const WRITE_BYTES: usize = 1 << 20;
         for entry in entries {
             if !entry.write(&mut self.buffer) {
@@ -200,7 +200,7 @@ impl Log {
         self.write()
     }
 
-    /// Writes the buffer.
+    /// Writes the buffer to the segment.
     fn write(&mut self) -> Result<(), LogError> {
         let offset = self.end - self.start;
         self.disk
@@ -208,12 +208,12 @@ impl Log {
             .map_err(|error| LogError::of(&self.directory, error))?;
         self.end += self.buffer.len() as u64;
         self.buffer.clear();
-        // One large entry must not hold its memory for ever.
+        // Frees the memory of an exceptionally large entry.
         self.buffer.shrink_to(4 << 20);
         Ok(())
     }
 
-    /// Begins a new segment; the old one is on the disk then.
+    /// Commits the current segment, then creates the next one.
     fn begin_segment(&mut self) -> Result<(), LogError> {
         self.commits.commit()?;
         let made = segment::create(&self.directory, self.end, &self.disk);
@@ -225,7 +225,7 @@ impl Log {
         Ok(())
     }
 
-    /// Cuts off what a failed append left behind the end.
+    /// Truncates what a failed append left after the end.
     fn clean(&mut self) -> Result<(), LogError> {
         if self.unclean {
             let cut = self.segment.set_len(self.end - self.start);

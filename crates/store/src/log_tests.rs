@@ -1,4 +1,4 @@
-//! The guarantees of writing, one by one.
+//! Tests of the writer's guarantees.
 
 use std::fs;
 use std::path::Path;
@@ -16,7 +16,7 @@ use crate::reader::{Bodies, Reader};
 use crate::samples::{any_entry, entries, page, read_all, settings, written};
 use crate::segment;
 
-/// What was set aside in a directory.
+/// Contents of the torn files in a directory.
 fn torn_files(directory: &Path) -> Vec<Vec<u8>> {
     let mut names: Vec<_> = fs::read_dir(directory).unwrap().map(|entry| entry.unwrap().path()).collect();
     names.retain(|path| path.file_name().unwrap().to_string_lossy().starts_with("torn-"));
@@ -68,7 +68,7 @@ fn what_a_crash_left_unfinished_is_set_aside_and_the_log_goes_on() {
                 (bytes > 0).then_some((first_end, bytes))
             );
             let torn = damaged[usize::try_from(first_end).unwrap()..].to_vec();
-            assert!(torn.is_empty() || torn_files(directory.path()).contains(&torn), "nothing is deleted");
+            assert!(torn.is_empty() || torn_files(directory.path()).contains(&torn), "torn bytes are kept");
             log.append([page(3, 7)]).unwrap();
             drop(log);
             assert_eq!(read_all(directory.path()), [page(1, 100), page(3, 7)]);
@@ -111,7 +111,7 @@ fn a_disk_that_fills_up_at_any_byte_leaves_the_log_as_it_was() {
                 Ok(_) => appended += 1,
                 Err(LogError::Full { .. }) => {
                     refused += 1;
-                    // A new segment may have been begun; of the batch nothing stays.
+                    // A new segment may have been created; nothing of the batch remains.
                     assert_eq!(content(directory.path())[..before.len()], before, "room {room}");
                     assert!(content(directory.path()).len() <= before.len() + 16);
                     disk.faults.room.store(usize::MAX, Ordering::SeqCst);
@@ -120,7 +120,7 @@ fn a_disk_that_fills_up_at_any_byte_leaves_the_log_as_it_was() {
             }
         }
         assert!(refused == 1 || room > 800, "room {room}");
-        assert_eq!(content(directory.path()), bytes, "the log is as if there had always been room");
+        assert_eq!(content(directory.path()), bytes, "the log is the same as without a full disk");
     }
 }
 
@@ -129,7 +129,7 @@ fn an_entry_that_is_too_large_takes_nothing_of_its_batch_with_it() {
     let directory = tempfile::tempdir().unwrap();
     let mut log = Log::open(directory.path(), settings(1 << 40)).unwrap();
     log.append([page(1, 10)]).unwrap();
-    // Zeroed memory that nobody touches: the size is checked before the content is read.
+    // Zeroed memory that is never touched: the size is checked before the content is read.
     let large = page(3, (1 << 30) + 1);
     assert!(matches!(log.append([page(2, 3 << 20), large]), Err(LogError::TooLarge(_))));
     log.append([page(4, 10)]).unwrap();
@@ -145,7 +145,7 @@ fn followers_see_what_is_on_the_disk_and_no_more() {
     for number in 0..20 {
         let before = log.committed();
         log.append([page(number, 100)]).unwrap();
-        // A new segment makes durable what stands before it, and nothing of the batch.
+        // A new segment commits what precedes it, and nothing of the batch.
         assert!(log.committed() < log.end() && log.committed() <= before + 16);
         assert_eq!(follower.read(10, usize::MAX).unwrap(), []);
         log.sync().unwrap();
@@ -180,7 +180,7 @@ fn one_sync_commits_many_batches() {
     }
     log.sync().unwrap();
     log.sync().unwrap();
-    assert_eq!(disk.faults.syncs.load(Ordering::SeqCst) - before, 1, "the second had nothing to do");
+    assert_eq!(disk.faults.syncs.load(Ordering::SeqCst) - before, 1, "the second call does not sync");
 }
 
 #[test]
@@ -200,7 +200,7 @@ fn while_commits_fail_nothing_is_accepted_and_then_all_of_it_is_written_again() 
     disk.faults.room.store(1 << 20, Ordering::SeqCst);
     log.sync().unwrap();
     let rewritten = (1 << 20) - disk.faults.room.load(Ordering::SeqCst);
-    assert_eq!(rewritten as u64, log.end() - committed, "a second sync alone would prove nothing");
+    assert_eq!(rewritten as u64, log.end() - committed, "a second sync alone would not write lost pages");
     log.append([page(3, 100)]).unwrap();
     log.sync().unwrap();
     assert_eq!(read_all(directory.path()), [page(1, 100), page(2, 100), page(3, 100)]);
@@ -225,7 +225,7 @@ fn a_disk_that_breaks_is_told_by_the_systems_own_words_and_what_was_confirmed_st
     }
     assert_eq!(log.committed(), committed);
     disk.faults.number.store(EDQUOT, Ordering::SeqCst);
-    assert!(matches!(log.sync(), Err(LogError::Full { .. })), "a quota passes like a full disk");
+    assert!(matches!(log.sync(), Err(LogError::Full { .. })), "an exceeded quota counts as a full disk");
     assert_eq!(read_all(directory.path())[..1], [page(1, 100)]);
 }
 
@@ -237,7 +237,7 @@ fn what_a_failed_commit_has_lost_is_never_called_durable() {
     let end = log.append([page(1, 100)]).unwrap();
     disk.faults.sync_fails.store(true, Ordering::SeqCst);
     assert!(log.sync().is_err());
-    // The system has dropped the page that it could not write, and reads the old one: zeros.
+    // The system drops the page that it could not write, and reads the old one: zeros.
     let path = directory.path().join(layout::segment_name(0));
     let file = fs::OpenOptions::new().write(true).open(&path).unwrap();
     file.set_len(100).unwrap();
@@ -245,10 +245,10 @@ fn what_a_failed_commit_has_lost_is_never_called_durable() {
     disk.faults.sync_fails.store(false, Ordering::SeqCst);
     assert!(matches!(log.sync(), Err(LogError::Damaged { position: 16, .. })));
     assert!(matches!(log.append([page(2, 100)]), Err(LogError::Damaged { position: 16, .. })));
-    assert!(matches!(log.sync(), Err(LogError::Damaged { .. })), "and does not wait for ever");
+    assert!(matches!(log.sync(), Err(LogError::Damaged { .. })), "it does not block");
     drop(log);
     let mut log = Log::open(directory.path(), settings(1 << 20)).unwrap();
-    assert_eq!(log.end(), 16, "opened again it goes on from what is whole");
+    assert_eq!(log.end(), 16, "after reopening, the log ends with its intact frames");
     log.append([page(2, 100)]).unwrap();
 }
 
@@ -258,9 +258,9 @@ fn segments_go_when_nobody_needs_them_and_the_newest_stays() {
     let entries: Vec<Entry<'_>> = (0..6).map(|number| page(number, 300)).collect();
     let positions = written(directory.path(), 100, &entries);
     let starts = segment::starts(directory.path()).unwrap();
-    assert_eq!(starts.len(), 6, "a segment for each");
+    assert_eq!(starts.len(), 6, "one segment per entry");
     let mut log = Log::open(directory.path(), settings(100)).unwrap();
-    assert_eq!(log.retain(starts[2] - 1).unwrap(), 1, "the second one is still needed");
+    assert_eq!(log.retain(starts[2] - 1).unwrap(), 1, "the second segment is still needed");
     assert_eq!(log.retain(starts[2]).unwrap(), 1);
     assert_eq!(segment::first_position(directory.path()).unwrap(), starts[2]);
     assert_eq!(read_all(directory.path()), entries[2..]);
@@ -301,14 +301,14 @@ fn a_log_of_another_version_or_with_a_piece_missing_is_told_apart() {
     assert!(matches!(open(), Err(LogError::Damaged { position, .. }) if position == starts[1]));
 }
 
-/// What may happen to a log.
+/// An operation on a log.
 #[derive(Clone, Debug)]
 enum Step {
     Append(Vec<Entry<'static>>),
     AppendOnFullDisk(Vec<Entry<'static>>, usize),
     Sync,
     Close,
-    /// Cut off so many bytes, as a power cut may.
+    /// Truncates by this number of bytes, as a power cut may.
     Tear(usize),
     Retain(usize),
 }
@@ -334,7 +334,7 @@ proptest! {
         let disk = Disk::default();
         let open = || Log::open_on(directory.path(), settings(700), disk.clone()).unwrap();
         let mut log = open();
-        // Entries with the end of their frame; the first ones may have been removed with their segment.
+        // Entries with the end of their frame; the first may have been removed with their segment.
         let mut model: Vec<Entry<'static>> = Vec::new();
         for step in steps {
             match step {
@@ -380,7 +380,7 @@ proptest! {
                     reader.read(from, usize::MAX).unwrap();
                     log.retain(reader.position()).unwrap();
                     let left = read_all(directory.path());
-                    prop_assert!(left.len() >= model.len() - from, "what is needed stays");
+                    prop_assert!(left.len() >= model.len() - from, "needed entries are kept");
                     model.drain(..model.len() - left.len());
                 }
             }

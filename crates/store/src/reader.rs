@@ -1,8 +1,8 @@
-//! Following the log: whole frames from a position on, as far as it has been written.
+//! Reads the log frame by frame from a position, and follows it while it grows.
 //!
-//! Guarantees: frames come whole, checked and in order, or not at all; a live log is read as far as it is committed
-//! ([`Reader::until`]), any other to its end; what is not as it was written is told by its position, and can be
-//! passed over ([`Reader::skip_damage`]); memory is bounded by the largest frame and 1 MiB.
+//! Guarantees: frames are complete, checked and in order; a live log is read up to its committed position
+//! ([`Reader::until`]), any other to its end; damage is reported by position and can be skipped
+//! ([`Reader::skip_damage`]); memory is bounded by the largest frame plus 1 MiB.
 
 mod damage;
 
@@ -23,39 +23,39 @@ use crate::error::LogError;
 use crate::layout::{self, SEGMENT_HEADER_BYTES, SegmentHeader};
 use crate::segment;
 
-/// Read at once after a jump, and in a row. The first covers a page's links; the second keeps calls rare.
+/// Read size after a jump, and its maximum in sequential reading. The first covers a page's links; the second keeps calls rare.
 const WINDOW_BYTES: std::ops::RangeInclusive<usize> = 16 << 10..=1 << 20;
 
-/// A place in the log from which frames are read. It never waits: what is not there yet comes later.
+/// A cursor in the log. It never blocks: at the end it returns `None`, and later calls return what was added.
 #[derive(Debug)]
 pub struct Reader {
     directory: PathBuf,
     segment: File,
     start: Position,
-    /// Bytes that the segment had when last looked at: asking for each frame would cost a call each.
+    /// Last known length of the segment, cached to save a system call per frame.
     length: u64,
     position: Position,
     until: Option<Arc<AtomicU64>>,
     bodies: Bodies,
-    /// What was read ahead, and where it stands in the log.
+    /// Bytes read ahead, and their range in the log.
     buffer: Vec<u8>,
     filled: std::ops::Range<Position>,
     window: usize,
 }
 
-/// Which bodies are read; of the others the record says where they are.
+/// Which bodies are read; records refer to the others by position ([`Body::Log`]).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Bodies {
     /// None.
     None,
-    /// Those of robots.txt answers.
+    /// Those of robots.txt responses.
     Robots,
     /// All.
     All,
 }
 
 impl Bodies {
-    /// Whether a frame's body is read.
+    /// Whether the body of a frame of this kind is read.
     fn include(self, kind: Kind) -> bool {
         match self {
             Bodies::None => false,
@@ -65,29 +65,29 @@ impl Bodies {
     }
 }
 
-/// A record of the log, and where it ends there.
+/// A record of the log and the end of its frame.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Logged {
     /// The record.
     pub entry: Entry<'static>,
-    /// Where its frame ends.
+    /// Position after its frame.
     pub end: Position,
 }
 
-/// A frame that was read and checked, its facts not yet decoded.
+/// A frame, checked but not decoded.
 pub(crate) struct Frame<'a> {
-    /// Where it stands.
+    /// Its position.
     pub(crate) position: Position,
     /// Its header.
     pub(crate) header: Header,
     /// Its facts.
     pub(crate) facts: &'a [u8],
-    /// Its body, or where that is.
+    /// Its body, or a reference to it.
     pub(crate) body: Body,
 }
 
 impl Frame<'_> {
-    /// The record, decoded; an error when it is none that this version knows.
+    /// Decodes the record; fails if this version cannot.
     pub(crate) fn entry(&self) -> Result<Entry<'static>, RecordError> {
         let mut entry = Entry::read(&self.header, self.facts)?;
         if let Entry::Outcome(outcome) = &mut entry
@@ -99,11 +99,11 @@ impl Frame<'_> {
     }
 }
 
-/// What stands where a frame was expected.
+/// Result of looking for more bytes where a frame was expected.
 enum Found {
-    /// A frame may be whole now.
+    /// Try again: a frame may be complete now.
     More,
-    /// Nothing yet.
+    /// The log ends here for now.
     End,
 }
 
@@ -141,26 +141,25 @@ impl Reader {
         }
     }
 
-    /// Reads only to a position that moves on: [`crate::Log::committed_position`].
+    /// Reads only up to a shared position that advances: [`crate::Log::committed_position`].
     pub fn until(self, committed: Arc<AtomicU64>) -> Self {
         Reader { until: Some(committed), ..self }
     }
 
-    /// The body of the outcome whose frame stands at a position: [`Body::Log`].
+    /// The body of the outcome whose frame is at a position: [`Body::Log`].
     pub fn body_at(directory: &Path, position: Position) -> Result<Bytes, LogError> {
         let mut reader = Reader::open_at(directory, position, Bodies::All)?;
         let frame = reader.next_frame()?;
         Ok(frame.and_then(|frame| frame.body.memory().cloned()).unwrap_or_default())
     }
 
-    /// Where the next frame is read.
+    /// Position of the next frame.
     pub fn position(&self) -> Position {
         self.position
     }
 
-    /// Reads frames until one of the bounds is reached or the log ends for now; at least one. Bytes are those that
-    /// the records hold in memory. Damage is told when it comes first: what stands before it was given by the call
-    /// before.
+    /// Reads at least one frame, until a bound is reached or the log ends for now. `max_bytes` counts the records'
+    /// memory. Damage after other frames ends the batch; the next call returns the error.
     pub fn read(&mut self, max_entries: usize, max_bytes: usize) -> Result<Vec<Logged>, LogError> {
         self.gather(max_entries, max_bytes, |logged| {
             let bytes = logged.entry.memory();
@@ -168,9 +167,8 @@ impl Reader {
         })
     }
 
-    /// Reads the last outcomes of URLs, as outputs have them, each with where its frame ends; `decode` fills in the decoded body. They
-    /// are made until what they hold reaches the bound. Of a URL that was opened again in what is read, only what comes after that
-    /// is an outcome.
+    /// Reads final outcomes of URLs, as outputs need them, each with the end of its frame; `decode` fills in the decoded body.
+    /// `max_bytes` bounds their memory. If a URL was opened again within the entries read, only outcomes after that are returned.
     pub fn outcomes(
         &mut self,
         max_entries: usize,
@@ -202,7 +200,7 @@ impl Reader {
         Ok(outcomes)
     }
 
-    /// Reads entries and keeps what `make` makes of each, until so many were read or what was made holds so many bytes.
+    /// Reads entries and collects the results of `make`, until `max_entries` were read or the results need `max_bytes`.
     fn gather<T>(
         &mut self,
         max_entries: usize,
@@ -225,7 +223,7 @@ impl Reader {
         Ok(made)
     }
 
-    /// The next entry, or `None` when it is not there yet.
+    /// Returns the next entry, or `None` if it is not written yet.
     pub(crate) fn next_entry(&mut self) -> Result<Option<Logged>, LogError> {
         let Some(frame) = self.next_frame()? else { return Ok(None) };
         let (position, entry) = (frame.position, frame.entry());
@@ -243,7 +241,7 @@ impl Reader {
         }
     }
 
-    /// The next frame, or nothing when it is not there yet.
+    /// Returns the next frame, or `None` if it is not written yet.
     pub(crate) fn next_frame(&mut self) -> Result<Option<Frame<'_>>, LogError> {
         let header = loop {
             if self.position == self.start {
@@ -279,7 +277,7 @@ impl Reader {
         Ok(Some(Frame { position, header, facts, body }))
     }
 
-    /// A frame's body; its header and facts stand in the buffer, and stay there.
+    /// Reads a frame's body; its header and facts stay in the buffer.
     fn body(&mut self, header: &Header) -> Result<Bytes, LogError> {
         let at = self.position + FRAME_HEADER_BYTES as u64 + u64::from(header.facts);
         let mut body = vec![0; header.body as usize];
@@ -291,7 +289,7 @@ impl Reader {
         if header.fits_body(&body) { Ok(body.into()) } else { Err(self.damaged()) }
     }
 
-    /// Checks the segment's beginning, and passes it; gives false when it is not there yet.
+    /// Checks and skips the segment header; returns false if it is not written yet.
     fn pass_segment_header(&mut self) -> Result<bool, LogError> {
         if !self.has(SEGMENT_HEADER_BYTES as u64)? {
             return Ok(false);
@@ -309,12 +307,12 @@ impl Reader {
         }
     }
 
-    /// What follows where the segment has no whole frame: the next segment, the log's end, or damage.
+    /// Decides what follows if the segment has no complete frame: more bytes, the next segment, the log's end, or damage.
     fn look_further(&mut self, needed: u64) -> Result<Found, LogError> {
         if self.limit() <= self.position {
             return Ok(Found::End);
         }
-        // The list first: a segment is begun only when the one before is complete.
+        // List first, then check the length: a segment is created only when the previous one is complete.
         let starts = segment::starts(&self.directory).map_err(|error| self.io(error))?;
         if self.has(needed)? {
             return Ok(Found::More);
@@ -329,7 +327,7 @@ impl Reader {
         Ok(Found::End)
     }
 
-    /// Goes on at the beginning of a segment.
+    /// Moves to the start of a segment.
     fn enter(&mut self, start: Position) -> Result<(), LogError> {
         let path = self.directory.join(layout::segment_name(start));
         let opened = File::open(path).and_then(|file| Ok((file.metadata()?.len(), file)));
@@ -339,7 +337,7 @@ impl Reader {
         Ok(())
     }
 
-    /// Whether the segment has so many bytes from the position on, of those that may be read.
+    /// Whether the segment has this many readable bytes from the position on.
     fn has(&mut self, bytes: u64) -> Result<bool, LogError> {
         let end = self.position + bytes;
         if end > self.limit() {
@@ -351,7 +349,7 @@ impl Reader {
         Ok(end <= self.start + self.length)
     }
 
-    /// Up to where may be read.
+    /// Position up to which reading is allowed.
     fn limit(&self) -> Position {
         self.until.as_ref().map_or(Position::MAX, |until| until.load(Ordering::Acquire))
     }
@@ -366,7 +364,7 @@ impl Reader {
     fn bytes(&mut self, count: usize) -> Result<&[u8], LogError> {
         let end = self.position + count as u64;
         if self.position < self.filled.start || end > self.filled.end {
-            // Frames in a row are read in growing pieces; where bodies are skipped, little beyond what is needed.
+            // Sequential reads double the window; after a skipped body it is reset to the minimum.
             let in_a_row = self.filled.contains(&self.position) || self.position == self.filled.end;
             self.window =
                 if in_a_row { (self.window * 2).min(*WINDOW_BYTES.end()) } else { *WINDOW_BYTES.start() };
@@ -384,18 +382,18 @@ impl Reader {
         Ok(&self.buffer[from..from + count])
     }
 
-    /// Damage at the position.
+    /// Damage error for the current position.
     fn damaged(&self) -> LogError {
         LogError::Damaged { path: self.directory.clone(), position: self.position }
     }
 
-    /// The system's error, with the log's place.
+    /// An I/O error with the log's path.
     fn io(&self, error: io::Error) -> LogError {
         LogError::of(&self.directory, error)
     }
 }
 
-/// A length that fits into memory, or the largest one.
+/// Converts a length, saturating.
 fn to_usize(bytes: u64) -> usize {
     usize::try_from(bytes).unwrap_or(usize::MAX)
 }

@@ -1,4 +1,4 @@
-//! The guarantees of reading, one by one.
+//! Tests of the reader's guarantees.
 
 use std::fs;
 use std::path::Path;
@@ -16,7 +16,7 @@ use crate::reader::{Bodies, Reader};
 use crate::samples::{any_entry, entries, outcome, page, settings, written};
 use crate::segment;
 
-/// Everything that can be read, and how many bytes were passed over.
+/// All readable entries, and the number of bytes skipped.
 fn salvage(directory: &Path) -> (Vec<Entry<'static>>, u64) {
     let mut reader = Reader::open(directory, Bodies::All).unwrap();
     let (mut entries, mut skipped) = (Vec::new(), 0);
@@ -75,7 +75,7 @@ fn bodies_that_are_not_wanted_are_skipped() {
 fn bounds_hold_by_entries_and_by_all_that_they_hold() {
     let directory = tempfile::tempdir().unwrap();
     let mut entries: Vec<_> = (0..10).map(|number| page(number, 10_000)).collect();
-    // No body, and 800 KB of links all the same.
+    // No body, but 800 KB of links.
     let mut many = outcome(10, 0);
     let link = CrawlUrl::parse(&format!("http://example.com/{}", "l".repeat(8_000))).unwrap();
     (0..100).for_each(|_| many.links.push(&link, false));
@@ -84,7 +84,7 @@ fn bounds_hold_by_entries_and_by_all_that_they_hold() {
     written(directory.path(), 1 << 20, &entries);
     let mut reader = Reader::open(directory.path(), Bodies::All).unwrap();
     assert_eq!(reader.read(3, usize::MAX).unwrap().len(), 3);
-    assert_eq!(reader.read(100, 15_000).unwrap().len(), 2, "the one that reaches the bound belongs to it");
+    assert_eq!(reader.read(100, 15_000).unwrap().len(), 2, "the entry that reaches the bound is included");
     assert_eq!(reader.read(100, 0).unwrap().len(), 1, "at least one");
     assert_eq!(reader.read(100, 500_000).unwrap().len(), 5, "links count");
     assert_eq!(reader.read(100, usize::MAX).unwrap().len(), 1);
@@ -94,7 +94,7 @@ fn bounds_hold_by_entries_and_by_all_that_they_hold() {
 fn rows_are_made_until_their_decoded_bodies_reach_the_bound() {
     let directory = tempfile::tempdir().unwrap();
     written(directory.path(), 1 << 20, &(0..6).map(|number| page(number, 10 + number)).collect::<Vec<_>>());
-    // Of ten bytes it makes a hundred thousand, as a bomb does.
+    // Decodes ten bytes to a hundred thousand, like a decompression bomb.
     let decode = |outcome: &mut lycosa_records::Outcome| {
         let length = usize::try_from(outcome.received().unwrap().body.len()).unwrap() * 10_000;
         outcome.decoded = (length <= 140_000).then(|| vec![b'x'; length].into());
@@ -107,7 +107,7 @@ fn rows_are_made_until_their_decoded_bodies_reach_the_bound() {
     assert_eq!(bodies(9), [Some(100_000), Some(110_000)]);
     assert_eq!(bodies(1), [Some(120_000)]);
     assert_eq!(bodies(9), [Some(130_000), Some(140_000)]);
-    assert_eq!(bodies(9), [None], "larger than a body may be: left out, the outcome is there");
+    assert_eq!(bodies(9), [None], "a body above the limit is omitted, its outcome is returned");
 }
 
 #[test]
@@ -146,7 +146,7 @@ fn a_log_of_the_version_before_is_gone_on_with_in_a_new_segment() {
     log.append([page(2, 5)]).unwrap();
     drop(log);
     assert_eq!(segment::starts(directory.path()).unwrap().len(), 2);
-    assert_eq!(fs::read(&path).unwrap(), bytes, "nothing is appended to what an older program reads");
+    assert_eq!(fs::read(&path).unwrap(), bytes, "a segment of the previous version stays unchanged");
     assert_eq!(salvage(directory.path()).0, [page(1, 5), page(2, 5)]);
 }
 
@@ -160,11 +160,11 @@ fn reading_begins_at_any_frame_and_nowhere_else() {
     for position in 0..=end {
         let mut reader = Reader::open_at(directory.path(), position, Bodies::All).unwrap();
         let read = reader.read(10, usize::MAX);
-        // A segment's start is also where the frame before it ended.
+        // A segment's start is also the end of the previous frame.
         let first = if starts.contains(&position) { position + 16 } else { position };
         match positions.binary_search(&first) {
             Ok(index) => assert_eq!(self::entries(read), entries[index..], "from {position}"),
-            // So little is left that it may be the beginning of a frame that is being written.
+            // The few remaining bytes may be an unfinished frame header.
             Err(_) if position + 20 > end => assert_eq!(self::entries(read), []),
             Err(_) => assert!(matches!(read, Err(LogError::Damaged { .. })), "from {position}"),
         }
@@ -183,15 +183,15 @@ fn a_torn_tail_is_not_read_and_damage_is_told() {
     for at in first_end..whole.len() {
         fs::write(&path, &whole[..at]).unwrap();
         let mut reader = Reader::open(directory.path(), Bodies::None).unwrap();
-        assert_eq!(reader.read(10, 1 << 20).unwrap().len(), 1, "cut at {at}, also when bodies are skipped");
+        assert_eq!(reader.read(10, 1 << 20).unwrap().len(), 1, "cut at {at}, with bodies skipped");
         let mut flipped = whole.clone();
         flipped[at] ^= 0x10;
         fs::write(&path, flipped).unwrap();
         let mut reader = Reader::open(directory.path(), Bodies::All).unwrap();
-        assert_eq!(reader.read(10, 1 << 20).unwrap().len(), 1, "what stands before damage is given");
+        assert_eq!(reader.read(10, 1 << 20).unwrap().len(), 1, "entries before damage are returned");
         match reader.read(10, 1 << 20) {
             Err(LogError::Damaged { position, .. }) => assert_eq!(position, positions[1]),
-            // A length that has grown looks like a frame that is not whole yet.
+            // An increased length looks like an unfinished frame.
             read => assert!(read.unwrap().is_empty(), "flip at {at}"),
         }
     }
@@ -213,7 +213,7 @@ fn behind_damage_at_any_byte_the_next_whole_frame_is_found() {
             fs::write(&path, flipped).unwrap();
             let (read, skipped) = salvage(directory.path());
             let place = start + at as u64;
-            // Which frame it was; nothing where it was the segment's beginning.
+            // The damaged frame; `None` for the segment header.
             let hit = positions.iter().rposition(|position| *position <= place).filter(|_| at >= 16);
             if (8..12).contains(&at) {
                 assert!(read.len() < 6, "another version's segment is not read");
@@ -246,7 +246,7 @@ fn a_missing_segment_is_damage_and_the_others_are_read() {
 
 #[test]
 fn a_page_full_of_false_headers_does_not_hold_up_the_search() {
-    // Headers that claim the longest believable meta, one after another, in a body whose frame is damaged.
+    // Repeated headers that claim the maximum length of facts, in the body of a damaged frame.
     let mut false_header = [0; 20];
     false_header[..4].copy_from_slice(&(1_u32 << 20).to_le_bytes());
     false_header[8] = 2;
@@ -274,7 +274,7 @@ proptest! {
     fn any_bytes_get_an_answer(bytes in proptest::collection::vec(any::<u8>(), 0..2000), small in any::<bool>()) {
         let directory = tempfile::tempdir().unwrap();
         let mut file = layout::segment_header().to_vec();
-        // Small numbers look like lengths and kinds more often.
+        // Small numbers are more often valid lengths and kinds.
         file.extend(bytes.iter().map(|byte| if small { byte % 4 } else { *byte }));
         let path = directory.path().join(layout::segment_name(0));
         fs::write(&path, &file).unwrap();
@@ -304,7 +304,7 @@ proptest! {
         fs::write(&path, bytes).unwrap();
         let (read, _) = salvage(directory.path());
         let untouched = entries.iter().zip(&hit).filter(|(_, hit)| !**hit).map(|(entry, _)| entry.clone());
-        // A place that was hit twice may be whole again.
+        // A byte that was flipped twice is intact again.
         let mut left = read.iter();
         for entry in untouched {
             prop_assert!(left.any(|other| *other == entry), "{:?} is lost", entry.url());

@@ -1,4 +1,4 @@
-//! What a crash left unfinished at the log's end is set aside.
+//! Repair after a crash: the torn tail of the log is moved to a file of its own.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Seek, SeekFrom};
@@ -10,24 +10,24 @@ use crate::layout;
 use crate::reader::{Bodies, Reader};
 use crate::segment;
 
-/// What was set aside when a log was opened.
+/// The torn tail that was cut off when a log was opened.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Torn {
-    /// Where it stood: now the log's end.
+    /// Its position, now the log's end.
     pub position: Position,
-    /// How much it is.
+    /// Its length.
     pub bytes: u64,
 }
 
-/// Sets aside everything from the first frame of the newest segment on that is not whole; gives where the log
-/// ends then.
+/// Cuts off the newest segment from its first frame on that is not intact, and returns the resulting end of the
+/// log.
 pub(crate) fn repair(directory: &Path, start: Position) -> Result<(Position, Option<Torn>), LogError> {
     let mut reader = Reader::open_at(directory, start, Bodies::All)?;
     let end = loop {
         match reader.next_frame() {
             Ok(Some(_)) => {}
             Ok(None) => break reader.position(),
-            // A segment's own beginning is made durable before anything follows it: no crash explains this.
+            // A segment header is durable before any frame follows: a crash cannot damage it.
             Err(LogError::Damaged { position, .. }) if position > start => break position,
             Err(error) => return Err(error),
         }
@@ -36,7 +36,7 @@ pub(crate) fn repair(directory: &Path, start: Position) -> Result<(Position, Opt
     Ok((end, (bytes > 0).then_some(Torn { position: end, bytes })))
 }
 
-/// Copies what stands behind a position to a file of its own, then cuts it off; gives how much it was.
+/// Copies everything after a position to a file of its own, truncates the segment, and returns the number of bytes.
 fn set_aside(directory: &Path, start: Position, end: Position) -> io::Result<u64> {
     let mut segment = segment::open_to_write(directory, start)?;
     if segment.metadata()?.len() == end - start {
@@ -51,7 +51,7 @@ fn set_aside(directory: &Path, start: Position, end: Position) -> io::Result<u64
     Ok(bytes)
 }
 
-/// Makes the file for what was torn at a position; pieces from earlier crashes at the same place are kept.
+/// Creates the file for the torn tail at a position; files of earlier crashes at that position are kept.
 fn unused_name(directory: &Path, end: Position) -> io::Result<(PathBuf, File)> {
     for number in 0_u64.. {
         let path = directory.join(layout::torn_name(end, number));

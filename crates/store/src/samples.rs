@@ -9,12 +9,12 @@ pub(crate) use lycosa_records::samples::{any_entry, outcome, page};
 use crate::log::{Log, LogSettings};
 use crate::reader::{Bodies, Reader};
 
-/// Small segments, and commits only when they are asked for.
+/// Settings with small segments, and commits only on request.
 pub(crate) fn settings(segment_bytes: u64) -> LogSettings {
     LogSettings { segment_bytes, commit_bytes: u64::MAX, commit_interval: Duration::MAX }
 }
 
-/// A log with these entries, one a batch; gives where each frame stands, and the end.
+/// Writes a log of these entries, one per batch; returns the position of each frame, and the end.
 pub(crate) fn written(directory: &Path, segment_bytes: u64, entries: &[Entry<'static>]) -> Vec<u64> {
     let mut log = Log::open(directory, settings(segment_bytes)).unwrap();
     for entry in entries {
@@ -31,12 +31,12 @@ pub(crate) fn written(directory: &Path, segment_bytes: u64, entries: &[Entry<'st
     positions
 }
 
-/// Everything that a log holds.
+/// All entries of a log.
 pub(crate) fn read_all(directory: &Path) -> Vec<Entry<'static>> {
     entries(Reader::open(directory, Bodies::All).unwrap().read(usize::MAX, usize::MAX))
 }
 
-/// What was read.
+/// The entries of a read.
 pub(crate) fn entries(read: Result<Vec<crate::Logged>, crate::LogError>) -> Vec<Entry<'static>> {
     read.unwrap().into_iter().map(|logged| logged.entry).collect()
 }

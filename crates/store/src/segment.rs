@@ -1,4 +1,4 @@
-//! The log's directory: which segments there are, and making and removing them.
+//! Segment files in the log's directory: listing, creating and removing them.
 
 use std::fs::{self, File, OpenOptions};
 use std::io;
@@ -10,14 +10,14 @@ use crate::disk::Disk;
 use crate::error::LogError;
 use crate::layout::{self, SEGMENT_HEADER_BYTES, SegmentHeader};
 
-/// Where a log begins: the start of its oldest segment. More than 0 once retention has removed older ones.
+/// First position of a log: the start of its oldest segment. Above 0 after retention has removed segments.
 pub fn first_position(directory: &Path) -> Result<Position, LogError> {
     let missing = || io::Error::new(io::ErrorKind::NotFound, "no log in this directory");
     let first = starts(directory).map(|starts| starts.first().copied());
     first.and_then(|first| first.ok_or_else(missing)).map_err(|error| LogError::of(directory, error))
 }
 
-/// Where the segments of a directory start, in order.
+/// Start positions of a directory's segments, in order.
 pub(crate) fn starts(directory: &Path) -> io::Result<Vec<Position>> {
     let mut starts = Vec::new();
     for entry in fs::read_dir(directory)? {
@@ -31,8 +31,8 @@ pub(crate) fn starts(directory: &Path) -> io::Result<Vec<Position>> {
     Ok(starts)
 }
 
-/// Makes the segment that starts at a position, durably. Whatever has its name is replaced: it can only be
-/// what an earlier attempt left.
+/// Creates the segment that starts at a position, durably. An existing file of that name is overwritten: only a
+/// failed attempt can have left it.
 pub(crate) fn create(directory: &Path, start: Position, disk: &Disk) -> io::Result<File> {
     let path = directory.join(layout::segment_name(start));
     let make = || {
@@ -45,19 +45,19 @@ pub(crate) fn create(directory: &Path, start: Position, disk: &Disk) -> io::Resu
     make().inspect_err(|_| drop(fs::remove_file(&path)))
 }
 
-/// Whether a segment is of the version before: nothing is appended to it.
+/// Whether a segment is of the previous version, which is read-only.
 pub(crate) fn is_before(segment: &File) -> io::Result<bool> {
     let mut header = [0; SEGMENT_HEADER_BYTES];
     segment.read_exact_at(&mut header, 0)?;
     Ok(layout::read_segment_header(&header) == SegmentHeader::Before)
 }
 
-/// Opens a segment to write on.
+/// Opens an existing segment for writing.
 pub(crate) fn open_to_write(directory: &Path, start: Position) -> io::Result<File> {
     OpenOptions::new().read(true).write(true).open(directory.join(layout::segment_name(start)))
 }
 
-/// Removes trailing segments that a crash left without a header; nothing can stand in them.
+/// Removes trailing segments that a crash left without a header; they contain no frames.
 pub(crate) fn remove_unbegun(directory: &Path, starts: &mut Vec<Position>) -> io::Result<()> {
     while let Some(start) = starts.last() {
         let path = directory.join(layout::segment_name(*start));
@@ -77,7 +77,7 @@ pub(crate) fn remove_unbegun(directory: &Path, starts: &mut Vec<Position>) -> io
     Ok(())
 }
 
-/// Checks that each segment ends where the next one starts; gives the first position where one does not.
+/// Returns the first position where a segment does not end at the start of the next one.
 pub(crate) fn gap(directory: &Path, starts: &[Position]) -> io::Result<Option<Position>> {
     for pair in starts.windows(2) {
         let [start, next] = pair else { continue };
@@ -89,7 +89,7 @@ pub(crate) fn gap(directory: &Path, starts: &[Position]) -> io::Result<Option<Po
     Ok(None)
 }
 
-/// Makes created and removed names of a directory durable.
+/// Makes creations and removals in a directory durable.
 pub(crate) fn sync_directory(directory: &Path) -> io::Result<()> {
     File::open(directory)?.sync_all()
 }

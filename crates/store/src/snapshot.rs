@@ -1,11 +1,11 @@
-//! Snapshots: what the views of the log were at one position, so that nobody reads the whole log again.
+//! Snapshots of the log's views at a position, so that a restart need not replay the whole log.
 //!
 //! ```text
 //! magic "LYCOSASN" · version u32 · zero u32 · position u64 · content … · CRC-32 of all before u32      little-endian
 //! ```
 //!
-//! Guarantees: a snapshot has its name only when it is whole and on the disk; the newest two are kept; one that is
-//! damaged is told by [`SnapshotReader::finish`], so that the older one serves.
+//! Guarantees: a snapshot gets its name only when it is complete and durable; the newest two are kept;
+//! [`SnapshotReader::finish`] reports damage, so that the caller can use the older one.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, BufReader, BufWriter, Read, Write};
@@ -15,17 +15,17 @@ use crate::Position;
 use crate::error::LogError;
 use crate::segment::sync_directory;
 
-/// Bytes before the content, and after it.
+/// Bytes before and after the content.
 const HEADER_BYTES: usize = 24;
 const TRAILER_BYTES: u64 = 4;
 
-/// The version of this layout; what the content is has versions of its own.
+/// Version of this layout; the content has versions of its own.
 const VERSION: u32 = 1;
 
-/// How many are kept: the newest may turn out to be damaged.
+/// Number of snapshots that are kept, since the newest may be damaged.
 const KEPT: usize = 2;
 
-/// Gathered for one call to the system.
+/// Buffer size of reads and writes.
 const BUFFER_BYTES: usize = 1 << 20;
 
 /// The snapshots of a directory.
@@ -35,8 +35,8 @@ pub struct Snapshots {
 }
 
 impl Snapshots {
-    /// Opens a directory, which is made if it is missing. What a crash left unfinished is removed, and so are
-    /// snapshots behind the log's end: what they hold was torn off, and other records will take their positions.
+    /// Opens a directory, which is created if it is missing. Removes unfinished snapshots, and those beyond the
+    /// log's end: their records were cut off, and other records will get their positions.
     pub fn open(directory: &Path, end: Position) -> Result<Self, LogError> {
         let snapshots = Snapshots { directory: directory.to_owned() };
         let clear = || -> io::Result<()> {
@@ -56,13 +56,13 @@ impl Snapshots {
         Ok(snapshots)
     }
 
-    /// The positions of the snapshots, in order; whether they are whole is known when they have been read.
+    /// Positions of the snapshots, in order. Damage is found only by reading them.
     pub fn positions(&self) -> Result<Vec<Position>, LogError> {
         self.listed().map_err(|error| LogError::of(&self.directory, error))
     }
 
-    /// Writes the snapshot of a position, then removes those beyond the newest two.
-    /// After an error there is no such snapshot, and the others are as they were.
+    /// Writes the snapshot of a position, then removes all but the newest two.
+    /// After an error the new snapshot does not exist, and the others are unchanged.
     pub fn write(
         &self,
         position: Position,
@@ -93,8 +93,8 @@ impl Snapshots {
         })
     }
 
-    /// The snapshots at or before a position, newest first. Those that are no snapshots of this version are told
-    /// as errors; whoever restores from them goes on to the next.
+    /// Snapshots at or before a position, newest first. Damaged ones and those of other versions are returned as
+    /// errors; the caller tries the next.
     pub fn newest(
         &self,
         at_most: Position,
@@ -118,7 +118,7 @@ impl Snapshots {
         removed.map_err(|error| LogError::of(&path, error))
     }
 
-    /// The positions that the directory's files name, in order.
+    /// Positions in the directory's file names, in order.
     fn listed(&self) -> io::Result<Vec<Position>> {
         let mut positions = Vec::new();
         for entry in fs::read_dir(&self.directory)? {
@@ -131,23 +131,23 @@ impl Snapshots {
         Ok(positions)
     }
 
-    /// The file of a position.
+    /// Path of a position's snapshot.
     fn path(&self, position: Position) -> PathBuf {
         self.directory.join(name(position))
     }
 }
 
-/// The content of one snapshot. It can be trusted only when [`SnapshotReader::finish`] has said so.
+/// The content of one snapshot. It is verified only after [`SnapshotReader::finish`] returns `Ok`.
 #[derive(Debug)]
 pub struct SnapshotReader {
     directory: PathBuf,
     position: Position,
-    /// Ends where the content does.
+    /// Limited to the header and the content.
     content: Checked<io::Take<BufReader<File>>>,
 }
 
 impl SnapshotReader {
-    /// Opens a snapshot and checks what it is.
+    /// Opens a snapshot and checks its header.
     fn open(directory: &Path, position: Position) -> Result<Self, LogError> {
         let path = directory.join(name(position));
         let io = |error| LogError::of(&path, error);
@@ -169,23 +169,23 @@ impl SnapshotReader {
         Ok(SnapshotReader { directory: directory.to_owned(), position, content })
     }
 
-    /// The log's position that it stands for.
+    /// The log position of the snapshot.
     pub fn position(&self) -> Position {
         self.position
     }
 
-    /// Its file.
+    /// Path of its file.
     pub fn path(&self) -> PathBuf {
         self.directory.join(name(self.position))
     }
 
-    /// Why what stands in it was not understood: the file is damaged, or its content is another version's.
+    /// The reason why its content could not be decoded: the file is damaged, or the content is of another version.
     pub fn not_understood(self) -> LogError {
         let path = self.path();
         self.finish().err().unwrap_or(LogError::ForeignContent { path })
     }
 
-    /// Reads what is left, then tells whether all was as it had been written.
+    /// Reads the rest, then verifies the checksum.
     pub fn finish(mut self) -> Result<(), LogError> {
         let path = self.path();
         let mut check = || -> io::Result<bool> {
@@ -210,7 +210,7 @@ impl Read for SnapshotReader {
     }
 }
 
-/// Sums up what passes through.
+/// Computes the checksum of everything read or written through it.
 #[derive(Debug)]
 struct Checked<T> {
     inner: T,
@@ -218,12 +218,12 @@ struct Checked<T> {
 }
 
 impl<T> Checked<T> {
-    /// Nothing has passed yet.
+    /// Starts with the checksum of no bytes.
     fn new(inner: T) -> Self {
         Checked { inner, hasher: crc32fast::Hasher::new() }
     }
 
-    /// What is underneath, and the sum.
+    /// Returns the inner reader or writer, and the checksum.
     fn finish(self) -> (T, u32) {
         (self.inner, self.hasher.finalize())
     }
@@ -249,12 +249,12 @@ impl<R: Read> Read for Checked<R> {
     }
 }
 
-/// The file name of a position.
+/// File name of a position's snapshot.
 fn name(position: Position) -> String {
     format!("{position:020}.snapshot")
 }
 
-/// The beginning of the snapshot of a position.
+/// Header of a position's snapshot.
 fn header(position: Position) -> [u8; HEADER_BYTES] {
     let mut header = [0; HEADER_BYTES];
     header[..8].copy_from_slice(b"LYCOSASN");
@@ -269,7 +269,7 @@ mod tests {
 
     use super::*;
 
-    /// The content of the newest snapshot that is whole.
+    /// Position and content of the newest intact snapshot.
     fn newest(snapshots: &Snapshots) -> Option<(Position, Vec<u8>)> {
         snapshots.newest(Position::MAX).unwrap().find_map(|opened| {
             let mut reader = opened.ok()?;
@@ -292,7 +292,7 @@ mod tests {
         assert_eq!(newest(&snapshots), Some((30, b"state at 30".to_vec())));
         let older: Vec<Position> =
             snapshots.newest(29).unwrap().map(|reader| reader.unwrap().position()).collect();
-        assert_eq!(older, [20], "what lies behind the log's position is not offered");
+        assert_eq!(older, [20], "snapshots after the given position are not offered");
     }
 
     #[test]
@@ -331,7 +331,7 @@ mod tests {
             Err(io::ErrorKind::StorageFull.into())
         });
         assert!(matches!(full, Err(LogError::Full { .. })));
-        assert_eq!(fs::read_dir(directory.path()).unwrap().count(), 1, "nothing unfinished takes up space");
+        assert_eq!(fs::read_dir(directory.path()).unwrap().count(), 1, "no unfinished file is left");
         assert_eq!(newest(&snapshots), Some((10, b"old".to_vec())));
     }
 

@@ -1,4 +1,4 @@
-//! One URL's whole story: everything that the log tells about it, in one pass.
+//! History of one URL: all its records in the log, in one pass.
 
 use std::net::IpAddr;
 use std::path::Path;
@@ -13,50 +13,50 @@ use crate::Position;
 use crate::error::LogError;
 use crate::reader::{Bodies, Frame, Reader};
 
-/// How many places where a URL was found are told in full.
+/// Number of pages with a link to the URL that are listed in full.
 const FOUND_IN_FULL: usize = 10;
 
-/// The key of a redirect's target as it stands in a record's bytes: only such records need to be decoded to learn
-/// where seeds led.
+/// The MessagePack key of a redirect's target: only records with it need to be decoded to learn the redirects of
+/// seeds.
 const REDIRECT_KEY: &[u8] = b"\xa8redirect";
 
-/// Decides as the frontier did: it learns the seeds and where they led in the log's order. Given by the caller, since
-/// the rules live in another room.
+/// Repeats the frontier's decisions; it receives seeds and their redirect targets in the log's order. The caller
+/// implements it, since the rules belong to another component.
 pub trait Judge {
-    /// A seed, or what a seed redirected to.
+    /// Adds a seed, or the redirect target of a seed.
     fn include(&mut self, url: &CrawlUrl);
 
-    /// By which rule the story's URL is refused, found at this depth; nothing where it is let in.
+    /// Returns the rule that refuses the URL at this depth; `None` if it is admitted.
     fn check(&self, depth: u32, nofollow: bool) -> Option<&'static str>;
 
-    /// What an answer for robots.txt says of the story's URL, in words; nothing where it says nothing.
+    /// Describes in words what a robots.txt response says about the URL; `None` if it says nothing.
     fn robots(&self, status: u16, content_encoding: Option<&str>, body: &[u8]) -> Option<String>;
 }
 
-/// Everything about one URL. Times are seconds since the epoch, each list is in the log's order.
+/// All records about one URL. Times are seconds since the epoch; each list is in the log's order.
 #[derive(Debug, Default, Serialize)]
 pub struct Story {
     /// The URL, in canonical form.
     pub url: String,
-    /// When it was accepted as a seed.
+    /// Records that accepted it as a seed.
     pub seeds: Vec<Sighting>,
-    /// Pages that link to it: the first ten, and the first whose link was let in.
+    /// Pages that link to it: the first ten, and the first whose link was admitted.
     pub found: Vec<Found>,
-    /// Further pages that link to it.
+    /// Number of further pages that link to it.
     pub found_more: u64,
     /// Redirects to it.
     pub redirected: Vec<Found>,
     /// Its own outcomes.
     pub outcomes: Vec<Told>,
-    /// Answers for the robots.txt of its origin.
+    /// Outcomes of its origin's robots.txt.
     pub robots: Vec<Told>,
-    /// Requests for it whose outcome is not recorded: under way, or lost in a crash.
+    /// Requests for it without a recorded outcome: in flight, or lost in a crash.
     pub unanswered: Vec<Leased>,
-    /// Bytes of the log that are damaged and could tell nothing.
+    /// Bytes of the log that were skipped as damaged.
     pub skipped: u64,
 }
 
-/// A place in the log.
+/// Position and time of a record.
 #[derive(Debug, Serialize)]
 pub struct Sighting {
     /// The record's position.
@@ -66,74 +66,74 @@ pub struct Sighting {
     pub at: Micros,
 }
 
-/// A request.
+/// A lease without an outcome.
 #[derive(Debug, Serialize)]
 pub struct Leased {
-    /// The record's place.
+    /// Position and time of the record.
     #[serde(flatten)]
     pub sighting: Sighting,
     /// The number of the lease.
     pub lease: u64,
 }
 
-/// Where the URL was found.
+/// A page or redirect that leads to the URL.
 #[derive(Debug, Serialize)]
 pub struct Found {
-    /// The record's place.
+    /// Position and time of the record.
     #[serde(flatten)]
     pub sighting: Sighting,
-    /// The URL of the page, or of what redirected.
+    /// The URL of the page or redirect.
     pub page: String,
-    /// Its status.
+    /// Its status code.
     pub status: u16,
-    /// Links from the nearest seed that the URL has by this way.
+    /// Depth of the URL on this path: number of links from the seed.
     pub depth: u32,
     /// Whether the link is `nofollow`.
     pub nofollow: bool,
-    /// The rule that refuses it; nothing where the rules let it in (if it was new then).
+    /// The rule that refuses it; `None` if it is admitted (unless it was known already).
     pub refused: Option<&'static str>,
 }
 
 /// An outcome.
 #[derive(Debug, Serialize)]
 pub struct Told {
-    /// The record's place.
+    /// Position and time of the record.
     #[serde(flatten)]
     pub sighting: Sighting,
-    /// What was fetched.
+    /// The fetched URL.
     pub url: String,
-    /// The number of the lease; 0 for what the frontier settled itself.
+    /// The number of the lease; 0 if the frontier settled the URL without a fetch.
     pub lease: u64,
-    /// Links from the nearest seed.
+    /// Depth: number of links from the nearest seed.
     pub depth: u32,
-    /// Earlier tries.
+    /// Number of earlier attempts.
     pub attempt: u32,
-    /// Whether it went back to waiting.
+    /// Whether the URL was queued for a retry.
     pub retry: bool,
     /// Status code.
     pub status: Option<u16>,
     /// Kind of failure.
     pub error: Option<String>,
-    /// Its circumstances.
+    /// Details of the failure.
     pub error_detail: Option<String>,
-    /// The address spoken to.
+    /// The server's address.
     pub address: Option<IpAddr>,
-    /// Where it redirects to.
+    /// Target of the redirect.
     pub redirect: Option<String>,
     /// The redirects that led here: URL and status.
     pub chain: Vec<(String, u16)>,
-    /// Of an answer for robots.txt: what it says of the URL.
+    /// For robots.txt: what it says about the URL.
     pub verdict: Option<String>,
-    /// Links found.
+    /// Number of links on the page.
     pub links: usize,
-    /// When work on it began.
+    /// Start of the fetch.
     #[serde(serialize_with = "seconds")]
     pub started: Micros,
     /// Durations in seconds.
     pub times: Phases,
 }
 
-/// Durations of an exchange's phases, in seconds; 0 where one did not happen.
+/// Durations of an exchange's phases, in seconds; 0 if a phase did not happen.
 #[derive(Debug, Serialize)]
 #[allow(missing_docs, reason = "the phases of `lycosa_url::Times`, and the name's resolution")]
 pub struct Phases {
@@ -144,7 +144,7 @@ pub struct Phases {
     pub body: f64,
 }
 
-/// Tells everything about a URL. Damage is passed over and counted.
+/// Collects the history of a URL. Damage is skipped and counted.
 pub fn story(directory: &Path, url: &CrawlUrl, judge: &mut dyn Judge) -> Result<Story, LogError> {
     let mut reader = Reader::open(directory, Bodies::Robots)?;
     let mut teller = Teller {
@@ -166,20 +166,20 @@ pub fn story(directory: &Path, url: &CrawlUrl, judge: &mut dyn Judge) -> Result<
     }
 }
 
-/// The story as far as it has been heard.
+/// Builds the story while the log is read.
 struct Teller<'a> {
     url: &'a CrawlUrl,
     by_url: Finder<'a>,
     by_origin: Finder<'a>,
     by_redirect: Finder<'a>,
     judge: &'a mut dyn Judge,
-    /// Whether a place was found whose link the rules let in.
+    /// Whether an admitted link has been found.
     admitted: bool,
     story: Story,
 }
 
 impl Teller<'_> {
-    /// Hears a record. Its bytes are searched before anything is decoded: most have nothing to tell.
+    /// Processes a record. Its bytes are searched before it is decoded, since most records do not concern the URL.
     fn hear(&mut self, frame: &Frame<'_>) {
         let is_told = match frame.header.kind {
             Kind::Seed => true,
@@ -202,7 +202,7 @@ impl Teller<'_> {
         }
     }
 
-    /// A seed: the URL itself, or another one that widens the scope.
+    /// Processes a seed: the URL itself, or another one that extends the scope.
     fn seed(&mut self, position: Position, accepted: &Accepted<'_>) {
         let request = &accepted.request;
         if request.depth == 0 {
@@ -213,7 +213,7 @@ impl Teller<'_> {
         }
     }
 
-    /// A request for the URL.
+    /// Processes a lease.
     fn lease(&mut self, position: Position, leased: &LeaseTaken<'_>) {
         if *leased.url == *self.url {
             let at = leased.granted.saturating_add_signed(leased.wall_offset_us);
@@ -221,7 +221,7 @@ impl Teller<'_> {
         }
     }
 
-    /// An outcome: the URL's own, or of a page that leads to it.
+    /// Processes an outcome: the URL's own, or of a page that leads to it.
     fn page(&mut self, position: Position, outcome: Outcome) {
         let sighting = Sighting { position, at: outcome.response.fetched_at() };
         if let (false, Some(received)) = (outcome.retry, outcome.received()) {
@@ -237,7 +237,7 @@ impl Teller<'_> {
         }
     }
 
-    /// A redirect. What a seed redirects to widens the scope.
+    /// Processes a redirect. The redirect target of a seed extends the scope.
     fn redirect(&mut self, sighting: &Sighting, outcome: &Outcome, status: u16, target: &CrawlUrl) {
         let depth = outcome.request().depth;
         if depth == 0 {
@@ -249,7 +249,7 @@ impl Teller<'_> {
         }
     }
 
-    /// A page's links.
+    /// Processes a page's links.
     fn links(&mut self, sighting: &Sighting, outcome: &Outcome, status: u16) {
         let Some(link) = outcome.links.iter().find(|link| link.url == self.url.borrow()) else { return };
         let depth = outcome.request().depth.saturating_add(1);
@@ -263,7 +263,7 @@ impl Teller<'_> {
         }
     }
 
-    /// Where the URL was found: by which page, at which depth, and whether `nofollow`.
+    /// Describes a page or redirect that leads to the URL.
     fn found(
         &self,
         sighting: &Sighting,
@@ -276,7 +276,7 @@ impl Teller<'_> {
         Found { sighting, page: outcome.url().as_str().to_owned(), status, depth, nofollow, refused }
     }
 
-    /// An answer for a robots.txt: of the URL's origin, also where it was redirected elsewhere.
+    /// Processes an outcome of a robots.txt. Its origin is that of the first URL in the redirect chain.
     fn robots(&mut self, position: Position, outcome: Outcome) {
         let sighting = Sighting { position, at: outcome.response.fetched_at() };
         let asked = outcome.request().chain.first().map_or(outcome.url(), |step| &step.url);
@@ -286,11 +286,11 @@ impl Teller<'_> {
         }
     }
 
-    /// What a robots.txt says of the URL.
+    /// What a robots.txt says about the URL.
     fn verdict(&self, outcome: &Outcome, received: &Received) -> Option<String> {
         match &outcome.rules {
             Some(rules) => self.judge.robots(received.status, None, rules),
-            // Recorded by version 1.
+            // A record of version 1.
             None => {
                 let coding = received.head.get("content-encoding");
                 self.judge.robots(received.status, coding.as_deref(), received.body.memory()?)
@@ -299,7 +299,7 @@ impl Teller<'_> {
     }
 }
 
-/// An outcome without what is long.
+/// Summarizes an outcome without its head, body and links.
 fn told(sighting: Sighting, outcome: &Outcome) -> Told {
     let phase = |micros: u32| f64::from(micros) / 1e6;
     let (response, request, times) = (&outcome.response, outcome.request(), &outcome.response.times);
@@ -330,7 +330,7 @@ fn told(sighting: Sighting, outcome: &Outcome) -> Told {
     }
 }
 
-/// A time in seconds.
+/// Serializes a time as seconds.
 fn seconds<S: Serializer>(micros: &Micros, serializer: S) -> Result<S::Ok, S::Error> {
     serializer.serialize_f64(*micros as f64 / 1e6)
 }
@@ -343,7 +343,7 @@ mod tests {
     use super::*;
     use crate::samples::{outcome, written};
 
-    /// Lets in what is at most so deep; remembers the hosts that it was told.
+    /// Admits URLs up to a depth; remembers the URLs passed to `include`.
     struct Depth(u32, Vec<String>);
 
     impl Judge for Depth {
@@ -382,7 +382,7 @@ mod tests {
         outcome
     }
 
-    /// An answer for a robots.txt.
+    /// An outcome of a robots.txt.
     fn robots(url: &str) -> Outcome {
         let mut outcome = linking(url, 0, &[]);
         outcome.response.request.purpose = Purpose::Robots;
@@ -400,13 +400,13 @@ mod tests {
         Entry::Accepted(Accepted { request: std::borrow::Cow::Owned(Request::get(parsed(url))), at })
     }
 
-    /// A request.
+    /// A lease.
     fn leased(url: &str, lease: u64) -> Entry<'static> {
         let url = std::borrow::Cow::Owned(parsed(url));
         Entry::Leased(LeaseTaken { url, lease, process: 0, granted: 1, wall_offset_us: 0 })
     }
 
-    /// The story of a URL in a log of these entries, and what the judge was told.
+    /// The story of a URL in a log of these entries, and the URLs passed to the judge.
     fn tell(url: &str, entries: &[Entry<'static>]) -> (Story, Vec<String>) {
         let directory = tempfile::tempdir().unwrap();
         written(directory.path(), 5000, entries);
@@ -464,7 +464,7 @@ mod tests {
         assert_eq!(story.outcomes[1].times.connect, 0.002);
         assert_eq!((story.robots.len(), story.seeds.len(), story.found_more), (1, 1, 0));
         let unanswered: Vec<_> = story.unanswered.iter().map(|leased| leased.lease).collect();
-        assert_eq!(unanswered, [5], "what became of it was lost in a crash");
+        assert_eq!(unanswered, [5], "its outcome was lost in a crash");
         assert!(story.seeds[0].position > story.outcomes[1].sighting.position);
         assert_eq!(included, ["http://a.com/", url]);
     }

@@ -1,4 +1,4 @@
-//! What a crawl has recorded so far, in numbers.
+//! Counters over all outcomes that a crawl has recorded.
 
 use std::collections::BTreeMap;
 
@@ -6,10 +6,10 @@ use lycosa_records::{Outcome, Purpose};
 use lycosa_url::{Bound, FailureKind};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-/// URLs that are told of each bound that was reached.
+/// Number of example URLs per bound.
 const FIRST_URLS: usize = 3;
 
-/// How often a bound was reached, and by whom first.
+/// How often a bound was reached, with example URLs.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Reached {
     /// Outcomes.
@@ -22,17 +22,17 @@ pub struct Reached {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Summary {
-    /// Responses that are no redirects.
+    /// Responses other than redirects.
     pub pages: u64,
     /// Redirects.
     pub redirects: u64,
-    /// Outcomes that led to a further try.
+    /// Outcomes that led to a retry.
     pub retries: u64,
-    /// URLs that had ended and were opened again.
+    /// Finished URLs that were opened again.
     pub reopened: u64,
-    /// Answers for robots.txt.
+    /// Outcomes of robots.txt requests.
     pub robots: u64,
-    /// Bytes of bodies as received.
+    /// Bytes of bodies, as received.
     pub bytes: u64,
     /// Links in pages.
     pub links: u64,
@@ -41,11 +41,11 @@ pub struct Summary {
     /// URLs that ended without a response, by kind.
     #[serde(serialize_with = "write_failures", deserialize_with = "read_failures")]
     pub failures: BTreeMap<FailureKind, u64>,
-    /// Bounds that pages have reached, and failures that are bounds, by their stable names.
+    /// Bounds reached by pages, and failures that are bounds, by stable name.
     pub bounds: BTreeMap<String, Reached>,
-    /// Sums of the phases' durations over all responses, in microseconds: name, connect, TLS, first byte, body.
+    /// Sum of each phase's duration over all responses, in microseconds: name, connect, TLS, first byte, body.
     pub phases_us: [u64; 5],
-    /// Responses that the sums are over.
+    /// Number of responses in these sums.
     pub responses: u64,
 }
 
@@ -80,7 +80,7 @@ impl Summary {
         }
     }
 
-    /// Takes back the last outcome of a URL that waits again.
+    /// Subtracts the last outcome of a URL that was opened again.
     fn take_back(&mut self, page: &Outcome) {
         if page.response.request.purpose == Purpose::Robots {
             return;
@@ -125,7 +125,7 @@ impl Summary {
     }
 }
 
-/// Failures by their stable names.
+/// Serializes failures by stable name.
 fn write_failures<S: Serializer>(
     failures: &BTreeMap<FailureKind, u64>,
     serializer: S,
@@ -133,7 +133,7 @@ fn write_failures<S: Serializer>(
     serializer.collect_map(failures.iter().map(|(kind, count)| (kind.as_str(), count)))
 }
 
-/// Failures by their stable names; those that this version does not know are left out.
+/// Deserializes failures by stable name; unknown names are ignored.
 fn read_failures<'de, D: Deserializer<'de>>(deserializer: D) -> Result<BTreeMap<FailureKind, u64>, D::Error> {
     let failures = BTreeMap::<String, u64>::deserialize(deserializer)?;
     Ok(failures
@@ -162,7 +162,7 @@ mod tests {
         let bytes = rmp_serde::to_vec_named(&summary).unwrap();
         assert_eq!(rmp_serde::from_slice::<Summary>(&bytes).unwrap(), summary);
         let text = serde_json::to_string(&summary).unwrap();
-        assert!(text.contains(r#""connect-timeout":3"#), "kinds stand by name: {text}");
+        assert!(text.contains(r#""connect-timeout":3"#), "kinds are written by name: {text}");
         assert_eq!(serde_json::from_str::<Summary>(&text).unwrap(), summary);
     }
 
@@ -176,7 +176,7 @@ mod tests {
             let mut page = Outcome::settled(url, 0, Vec::new(), 0, Failure::new(FailureKind::Timeout, ""));
             page.response.result = Ok(Received { status: 200, ..Received::default() });
             page.bounds = [Bound::Links, Bound::TitleBytes].into_iter().take(1 + n % 2).collect();
-            // As a log tells it that is read again.
+            // Through the encoding, as in a replay of the log.
             let record = encode(std::iter::once(&page)).unwrap();
             summary.add(&decode(&record.into()).unwrap()[0]);
         }

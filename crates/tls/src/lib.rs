@@ -1,5 +1,5 @@
-//! Whom to trust: TLS by rustls with the `ring` provider, Mozilla's roots and, where asked for, a file of further roots. For all
-//! that speaks TLS to servers of others.
+//! TLS clients: rustls with the `ring` provider, Mozilla's roots and, optionally, a file of further roots.
+//! Used for all TLS connections to external servers.
 
 use std::io;
 use std::path::Path;
@@ -9,8 +9,9 @@ use rustls::pki_types::CertificateDer;
 use rustls::pki_types::pem::PemObject as _;
 use rustls::{ClientConfig, RootCertStore};
 
-/// The configuration of a client: certificates are verified, sessions are resumed. The provider is named, so that no other crate
-/// can make it ambiguous. Fails where the PEM file of further roots cannot be used; the error names it.
+/// A client's configuration: certificates are verified, sessions are resumed. The provider is explicit, so
+/// that no other crate can make it ambiguous. Fails if the PEM file of further roots cannot be used; the
+/// error has its path.
 pub fn client_config(ca_file: Option<&Path>) -> io::Result<ClientConfig> {
     let mut roots = RootCertStore { roots: webpki_roots::TLS_SERVER_ROOTS.to_vec() };
     if let Some(path) = ca_file {
@@ -28,7 +29,7 @@ fn add_file(roots: &mut RootCertStore, path: &Path) -> io::Result<()> {
     let certificates =
         CertificateDer::pem_file_iter(path).map_err(|error| refuse(error.to_string()))?.collect::<Vec<_>>();
     if certificates.is_empty() {
-        return Err(refuse("holds no PEM certificate".to_owned()));
+        return Err(refuse("contains no PEM certificate".to_owned()));
     }
     for certificate in certificates {
         let certificate = certificate.map_err(|error| refuse(error.to_string()))?;

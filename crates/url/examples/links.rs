@@ -1,7 +1,8 @@
-//! CPU time of one link from its text to its canonical form and MD5, on URLs of real pages.
+//! CPU time to convert one link to its canonical form and MD5, on URLs of real pages.
 //!
-//! `cargo run --release -p lycosa-url --example links -- FILE`, where FILE has one absolute URL a line. Each URL is read as it
-//! stands, and as the reference that a page of the same origin would make of it.
+//! `cargo run --release -p lycosa-url --example links -- FILE`, where FILE has one absolute URL a line. Each
+//! URL is parsed as an absolute URL, and resolved as the reference that a page of the same origin would
+//! contain.
 
 use std::hint::black_box;
 
@@ -11,7 +12,7 @@ fn main() -> std::io::Result<()> {
     let file = std::env::args().nth(1).unwrap_or_default();
     let text = std::fs::read_to_string(&file)?;
     let lines: Vec<&str> = text.lines().collect();
-    // Pages without an error: what is left is the work of a link that counts.
+    // URLs without errors: the work of a valid link is measured.
     let good: Vec<(&str, Base, String)> = lines
         .iter()
         .filter_map(|line| {
@@ -34,7 +35,7 @@ fn main() -> std::io::Result<()> {
     Ok(())
 }
 
-/// The best of five rounds, in CPU time: other work on the machine does not count.
+/// The best of five rounds, in CPU time, which other processes do not affect.
 fn measure(name: &str, count: usize, work: impl Fn() -> usize) {
     let best = (0..5)
         .map(|_| {

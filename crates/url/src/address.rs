@@ -1,4 +1,5 @@
-//! Which addresses may be spoken to. Asked twice: after resolution and at connect (DNS rebinding).
+//! Which addresses connections may be made to. Checked twice: after resolution and at connect (DNS
+//! rebinding).
 
 use std::fmt;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
@@ -13,9 +14,9 @@ pub struct Network {
     prefix: u8,
 }
 
-/// The address that is meant: IPv4 that is written as IPv6, mapped (`::ffff:0:0/96`, RFC 4291 section 2.5.5.2) or by NAT64's
-/// well-known prefix (`64:ff9b::/96`, RFC 6052 section 2.1), is IPv4. Whoever answers there is the same host, so that block
-/// list, pace and policy must not tell them apart.
+/// The canonical form of an address: an IPv4-mapped IPv6 address (`::ffff:0:0/96`, RFC 4291 section 2.5.5.2)
+/// and one with NAT64's well-known prefix (`64:ff9b::/96`, RFC 6052 section 2.1) become IPv4. They reach the
+/// same host, so that block list, pace and policy must not distinguish them.
 pub fn canonical_address(address: IpAddr) -> IpAddr {
     match address {
         IpAddr::V6(v6) => match v6.segments() {
@@ -28,7 +29,8 @@ pub fn canonical_address(address: IpAddr) -> IpAddr {
     }
 }
 
-/// The IPv4 address whose owner a 6to4 address (`2002::/16`, RFC 3056) belongs to: another host, but the same site.
+/// The IPv4 address of the site that a 6to4 address (`2002::/16`, RFC 3056) belongs to: another host of the
+/// same site.
 pub fn owner_of_6to4(address: IpAddr) -> Option<Ipv4Addr> {
     match address {
         IpAddr::V6(v6) => match v6.segments() {
@@ -45,8 +47,8 @@ fn embedded_v4(high: u16, low: u16) -> Ipv4Addr {
 }
 
 impl Network {
-    /// Whether the block contains an address; IPv4 that is written as IPv6 counts as IPv4 ([`canonical_address`]), and
-    /// within NAT64's prefix as IPv6, too.
+    /// Whether the block contains an address in its canonical form ([`canonical_address`]), or, within
+    /// NAT64's prefix, as IPv6.
     pub fn contains(&self, address: IpAddr) -> bool {
         let canonical = canonical_address(address);
         self.holds(canonical) || (canonical != address.to_canonical() && self.holds(address))
@@ -56,7 +58,7 @@ impl Network {
     fn holds(&self, address: IpAddr) -> bool {
         match (self.address, address) {
             (IpAddr::V4(network), IpAddr::V4(address)) => {
-                let shift = 32 - u32::from(self.prefix); // 32 empties the comparison: everything matches
+                let shift = 32 - u32::from(self.prefix); // 32 shifts all bits out: every address matches
                 u32::from(network).checked_shr(shift) == u32::from(address).checked_shr(shift)
             }
             (IpAddr::V6(network), IpAddr::V6(address)) => {
@@ -67,8 +69,8 @@ impl Network {
         }
     }
 
-    /// A block within the addresses that are IPv4 written as IPv6 is one of IPv4. NAT64's prefix as a whole stays: who
-    /// names it does not mean all of IPv4.
+    /// Converts a block of IPv6 addresses that stand for IPv4 to a block of IPv4. NAT64's whole prefix is not
+    /// converted: it does not mean all of IPv4.
     fn canonical(self) -> Self {
         let least = if self.address.to_canonical() == self.address { 97 } else { 96 };
         match canonical_address(self.address) {
@@ -102,7 +104,7 @@ impl fmt::Display for Network {
     }
 }
 
-/// Public addresses, and those that the job allows by name; and ports likewise.
+/// Permits public addresses and unblocked ports, and those that the job allows.
 #[derive(Clone, Debug, Default)]
 pub struct AddressPolicy {
     allowed: Vec<Network>,
@@ -110,12 +112,12 @@ pub struct AddressPolicy {
 }
 
 impl AddressPolicy {
-    /// A policy that allows these networks beside the public Internet.
+    /// A policy that allows these networks besides the public Internet.
     pub fn new(allowed: Vec<Network>) -> Self {
         AddressPolicy { allowed, ports: Vec::new() }
     }
 
-    /// The same, which allows these ports beside those that are not blocked.
+    /// Allows these ports besides those that are not blocked.
     pub fn with_ports(self, ports: Vec<u16>) -> Self {
         AddressPolicy { ports, ..self }
     }
@@ -139,7 +141,7 @@ fn is_public(address: IpAddr) -> bool {
     }
 }
 
-/// IPv4 special-purpose blocks; 169.254.169.254, the clouds' metadata, is link-local.
+/// Whether an IPv4 address is in no special-purpose block; 169.254.169.254, cloud metadata, is link-local.
 fn is_public_v4(v4: Ipv4Addr) -> bool {
     let [a, b, c, _] = v4.octets();
     let shared = a == 100 && b & 0xc0 == 64;
@@ -159,7 +161,8 @@ fn is_public_v4(v4: Ipv4Addr) -> bool {
         || benchmark)
 }
 
-/// IPv6: global unicast 2000::/3 less its special blocks; 6to4 addresses are judged by their owner's.
+/// Whether an IPv6 address is global unicast (2000::/3) and in no special block; for 6to4 addresses, whether
+/// the embedded IPv4 address is public.
 fn is_public_v6(v6: Ipv6Addr) -> bool {
     if let Some(owner) = owner_of_6to4(IpAddr::V6(v6)) {
         return is_public_v4(owner);

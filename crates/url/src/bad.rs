@@ -1,4 +1,4 @@
-//! Why a text is no URL that can be crawled.
+//! Why a text is not a URL that can be crawled.
 
 use std::fmt;
 
@@ -11,13 +11,13 @@ pub enum BadUrl {
     Scheme,
     /// No host, or one that is not valid (IDNA, IPv4 or IPv6 syntax).
     Host,
-    /// The port is no number from 1 to 65535.
+    /// The port is not a number from 1 to 65535.
     Port,
     /// User name or password in the URL: credentials are never sent by accident.
     UserInfo,
     /// A relative reference where an absolute URL is needed.
     Relative,
-    /// Anything else that WHATWG's parser refuses.
+    /// Another error of the WHATWG parser.
     Syntax,
 }
 
@@ -35,7 +35,7 @@ impl BadUrl {
         }
     }
 
-    /// What is allowed, for the person who gave the URL.
+    /// What is allowed, for error messages.
     pub fn allowed(self) -> &'static str {
         match self {
             BadUrl::TooLong => "a URL of at most 8192 bytes",

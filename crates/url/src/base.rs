@@ -1,31 +1,31 @@
-//! What the links of one document are resolved against.
+//! The base URL of a document, against which its references are resolved.
 
 use url::Url;
 
 use crate::canonical::{Parts, finish, write_parsed, write_plain};
 use crate::{BadUrl, CanonicalRules, CrawlUrl, MAX_URL_BYTES, plain};
 
-/// What the links of one document are resolved against; parsed once a document.
+/// The base URL of a document; parsed once per document.
 pub struct Base<'r> {
     url: Url,
-    /// The base as a canonical URL, where it is one; then most references need no parser.
+    /// The base as a canonical URL, if it is one; then most references need no parser.
     canonical: Option<CrawlUrl>,
     rules: Option<&'r CanonicalRules>,
 }
 
 impl<'r> Base<'r> {
-    /// The base of a document that names none. References are taken as they are given.
+    /// The base of a document without `<base href>`. References are resolved without rules.
     pub fn new(document: &CrawlUrl) -> Result<Self, BadUrl> {
         Ok(Base { url: Url::parse(document.as_str())?, canonical: Some(document.clone()), rules: None })
     }
 
-    /// The same, for links: these rules say which are the same page.
+    /// The same with rules for links, which decide which URLs are the same page.
     pub fn with_rules(document: &CrawlUrl, rules: &'r CanonicalRules) -> Result<Self, BadUrl> {
         Ok(Base { rules: Some(rules), ..Base::new(document)? })
     }
 
-    /// The base after `<base href>`; a reference that does not parse leaves the base as it is (HTML 4.2.3), and so does one that
-    /// makes the base longer than [`MAX_URL_BYTES`].
+    /// Sets the base from `<base href>`; the base is unchanged if the reference does not parse (HTML 4.2.3)
+    /// or the result is longer than [`MAX_URL_BYTES`].
     pub fn set(&mut self, reference: &str) -> Result<(), BadUrl> {
         if reference.len() > MAX_URL_BYTES {
             return Err(BadUrl::TooLong);
@@ -44,29 +44,30 @@ impl<'r> Base<'r> {
         Ok(())
     }
 
-    /// Resolves one reference, by the rules.
+    /// Resolves a reference and applies the rules.
     pub fn join(&self, reference: &str) -> Result<CrawlUrl, BadUrl> {
         self.resolve(reference, self.rules)
     }
 
-    /// Resolves one reference, by the rules, and appends its canonical text; nothing where it is bad.
+    /// Resolves a reference, applies the rules, and appends the canonical text; appends nothing if the
+    /// reference is bad.
     pub fn join_into(&self, reference: &str, into: &mut String) -> Result<(), BadUrl> {
         self.write(reference, self.rules, into).map(drop)
     }
 
-    /// Resolves one reference as it is given: a redirect's target, or what a page says of itself.
+    /// Resolves a reference without rules: a redirect's target, or what a page says about itself.
     pub fn join_as_given(&self, reference: &str) -> Result<CrawlUrl, BadUrl> {
         self.resolve(reference, None)
     }
 
-    /// Resolves one reference.
+    /// Resolves a reference.
     fn resolve(&self, reference: &str, rules: Option<&CanonicalRules>) -> Result<CrawlUrl, BadUrl> {
         let mut text = String::with_capacity(reference.len() + 64);
         let parts = self.write(reference, rules, &mut text)?;
         Ok(CrawlUrl::of(text, parts))
     }
 
-    /// Resolves one reference and appends its canonical text.
+    /// Resolves a reference and appends the canonical text.
     fn write(
         &self,
         reference: &str,
@@ -85,8 +86,8 @@ impl<'r> Base<'r> {
         }
     }
 
-    /// Resolves a reference by the library, which takes `///host/` for one without a host (servo/rust-url#1137): the standard
-    /// skips further slashes before a host, and so do browsers.
+    /// Resolves a reference with the library `url`. The library takes `///host/` for a reference without a
+    /// host (servo/rust-url#1137); the standard and browsers skip further slashes before a host.
     fn parse(&self, reference: &str) -> Result<Url, url::ParseError> {
         let slashes = ['/', '\\'];
         let trimmed = reference.trim_start_matches(|c: char| c <= ' ');
@@ -98,8 +99,8 @@ impl<'r> Base<'r> {
         }
     }
 
-    /// Resolves a reference of path or query, or both, that is canonical already, and appends the text; `None` where it may not
-    /// be. The result is that of the parser.
+    /// Resolves a reference that has only path or query, or both, in canonical form, and appends the text;
+    /// `None` if it may not be canonical. The result equals that of the parser.
     fn write_relative(
         &self,
         reference: &str,
@@ -117,7 +118,7 @@ impl<'r> Base<'r> {
         };
         let length = plain::path_and_query(text, text.first() != Some(&b'/'))?;
         let added = &reference[..length];
-        // What a colon follows in the first segment is a scheme.
+        // A first segment with a colon would be a scheme.
         if let Some(colon) = added.find(':')
             && !added[..colon].contains(['/', '?'])
         {
@@ -130,7 +131,7 @@ impl<'r> Base<'r> {
     }
 }
 
-/// The length of a URL up to the last slash of its path, with it.
+/// The length of a URL up to and including the last slash of its path.
 fn directory(base: &CrawlUrl) -> usize {
     let path = base.path_and_query().split('?').next().unwrap_or_default();
     base.origin().len() + path.rfind('/').map_or(0, |slash| slash + 1)

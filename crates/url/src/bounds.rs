@@ -1,30 +1,30 @@
-//! The bounds of one page that cut off a part of it: what is beyond is left out, and the page tells which.
+//! Bounds: limits beyond which the parser omits content of a page. The page records which bounds it reached.
 //!
-//! Bounds that leave nothing of a page are failures: [`crate::FailureKind::is_bound`].
+//! Limits that leave no content of a page are failures: [`crate::FailureKind::is_bound`].
 
-/// A bound that a page may reach; the names are part of the output's contract and never change.
+/// A bound that a page may reach; names are part of the outputs' contract and never change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Bound {
     /// More links than `parse.max_links`.
     Links,
-    /// Links of more bytes than `parse.max_link_bytes`.
+    /// Links larger than `parse.max_link_bytes` in total.
     LinkBytes,
     /// A link longer than [`crate::MAX_URL_BYTES`]; it is counted as bad.
     UrlBytes,
-    /// A `<base href>` longer than [`crate::MAX_URL_BYTES`]; it does not count.
+    /// A `<base href>` longer than [`crate::MAX_URL_BYTES`]; it is ignored.
     BaseBytes,
-    /// A `rel=canonical` longer than [`crate::MAX_URL_BYTES`]; it does not count.
+    /// A `rel=canonical` longer than [`crate::MAX_URL_BYTES`]; it is ignored.
     CanonicalBytes,
-    /// A start tag of more than 1 MiB; it does not count.
+    /// A start tag longer than 1 MiB; it is ignored.
     TagBytes,
-    /// A title of more bytes than `parse.max_title_bytes`.
+    /// A title longer than `parse.max_title_bytes`.
     TitleBytes,
-    /// More memory than the parse of a page may take: elements open at once, attributes of one element. What was found before
-    /// counts.
+    /// More memory than the parser of a page may use (open elements, attributes of one element); what was
+    /// found before is kept.
     ParseMemory,
 }
 
-/// All bounds with their stable names, each at its place in a set.
+/// Each bound with its stable name, at the index of its bit.
 const NAMES: [(Bound, &str); 8] = [
     (Bound::Links, "links"),
     (Bound::LinkBytes, "link-bytes"),
@@ -53,17 +53,17 @@ impl Bound {
 pub struct Bounds(u16);
 
 impl Bounds {
-    /// Adds one.
+    /// Adds a bound.
     pub fn add(&mut self, bound: Bound) {
         self.0 |= 1 << bound as u16;
     }
 
-    /// Whether a bound is in it.
+    /// Whether the set contains a bound.
     pub fn contains(self, bound: Bound) -> bool {
         self.0 & 1 << bound as u16 != 0
     }
 
-    /// Those in it, in the order of their declaration.
+    /// The bounds in the set, in order of declaration.
     pub fn iter(self) -> impl Iterator<Item = Bound> {
         NAMES.into_iter().map(|(bound, _)| bound).filter(move |bound| self.contains(*bound))
     }

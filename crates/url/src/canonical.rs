@@ -1,10 +1,9 @@
 //! Canonical URLs and their MD5 digests.
 //!
-//! The canonical form is the WHATWG serialisation without fragment (so: lower-case scheme and host,
-//! punycode, no default port, no dot segments) with percent-encoding in normal form ([`crate::escapes`]), and with one text
-//! a host where the standard keeps several ([`canonical_host`]).
-//! Two URLs are the same to the crawl exactly when their canonical texts are equal. Which links are taken for the
-//! same page beyond that, [`CanonicalRules`] say.
+//! The canonical form is the WHATWG serialisation without fragment (so: lower-case scheme and host, punycode,
+//! no default port, no dot segments) with percent-encoding in normal form ([`crate::escapes`]), and with a
+//! single text for each host ([`canonical_host`]). Two URLs are the same to the crawl exactly if their
+//! canonical texts are equal. [`CanonicalRules`] map further links to the same page.
 
 use std::fmt::{self, Write as _};
 use std::net::Ipv6Addr;
@@ -16,7 +15,7 @@ use crate::{BadUrl, Base, CanonicalRules, canonical_address, digest_of, escapes,
 /// MD5 of the canonical text: the key of dedup and of the ring (SYSTEMS.md section 5).
 pub type Digest = [u8; 16];
 
-/// The longest URL that is accepted, in bytes, before and after canonicalisation.
+/// Maximum length of a URL, in bytes, before and after canonicalisation.
 pub const MAX_URL_BYTES: usize = 8192;
 
 /// An absolute `http` or `https` URL in canonical form.
@@ -27,7 +26,7 @@ pub struct CrawlUrl {
     parts: Parts,
 }
 
-/// The schemes that are crawled, with what follows them in a URL's text and their ports.
+/// The schemes that are crawled, with `://`, and their default ports.
 const SCHEMES: [(&str, u16); 2] = [("http://", 80), ("https://", 443)];
 
 impl CrawlUrl {
@@ -49,10 +48,10 @@ impl CrawlUrl {
         CrawlUrl { digest: digest_of(&text), text: text.into_boxed_str(), parts }
     }
 
-    /// Puts a URL together again from parts that a [`CrawlUrl`] was taken apart into: `host` as of [`CrawlUrl::host`],
-    /// `port` as of [`CrawlUrl::port`] or nothing for the scheme's own, `path_and_query` as of
-    /// [`CrawlUrl::path_and_query`]. For texts of this crate only: nothing is parsed (asserted in debug builds).
-    /// Nothing comes of an empty host, a path that does not start with `/`, port 0, or more than
+    /// Builds a URL from the parts of a [`CrawlUrl`]: `host` as of [`CrawlUrl::host`], `port` as of
+    /// [`CrawlUrl::port`] or `None` for the scheme's default, `path_and_query` as of
+    /// [`CrawlUrl::path_and_query`]. For texts of this crate only: nothing is parsed (asserted in debug
+    /// builds). Returns `None` for an empty host, a path that does not start with `/`, port 0, or more than
     /// [`MAX_URL_BYTES`].
     pub fn from_parts(https: bool, host: &str, port: Option<u16>, path_and_query: &str) -> Option<CrawlUrl> {
         let (scheme, default_port) = SCHEMES[usize::from(https)];
@@ -83,12 +82,12 @@ impl CrawlUrl {
         Some(url)
     }
 
-    /// The same, borrowed.
+    /// Borrows the URL.
     pub fn borrow(&self) -> UrlRef<'_> {
         UrlRef { text: &self.text, digest: &self.digest, parts: self.parts }
     }
 
-    /// Where its parts are.
+    /// The positions of its parts.
     pub(crate) fn parts(&self) -> Parts {
         self.parts
     }
@@ -103,12 +102,12 @@ impl CrawlUrl {
         self.borrow().host()
     }
 
-    /// Host and, where it is not the scheme's own, port: the value of the `Host` header.
+    /// Host and, unless it is the scheme's default, port: the value of the `Host` header.
     pub fn authority(&self) -> &str {
         self.borrow().authority()
     }
 
-    /// Scheme, host and port: what one robots.txt speaks for (RFC 9309 section 2.3).
+    /// Scheme, host and port: the scope of one robots.txt (RFC 9309 section 2.3).
     pub fn origin(&self) -> &str {
         self.borrow().origin()
     }
@@ -118,12 +117,12 @@ impl CrawlUrl {
         self.borrow().path_and_query()
     }
 
-    /// The port, the scheme's own when the URL names none.
+    /// The port; the scheme's default if the URL has none.
     pub fn port(&self) -> u16 {
         self.parts.port
     }
 
-    /// Whether TLS is spoken.
+    /// Whether the scheme is `https`.
     pub fn is_https(&self) -> bool {
         self.borrow().is_https()
     }
@@ -133,7 +132,7 @@ impl CrawlUrl {
         &self.digest
     }
 
-    /// The robots.txt that speaks for this URL.
+    /// The URL of this origin's robots.txt.
     pub fn robots(&self) -> CrawlUrl {
         CrawlUrl::of(format!("{}/robots.txt", self.origin()), self.parts)
     }
@@ -150,9 +149,9 @@ impl fmt::Debug for CrawlUrl {
     }
 }
 
-/// The one text of a host, where the standard's is another: without the dot of the DNS root, which every name ends with
-/// (RFC 3986 section 3.2.2), and IPv4 as such ([`canonical_address`]). A name with an empty label is none that could be
-/// asked for.
+/// The canonical text of a host; `None` if it is that of the standard. A trailing dot (the DNS root, RFC 3986
+/// section 3.2.2) is removed, and IPv6 that stands for IPv4 becomes IPv4 ([`canonical_address`]). A name with
+/// an empty label is an error, since it cannot be resolved.
 fn canonical_host(host: &str) -> Result<Option<String>, BadUrl> {
     if let Some(bare) = host.strip_prefix('[') {
         let address: Ipv6Addr = bare.trim_end_matches(']').parse().map_err(|_| BadUrl::Host)?;
@@ -166,7 +165,7 @@ fn canonical_host(host: &str) -> Result<Option<String>, BadUrl> {
     Ok((name.len() < host.len()).then(|| name.to_owned()))
 }
 
-/// A URL in canonical form whose text and digest are somebody else's: one of many links in one text.
+/// A URL in canonical form that borrows text and digest, such as one of many links in one text.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub struct UrlRef<'a> {
     text: &'a str,
@@ -175,7 +174,8 @@ pub struct UrlRef<'a> {
 }
 
 impl<'a> UrlRef<'a> {
-    /// Finds the parts of a canonical text, which is not parsed: it must come from this crate. `None` where it cannot be one.
+    /// Finds the parts of a canonical text without parsing: it must come from this crate. `None` if it cannot
+    /// be canonical.
     pub fn of_canonical(text: &'a str, digest: &'a Digest) -> Option<Self> {
         Some(UrlRef { text, digest, parts: Parts::find(text)? })
     }
@@ -190,12 +190,12 @@ impl<'a> UrlRef<'a> {
         &self.text[usize::from(self.parts.host_start)..usize::from(self.parts.host_end)]
     }
 
-    /// Host and, where it is not the scheme's own, port: the value of the `Host` header.
+    /// Host and, unless it is the scheme's default, port: the value of the `Host` header.
     pub fn authority(self) -> &'a str {
         &self.text[usize::from(self.parts.host_start)..usize::from(self.parts.path_start)]
     }
 
-    /// Scheme, host and port: what one robots.txt speaks for (RFC 9309 section 2.3).
+    /// Scheme, host and port: the scope of one robots.txt (RFC 9309 section 2.3).
     pub fn origin(self) -> &'a str {
         &self.text[..usize::from(self.parts.path_start)]
     }
@@ -205,12 +205,12 @@ impl<'a> UrlRef<'a> {
         &self.text[usize::from(self.parts.path_start)..]
     }
 
-    /// The port, the scheme's own when the URL names none.
+    /// The port; the scheme's default if the URL has none.
     pub fn port(self) -> u16 {
         self.parts.port
     }
 
-    /// Whether TLS is spoken.
+    /// Whether the scheme is `https`.
     pub fn is_https(self) -> bool {
         self.text.starts_with("https")
     }
@@ -220,7 +220,7 @@ impl<'a> UrlRef<'a> {
         self.digest
     }
 
-    /// The same, with a text of its own.
+    /// Copies the URL.
     pub fn to_owned(self) -> CrawlUrl {
         CrawlUrl { text: self.text.into(), digest: *self.digest, parts: self.parts }
     }
@@ -238,7 +238,7 @@ impl<'a> From<&'a CrawlUrl> for UrlRef<'a> {
     }
 }
 
-/// Where the parts of a canonical text are, in bytes from its beginning.
+/// The positions of the parts of a canonical text, in bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Parts {
     host_start: u16,
@@ -248,7 +248,7 @@ pub(crate) struct Parts {
 }
 
 impl Parts {
-    /// Parts at these places.
+    /// Parts at these positions.
     pub(crate) fn new(
         host_start: usize,
         host_end: usize,
@@ -264,7 +264,8 @@ impl Parts {
         })
     }
 
-    /// The parts of a canonical text; `None` where it cannot be one. Most texts are looked at up to the first slash, once.
+    /// Finds the parts of a canonical text; `None` if it cannot be canonical. Most texts are scanned once, up
+    /// to the first slash.
     #[inline]
     fn find(text: &str) -> Option<Self> {
         let (scheme, own_port) = match text.as_bytes() {
@@ -292,8 +293,9 @@ impl Parts {
     }
 }
 
-/// Appends the canonical text of an absolute URL that is canonical already, but for its fragment and the path `/`; `None`, with
-/// nothing appended, where it may not be. The result is that of [`write_parsed`].
+/// Appends the text of an absolute URL that is canonical except for its fragment and a missing path `/`;
+/// returns `None`, and appends nothing, if it may not be canonical. The result equals that of
+/// [`write_parsed`].
 pub(crate) fn write_plain(
     text: &str,
     rules: Option<&CanonicalRules>,
@@ -312,7 +314,7 @@ pub(crate) fn write_plain(
     Some(finish(into, start, Parts::new(scheme.len(), host_end, host_end, port), rules))
 }
 
-/// Appends the canonical text of a URL that the library has parsed; nothing where it is none that is crawled.
+/// Appends the canonical text of a parsed URL; appends nothing if it cannot be crawled.
 pub(crate) fn write_parsed(
     mut url: Url,
     rules: Option<&CanonicalRules>,
@@ -334,7 +336,7 @@ pub(crate) fn write_parsed(
         return Err(BadUrl::Host);
     }
     url.set_fragment(None);
-    // No user info is left, so the host follows the scheme's "://" directly.
+    // There is no user info, so the host follows the scheme's "://".
     let host_start = url[..url::Position::BeforeHost].len();
     let host_end = url[..url::Position::AfterHost].len();
     let path_start = url[..url::Position::BeforePath].len();
@@ -353,7 +355,7 @@ pub(crate) fn write_parsed(
     finish(into, start, Parts::new(host_start, new_host_end, new_path_start, port), rules)
 }
 
-/// Applies the rules for links to the text that was appended from `start` on; takes it away where it is no URL.
+/// Applies the rules for links to the text appended from `start` on; removes the text if it is not a URL.
 pub(crate) fn finish(
     into: &mut String,
     start: usize,
@@ -418,7 +420,7 @@ mod tests {
         ] {
             assert_eq!(host(spelling).unwrap(), "http://xn--bcher-kva.example/x", "{spelling}");
         }
-        // UTS 46 as of today keeps sharp s, small and large; old browsers read "ss".
+        // Current UTS 46 keeps sharp s, small and capital; old browsers read "ss".
         for spelling in ["http://fa\u{df}.example/", "http://FA\u{1e9e}.example./"] {
             assert_eq!(host(spelling).unwrap(), "http://xn--fa-hia.example/", "{spelling}");
         }

@@ -1,9 +1,10 @@
-//! Time as a number: every rule takes it as an argument, so that tests advance it.
+//! Clocks. Rules take the time as an argument, so that tests can advance it.
 //!
-//! A crawl has one [`Clock`]. It shows Unix time as the machine told it when the crawl began, and counts on from there by
-//! CLOCK_BOOTTIME: NTP steps and a clock that is set do not touch it, and the time in which the machine was suspended counts.
-//! It goes on in the next process ([`Clock::resume`]), so that a pause that a site asked for ends when it should, whatever
-//! was done to the wall clock meanwhile. What is recorded, or shared with other programs, is wall time ([`Clock::to_wall`]).
+//! A crawl has one [`Clock`]. It starts with the machine's Unix time when the crawl begins and advances with
+//! CLOCK_BOOTTIME: NTP steps and changes of the wall clock do not affect it, and time in which the machine is
+//! suspended counts. The next process continues it ([`Clock::resume`]), so that a delay that a site asked for
+//! ends on time, whatever happens to the wall clock. Records, and data shared with other programs, have wall
+//! time ([`Clock::to_wall`]).
 
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicI64, Ordering::Relaxed};
@@ -15,52 +16,52 @@ use serde::{Deserialize, Serialize};
 /// Microseconds since the Unix epoch.
 pub type Micros = u64;
 
-/// Wall time and the crawl's time count as equal up to this difference, in microseconds: NTP steps are larger (128 ms,
-/// RFC 5905), and what is lost between two readings is smaller.
+/// Up to this difference, in microseconds, wall time and the crawl's time count as equal: NTP steps are
+/// larger (128 ms, RFC 5905), and the delay between two readings is smaller.
 const SAME: i64 = 100_000;
 
-/// A crawl's clock. Copies show the same time.
+/// A crawl's clock. Copies have the same time.
 #[derive(Clone, Copy, Debug)]
 pub struct Clock {
     source: Source,
-    /// What is added to the time since the machine's start.
+    /// Added to the time since boot.
     origin: i64,
 }
 
-/// Two readings of one moment, by which a later process goes on with a crawl's time.
+/// Readings of all clocks at one moment, from which a later process continues the crawl's time.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Anchor {
-    /// Which start of the machine it was (Linux: `/proc/sys/kernel/random/boot_id`); empty where that is not known.
+    /// The machine's boot ID (Linux: `/proc/sys/kernel/random/boot_id`); empty if unknown.
     pub boot_id: String,
-    /// Microseconds since that start, those included in which the machine was suspended.
+    /// Microseconds since boot, including suspended time.
     pub boottime_us: i64,
     /// The crawl's time.
     pub now_us: Micros,
-    /// The wall clock's.
+    /// Wall time.
     pub wall_us: Micros,
 }
 
 impl Clock {
-    /// The clock of this process, where no crawl is gone on with: Unix time when it was first asked for, counted on from there.
+    /// The clock of this process if it resumes no crawl: Unix time at the first call, advanced from there.
     pub fn shared() -> Self {
         static ORIGIN: OnceLock<i64> = OnceLock::new();
         let source = Source::Machine;
         Clock { source, origin: *ORIGIN.get_or_init(|| source.wall().saturating_sub(source.boottime())) }
     }
 
-    /// A clock that shows `wall_us` and moves by its script only; for tests.
+    /// A clock that starts at `wall_us` and is advanced by its script only; for tests.
     pub fn scripted(wall_us: Micros) -> (Self, &'static Script) {
-        // For as long as the process: clocks are copied freely.
+        // Leaked: clocks are copied freely.
         let script: &'static Script = Box::leak(Box::default());
         script.wall.store(signed(wall_us), Relaxed);
         let source = Source::Scripted(script);
         (Clock { source, origin: signed(wall_us) }, script)
     }
 
-    /// Goes on with the time of an earlier process, on the same machine or another. `boot_id`: of this start of the machine.
+    /// Continues the time of an earlier process, on this machine or another. `boot_id`: of the current boot.
     ///
-    /// Within one start of the machine the time between is known exactly. After another start it is what the wall clock says,
-    /// and none where that was set back.
+    /// If both ran in the same boot, the time between is exact. Otherwise it is the wall clock's difference,
+    /// or 0 if that is negative.
     #[must_use]
     pub fn resume(self, earlier: &Anchor, boot_id: &str) -> Self {
         let boottime = self.source.boottime();
@@ -73,41 +74,42 @@ impl Clock {
         Clock { origin: signed(earlier.now_us).saturating_add(passed).saturating_sub(boottime), ..self }
     }
 
-    /// What [`Clock::resume`] needs in a later process. `boot_id`: of this start of the machine.
+    /// The anchor for [`Clock::resume`] in a later process. `boot_id`: of the current boot.
     pub fn anchor(&self, boot_id: &str) -> Anchor {
         let boottime_us = self.source.boottime();
         let now_us = unsigned(boottime_us.saturating_add(self.origin));
         Anchor { boot_id: boot_id.to_owned(), boottime_us, now_us, wall_us: self.wall() }
     }
 
-    /// The crawl's time: for intervals, time-outs, and whatever is due. It never goes back.
+    /// The crawl's time: for intervals, time-outs and deadlines. It never decreases.
     pub fn now(&self) -> Micros {
         unsigned(self.source.boottime().saturating_add(self.origin))
     }
 
-    /// The wall clock's time, which may be set: for what is recorded, and what other programs read.
+    /// The wall clock's time, which may be set: for records, and for other programs.
     pub fn wall(&self) -> Micros {
         unsigned(self.source.wall())
     }
 
-    /// How far the wall clock is ahead of the crawl's time, in microseconds; 0 below 100 ms.
+    /// How far the wall clock is ahead of the crawl's time, in microseconds; 0 if the difference is below 100
+    /// ms.
     pub fn wall_offset(&self) -> i64 {
         let offset = self.source.wall().saturating_sub(signed(self.now()));
         if offset.abs() < SAME { 0 } else { offset }
     }
 
-    /// A moment of the crawl's time on the wall clock, as that is set now.
+    /// Converts the crawl's time to wall time, by the current offset.
     pub fn to_wall(&self, at: Micros) -> Micros {
         at.saturating_add_signed(self.wall_offset())
     }
 
-    /// A moment on the wall clock, as that is set now, in the crawl's time.
+    /// Converts wall time to the crawl's time, by the current offset.
     pub fn from_wall(&self, at: Micros) -> Micros {
         at.saturating_add_signed(self.wall_offset().saturating_neg())
     }
 }
 
-/// Where the time comes from.
+/// The source of time.
 #[derive(Clone, Copy, Debug)]
 enum Source {
     Machine,
@@ -115,10 +117,10 @@ enum Source {
 }
 
 impl Source {
-    /// Since the machine's start, the time included in which it was suspended.
+    /// Microseconds since boot, including suspended time.
     fn boottime(self) -> i64 {
         match self {
-            // On other systems this clock counts suspended time, or the system does not offer such a clock.
+            // On other systems this clock counts suspended time, or the system has no clock that does.
             #[cfg(not(any(target_os = "linux", target_os = "android")))]
             Source::Machine => read(ClockId::CLOCK_MONOTONIC),
             #[cfg(any(target_os = "linux", target_os = "android"))]
@@ -127,7 +129,7 @@ impl Source {
         }
     }
 
-    /// Since the Unix epoch.
+    /// Microseconds since the Unix epoch.
     fn wall(self) -> i64 {
         match self {
             Source::Machine => read(ClockId::CLOCK_REALTIME),
@@ -136,7 +138,7 @@ impl Source {
     }
 }
 
-/// The hands of a scripted clock.
+/// Controls a scripted clock.
 #[derive(Debug, Default)]
 pub struct Script {
     boottime: AtomicI64,
@@ -144,36 +146,41 @@ pub struct Script {
 }
 
 impl Script {
-    /// Time passes, in which the machine may be suspended.
+    /// Advances boot time and wall time.
     pub fn advance(&self, time: Duration) {
         let micros = i64::try_from(time.as_micros()).unwrap_or(i64::MAX);
         self.boottime.fetch_add(micros, Relaxed);
         self.wall.fetch_add(micros, Relaxed);
     }
 
-    /// The wall clock is set forward or back by so many seconds.
+    /// Sets the wall clock forward or back by `seconds`.
     pub fn step(&self, seconds: i64) {
         self.wall.fetch_add(seconds.saturating_mul(1_000_000), Relaxed);
     }
 
-    /// The machine starts again: the time since its start counts from 0.
+    /// Reboots the machine: boot time restarts at 0.
     pub fn reboot(&self) {
         self.boottime.store(0, Relaxed);
     }
 }
 
-/// Reads a clock of the system, in microseconds. Those that are read here cannot fail on a system that has them.
+/// Microseconds since boot, including suspended time: the same for all processes.
+pub fn boottime() -> i64 {
+    Source::Machine.boottime()
+}
+
+/// Reads a system clock, in microseconds. The clocks used here cannot fail on systems that have them.
 fn read(id: ClockId) -> i64 {
     clock_gettime(id)
         .map_or(0, |time| time.tv_sec().saturating_mul(1_000_000).saturating_add(time.tv_nsec() / 1_000))
 }
 
-/// A time that may be subtracted from.
+/// A time as a signed number, for subtraction.
 fn signed(at: Micros) -> i64 {
     i64::try_from(at).unwrap_or(i64::MAX)
 }
 
-/// A time; those before the epoch are the epoch.
+/// A signed number as a time; 0 if it is negative.
 fn unsigned(at: i64) -> Micros {
     Micros::try_from(at).unwrap_or(0)
 }
@@ -223,7 +230,7 @@ mod tests {
             let anchor = first.anchor("one start");
             script.step(step);
             script.advance(seconds(7));
-            // Another process reads the clock anew; its own zero is elsewhere.
+            // Another process has another origin.
             let second = Clock { origin: 5, ..first }.resume(&anchor, "one start");
             assert_eq!(second.now(), START + 67_000_000);
             assert_eq!(second.wall_offset(), step * 1_000_000, "recorded times follow the wall clock");
@@ -241,7 +248,7 @@ mod tests {
             script.advance(seconds(7));
             assert_eq!(first.resume(&anchor, "another").now(), START + 60_000_000 + passed * 1_000_000);
         }
-        // Who cannot tell one start from another takes them for different ones.
+        // Without boot IDs, two boots count as different.
         let (first, script) = Clock::scripted(START);
         let anchor = first.anchor("");
         script.step(30);

@@ -1,25 +1,27 @@
-//! Registered domains by the Public Suffix List.
+//! Registered domains, from the Public Suffix List.
 
-/// Which Public Suffix List is compiled in.
+/// The Public Suffix List that is compiled in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PublicSuffixList {
-    /// Version of the crate that carries the list, `psl`: one for each change of the list.
+    /// Version of the crate `psl`, which contains the list: each change of the list has a version.
     pub version: &'static str,
-    /// The day on which that version, and so the list, was published (UTC).
+    /// Publication date of that version, and thus of the list (UTC).
     pub date: &'static str,
-    /// SHA-256 of that version as published, in hexadecimal digits: the registry's own, which Cargo.lock records.
+    /// SHA-256 of that version as published, in hexadecimal digits: the registry's digest, recorded in
+    /// Cargo.lock.
     pub digest: &'static str,
 }
 
-/// The list by which [`registered_domain`] decides. A change of the list may move hosts to another domain: a job records it.
+/// The list that [`registered_domain`] uses. A job records it, since a change of the list may move hosts to
+/// another domain.
 pub const PUBLIC_SUFFIX_LIST: PublicSuffixList = PublicSuffixList {
     version: "2.1.247",
     date: "2026-11-05",
     digest: "bcf03dc0cd8c65e109a7848e3b4adf06236a181d937af94bff66966e3876b1aa",
 };
 
-/// The registered domain of a host (`news.foo.co.uk` → `foo.co.uk`); the host itself when it is an
-/// address or a public suffix. `host` is in canonical form.
+/// The registered domain of a host (`news.foo.co.uk` → `foo.co.uk`); the host itself if it is an address or a
+/// public suffix. `host` must be in canonical form.
 pub fn registered_domain(host: &str) -> &str {
     if host.starts_with('[') || host.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.') {
         return host;
@@ -44,7 +46,8 @@ mod tests {
     fn the_list_is_the_one_that_is_compiled_in() {
         let lock = include_str!("../../../Cargo.lock");
         let package = lock.split("[[package]]").find(|package| package.contains("name = \"psl\"\n")).unwrap();
-        // When this fails, the crate was updated: take version and checksum from Cargo.lock, the date from the crate's page.
+        // If this fails, the crate was updated: copy version and checksum from Cargo.lock, the date from the
+        // crate's page.
         assert!(package.contains(&format!("version = \"{}\"", PUBLIC_SUFFIX_LIST.version)));
         assert!(package.contains(&format!("checksum = \"{}\"", PUBLIC_SUFFIX_LIST.digest)));
     }

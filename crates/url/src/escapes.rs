@@ -1,9 +1,9 @@
 //! The normal form of percent-encoding (RFC 3986 section 6.2.2): digits in upper case, no escapes of unreserved characters.
 //!
-//! Both forms mean the same resource. A `%` that begins no escape stays, and nothing near it is undone: an escape must
-//! not come to be where none was.
+//! Both forms identify the same resource. A `%` that begins no escape is unchanged, and an escape is not
+//! decoded if that would create a new escape.
 
-/// The normal form of a path with its query; nothing where the text is its own.
+/// The normal form of path and query; `None` if the text is in normal form.
 pub(crate) fn normalize(text: &str) -> Option<String> {
     let bytes = text.as_bytes();
     let mut from = 0;
@@ -17,7 +17,7 @@ pub(crate) fn normalize(text: &str) -> Option<String> {
     None
 }
 
-/// Whether an escape, which the bytes begin with, is in normal form; `%` without two digits is not.
+/// Whether the bytes begin with an escape in normal form; `false` for a `%` without two digits.
 pub(crate) fn is_normal(bytes: &[u8]) -> bool {
     let is_digit = |byte: u8| matches!(byte, b'0'..=b'9' | b'A'..=b'F');
     match bytes {
@@ -28,7 +28,7 @@ pub(crate) fn is_normal(bytes: &[u8]) -> bool {
     }
 }
 
-/// Writes the normal form of a text whose first escape to change is at `start`.
+/// The normal form of a text whose first escape to change is at `start`.
 fn rewrite(text: &str, start: usize) -> String {
     let mut out = String::with_capacity(text.len());
     out.push_str(&text[..start]);
@@ -59,12 +59,12 @@ fn rewrite(text: &str, start: usize) -> String {
     out
 }
 
-/// Whether a text ends with what one more digit or two would make an escape.
+/// Whether one or two more digits after the text would complete an escape.
 fn begins_escape(text: &str) -> bool {
     matches!(text.as_bytes(), [.., b'%'] | [.., b'%', b'0'..=b'9' | b'a'..=b'f' | b'A'..=b'F'])
 }
 
-/// The byte that stands behind `%` as two hexadecimal digits.
+/// The byte that two hexadecimal digits encode.
 pub fn escaped_byte(high: u8, low: u8) -> Option<u8> {
     let digit = |byte: u8| char::from(byte).to_digit(16).and_then(|digit| u8::try_from(digit).ok());
     Some(digit(high)? << 4 | digit(low)?)

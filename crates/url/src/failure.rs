@@ -1,6 +1,6 @@
-//! Why a URL ended without a page: stable names, by meaning.
+//! Kinds of failures, with stable names and meanings.
 
-/// Takes an enum as it stands, and keeps what is said of each variant for programs, too.
+/// Declares an enum and makes the documentation of its variants available at run time.
 #[macro_export]
 macro_rules! described {
     ($(#[$about:meta])* pub enum $kinds:ident { $($(#[doc = $line:literal])+ $kind:ident,)+ }) => {
@@ -8,7 +8,7 @@ macro_rules! described {
         pub enum $kinds { $($(#[doc = $line])+ $kind,)+ }
 
         impl $kinds {
-            /// What it means, in one line: the variant's own documentation.
+            /// Its meaning, in one line: the variant's documentation.
             pub fn meaning(self) -> &'static str {
                 match self { $($kinds::$kind => concat!($($line),+).trim_ascii(),)+ }
             }
@@ -17,14 +17,14 @@ macro_rules! described {
 }
 
 described! {
-/// A kind of failure; the names are part of the output's contract and never change.
+/// A kind of failure; names are part of the outputs' contract and never change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum FailureKind {
     /// The name does not exist (NXDOMAIN).
     NameNotFound,
     /// The name exists, but has no address.
     NameNoData,
-    /// The DNS servers answered with an error (SERVFAIL, REFUSED).
+    /// The DNS servers returned an error (SERVFAIL, REFUSED).
     NameServerFailure,
     /// No DNS server answered in time.
     NameTimeout,
@@ -34,25 +34,27 @@ pub enum FailureKind {
     AddressRefused,
     /// The server refused the connection.
     ConnectRefused,
-    /// No connection in time.
+    /// The connection was not established in time.
     ConnectTimeout,
     /// No route, or another failure to connect.
     ConnectFailed,
     /// The certificate is not valid for this name, this time or these roots.
     TlsCertificate,
-    /// TLS could not be agreed on.
+    /// The TLS handshake failed.
     TlsFailed,
     /// The whole exchange took longer than allowed.
     Timeout,
-    /// The server fell silent for longer than allowed.
+    /// The server sent nothing for longer than allowed.
     ReadTimeout,
     /// The connection broke before the response was complete.
     ConnectionClosed,
-    /// This machine could not try: no file descriptor, memory or port was left. Never the site's fault.
+    /// This machine had no file descriptor, memory or port left. Never the site's fault.
     LocalFailure,
-    /// The host answered nothing but errors (5xx) for longer than `frontier.patience`; this URL was not tried any more.
+    /// The host returned only errors (5xx) for longer than `frontier.patience`; the URL was not tried any
+    /// more.
     HostUnavailable,
-    /// The answer was that of a captive portal or another go-between, not the site's. The URL is fetched again.
+    /// The response came from a captive portal or another intermediary, not from the site. The URL is fetched
+    /// again.
     CaptivePortal,
     /// The response is not HTTP.
     Protocol,
@@ -62,7 +64,7 @@ pub enum FailureKind {
     BodyTooLarge,
     /// The body does not decode by its Content-Encoding.
     EncodingBad,
-    /// The response could not be parsed: our own parser, or one that it uses, broke off at it.
+    /// The response could not be parsed: the parser, or a library that it uses, aborted.
     ParseFailed,
     /// A redirect without a usable target.
     RedirectBad,
@@ -70,36 +72,38 @@ pub enum FailureKind {
     RedirectLimit,
     /// robots.txt forbids it.
     RobotsDisallowed,
-    /// robots.txt could not be had (5xx or unreachable), so everything is forbidden (RFC 9309 section 2.3.1.4).
+    /// robots.txt could not be fetched (5xx or unreachable), so everything is forbidden (RFC 9309 section
+    /// 2.3.1.4).
     RobotsUnreachable,
-    /// Its port is one that no page is fetched from, and the job does not allow it.
+    /// Its port is blocked, and the job does not allow it.
     PortBlocked,
     /// The job's block list names its host, its domain or its network.
     Blocked,
-    /// Its registered domain has had all the pages that the job lets it have.
+    /// Its registered domain has used up the pages that the job allows it.
     DomainBudget,
-    /// The crawl was stopped before the response was complete, or a kept connection was closed before it began: no try.
+    /// The crawl was stopped before the response was complete, or a reused connection was closed before it
+    /// began. Does not count as a try.
     Cancelled,
 }
 }
 
-/// What is said of a kind: any of these.
+/// Properties of kinds, as bits.
 mod mark {
-    /// Another try later may well end otherwise.
+    /// A later try may succeed.
     pub(super) const TRANSIENT: u8 = 1;
-    /// Believed only when it comes a second time: captive networks and broken resolvers give it as well.
+    /// Final only if repeated, since captive networks and broken resolvers cause it, too.
     pub(super) const DOUBTFUL: u8 = 2;
-    /// A bound that the response, or its site, has reached.
+    /// The response, or its site, exceeded a limit.
     pub(super) const BOUND: u8 = 4;
-    /// The site is in trouble: it is asked more slowly.
+    /// The site is in trouble: requests to it are slowed down.
     pub(super) const TROUBLE: u8 = 8;
-    /// Nobody answered, or not as a site of this name does.
+    /// There was no response, or not one of a site with this name.
     pub(super) const SILENT: u8 = 16;
-    /// The site answered, if only with too much.
+    /// The site responded, even if the response exceeded a limit.
     pub(super) const ANSWERED: u8 = 32;
 }
 
-/// All that is known of each kind, in their order: stable name, what it is about, marks. The one place where kinds are told apart.
+/// Each kind in order: stable name, group, properties. The only table of kinds.
 const KINDS: [(FailureKind, &str, &str, u8); 30] = {
     use FailureKind as K;
     use mark::{ANSWERED, BOUND, DOUBTFUL, SILENT, TRANSIENT, TROUBLE};
@@ -148,12 +152,12 @@ impl FailureKind {
         KINDS.iter().find(|(_, known, ..)| *known == name).map(|(kind, ..)| *kind)
     }
 
-    /// All kinds, in their order.
+    /// All kinds, in order.
     pub fn all() -> impl Iterator<Item = Self> {
         KINDS.iter().map(|(kind, ..)| *kind)
     }
 
-    /// What it is about; `--retry-failed` takes it for all kinds of the group.
+    /// Its group, which `--retry-failed` accepts for all kinds in it.
     pub fn group(self) -> &'static str {
         KINDS[self as usize].2
     }
@@ -163,27 +167,27 @@ impl FailureKind {
         self.group() == "names"
     }
 
-    /// Whether another try later may well end otherwise.
+    /// Whether a later try may succeed.
     pub fn is_transient(self) -> bool {
         self.has(mark::TRANSIENT)
     }
 
-    /// Whether it is believed only when it comes a second time: what captive networks and broken resolvers give as well.
+    /// Whether it is final only if repeated, since captive networks and broken resolvers cause it, too.
     pub fn is_doubtful(self) -> bool {
         self.has(mark::DOUBTFUL)
     }
 
-    /// Whether it is a bound that the response, or its site, has reached.
+    /// Whether the response, or its site, exceeded a limit.
     pub fn is_bound(self) -> bool {
         self.has(mark::BOUND)
     }
 
-    /// Whether the site is in trouble, so that it is asked more slowly.
+    /// Whether the site is in trouble, so that requests to it are slowed down.
     pub fn is_trouble(self) -> bool {
         self.has(mark::TROUBLE)
     }
 
-    /// Whether the site answered; `None` where it was not asked.
+    /// Whether the site responded; `None` if no request was sent to it.
     pub fn answered(self) -> Option<bool> {
         match (self.has(mark::ANSWERED), self.has(mark::SILENT)) {
             (true, _) => Some(true),
@@ -192,28 +196,29 @@ impl FailureKind {
         }
     }
 
-    /// Whether a mark is said of it.
+    /// Whether it has a property.
     fn has(self, mark: u8) -> bool {
         KINDS[self as usize].3 & mark != 0
     }
 }
 
-/// A failure with its circumstances in words.
+/// A failure with details.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Failure {
-    /// What kind.
+    /// The kind.
     pub kind: FailureKind,
-    /// One line for people; never parsed.
+    /// One human-readable line; never parsed.
     pub detail: String,
 }
 
 impl Failure {
-    /// A failure of a kind, with its circumstances.
+    /// A failure of a kind, with details.
     pub fn new(kind: FailureKind, detail: impl Into<String>) -> Self {
         Failure { kind, detail: detail.into() }
     }
 
-    /// What it means for the origin whose robots.txt ended so: where the crawler itself may not ask, there is none to be had.
+    /// Converts the failure of a robots.txt to that of its origin's pages: if the crawler may not request it,
+    /// robots.txt is unreachable.
     pub fn of_robots(self) -> Self {
         match self.kind {
             FailureKind::Blocked

@@ -1,7 +1,8 @@
-//! Everyone's vocabulary: canonical URLs, digests, registered domains, addresses, failures, the clock. No I/O lives here.
+//! Types that all components share: canonical URLs, digests, registered domains, addresses, failures, the
+//! clock. No I/O.
 //!
-//! A URL becomes a [`CrawlUrl`] once, at the edge, and is never parsed again: its canonical text,
-//! the place of its host in that text and its MD5 travel together.
+//! A URL is parsed into a [`CrawlUrl`] once, on input, and never again: a `CrawlUrl` has its canonical text,
+//! the position of the host in that text, and its MD5.
 
 mod address;
 mod bad;
@@ -25,7 +26,7 @@ pub use bad::BadUrl;
 pub use base::Base;
 pub use bounds::{Bound, Bounds};
 pub use canonical::{CrawlUrl, Digest, MAX_URL_BYTES, UrlRef};
-pub use clock::{Anchor, Clock, Micros, Script};
+pub use clock::{Anchor, Clock, Micros, Script, boottime};
 pub use domain::{PUBLIC_SUFFIX_LIST, PublicSuffixList, registered_domain};
 pub use escapes::{escaped_byte, is_unreserved};
 pub use failure::{Failure, FailureKind};

@@ -1,17 +1,19 @@
-//! Texts that are canonical already, told by looking at each byte once: most links are, and need no parser.
+//! Recognises texts that are canonical already, with one look at each byte: most links are, and need no
+//! parser.
 //!
-//! Guarantee: what passes here comes out of the WHATWG parser, and of `canonical_host`, unchanged. Whatever is rare or doubtful does not pass.
+//! Guarantee: the WHATWG parser and `canonical_host` leave a text that passes unchanged. Rare or doubtful
+//! texts do not pass.
 
 use crate::escapes;
 
-/// The byte may stand in a host name.
+/// The byte is allowed in a host name.
 const HOST: u8 = 1;
-/// The byte may stand in a path.
+/// The byte is allowed in a path.
 const PATH: u8 = 2;
-/// The byte may stand in a query.
+/// The byte is allowed in a query.
 const QUERY: u8 = 4;
 
-/// Where each byte may stand unchanged; `%`, which needs a look at what follows, stands nowhere.
+/// Where each byte is allowed unchanged; `%` is in no class, since it depends on the bytes after it.
 const CLASSES: [u8; 256] = {
     let mut classes = [0; 256];
     let mut byte = 0x21;
@@ -45,7 +47,8 @@ const CLASSES: [u8; 256] = {
     classes
 };
 
-/// The length of a host name at the start of `text`, if it needs no IDNA, is no address, and ends the authority.
+/// The length of a host name at the start of `text`; `None` if it needs IDNA, may be an address, or does not
+/// end the authority.
 pub(crate) fn host(text: &[u8]) -> Option<usize> {
     let length = text.iter().position(|&byte| CLASSES[usize::from(byte)] & HOST == 0).unwrap_or(text.len());
     if !matches!(text.get(length), None | Some(b'/' | b'?' | b'#')) {
@@ -66,8 +69,8 @@ pub(crate) fn host(text: &[u8]) -> Option<usize> {
     (!text[last].is_ascii_digit()).then_some(length)
 }
 
-/// The length of path and query at the start of `text`, which end with it or with `#`. `at_segment` tells whether the text
-/// begins a segment: such may not begin with a dot.
+/// The length of path and query at the start of `text`, up to its end or a `#`. `at_segment`: whether the
+/// text begins a segment; a segment must not begin with a dot.
 pub(crate) fn path_and_query(text: &[u8], at_segment: bool) -> Option<usize> {
     let mut segment = at_segment;
     let mut at = 0;
@@ -86,7 +89,7 @@ pub(crate) fn path_and_query(text: &[u8], at_segment: bool) -> Option<usize> {
     Some(at)
 }
 
-/// Where the query ends that starts at `start`.
+/// The end of the query that starts at `start`.
 fn query(text: &[u8], start: usize) -> Option<usize> {
     let mut at = start;
     while let Some(&byte) = text.get(at) {

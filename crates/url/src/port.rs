@@ -1,7 +1,7 @@
-//! Ports that no page is fetched from: who listens there speaks another protocol, and would take a request for commands of its own.
+//! Blocked ports: services of other protocols listen there, and might execute a request as commands.
 
-/// The bad ports of the Fetch standard (<https://fetch.spec.whatwg.org/#port-blocking>), in ascending order, and two that it
-/// leaves out: 6379 (Redis) and 11211 (memcached), which take each line of a request for a command.
+/// The bad ports of the Fetch standard (<https://fetch.spec.whatwg.org/#port-blocking>) and two more, in
+/// ascending order: 6379 (Redis) and 11211 (memcached), which take each line of a request for a command.
 const BLOCKED: [u16; 85] = [
     0, 1, 7, 9, 11, 13, 15, 17, 19, 20, 21, 22, 23, 25, 37, 42, 43, 53, 69, 77, 79, 87, 95, 101, 102, 103,
     104, 109, 110, 111, 113, 115, 117, 119, 123, 135, 137, 139, 143, 161, 179, 389, 427, 465, 512, 513, 514,
@@ -10,7 +10,7 @@ const BLOCKED: [u16; 85] = [
     11211,
 ];
 
-/// Whether no page is fetched from a port, unless the job allows it by number.
+/// Whether a port is blocked, unless the job allows it by number.
 pub fn is_blocked_port(port: u16) -> bool {
     BLOCKED.binary_search(&port).is_ok()
 }

@@ -1,7 +1,7 @@
-//! Product tokens: the names by which robots.txt, `X-Robots-Tag` and `<meta name>` speak to a crawler.
+//! Product tokens: names of crawlers in robots.txt, `X-Robots-Tag` and `<meta name>`.
 
-/// The product token at the beginning of a user agent, of the value of a `User-agent` line, or of a directive: letters, `-` and `_`
-/// (RFC 9309 section 2.2.1); empty where there is none.
+/// The product token at the start of a user agent, of the value of a `User-agent` line, or of a directive:
+/// letters, `-` and `_` (RFC 9309 section 2.2.1); empty if there is none.
 pub fn product_token(text: &[u8]) -> &[u8] {
     let end = text.iter().position(|byte| !(byte.is_ascii_alphabetic() || matches!(byte, b'-' | b'_')));
     &text[..end.unwrap_or(text.len())]

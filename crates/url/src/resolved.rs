@@ -1,4 +1,4 @@
-//! What is known of a name: filled by names, read by the frontier.
+//! The result of resolving a name: filled by names, read by the frontier.
 
 use std::net::IpAddr;
 
@@ -7,22 +7,22 @@ use crate::{Failure, Micros};
 /// The answer for one name. Filled by names; read by the frontier.
 #[derive(Clone, Debug)]
 pub struct Resolved {
-    /// The name, as asked for.
+    /// The name, as requested.
     pub name: Box<str>,
-    /// How long it took, in microseconds; 0 from a cache.
+    /// Time to resolve it, in microseconds; 0 from a cache.
     pub elapsed_us: u32,
-    /// Until when the answer, or the failure, holds.
+    /// When the answer, or the failure, expires.
     pub expires: Micros,
-    /// What resolving cost.
+    /// The cost class.
     pub class: NameClass,
     /// At least one address, best first; or the failure.
     pub result: Result<Vec<IpAddr>, Failure>,
 }
 
-/// What a name costs to resolve (SYSTEMS.md section 3): part of answers, pages and reports.
+/// The cost of resolving a name (SYSTEMS.md section 3): part of answers, pages and reports.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NameClass {
-    /// It was resolved quickly, or needs no question.
+    /// It was resolved quickly, or without a query.
     Fast,
     /// It was resolved, but slowly.
     Slow,
@@ -31,7 +31,7 @@ pub enum NameClass {
 }
 
 impl NameClass {
-    /// Every class with its stable name.
+    /// Each class with its stable name.
     const NAMES: [(NameClass, &'static str); 3] =
         [(NameClass::Fast, "fast"), (NameClass::Slow, "slow"), (NameClass::Failed, "failed")];
 
@@ -40,7 +40,7 @@ impl NameClass {
         Self::NAMES.iter().find(|(class, _)| *class == self).map_or("", |(_, name)| name)
     }
 
-    /// The class of a name.
+    /// The class with this stable name.
     pub fn from_name(name: &str) -> Option<Self> {
         Self::NAMES.iter().find(|(_, known)| *known == name).map(|(class, _)| *class)
     }

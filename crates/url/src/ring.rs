@@ -1,33 +1,36 @@
-//! The ring of consistent hashing (Karger et al. 1997): who owns a host, a domain or a URL.
+//! Consistent hashing (Karger et al. 1997): decides which node owns a host, a domain or a URL.
 //!
-//! Guarantees, which the tests repeat, after the paper's four properties:
-//! 1. Balance: of n nodes of equal weight each owns about 1/n of the keys; a node of weight w owns w shares.
-//! 2. Monotonicity: a node that joins takes keys to itself only; when it leaves, its keys alone move.
-//! 3. Spread: observers who know of different nodes, each of at least 1/t of them, name few owners for one key.
-//! 4. Load: in the eyes of all such observers together, no node owns much more than in the eyes of one.
-//! 5. The owner is a pure function of names, weights, virtual nodes and key: in each process, in each version.
+//! Guarantees (the paper's four properties and determinism), which the tests check:
+//! 1. Balance: each of n nodes of equal weight owns about 1/n of the keys; a node of weight w owns w shares.
+//! 2. Monotonicity: a node that joins only takes keys; if it leaves, only its keys move.
+//! 3. Spread: observers that know different nodes, at least 1/t of them each, see few owners of a key.
+//! 4. Load: for all such observers together, no node owns much more than for one.
+//! 5. Determinism: the owner is a pure function of names, weights, virtual nodes and key, in each process and
+//!    version.
 //!
-//! Keys and nodes are hashed by MD5, which dedup uses too, so that one hash serves both (SYSTEMS.md section 5); a place
-//! on the ring is the digest's first 8 bytes, big-endian.
+//! Keys and nodes are hashed by MD5, which dedup uses, too, so that one hash suffices (SYSTEMS.md section 5);
+//! a position on the ring is the digest's first 8 bytes, big-endian.
 
 use md5::{Digest as _, Md5};
 
 use crate::{Digest, UrlRef, registered_domain};
 
-/// Virtual nodes for each unit of weight, unless told otherwise: the fullest of ten nodes then owns about 1.1 times the mean.
+/// Default number of virtual nodes per unit of weight: the most loaded of ten nodes then owns about 1.1 times
+/// the mean.
 pub const DEFAULT_VIRTUAL_NODES: u32 = 256;
 
-/// Points on a ring, at most: 16 bytes each.
+/// Maximum number of points on a ring, 16 bytes each.
 const MAX_POINTS: usize = 1 << 24;
 
-/// What of a URL decides its owner.
+/// The part of a URL that decides its owner.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RingKey {
-    /// The host: one owner keeps its clock and its robots.txt. The default.
+    /// The host: one owner has its pace and its robots.txt. The default.
     Host,
     /// The registered domain: all hosts of a site have one owner.
     Domain,
-    /// The URL itself, by the digest of dedup, as published: politeness then needs shares of the rate.
+    /// The URL, by the digest of dedup, as in the paper: politeness then requires that owners share each
+    /// host's rate.
     Url,
 }
 
@@ -42,7 +45,7 @@ impl RingKey {
         }
     }
 
-    /// The digest by which a URL's owner is found: of [`RingKey::text`].
+    /// The digest that decides a URL's owner: of [`RingKey::text`].
     pub fn digest<'a>(self, url: impl Into<UrlRef<'a>>) -> Digest {
         let url = url.into();
         match self {
@@ -52,19 +55,19 @@ impl RingKey {
     }
 }
 
-/// The digest of a key that is no URL, such as a name or a host.
+/// The digest of a key other than a URL, such as a name or a host.
 pub fn digest_of(key: impl AsRef<[u8]>) -> Digest {
     Md5::digest(key).into()
 }
 
-/// Why there is no such ring.
+/// Why a ring is invalid.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum BadRing {
-    /// Two nodes have one name.
+    /// Two nodes have the same name.
     SameName,
-    /// A weight of 0, less, or no number, or no virtual node for each unit of weight.
+    /// A weight that is not a positive finite number, or no virtual nodes.
     Weight,
-    /// More virtual nodes in all than a ring may have, 16,777,216.
+    /// More than 16,777,216 virtual nodes in total.
     TooLarge,
 }
 
@@ -80,21 +83,21 @@ impl std::fmt::Display for BadRing {
 
 impl std::error::Error for BadRing {}
 
-/// Nodes on a ring. A key belongs to the first node clockwise from its place.
+/// Nodes on a ring. The owner of a key is the first node clockwise from its position.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Ring {
     names: Box<[Box<str>]>,
-    /// Places in order, each with the number of its node.
+    /// Positions in ascending order, each with the index of its node.
     points: Box<[(u64, u32)]>,
-    /// For each beginning of a place, by its first bits, the first point that is not before it: most searches end there.
+    /// For each prefix of a position, the index of the first point at or after it: most searches end there.
     starts: Box<[u32]>,
-    /// How far a place is shifted to its beginning.
+    /// Right shift of a position to its prefix.
     shift: u32,
 }
 
 impl Ring {
-    /// A ring of these nodes: name and weight, of which each unit stands for `virtual_nodes` points. The order does not matter.
-    /// The point number i of a node is at MD5 of `name#i`.
+    /// A ring of nodes with name and weight; each unit of weight is `virtual_nodes` points. Their order does
+    /// not matter. Point i of a node is at the MD5 of `name#i`.
     pub fn new(nodes: &[(&str, f64)], virtual_nodes: u32) -> Result<Self, BadRing> {
         let mut nodes = nodes.to_vec();
         nodes.sort_by(|a, b| a.0.cmp(b.0));
@@ -115,7 +118,7 @@ impl Ring {
             points.extend((0..count).map(|i| (place(&digest_of(format!("{name}#{i}"))), number)));
         }
         points.sort_unstable();
-        // About one point for each beginning.
+        // About one point per prefix.
         let bits = points.len().next_power_of_two().trailing_zeros().max(1);
         let shift = u64::BITS - bits;
         let starts = (0..1u64 << bits)
@@ -126,13 +129,14 @@ impl Ring {
         Ok(Ring { names, points: points.into(), starts, shift })
     }
 
-    /// The name of the node that owns a key; none on an empty ring.
+    /// The name of the node that owns a key; `None` if the ring is empty.
     pub fn owner(&self, key: &Digest) -> Option<&str> {
         let (_, number) = self.points.get(self.first(key))?;
         self.names.get(*number as usize).map(|name| &**name)
     }
 
-    /// The owner and those who follow it clockwise, each once, at most `count`: who takes over when the ones before fail.
+    /// The owner and the nodes that follow clockwise, each once, at most `count`: each takes over if the ones
+    /// before it fail.
     pub fn owners(&self, key: &Digest, count: usize) -> Vec<&str> {
         let count = count.min(self.names.len());
         let mut numbers: Vec<u32> = Vec::with_capacity(count);
@@ -153,7 +157,7 @@ impl Ring {
         self.names.iter().map(|name| &**name)
     }
 
-    /// The number of the first point at or after a key's place, the first of all after the last.
+    /// The index of the first point at or after a key's position, or of the first point of all.
     fn first(&self, key: &Digest) -> usize {
         let place = place(key);
         let beginning = usize::try_from(place >> self.shift).unwrap_or_default();
@@ -165,7 +169,7 @@ impl Ring {
     }
 }
 
-/// The place of a digest.
+/// The position of a digest.
 fn place(digest: &Digest) -> u64 {
     let [a, b, c, d, e, f, g, h, ..] = *digest;
     u64::from_be_bytes([a, b, c, d, e, f, g, h])
@@ -185,7 +189,7 @@ mod tests {
         (0..count).map(|number| digest_of(format!("www{number}.example")))
     }
 
-    /// A ring of nodes `0…n` with weight 1, but for those left out.
+    /// A ring of nodes `0…n` with weight 1, except those in `out`.
     fn ring_without(nodes: usize, out: &HashSet<usize>, virtual_nodes: u32) -> Ring {
         let names: Vec<String> =
             (0..nodes).filter(|node| !out.contains(node)).map(|node| format!("w{node}")).collect();

@@ -1,24 +1,25 @@
-//! Which links are the same page though their texts differ: rules beyond what every URL's text obeys.
+//! Rules that map links with different texts to the same page, beyond the canonical form of URLs.
 //!
-//! They are for links found in pages, where a site writes one page's URL in many ways. Seeds and redirects are taken as they
-//! are given: a site that redirects to add a session id would otherwise redirect for ever.
+//! They apply to links in pages, where a site writes one page's URL in many ways. They do not apply to seeds
+//! and redirects: a site that redirects to add a session id would otherwise redirect endlessly.
 
-/// Rules for the links of a page. Each changes the URL that is asked for, so each can be switched off.
+/// Rules for the links of a page. Each changes the URL that is requested, so each can be switched off.
 ///
-/// On by default is what names the click or the visitor, never the page. Sorting is off: to a server, the order of
-/// parameters may matter.
+/// By default, parameters that identify the click or the visitor, but not the page, are dropped. Sorting is
+/// off, since the order of parameters may matter to a server.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CanonicalRules {
-    /// Drop parameters of advertisers and analytics: `/a?utm_source=x&id=1` → `/a?id=1`. Their names are public and used for
-    /// nothing else (`utm_*`, `gclid`, `fbclid`, …); ambiguous ones (`ref`, `source`) stay. Default: on.
+    /// Drop parameters of advertisers and analytics: `/a?utm_source=x&id=1` → `/a?id=1`. Their names are
+    /// public and have no other use (`utm_*`, `gclid`, `fbclid`, …); ambiguous ones (`ref`, `source`) stay.
+    /// Default: on.
     pub drop_tracking: bool,
-    /// Drop session ids: `/a;jsessionid=12?PHPSESSID=34` → `/a`. `sid` and `session_id` only where the value is at
-    /// least 16 hexadecimal digits, since they name stories and seminars too. Default: on.
+    /// Drop session ids: `/a;jsessionid=12?PHPSESSID=34` → `/a`. `sid` and `session_id` are dropped only if
+    /// the value has at least 16 hexadecimal digits, since they also name stories and seminars. Default: on.
     pub drop_sessions: bool,
     /// Sort parameters by name; equal names keep their order: `/a?b=1&a=2` → `/a?a=2&b=1`. Default: off.
     pub sort_query: bool,
-    /// Further parameters to drop, by name, in lower case; one that ends with `*` speaks for all names that begin so.
-    /// Default: none.
+    /// Further parameters to drop, by name, in lower case; a name that ends with `*` matches all names with
+    /// that prefix. Default: none.
     pub drop_parameters: Vec<Box<str>>,
 }
 
@@ -29,13 +30,14 @@ impl Default for CanonicalRules {
 }
 
 impl CanonicalRules {
-    /// No rule: links as they stand.
+    /// No rules: links are unchanged.
     pub fn none() -> Self {
         let drop_parameters = Vec::new();
         CanonicalRules { drop_tracking: false, drop_sessions: false, sort_query: false, drop_parameters }
     }
 
-    /// A canonical URL's text by these rules, its path starting at `path_start`; nothing where they change nothing.
+    /// Applies the rules to a canonical URL's text whose path starts at `path_start`; `None` if they change
+    /// nothing.
     pub(crate) fn apply(&self, text: &str, path_start: usize) -> Option<String> {
         let tail = &text[path_start..];
         let (path, query) = match tail.split_once('?') {
@@ -58,7 +60,7 @@ impl CanonicalRules {
         Some(out)
     }
 
-    /// A query by these rules; nothing where they change nothing.
+    /// Applies the rules to a query; `None` if they change nothing.
     fn query(&self, query: &str) -> Option<String> {
         let dropped = |parameter: &&str| self.drops(parameter);
         if self.sort_query {
@@ -70,7 +72,7 @@ impl CanonicalRules {
         Some(query.split('&').filter(|parameter| !self.drops(parameter)).collect::<Vec<_>>().join("&"))
     }
 
-    /// Whether a parameter is left out.
+    /// Whether a parameter is dropped.
     fn drops(&self, parameter: &str) -> bool {
         let (name, value) = name_and_value(parameter);
         let mut lower = [0; LONGEST_NAME];
@@ -97,12 +99,14 @@ fn name_and_value(parameter: &str) -> (&str, &str) {
     parameter.split_once('=').unwrap_or((parameter, ""))
 }
 
-/// Whether a value is a number of at least 64 bits in hexadecimal digits, as session ids are and ids of pages are not.
+/// Whether a value is a number of at least 64 bits in hexadecimal digits: session ids are, ids of pages are
+/// not.
 fn looks_like_session(value: &str) -> bool {
     value.len() >= 16 && value.bytes().all(|byte| byte.is_ascii_hexdigit())
 }
 
-/// A path without `;jsessionid=…`, which ends with its segment; nothing where there is none.
+/// A path without `;jsessionid=…`, which extends to the end of the segment or the next `;`; `None` if it has
+/// none.
 fn without_session(path: &str) -> Option<String> {
     let mut out: Option<String> = None;
     while let Some((start, end)) = session_at(out.as_deref().unwrap_or(path)) {
@@ -111,10 +115,10 @@ fn without_session(path: &str) -> Option<String> {
     out
 }
 
-/// Where a path's first session id is.
+/// The range of a path's first session id.
 fn session_at(path: &str) -> Option<(usize, usize)> {
     const MARK: &[u8] = b";jsessionid=";
-    // What is left of the segment must not be a dot segment: the text would be canonical no more.
+    // The rest of the segment must not be a dot segment: the text would not be canonical.
     let leaves_dots = |at: usize| matches!(path[..at].rsplit('/').next(), Some("." | ".."));
     let is_mark = |at: &usize| {
         let text = path.as_bytes()[*at..].get(..MARK.len());
@@ -125,7 +129,7 @@ fn session_at(path: &str) -> Option<(usize, usize)> {
     Some((start, path.len() - rest.len() + rest.find(['/', ';']).unwrap_or(rest.len())))
 }
 
-/// Parameters that say which advertisement, mail or search led to the page; sorted.
+/// Parameters that identify the advertisement, mail or search that led to the page; sorted.
 const TRACKING: [&str; 53] = [
     "__hsfp",
     "__hssc",
@@ -182,13 +186,14 @@ const TRACKING: [&str; 53] = [
     "ysclid",
 ];
 
-/// The same, by how their names begin.
+/// Prefixes of such parameters.
 const TRACKING_PREFIXES: [&str; 5] = ["hsa_", "matomo_", "mtm_", "piwik_", "utm_"];
 
-/// Parameters that hold a session id, whatever their value; sorted. What begins with `aspsessionid` is one too.
+/// Parameters that contain a session id, whatever their value; sorted. Names with the prefix `aspsessionid`
+/// do, too.
 const SESSIONS: [&str; 5] = ["cfid", "cftoken", "jsessionid", "phpsessid", "zenid"];
 
-/// Parameters that hold a session id where the value looks like one; sorted.
+/// Parameters that contain a session id if the value looks like one; sorted.
 const LIKELY_SESSIONS: [&str; 5] = ["oscsid", "sessid", "session_id", "sessionid", "sid"];
 
 /// The longest name that is looked up, in bytes.

@@ -1,4 +1,4 @@
-//! How the vocabulary stands in records: URLs and stable names as text, which every encoding has.
+//! Encoding of this crate's types in records: URLs and stable names as text, which every encoding supports.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -8,7 +8,7 @@ use serde::ser::{Serialize, SerializeStruct, Serializer};
 
 use crate::{Bound, Bounds, CrawlUrl, Failure, FailureKind, NameClass};
 
-/// Reads what is encoded as text. `expected`: what stands there, for errors.
+/// Deserializes a value from text. `expected`: the kind of value, for errors.
 pub fn read_text<'de, D: Deserializer<'de>, T>(
     deserializer: D,
     expected: &'static str,
@@ -17,7 +17,7 @@ pub fn read_text<'de, D: Deserializer<'de>, T>(
     deserializer.deserialize_str(Text { expected, parse })
 }
 
-/// Takes a text and makes something of it.
+/// A visitor that parses a text.
 struct Text<F> {
     expected: &'static str,
     parse: F,
@@ -31,7 +31,7 @@ impl<T, F: FnOnce(&str) -> Result<T, String>> Visitor<'_> for Text<F> {
     }
 
     fn visit_str<E: Error>(self, text: &str) -> Result<T, E> {
-        (self.parse)(text).map_err(|why| E::custom(format!("{text:?} is no {}{why}", self.expected)))
+        (self.parse)(text).map_err(|why| E::custom(format!("{text:?} is not a valid {}{why}", self.expected)))
     }
 }
 
@@ -41,7 +41,7 @@ impl Serialize for CrawlUrl {
     }
 }
 
-/// Parsed: an earlier version may have written what is spelled otherwise now.
+/// Parses the text, since an earlier version may have had another canonical form.
 impl<'de> Deserialize<'de> for CrawlUrl {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         read_text(deserializer, "URL to crawl", |text| {
@@ -56,7 +56,7 @@ impl Serialize for FailureKind {
     }
 }
 
-/// A kind that this version does not know is read as [`FailureKind::Cancelled`]: nothing is known of the site.
+/// Reads an unknown kind as [`FailureKind::Cancelled`], which says nothing about the site.
 impl<'de> Deserialize<'de> for FailureKind {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         read_text(deserializer, "kind of failure", |name| {
@@ -107,7 +107,7 @@ impl Serialize for Bounds {
     }
 }
 
-/// Bounds that this version does not know are left out.
+/// Ignores unknown bounds.
 impl<'de> Deserialize<'de> for Bounds {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let names = Vec::<Cow<str>>::deserialize(deserializer)?;

@@ -1,4 +1,4 @@
-//! Foreign cases and real URLs, from `LYCOSA_CORPORA` or `../shared/corpora` beside the checkout.
+//! Third-party test cases and real URLs, from `LYCOSA_CORPORA` or `../shared/corpora` beside the checkout.
 
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
@@ -7,21 +7,21 @@ use lycosa_url::{BadUrl, Base, CanonicalRules, CrawlUrl, registered_domain};
 use serde_json::Value;
 use url::{Host, Url};
 
-/// The folder of the corpora, where there is one.
+/// The folder of the corpora, if it exists.
 fn corpora() -> Option<PathBuf> {
     let beside = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/corpora");
     let folder = std::env::var_os("LYCOSA_CORPORA").map_or(beside, PathBuf::from);
     if !folder.is_dir() {
-        println!("not judged by foreign cases: no corpora at {} (set LYCOSA_CORPORA)", folder.display());
+        println!("third-party cases are skipped: no corpora at {} (set LYCOSA_CORPORA)", folder.display());
         return None;
     }
     Some(folder)
 }
 
-/// What becomes of a URL that the library has parsed: the canonical form, less the normal form of escapes.
+/// The expected canonical form of a URL that the library parsed, without normalisation of escapes.
 ///
-/// It deviates from the standard's serialisation in the host, on purpose: the dot of the DNS root goes, IPv4 that is
-/// written as IPv6 becomes IPv4, and a name with an empty label is refused, where the standard keeps each as it is.
+/// The host deviates from the standard's serialisation on purpose: a trailing dot is removed, IPv6 that
+/// stands for IPv4 becomes IPv4, and a name with an empty label is refused.
 fn expected(mut url: Url) -> Result<String, BadUrl> {
     if !matches!(url.scheme(), "http" | "https") {
         return Err(BadUrl::Scheme);
@@ -70,7 +70,7 @@ fn real_urls_are_canonical_after_one_pass() {
         };
         good += 1;
         assert_eq!(CrawlUrl::parse(url.as_str()), Ok(url.clone()), "{line}");
-        // Escapes aside, what the library says; with them, what it says of the same resource.
+        // Equal to the library's text, or different in escapes only.
         let library = library.unwrap();
         assert!(library == url.as_str() || library.contains('%'), "{line}: {library} is {url:?}");
         assert_eq!(CrawlUrl::parse(&library), Ok(url.clone()), "{line}");
@@ -121,7 +121,7 @@ fn registered_domains_are_those_of_the_lists_own_tests() {
     for line in text.lines().filter_map(|line| line.trim().strip_prefix("checkPublicSuffix(")) {
         let (host, domain) = line.trim_end_matches([';', ')']).split_once(", ").unwrap();
         let unquote = |text: &str| text.strip_prefix('\'').map(|text| text.trim_end_matches('\'').to_owned());
-        // Hosts as they stand in canonical URLs; what is none (`.com`) has no registered domain.
+        // Hosts in canonical form; invalid ones (`.com`) have no registered domain.
         let Some(Ok(url)) = unquote(host).map(|host| CrawlUrl::parse(&format!("http://{host}/"))) else {
             continue;
         };
@@ -130,7 +130,7 @@ fn registered_domains_are_those_of_the_lists_own_tests() {
         }
         let domain = match unquote(domain) {
             Some(domain) => CrawlUrl::parse(&format!("http://{domain}/")).unwrap().host().to_owned(),
-            // A public suffix stands for itself.
+            // The function returns a public suffix itself.
             None => url.host().to_owned(),
         };
         assert_eq!(registered_domain(url.host()), domain, "{line}");

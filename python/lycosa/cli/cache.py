@@ -1,4 +1,4 @@
-"""``lycosa cache``: what is in a compact cache of names, and taking something out of it."""
+"""``lycosa cache``: inspects a compact cache of names, and removes names from it."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from lycosa import _core
 
 DESCRIPTION = (
     "A compact cache of names is one file that all processes of a machine share; job setting names.cache_file or "
-    "lycosa.names.Cache make one. These commands may be used while others have it open."
+    "lycosa.names.Cache create one. These commands may be used while other processes have it open."
 )
 
-#: The first bytes of a cache, of one that is being made, of none.
+#: The first bytes of a cache, of one that is being created, and of an empty file.
 MAGIC = (b"LycosaDN", b"LycosaNE", b"")
 
-#: Top-level domains shown, at most.
+#: Maximum number of top-level domains that are shown.
 SHOWN = 20
 
 
@@ -33,8 +33,8 @@ def add_parser(subparsers: Any) -> None:
 
     inspect = actions.add_parser(
         "inspect",
-        help="what is in a cache",
-        description="Shows how a cache was made, how full it is and what it holds by top-level domain. Changes "
+        help="show what is in a cache",
+        description="Shows the settings of a cache, how full it is, and its names by top-level domain. Changes "
         "nothing.",
     )
     _add_common(inspect)
@@ -42,21 +42,21 @@ def add_parser(subparsers: Any) -> None:
 
     count = actions.add_parser(
         "count",
-        help="how many names it holds",
-        description="Counts names with addresses that hold now, by one pass over the file.",
+        help="count the names in a cache",
+        description="Counts names with addresses that are valid now, by one pass over the file.",
     )
     _add_common(count)
     count.add_argument(
         "--under", metavar="DOMAIN", help="only under this top-level or registered domain (com, foo.co.uk)"
     )
-    count.add_argument("--by-tld", action="store_true", help="for each top-level domain, the most first")
+    count.add_argument("--by-tld", action="store_true", help="per top-level domain, the most frequent first")
     count.set_defaults(run=run_count)
 
     forget = actions.add_parser(
         "forget",
         help="forget names",
-        description="Forgets names, or all names under a domain: they are resolved again. The exit status is 1 when "
-        "none was there.",
+        description="Forgets names, or all names under a domain: they are resolved again. The exit status is 1 if "
+        "none was in the cache.",
     )
     _add_common(forget)
     forget.add_argument("names", metavar="NAME", nargs="*", help="a host name")
@@ -65,26 +65,26 @@ def add_parser(subparsers: Any) -> None:
 
     rebuild = actions.add_parser(
         "rebuild",
-        help="put an empty cache in its place",
-        description="Puts an empty cache in the place of a file: one that is damaged, of another version, or of "
-        "another size. Processes that have the old one open go on with that until they end.",
+        help="replace a cache by an empty one",
+        description="Replaces a file by an empty cache, such as one that is damaged, of another version, or of "
+        "another size. Processes that have the old one open use that until they end.",
     )
     _add_common(rebuild)
     rebuild.add_argument(
         "--capacity", metavar="NAMES", type=int, help="names (default 1,000,000); about 24 bytes each"
     )
-    rebuild.add_argument("--yes", action="store_true", help="also when the file is no cache at all")
+    rebuild.add_argument("--yes", action="store_true", help="also if the file is not a cache at all")
     rebuild.set_defaults(run=run_rebuild)
 
 
 def _add_common(action: argparse.ArgumentParser) -> None:
-    """Arguments of each action."""
+    """Add the arguments of every action."""
     action.add_argument("file", metavar="FILE", help="the file of the cache", type=Path)
     action.add_argument("--json", action="store_true", help="as one JSON object")
 
 
 def run_inspect(args: argparse.Namespace) -> int:
-    """Show what is in a cache."""
+    """Show the contents of a cache."""
     cache = _core.NameCache.view(args.file)
     stats, tlds = cache.stats(), cache.count_by_tld()
     if args.json:
@@ -94,7 +94,7 @@ def run_inspect(args: argparse.Namespace) -> int:
     table = Table(title=f"Cache of names {args.file}", title_justify="left", show_header=False)
     used, slots = stats["used"], stats["slots"]
     rows = [
-        ("made for", f"{cache.settings['capacity']:,} names, verify = {cache.settings['verify']}"),
+        ("created for", f"{cache.settings['capacity']:,} names, verify = {cache.settings['verify']}"),
         ("names with addresses", f"{stats['names']:,.0f}"),
         ("slots", f"{used:,.0f} of {slots:,.0f} in use ({used / slots:.1%})"),
         ("size", f"{stats['memory'] / 1e6:,.1f} MB"),
@@ -142,11 +142,11 @@ def run_forget(args: argparse.Namespace) -> int:
 
 
 def run_rebuild(args: argparse.Namespace) -> int:
-    """Put an empty cache in the place of a file."""
+    """Replace a file by an empty cache."""
     from lycosa.errors import SettingError
 
     if args.file.exists() and not args.yes and not _is_cache(args.file):
-        raise SettingError("FILE", args.file, "a cache of names, or --yes to put a cache in the place of this file")
+        raise SettingError("FILE", args.file, "a cache of names, or --yes to replace this file by a cache")
     cache = _core.NameCache.rebuild(args.file, {"capacity": args.capacity})
     size = cache.stats()["memory"]
     told = f"{args.file}: an empty cache for {cache.settings['capacity']:,} names, {size / 1e6:,.1f} MB"
@@ -155,7 +155,7 @@ def run_rebuild(args: argparse.Namespace) -> int:
 
 
 def _is_cache(path: Path) -> bool:
-    """Whether a file begins as caches do, whole or unfinished, of either byte order; or is empty."""
+    """Return whether a file starts like a cache, complete or unfinished, in either byte order; or is empty."""
     with path.open("rb") as file:
         start = file.read(8)
     return start in MAGIC or start[::-1] in MAGIC

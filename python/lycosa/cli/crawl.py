@@ -29,22 +29,23 @@ if TYPE_CHECKING:
     from lycosa.records import Outcomes
     from lycosa.session import Crawl
 
-#: Standard output, and no output at all, as a file's name.
+#: Output names for standard output, and for no output.
 STANDARD, NONE = "-", "none"
 
 DESCRIPTION = """\
 Crawls from SEED, politely, and writes each URL's outcome to files.
 
-The log of everything that happened is kept in DIR/log; outputs follow it. A crawl that was ended, or that
-died, goes on when it is started again with the same DIR: `lycosa crawl --dir DIR` does with its recorded
-settings and outputs, and whatever is given beside takes their place; what differs is shown. Limits are
-lifted with none: --max-pages none. With --job the file says everything. A SEED is added to those that the
-crawl has; one that it has already, done or failed, is fetched again. scope, max_depth and frontier.key stay.
-What has failed is fetched again with --retry-failed. At the end it says why it ended, and how to go on.
+The log of all requests and outcomes is in DIR/log; outputs follow it. A crawl that was stopped or killed
+is resumed with the same DIR: `lycosa crawl --dir DIR` uses its recorded settings and outputs; options
+override them, and differences are shown. The value none lifts a limit: --max-pages none. With --job, the
+file replaces all recorded settings. A SEED is added to those of the crawl; a known one, done or failed, is
+fetched again. scope, max_depth and frontier.key cannot change. --retry-failed fetches failed URLs again.
+At the end the crawl says why it ended, and how to resume it.
 
 Any key of a job can be given with --set, for example --set politeness.host_interval=2; `lycosa job template`
-prints all of them as a job file. Ctrl-C once finishes what is in flight; twice ends at once. A full disk
-makes the crawl wait. `lycosa job show DIR` tells what is in DIR, `lycosa why URL DIR` what happened to a URL.
+prints all of them as a job file. Ctrl-C once finishes the requests in flight; twice ends at once. While the
+disk is full the crawl waits. `lycosa job show DIR` shows what is in DIR, `lycosa why URL DIR` the history
+of a URL.
 """
 
 EPILOG = "exit status:\n" + "\n".join(f"  {status:<4} {meaning}" for status, meaning in STATUSES.items())
@@ -64,7 +65,7 @@ def add_parser(subparsers: Any) -> None:
         "seeds",
         nargs="*",
         metavar="SEED",
-        help="URL to start from, in place of the job file's seeds, beside those of a crawl",
+        help="URL to start from; replaces the job file's seeds, is added to those of an existing crawl",
     )
     add(
         "-o",
@@ -72,12 +73,12 @@ def add_parser(subparsers: Any) -> None:
         action="append",
         metavar="OUT",
         help="FILE.parquet, FILE.jsonl, DIRECTORY/ of Parquet files, a file: URL of these, or - for JSON lines to "
-        "standard output; may be repeated; none writes none in this session, and recorded ones stay for the next "
-        "(default: those that are recorded, or DIR/pages.parquet)",
+        "standard output; may be repeated; none writes no output in this session, and recorded ones stay for the "
+        "next (default: the recorded ones, or DIR/pages.parquet)",
     )
     add("--dir", metavar="DIR", help="the job directory (default: crawl-HOST of the first seed)")
-    add("--job", metavar="FILE", help="job file (TOML) with any of the settings")
-    add("--max-pages", metavar="N", help="end after N pages in all; none lifts the limit (default: none)")
+    add("--job", metavar="FILE", help="job file (TOML) with settings")
+    add("--max-pages", metavar="N", help="end after N pages in total; none lifts the limit (default: none)")
     add("--max-depth", metavar="N", help="follow at most N links from a seed (default: none)")
     add(
         "--retry-failed",
@@ -85,9 +86,9 @@ def add_parser(subparsers: Any) -> None:
         const=True,
         default=False,
         metavar="KINDS",
-        help="fetch again what has failed: all of it, but for what robots.txt, the block list, a budget or a blocked "
-        "port forbids, or =KINDS: names "
-        f"and groups of docs/errors.md with commas, such as {', '.join(choices())}",
+        help="fetch failed URLs again: all but those that robots.txt, the block list, a budget or a blocked port "
+        "forbids, or =KINDS: comma-separated names "
+        f"and groups of docs/errors.md, such as {', '.join(choices())}",
     )
     add("--scope", metavar="SCOPE", help="host, domain (registered domain) or any (default: host)")
     add(
@@ -97,7 +98,7 @@ def add_parser(subparsers: Any) -> None:
         help="DNS server, with or without port, tls://ADDRESS#NAME or https://ADDRESS/PATH#NAME; may be repeated "
         "(default: the system's)",
     )
-    add("--user-agent", metavar="TEXT", help="how the crawler introduces itself: with a page or an e-mail address")
+    add("--user-agent", metavar="TEXT", help="User-Agent header: a product name with a page or an e-mail address")
     add("--speed", type=float, metavar="K", help="divide every delay by K: for simulated Internets only")
     add(
         "--set",
@@ -109,19 +110,19 @@ def add_parser(subparsers: Any) -> None:
     add(
         "--fresh",
         action="store_true",
-        help="start over, without SEED with what was recorded; replace the crawl and its outputs",
+        help="start over and replace the crawl and its outputs; without SEED with the recorded settings",
     )
     add(
         "--quiet",
         action="store_true",
-        help="show neither progress nor summary; one line on standard error where the exit status is 3, 4 or 5",
+        help="show neither progress nor summary; one line on standard error if the exit status is 3, 4 or 5",
     )
     add("--report", metavar="FILE", help="write the summary as JSON to FILE (- for standard output)")
     parser.set_defaults(run=run)
 
 
 def run(args: argparse.Namespace) -> int:
-    """Crawl; the exit status is one of ``lycosa.cli.status``."""
+    """Crawl; returns an exit status of ``lycosa.cli.status``."""
     streams = args.output is not None and STANDARD in args.output
     if streams and args.report == STANDARD:
         raise SettingError("--report", STANDARD, "a file, since the pages go to standard output")
@@ -137,7 +138,7 @@ def run(args: argparse.Namespace) -> int:
                 full = error
         report, ended_by = crawl.report(), signals[0] if signals and full is None else None
         if full is not None and not report:
-            raise full  # before the crawl began
+            raise full  # before the crawl started
         told_status = status_text(report, ended_by)
         if not args.quiet:
             from lycosa.cli.progress import print_summary
@@ -153,7 +154,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _stream(batch: Outcomes, crawl: Crawl) -> bool:
-    """Write outcomes to standard output; end the crawl when nobody reads them any more, and give False then."""
+    """Write outcomes to standard output; on a broken pipe end the crawl and return False."""
     try:
         sys.stdout.buffer.write(batch.rows().lines(list(crawl.plan.job.store.fields)))
         sys.stdout.buffer.flush()
@@ -165,7 +166,7 @@ def _stream(batch: Outcomes, crawl: Crawl) -> bool:
 
 
 def _prepare(args: argparse.Namespace, streams: bool) -> Crawl:
-    """Check everything; nothing is written yet."""
+    """Check everything; writes nothing."""
     from lycosa.job import merge, read_job
     from lycosa.session import crawl
     from lycosa.store.directory import JobDirectory
@@ -208,7 +209,7 @@ def _prepare(args: argparse.Namespace, streams: bool) -> Crawl:
 
 
 def _assignment(text: str) -> dict[str, Any]:
-    """``a.b=value`` as settings; a value that is no TOML is text."""
+    """Parse ``a.b=value``; a value that is not TOML is text."""
     key, equals, value = text.partition("=")
     if not equals or not key.strip():
         raise SettingError("--set", text, "KEY=VALUE, such as politeness.host_interval=2")
@@ -219,20 +220,20 @@ def _assignment(text: str) -> dict[str, Any]:
 
 
 def _default_directory(seeds: list[str]) -> Path:
-    """A directory named after the first seed's host."""
+    """Return a directory named after the first seed's host."""
     from lycosa.job import make_job
 
     return Path(f"crawl-{urlsplit(make_job({'seeds': seeds}).checked_seeds()[0]).hostname}")
 
 
 def _default_output() -> str:
-    """Parquet where pyarrow is installed."""
+    """Return the name of a Parquet file if pyarrow is installed, else of JSON lines."""
     return "pages.parquet" if importlib.util.find_spec("pyarrow") else "pages.jsonl"
 
 
 @contextlib.contextmanager
 def _signals(crawl: Crawl, quiet: bool) -> Iterator[list[int]]:
-    """Ctrl-C and SIGTERM: once to finish, twice to end at once, three times to die. Gives those that came."""
+    """Handle Ctrl-C and SIGTERM: once finishes, twice ends at once, three times exits. Yields received signals."""
     came: list[int] = []
 
     def handle(number: int, _frame: object) -> None:
@@ -245,19 +246,19 @@ def _signals(crawl: Crawl, quiet: bool) -> Iterator[list[int]]:
         crawl.stop()
         if not quiet:
             again = "Ctrl-C" if number == signal.SIGINT else "SIGTERM"
-            print(f"lycosa: finishing what is in flight; {again} again to end at once", file=sys.stderr)
+            print(f"lycosa: finishing requests in flight; {again} again to end at once", file=sys.stderr)
 
     previous = {number: signal.signal(number, handle) for number in (signal.SIGINT, signal.SIGTERM)}
     try:
         yield came
     finally:
         for number, handler in previous.items():
-            # A crawl that was told to end has ended: another Ctrl-C must not turn its exit into a traceback.
+            # The crawl has ended: another Ctrl-C must not turn its exit into a traceback.
             signal.signal(number, signal.SIG_IGN if crawl.control.stopping else handler)
 
 
 def _progress(crawl: Crawl, quiet: bool) -> contextlib.AbstractContextManager[object]:
-    """Live progress, unless it is not wanted."""
+    """Return the live progress, unless quiet."""
     if quiet:
         return contextlib.nullcontext()
     from lycosa.cli.progress import Progress

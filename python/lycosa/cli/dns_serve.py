@@ -21,25 +21,25 @@ from lycosa.names.server_settings import ServerSettings, check_no_loop, make_set
 
 logger = logging.getLogger("lycosa")
 
-#: Seconds that questions under way have at the end.
+#: Seconds for pending questions at the end.
 DRAIN = 5.0
 
-#: Seconds between two looks whether the server is in trouble.
+#: Seconds between two health checks of the server.
 LOOK = 1.0
 
-#: What is told when connections over TCP cannot be accepted.
+#: Warning when TCP connections cannot be accepted.
 NO_DESCRIPTORS = (
     "TCP connections cannot be accepted, since no file descriptors are left: "
     "raise the limit (LimitNOFILE=) or lower tcp_connections"
 )
 
 
-#: What is told when the log of questions cannot be written.
+#: Warning when the query log cannot be written.
 NOT_LOGGED = "%s; questions are answered, but not logged: lines are lost and counted (query_log_dropped)"
 
 
 def run(args: argparse.Namespace) -> int:
-    """Serve until a signal ends it; give the exit status."""
+    """Serve until a signal ends it; returns the exit status."""
 
     def load() -> ServerSettings:
         return _settings(args)
@@ -50,7 +50,7 @@ def run(args: argparse.Namespace) -> int:
         if not args.quiet:
             print(f"lycosa dns: nothing is wrong with the settings of this {settings.tier} server", file=sys.stderr)
         return 0
-    # Signals count from the first moment on: systemd may send one before the server listens.
+    # Signals are handled from the start: systemd may send one before the server listens.
     with told(quiet=args.quiet), _signals() as signals, contextlib.ExitStack() as opened:
         server = opened.enter_context(Server(settings))
         http = None if settings.http is None else opened.enter_context(HttpServer(server, settings.http))
@@ -66,7 +66,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def serve(server: Server, load: Callable[[], ServerSettings], signals: Callable[[float], set[int]]) -> None:
-    """Let it answer until SIGTERM or SIGINT; ``signals`` gives those that have come, or come in some seconds."""
+    """Serve until SIGTERM or SIGINT; ``signals`` returns those received, waiting at most some seconds."""
     trouble: str | None = None
     accepts = logs = True
     while not (come := signals(LOOK)) & {signal.SIGTERM, signal.SIGINT}:
@@ -80,30 +80,30 @@ def serve(server: Server, load: Callable[[], ServerSettings], signals: Callable[
             else:
                 logger.warning("%s", trouble)
         if accepts and server.statistics()["accept_failures"]:
-            accepts = False  # told once: a line for each connection helps nobody
+            accepts = False  # logged once, not per connection
             logger.warning(NO_DESCRIPTORS)
         if logs and (lost := server.query_log_trouble) is not None:
-            logs = False  # the same: a disk may be full, and not, and full again
+            logs = False  # logged once until a reload: a disk may be full repeatedly
             logger.warning(NOT_LOGGED, lost)
     notify("STOPPING=1")
     if not server.drain(DRAIN):
-        logger.warning("not all questions under way were answered within %g s", DRAIN)
+        logger.warning("not all pending questions were answered within %g s", DRAIN)
 
 
 def _reload(server: Server, load: Callable[[], ServerSettings]) -> None:
-    """Read the settings again, and keep those of before where something is wrong."""
+    """Read the settings again; on an error keep the old ones."""
     notify_reloading()
     try:
         changed = server.reload(load)
     except (LycosaError, OSError) as error:
-        logger.warning("not reloaded, all stays as it was: %s", error)
+        logger.warning("not reloaded, the old settings stay: %s", error)
     else:
         logger.info("reloaded; changed: %s", ", ".join(changed) or "nothing")
     notify("READY=1")
 
 
 def _settings(args: argparse.Namespace) -> ServerSettings:
-    """The settings of the file, with those of the command line laid over them."""
+    """Return the settings of the file, overridden by the command line."""
     given = {} if args.config is None else read_job(args.config, "--config")
     over = {
         "tier": args.tier,
@@ -118,7 +118,7 @@ def _settings(args: argparse.Namespace) -> ServerSettings:
 
 
 def _ready(server: Server, http: HttpServer | None) -> str:
-    """What is said once it listens."""
+    """Return the line that is printed once it listens."""
     metrics = "" if http is None else f", metrics on http://{http.address}"
     return (
         f"lycosa dns: {server.settings.tier} tier, listening on {', '.join(server.listening)} (UDP, TCP), "
@@ -128,9 +128,9 @@ def _ready(server: Server, http: HttpServer | None) -> str:
 
 @contextlib.contextmanager
 def _signals() -> Iterator[Callable[[float], set[int]]]:
-    """A function that gives the signals that have come since, and waits at most some seconds for the first.
+    """Yield a function that returns the signals received since its last call; it waits at most some seconds for one.
 
-    By a socket, so that none is lost between two looks and none interrupts what is under way.
+    Uses a socket, so that no signal is lost between two calls and none interrupts an operation.
     """
     receive, send = socket.socketpair()
     with receive, send:

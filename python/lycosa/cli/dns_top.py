@@ -19,26 +19,26 @@ from lycosa.errors import LycosaError, SettingError
 from lycosa.names.histograms import quantile, since
 from lycosa.names.server_settings import endpoint
 
-#: Seconds between two looks; seconds that an answer may take; bytes of it.
+#: Interval of updates and time-out of a response, in seconds; maximum size of a response, in bytes.
 EVERY, WITHIN, MAX_BYTES = 1.0, 2.0, 1 << 20
 
-#: Response codes, as they are shown.
+#: Response codes, in the order of display.
 CODES = ("noerror", "nxdomain", "servfail", "refused", "formerr", "notimp", "other")
 
-#: Quantiles of times that are shown.
+#: Displayed quantiles of times.
 SHARES = {"p50": 0.5, "p99": 0.99}
 
-#: Further counts that are shown as rates.
+#: Further counters that are displayed as rates.
 RATES = ("stale", "prefetches", "passed_through", "truncated", "dropped", "refused_clients", "limited", "unfair")
 
 
 def run(args: argparse.Namespace) -> int:
-    """Look until Ctrl-C, or once; give the exit status."""
+    """Show until Ctrl-C, or once; returns the exit status."""
     found = endpoint(args.http)
     if found is None or not found[1]:
         raise SettingError("--http", args.http, "an address and a port, as the server was given: 127.0.0.1:9153")
     host, port = str(found[0]), found[1]
-    # Who is started in the background of a script would ignore it, and never end.
+    # A background process of a script ignores SIGINT by default, and would never end.
     signal.signal(signal.SIGINT, signal.default_int_handler)
     with contextlib.suppress(KeyboardInterrupt):
         console = Console()
@@ -50,7 +50,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _print(host: str, port: int, console: Console | None, *, once: bool) -> None:
-    """Print each look, as a table or, without a console, as JSON; raises LycosaError when the server is gone."""
+    """Print each update as a table or, without a console, as JSON; raises LycosaError when the server is gone."""
     before = look(host, port)
     while True:
         time.sleep(EVERY)
@@ -65,7 +65,7 @@ def _print(host: str, port: int, console: Console | None, *, once: bool) -> None
 
 
 def _show(host: str, port: int, console: Console) -> None:
-    """Show what it does until Ctrl-C; a server that was there may go and come back."""
+    """Show updates until Ctrl-C; the server may restart meanwhile."""
     before = look(host, port)
     with Live(console=console, screen=True, auto_refresh=False) as live:
         while True:
@@ -80,34 +80,34 @@ def _show(host: str, port: int, console: Console) -> None:
 
 
 def look(host: str, port: int) -> dict[str, Any]:
-    """Ask a server for everything it tells; raises LycosaError where there is none."""
+    """Fetch a server's statistics; raises LycosaError if there is no such server."""
     asking = http.client.HTTPConnection(host, port, timeout=WITHIN)
     try:
         asking.request("GET", "/statistics")
         answer = asking.getresponse()
         if answer.status != 200:
-            raise LycosaError(f"{host}:{port} answers {answer.status} to GET /statistics: no `lycosa dns`?")
+            raise LycosaError(f"{host}:{port} returns {answer.status} for GET /statistics: not a `lycosa dns`?")
         found = json.loads(answer.read(MAX_BYTES))
     except (OSError, http.client.HTTPException, ValueError) as error:
         reason = getattr(error, "strerror", None) or error
-        told = f"cannot read statistics from {host}:{port}: {reason}; `lycosa dns` gives them where --http says"
+        told = f"cannot read statistics from {host}:{port}: {reason}; `lycosa dns` serves them at its --http address"
         raise LycosaError(told) from None
     finally:
         asking.close()
     if not isinstance(found, dict) or "statistics" not in found:
-        raise LycosaError(f"{host}:{port} tells something else: no `lycosa dns`?")
+        raise LycosaError(f"{host}:{port} returns something else: not a `lycosa dns`?")
     return found
 
 
 def compare(before: dict[str, Any], after: dict[str, Any]) -> dict[str, Any]:
-    """What was done between two looks, by second, and how it is; a server that began anew counts from its start."""
+    """Compute rates between two updates, and the current state; a restarted server counts from its start."""
     if before["pid"] != after["pid"] or before["seconds"] > after["seconds"]:
         before = {"seconds": 0.0, "statistics": {}, "upstreams": []}
     seconds = max(after["seconds"] - before["seconds"], 1e-3)
     new: dict[str, Any] = after["statistics"]
 
     def rate(name: str, of: dict[str, Any] = new, since: dict[str, Any] = before["statistics"]) -> float:
-        done: int = max(of[name] - since.get(name, 0), 0)  # an upstream may have been taken out and back
+        done: int = max(of[name] - since.get(name, 0), 0)  # an upstream may have been removed and added again
         return float(round(done / seconds, 1))
 
     hits, misses = rate("hits"), rate("misses")
@@ -147,7 +147,7 @@ def compare(before: dict[str, Any], after: dict[str, Any]) -> dict[str, Any]:
 def _quantiles(
     times: dict[str, Any] | None, before: dict[str, Any] | None, found: dict[str, Any]
 ) -> dict[str, float] | None:
-    """p50 and p99, in seconds, of what was timed between two looks; None where nothing was."""
+    """Return p50 and p99, in seconds, of the times between two updates; `None` if there are none."""
     if times is None:
         return None
     counts = since(times["counts"], before["counts"] if before else None)
@@ -157,7 +157,7 @@ def _quantiles(
 
 
 def render(figures: dict[str, Any]) -> Group:
-    """The figures as a person reads them."""
+    """Format the figures as tables."""
     asked, codes, cache = figures["questions_per_second"], figures["answers_per_second"], figures["cache"]
     others = [f"{name.replace('_', ' ')} {rate:,.0f}" for name, rate in figures["per_second"].items() if rate]
     hit_rate = "–" if figures["hit_rate"] is None else f"{figures['hit_rate']:.1%}"
@@ -166,12 +166,12 @@ def render(figures: dict[str, Any]) -> Group:
         ("running for", _duration(figures["uptime"])),
         ("questions/s", f"{sum(asked.values()):,.0f} (TCP {asked['tcp']:,.0f})"),
         ("answers/s", ", ".join(f"{code} {rate:,.0f}" for code, rate in codes.items() if rate) or "none"),
-        ("from memory", hit_rate),
+        ("from cache", hit_rate),
         ("p50, p99", _times(figures["answer_seconds"])),
-        ("under way", f"{figures['waiting']:,}; TCP connections {figures['tcp_open']:,}"),
-        ("also, by second", ", ".join(others) or "nothing"),
+        ("pending", f"{figures['waiting']:,}; TCP connections {figures['tcp_open']:,}"),
+        ("also, per second", ", ".join(others) or "none"),
         (
-            "memory",
+            "cache",
             f"{cache['names']:,} of {cache['capacity']:,} names ({cache['names'] / max(cache['capacity'], 1):.1%}), "
             f"{cache['bytes'] / 1e6:,.1f} MB{'; not in its file' if figures['fallen_back'] else ''}",
         ),
@@ -180,7 +180,7 @@ def render(figures: dict[str, Any]) -> Group:
     server = Table(title=title, title_justify="left", show_header=False)
     for name, value in rows:
         server.add_row(name, Text(value))
-    upstreams = Table("upstream", title="Asked", title_justify="left")
+    upstreams = Table("upstream", title="Upstreams", title_justify="left")
     for name in ("questions/s", "RTT", "p50", "p99", "window", "timeouts/s", ""):
         upstreams.add_column(name, justify="right")
     for each in figures["upstreams"]:
@@ -197,20 +197,20 @@ def render(figures: dict[str, Any]) -> Group:
 
 
 def _times(answers: dict[str, dict[str, float]]) -> str:
-    """How long answers took, by where they came from."""
+    """Format the answer times by source."""
     told = (f"{source} {', '.join(map(_time, quantiles.values()))}" for source, quantiles in answers.items())
     return "; ".join(told) or "–"
 
 
 def _time(seconds: float | None) -> str:
-    """A short time."""
+    """Format a short time."""
     if seconds is None:
         return "–"
     return f"{seconds * 1e6:,.0f} µs" if seconds < 1e-3 else f"{seconds * 1e3:,.1f} ms"
 
 
 def _duration(seconds: float) -> str:
-    """A time in its two largest units."""
+    """Format a time in its two largest units."""
     minutes, hours, days = int(seconds // 60), int(seconds // 3_600), int(seconds // 86_400)
     if days:
         return f"{days} d {hours % 24} h"

@@ -1,4 +1,4 @@
-"""``lycosa job``: what is in a job directory, what of it nobody needs any more, and taking it along."""
+"""``lycosa job``: shows, prunes, exports and imports job directories."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from lycosa.sink import Sink
     from lycosa.store.directory import JobDirectory
 
-DESCRIPTION = "A job directory holds everything that a crawl needs to go on; `lycosa crawl --dir DIR` makes one."
+DESCRIPTION = "A job directory has everything that a crawl needs to resume; `lycosa crawl --dir DIR` creates one."
 
 
 def add_parser(subparsers: Any) -> None:
@@ -32,8 +32,8 @@ def add_parser(subparsers: Any) -> None:
 
     show = actions.add_parser(
         "show",
-        help="what is in a job directory",
-        description="Shows which job it is, whether it runs, what it recorded, how far outputs are. Changes nothing.",
+        help="show what is in a job directory",
+        description="Shows the job, whether it runs, what it recorded, how far its outputs are. Changes nothing.",
     )
     show.add_argument("dir", metavar="DIR", help="the job directory")
     show.add_argument("--json", action="store_true", help="as one JSON object")
@@ -49,27 +49,27 @@ def add_parser(subparsers: Any) -> None:
     job_transfer.add_actions(actions)
     prune = actions.add_parser(
         "prune",
-        help="remove files of the log that nobody needs any more",
+        help="remove files of the log that are not needed any more",
         description="Removes files of the log that all outputs and two snapshots have passed. A running crawl does "
-        "it by itself unless store.retain is all.",
+        "this by itself unless store.retain is all.",
     )
     prune.add_argument("dir", metavar="DIR", help="the job directory")
-    prune.add_argument("--torn", action="store_true", help="also what crashes left unfinished at the log's end")
+    prune.add_argument("--torn", action="store_true", help="also remove torn ends of the log from crashes")
     prune.set_defaults(run=run_prune)
 
 
 def existing(path: str) -> JobDirectory:
-    """A job directory that is there; raises SettingError for another place."""
+    """Return an existing job directory; raises SettingError if there is none."""
     from lycosa.store.directory import JobDirectory
 
     directory = JobDirectory(Path(path))
     if not directory.exists():
-        raise SettingError("DIR", path, "a job directory, as lycosa crawl --dir makes it")
+        raise SettingError("DIR", path, "a job directory, as lycosa crawl --dir creates it")
     return directory
 
 
 def settings_of(directory: JobDirectory) -> Job:
-    """The recorded settings; the defaults where none were recorded."""
+    """Return the recorded settings, or the defaults if none were recorded."""
     from lycosa.job import make_job
 
     record = directory.read()
@@ -77,7 +77,7 @@ def settings_of(directory: JobDirectory) -> Job:
 
 
 def sinks_of(directory: JobDirectory) -> list[Sink]:
-    """The sinks of the recorded outputs, not opened."""
+    """Return the sinks of the recorded outputs, not opened."""
     from lycosa.assemble import recorded_sinks
 
     record = directory.read()
@@ -139,7 +139,7 @@ def run_prune(args: argparse.Namespace) -> int:
 
 
 def _held(directory: JobDirectory, sinks: list[Sink]) -> str:
-    """What needs the rest of the log, as the end of a line."""
+    """Describe what needs the rest of the log, as the end of a line."""
     snapshots = directory.snapshot_positions()
     if len(snapshots) < 2:
         return "; all of it is needed until there are two snapshots"
@@ -148,7 +148,7 @@ def _held(directory: JobDirectory, sinks: list[Sink]) -> str:
 
 
 def _size(path: Path) -> int:
-    """A file's bytes; 0 where it is not there yet, or not any more."""
+    """Return a file's size; 0 if it does not exist (any more)."""
     with contextlib.suppress(FileNotFoundError):
         return path.stat().st_size
     return 0

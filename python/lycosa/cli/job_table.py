@@ -9,16 +9,16 @@ from rich.table import Table
 
 from lycosa.words import counted
 
-#: Seeds shown, at most.
+#: Maximum number of seeds that are shown.
 SEEDS = 3
 
 
 def print_job(found: dict[str, Any]) -> None:
-    """Print what ``lycosa.store.overview`` found."""
+    """Print the result of ``lycosa.store.overview``."""
     table = Table(title=f"Job {found['directory']}", title_justify="left", show_header=False)
     counts, log, seeds = found["counts"], found["log"], found["seeds"]
     shown = ", ".join(seeds[:SEEDS]) + (f" and {len(seeds) - SEEDS:,} more" if len(seeds) > SEEDS else "")
-    left = "" if counts["complete"] else ", of the records that are left; the log's beginning was removed"
+    left = "" if counts["complete"] else ", of the remaining records; the log's beginning was removed"
     rows = [
         (
             "job",
@@ -47,27 +47,27 @@ def print_job(found: dict[str, Any]) -> None:
 
 
 def _state(found: dict[str, Any]) -> str:
-    """Whether it runs, and what is left to do."""
+    """Describe whether it runs, and what is left to do."""
     last = found["last_run"]
     if found["writer"] is not None:
         return f"running: process {found['writer'] or 'unknown'}"
     if last is None:
-        return "was interrupted; may go on"
+        return "was interrupted; can be resumed"
     if last["reason"]:
         status = f"; {last['status_text']}" if last["status_text"] else ""
         return f"{last['text']}{status} (ended {last['ended']})"
     if last["waiting"] == 0 and last["idle"]:
         return f"ended {last['ended']}; nothing is left to do"
     reason = "reached max_pages" if last["idle"] else "was stopped"
-    return f"{reason} {last['ended']}; {last['waiting']:,} URLs wait; may go on"
+    return f"{reason} {last['ended']}; {last['waiting']:,} URLs wait; can be resumed"
 
 
 def _output(output: dict[str, Any]) -> str:
-    """How far an output is."""
+    """Describe the progress of an output."""
     if output["position"] is None:
-        return f"{output['output']}: {'in progress' if output['begun'] else 'not there'}"
+        return f"{output['output']}: {'in progress' if output['begun'] else 'does not exist'}"
     behind = f"{output['lag'] / 1e6:,.1f} MB of log behind" if output["lag"] > 0 else ""
     gaps = ", ".join(f"{start} to {end}" for start, end in output["gaps"])
-    lacks = f"lacks the records from position {gaps}, which were gone from the log" if gaps else ""
+    lacks = f"lacks the records from position {gaps}, which were removed from the log" if gaps else ""
     state = "; ".join(filter(None, (behind, lacks))) or "complete"
     return f"{output['output']}: up to position {output['position']}, {state}"

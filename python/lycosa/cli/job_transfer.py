@@ -1,4 +1,4 @@
-"""``lycosa job export`` and ``import``: a job as text, so that what can be read of it is never locked in."""
+"""``lycosa job export`` and ``import``: a job as JSON lines, also to recover what is readable of a damaged one."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ def add_actions(actions: Any) -> None:
     export = actions.add_parser(
         "export",
         help="write the log as JSON lines",
-        description="Writes every record of the log, one JSON object a line, and the settings to FILE.job.json. What "
-        "is damaged is skipped and counted: works on whatever can still be read. The exit status is 1 when something "
-        "was skipped.",
+        description="Writes every record of the log, one JSON object per line, and the settings to FILE.job.json. "
+        "Damaged bytes are skipped and counted; everything that is readable is exported. The exit status is 1 if "
+        "something was skipped.",
     )
     export.add_argument("dir", metavar="DIR", help="the job directory")
     export.add_argument("file", metavar="FILE", help="the file to write; one that ends in .gz is compressed")
@@ -30,22 +30,22 @@ def add_actions(actions: Any) -> None:
 
     import_ = actions.add_parser(
         "import",
-        help="make a job directory of an exported log",
-        description="Makes a job directory of what `lycosa job export` wrote, with the settings in FILE.job.json "
-        "where that is there; `lycosa crawl --dir DIR` goes on.",
+        help="create a job directory from an exported log",
+        description="Creates a job directory from a file of `lycosa job export`, with the settings in FILE.job.json "
+        "if that exists; `lycosa crawl --dir DIR` resumes the crawl.",
     )
     import_.add_argument("file", metavar="FILE", help="the file to read")
-    import_.add_argument("dir", metavar="DIR", help="the job directory to make")
+    import_.add_argument("dir", metavar="DIR", help="the job directory to create")
     import_.set_defaults(run=run_import)
 
 
 def run_export(args: argparse.Namespace) -> int:
-    """Export; the exit status is 1 when something was skipped."""
+    """Export; returns 1 if something was skipped."""
     from lycosa import _core
 
     directory, file = JobDirectory(Path(args.dir)), Path(args.file)
     if not directory.segments():
-        raise SettingError("DIR", args.dir, "a job directory with a log, as lycosa crawl --dir makes it")
+        raise SettingError("DIR", args.dir, "a job directory with a log, as lycosa crawl --dir creates it")
     for path in (file, _settings_file(file)):
         if path.exists():
             raise SettingError("FILE", path, "a file that does not exist yet")
@@ -75,7 +75,7 @@ def run_export(args: argparse.Namespace) -> int:
 
 
 def run_import(args: argparse.Namespace) -> int:
-    """Import; the exit status is 1 when the file was cut off."""
+    """Import; returns 1 if the file was cut off."""
     from lycosa import _core
 
     directory, file = JobDirectory(Path(args.dir)), Path(args.file)
@@ -89,11 +89,11 @@ def run_import(args: argparse.Namespace) -> int:
         lambda: _core.import_log(file, directory.log),
         lambda: f"{sum(path.stat().st_size for path in directory.segments()) / 1e6:,.0f} MB of log written",
     )
-    how = f"lycosa crawl --dir {args.dir} goes on"
+    how = f"lycosa crawl --dir {args.dir} resumes the crawl"
     if settings is None:
         how = f"{_settings_file(file)} is missing: give lycosa crawl --dir {args.dir} the seeds and settings again"
     else:
-        # Another id, since positions differ: outputs of the old one are not this one's.
+        # A new id, since positions differ: outputs of the old job do not belong to this one.
         record = Record.make(settings.settings, ())
         directory.write(dataclasses.replace(record, created=settings.created))
     cut = "" if found["complete"] else "; the file was cut off: its end is missing"
@@ -102,5 +102,5 @@ def run_import(args: argparse.Namespace) -> int:
 
 
 def _settings_file(file: Path) -> Path:
-    """Where an export's settings stand."""
+    """Return the path of an export's settings."""
     return file.with_name(f"{file.name}.job.json")

@@ -1,4 +1,4 @@
-"""The lines of a file or pipe, read ahead on a thread: names for `lycosa resolve`."""
+"""Reads the lines of a file or pipe ahead on a thread: names for `lycosa resolve`."""
 
 from __future__ import annotations
 
@@ -9,27 +9,27 @@ from typing import BinaryIO, NamedTuple
 
 from lycosa._core import NameBatch, NameLines
 
-#: Bytes read at once, and batches read ahead.
+#: Bytes per read, and batches read ahead.
 CHUNK, AHEAD = 1 << 17, 4
 
 
 class Read(NamedTuple):
-    """Names that were read."""
+    """A batch of names."""
 
     names: NameBatch
-    #: Bytes of the file up to and with them.
+    #: Bytes of the file up to their end.
     position: int
 
 
 class LineReader:
-    """Reads a file's lines in batches; blank lines are counted and left out."""
+    """Reads a file's lines in batches; counts and skips blank lines."""
 
     def __init__(self, file: BinaryIO) -> None:
-        """Begin to read."""
+        """Start to read."""
         self._file = file
         self._read: queue.Queue[Read | OSError | None] = queue.Queue(AHEAD)
         self._cut = NameLines()
-        # A daemon: nobody can end its wait for a pipe.
+        # A daemon, since its read from a pipe cannot be interrupted.
         threading.Thread(target=self._run, name="lycosa-lines", daemon=True).start()
 
     @property
@@ -43,7 +43,7 @@ class LineReader:
         return self._cut.blank
 
     def next(self, within: float) -> Read | None:
-        """The next batch; None at the end. Raises TimeoutError when none comes in time, OSError as reading does."""
+        """Return the next batch, `None` at the end. Raises TimeoutError if none arrives in time, or OSError."""
         try:
             read = self._read.get(timeout=within) if within else self._read.get_nowait()
         except queue.Empty:
@@ -65,6 +65,6 @@ class LineReader:
             self._read.put(error)
 
     def _put(self, names: NameBatch, position: int) -> None:
-        """Hand over names, if there are any."""
+        """Enqueue names, if there are any."""
         if len(names):
             self._read.put(Read(names, position))

@@ -1,4 +1,4 @@
-"""What a person sees of a running crawl: live on a terminal, plain lines elsewhere; a table at the end."""
+"""Progress of a crawl: live on a terminal, plain lines elsewhere; a table at the end."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ from lycosa.words import counted
 if TYPE_CHECKING:
     from lycosa.session import Crawl
 
-#: Seconds between two looks: on a terminal, and elsewhere.
+#: Seconds between two updates: on a terminal, and elsewhere.
 LIVE, PLAIN = 0.25, 5.0
 
-#: Seconds over which the rate is taken.
+#: Seconds over which the rate is averaged.
 WINDOW = 5.0
 
 
-#: The states of URLs that were admitted, and what they are called.
+#: The states of admitted URLs, and their names in the summary.
 STATES = {"done": "done", "failed": "failed", "refused": "refused", "leased": "in flight", "waiting": "waiting"}
 
 #: Why slots were free though URLs waited, by the frontier's counts.
@@ -37,10 +37,10 @@ IDLE = {
 
 
 class Progress:
-    """Shows a crawl while it runs, from a thread of its own."""
+    """Shows a running crawl from a thread of its own."""
 
     def __init__(self, crawl: Crawl) -> None:
-        """Nothing is shown before the context is entered."""
+        """Show nothing before the context is entered."""
         self._crawl = crawl
         self._console = Console(stderr=True)
         #: Seconds and pages of this session.
@@ -56,12 +56,12 @@ class Progress:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        """Stop, and leave the terminal as it was."""
+        """Stop, and restore the terminal."""
         self._end.set()
         self._thread.join()
 
     def _show(self) -> None:
-        """Look and draw until the end; the thread's body."""
+        """Update the display until the end; the thread's body."""
         if self._console.is_terminal:
             with Live(console=self._console, refresh_per_second=4, transient=True) as live:
                 while not self._end.wait(LIVE):
@@ -75,30 +75,30 @@ class Progress:
                     self._console.print(self._line(report), highlight=False, soft_wrap=True)
 
     def _rate(self, report: dict[str, Any]) -> float:
-        """Pages a second, lately."""
+        """Return the recent rate in pages per second."""
         recent, session = self._recent, report["session"]
         seconds = session["seconds"]
         recent.append((seconds, session["pages"]))
         while len(recent) > 2 and recent[0][0] < seconds - WINDOW:
             recent.popleft()
         (start, before), (now, pages) = recent[0], recent[-1]
-        # A portal's pages are taken back.
+        # Negative when a captive portal's pages are taken back.
         return max(pages - before, 0) / max(now - start, 1e-3)
 
     def _line(self, report: dict[str, Any]) -> str:
-        """The crawl in one line."""
+        """Describe the crawl in one line."""
         frontier = report["frontier"]
         return (
             f"{report['session']['seconds']:.0f} s: {counted(report['pages'], 'page')}, {self._rate(report):,.0f}/s, "
             f"{frontier['waiting']:,} waiting{_why_idle(report)}, {report['in_flight']} in flight, "
             f"{counted(frontier['hosts'], 'host')}, {counted(frontier['unresolved'], 'name')} resolving, "
             f"{report['bytes'] / 1e6:,.0f} MB{_failures(report)}"
-            f"{'; waits for room on the disk' if report['full_disks'] else ''}"
+            f"{'; waits for disk space' if report['full_disks'] else ''}"
         )
 
 
 def _why_idle(report: dict[str, Any]) -> str:
-    """Why nothing is under way though URLs wait, in brackets; nothing where something is."""
+    """Return, in brackets, why no request is in flight though URLs wait; empty if one is."""
     frontier = report["frontier"]
     if report["in_flight"] or not frontier["waiting"] or report["full_disks"]:
         return ""
@@ -115,13 +115,13 @@ def _why_idle(report: dict[str, Any]) -> str:
 
 
 def _failures(report: dict[str, Any]) -> str:
-    """The most frequent failures by kind, as the end of a line."""
+    """Return the most frequent failures by kind, as the end of a line."""
     worst = sorted(report["failures"].items(), key=lambda item: -item[1])[:4]
     return "".join(f", {count:,} {kind}" for kind, count in worst)
 
 
 def print_summary(report: dict[str, Any], status: str, *, to_standard: bool = True) -> None:
-    """What happened, as a table; why it ended, how to go on and the exit status, as lines.
+    """Print the report as a table, then why it ended, how to resume it and the exit status.
 
     status: the last line. To standard output or standard error.
     """
@@ -165,17 +165,17 @@ def print_summary(report: dict[str, Any], status: str, *, to_standard: bool = Tr
     if end := report["end"]:
         console.print(end["text"], highlight=False, markup=False, soft_wrap=True)
         if end["resume"]:
-            console.print(f"to go on: {end['resume']}", highlight=False, markup=False, soft_wrap=True)
+            console.print(f"to resume: {end['resume']}", highlight=False, markup=False, soft_wrap=True)
     if status:
         console.print(status, highlight=False, markup=False, soft_wrap=True)
 
 
 def _over_time(thing: str, count: int, seconds: float) -> str:
-    """How many, in how long, how fast."""
+    """Format a count with its duration and rate."""
     return f"{counted(count, thing)} in {seconds:,.1f} s ({count / max(seconds, 1e-3):,.0f}/s)"
 
 
 def _cost(report: dict[str, Any]) -> str:
-    """What it cost, and what a page did where there was one."""
+    """Format the CPU time, in total and per page."""
     each = f" ({report['cpu_seconds'] / report['pages'] * 1e6:,.0f} µs a page)" if report["pages"] else ""
     return f"{report['cpu_seconds']:,.1f} s{each}"

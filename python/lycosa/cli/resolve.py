@@ -1,4 +1,4 @@
-"""``lycosa resolve``: what the names of a file resolve to, millions of them, resumable from the output itself."""
+"""``lycosa resolve``: resolves the names of a file, millions of them, resumable from the output itself."""
 
 from __future__ import annotations
 
@@ -28,23 +28,23 @@ from lycosa.names.resolver import MAX_CONCURRENCY, TAKE_ANSWERS, WAIT, Options, 
 logger = logging.getLogger("lycosa")
 
 DESCRIPTION = (
-    "Resolves names, one a line, by DNS servers that recurse, and writes one answer for each, in the order in which "
-    "they come. Every line is accounted for once: ok, nxdomain, nodata, servfail, timeout or bad-name. Run again "
-    "with the same output, names that are there are not asked for again: after Ctrl-C, a crash, with a longer input; "
-    "with --retry-failed, those that failed are. "
-    "An address is its own answer; blank lines are left out."
+    "Resolves names, one per line, by recursive DNS servers, and writes one answer for each, in the order in which "
+    "answers arrive. Every line has exactly one status: ok, nxdomain, nodata, servfail, timeout or bad-name. A "
+    "second run with the same output skips the names that it contains: after Ctrl-C, a crash, with a longer input; "
+    "with --retry-failed, failed ones are retried. "
+    "An address is its own answer; blank lines are skipped."
 )
 
-#: The statuses that an answer can have.
+#: The statuses of answers.
 STATUSES = ("ok", "nxdomain", "nodata", "servfail", "timeout", "bad-name")
 
-#: What the client counts, as the report has it.
+#: The client's counters in the report.
 COUNTS = ("questions", "answers", "retries", "timeouts", "truncated", "mismatched", "cache_hits", "coalesced")
 
-#: A comment in a line of resolvers: behind one over TLS or HTTPS, whose name follows a #, only after a space.
+#: A comment in a line of resolvers: after a TLS or HTTPS resolver, whose name follows a #, only after a space.
 COMMENT = re.compile(r"(?<!\S)#.*|(?<!\S)(?!tls://|https://)(\S+?)#.*")
 
-#: Lines that are no names shown in the report, at most.
+#: Maximum number of invalid lines in the report.
 SHOWN = 20
 
 #: The exit status after Ctrl-C.
@@ -54,12 +54,12 @@ INTERRUPTED = 130
 def add_parser(subparsers: Any) -> None:
     """Register the sub-command."""
     parser = subparsers.add_parser("resolve", help="resolve names, millions of them", description=DESCRIPTION)
-    parser.add_argument("file", metavar="FILE", nargs="?", default="-", help="names, one a line; -: standard input")
+    parser.add_argument("file", metavar="FILE", nargs="?", default="-", help="names, one per line; -: standard input")
     parser.add_argument(
         "-o",
         "--output",
         metavar="OUT",
-        help="a file that ends in .jsonl, .csv or .parquet; what is in it stays (default: JSON lines to stdout)",
+        help="a file that ends in .jsonl, .csv or .parquet; is extended if it exists (default: JSON lines to stdout)",
     )
     parser.add_argument(
         "--resolver",
@@ -69,45 +69,45 @@ def add_parser(subparsers: Any) -> None:
         help="DNS servers, with or without port: 192.0.2.1,[2001:db8::1]:53; over TLS: tls://192.0.2.1#dns.example; "
         "over HTTPS: https://192.0.2.1/dns-query#dns.example (default: the system's)",
     )
-    parser.add_argument("--resolvers", metavar="FILE", type=Path, help="more of them, one a line; # begins a comment")
+    parser.add_argument("--resolvers", metavar="FILE", type=Path, help="more servers, one per line; # for comments")
     parser.add_argument(
-        "--ca-file", metavar="PEM", type=Path, help="roots beyond Mozilla's, for servers over TLS or HTTPS"
+        "--ca-file", metavar="PEM", type=Path, help="root certificates beside Mozilla's, for TLS or HTTPS servers"
     )
     parser.add_argument(
         "--types",
         metavar="A,MX",
         default="A",
         help="types of records, such as A (default), AAAA, MX, TXT, NS, CNAME, PTR, SRV, CAA, SVCB, HTTPS, or by "
-        "number as in TYPE65; others than A and AAAA come in columns of their own",
+        "number as in TYPE65; others than A and AAAA have columns of their own",
     )
     parser.add_argument(
-        "--rate", metavar="N", type=float, help="names a second at most (default: as many as the servers bear)"
+        "--rate", metavar="N", type=float, help="maximum names per second (default: limited by the servers only)"
     )
     parser.add_argument(
-        "--server-rate", metavar="N", type=float, help="questions a second to each server at most (default: no limit)"
+        "--server-rate", metavar="N", type=float, help="maximum questions per second to each server (default: none)"
     )
     parser.add_argument(
         "--concurrency",
         metavar="N",
         type=int,
         default=1_000,
-        help=f"names under way at most, 1 to {MAX_CONCURRENCY:,} (default 1,000)",
+        help=f"maximum names resolved at once, 1 to {MAX_CONCURRENCY:,} (default 1,000)",
     )
-    parser.add_argument("--timeout", metavar="S", type=float, help="seconds for one try (default 2)")
-    parser.add_argument("--attempts", metavar="N", type=int, help="tries over all servers (default 4)")
+    parser.add_argument("--timeout", metavar="S", type=float, help="time-out of one try in seconds (default 2)")
+    parser.add_argument("--attempts", metavar="N", type=int, help="tries for one name, over all servers (default 4)")
     parser.add_argument(
         "--rotate",
         action="store_const",
         const=True,
-        help="the servers take turns; else the quickest are asked (the system's servers: these three as resolv.conf "
-        "says, unless given)",
+        help="ask the servers in turn instead of the fastest ones (with the system's servers, resolv.conf sets the "
+        "defaults of these three)",
     )
     parser.add_argument(
         "--zone",
         metavar="ZONE=A,B",
         action="append",
         default=[],
-        help="resolvers for the names of a zone, such as corp.example=192.0.2.1; may be given several times",
+        help="resolvers for the names of a zone, such as corp.example=192.0.2.1; may be repeated",
     )
     parser.add_argument(
         "--hosts",
@@ -115,28 +115,28 @@ def add_parser(subparsers: Any) -> None:
         type=Path,
         nargs="?",
         const=Path("/etc/hosts"),
-        help="a hosts file that is looked at first (without FILE: /etc/hosts)",
+        help="a hosts file that takes precedence (without FILE: /etc/hosts)",
     )
     parser.add_argument(
-        "--local-data", metavar="FILE", type=Path, help="records that are looked at first, as lines of a zone file"
+        "--local-data", metavar="FILE", type=Path, help="records that take precedence, as lines of a zone file"
     )
     parser.add_argument(
         "--nxdomain-cut",
         action="store_true",
-        help="a name that does not exist ends the search for all names below it (RFC 8020); some servers deny names "
-        "that have others below them",
+        help="apply NXDOMAIN for a name to all names below it, too (RFC 8020); some servers deny names that have "
+        "others below them",
     )
     parser.add_argument(
         "--wildcards",
         action="store_true",
-        help="hosts of a domain that answers for any name are not asked for, but one in sixteen; a host with a "
-        "record of its own may be given the domain's addresses",
+        help="look up only one in sixteen hosts of a domain that answers for any name; a host with a record of its "
+        "own may get the domain's addresses",
     )
     parser.add_argument(
         "--cache",
         metavar="PATH",
         type=Path,
-        help="the file of a cache of names that processes share (see lycosa cache)",
+        help="file of a name cache that processes share (see lycosa cache)",
     )
     parser.add_argument(
         "--retry-failed",
@@ -144,18 +144,18 @@ def add_parser(subparsers: Any) -> None:
         const=True,
         default=False,
         metavar="STATUSES",
-        help="ask again for names of the input whose answers in the output are failures, and replace these: servfail "
-        f"and timeout, or =STATUSES with commas: {', '.join(RETRIED)}",
+        help="resolve names of the input again whose answers in the output are failures, and replace these: servfail "
+        f"and timeout, or comma-separated =STATUSES: {', '.join(RETRIED)}",
     )
-    parser.add_argument("--json", action="store_true", help="the report as one JSON object")
+    parser.add_argument("--json", action="store_true", help="print the report as one JSON object")
     parser.add_argument(
-        "-q", "--quiet", action="store_true", help="no progress and no report, unless --json asks for it"
+        "-q", "--quiet", action="store_true", help="print no progress, and no report unless --json is given"
     )
     parser.set_defaults(run=run)
 
 
 def run(args: argparse.Namespace) -> int:
-    """Resolve; give the exit status."""
+    """Resolve; returns the exit status."""
     types = [kind.strip().upper() for kind in args.types.split(",")]
     options: Options = {
         "resolvers": _resolvers(args),
@@ -187,12 +187,12 @@ def run(args: argparse.Namespace) -> int:
                         shown.look()
                 work.end()
         except BrokenPipeError:
-            # Who reads standard output has had enough.
+            # The reader of standard output closed it.
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
             return 1
         except OSError as error:
             name = args.output or "standard output"
-            raise StorageError(f"{error.filename or name}: {error.strerror}; run again to go on") from None
+            raise StorageError(f"{error.filename or name}: {error.strerror}; run again to resume") from None
         if args.json or not args.quiet:
             to_standard = args.output is not None and args.output != "-"
             print_report(work.report(), as_json=args.json, to_standard=to_standard)
@@ -203,7 +203,7 @@ class Work:
     """Lines to names, names to answers, answers to the output."""
 
     def __init__(self, resolver: Resolver, target: Output, file: BinaryIO) -> None:
-        """Nothing is read yet."""
+        """Read nothing yet."""
         self._resolver, self._target, self._file = resolver, target, file
         self._read: Read | None = None
         self._at_end = False
@@ -211,55 +211,55 @@ class Work:
         self._before = 0
         self._begun = time.monotonic()
         self._lines: LineReader | None = None
-        #: Set by a signal: what is there is written, and nothing else is asked for.
+        #: Set by a signal: available answers are written, and no more names are resolved.
         self.stopped = False
         self.answered = 0
-        #: Bytes of the input that were submitted, and all of them where that is known.
+        #: Bytes of the input that were submitted, and its size if it is known.
         self.position = 0
         status = os.fstat(file.fileno())
         self.size = status.st_size if stat.S_ISREG(status.st_mode) else None
 
     @property
     def ended(self) -> bool:
-        """Whether all is done, or somebody wants it to end."""
+        """Whether everything is done, or a signal stopped it."""
         return self.stopped or (self._at_end and self._read is None and not self._resolver.pending())
 
     @property
     def before(self) -> int:
-        """Answers that were there."""
+        """Number of answers in the output before this run."""
         return self._before
 
     def begin(self) -> None:
-        """Open the output and learn what is there."""
+        """Open the output and read the names in it."""
         told_at = time.monotonic()
         for names in self._target.open():
             self._before += len(names)
             self._resolver.pass_over(names)
             if time.monotonic() - told_at >= QUIET:
                 told_at = time.monotonic()
-                logger.info("reading the output: %s answers are there", f"{self._before:,}")
+                logger.info("reading the output: %s answers so far", f"{self._before:,}")
             if self.stopped:
                 break
         if self._before:
-            logger.info("going on: %s answers are there and are not asked for again", f"{self._before:,}")
+            logger.info("resuming: %s answers are in the output and are not resolved again", f"{self._before:,}")
         else:
             self._target.write(self._resolver.take(0, 0))  # an output without answers has its columns
         self._lines = LineReader(self._file)
         self._begun = time.monotonic()
 
     def step(self) -> None:
-        """Submit as far as there is room, and write what has come."""
+        """Submit names while there is capacity, and write the answers that arrived."""
         self._submit()
         if self._resolver.pending():
             self._write(WAIT if self._at_end or not self._resolver.room() else WAIT / 10)
 
     def end(self) -> None:
-        """Write what is there and complete the output."""
+        """Write the available answers and complete the output."""
         self._write(0.0)
         self._target.close()
 
     def report(self) -> dict[str, Any]:
-        """What was done."""
+        """Return the report."""
         counts, seconds = self._resolver.statistics(), time.monotonic() - self._begun
         assert self._lines is not None, "begun before"
         return {
@@ -278,14 +278,14 @@ class Work:
         }
 
     def _submit(self) -> None:
-        """Submit lines until there is no room for more or none have been read."""
+        """Submit lines until there is no capacity left or no line has been read."""
         assert self._lines is not None, "begun before"
         while not self.stopped:
             if self._read is None:
                 if self._at_end:
                     return
                 try:
-                    # With names under way, answers are waited for instead.
+                    # While names are being resolved, wait for answers instead.
                     self._read = self._lines.next(0.0 if self._resolver.pending() else WAIT)
                 except TimeoutError:
                     return
@@ -296,7 +296,7 @@ class Work:
             self.position, self._read = self._read.position, None
 
     def _write(self, within: float) -> None:
-        """Write the answers that are there, or come soon."""
+        """Write the available answers, or those that arrive within some seconds."""
         answers = self._resolver.take(TAKE_ANSWERS, within)
         if not len(answers):
             return
@@ -309,7 +309,7 @@ class Work:
 
 
 def _resolvers(args: argparse.Namespace) -> list[str]:
-    """The servers that were named."""
+    """Return the servers of the command line."""
     texts = [text.strip() for each in args.resolver for text in each.split(",")]
     if args.resolvers is not None:
         lines = _lines("--resolvers", args.resolvers)
@@ -322,7 +322,7 @@ def _resolvers(args: argparse.Namespace) -> list[str]:
 
 
 def _lines(name: str, path: Path | None) -> list[str]:
-    """The lines of a file that an argument names."""
+    """Return the lines of a file that an argument names."""
     if path is None:
         return []
     try:
@@ -333,7 +333,7 @@ def _lines(name: str, path: Path | None) -> list[str]:
 
 @contextlib.contextmanager
 def _input(name: str) -> Iterator[BinaryIO]:
-    """The file of names."""
+    """Open the file of names."""
     if name == "-":
         yield sys.stdin.buffer
         return
@@ -347,14 +347,14 @@ def _input(name: str) -> Iterator[BinaryIO]:
 
 @contextlib.contextmanager
 def _open(options: Options) -> Iterator[Resolver]:
-    """A resolver by those servers that answer."""
+    """Open a resolver with the servers that answer."""
     resolver = Resolver(**options)
     mute = silent(resolver.resolvers, options.get("ca_file"))
     left = [server for server in resolver.resolvers if server not in mute]
     told = [f"{server} ({why})" if why else server for server, why in mute.items()]
     if not left:
         resolver.close()
-        raise LycosaError(f"no resolver answers: {', '.join(told)}; name others, or run again when they do")
+        raise LycosaError(f"no resolver answers: {', '.join(told)}; give others, or run again when they do")
     for server in told:
         logger.warning("resolver %s does not answer and is left out", server)
     if mute:
@@ -368,7 +368,7 @@ def _open(options: Options) -> Iterator[Resolver]:
 
 @contextlib.contextmanager
 def _signals(work: Work) -> Iterator[None]:
-    """Ctrl-C and SIGTERM: once to complete the output and end, twice to end at once."""
+    """Handle Ctrl-C and SIGTERM: once completes the output and ends, twice ends at once."""
 
     def handle(_signal: int, _frame: object) -> None:
         if work.stopped:

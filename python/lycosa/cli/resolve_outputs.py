@@ -1,4 +1,4 @@
-"""Where `lycosa resolve` writes, and goes on: text that is cut to its last whole line, Parquet in parts."""
+"""Outputs of `lycosa resolve`, which can be resumed: text that is cut to its last complete row, Parquet in parts."""
 
 from __future__ import annotations
 
@@ -24,24 +24,24 @@ from lycosa.store.replace import sync_directory
 if TYPE_CHECKING:
     import pyarrow
 
-#: Seconds between two times that text is brought to the disk, and that a part of Parquet is completed: what a loss of
-#: power, or the end of the process, undoes at most. What is undone is asked for again.
+#: Seconds between two syncs of text, and between two completed parts of Parquet: the most that a power failure, or
+#: the end of the process, loses. Lost names are resolved again.
 SYNC, PART = 1.0, 30.0
 
-#: What the metadata of Parquet says of who wrote it.
+#: The writer in the metadata of Parquet.
 WRITER = "lycosa resolve"
 
-#: Names given at a time of those that are there.
+#: Names per batch of those in the output.
 BATCH = 10_000
 
-#: Characters in one field of comma-separated values: the records of many types may have megabytes. Python's own limit
-#: of 131,072 guards against files of others, which these are not.
+#: Maximum characters in a CSV field: the records of many types may have megabytes. Python's own limit of 131,072
+#: guards against foreign files, which these are not.
 MAX_FIELD = 1 << 30
 
 
 @dataclass(frozen=True, slots=True)
 class Answered:
-    """A row that is in an output: as its line, or as a batch of one."""
+    """A row of an output: as its line, or as a record batch of one row."""
 
     name: str
     status: str
@@ -50,20 +50,20 @@ class Answered:
 
 
 class Output(Protocol):
-    """Takes answers."""
+    """Writes answers."""
 
     def open(self) -> Iterator[list[str]]:
-        """Open it, cut what was left unfinished, give the names that are there. Raises StorageError, OSError."""
+        """Open it, cut an unfinished end, yield the names in it. Raises StorageError, OSError."""
 
     def write(self, answers: Resolutions) -> None:
-        """Take answers."""
+        """Write answers."""
 
     def close(self) -> None:
-        """Complete it; it can be gone on with all the same."""
+        """Complete it; it can still be resumed."""
 
 
 def output(path: str | None, standard: BinaryIO, *, has_records: bool = False) -> Output:
-    """The output of this name; without one, standard output. Raises SettingError."""
+    """Return the output with this path, or standard output. Raises SettingError."""
     if path is None or path == "-":
         return StandardOutput(standard)
     kinds: dict[str, Callable[[Path], TextOutput | ParquetOutput]] = {
@@ -75,25 +75,25 @@ def output(path: str | None, standard: BinaryIO, *, has_records: bool = False) -
     }
     make = kinds.get(Path(path).suffix)
     if make is None:
-        raise SettingError("output", path, "a name that ends in .jsonl, .csv or .parquet")
+        raise SettingError("output", path, "a file that ends in .jsonl, .csv or .parquet")
     if not Path(path).absolute().parent.is_dir():
         raise SettingError("output", path, "a file in a directory that exists")
     if Path(path).is_dir():
-        raise SettingError("output", path, "a file, which this directory is not")
+        raise SettingError("output", path, "a file, not a directory")
     if Path(path).suffix == ".parquet" and importlib.util.find_spec("pyarrow") is None:
         raise SettingError("output", path, "a .jsonl or .csv file; for Parquet: pip install 'lycosa[parquet]'")
     return make(Path(path))
 
 
 class StandardOutput:
-    """JSON lines for a pipe; nothing can be gone on with."""
+    """JSON lines for a pipe; cannot be resumed."""
 
     def __init__(self, file: BinaryIO) -> None:
-        """Take the file."""
+        """Write to the file."""
         self._file = file
 
     def open(self) -> Iterator[list[str]]:
-        """Nothing is there."""
+        """Yield no names."""
         yield from ()
 
     def write(self, answers: Resolutions) -> None:
@@ -102,11 +102,11 @@ class StandardOutput:
         self._file.flush()
 
     def close(self) -> None:
-        """Nothing is left to do."""
+        """Do nothing."""
 
 
 class TextOutput:
-    """One row an answer. A row that a crash has torn is cut off when it is opened again."""
+    """A text file with one row per answer. Opening it cuts off a row that was torn by a crash."""
 
     def __init__(
         self,
@@ -117,9 +117,9 @@ class TextOutput:
         *,
         quoted: bool = False,
     ) -> None:
-        """Nothing is opened yet; ``read`` takes names and statuses from rows; ValueError where it cannot.
+        """Open nothing yet; ``read`` parses rows, and raises ValueError if it cannot.
 
-        ``quoted``: a line's end between quotes belongs to the row.
+        ``quoted``: a line break between quotes belongs to the row.
         """
         self.path, self._header, self._format, self._read = path, header, format, read
         self._quoted = quoted
@@ -127,7 +127,7 @@ class TextOutput:
         self._synced = time.monotonic()
 
     def open(self) -> Iterator[list[str]]:
-        """Cut the torn row, give the names that are there."""
+        """Cut off a torn row, yield the names in the file."""
         descriptor = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
         self._file = os.fdopen(descriptor, "r+b")
         _lock(descriptor, self.path)
@@ -142,28 +142,28 @@ class TextOutput:
             yield [row.name for row in rows]
 
     def rows(self) -> Iterator[list[Answered]]:
-        """The rows of an output that was opened and read to its end, again."""
+        """Yield the rows again, after the output was opened and read to its end."""
         assert self._file is not None, "opened before"
         self._file.seek(len(self._header))
         yield from self._rows()
 
     def beside(self, path: Path) -> TextOutput:
-        """Another output of the same kind."""
+        """Return another output of the same kind."""
         return TextOutput(path, self._header, self._format, self._read, quoted=self._quoted)
 
     def copy(self, rows: list[Answered]) -> None:
-        """Take rows of an output of the same kind."""
+        """Write rows of an output of the same kind."""
         self._append(b"".join(row.line for row in rows))
 
     def remove(self) -> None:
-        """Nothing is beside the file."""
+        """Do nothing: there is no other file."""
 
     def write(self, answers: Resolutions) -> None:
         """Write lines."""
         self._append(self._format(answers))
 
     def _rows(self) -> Iterator[list[Answered]]:
-        """The rows from where the file stands."""
+        """Yield the rows from the file's position on."""
         assert self._file is not None, "opened before"
         number, end, torn = self._header.count(b"\n"), self._file.tell(), b""
         while lines := self._file.readlines(BATCH * 100):
@@ -180,7 +180,7 @@ class TextOutput:
             self._file.seek(end)
 
     def _check_torn(self, lines: Sequence[bytes], number: int) -> None:
-        """Raise StorageError where rows follow a quote that is not closed: no crash leaves that, all would be cut."""
+        """Raise StorageError if rows follow an open quote: a crash does not cause that, and all would be cut."""
         for line in lines:
             with contextlib.suppress(ValueError):
                 self._read([line])
@@ -190,14 +190,14 @@ class TextOutput:
         """Write lines at the end."""
         assert self._file is not None, "opened before"
         self._file.write(lines)
-        # What is read by others while it grows ends with a whole line.
+        # Concurrent readers always see complete lines.
         self._file.flush()
         if time.monotonic() - self._synced >= SYNC:
             os.fdatasync(self._file.fileno())
             self._synced = time.monotonic()
 
     def close(self) -> None:
-        """Bring it to the disk."""
+        """Sync and close the file."""
         if self._file is not None:
             self._file.flush()
             os.fsync(self._file.fileno())
@@ -205,20 +205,20 @@ class TextOutput:
             self._file = None
 
     def _foreign(self, first: int, last: int = 0) -> StorageError:
-        """What is in the file is nothing of ours."""
+        """Return the error for a file that was not written by this command."""
         where = f"line {first}" if last <= first else f"one of the lines {first} to {last}"
         return StorageError(
             f"{self.path}: {where} was not written by lycosa resolve with the same --types; move the file away or "
-            "give another output"
+            "choose another output"
         )
 
 
 class ParquetOutput:
-    """Parts, each complete when it takes its name; at the end they become one file."""
+    """Parquet parts, each complete when it gets its final name; at the end they are merged to one file."""
 
     def __init__(self, path: Path, *, has_records: bool) -> None:
-        """Nothing is opened yet."""
-        # Arrow takes a relative path with a colon for a URL.
+        """Open nothing yet."""
+        # Arrow parses a relative path with a colon as a URL.
         self.path, self._folder = path.absolute(), path.absolute().with_name(path.name + ".parts")
         self._has_records = has_records
         self._schema: pyarrow.Schema | None = None
@@ -228,7 +228,7 @@ class ParquetOutput:
         self._locked: int | None = None
 
     def open(self) -> Iterator[list[str]]:
-        """Take a complete file apart again, drop the part that was not completed, give the names that are there."""
+        """Turn a complete file into a part again, drop an unfinished part, yield the names in the output."""
         import pyarrow.parquet
 
         self._folder.mkdir(exist_ok=True)
@@ -242,21 +242,21 @@ class ParquetOutput:
             with pyarrow.parquet.ParquetFile(part.path) as file:
                 if file.schema_arrow.names != Resolutions.columns(self._has_records):
                     raise StorageError(
-                        f"{self.path}: written with other --types; move it away or give another output"
+                        f"{self.path}: written with other --types; move it away or choose another output"
                     )
                 for batch in file.iter_batches(BATCH, columns=["name"]):
                     yield batch.column(0).to_pylist()
             self._start = self._rows = part.end
 
     def write(self, answers: Resolutions) -> None:
-        """Take answers into the part in progress."""
+        """Write answers to the part in progress."""
         import pyarrow
 
         reader = pyarrow.RecordBatchReader.from_stream(answers)
         self._append(list(reader), reader.schema)
 
     def rows(self) -> Iterator[list[Answered]]:
-        """The rows of an output that was opened and read to its end, again."""
+        """Yield the rows again, after the output was opened and read to its end."""
         import pyarrow.parquet
 
         for part in parts.parts_in(self._folder):
@@ -269,11 +269,11 @@ class ParquetOutput:
                     ]
 
     def beside(self, path: Path) -> ParquetOutput:
-        """Another output of the same kind."""
+        """Return another output of the same kind."""
         return ParquetOutput(path, has_records=self._has_records)
 
     def copy(self, rows: list[Answered]) -> None:
-        """Take rows of an output of the same kind."""
+        """Write rows of an output of the same kind."""
         import pyarrow
 
         if rows:
@@ -281,7 +281,7 @@ class ParquetOutput:
             self._append(table.to_batches(), table.schema)
 
     def remove(self) -> None:
-        """Remove the parts, which another output has taken the place of, and let go of them."""
+        """Remove the parts, which another output replaced, and release the lock."""
         for part in parts.parts_in(self._folder):
             part.path.unlink()
         if self._locked is not None:
@@ -290,7 +290,7 @@ class ParquetOutput:
         self._folder.rmdir()
 
     def _append(self, batches: list[pyarrow.RecordBatch], schema: pyarrow.Schema) -> None:
-        """Take rows into the part in progress."""
+        """Write rows to the part in progress."""
         self._schema = schema
         if self._writer is None:
             self._writer = PartWriter(self._folder / f"{self._start:020}.part", schema)
@@ -301,7 +301,7 @@ class ParquetOutput:
             self._complete()
 
     def close(self) -> None:
-        """Complete the part in progress, and make one file of all."""
+        """Complete the part in progress, and merge all parts to one file."""
         self._complete()
         known = parts.parts_in(self._folder)
         if len(known) == 1:
@@ -324,12 +324,12 @@ class ParquetOutput:
             self._writer, self._start = None, self._rows
 
     def _take_apart(self) -> None:
-        """Make the first part of a file that is complete."""
+        """Turn a complete file into the first part."""
         if not self.path.exists():
             return
         end = self._check(self.path)
         for part in parts.parts_in(self._folder):
-            # A crash after the parts were put together.
+            # Left by a crash after the parts were merged.
             if part.end <= end:
                 part.path.unlink()
         self.path.replace(self._folder / f"{0:020}-{end:020}.parquet")
@@ -337,15 +337,15 @@ class ParquetOutput:
         sync_directory(self.path.absolute().parent)
 
     def _check(self, path: Path) -> int:
-        """Where the range of a file of ours ends. Raises StorageError for another's."""
+        """Return the end of the file's range. Raises StorageError for a file of another writer."""
         covered = parts.range_of(path)
         if covered is None or covered.job != WRITER:
-            raise StorageError(f"{path}: not written by lycosa resolve; move it away or give another output")
+            raise StorageError(f"{path}: not written by lycosa resolve; move it away or choose another output")
         return covered.end
 
 
 def _last_line_end(file: BinaryIO) -> int:
-    """Where the last whole line ends; the file is at its start afterwards."""
+    """Return the end of the last complete line; rewinds the file."""
     end = file.seek(0, os.SEEK_END)
     while end > 0:
         start = max(0, end - (1 << 16))
@@ -360,7 +360,7 @@ def _last_line_end(file: BinaryIO) -> int:
 
 
 def _lock(descriptor: int, path: Path) -> None:
-    """Have the output for this process alone, until it ends. Raises StorageError when another one has it."""
+    """Lock the output for this process. Raises StorageError if another process has it locked."""
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
@@ -368,16 +368,16 @@ def _lock(descriptor: int, path: Path) -> None:
 
 
 def _header(has_records: bool) -> bytes:
-    """The first line of comma-separated values."""
+    """Return the header line of a CSV file."""
     return (",".join(Resolutions.columns(has_records)) + "\n").encode()
 
 
 def _whole(lines: Sequence[bytes]) -> tuple[list[bytes], bytes]:
-    """The rows of comma-separated values that these lines make, and what is left: a row whose quotes are open."""
+    """Join CSV lines to rows; returns these, and the rest: a row with an open quote."""
     rows, parts, is_open = list[bytes](), list[bytes](), False
     for line in lines:
         parts.append(line)
-        # A quote within a field is doubled: those of a whole row are even in number.
+        # A quote within a field is doubled: a complete row has an even number of quotes.
         is_open ^= line.count(b'"') % 2 == 1
         if not is_open and line:
             rows.append(line if len(parts) == 1 else b"".join(parts))
@@ -386,7 +386,7 @@ def _whole(lines: Sequence[bytes]) -> tuple[list[bytes], bytes]:
 
 
 def _from_json(has_records: bool, lines: Sequence[bytes]) -> list[Answered]:
-    """The rows of JSON lines."""
+    """Parse rows of JSON lines."""
     rows = [json.loads(line) for line in lines]
     if not all(isinstance(row, dict) and isinstance(row.get("name"), str) and "status" in row for row in rows):
         raise ValueError("another kind of line")
@@ -396,7 +396,7 @@ def _from_json(has_records: bool, lines: Sequence[bytes]) -> list[Answered]:
 
 
 def _from_csv(has_records: bool, lines: Sequence[bytes]) -> list[Answered]:
-    """The rows of comma-separated values, each with all its lines."""
+    """Parse rows of CSV, each with all its lines."""
     columns = Resolutions.columns(has_records)
     before = csv.field_size_limit(MAX_FIELD)
     try:

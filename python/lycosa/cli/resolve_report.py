@@ -1,6 +1,6 @@
-"""What a person sees of `lycosa resolve`: a bar or lines while it runs, a table or JSON at the end.
+"""Progress and report of `lycosa resolve`: a bar or lines while it runs, a table or JSON at the end.
 
-rich is imported where something is shown: a run that is quiet or over within two seconds starts in half the time.
+rich is imported only when needed: a run that is quiet or ends within two seconds starts in half the time.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from lycosa.cli.resolve import Work
 
-#: Seconds until progress is shown; between two looks on a terminal, and elsewhere.
+#: Seconds until progress is shown; between two updates on a terminal, and elsewhere.
 QUIET, LIVE, PLAIN = 2.0, 0.25, 5.0
 
 
@@ -26,7 +26,7 @@ class Shown:
     """Progress: a bar on a terminal, lines elsewhere; nothing in the first two seconds."""
 
     def __init__(self, work: Work, *, quiet: bool) -> None:
-        """Nothing is shown yet."""
+        """Show nothing yet."""
         self._work = work
         self._console: Console | None = None
         self._next = float("inf") if quiet else time.monotonic() + QUIET
@@ -34,16 +34,16 @@ class Shown:
         self._bar: Progress | None = None
 
     def __enter__(self) -> Shown:
-        """Itself."""
+        """Return itself."""
         return self
 
     def __exit__(self, *_: object) -> None:
-        """Leave the terminal as it was."""
+        """Restore the terminal."""
         if self._bar is not None:
             self._bar.stop()
 
     def look(self) -> None:
-        """Show how far it is, if it is time to."""
+        """Update the progress if it is due."""
         now = time.monotonic()
         if now < self._next:
             return
@@ -80,7 +80,7 @@ def print_report(report: dict[str, Any], *, as_json: bool, to_standard: bool) ->
 
     table = Table(title="Resolved", title_justify="left", show_header=False)
     statuses = ", ".join(f"{status}: {count:,}" for status, count in report["statuses"].items() if count)
-    there = f"; {report['before']:,} were there" if report["before"] else ""
+    there = f"; {report['before']:,} before" if report["before"] else ""
     rows = [
         (
             "names",
@@ -95,9 +95,9 @@ def print_report(report: dict[str, Any], *, as_json: bool, to_standard: bool) ->
         *((known["server"], _upstream(known)) for known in report["upstreams"]),
     ]
     if failed := report["statuses"]["servfail"] + report["statuses"]["timeout"]:
-        rows.append(("may pass", f"{counted(failed, 'failure')}; --retry-failed asks again for those in an output"))
+        rows.append(("transient", f"{counted(failed, 'failure')}; --retry-failed retries those in an output"))
     if not report["complete"]:
-        rows.append(("not complete", "the same command goes on"))
+        rows.append(("not complete", "the same command resumes it"))
     for name, value in rows:
         table.add_row(name, value)
     console = Console(stderr=not to_standard)
@@ -111,7 +111,7 @@ def print_report(report: dict[str, Any], *, as_json: bool, to_standard: bool) ->
 
 
 def _upstream(known: dict[str, Any]) -> str:
-    """What is known of a server, in one line."""
+    """Describe a DNS server in one line."""
     round_trip = "" if known["round_trip"] is None else f", {known['round_trip'] * 1e3:.1f} ms"
     why = known["trouble"] or "it was silent or of no use"
     resting = f"; resting: {why}" if known["is_resting"] else ""

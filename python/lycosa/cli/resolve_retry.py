@@ -1,9 +1,8 @@
-"""``lycosa resolve --retry-failed``: names whose answers are failures are asked for again, and replace their rows.
+"""``lycosa resolve --retry-failed``: resolves names with failures again, and replaces their rows.
 
-The new output is made beside the old one and takes its place when it is complete: after a crash the old one is
-there, whole, and the same command begins anew. It holds the rows that are kept, then new answers; what was not
-answered again before the end (Ctrl-C, names that the input does not have any more) keeps its old row. No name is ever
-without its row, and none has two.
+The new output is written beside the old one and replaces it when it is complete: after a crash the old one is intact,
+and the same command starts over. It has the unchanged rows, then new answers; a name without a new answer at the end
+(Ctrl-C, names that the input does not have any more) keeps its old row. At any time each name has exactly its rows.
 """
 
 from __future__ import annotations
@@ -16,14 +15,14 @@ from lycosa.cli.resolve_outputs import Answered, Output, ParquetOutput, Standard
 from lycosa.errors import SettingError
 from lycosa.store.replace import sync_directory
 
-#: Statuses of answers that may be asked for again, and those that are where none is named.
+#: Statuses that can be retried, and the default.
 STATUSES, DEFAULT = ("servfail", "timeout", "nxdomain", "nodata"), ("servfail", "timeout")
 
 
 def retrying(target: Output, asked: bool | str) -> Output:
-    """The output by which failures are asked for again; raises SettingError for what cannot be.
+    """Return the output that retries failures; raises SettingError for a bad status or output.
 
-    asked: False for none, True for those that may pass, or statuses with commas.
+    asked: False for none, True for transient ones, or comma-separated statuses.
     """
     if asked is False:
         return target
@@ -32,15 +31,15 @@ def retrying(target: Output, asked: bool | str) -> Output:
         if status not in STATUSES:
             raise SettingError("--retry-failed", status, ", ".join(STATUSES))
     if isinstance(target, StandardOutput) or not isinstance(target, TextOutput | ParquetOutput):
-        raise SettingError("--retry-failed", "", "with an output that is there: -o FILE")
+        raise SettingError("--retry-failed", "", "with an existing output: -o FILE")
     return RetryingOutput(target, frozenset(statuses))
 
 
 class RetryingOutput:
-    """An output that is made anew beside the old one, without its failures."""
+    """An output that is written anew beside the old one, without its failures."""
 
     def __init__(self, old: TextOutput | ParquetOutput, statuses: frozenset[str]) -> None:
-        """Nothing is opened yet."""
+        """Open nothing yet."""
         self._old, self._statuses = old, statuses
         path = old.path
         self._path = path.with_name(f"{path.stem}.retry{path.suffix}")
@@ -49,11 +48,11 @@ class RetryingOutput:
         self._failed: dict[str, list[Answered]] = {}
 
     def open(self) -> Iterator[list[str]]:
-        """Copy what is kept, and give its names: the others are asked for."""
+        """Copy the unchanged rows, and yield their names: the others are resolved again."""
         for _ in self._old.open():
             pass
         self._drop()
-        # One that is begun anew has none.
+        # A new output has no rows.
         for _ in self._new.open():
             pass
         for rows in self._old.rows():
@@ -65,7 +64,7 @@ class RetryingOutput:
             yield [row.name for row in kept]
 
     def write(self, answers: Resolutions) -> None:
-        """Take answers, which replace failures of their names."""
+        """Write answers, which replace failures of their names."""
         self._new.write(answers)
         if self._failed:
             for answer in answers:
@@ -74,7 +73,7 @@ class RetryingOutput:
                     del self._failed[answer.name]
 
     def close(self) -> None:
-        """Keep the failures that were not answered again, and put the new output in the old one's place."""
+        """Keep the failures that have no new answer, and replace the old output by the new one."""
         for rows in self._failed.values():
             self._new.copy(rows)
         self._failed.clear()
@@ -85,7 +84,7 @@ class RetryingOutput:
         self._old.remove()
 
     def _drop(self) -> None:
-        """Remove what an earlier try has left."""
+        """Remove what an earlier run left."""
         self._path.unlink(missing_ok=True)
         folder = self._path.with_name(f"{self._path.name}.parts")
         if folder.is_dir():

@@ -1,4 +1,4 @@
-"""``lycosa simnet``: run a simulated Internet, or a command inside one, and print what its ledger says."""
+"""``lycosa simnet``: runs a simulated Internet, or a command inside one, and prints its ledger's report."""
 
 from __future__ import annotations
 
@@ -27,15 +27,15 @@ from lycosa.simnet.render import print_report
 from lycosa.simnet.trust import trusted_roots, trusting
 
 DESCRIPTION = """\
-Runs a simulated Internet: DNS, HTTP servers and pages that derive from the seed, and a ledger of all
-that was served.
+Runs a simulated Internet: DNS, HTTP servers and pages derived from the seed, and a ledger of all that
+was served.
 
 Without COMMAND it runs until Ctrl-C or SIGTERM. With COMMAND it runs COMMAND against it, prints the
 ledger's report and exits with COMMAND's status (128 + signal number if it was killed, 127 if it was not
-found). With --require it exits with 1 where COMMAND succeeded, but the ledger does not say what is required.
+found). With --require it exits with 1 if COMMAND succeeded, but the ledger does not meet the requirements.
 In COMMAND's arguments
   {job} is replaced by the path of a job file for `lycosa crawl --job`,
-  {seeds} by the path of a file with seed URLs, one a line,
+  {seeds} by the path of a file with seed URLs, one per line,
   {resolver} by the address of the DNS server,
   {ca} by the path of a PEM file with the authority of its HTTPS hosts.
 
@@ -52,8 +52,8 @@ examples:
   lycosa simnet report wget.ledger --violations
   lycosa simnet --https 0.5 --bad-certificates 0.1 --ipv6 0.3 -- curl -sS -L https://...
 
-Profiles are files that say what each of their keys means: {profiles}
-Copy one, change it, and give it as --profile FILE.toml.
+Profiles are files with comments on each key: {profiles}
+Copy one, change it, and pass it as --profile FILE.toml.
 """
 
 #: Default of a port: 53, 80 and 443 in private namespaces, any free one otherwise.
@@ -71,48 +71,48 @@ def add_parser(subparsers: Any) -> None:
     )
     add = parser.add_argument
     add("--hosts", default=200, metavar="N", help="host names (default 200)")
-    add("--pages", default=20, metavar="M", help="mean number of URLs a host (default 20)")
-    add("--seed", default=1, metavar="S", help="one seed, one world (default 1)")
+    add("--pages", default=20, metavar="M", help="mean number of URLs per host (default 20)")
+    add("--seed", default=1, metavar="S", help="seed from which everything is derived (default 1)")
     add(
         "--profile",
         default="lan",
         metavar="P",
-        help="lan (default: no delays, no trouble of networks or servers), internet, hostile, or a file (FILE.toml); "
-        "in each of them 0.5 %% of pages answer 500 for ever, 1 %% 404, and 2 %% redirect",
+        help="lan (default: no delays, no network or server failures), internet, hostile, or a file (FILE.toml); "
+        "in each of them 0.5 %% of pages always return 500, 1 %% 404, and 2 %% redirect",
     )
     add("--speed", default=1.0, metavar="K", help="divide every delay by K (default 1)")
     add("--http-port", metavar="PORT", help="TCP port of all hosts (default: 80 or a free one)")
-    add("--https-port", metavar="PORT", help="TCP port of hosts on HTTPS (default: 443 or a free one)")
+    add("--https-port", metavar="PORT", help="TCP port of HTTPS hosts (default: 443 or a free one)")
     add("--dns-port", metavar="PORT", help="port of the resolver (default: 53 or a free one)")
-    add("--https", default=0.0, metavar="SHARE", help="share of hosts on HTTPS (default 0)")
+    add("--https", default=0.0, metavar="SHARE", help="share of hosts with HTTPS (default 0)")
     add("--bad-certificates", default=0.0, metavar="SHARE", help="share of those with a bad certificate (default 0)")
     add(
         "--ipv6",
         nargs="?",
         const=0.0,
         metavar="SHARE",
-        help="serve IPv6, in private namespaces: to this share of hosts, or as the profile says (default: off)",
+        help="serve IPv6, in private namespaces: for this share of hosts, or that of the profile (default: off)",
     )
     add(
         "--host-interval",
         default=1.0,
         metavar="SECONDS",
-        help="polite interval by host, before scaling, where robots.txt has no Crawl-delay (default 1)",
+        help="required interval per host, before scaling, if robots.txt has no Crawl-delay (default 1)",
     )
     add(
         "--address-interval",
         default=0.25,
         metavar="SECONDS",
-        help="polite interval by address, before scaling (default 0.25)",
+        help="required interval per address, before scaling (default 0.25)",
     )
-    add("--agent", default="*", metavar="TOKEN", help="product token that robots.txt is judged for (default *)")
-    add("--threads", default=1, metavar="N", help="threads that serve (default 1)")
+    add("--agent", default="*", metavar="TOKEN", help="product token by which robots.txt is judged (default *)")
+    add("--threads", default=1, metavar="N", help="server threads (default 1)")
     add("--no-namespace", action="store_true", help="use high ports on loopback even as root")
-    add("--ledger", metavar="FILE", help="write the ledger to FILE; `lycosa simnet report FILE` asks it")
+    add("--ledger", metavar="FILE", help="write the ledger to FILE; `lycosa simnet report FILE` reads it")
     add(
         "--require",
         metavar="NAME=N,…",
-        help=f"what the ledger must say for exit status 0: {', '.join(REQUIRED)}; coverage at least, others at most",
+        help=f"requirements for exit status 0: {', '.join(REQUIRED)}; coverage is a minimum, others are maxima",
     )
     add("--report", metavar="FILE", help="write the ledger's report to FILE as JSON")
     add("command", nargs=argparse.REMAINDER, metavar="-- COMMAND", help="a program and its arguments")
@@ -120,15 +120,15 @@ def add_parser(subparsers: Any) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Run the simulated Internet as the arguments say; the result is the exit status."""
+    """Run the simulated Internet; returns the exit status."""
     try:
         return _run(args)
     except SettingError as error:
-        # Settings are named as they were typed.
+        # Names the settings as they were typed.
         print(f"lycosa simnet: {error}", file=sys.stderr)
         return 2
     except KeyboardInterrupt:
-        # Before there was anything to stop or to report.
+        # Before there is anything to stop or to report.
         return 130
     except (LycosaError, OSError) as error:
         reason = error.strerror if isinstance(error, OSError) and error.strerror else error
@@ -163,7 +163,7 @@ def _run(args: argparse.Namespace) -> int:
         ledger=args.ledger,
     )
     if command and shutil.which(command[0]) is None:
-        print(f"lycosa simnet: COMMAND = {command[0]!r}: allowed is a program in PATH", file=sys.stderr)
+        print(f"lycosa simnet: COMMAND = {command[0]!r}: allowed: a program in PATH", file=sys.stderr)
         return 127
     _raise_file_limit()
     with tempfile.TemporaryDirectory(prefix="lycosa-simnet-") as folder:
@@ -204,7 +204,7 @@ def _run(args: argparse.Namespace) -> int:
 
 
 def _why_nothing(command: list[str], private: bool) -> str:
-    """What may be the reason that a command made no request."""
+    """Return the likely reason why a command made no request."""
     if not private and not any("{resolver}" in part or "{job}" in part for part in command):
         return (
             "COMMAND made no request: outside private namespaces it has to ask the resolver at {resolver} and the "
@@ -216,7 +216,7 @@ def _why_nothing(command: list[str], private: bool) -> str:
 def _run_command(command: list[str], private: bool) -> int:
     """Run a command to its end, in private namespaces with their trusted roots.
 
-    Ctrl-C reaches it by its process group; SIGTERM is passed on.
+    Ctrl-C reaches it through the process group; SIGTERM is forwarded.
     """
     with contextlib.ExitStack() as stack:
         # Python handlers, unlike SIG_IGN, are not inherited by the command.
@@ -235,9 +235,9 @@ def _run_command(command: list[str], private: bool) -> int:
 
 @contextlib.contextmanager
 def _stop_signals() -> Iterator[Callable[[], object]]:
-    """A function that waits until SIGINT or SIGTERM has come.
+    """Yield a function that waits for SIGINT or SIGTERM.
 
-    Not an Event: a handler that sets one while its own thread is about to wait for it waits for ever for its lock.
+    Not an Event: a handler that sets one while its own thread is about to wait for it deadlocks on its lock.
     """
     receive, send = socket.socketpair()
     send.setblocking(False)
@@ -256,7 +256,7 @@ def _stop_signals() -> Iterator[Callable[[], object]]:
 
 @contextlib.contextmanager
 def _handled(number: signal.Signals, handler: Any) -> Iterator[None]:
-    """Handle a signal for a while."""
+    """Handle a signal within the context."""
     before = signal.signal(number, handler)
     try:
         yield
@@ -265,10 +265,10 @@ def _handled(number: signal.Signals, handler: Any) -> Iterator[None]:
 
 
 def _enter_namespaces(folder: Path, net: SimulatedInternet) -> None:
-    """Move this process where ports are free, and names and certificates are the simulated Internet's."""
+    """Move this process to namespaces with free ports, and the simulated Internet's names and certificates."""
     resolver = folder / "resolv.conf"
     resolver.write_text("nameserver 127.0.0.1\n", encoding="ascii")
-    # Other sources of names, such as systemd's, would answer from the real network.
+    # Other name services, such as systemd's, would answer from the real network.
     switch = folder / "nsswitch.conf"
     lines = ["hosts: files dns"]
     with contextlib.suppress(OSError):
@@ -284,7 +284,7 @@ def _enter_namespaces(folder: Path, net: SimulatedInternet) -> None:
 
 
 def _writable(name: str | None) -> Path | None:
-    """The report's path, once it is known that it can be written; nothing is written yet."""
+    """Return the report's path after checking that it can be written; writes nothing."""
     if name is None:
         return None
     path = Path(name).absolute()
@@ -295,7 +295,7 @@ def _writable(name: str | None) -> Path | None:
 
 
 def _raise_file_limit() -> None:
-    """Allow as many open files as the system lets this user have: each connection is one."""
+    """Raise the limit of open files to the hard limit: each connection is one."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     if soft != hard:
         with contextlib.suppress(ValueError, OSError):
@@ -303,14 +303,14 @@ def _raise_file_limit() -> None:
 
 
 def _fill(argument: str, places: dict[str, str]) -> str:
-    """An argument of the command with its placeholders replaced."""
+    """Return an argument of the command with its placeholders replaced."""
     for place, value in places.items():
         argument = argument.replace(place, value)
     return argument
 
 
 def _whole(name: str, value: int | str) -> int:
-    """A whole number. Not converted by argparse, whose errors take several lines and do not say what is allowed."""
+    """Parse a whole number. Not by argparse, whose errors take several lines and do not say what is allowed."""
     try:
         return int(value)
     except ValueError:
@@ -318,7 +318,7 @@ def _whole(name: str, value: int | str) -> int:
 
 
 def _real(name: str, value: float | str) -> float:
-    """A number."""
+    """Parse a number."""
     try:
         return float(value)
     except ValueError:

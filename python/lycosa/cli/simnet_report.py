@@ -1,4 +1,4 @@
-"""``lycosa simnet report LEDGER``: ask a ledger file; the simulated Internet that wrote it need not run any more."""
+"""``lycosa simnet report LEDGER``: reads a ledger file; the simulated Internet that wrote it need not run."""
 
 from __future__ import annotations
 
@@ -17,23 +17,23 @@ from lycosa.words import counted
 
 DESCRIPTION = """\
 Judges a run by the ledger file that `lycosa simnet --ledger FILE` wrote. A ledger that was cut off or damaged is
-read up to there, and how much is missing is told.
+read up to that point, and the size of the missing part is reported.
 
 Without --host, --address or --violations: the report of the whole run. With them: the requests one by one, each
 with its time, the gap before it, the gap that was due, and the verdict. Times are seconds since the start.
 """
 
-#: Requests that are listed for people; --json has all.
+#: Maximum number of listed requests; --json has all.
 LISTED = 1000
 
 
 def run(arguments: list[str], parser: type[argparse.ArgumentParser]) -> int:
-    """Do what the arguments behind ``report`` ask; the result is the exit status."""
+    """Run ``report`` with its arguments; returns the exit status."""
     args = _arguments(arguments, parser)
     try:
         return _run(args)
     except BrokenPipeError:
-        # As other tools whose reader has seen enough: `| head`.
+        # As other tools end on a closed pipe, such as `| head`.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 141
     except SettingError as error:
@@ -91,7 +91,7 @@ def _arguments(arguments: list[str], kind: type[argparse.ArgumentParser]) -> arg
     add("--host", metavar="NAME", help="the requests to one host")
     add("--address", metavar="A", help="the requests to one address")
     add("--violations", action="store_true", help="only requests with a violation")
-    add("--from", dest="since", metavar="S", help="only from this second on; what came before is still known")
+    add("--from", dest="since", metavar="S", help="only from this second on, judged with what came before")
     add("--to", dest="until", metavar="S", help="only before this second")
     add("--json", action="store_true", help="print JSON")
     add("--plot", metavar="FILE", help="draw requests, hosts, flatness and DNS over time: .png or .svg")
@@ -99,7 +99,7 @@ def _arguments(arguments: list[str], kind: type[argparse.ArgumentParser]) -> arg
 
 
 def _seconds(name: str, value: str | None) -> float | None:
-    """A time, if one was given."""
+    """Parse a time, if one was given."""
     try:
         return None if value is None else float(value)
     except ValueError:
@@ -107,6 +107,6 @@ def _seconds(name: str, value: str | None) -> float | None:
 
 
 def _title(file: str, params: dict[str, Any]) -> str:
-    """What was simulated."""
+    """Describe the simulation in a title."""
     world = f"{counted(params['hosts'], 'host')}, {counted(params['pages'], 'page')} a host, seed {params['seed']}"
     return f"{Path(file).name}: {world}, profile {params['profile']}, speed {params['speed']:g}"

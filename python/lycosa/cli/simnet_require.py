@@ -1,4 +1,4 @@
-"""``lycosa simnet --require``: whether the ledger says what it has to, for tests that pass or fail."""
+"""``lycosa simnet --require``: checks the ledger against requirements, for tests that pass or fail."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 
 from lycosa.errors import SettingError
 
-#: What is a violation: of robots.txt, of an interval, of Retry-After, of a certificate. Repeats are none.
+#: Violations: of robots.txt, of an interval, of Retry-After, of a certificate. Repeats are not violations.
 VIOLATIONS: dict[str, Callable[[dict[str, Any]], float]] = {
     "robots": lambda report: float(report["robots"]["count"]),
     "rates": lambda report: float(report["rates"]["host"]["count"] + report["rates"]["address"]["count"]),
@@ -15,7 +15,7 @@ VIOLATIONS: dict[str, Callable[[dict[str, Any]], float]] = {
     "certificates": lambda report: float(report["certificates"]["count"]),
 }
 
-#: What can be required, as the report has it; coverage at least, all others at most.
+#: Figures of the report that can be required; coverage is a minimum, all others are maxima.
 REQUIRED: dict[str, Callable[[dict[str, Any]], float]] = {
     "coverage": lambda report: float(report["coverage"]["ratio"]),
     "violations": lambda report: sum(count(report) for count in VIOLATIONS.values()),
@@ -25,7 +25,7 @@ REQUIRED: dict[str, Callable[[dict[str, Any]], float]] = {
 
 
 def parse_required(text: str | None) -> dict[str, float]:
-    """What is required, from ``coverage=1,violations=0``; raises SettingError."""
+    """Parse requirements such as ``coverage=1,violations=0``; raises SettingError."""
     required: dict[str, float] = {}
     for part in [] if text is None else text.split(","):
         name, _, value = part.strip().partition("=")
@@ -40,7 +40,7 @@ def parse_required(text: str | None) -> dict[str, float]:
 
 
 def missed(required: dict[str, float], report: dict[str, Any]) -> list[str]:
-    """What the ledger does not say as required, one line each."""
+    """Return the requirements that the ledger does not meet, one line each."""
     lines = []
     for name, limit in required.items():
         found = REQUIRED[name](report)

@@ -1,4 +1,4 @@
-"""What Lycosa tells while it works, as lines on stderr: ``lycosa: …``."""
+"""Prints log messages as lines on stderr: ``lycosa: …``."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from typing import TypeVar
 
 T = TypeVar("T")
 
-#: Seconds between two lines about something that takes long.
+#: Seconds between two progress lines of a long operation.
 TELL = 2.0
 
 
 class _Lines(logging.Handler):
-    """One line a message, on whatever stderr is now: a live display may have taken it over."""
+    """Prints one line per message, to the current stderr: a live display may have replaced it."""
 
     def emit(self, record: logging.LogRecord) -> None:
         """Print."""
@@ -25,7 +25,7 @@ class _Lines(logging.Handler):
 
 @contextlib.contextmanager
 def told(*, quiet: bool = False) -> Iterator[None]:
-    """Show what the logger ``lycosa`` is told; when quiet, only what needs somebody's attention."""
+    """Show the messages of the logger ``lycosa``; when quiet, only warnings and errors."""
     logger, handler = logging.getLogger("lycosa"), _Lines()
     before = logger.level, logger.propagate
     logger.setLevel(logging.WARNING if quiet else logging.INFO)
@@ -40,7 +40,7 @@ def told(*, quiet: bool = False) -> Iterator[None]:
 
 
 def watched(what: str, call: Callable[[], T], look: Callable[[], str]) -> T:
-    """Make a call that may take long; every two seconds tell how far it is, as ``look`` says it."""
+    """Make a call that may take long; print its progress, as ``look`` returns it, every two seconds."""
     results: list[T] = []
     errors: list[Exception] = []
 
@@ -61,6 +61,6 @@ def watched(what: str, call: Callable[[], T], look: Callable[[], str]) -> T:
 
 
 def _runs(thread: threading.Thread) -> bool:
-    """Whether a thread still runs after a while."""
+    """Return whether a thread still runs after `TELL` seconds."""
     thread.join(TELL)
     return thread.is_alive()

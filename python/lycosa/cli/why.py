@@ -1,4 +1,4 @@
-"""``lycosa why``: one URL's whole story, from the log."""
+"""``lycosa why``: the history of one URL, from the log."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ if TYPE_CHECKING:
     from lycosa.job import Job
     from lycosa.store.directory import JobDirectory
 
-#: Pages that link to the URL, shown at most; and the first whose link was let in, where it is not among them.
+#: Maximum number of linking pages that are shown; the first accepted link is always among them.
 LINKS = 3
 
-#: What the rules that refuse a sighting are, in words.
+#: Descriptions of the rules that refuse a link or redirect.
 RULES = {
     "nofollow": "refused: the link or its page is nofollow",
     "depth": "refused: deeper than max_depth",
@@ -31,10 +31,10 @@ def add_parser(subparsers: Any) -> None:
     """Register the sub-command."""
     parser = subparsers.add_parser(
         "why",
-        help="one URL's whole story, from the log",
-        description="Tells when and where a URL was found, by which rule it was accepted or refused, its robots.txt, "
-        "each try with its lease, and what it waits for now. Of the pages that link to it three are shown (with "
-        "--json the first ten), and how many more there are. The exit status is 1 for a URL that is unknown.",
+        help="the history of one URL, from the log",
+        description="Shows when and where a URL was found, by which rule it was accepted or refused, its robots.txt, "
+        "each try with its lease, and what it waits for now. Three of the pages that link to it are shown (with "
+        "--json the first ten), and how many more there are. The exit status is 1 for an unknown URL.",
     )
     parser.add_argument("url", metavar="URL", help="an absolute URL, in any form")
     parser.add_argument("dir", metavar="DIR", help="the job directory")
@@ -43,12 +43,12 @@ def add_parser(subparsers: Any) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Tell; the exit status is 1 for a URL that the log does not know."""
+    """Print the history; returns 1 for a URL that is not in the log."""
     from lycosa import _core
 
     directory = existing(args.dir)
     job = settings_of(directory)
-    # Checked before the log is read.
+    # Checked before reading the log.
     url, link = _core.canonical_url(args.url), _core.canonical_link(args.url, job)
     story = _read(url, job, directory)
     story["asked"] = args.url
@@ -59,13 +59,13 @@ def run(args: argparse.Namespace) -> int:
         print(json.dumps(story, indent=2, ensure_ascii=False))
     else:
         if story["url"] == link != url:
-            print(f"{args.url} is taken for {link} where a page links to it: the job drops or sorts parameters")
+            print(f"{args.url} in a link is normalised to {link}: the job drops or sorts parameters")
         print("\n".join(lines(story)))
     return 0 if _is_known(story) else 1
 
 
 def _read(url: str, job: Job, directory: JobDirectory) -> dict[str, Any]:
-    """What the log says of a URL."""
+    """Read a URL's history from the log."""
     from lycosa import _core
 
     return watched(
@@ -76,12 +76,12 @@ def _read(url: str, job: Job, directory: JobDirectory) -> dict[str, Any]:
 
 
 def _is_known(story: dict[str, Any]) -> bool:
-    """Whether the log says anything of it."""
+    """Return whether the URL is in the log."""
     return any(story[key] for key in ("seeds", "found", "redirected", "outcomes"))
 
 
 def lines(story: dict[str, Any]) -> list[str]:
-    """The story in the log's order, one event a line, and how things stand."""
+    """Return the events in the log's order, one per line, and the current state."""
     events = [(seed, "given again as a seed" if n else "accepted as a seed") for n, seed in enumerate(story["seeds"])]
     shown = _shown(story["found"])
     events += [(found, _found(found, "linked from")) for found in shown]
@@ -98,19 +98,19 @@ def lines(story: dict[str, Any]) -> list[str]:
     if more := len(story["found"]) - len(shown) + story["found_more"]:
         told.append(f"  and {more:,} more {'page links' if more == 1 else 'pages link'} to it")
     if story["skipped"]:
-        told.append(f"  {counted(story['skipped'], 'byte')} of the log: damaged, and could tell nothing")
+        told.append(f"  {counted(story['skipped'], 'byte')} of the log: damaged and skipped")
     return [*told, f"now: {story['now']}"]
 
 
 def _shown(found: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """The links that are shown: the first ones, and the one that let the URL in."""
+    """Return the links to show: the first ones, and the one by which the URL was admitted."""
     first = found[:LINKS]
     admitting = next((link for link in found if not link["refused"]), None)
     return first if admitting is None or admitting in first else [*first[:-1], admitting]
 
 
 def now(story: dict[str, Any], job: Job, directory: JobDirectory) -> str:
-    """How things stand with the URL: settled, refused, or what it waits for."""
+    """Return the URL's current state: settled, refused, or what it waits for."""
     last = story["outcomes"][-1] if story["outcomes"] else None
     if last is not None and not last["retry"]:
         if last["status"] is None:
@@ -128,7 +128,7 @@ def now(story: dict[str, Any], job: Job, directory: JobDirectory) -> str:
         kept = (
             "" if not older or int(older[0].stem) == 0 else f" since position {int(older[0].stem)}, where it begins"
         )
-        return f"the log does not know this URL{kept}: no seed, link or redirect was this"
+        return f"the log does not know this URL{kept}: no seed, link or redirect led to it"
     if last is not None and _is_opened(last):
         what = "was opened again and waits for its turn"
     elif last is not None:
@@ -142,24 +142,24 @@ def now(story: dict[str, Any], job: Job, directory: JobDirectory) -> str:
         return f"{what}; process {writer or 'unknown'} is crawling"
     if record is not None and record.last_run is not None and record.last_run.idle and job.max_pages is not None:
         return f"{what}; the crawl ended at max_pages = {job.max_pages}"
-    return f"{what}; lycosa crawl --dir {directory.path} goes on"
+    return f"{what}; lycosa crawl --dir {directory.path} resumes the crawl"
 
 
 def _found(found: dict[str, Any], how: str) -> str:
-    """A sighting."""
+    """Describe a link or redirect to the URL."""
     nofollow = ", nofollow" if found["nofollow"] else ""
     rule = RULES[found["refused"]] if found["refused"] else "accepted unless already known"
     return f"{how} {found['page']} ({found['status']}), depth {found['depth']}{nofollow}: {rule}"
 
 
 def _robots(answer: dict[str, Any]) -> str:
-    """An answer for robots.txt."""
+    """Describe a response for robots.txt."""
     verdict = f": {answer['verdict']}" if answer["verdict"] else ""
     return f"robots.txt: {answer['url']}: {answer['status'] or answer['error']}{verdict}"
 
 
 def _outcome(outcome: dict[str, Any]) -> str:
-    """A try, or what was settled without one."""
+    """Describe a try, or an outcome without a request."""
     if outcome["status"] is not None:
         what = f"status {outcome['status']}"
         what += (
@@ -175,7 +175,7 @@ def _outcome(outcome: dict[str, Any]) -> str:
     phases = ", ".join(
         f"{name.replace('_', ' ')} {took * 1e3:.1f} ms" for name, took in outcome["times"].items() if took
     )
-    # What a time-out interrupts has no time of its own, so that there is no sum of a try that failed.
+    # The phase that a time-out interrupts has no time, so that a failed try has no total.
     total = f"{seconds:.3f} s (" if outcome["status"] is not None else "(before that: "
     address = f" from {outcome['address']}" if outcome["address"] else ""
     again = "; goes back to waiting" if outcome["retry"] else ""
@@ -186,23 +186,23 @@ def _outcome(outcome: dict[str, Any]) -> str:
 
 
 def _is_opened(outcome: dict[str, Any]) -> bool:
-    """Whether it is no outcome but the record that the URL, which was settled, waits again."""
+    """Return whether it is not an outcome but the record that a settled URL waits again."""
     return bool(outcome["retry"]) and outcome["lease"] == 0
 
 
 def _opened(told: dict[str, Any], before: dict[str, Any] | None, seeds: list[dict[str, Any]]) -> str:
-    """Why a URL was opened again (a seed given since then, a failure, a portal), and how it had ended."""
+    """Describe why a URL was opened again (seed given again, failure, captive portal), and how it had ended."""
     since = before["position"] if before is not None else -1
     if any(since < seed["position"] < told["position"] for seed in seeds):
         who = ", as a seed"
     elif told["status"] is None:
         who = " by --retry-failed"
     else:
-        who = ", since a captive portal may have answered for it"
+        who = ", because a captive portal may have answered for it"
     ended = told["error"] if told["status"] is None else f"status {told['status'] or 'unknown'}"
     return f"opened again{who}: it had ended with {ended}"
 
 
 def _time(seconds: float) -> str:
-    """A time in UTC, to the millisecond."""
+    """Format a time in UTC, to the millisecond."""
     return datetime.fromtimestamp(seconds, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")

@@ -14,21 +14,21 @@ class ScriptedFetch:
     """Answers each URL by a function, at once and in order."""
 
     def __init__(self, answer: Callable[[str], Answer], slots: int = 16) -> None:
-        """``answer`` gives the answer for a URL; ``slots`` is the number of requests taken at once."""
+        """``answer`` returns the answer for a URL; ``slots`` is the maximum number of requests in flight."""
         self._answer = answer
         self._slots = slots
         self._waiting: list[Requests] = []
 
     def free(self) -> int:
-        """Slots that are free."""
+        """Return the number of free slots."""
         return self._slots - self.in_flight()
 
     def in_flight(self) -> int:
-        """Requests submitted and not completed."""
+        """Return the number of requests submitted and not completed."""
         return sum(len(requests) for requests in self._waiting)
 
     def submit(self, requests: Requests) -> None:
-        """Take requests."""
+        """Enqueue requests."""
         if len(requests) > 0:
             self._waiting.append(requests)
 
@@ -38,7 +38,7 @@ class ScriptedFetch:
         return Responses(self._respond(request) for request in requests)
 
     def _respond(self, request: Request) -> Response:
-        """The answer of one request."""
+        """Return the response to one request."""
         answer, address = self._answer(request.url), next(iter(request.addresses), None)
         if isinstance(answer, str):
             return request.fail(answer, address=address)
@@ -46,5 +46,5 @@ class ScriptedFetch:
         return request.respond(status, headers=headers, body=body, address=address)
 
     def cancel(self) -> None:
-        """Forget what waits."""
+        """Drop all requests."""
         self._waiting.clear()

@@ -1,1 +1,1 @@
-"""Which URL next: the core's ``lycosa._core.Frontier``. Strategies in Python will live here."""
+"""The frontier: the core's ``lycosa._core.Frontier``. Strategies in Python will be added here."""

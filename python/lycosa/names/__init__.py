@@ -1,7 +1,6 @@
-"""DNS: the client of the core, caches and bulk resolution that any program can use.
+"""DNS for any program: the core's client, caches and bulk resolution.
 
-``lycosa.names.lookups`` resolves one name at a time; adapters by which other libraries ask the same resolver are in
-``lycosa.names.adapters``.
+``lycosa.names.lookups`` resolves one name at a time; adapters for other libraries are in ``lycosa.names.adapters``.
 """
 
 from lycosa.names.bulk import resolve, resolve_stream

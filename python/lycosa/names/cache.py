@@ -14,16 +14,16 @@ from lycosa.errors import Rejected, SettingError
 #: The designs.
 ALL = ("compact", "async-lru", "regions", "optimiser")
 
-#: Settings of the compact cache alone, beside those that a job has for one design.
+#: Settings of the compact cache that a job does not have.
 COMPACT = dict.fromkeys(("negative_capacity", "false_positives", "negative_ttl", "min_ttl", "max_ttl"), ("compact",))
 
-#: Seconds that the compact cache holds addresses at least, unless it is told otherwise.
+#: Default of ``min_ttl`` of the compact cache, in seconds.
 MIN_TTL = 300
 
-#: Settings that are checked as a job's, by the same names.
+#: Settings that are checked by the model of a job, under the same names.
 OF_A_JOB = ("slow", *DESIGNS)
 
-#: A name; its addresses, or what became of it; its TTL in seconds; how many milliseconds resolving took (default 0).
+#: A name; its addresses or state; its TTL in seconds; the resolution time in milliseconds (default 0).
 Entry = (
     tuple[str, "Sequence[str] | Literal['nxdomain', 'nodata', 'servfail', 'timeout']", int]
     | tuple[str, "Sequence[str] | Literal['nxdomain', 'nodata', 'servfail', 'timeout']", int, int]
@@ -31,10 +31,10 @@ Entry = (
 
 
 class Cache(_core.NameCache):
-    """What names resolve to, about 24 bytes each, shared by all processes that open the same file.
+    """A cache of names, about 24 bytes each, shared by all processes that open the same file.
 
-    Names are compared without case and last dot, with IDNA (UTS 46) applied. At most four addresses of each family
-    are kept, sorted. Lookups take no lock; processes and threads may read and write at the same time.
+    Names are compared without case and final dot, with IDNA (UTS 46) applied. At most four addresses of each family
+    are stored, sorted. Lookups take no lock; processes and threads may read and write at the same time.
 
     >>> with Cache("names.cache", capacity=1_000_000) as cache:
     ...     cache.put_many([("www.example.org", ["192.0.2.1"], 3600), ("gone.example.org", "nxdomain", 900)])
@@ -62,36 +62,37 @@ class Cache(_core.NameCache):
         weight: Literal["cost", "time", "recency"] | Mapping[Parameter, float] | None = None,
         light: float | None = None,
     ) -> Self:
-        """Open a cache, which is made if it is not there.
+        """Open a cache; creates it if it does not exist.
 
-        ``path``: the file that processes share (compact only); without one it lies in the memory of this process, and
-        so it does when the disk is full: ``fallen_back`` then tells why.
+        ``path``: the file that processes share (compact only); without one the cache is in the memory of this
+        process, and also when the disk is full: ``fallen_back`` is then the reason.
         ``design``: the compact cache, or one of the published designs (SYSTEMS.md sections 2, 3, 5) of one process.
-        ``capacity``: names; by default 1,000,000 for the compact cache, what the publications give for the others.
-        ``slow``: seconds from which on a name counts as slow to resolve, by default 0.5.
+        ``capacity``: names; by default 1,000,000 for the compact cache, the published value for the others.
+        ``slow``: resolution time in seconds from which a name counts as slow, by default 0.5.
 
-        What follows is for some designs, and refused with the others. Of the compact cache:
-        ``verify``: ``keyed`` (default), or ``published``, which compares by the 76 bits of the publication and gives
-        wrong answers.
-        ``negative``: what does not resolve is forgotten by ``generations`` (default), or all at once as published.
+        The following settings belong to some designs, and are refused with the others. Of the compact cache:
+        ``verify``: ``keyed`` (default), or ``published``, which compares names by the 76 bits of the publication and
+        returns wrong answers.
+        ``negative``: names that do not resolve expire by ``generations`` (default), or all at once as published.
         ``negative_capacity``: names that do not resolve, by default a fifth of ``capacity``.
-        ``false_positives``: the share of other names that a full negative filter takes for one of these: 1e-6.
-        ``negative_ttl``, ``min_ttl``, ``max_ttl``: 3,600, 300, 86,400 s; addresses are held between the last two.
+        ``false_positives``: the rate of false positives of a full negative filter: 1e-6.
+        ``negative_ttl``, ``min_ttl``, ``max_ttl``: 3,600, 300, 86,400 s; the last two bound the TTL of addresses.
 
         Of the published designs, as in ``[names]`` of a job (docs/settings.md):
-        ``buckets``: async-lru: of the hash table; by default as many to a name as published.
-        ``period``: seconds; async-lru: that an answer holds (1,800); regions: after which light names go (3,600);
-        optimiser: half of what an address holds, after which a crawl asks for names in use again (3,600).
-        ``levels``, ``weight``, ``light``: regions: what makes a level of names (public-suffix), what a slow name is
-        worth (cost), the weight below which names that nobody refreshed go (100).
+        ``buckets``: async-lru: buckets of the hash table; by default as many per name as published.
+        ``period``: seconds; async-lru: how long an answer is valid (1,800); regions: after how long light names are
+        evicted (3,600); optimiser: half the lifetime of an address, after which a crawl resolves names in use again
+        (3,600).
+        ``levels``, ``weight``, ``light``: regions: how the level of a name is found (public-suffix), the weight of
+        a slow name (cost), the weight below which names are evicted unless refreshed (100).
 
         Raises SettingError for a value beyond its limits and for a setting of another design, StorageError for a file
-        that cannot be used and for a capacity that does not fit: what is needed, what there is, what to do.
+        that cannot be used and for a capacity that does not fit: what is needed, what is available, what to do.
         """
         if design not in ALL:
             raise SettingError("design", design, ", ".join(ALL))
         if path is not None and design != "compact":
-            raise SettingError("design", design, "compact, the only design that lies in a file")
+            raise SettingError("design", design, "compact, the only design with a file")
         settings: dict[str, Any] = {
             "slow": slow,
             "verify": verify,
@@ -116,9 +117,9 @@ class Cache(_core.NameCache):
         families: Literal["v4", "v6", "both"] = "v4",
         now: int | None = None,
     ) -> None:
-        """Take resolutions: ``(name, addresses or state, TTL in seconds[, milliseconds it took])``.
+        """Insert resolutions: ``(name, addresses or state, TTL in seconds[, resolution time in milliseconds])``.
 
-        ``families``: what was asked for. Raises Rejected when some were not taken; all others were.
+        ``families``: the families that were looked up. Raises Rejected for bad entries; all others are inserted.
         """
         whole = [_entry(entry) for entry in entries]
         rejected = self.put_entries(whole, families, now)
@@ -126,29 +127,29 @@ class Cache(_core.NameCache):
             raise Rejected(rejected)
 
     def __enter__(self) -> Self:
-        """The cache."""
+        """Return the cache."""
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        """Bring a file to the disk, as happens too when the object goes. Its memory is given back with the object."""
+        """Sync the file, as the end of the object does, too. Its memory is freed with the object."""
         self.flush()
 
 
 def _entry(entry: Entry) -> tuple[str, str | list[str], int, int]:
-    """An entry with all its parts, as the core takes it."""
+    """Return an entry with all its parts, for the core."""
     name, outcome, ttl, *took = entry
     return name, outcome if isinstance(outcome, str) else list(outcome), ttl, took[0] if took else 0
 
 
 def _checked(design: str, settings: dict[str, Any]) -> dict[str, Any]:
-    """The settings, checked by the rules of ``[names]`` in a job."""
+    """Check the settings by the rules of ``[names]`` in a job."""
     refuse_other_designs(settings, design, "design", designs={**DESIGNS, **COMPACT})
     given = {key: settings[key] for key in OF_A_JOB if settings[key] is not None}
     if not given:
         return settings
-    # Here, since the defaults need no model of a job.
+    # Imported here, since the defaults do not need the model of a job.
     from pydantic import ValidationError
 
     from lycosa.explain import explain

@@ -1,4 +1,4 @@
-"""How long things took: counts in buckets of fixed bounds, as a DNS server keeps them."""
+"""Histograms of times: counts in buckets with fixed bounds, as of a DNS server."""
 
 from __future__ import annotations
 
@@ -8,19 +8,19 @@ from typing import NamedTuple
 
 from lycosa import _core
 
-#: Upper bounds of the buckets, in seconds; one more bucket has what took longer.
+#: Upper bounds of the buckets, in seconds; one more bucket counts longer times.
 BOUNDS: tuple[float, ...] = tuple(_core.DnsServer.BOUNDS)
 
 
 class Histogram(NamedTuple):
-    """Times that were counted: by bucket, not cumulated, and their sum in seconds."""
+    """Counts of times by bucket, not cumulated, and their sum in seconds."""
 
     counts: list[int]
     sum: float
 
 
 def series(times: Histogram) -> Iterator[tuple[str, str | None, float]]:
-    """The series of Prometheus: suffix of the name, value of ``le`` where there is one, count or sum."""
+    """Yield the series for Prometheus: suffix of the name, value of ``le`` if there is one, count or sum."""
     bounds = [repr(bound) for bound in BOUNDS]
     for bound, count in zip([*bounds, "+Inf"], itertools.accumulate(times.counts), strict=True):
         yield "bucket", bound, count
@@ -29,7 +29,7 @@ def series(times: Histogram) -> Iterator[tuple[str, str | None, float]]:
 
 
 def since(counts: Sequence[int], before: Sequence[int] | None) -> list[int]:
-    """What was counted since another look, by bucket; all of it where that counted more: it was another process."""
+    """Return the counts since an earlier reading, by bucket; all if that has more: it is of another process."""
     if before is None or len(before) != len(counts):
         return list(counts)
     new = [now - then for now, then in zip(counts, before, strict=True)]
@@ -37,10 +37,10 @@ def since(counts: Sequence[int], before: Sequence[int] | None) -> list[int]:
 
 
 def quantile(share: float, counts: Sequence[int], bounds: Sequence[float] = BOUNDS) -> float | None:
-    """The time, in seconds, within which a share of the counted things was done; None where nothing was counted.
+    """Return a quantile of the times, in seconds; `None` if there are none.
 
-    As Prometheus has it (``histogram_quantile``): inside a bucket times are taken to be spread evenly, and what took
-    longer than the last bound to have taken as long.
+    As in Prometheus (``histogram_quantile``): times are assumed to be spread evenly inside a bucket, and longer times
+    than the last bound to equal it.
     """
     rank, below = share * sum(counts), 0
     if not rank:

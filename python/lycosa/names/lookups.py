@@ -1,4 +1,4 @@
-"""One name at a time, from threads and event loops: what the adapters for other libraries ask."""
+"""Resolves one name at a time, from threads and event loops, for the adapters of other libraries."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ from lycosa._core import Resolution
 from lycosa.errors import BadName, SettingError
 from lycosa.names.resolver import TAKE_ANSWERS, Options, Resolver
 
-#: Seconds that the thread waits for answers before it looks whether it is to end.
+#: Seconds that the thread waits for answers before it checks whether it should end.
 WAIT = 1.0
 
-#: The most dots of names that are tried with search domains first (resolv.conf(5)).
+#: Maximum of ``ndots`` (resolv.conf(5)).
 MAX_NDOTS = 15
 
-#: What the system's resolver would have said of each status.
+#: The error codes of the system's resolver for each status.
 ERRORS = {
     "nxdomain": socket.EAI_NONAME,
     "nodata": socket.EAI_NONAME,
@@ -35,10 +35,10 @@ ERRORS = {
 
 
 class Lookups:
-    """A resolver that answers each question to whoever asked it. May be used from any thread and any event loop.
+    """A resolver with one future per question. May be used from any thread and any event loop.
 
-    Guarantees: each future is done once, with an answer or, when the lookups are closed, cancelled; one that its
-    owner cancels costs nothing more; no call blocks but `wait`, and `close` for a moment.
+    Guarantees: each future is completed once, with an answer or, when the lookups are closed, cancelled; a cancelled
+    one costs nothing more; no method blocks but `wait`, and `close` for a moment.
     """
 
     def __init__(
@@ -51,18 +51,18 @@ class Lookups:
         no_tld_query: bool = False,
         **options: Unpack[Options],
     ) -> None:
-        """Start; the options are those of `lycosa.names.Resolver`, with IPv4 and IPv6 asked for by default.
+        """Start; the options are those of `lycosa.names.Resolver`, with IPv4 and IPv6 looked up by default.
 
-        ``search``: domains that are added to names which do not exist as they are, one after the other, 32 at
-        most (resolv.conf(5)). ``ndots``: names with fewer dots are tried with the domains first, 0 to 15. A
-        name that ends with a dot is tried as it is alone. ``no_tld_query``: one without dots is never tried as
-        it is. `system_lookups` takes them from the system.
+        ``search``: domains that are appended to names which do not exist as given, one after the other, at most 32
+        (resolv.conf(5)). ``ndots``: names with fewer dots are tried with the domains first, 0 to 15. A name that
+        ends with a dot is only tried as given. ``no_tld_query``: a name without dots is never tried as given.
+        `system_lookups` takes these from the system.
 
-        ``filter_private``: leave out addresses that are not public (loopback, private, link-local and the like), so
-        that whoever chooses the names does not choose who is spoken to in one's own network; off by default.
-        ``allow_addresses``: addresses and networks that are kept all the same. Both apply to what `addresses` gives.
+        ``filter_private``: leave out addresses that are not public (loopback, private, link-local etc.), so that
+        untrusted names cannot lead to hosts of the own network; off by default.
+        ``allow_addresses``: addresses and networks that are exempt. Both apply to the result of `addresses`.
 
-        Raises what `Resolver` raises, SettingError for what is no address and no network.
+        Raises what `Resolver` raises, SettingError for an invalid address or network.
         """
         if isinstance(allow_addresses, str):
             raise SettingError("allow_addresses", allow_addresses, "a list of addresses and networks")
@@ -76,10 +76,10 @@ class Lookups:
         self._filters, self._allowed = filter_private, list(allow_addresses)
         options.setdefault("families", "both")
         self._resolver = Resolver(**options)
-        #: Guards what follows. Filled by `ask`, emptied by the thread.
+        #: Guards the following. Filled by `ask`, emptied by the thread.
         self._lock = threading.Lock()
         self._waiting: dict[int, Future[Resolution]] = {}
-        #: Names to try where the one before does not exist.
+        #: Names to try next, if the one before does not exist.
         self._further: dict[int, list[str]] = {}
         self._queue: deque[tuple[int, str]] = deque()
         self._count = 0
@@ -98,13 +98,13 @@ class Lookups:
             self._waiting[place] = future
             if further:
                 self._further[place] = further
-            # Nobody overtakes those that found no room.
+            # Queued names are submitted first.
             if self._queue or not self._resolver.submit([name], place):
                 self._queue.append((place, name))
         return future
 
     def wait(self, name: str, within: float | None = None) -> Resolution:
-        """Ask and wait, on a thread that may. Raises TimeoutError when no answer came ``within`` so many seconds."""
+        """Ask and block until the answer. Raises TimeoutError if none arrives ``within`` so many seconds."""
         future = self.ask(name)
         try:
             return future.result(within)
@@ -112,7 +112,7 @@ class Lookups:
             future.cancel()
 
     async def lookup(self, name: str) -> Resolution:
-        """Ask and wait in an event loop. Raises socket.gaierror when closed while it waits, ValueError after."""
+        """Ask and wait in an event loop. Raises socket.gaierror if closed while it waits, ValueError afterwards."""
         future = self.ask(name)
         try:
             return await asyncio.wrap_future(future)
@@ -120,13 +120,13 @@ class Lookups:
             task = asyncio.current_task()
             if task is None or task.cancelling():
                 raise
-            # Nobody cancelled the task, which must not look as if.
+            # The task was not cancelled, so it must not look cancelled.
             raise socket.gaierror(socket.EAI_AGAIN, f"{name}: the lookups are closed") from None
 
     def addresses(self, answer: Resolution, family: int = socket.AF_UNSPEC) -> list[str]:
-        """The addresses of a family that may be spoken to, families in turn, IPv4 first: as they are to be tried.
+        """Return the permitted addresses of a family in the order to try them: families in turn, IPv4 first.
 
-        Raises socket.gaierror when there are none, as the system does.
+        Raises socket.gaierror if there are none, like the system's resolver.
         """
         if answer.status != "ok":
             raise socket.gaierror(ERRORS[answer.status], f"{answer.name}: {answer.status}: {answer.detail}")
@@ -139,11 +139,11 @@ class Lookups:
         return interleaved(permitted)
 
     def permits(self, address: str) -> bool:
-        """Whether an address may be spoken to, by ``filter_private`` and ``allow_addresses``."""
+        """Return whether ``filter_private`` and ``allow_addresses`` permit an address."""
         return not self._filters or _core.is_permitted_address(address.partition("%")[0], self._allowed)
 
     def check_host(self, host: str) -> None:
-        """Raise socket.gaierror for an address that may not be spoken to: for libraries that resolve names only."""
+        """Raise socket.gaierror for an address that is not permitted: for libraries that resolve names only."""
         try:
             ipaddress.ip_address(host)
         except ValueError:
@@ -152,16 +152,16 @@ class Lookups:
             raise refusal(host, [host])
 
     def statistics(self) -> dict[str, int]:
-        """Counts since the start, as `lycosa.names.Resolver` has them."""
+        """Return counters since the start, as of `lycosa.names.Resolver`."""
         return self._resolver.statistics()
 
     def close(self) -> None:
-        """End the client and the thread; what is in flight is cancelled."""
+        """End the client and the thread; lookups in flight are cancelled."""
         with self._lock:
             if self._closed:
                 return
             self._closed = True
-            # The answer to no name, which comes at once, wakes the thread; without room it looks up by itself.
+            # An empty name is answered at once, which wakes the thread; without capacity it wakes after `WAIT`.
             self._resolver.submit([""], self._count)
         self._thread.join()
         self._resolver.close()
@@ -169,7 +169,7 @@ class Lookups:
             future.cancel()
 
     def __enter__(self) -> Self:
-        """The lookups."""
+        """Return the lookups."""
         return self
 
     def __exit__(
@@ -179,16 +179,16 @@ class Lookups:
         self.close()
 
     def _names(self, name: str) -> list[str]:
-        """The names to try, one after the other."""
+        """Return the names to try, one after the other."""
         if self._search is None or is_address(name):
             return [name]
         try:
             return self._search.names(name) or [name]
         except (BadName, UnicodeEncodeError):
-            return [name]  # the answer says what is wrong with it
+            return [name]  # the answer has the error
 
     def _is_last(self, answer: Resolution) -> bool:
-        """Whether an answer is given; else the next name is queued. Holds the lock."""
+        """Return whether an answer is final; else queue the next name. The caller has the lock."""
         further = self._further.get(answer.place)
         if further and answer.status in ("nxdomain", "nodata") and self._is_awaited(answer.place):
             self._queue.append((answer.place, further.pop(0)))
@@ -197,12 +197,12 @@ class Lookups:
         return True
 
     def _is_awaited(self, place: int) -> bool:
-        """Whether somebody still wants the answer. Holds the lock."""
+        """Return whether the answer is still awaited. The caller has the lock."""
         future = self._waiting.get(place)
         return future is not None and not future.cancelled()
 
     def _submit_queue(self) -> None:
-        """Ask for those that found no room before, but for those that nobody waits for any more. Holds the lock."""
+        """Submit queued names; drop those that are not awaited any more. The caller has the lock."""
         while self._queue:
             place, name = self._queue[0]
             if not self._is_awaited(place):
@@ -213,7 +213,7 @@ class Lookups:
             self._queue.popleft()
 
     def _deliver(self) -> None:
-        """Give answers to those who wait, until closed; the thread's body."""
+        """Complete the futures with answers until closed; the thread's body."""
         while not self._closed:
             taken = self._resolver.take(TAKE_ANSWERS, WAIT)
             with self._lock:
@@ -228,9 +228,9 @@ class Lookups:
 def system_lookups(
     *, filter_private: bool = False, allow_addresses: Sequence[str] = (), **options: Unpack[Options]
 ) -> Lookups:
-    """Lookups as the system's resolver makes them: by ``/etc/resolv.conf``, its search domains, and ``/etc/hosts``.
+    """Return lookups like the system's resolver: by ``/etc/resolv.conf``, its search domains, and ``/etc/hosts``.
 
-    Raises what `Lookups` raises, OSError when a file cannot be read.
+    Raises what `Lookups` raises, OSError if a file cannot be read.
     """
     system = _core.resolv_conf()
     options.setdefault("hosts_file", "/etc/hosts")
@@ -245,7 +245,7 @@ def system_lookups(
 
 
 def is_address(name: str) -> bool:
-    """Whether a text is an address."""
+    """Return whether a text is an IP address."""
     try:
         ipaddress.ip_address(name)
     except ValueError:
@@ -254,18 +254,18 @@ def is_address(name: str) -> bool:
 
 
 def refusal(name: str, found: Sequence[str]) -> socket.gaierror:
-    """What is said where no address may be spoken to."""
+    """Return the error for a name without a permitted address."""
     text = f"{name}: {', '.join(found)}: not public, and refused by filter_private; allow_addresses makes exceptions"
     return socket.gaierror(socket.EAI_FAIL, text)
 
 
 def family_of(address: str) -> socket.AddressFamily:
-    """The family of an address."""
+    """Return the family of an address."""
     return socket.AF_INET6 if ":" in address else socket.AF_INET
 
 
 def interleaved(addresses: Sequence[str]) -> list[str]:
-    """The addresses with their families in turn, that of the first one first (RFC 8305 section 4)."""
+    """Return the addresses with their families in turn, starting with the first one's (RFC 8305 section 4)."""
     first = [address for address in addresses if family_of(address) == family_of(addresses[0])]
     other = [address for address in addresses if family_of(address) != family_of(addresses[0])]
     return [address for address in chain.from_iterable(zip_longest(first, other)) if address is not None]

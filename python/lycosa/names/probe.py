@@ -1,4 +1,4 @@
-"""Which DNS servers answer at all, before millions of names are entrusted to them."""
+"""Checks which DNS servers answer at all, before millions of names are resolved."""
 
 from __future__ import annotations
 
@@ -16,21 +16,21 @@ from lycosa.names.resolver import ENCRYPTED, Resolver
 #: Seconds between two questions to a server that has not answered.
 AGAIN = 0.5
 
-#: Servers that are asked at a time: each has a socket, and many processes may have 1,024 file descriptors.
+#: Servers that are asked at once: each needs a socket, and the limit is often 1,024 file descriptors.
 AT_ONCE = 500
 
 
-#: What every resolver knows, for those that are asked over TLS or HTTPS: by the client itself, as names are later.
+#: A name that every resolver knows, for servers over TLS or HTTPS; the client itself asks for it.
 KNOWN = "a.root-servers.net"
 
 
 def silent(
     resolvers: Sequence[str], ca_file: str | PathLike[str] | None = None, within: float = 2.0
 ) -> dict[str, str]:
-    """Give those of the servers that answer nothing in some seconds, and why, if that is known; any answer counts.
+    """Return the servers that do not answer within some seconds, and why, if that is known; any answer counts.
 
     Each is ``ADDRESS:PORT``, or ``tls://ADDRESS:PORT`` or ``https://ADDRESS:PORT/PATH`` with or without ``#NAME``, as
-    `Resolver.resolvers` has them.
+    in `Resolver.resolvers`.
     """
     encrypted = [resolver for resolver in resolvers if resolver.startswith(ENCRYPTED)]
     with ExitStack() as clients:
@@ -52,7 +52,7 @@ def silent(
 
 
 def _silent(resolvers: Sequence[str], within: float) -> list[str]:
-    """Give those of the servers, each ``ADDRESS:PORT``, that answer nothing over UDP."""
+    """Return the servers, each ``ADDRESS:PORT``, that do not answer over UDP."""
     with selectors.DefaultSelector() as answers:
         waiting = {}
         for resolver in resolvers:
@@ -74,7 +74,7 @@ def _silent(resolvers: Sequence[str], within: float) -> list[str]:
 
 
 def _wait(answers: selectors.BaseSelector, waiting: dict[str, socket.socket], until: float) -> list[str]:
-    """Ask until all have answered or the time is up; give those that have not."""
+    """Ask until all have answered or the time is up; returns those that have not."""
     left, again = dict(waiting), 0.0
     while left and (now := time.monotonic()) < until:
         if now >= again:
@@ -84,7 +84,7 @@ def _wait(answers: selectors.BaseSelector, waiting: dict[str, socket.socket], un
         for key, _ in answers.select(min(again, until) - now):
             try:
                 answered = key.fileobj.recv(512)[2:3] >= b"\x80"  # type: ignore[union-attr]
-            except OSError:  # nobody listens there, yet
+            except OSError:  # no server listens there (yet)
                 continue
             if answered:
                 left.pop(key.data, None)
@@ -93,7 +93,7 @@ def _wait(answers: selectors.BaseSelector, waiting: dict[str, socket.socket], un
 
 
 def _ask(asking: socket.socket) -> None:
-    """Ask for the servers of the root, which every resolver knows."""
+    """Ask for the NS records of the root, which every resolver knows."""
     question = os.urandom(2) + b"\x01\x00\x00\x01" + bytes(6) + b"\x00\x00\x02\x00\x01"
     try:
         asking.send(question)

@@ -14,29 +14,28 @@ from lycosa.errors import SettingError
 
 logger = logging.getLogger("lycosa")
 
-#: What servers begin with that are asked over TLS (RFC 7858) or HTTPS (RFC 8484).
+#: Prefixes of servers that are asked over TLS (RFC 7858) or HTTPS (RFC 8484).
 ENCRYPTED = ("tls://", "https://")
 
-#: Names asked for at the same time, at most: a socket has 65,536 numbers for its questions.
+#: Maximum number of names resolved at once: a socket has 65,536 query ids.
 MAX_CONCURRENCY = 50_000
 
-#: Names a second, at most; more is no limit.
+#: Maximum of a limit in names per second.
 MAX_RATE = 10_000_000.0
 
-#: Names read at a time from who gives them.
+#: Names per batch read from an iterable.
 READ_NAMES = 1_000
 
-#: Answers taken at a time, and seconds that one wait for them takes at most: as long has Ctrl-C to wait, or a stream
-#: that is closed.
+#: Answers taken per call, and the maximum wait for them in seconds: Ctrl-C, or closing a stream, waits as long.
 TAKE_ANSWERS, WAIT = 10_000, 0.1
 
 
-#: Which addresses may be asked for.
+#: Values of ``families``.
 FAMILIES = ("v4", "v6", "both", "prefer-v4")
 
 
 class Options(TypedDict, total=False):
-    """What `Resolver` takes, for whoever passes it on."""
+    """The arguments of `Resolver`, for callers that pass them on."""
 
     resolvers: Sequence[str]
     leave_out: Sequence[str]
@@ -59,10 +58,10 @@ class Options(TypedDict, total=False):
 
 
 class Resolver(_core.Resolver):
-    """Names in, answers out: ``submit`` batches as far as there is ``room``, ``take`` what has come.
+    """Resolves many names: ``submit`` batches while there is capacity (``room``), ``take`` the answers.
 
-    Every name taken is answered exactly once, also when it is given twice or is no name. Calls may come from several
-    threads; none but ``take`` waits, and that one without the GIL.
+    Every submitted name gets exactly one answer, even if it is submitted twice or invalid. Methods may be called from
+    several threads; only ``take`` blocks, and it releases the GIL.
 
     >>> with Resolver(resolvers=["192.0.2.1"]) as resolver:  # doctest: +SKIP
     ...     resolver.submit(["www.example.org", "example.com"], 0)
@@ -94,37 +93,37 @@ class Resolver(_core.Resolver):
     ) -> Self:
         """Start the client on a thread of its own.
 
-        ``resolvers``: addresses of DNS servers that recurse, with or without port; by default those of
-        ``/etc/resolv.conf``, whose options timeout, attempts, rotate, use-vc and no-aaaa hold then, too. With
-        ``tls://192.0.2.1:853#dns.example`` a server is asked over TLS only, if its certificate bears the name behind
-        ``#`` (without one: its address); with ``https://192.0.2.1:443/dns-query#dns.example`` over HTTPS only, in the
-        same way. What is no address is told to the logger ``lycosa`` and left out.
-        ``leave_out``: those of them that are not to be asked, as the property ``resolvers`` has them.
-        ``ca_file``: PEM of roots beyond Mozilla's by which such certificates may be signed.
-        ``families``: which addresses are asked for; ``prefer-v4``: IPv6 only where there is no IPv4.
-        ``types``: types of records, such as ``["A", "MX", "HTTPS"]`` or ``["TYPE65"]``; then ``families`` does not
-        count, and answers have ``records`` of all types but A and AAAA, whose addresses are in ``addresses``.
-        For these an address stands for its name in ``in-addr.arpa`` or ``ip6.arpa``, such as for PTR.
-        ``concurrency``: names that are taken and not given out again, 1 to 50,000.
-        ``rate``: names a second, above 0 to 10,000,000; by default as many as the servers bear. It counts names: with
-        ``both`` each is two questions, and repeated questions come on top.
-        ``server_rate``: questions a second to each server, repeated ones included, within the same limits.
-        ``timeout``: seconds that one try may take, 0.1 to 60, by default 2. ``attempts``: tries over all servers,
-        1 to 20, by default 4. ``rotate``: the servers take turns; else, by default, the quickest are asked.
-        ``zones``: zones with resolvers of their own, such as ``"corp.example=192.0.2.1,192.0.2.2"``; the longest zone
-        that a name is in counts.
-        ``hosts_file``: a hosts file, such as ``/etc/hosts``, that is looked at before anything else; it is read
-        again when it changes. ``local_data``: records as lines of a zone file, such as ``"printer.lan A
-        192.0.2.7"``, of the types A, AAAA, CNAME, PTR, TXT, MX and SRV; they come before the hosts file.
-        ``nxdomain_cut``: a name that does not exist ends the search for all names below it, too (RFC 8020); some
-        servers deny names that have others below them.
-        ``wildcards``: hosts of a domain whose random labels all share one set of addresses are not asked for, but one
-        in sixteen; a host with a record of its own may be given the domain's addresses.
+        ``resolvers``: addresses of recursive DNS servers, with or without port; by default those of
+        ``/etc/resolv.conf``, whose options timeout, attempts, rotate, use-vc and no-aaaa then apply, too. With
+        ``tls://192.0.2.1:853#dns.example`` a server is asked over TLS only, if its certificate is valid for the name
+        after ``#`` (without one: for its address); with ``https://192.0.2.1:443/dns-query#dns.example`` likewise over
+        HTTPS only. An invalid address is reported to the logger ``lycosa`` and left out.
+        ``leave_out``: those of them that are not asked, as in the property ``resolvers``.
+        ``ca_file``: PEM file of root certificates beside Mozilla's for such servers.
+        ``families``: address families that are looked up; ``prefer-v4``: IPv6 only if there is no IPv4.
+        ``types``: types of records, such as ``["A", "MX", "HTTPS"]`` or ``["TYPE65"]``; ``families`` is then ignored,
+        and answers have ``records`` of all types but A and AAAA, whose addresses are in ``addresses``.
+        With types, an address as a name means its name in ``in-addr.arpa`` or ``ip6.arpa``, such as for PTR.
+        ``concurrency``: names that are submitted and not taken yet, 1 to 50,000.
+        ``rate``: names per second, above 0 to 10,000,000; by default limited by the servers only. It counts names:
+        with ``both`` each is two questions, and retries are not counted.
+        ``server_rate``: questions per second to each server, including retries, within the same limits.
+        ``timeout``: seconds for one try, 0.1 to 60, by default 2. ``attempts``: tries over all servers,
+        1 to 20, by default 4. ``rotate``: ask the servers in turn; by default the fastest are asked.
+        ``zones``: zones with resolvers of their own, such as ``"corp.example=192.0.2.1,192.0.2.2"``; the longest
+        matching zone counts.
+        ``hosts_file``: a hosts file, such as ``/etc/hosts``, that takes precedence over cache and resolvers; it is
+        read again when it changes. ``local_data``: records as lines of a zone file, such as ``"printer.lan A
+        192.0.2.7"``, of the types A, AAAA, CNAME, PTR, TXT, MX and SRV; they take precedence over the hosts file.
+        ``nxdomain_cut``: NXDOMAIN for a name applies to all names below it, too (RFC 8020); some servers deny names
+        that have others below them.
+        ``wildcards``: look up only one in sixteen hosts of a domain when all random labels of the domain have the
+        same addresses; a host with a record of its own may get the domain's addresses.
         ``cache``: the file of a compact cache that all processes of the machine share; by default the resolver has
-        one of its own in memory. ``capacity``: names in a cache that is made, by default 1,000,000.
+        its own cache in memory. ``capacity``: names in a new cache, by default 1,000,000.
 
-        Raises SettingError for a value that is not allowed and when no resolver is left, StorageError for a cache
-        that cannot be used, OSError when the system refuses a thread or a socket, or ``ca_file`` cannot be used.
+        Raises SettingError for a value that is not allowed and if no resolver is left, StorageError for a cache
+        that cannot be used, OSError if no thread or socket can be created, or ``ca_file`` cannot be used.
         """
         _check("concurrency", concurrency, 1, MAX_CONCURRENCY, whole=True)
         if timeout is not None:
@@ -173,7 +172,7 @@ class Resolver(_core.Resolver):
         return made
 
     def __enter__(self) -> Self:
-        """The resolver."""
+        """Return the resolver."""
         return self
 
     def __exit__(
@@ -184,7 +183,7 @@ class Resolver(_core.Resolver):
 
 
 def _check(name: str, value: float, least: float, most: float, *, whole: bool = False) -> None:
-    """Raise SettingError unless a number lies within its limits."""
+    """Raise SettingError unless a number is within its limits."""
     kind = int if whole else (int, float)
     if (
         not isinstance(value, kind)

@@ -1,4 +1,4 @@
-"""A DNS server of one tier: what it does between its start and its end, and how it is."""
+"""A DNS server of one tier: its life cycle and its state."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from lycosa.errors import LycosaError, SettingError
 from lycosa.names.histograms import Histogram
 from lycosa.names.server_settings import ServerSettings, check_no_loop
 
-#: What a running server was made with and cannot change.
+#: Settings that only a restart can change.
 RESTART = (
     "tier", "listen", "workers", "cache", "capacity", "packet_memory", "tcp_connections", "cookies",
     "http", "http_public", "query_log",
@@ -22,9 +22,9 @@ RESTART = (
 
 
 class Server:
-    """A server that answers from the moment it is made, on threads of its own.
+    """A server that answers as soon as it is created, on threads of its own.
 
-    All but ``reload``, ``drain`` and ``close``, which belong to one thread, may be called from any.
+    All methods but ``reload``, ``drain`` and ``close``, which belong to one thread, may be called from any thread.
     """
 
     def __init__(self, settings: ServerSettings) -> None:
@@ -39,7 +39,7 @@ class Server:
 
     @property
     def settings(self) -> ServerSettings:
-        """What it goes by now."""
+        """The current settings."""
         return self._settings
 
     @property
@@ -49,7 +49,7 @@ class Server:
 
     @property
     def fallen_back(self) -> str | None:
-        """Why its cache is in memory although a file was named."""
+        """Why its cache is in memory although a file is configured; `None` if it is not."""
         return self._core.fallen_back
 
     @property
@@ -59,28 +59,28 @@ class Server:
 
     @property
     def seconds(self) -> float:
-        """Since it listens."""
+        """Seconds since it listens."""
         return time.monotonic() - self._begun
 
     def statistics(self) -> dict[str, int]:
-        """Counts since the start, and gauges, by name (``DnsServer.statistics``)."""
+        """Return counters since the start, and gauges, by name (``DnsServer.statistics``)."""
         return self._core.statistics()
 
     @property
     def query_log_trouble(self) -> str | None:
-        """Why questions are not logged now, although they are to be: the disk is full, or nobody reads a pipe."""
+        """Why the query log cannot be written now: the disk is full, or the reader of a pipe is gone."""
         return self._core.query_log_trouble
 
     def answer_times(self) -> dict[str, Histogram]:
-        """How long answers took, from the question's receipt to the sending, by where they came from."""
+        """Return the times from the receipt of a question to the sending of its answer, by source."""
         return {source: Histogram(*times) for source, times in self._core.answer_times().items()}
 
     def upstreams(self) -> list[dict[str, Any]]:
-        """What is known of each server that it asks (``Resolver.upstreams``), with ``round_trips`` as a histogram."""
+        """Return the state of each upstream (``Resolver.upstreams``), with ``round_trips`` as a histogram."""
         return [{**each, "round_trips": Histogram(*each["round_trips"])} for each in self._core.upstreams()]
 
     def trouble(self) -> str | None:
-        """Why clients had better ask another server now; None where nothing is known against this one."""
+        """Return why clients should ask another server now, `None` if the server is healthy."""
         if self._drains:
             return "it is ending and takes no new questions"
         figures = self.statistics()
@@ -91,9 +91,9 @@ class Server:
         return None
 
     def reload(self, load: Callable[[], ServerSettings]) -> list[str]:
-        """Go on with what ``load`` gives; the names of the settings that changed, or whose file of secrets did.
+        """Apply the settings that ``load`` returns; returns the names of those that changed (or their secrets file).
 
-        Raises what ``load`` raises, and SettingError for what only a restart can change; then all is as before.
+        Raises what ``load`` raises, and SettingError for a setting that needs a restart; then nothing changes.
         """
         try:
             settings = load()
@@ -112,16 +112,16 @@ class Server:
         return [name for name in ServerSettings.model_fields if name in changed]
 
     def drain(self, within: float) -> bool:
-        """Take no new questions; whether all that were under way were answered in some seconds."""
+        """Take no new questions; returns whether all pending ones were answered within some seconds."""
         self._drains = True
         return self._core.drain(within)
 
     def close(self) -> None:
-        """End; what is under way is given up, what was learnt is in the cache's file."""
+        """End; pending questions are dropped, answers stay in the cache's file."""
         self._core.close()
 
     def __enter__(self) -> Self:
-        """The server."""
+        """Return the server."""
         return self
 
     def __exit__(
@@ -131,7 +131,7 @@ class Server:
         self.close()
 
     def _check_same(self, settings: ServerSettings) -> None:
-        """Raise SettingError unless what needs a restart is as it was."""
+        """Raise SettingError if a setting that needs a restart changed."""
         for name in RESTART:
             now, then = getattr(self._settings, name), getattr(settings, name)
             if now != then:
@@ -140,14 +140,14 @@ class Server:
 
 
 def _of_core(settings: ServerSettings) -> dict[str, Any]:
-    """What the core is told."""
+    """Return the settings for the core."""
     given = settings.model_dump(exclude={"http", "http_public"})
     told = {name: list(value) if isinstance(value, tuple) else value for name, value in given.items()}
     return told | {"query_log_clients": settings.client_bits()}
 
 
 def _fingerprint(path: Path | None) -> bytes | None:
-    """By what a change of a file is known, and nothing else that is in it; None where it cannot be read."""
+    """Return a digest by which a change of a file is detected; `None` if it cannot be read."""
     try:
         return None if path is None else hashlib.sha256(path.read_bytes()).digest()
     except OSError:
@@ -155,5 +155,5 @@ def _fingerprint(path: Path | None) -> bytes | None:
 
 
 def _shown(value: object) -> str:
-    """A setting as it stands in a message."""
+    """Format a setting for a message."""
     return ", ".join(value) if isinstance(value, tuple) else "none" if value is None else str(value)

@@ -1,4 +1,4 @@
-"""What a DNS server is told: its settings, and what an address is in them."""
+"""The settings of a DNS server, and the parsing of addresses in them."""
 
 from __future__ import annotations
 
@@ -24,37 +24,37 @@ IpAddress = ipaddress.IPv4Address | ipaddress.IPv6Address
 #: The port of DNS.
 PORT = 53
 
-#: What is different by default: lower servers share the names out among the upper ones, so that each is asked for
-#: once, and wait for one longer than all its tries take; upper ones ask whoever is quickest.
+#: Defaults that differ by tier: lower servers distribute names over the upper ones, so that each name is asked for
+#: once, and wait for one longer than all its tries take; upper ones ask the fastest upstream.
 TIERS: dict[str, dict[str, Any]] = {
     "lower": {"spread": True, "min_ttl": 300, "timeout": 6.0, "attempts": 2},
     "upper": {"spread": False, "min_ttl": 60, "timeout": 1.5, "attempts": 3},
 }
 
-#: An address alone, an address and a port, an IPv6 address in brackets with or without one; nothing with a zone.
+#: An address, with or without port (IPv6 with port in brackets); no IPv6 zone.
 ENDPOINT = re.compile(
     r"(?:\[(?P<six>[0-9A-Fa-f:.]+)\]|(?P<four>[0-9.]+))(?::(?P<port>[0-9]{1,5}))?|(?P<bare>[0-9A-Fa-f:.]+)"
 )
 
 
-#: How many bits of clients' addresses of IPv4 and IPv6 are logged unless it is said: networks that many share.
+#: Default number of bits of clients' IPv4 and IPv6 addresses that are logged: networks that many clients share.
 CLIENT_BITS = (24, 48)
 
-#: The same as a text; of IPv6 by choice.
+#: The same as a text; IPv6 is optional.
 CLIENTS = re.compile(r"/(?P<four>[0-9]{1,2})(?:\s*,\s*/(?P<six>[0-9]{1,3}))?", re.ASCII)
 
-#: What is told of a text that is no address.
+#: What is allowed, for messages about invalid addresses.
 ALLOWED = {
-    "listen": "an address with or without port: 127.0.0.1, 127.0.0.1:5300, [::1]:5300; port 0: any that is free",
+    "listen": "an address with or without port: 127.0.0.1, 127.0.0.1:5300, [::1]:5300; port 0: any free one",
     "upstreams": "a server's address, with or without port: 192.0.2.1, 192.0.2.1:53, [2001:db8::1]:53; over TLS or "
-    "HTTPS, with the name that its certificate bears: tls://192.0.2.1#dns.example, "
+    "HTTPS, with the name of its certificate: tls://192.0.2.1#dns.example, "
     "https://192.0.2.1/dns-query#dns.example",
     "http": "an address and a port: 127.0.0.1:9153, [::1]:9153",
 }
 
 
 def endpoint(text: str) -> tuple[IpAddress, int | None] | None:
-    """The address and the port, if there is one, that a text names; None where it names none."""
+    """Parse an address with or without port; returns `None` for any other text."""
     match = ENDPOINT.fullmatch(text.strip())
     if match is None:
         return None
@@ -69,17 +69,17 @@ def endpoint(text: str) -> tuple[IpAddress, int | None] | None:
 
 
 def told(address: IpAddress, port: int) -> str:
-    """An address and a port as one text."""
+    """Format an address and a port."""
     return f"[{address}]:{port}" if address.version == 6 else f"{address}:{port}"
 
 
 def _listed(given: object) -> object:
-    """Take a text with commas for a list, as the command line has it."""
+    """Split a comma-separated text, as from the command line."""
     return [part.strip() for part in given.split(",") if part.strip()] if isinstance(given, str) else given
 
 
 def _endpoint(text: str, info: ValidationInfo) -> str:
-    """An address with its port, by the rule of the setting that it is for."""
+    """Return an address with its port; raises SettingError by the rule of its setting."""
     name, found = str(info.field_name), endpoint(text)
     if found is not None:
         address, port = found
@@ -90,7 +90,7 @@ def _endpoint(text: str, info: ValidationInfo) -> str:
 
 
 def _upstream(text: str, info: ValidationInfo) -> str:
-    """The same, or a server that is asked over TLS or HTTPS, by the rule of resolvers."""
+    """Return the same, or a server over TLS or HTTPS, by the rule of resolvers."""
     given = text.strip()
     if not given.startswith(ENCRYPTED):
         return _endpoint(text, info)
@@ -103,7 +103,7 @@ def _upstream(text: str, info: ValidationInfo) -> str:
 
 
 def _network(text: str) -> str:
-    """A network, by the rule of job files."""
+    """Check a network by the rule of job files."""
     try:
         _core.check_network(text)
     except SettingError as error:
@@ -112,13 +112,13 @@ def _network(text: str) -> str:
 
 
 def _secrets(path: Path) -> Path:
-    """A file of secrets that can be used; nothing of it is kept here."""
+    """Check that a file of secrets is valid; does not store its content."""
     _core.check_cookie_secrets(path)
     return path
 
 
 def _roots(path: Path) -> Path:
-    """A file of certificates that can be read."""
+    """Check that a file of certificates can be read."""
     allowed = "a file that can be read, with at least one certificate in PEM"
     if not path.is_file():
         raise SettingError("ca_file", path, f"{allowed}; there is no such file")
@@ -130,7 +130,7 @@ def _roots(path: Path) -> Path:
 
 
 def _clients(given: object) -> object:
-    """How much of clients' addresses is logged, in one form; a word of the command line or of a file is no text."""
+    """Normalise how much of clients' addresses is logged: a boolean, also as a word, or a number of bits."""
     match = CLIENTS.fullmatch(given.strip()) if isinstance(given, str) else None
     if match is None:
         word = given.strip().lower() if isinstance(given, str) else given
@@ -140,24 +140,24 @@ def _clients(given: object) -> object:
         four, six = int(match["four"]), int(match["six"] or CLIENT_BITS[1])
         if four <= 32 and six <= 128:
             return f"/{four},/{six}"
-    allowed = "true, false, or the bits that are kept: /24 of IPv4 (and /48 of IPv6), or of both: /24,/48"
+    allowed = "true, false, or the bits that are logged: /24 of IPv4 (and /48 of IPv6), or of both: /24,/48"
     raise SettingError("query_log_clients", str(given), allowed)
 
 
 def _domain(text: str, info: ValidationInfo) -> str:
-    """A name in the form in which names are compared (UTS 46): by the rule of URLs, which is the same."""
+    """Return a name in the form in which names are compared (UTS 46), by the same rule as for URLs."""
     name = text.strip().removesuffix(".")
     try:
         if not name or re.search(r"[\s/:@?#%\\\[\]]", name) or endpoint(name) is not None:
             raise ValueError
         return _core.ring_key(f"http://{name}/")
     except (ValueError, SettingError):
-        allowed = "a name such as example.org; all below it are meant too"
+        allowed = "a name such as example.org; it includes all names below it"
         raise SettingError(str(info.field_name), text, allowed) from None
 
 
 def _zones(texts: tuple[str, ...]) -> tuple[str, ...]:
-    """Zones and their servers."""
+    """Check zones and their servers."""
     _core.check_zones(list(texts))
     return texts
 
@@ -185,50 +185,50 @@ LocalData = Annotated[tuple[str, ...], Field(max_length=100_000)]
 class ServerSettings(Room):
     """One server. Each line has default, minimum, maximum and unit; defaults that differ by tier are in `TIERS`."""
 
-    tier: Literal["lower", "upper"] = Field("", validate_default=True)  # has to be given
+    tier: Literal["lower", "upper"] = Field("", validate_default=True)  # required
     listen: Endpoints = ("127.0.0.1:53",)  # addresses to answer on
-    upstreams: Upstreams = ()  # servers to ask; at least one has to be given; over TLS: tls://192.0.2.1#name
+    upstreams: Upstreams = ()  # servers to ask; at least one is required; over TLS: tls://192.0.2.1#name
     zones: Zones = ()  # zones with upstreams of their own: corp.example=192.0.2.1,192.0.2.2
-    hosts_file: Path | None = None  # a hosts file that is looked at before anything else, such as /etc/hosts
-    local_data: LocalData = ()  # records as lines of a zone file; they come before the hosts file
-    ca_file: Roots | None = None  # PEM of further roots, of upstreams that are asked over TLS or HTTPS
-    spread: bool  # each name has its own upstream, and the next one where that fails; false: the quickest, balanced
-    rotate: bool = False  # upstreams take turns, as published (SYSTEMS.md section 4); ``spread`` is false then
+    hosts_file: Path | None = None  # a hosts file that takes precedence over cache and upstreams, such as /etc/hosts
+    local_data: LocalData = ()  # records as lines of a zone file; they take precedence over the hosts file
+    ca_file: Roots | None = None  # PEM file of additional root certificates, for upstreams over TLS or HTTPS
+    spread: bool  # assigns each name an upstream, and the next one if that fails; false: the fastest, balanced
+    rotate: bool = False  # asks upstreams in turn, as published (SYSTEMS.md section 4); ``spread`` is false then
     workers: int = Field(default_factory=lambda: min(len(os.sched_getaffinity(0)), 256), ge=1, le=256)  # threads
-    cache: Path | None = None  # the file that crawls on this machine may share; default: in memory
+    cache: Path | None = None  # a file that crawls on this machine may share; default: in memory
     capacity: int = Field(1_000_000, ge=1_000, le=100_000_000)  # names in the cache
-    min_ttl: int = Field(ge=0, le=86_400)  # s that answers are held at least
-    max_ttl: int = Field(86_400, ge=60, le=7 * 86_400)  # s that answers are held at most; memory counts in minutes
-    # answers kept as they came: of types that are no address, and addresses with signatures
+    min_ttl: int = Field(ge=0, le=86_400)  # s, minimum TTL of cached answers
+    max_ttl: int = Field(86_400, ge=60, le=7 * 86_400)  # s, maximum TTL of cached answers; counted in minutes
+    # for cached replies: of types other than addresses, and addresses with signatures
     packet_memory: int = Field(64, ge=0, le=65_536)  # MiB
-    keep_ttl: Domains = ()  # names, with all below them, whose TTL is left as it is
-    negative_ttl: int = Field(900, ge=0, le=86_400)  # s that "no such name" and "no such data" are held at most
-    failure_pause: int = Field(120, ge=1, le=300)  # s, doubling in a row, in which a failure is not asked for again
-    nxdomain_cut: bool = False  # a name that does not exist ends the search for all names below it, too (RFC 8020)
-    wildcards: bool = False  # hosts of a domain that answers for any name are known without being asked for
-    stale: int = Field(86_400, ge=0, le=7 * 86_400)  # s that an answer outlives its TTL while upstreams fail; 0: none
-    prefetch: bool = True  # names asked for shortly before they expire are asked for anew
+    keep_ttl: Domains = ()  # names, with all below them, whose TTL is not changed
+    negative_ttl: int = Field(900, ge=0, le=86_400)  # s, maximum TTL of NXDOMAIN and NODATA
+    failure_pause: int = Field(120, ge=1, le=300)  # s, doubling in a row, until a failed question is asked again
+    nxdomain_cut: bool = False  # applies NXDOMAIN for a name to all names below it, too (RFC 8020)
+    wildcards: bool = False  # answers for hosts of a domain with a wildcard without asking
+    stale: int = Field(86_400, ge=0, le=7 * 86_400)  # s to serve stale after the TTL while upstreams fail; 0: never
+    prefetch: bool = True  # prefetches names that are asked for shortly before they expire
     timeout: float = Field(ge=0.1, le=60)  # s, for one try
     attempts: int = Field(3, ge=1, le=20)  # tries for one question
-    in_flight: int = Field(10_000, ge=1, le=MAX_CONCURRENCY)  # questions under way
+    in_flight: int = Field(10_000, ge=1, le=MAX_CONCURRENCY)  # pending questions to upstreams
     upstream_rate: float | None = Field(None, gt=0, le=MAX_RATE)  # questions/s to each upstream; default: no limit
-    allow: Networks = ("127.0.0.0/8", "::1/128")  # who may ask; nobody: []
+    allow: Networks = ("127.0.0.0/8", "::1/128")  # clients that may ask; none: []
     rate: float | None = Field(None, gt=0, le=MAX_RATE)  # answers/s for one client; default: no limit
-    filter_private: bool = False  # private addresses are taken out of answers
+    filter_private: bool = False  # removes private addresses from answers
     private_names: Domains = ()  # names, with all below them, that may have them
     cookies: bool = True  # RFC 7873
     cookie_secret_file: Secrets | None = None  # secrets that servers behind one address share; default: its own
     tcp_connections: int = Field(150, ge=1, le=65_535)  # at a time; RFC 7766 recommends 150 to none
     tcp_idle: float = Field(10.0, ge=0.1, le=3_600)  # s
-    http: Endpoint | None = None  # where metrics are; default: nowhere
-    http_public: bool = False  # whether that may be seen by others than this machine
+    http: Endpoint | None = None  # address of the metrics; default: none
+    http_public: bool = False  # whether it may be an address that other machines reach
     query_log: Path | None = None  # a file of JSON lines; -: standard output; default: nothing is logged
-    query_log_clients: Clients = "/24,/48"  # addresses of clients in it: whole, none, or so many bits of them
+    query_log_clients: Clients = "/24,/48"  # clients' addresses in it: complete, none, or so many bits
 
     @model_validator(mode="before")
     @classmethod
     def _by_tier(cls, given: dict[str, Any]) -> dict[str, Any]:
-        """Lay what is given over the tier's defaults."""
+        """Merge the given settings over the tier's defaults."""
         tier = TIERS.get(str(given.get("tier")), TIERS["lower"])
         return {**tier, **({"spread": False} if given.get("rotate") in (True, "true") else {}), **given}
 
@@ -236,7 +236,7 @@ class ServerSettings(Room):
     def _agree(self) -> Self:
         """Refuse settings that contradict each other."""
         if not self.upstreams:
-            raise SettingError("upstreams", "", "at least one address of a server that is asked")
+            raise SettingError("upstreams", "", "at least one address of a server to ask")
         if not self.listen:
             raise SettingError("listen", "", "at least one address to answer on")
         for name, texts in (("listen", self.listen), ("upstreams", self.upstreams)):
@@ -256,25 +256,25 @@ class ServerSettings(Room):
         return self
 
     def client_bits(self) -> tuple[int, int] | None:
-        """How many bits of clients' addresses of IPv4 and IPv6 are logged; None: the addresses are left out."""
+        """Return how many bits of clients' IPv4 and IPv6 addresses are logged; `None` if they are left out."""
         if isinstance(self.query_log_clients, bool):
             return (32, 128) if self.query_log_clients else None
         four, _, six = self.query_log_clients.replace("/", "").partition(",")
         return int(four), int(six)
 
     def asked_for_zones(self) -> tuple[str, ...]:
-        """The servers of zones, with their ports."""
+        """Return the servers of zones, with their ports."""
         of_zones = [text for zone in self.zones for text in zone.partition("=")[2].split(",")]
         return tuple(_core.check_resolver(text.strip()) for text in of_zones)
 
     def refuses_others(self) -> bool:
-        """Whether only this machine may ask, although others could reach the server."""
+        """Return whether only this machine may ask, although others can reach the server."""
         open_to_others = any(not _address(text).is_loopback for text in self.listen)
         return open_to_others and all(ipaddress.ip_network(text, strict=False).is_loopback for text in self.allow)
 
 
 def make_settings(given: dict[str, Any]) -> ServerSettings:
-    """Check settings; raises SettingError that names the first bad one, its value and what is allowed."""
+    """Check settings; raises SettingError with the first bad one, its value and what is allowed."""
     try:
         return ServerSettings.model_validate(given)
     except ValidationError as error:
@@ -282,23 +282,23 @@ def make_settings(given: dict[str, Any]) -> ServerSettings:
 
 
 def check_no_loop(listening: Iterable[str], settings: ServerSettings) -> None:
-    """Raise SettingError where a server that listens on these addresses would ask itself, also for a zone."""
+    """Raise SettingError if a server that listens on these addresses would ask itself, also for a zone."""
     own = tuple(listening)
     check_loop(own, settings.upstreams)
     check_loop(own, settings.asked_for_zones(), "zones")
 
 
 def check_loop(listening: Iterable[str], upstreams: Iterable[str], name: str = "upstreams") -> None:
-    """Raise SettingError where a server would ask itself; ``name``: of the setting that has the upstreams.
+    """Raise SettingError if a server would ask itself; ``name``: the setting with the upstreams.
 
-    Its addresses are those that it listens on; with 0.0.0.0 or [::] all of this machine. A loop by way of other
-    servers shows when questions come back: the counter ``loop``.
+    Its addresses are those that it listens on; with 0.0.0.0 or [::] all of this machine. A loop through other
+    servers is detected when questions come back: the counter ``loop``.
     """
     for own in listening:
         address, port = _address(own), _port(own)
         for upstream in upstreams:
             if upstream.startswith(ENCRYPTED):
-                continue  # none of ours answers so
+                continue  # this server does not serve TLS or HTTPS
             asked = _address(upstream)
             # [::] is bound for IPv6 alone.
             wide = address.is_unspecified and asked.version == address.version and _is_here(asked)
@@ -308,19 +308,19 @@ def check_loop(listening: Iterable[str], upstreams: Iterable[str], name: str = "
 
 
 def _address(text: str) -> IpAddress:
-    """The address of a text that was checked; IPv4 is IPv4 also where it is written as IPv6."""
+    """Return the address of a checked text; an IPv4-mapped IPv6 address becomes IPv4."""
     address, _, _ = text.rpartition(":")
     found = ipaddress.ip_address(address.strip("[]"))
     return getattr(found, "ipv4_mapped", None) or found
 
 
 def _port(text: str) -> int:
-    """Its port."""
+    """Return the port of a checked text."""
     return int(text.rpartition(":")[2])
 
 
 def _is_here(address: IpAddress) -> bool:
-    """Whether what is sent to an address stays on this machine: the system would send it from the same one."""
+    """Return whether an address is of this machine: the system would send to it from the same address."""
     if address.is_loopback:
         return True
     family = socket.AF_INET6 if address.version == 6 else socket.AF_INET

@@ -14,17 +14,17 @@ from typing import Self
 from lycosa._core import Resolutions
 from lycosa.names.resolver import READ_NAMES, TAKE_ANSWERS, WAIT, Options, Resolver
 
-#: Batches submitted before the loop has its turn: about a millisecond.
+#: Batches submitted before the event loop runs again: about a millisecond.
 FEED_BATCHES = 4
 
 
 class ResolveStream:
-    """Batches of answers; made by ``lycosa.resolve_stream``."""
+    """An asynchronous iterator over batches of answers; see ``lycosa.resolve_stream``."""
 
     def __init__(self, names: Iterable[str] | AsyncIterable[str], options: Options) -> None:
-        """Nothing begins before the stream is entered or its first batch is asked for."""
+        """Start nothing before the stream is entered or its first batch is awaited."""
         self._options = options
-        # A thread of its own: those of the loop may all be in use by who waits for these answers.
+        # A thread of its own: tasks that wait for these answers may occupy all threads of the loop.
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="lycosa-answers")
         self._starting: asyncio.Future[Resolver] | None = None
         self._take: asyncio.Future[Resolutions] | None = None
@@ -33,16 +33,16 @@ class ResolveStream:
         self._closed = False
 
     def __aiter__(self) -> Self:
-        """The stream."""
+        """Return the stream."""
         return self
 
     async def __anext__(self) -> Resolutions:
-        """The next batch, of one answer at least."""
+        """Return the next batch, of at least one answer."""
         if self._closed:
             raise StopAsyncIteration
         resolver = await self._start()
         wake = self._source.wake
-        # Cancelled at an await, the stream is as it was: what it waits for is its own and goes on.
+        # A cancelled await does not change the stream: the pending take belongs to it and continues.
         while True:
             wake.clear()
             if self._take is not None and self._take.done():
@@ -63,7 +63,7 @@ class ResolveStream:
             await wake.wait()
 
     async def aclose(self) -> None:
-        """End all that the stream has begun; answers that were not asked for are dropped."""
+        """Close the stream; answers that were not taken are dropped."""
         if self._closed:
             return
         self._closed = True
@@ -76,7 +76,7 @@ class ResolveStream:
         self._thread.shutdown(wait=False)
 
     async def __aenter__(self) -> Self:
-        """The stream, started."""
+        """Start and return the stream."""
         await self._start()
         return self
 
@@ -87,11 +87,11 @@ class ResolveStream:
         await self.aclose()
 
     def __del__(self) -> None:
-        """Let the thread end that reads names for a stream that nobody closed."""
+        """Stop the thread that reads names, if the stream was not closed."""
         self._source.stop()
 
     async def _start(self) -> Resolver:
-        """The resolver; opening a cache may take its time."""
+        """Return the resolver; created on a thread, since opening a cache may be slow."""
         if self._starting is None:
             loop = asyncio.get_running_loop()
             self._starting = loop.run_in_executor(self._thread, lambda: Resolver(**self._options))
@@ -100,7 +100,7 @@ class ResolveStream:
         return resolver
 
     def _feed(self, resolver: Resolver) -> None:
-        """Submit names as far as there are some and there is room, but for no longer than a loop may be held up."""
+        """Submit available names while there is capacity, but not longer than the loop may be blocked."""
         for _ in range(FEED_BATCHES):
             room = resolver.room()
             names = self._source.some(min(room, READ_NAMES)) if room else []
@@ -115,16 +115,16 @@ class ResolveStream:
 
 
 class _Source:
-    """Names from somewhere: ``READ_NAMES`` at most, read ahead by a thread or a task."""
+    """The names to resolve, at most ``READ_NAMES`` of them read ahead by a thread or a task."""
 
     def __init__(self, names: Iterable[str] | AsyncIterable[str]) -> None:
-        """Nothing is read yet."""
+        """Read nothing yet."""
         self._names = names
-        #: Says that there are names where there were none, or that there will be no more.
+        #: Set when new names have arrived, or there will be no more.
         self.wake = asyncio.Event()
         #: Filled by the reader, emptied by `some`.
         self._read: deque[str] = deque()
-        #: Guards nothing but the wait for room and its end.
+        #: Only for the wait for capacity and its end.
         self._changed = threading.Condition()
         self._drained = asyncio.Event()
         self._task: asyncio.Task[None] | None = None
@@ -133,11 +133,11 @@ class _Source:
 
     @property
     def ended(self) -> bool:
-        """Whether all names have been read and given, or no more are wanted."""
+        """Whether all names have been read and returned, or reading was stopped."""
         return self._at_end and (self._stopped or not self._read)
 
     def start(self) -> None:
-        """Begin to read."""
+        """Start to read."""
         if self._started:
             return
         self._started = True
@@ -149,7 +149,7 @@ class _Source:
             threading.Thread(target=self._read_there, args=arguments, name="lycosa-read", daemon=True).start()
 
     def some(self, max: int) -> list[str]:
-        """Those that have been read, at most so many."""
+        """Return at most ``max`` of the names that have been read."""
         if self._stopped:
             return []
         some = [self._read.popleft() for _ in range(min(max, len(self._read)))]
@@ -160,32 +160,32 @@ class _Source:
         return some
 
     def check(self) -> None:
-        """Raise what the names raised."""
+        """Raise the exception of the names' iterable, if any."""
         if self._error is not None:
             raise self._error
 
     def stop(self) -> None:
-        """Have the reading thread end with the name that it reads."""
+        """Stop the reading thread after its current name."""
         self._stopped = True
         with self._changed:
             self._changed.notify()
 
     def fail(self, error: Exception) -> None:
-        """Read no more: something that was read is wrong."""
+        """Stop reading because of an invalid name."""
         self.stop()
         self._read.clear()
         self._error, self._at_end = error, True
         self.wake.set()
 
     async def close(self) -> None:
-        """Read no more."""
+        """Stop reading."""
         self.stop()
         if self._task is not None:
             self._task.cancel()
             await asyncio.wait({self._task})
 
     async def _read_here(self, names: AsyncIterable[str]) -> None:
-        """Read in the loop; the task's body."""
+        """Read in the event loop; the task's body."""
         try:
             async for name in names:
                 self._read.append(name)
@@ -199,7 +199,7 @@ class _Source:
         self.wake.set()
 
     def _read_there(self, names: Iterable[str], loop: asyncio.AbstractEventLoop) -> None:
-        """Read on a thread, which this is the body of."""
+        """Read on a thread; the thread's body."""
         try:
             for name in names:
                 self._read.append(name)
@@ -213,6 +213,6 @@ class _Source:
         except Exception as error:
             self._error = error
         self._at_end = True
-        # The loop may have ended before the names did.
+        # The loop may be closed before all names are read.
         with contextlib.suppress(RuntimeError):
             loop.call_soon_threadsafe(self.wake.set)

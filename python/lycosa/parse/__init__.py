@@ -1,1 +1,1 @@
-"""Response → page: the core's ``lycosa._core.Parser``. Extraction and rules will live here."""
+"""Response → page: the core's ``lycosa._core.Parser``. Extraction and rules will be added here."""

@@ -4,7 +4,8 @@
 ...     crawl_with(net.resolver, net.seeds)
 ...     assert net.report()["coverage"]["ratio"] == 1.0
 
-One seed means one world, byte for byte. What the fields of the report mean stands in ``crates/simnet/src/report.rs``.
+A seed determines everything, byte for byte. The fields of the report are documented in
+``crates/simnet/src/report.rs``.
 """
 
 from __future__ import annotations
@@ -23,10 +24,10 @@ from lycosa.simnet.ledger import Ledger
 
 __all__ = ["USER_AGENT", "Ledger", "SimulatedInternet", "Trouble"]
 
-#: How the generated job introduces itself.
+#: User agent of the generated job.
 USER_AGENT = "lycosa-simnet/0.1 (+http://localhost/)"
 
-#: What can go wrong while an Internet runs; :class:`SimulatedInternet` says what each means.
+#: Failures that can be simulated; :class:`SimulatedInternet` documents each.
 Trouble = Literal[
     "resolver-silent",
     "resolver-servfail",
@@ -44,7 +45,7 @@ Trouble = Literal[
     "robots-unavailable",
 ]
 
-#: The number of addresses in 127.1.0.0 to 127.254.255.255 that hosts can have.
+#: The number of addresses for hosts in 127.1.0.0 to 127.254.255.255.
 MAX_HOSTS = 254 * 256 * 254
 
 
@@ -52,42 +53,42 @@ class SimulatedInternet:
     """Starts on entry, stops on exit; the report can be read afterwards.
 
     hosts: host names, 1 to 16,516,096; default 200.
-    pages: mean number of URLs a host, 1 to 100,000; default 20.
+    pages: mean number of URLs per host, 1 to 100,000; default 20.
     seed: 0 to 2**64 - 1; default 1.
-    profile: how the world behaves: ``"lan"`` (no delays, no trouble of names, networks or servers), ``"internet"``,
-        ``"hostile"``, or the path of a file that ends in ``.toml``; the known ones lie in ``profiles/`` as examples.
-        In each of them 0.5 % of pages answer 500 for ever, 1 % answer 404, and 2 % redirect.
-    speed: every delay is divided by it, above 0 to 1,000,000; default 1.
+    profile: behaviour of the world: ``"lan"`` (no delays, no failures of names, networks or servers), ``"internet"``,
+        ``"hostile"``, or the path of a file that ends in ``.toml``; the known ones are in ``profiles/`` as examples.
+        In each of them 0.5 % of pages always return 500, 1 % return 404, and 2 % redirect.
+    speed: divides every delay, above 0 to 1,000,000; default 1.
     http_port, https_port, dns_port: 0 (default) picks a free port. DNS listens on 127.0.0.1, the others on
         each host's address.
-    https: share of hosts whose URLs are ``https``, 0 to 1; default 0. Their authority is :attr:`ca_file`.
-    bad_certificates: share of those hosts with a certificate that is bad in one of six ways, 0 to 0.75; default 0.
-    ipv6: whether hosts are served on IPv6 too, by the profile's shares; default False. Only in private namespaces.
-    ipv6_share: share of hosts with both kinds of address instead, 0 to 1; default 0: the profile's shares.
-    host_interval: seconds (unscaled) between polite requests to a host without Crawl-delay; default 1.
-    address_interval: seconds (unscaled) between polite requests to an address; default 0.25.
-    threads: threads that serve, 1 to 64; default 1.
+    https: share of hosts with ``https`` URLs, 0 to 1; default 0. Their authority is :attr:`ca_file`.
+    bad_certificates: share of those hosts with one of six kinds of bad certificates, 0 to 0.75; default 0.
+    ipv6: whether hosts are also served on IPv6, by the profile's shares; default False. Only in private namespaces.
+    ipv6_share: share of hosts with both address families instead, 0 to 1; default 0: the profile's shares.
+    host_interval: required seconds (unscaled) between requests to a host without Crawl-delay; default 1.
+    address_interval: required seconds (unscaled) between requests to an address; default 0.25.
+    threads: server threads, 1 to 64; default 1.
     agent: the product token by which robots.txt is judged; default ``"*"``.
-    ledger: the file that the ledger is written to, for :class:`Ledger`; without one it stays in memory.
+    ledger: the file of the ledger, for :class:`Ledger`; without one it stays in memory.
 
-    While it runs, :meth:`trouble` and :meth:`calm` make and end trouble, of several kinds at once, from any thread:
+    While it runs, :meth:`trouble` and :meth:`calm` start and end failures, of several kinds at once, from any thread:
 
-    - ``resolver-silent``: no answers, over UDP and TCP; ``resolver-servfail``: nothing but SERVFAIL;
-      ``resolver-nxdomain``: nothing but NXDOMAIN; ``resolver-refused``: its ports are closed (ICMP port unreachable,
+    - ``resolver-silent``: no answers, over UDP and TCP; ``resolver-servfail``: only SERVFAIL;
+      ``resolver-nxdomain``: only NXDOMAIN; ``resolver-refused``: its ports are closed (ICMP port unreachable,
       a reset over TCP).
     - ``uplink-refused``: the kernel refuses connections to hosts, established ones are reset; ``uplink-black-hole``:
-      attempts to connect get no answer, established connections fall silent; ``uplink-broken``: connections are reset
-      when a request has arrived; ``uplink-silent``: requests are never answered.
-    - ``captive``: every name leads to one address, every request gets the same login page; ``captive-redirect``:
-      each is redirected (302) there; ``captive-varied``: the page has the URL and a number in it;
-      ``captive-refusal``: names lead to their hosts, and something between refuses every request (403). The ledger
-      has them as kind ``captive``: they cover nothing. TLS handshakes fail, since the portal has no certificate of
-      anybody.
-    - ``loss``: a share of DNS datagrams and of attempts to connect (each SYN) is lost.
-    - ``robots-unavailable``: every robots.txt answers 503.
+      connection attempts get no answer, established connections fall silent; ``uplink-broken``: connections are reset
+      when a request has arrived; ``uplink-silent``: requests get no response.
+    - ``captive``: every name resolves to one address, every request gets the same login page; ``captive-redirect``:
+      each is redirected (302) there; ``captive-varied``: the page contains the URL and a number;
+      ``captive-refusal``: names resolve to their hosts, and a middlebox refuses every request (403). The ledger
+      records them as kind ``captive``, without coverage. TLS handshakes fail, since the portal has no valid
+      certificate.
+    - ``loss``: a share of DNS datagrams and of connection attempts (each SYN) is lost.
+    - ``robots-unavailable``: every robots.txt returns 503.
 
-    A request that was kept from being answered is in the ledger with status 0: the intervals count, coverage and
-    repeats do not. A robots.txt that could not be had forbids its host's pages until one is had.
+    A request without a response because of a failure is in the ledger with status 0: it counts for intervals, not for
+    coverage and repeats. A robots.txt that cannot be fetched forbids its host's pages until it can.
     """
 
     def __init__(
@@ -111,8 +112,8 @@ class SimulatedInternet:
         agent: str = "*",
         ledger: Path | str | None = None,
     ) -> None:
-        """Check every setting; nothing is opened yet."""
-        # What does not fit the core's integers cannot be checked there.
+        """Check every setting; open nothing yet."""
+        # Values that do not fit the core's integers cannot be checked there.
         _check_integer("hosts", hosts, 1, MAX_HOSTS)
         _check_integer("pages", pages, 1, 100_000)
         _check_integer("seed", seed, 0, 2**64 - 1)
@@ -176,20 +177,20 @@ class SimulatedInternet:
 
     @property
     def https_port(self) -> int:
-        """The TCP port of HTTPS on every host's address; 0 when no host is on HTTPS."""
+        """The TCP port of HTTPS on every host's address; 0 if no host has HTTPS."""
         return self._core.https_port
 
     @property
     def authority(self) -> str:
-        """The root certificate of all good hosts, PEM; known before the start, because it is the seed's.
+        """The root certificate of all good hosts, PEM; available before the start: it is derived from the seed.
 
-        Whoever knows the seed knows its key: it must be trusted inside a simulation only.
+        The seed determines its private key: it must be trusted inside a simulation only.
         """
         return self._core.authority
 
     @property
     def ca_file(self) -> Path:
-        """A temporary file with :attr:`authority` that goes with this Internet."""
+        """A temporary file with :attr:`authority`, removed with this Internet."""
         path = self._temporary("ca.pem")
         if not path.exists():
             path.write_text(self.authority, encoding="ascii")
@@ -207,44 +208,45 @@ class SimulatedInternet:
 
     @property
     def certificates(self) -> dict[str, str]:
-        """Each HTTPS host's name and what its certificate is.
+        """Each HTTPS host's name and the kind of its certificate.
 
         One of ``good``, ``expired``, ``not_yet_valid``, ``wrong_name``, ``self_signed``, ``unknown_authority`` and
-        ``incomplete`` (the certificate between it and the root is not sent).
+        ``incomplete`` (the intermediate certificate is not sent).
         """
         return dict(self._core.certificates)
 
     def trouble(self, trouble: Trouble, *, hosts: Iterable[str] | None = None, share: float = 0.5) -> None:
-        """Begin a trouble; it is there when this returns. Of one that there is, the hosts and the share change.
+        """Start a failure; it is active when this returns. For an active one, change hosts and share.
 
-        hosts: whom it strikes; default: all, names that do not exist included. ``uplink-refused``,
-            ``uplink-black-hole`` and ``loss`` of connections strike the hosts' addresses, with whoever else lives
-            there (the latter two at most some 1,000 addresses); ``resolver-refused`` strikes all.
-        share: what ``loss`` loses, 0 to 1.
+        hosts: the affected hosts; default: all, including names that do not exist. ``uplink-refused``,
+            ``uplink-black-hole`` and ``loss`` of connections affect the hosts' addresses, with all other hosts there
+            (the latter two at most some 1,000 addresses); ``resolver-refused`` affects all.
+        share: share of packets that ``loss`` drops, 0 to 1.
 
-        Raises SettingError for a trouble or a host that there is not, OSError where the system does not play along.
+        Raises SettingError for an unknown failure or host, OSError if the system does not support it.
         """
         self._core.trouble(trouble, hosts=None if hosts is None else list(hosts), share=share)
 
     def calm(self, trouble: Trouble | None = None) -> None:
-        """End a trouble, or all; it is gone when this returns."""
+        """End a failure, or all; it has ended when this returns."""
         self._core.calm(trouble)
 
     def report(self, without: Iterable[str] = ()) -> dict[str, Any]:
-        """Everything the ledger has to say so far.
+        """Return the ledger's report so far.
 
-        without: hosts whose pages count in no coverage: those in trouble for good. What only they lead to counts.
+        without: hosts whose pages are excluded from coverage, such as permanently failing ones. Pages that only they
+            link to count.
         """
         report: dict[str, Any] = json.loads(self._core.report(list(without)))
         return report
 
     def model(self) -> dict[str, Any]:
-        """The model, its delays' quantiles, how the world's names came out (``crates/simnet/src/figures.rs``)."""
+        """Return the model, quantiles of its delays, and counts of names (``crates/simnet/src/figures.rs``)."""
         model: dict[str, Any] = json.loads(self._core.model())
         return model
 
     def job(self) -> str:
-        """A job (TOML) that crawls this Internet, and the only thing that permits loopback addresses."""
+        """Return a job (TOML) that crawls this Internet: it allows loopback addresses."""
         seeds = "".join(f"    {json.dumps(url)},\n" for url in self.seeds)
         networks = ["127.0.0.0/8", "fd00::/64"] if self.ipv6 else ["127.0.0.0/8"]
         fetch = f"\n[fetch]\nca_file = {json.dumps(str(self.ca_file))}\n" if self.https else ""
@@ -254,7 +256,7 @@ class SimulatedInternet:
             f"speed = {float(self.speed)!r}\n"
             f"allow_addresses = {json.dumps(networks)}\n"
             f"user_agent = {json.dumps(USER_AGENT)}\n"
-            # The ledger judges every address alike, however many domains live there.
+            # The ledger judges every address alike, however many domains it has.
             "\n[politeness]\n"
             "address_domains = 1\n"
             "\n[names]\n"
@@ -263,25 +265,25 @@ class SimulatedInternet:
         )
 
     def job_file(self, path: Path | str | None = None) -> Path:
-        """Write :meth:`job` to a file; without a path, to a temporary one that goes with this Internet."""
+        """Write :meth:`job` to a file; without a path, to a temporary one that is removed with this Internet."""
         target = self._temporary("job.toml") if path is None else Path(path)
         target.write_text(self.job(), encoding="utf-8")
         return target
 
     def seed_file(self, path: Path | str | None = None) -> Path:
-        """Write :attr:`seeds` to a file, one a line; without a path, to a temporary one as :meth:`job_file`."""
+        """Write :attr:`seeds` to a file, one per line; without a path, to a temporary one as :meth:`job_file`."""
         target = self._temporary("seeds.txt") if path is None else Path(path)
         target.write_text("".join(f"{url}\n" for url in self.seeds), encoding="utf-8")
         return target
 
     def _temporary(self, name: str) -> Path:
-        """A path in this Internet's own temporary folder."""
+        """Return a path in this Internet's own temporary folder."""
         if self._folder is None:
             self._folder = Path(tempfile.mkdtemp(prefix="lycosa-simnet-"))
         return self._folder / name
 
 
 def _check_integer(name: str, value: int, least: int, most: int) -> None:
-    """Raise a SettingError unless the value is an integer within its bounds."""
+    """Raise SettingError unless the value is an integer within its bounds."""
     if not isinstance(value, int) or not least <= value <= most:
         raise SettingError(name, value, f"{least} to {most}")

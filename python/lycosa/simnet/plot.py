@@ -1,4 +1,4 @@
-"""The ledger as a picture: requests, busiest hosts, flatness, DNS questions over time. Needs the extra ``plot``."""
+"""Plots the ledger: requests, busiest hosts, flatness, DNS questions over time. Needs the extra ``plot``."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from typing import Any
 
 from lycosa.errors import LycosaError, SettingError
 
-#: What a picture's name may end with.
+#: Allowed extensions of a picture.
 FORMATS = (".png", ".svg")
 
 
 def check(path: Path | str) -> Path:
-    """The picture's path, once it is known that it can be drawn and written."""
+    """Return the picture's path after checking that it can be drawn and written."""
     target = Path(path)
     if target.suffix.lower() not in FORMATS:
         raise SettingError("plot", str(path), "a file whose name ends with .png or .svg")
@@ -27,7 +27,7 @@ def check(path: Path | str) -> Path:
 
 
 def draw(series: dict[str, Any], report: dict[str, Any], path: Path | str, title: str = "") -> None:
-    """Draw what :meth:`Ledger.series` and :meth:`Ledger.report` say into a PNG or SVG file."""
+    """Draw :meth:`Ledger.series` and :meth:`Ledger.report` into a PNG or SVG file."""
     target = check(path)
     # The object interface: no global state, no display.
     from matplotlib.figure import Figure
@@ -72,7 +72,7 @@ def draw(series: dict[str, Any], report: dict[str, Any], path: Path | str, title
     flat.yaxis.set_major_formatter(PercentFormatter(1.0))
     for axes, label in ((whole, "requests/s"), (hosts, "requests/s"), (flat, "variation"), (names, "questions/s")):
         axes.set_ylabel(label)
-        # Room above for the legend.
+        # Space above for the legend.
         axes.set_ylim(0, max(1e-9, axes.dataLim.ymax) * 1.25)
         axes.grid(alpha=0.25)
         axes.spines[["top", "right"]].set_visible(False)
@@ -87,7 +87,7 @@ _LABELS = {"errors": "429 and 5xx", "violations": "with a violation"}
 
 
 def _smooth(counts: Sequence[int], over: int) -> list[float]:
-    """Running means over a few buckets: single requests make no comb."""
+    """Return running means over a few buckets, so that single requests do not look like a comb."""
     half = over // 2
     means = []
     for place in range(len(counts)):
@@ -97,7 +97,7 @@ def _smooth(counts: Sequence[int], over: int) -> list[float]:
 
 
 def _summary(report: dict[str, Any]) -> str:
-    """One line of counts and judgements."""
+    """Return one line of counts and judgements."""
     totals, rates, robots = report["totals"], report["rates"], report["robots"]
     return (
         f"{totals['requests']:,} requests in {totals['span_s']:.1f} s, {totals['requests_per_s']:,.0f}/s; "
@@ -107,6 +107,6 @@ def _summary(report: dict[str, Any]) -> str:
 
 
 def _flatness(report: dict[str, Any]) -> str:
-    """The whole run's variation by window."""
+    """Return the whole run's variation by window."""
     each = ", ".join(f"{flat['variation']:.0%} in windows of {flat['window_s']:g} s" for flat in report["flatness"])
     return f"whole run: {each}" if each else "too short for the whole run"

@@ -1,4 +1,4 @@
-"""The ledger's report as a table for people."""
+"""Prints the ledger's report as a table."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from lycosa.words import counted
 
 
 def print_report(report: dict[str, Any], console: Console | None = None) -> None:
-    """Print what the ledger says: counts, then the four judgements with examples of what went wrong."""
+    """Print the ledger's report: counts, then the judgements with examples of violations."""
     console = console or Console()
     totals, coverage = report["totals"], report["coverage"]
     repeats, robots, rates = report["repeats"], report["robots"], report["rates"]
@@ -86,9 +86,9 @@ def print_report(report: dict[str, Any], console: Console | None = None) -> None
 
 
 def print_listing(listing: dict[str, Any], console: Console | None = None) -> None:
-    """Print a timeline: one line a request with its gaps, the gaps that were due, the verdict and the URL.
+    """Print a timeline: one line per request with its gaps, the required gaps, the verdict and the URL.
 
-    Plain lines, never cut: they are for grep and awk as well.
+    Plain lines, never cut, also for grep and awk.
     """
     console = console or Console()
     heading = ("time s", "status", "gap s", "allowed s", "address s", "allowed s", "verdict / URL")
@@ -111,7 +111,7 @@ def print_listing(listing: dict[str, Any], console: Console | None = None) -> No
 
 
 def _habits(pauses: dict[str, Any], habits: dict[str, Any]) -> Iterator[tuple[str, str, bool]]:
-    """Name, text and badness of each habit; those that could not be judged are left out."""
+    """Yield name, text and badness of each habit; skips those that could not be judged."""
     if pauses["asked"]:
         worst = pauses["worst"]
         example = (

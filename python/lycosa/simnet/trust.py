@@ -1,4 +1,4 @@
-"""Trusted roots in private namespaces: the system's and the simulated authority, where programs look for them."""
+"""Trusted roots in private namespaces: the system's and the simulated authority, where programs expect them."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ import shutil
 from collections.abc import Mapping
 from pathlib import Path
 
-#: Where Debian, Alpine and SUSE keep roots: one file each under the hash of its subject, and all in one file.
+#: Folder of roots in Debian, Alpine and SUSE: one file each, named by the hash of its subject, and a bundle of all.
 FOLDER = Path("/etc/ssl/certs")
 
-#: All roots in one file: of Debian (inside the folder), Fedora, Alpine and OpenSSL's own default, SUSE.
+#: Bundles of all roots: of Debian (inside the folder), Fedora, Alpine and OpenSSL's own default, SUSE.
 BUNDLES = [
     FOLDER / "ca-certificates.crt",
     Path("/etc/pki/tls/certs/ca-bundle.crt"),
@@ -20,21 +20,21 @@ BUNDLES = [
 #: OpenSSL's hash of the authority's subject, which is the same for every seed (`openssl x509 -subject_hash`).
 SUBJECT_HASH = "4b90a518"
 
-#: Variables of programs that do not read the system's roots: requests, Node.js; and OpenSSL where there are none.
+#: Variables for programs that do not read the system's roots: requests, Node.js; and for OpenSSL if there are none.
 VARIABLES = ["SSL_CERT_FILE", "REQUESTS_CA_BUNDLE", "NODE_EXTRA_CA_CERTS"]
 
 
 def trusted_roots(folder: Path, authority: str) -> list[tuple[str, str]]:
-    """Write the system's roots and the authority (PEM) as files; pairs of own and system path, to be mounted."""
+    """Write the system's roots and the authority (PEM) to files; returns pairs of own and system path to mount."""
     pairs = []
     for number, bundle in enumerate(BUNDLES):
-        # Files in the folder of roots come with it.
+        # Files in the folder of roots are copied with it.
         if bundle.is_file() and FOLDER.resolve() not in bundle.resolve().parents:
             own = folder / f"bundle{number}.pem"
             _extend(bundle, own, authority)
             pairs.append((str(own), str(bundle)))
     if FOLDER.is_dir():
-        # Links stay links: they are read where the folder is mounted.
+        # Links stay links: they are resolved where the folder is mounted.
         own = folder / "certs"
         shutil.copytree(FOLDER, own, symlinks=True)
         own.chmod(0o755)
@@ -47,7 +47,7 @@ def trusted_roots(folder: Path, authority: str) -> list[tuple[str, str]]:
 
 
 def trusting(environment: Mapping[str, str]) -> dict[str, str]:
-    """The environment, with the bundle for programs that have to be told."""
+    """Return the environment with the bundle's variables."""
     trusting = dict(environment)
     bundle = next((bundle for bundle in BUNDLES if bundle.is_file()), None)
     if bundle is not None:
@@ -57,7 +57,7 @@ def trusting(environment: Mapping[str, str]) -> dict[str, str]:
 
 
 def _extend(system: Path, own: Path, authority: str) -> None:
-    """Write the system's roots, as far as there are any, and the authority."""
+    """Write the system's roots, if any, and the authority."""
     roots = system.read_bytes() if system.is_file() else b""
     own.write_bytes(roots + b"\n" + authority.encode("ascii"))
     own.chmod(0o644)

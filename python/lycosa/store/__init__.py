@@ -1,1 +1,1 @@
-"""The log's followers: sinks and the threads that feed them."""
+"""Sinks, the threads that feed them from the log, and the job directory."""

@@ -1,17 +1,18 @@
-"""The job directory: where everything stands that a crawl needs to go on. The one file that knows its layout.
+"""The job directory: everything that a crawl needs to be resumed. Only this file knows its layout.
 
 ::
 
-    job.json     what the crawl is: layout, id, settings, outputs, how its last run ended
-    log/         segments (20 digits ``.log``), ``lock``, ``clock``: the crawl's time, with which the next process
-                 goes on, and ``torn-POSITION``: what crashes left unfinished
+    job.json     record of the job: layout, id, settings, outputs, how its last run ended
+    log/         segments (20 digits ``.log``), ``lock``, ``clock``: the crawl's time, which the next process
+                 continues, and ``torn-POSITION``: unfinished ends of the log from crashes
     snapshots/   the frontier's, by position in the log
-    queues/      the frontier's: URLs that wait, beyond those in memory
-    seen/        the frontier's: URLs that are known, beyond those in memory
-    failed/      what failed, and how seeds ended, by the snapshot before: to open it again when its log is gone
-    sinks/       positions of outputs that do not hold their own
+    queues/      the frontier's: waiting URLs that are not in memory
+    seen/        the frontier's: known URLs that are not in memory
+    shards/      of a frontier in shards: a folder for each, with its snapshots/, queues/ and seen/
+    failed/      failed URLs, and outcomes of seeds, per snapshot: to open them again when their log is gone
+    sinks/       positions of outputs that do not store their own
 
-Outputs may stand in it as well; they are the user's, as is whatever else is there.
+It may also contain outputs; they belong to the user, like all other files.
 """
 
 from __future__ import annotations
@@ -35,39 +36,39 @@ from lycosa.errors import JobDamaged, JobInUse, JobVersionError
 from lycosa.sink import scheme_of
 from lycosa.store.replace import replace_file
 
-#: The layout described above; a directory of the version before is opened as well (there is none yet).
+#: The layout described above; a directory of the version before is also supported (there is none yet).
 VERSION = 1
 
-#: What belongs to the log in ``log/``: nothing else is ever removed there.
+#: Files of the log in ``log/``: nothing else is ever removed there.
 _SEGMENT = re.compile(r"\d{20}\.log")
 _TORN = re.compile(r"torn-\d{20}.*")
 
 
 @dataclass(frozen=True, slots=True)
 class LastRun:
-    """How the last run ended; there is none while one goes on, and after one that was killed."""
+    """How the last run ended; missing while one runs, and after one that was killed."""
 
     ended: str  # RFC 3339
     idle: bool  # nothing was left to do
     waiting: int  # URLs
-    reason: str = ""  # as in `lycosa.end`; empty in records of before there were reasons
-    text: str = ""  # the same for people
-    status_text: str = ""  # its exit status and what that means; empty where a signal decided
+    reason: str = ""  # as in `lycosa.end`; empty in older records
+    text: str = ""  # the same as a sentence
+    status_text: str = ""  # its exit status with its meaning; empty if a signal decided
 
 
 @dataclass(frozen=True, slots=True)
 class Totals:
-    """What all sessions of a crawl have cost, for reports; of a session that was killed, all but the last seconds."""
+    """The totals of all sessions of a crawl, for reports; a killed session lacks its last seconds."""
 
     sessions: int = 0
     seconds: float = 0.0
     cpu_seconds: float = 0.0
-    names: dict[str, int] = field(default_factory=dict)  # what the client of DNS counts
+    names: dict[str, int] = field(default_factory=dict)  # counters of the DNS client
 
 
 @dataclass(frozen=True, slots=True)
 class Counts:
-    """What all sessions have recorded up to a position of the log, by its summary."""
+    """The counts of all sessions up to a position of the log."""
 
     position: int
     pages: int
@@ -77,35 +78,35 @@ class Counts:
 
     @classmethod
     def make(cls, summary: dict[str, Any], position: int) -> Counts:
-        """Those of a summary: of a log, or of a record."""
+        """Return the counts of a summary, of a log or of a record."""
         by_name = ({str(name): int(n) for name, n in summary[key].items()} for key in ("statuses", "failures"))
         return cls(position, int(summary["pages"]), int(summary["redirects"]), *by_name)
 
 
 @dataclass(frozen=True, slots=True)
 class Record:
-    """What ``job.json`` says."""
+    """The content of ``job.json``."""
 
     id: str
     created: str  # RFC 3339
     lycosa: str  # the version that wrote it last
     settings: dict[str, Any]
-    outputs: tuple[str, ...]  # relative to the directory where they stand in it
+    outputs: tuple[str, ...]  # relative to the directory if they are in it
     seeded: bool = False  # whether all seeds of the settings are in the log
     last_run: LastRun | None = None
     totals: Totals = Totals()
-    # outputs that lack records, since they came when the log had lost them: positions from and to, by output
+    # positions from and to which outputs lack records, because the log had removed them, by output
     gaps: dict[str, list[list[int]]] = field(default_factory=dict)
-    counts: Counts | None = None  # nothing in records of before they were kept
-    confirmed: int = 0  # the log's end when a session last ended by itself: it is not asked for again after a crash
-    streams: bool = False  # whether the session that goes on gives its rows to standard output, too
-    requests: str = ""  # seeds as requests where one has more than a URL, in base64, until they are in the log
-    # by which registered domains were told apart when the crawl began: version, date, digest
+    counts: Counts | None = None  # `None` in older records
+    confirmed: int = 0  # the log's end when a session last ended by itself: not fetched again after a crash
+    streams: bool = False  # whether the running session also writes its rows to standard output
+    requests: str = ""  # seeds as requests if one has more than a URL, in base64, until they are in the log
+    # the list that defined registered domains when the crawl started: version, date, digest
     public_suffix_list: dict[str, str] = field(default_factory=_core.public_suffix_list)
 
     @classmethod
     def make(cls, settings: dict[str, Any], outputs: tuple[str, ...]) -> Record:
-        """The record of a crawl that begins."""
+        """Return the record of a new crawl."""
         return cls(uuid.uuid4().hex, now(), _core.__version__, settings, outputs)
 
 
@@ -113,7 +114,7 @@ class JobDirectory:
     """One job's directory, which need not exist yet."""
 
     def __init__(self, path: Path) -> None:
-        """Nothing is read or written."""
+        """Read and write nothing yet."""
         self.path = path
         self.log = path / "log"
         self.snapshots = path / "snapshots"
@@ -121,37 +122,44 @@ class JobDirectory:
         self.seen = path / "seen"
         self.failed = path / "failed"
         self.sinks = path / "sinks"
+        self.shards = path / "shards"
         self.record_file = path / "job.json"
 
     def exists(self) -> bool:
-        """Whether a crawl was begun here: it has a record, or a log of before there were records."""
+        """Return whether there is a crawl: a record, or a log that is older than records."""
         return self.record_file.exists() or self.has_records()
 
     def has_records(self) -> bool:
-        """Whether the log has content."""
+        """Return whether the log has content."""
         return any(path.stat().st_size > SEGMENT_HEADER_BYTES for path in self.segments())
 
     def segments(self) -> list[Path]:
-        """The files of the log, oldest first."""
+        """Return the files of the log, oldest first."""
         return self._in_log(_SEGMENT)
 
     def torn(self) -> list[Path]:
-        """What crashes left unfinished at the log's end, set aside."""
+        """Return the torn ends of the log that were set aside after crashes."""
         return self._in_log(_TORN)
 
     def snapshot_positions(self) -> list[int]:
-        """Positions in the log that a snapshot was made at, ascending."""
-        return sorted(int(path.stem) for path in self.snapshots.glob("[0-9]" * 20 + ".snapshot"))
+        """Return the positions of snapshots, ascending; of a frontier in shards, those that every shard has."""
+        shards = sorted(self.shards.iterdir()) if self.shards.is_dir() else []
+        folders = [shard / "snapshots" for shard in shards] or [self.snapshots]
+        return sorted(set.intersection(*map(_positions, folders)))
+
+    def shard(self, name: str) -> Path:
+        """Return the folder of a shard of the frontier, with its own snapshots, queues and known URLs."""
+        return self.shards / name
 
     def passed(self, outputs: Iterable[int]) -> int:
-        """The position up to which nobody needs the log any more: all outputs and two snapshots have passed it."""
+        """Return the position up to which the log is not needed: all outputs and two snapshots have passed it."""
         snapshots = self.snapshot_positions()
         return min([snapshots[-2], *outputs]) if len(snapshots) > 1 else 0
 
     def read(self, file: Path | None = None) -> Record | None:
-        """What the crawl is; nothing where no record is kept. ``file``: default: the directory's own.
+        """Return the job's record, `None` if there is none. ``file``: default: the directory's own.
 
-        Raises JobVersionError for the directory of another version, JobDamaged where the record cannot be read.
+        Raises JobVersionError for a directory of another version, JobDamaged if the record cannot be read.
         """
         try:
             text = (file or self.record_file).read_text(encoding="utf-8")
@@ -164,8 +172,8 @@ class JobDirectory:
             if (version := int(content["version"])) != VERSION:
                 raise JobVersionError(
                     f"{self.path}: a job directory of version {version}, made by lycosa {content.get('lycosa')}; "
-                    f"lycosa {_core.__version__} opens version {VERSION}: go on with the version that made it, or "
-                    f"take its log along: lycosa job export {self.path} FILE with that version, "
+                    f"lycosa {_core.__version__} opens version {VERSION}: use the version that made it, or "
+                    f"transfer its log: lycosa job export {self.path} FILE with that version, "
                     "lycosa job import FILE NEW with this one"
                 )
             last = content["last_run"]
@@ -189,12 +197,12 @@ class JobDirectory:
             raise self._damaged(error) from None
 
     def write(self, record: Record) -> None:
-        """Keep a record. For the holder of the log's lock only."""
+        """Write a record. Only for the process with the log's lock."""
         content = {"version": VERSION, **_plain(replace(record, lycosa=_core.__version__))}
         replace_file(self.record_file, (json.dumps(content, indent=2, ensure_ascii=False) + "\n").encode())
 
     def writer(self) -> int | None:
-        """The process that is crawling here, if one is; 0 where it cannot be named."""
+        """Return the process that is crawling here, `None` if there is none, 0 if its id is unknown."""
         try:
             with (self.log / "lock").open("rb") as lock:
                 try:
@@ -208,9 +216,9 @@ class JobDirectory:
 
     @contextlib.contextmanager
     def locked(self) -> Iterator[None]:
-        """Keep every crawl out; raises JobInUse while one goes on."""
+        """Lock the directory; raises JobInUse while a crawl runs."""
         self.log.mkdir(parents=True, exist_ok=True)
-        # Not emptied: who holds it may have written its name into it.
+        # Not truncated: it may contain the id of the process with the lock.
         descriptor = os.open(self.log / "lock", os.O_RDWR | os.O_CREAT, 0o644)
         try:
             try:
@@ -222,80 +230,85 @@ class JobDirectory:
             os.close(descriptor)
 
     def in_use(self) -> JobInUse:
-        """The error that says who is crawling here."""
+        """Return the error with the process that is crawling here."""
         return JobInUse(f"{self.path}: in use by process {self.writer() or 'unknown'}; wait for its end, or end it")
 
     def clear(self) -> None:
-        """Remove all that the layout names, and nothing else; raises JobInUse while a crawl goes on."""
+        """Remove all files of the layout, and nothing else; raises JobInUse while a crawl runs."""
         if not self.log.is_dir():
             return
-        # Without both, folders of these names and a job.json are somebody else's.
+        # Without both, folders with these names and a job.json belong to something else.
         ours = self.record_file.exists() and (self.log / "lock").exists()
         with self.locked():
             for path in [*self.segments(), *self.torn()]:
                 path.unlink()
             if not ours:
                 return
-            for folder in (self.snapshots, self.queues, self.seen, self.failed, self.sinks):
+            for folder in (self.snapshots, self.queues, self.seen, self.shards, self.failed, self.sinks):
                 if folder.is_dir() and not folder.is_symlink():
                     shutil.rmtree(folder)
-            # Last: until then it says what the rest was.
+            # Last: until then it identifies the rest.
             self.record_file.unlink()
 
     def named(self, output: str) -> str:
-        """A path's name in the record: relative where it stands in the directory, else absolute."""
+        """Return a path's name in the record: relative if it is in the directory, else absolute."""
         slash = "/" if output.endswith("/") else ""
         path, directory = Path(output).absolute(), self.path.absolute()
         inside = path.is_relative_to(directory)
         return f"{path.relative_to(directory) if inside else path}{slash}"
 
     def output(self, name: str) -> str:
-        """The path of a name in the record, which never looks like a URL."""
+        """Return the path of a name in the record, in a form that is never parsed as a URL."""
         slash = "/" if name.endswith("/") else ""
         path = f"{self.path / name}{slash}"
         return path if scheme_of(path) is None else f"./{path}"
 
     def _in_log(self, pattern: re.Pattern[str]) -> list[Path]:
-        """Files in ``log/`` by name, ascending."""
+        """Return files in ``log/`` by name, ascending."""
         try:
             return sorted(path for path in self.log.iterdir() if pattern.fullmatch(path.name))
         except (FileNotFoundError, NotADirectoryError):
             return []
 
     def _damaged(self, error: Exception) -> JobDamaged:
-        """The error for a record that cannot be read."""
+        """Return the error for a record that cannot be read."""
         return JobDamaged(
             f"{self.record_file}: damaged ({type(error).__name__}: {error}); the log is not: remove this file and "
-            f"give the seeds and settings again, or take the log along with lycosa job export {self.path} FILE"
+            f"give the seeds and settings again, or transfer the log with lycosa job export {self.path} FILE"
         )
 
 
+def _positions(snapshots: Path) -> set[int]:
+    """Return the positions of the snapshots in a folder."""
+    return {int(path.stem) for path in snapshots.glob("[0-9]" * 20 + ".snapshot")}
+
+
 def now() -> str:
-    """The time, in RFC 3339."""
+    """Return the time, in RFC 3339."""
     return datetime.now(UTC).isoformat(timespec="seconds").replace("+00:00", "Z")
 
 
 def _last_run(told: dict[str, Any]) -> LastRun:
-    """How a run ended, from a record."""
+    """Parse how a run ended, from a record."""
     reason, text = str(told.get("reason", "")), str(told.get("text", ""))
     status_text = str(told.get("status_text", ""))
     return LastRun(str(told["ended"]), bool(told["idle"]), int(told["waiting"]), reason, text, status_text)
 
 
 def _totals(told: dict[str, Any]) -> Totals:
-    """What all sessions have cost, from a record; nothing in those of before it was kept."""
+    """Parse the totals of a record; empty in older ones."""
     names = {str(name): int(count) for name, count in told.get("names", {}).items()}
     seconds, cpu_seconds = float(told.get("seconds", 0)), float(told.get("cpu_seconds", 0))
     return Totals(int(told.get("sessions", 0)), seconds, cpu_seconds, names)
 
 
 def _gaps(told: dict[str, Any]) -> dict[str, list[list[int]]]:
-    """What outputs lack, from a record; nothing in those of before it was kept."""
+    """Parse the gaps of outputs in a record; empty in older ones."""
     return {str(output): [[int(first), int(end)] for first, end in gaps] for output, gaps in told.items()}
 
 
 def _plain(record: Record) -> dict[str, Any]:
-    """A record as JSON has it."""
+    """Convert a record to JSON values."""
     last = record.last_run
     return {
         "id": record.id,

@@ -1,4 +1,4 @@
-"""Outputs that are files or directories of this machine: where they may be, and what may stand there."""
+"""Outputs that are local files or directories: checks of their paths and of existing content."""
 
 from __future__ import annotations
 
@@ -14,48 +14,48 @@ from lycosa.store.replace import is_full
 
 
 def path_of(output: str) -> str:
-    """The path of an output on this machine: as given, or a ``file:`` URL's (RFC 8089).
+    """Return the local path of an output: as given, or from a ``file:`` URL (RFC 8089).
 
-    Raises SettingError for the URL of another machine's file.
+    Raises SettingError for a URL of another machine's file.
     """
     if scheme_of(output) != "file":
         return output
     url = urlsplit(output)
     if url.netloc not in ("", "localhost") or url.query or url.fragment or not url.path:
-        raise SettingError("output", output, "file: with a path of this machine, such as file:///data/pages.parquet")
+        raise SettingError("output", output, "file: with a local path, such as file:///data/pages.parquet")
     return unquote(url.path)
 
 
 class FileSink(Sink):
-    """An output in a file, or in a directory where its name ends in ``/``."""
+    """An output in a file, or in a directory if its name ends in ``/``."""
 
     def __init__(self, url: str) -> None:
-        """Nothing is opened yet. url: a path, or a ``file:`` URL."""
+        """Open nothing yet. url: a path, or a ``file:`` URL."""
         super().__init__(path_of(url))
         self.path, self._is_directory = Path(self.url), self.url.endswith("/")
-        #: What was there before it was opened first: whether something, a file, an output.
+        #: Whether, before the first opening, the path existed, was a file, was an output.
         self._before: tuple[bool, bool, bool] | None = None
 
     def check(self, *, fresh: bool, is_ours: bool) -> None:
-        """Refuse places that cannot be written, or that hold something of others; see ``lycosa.sink.Sink``."""
+        """Raise for a path that cannot be written, or has other content; see ``lycosa.sink.Sink``."""
         path = self.path
         if self._is_directory:
             if path.exists() and not path.is_dir():
                 raise SettingError("output", self.url, "a directory, since it ends in /")
         elif path.is_dir():
-            raise SettingError("output", self.url, "a file; a directory of Parquet files is given with / at its end")
+            raise SettingError("output", self.url, "a file; a directory of Parquet files has / at its end")
         if not fresh and not is_ours and path.exists() and not self._is_empty():
             raise SettingError("output", self.url, "a file that does not exist yet, or fresh to replace it")
-        # The job directory is made with the crawl.
+        # The job directory is created with the crawl.
         if not path.parent.is_dir() and path.parent.absolute() != self.job.folder.parent.absolute():
             raise SettingError("output", self.url, "a file in a directory that exists")
         check_writable("output", path)
 
     def check_creatable(self) -> None:
-        """Refuse an output that cannot be created, by creating it where it is not there, and removing it again.
+        """Check that a missing output can be created, by creating and removing it.
 
-        Raises StorageError. A full disk is no reason: it is waited for. An output in a folder that is yet to be made
-        is not looked at.
+        Raises StorageError. A full disk is not an error: the sink waits for space. An output in a missing folder is
+        not checked.
         """
         path = self.path
         if path.exists() or not path.parent.is_dir():
@@ -72,16 +72,16 @@ class FileSink(Sink):
                 raise StorageError(f"{self.url}: {error.strerror or error}") from error
 
     def exists(self) -> bool:
-        """Whether something stands there."""
+        """Return whether the path exists."""
         return self.path.exists()
 
     def note(self) -> None:
-        """Note what is there before the first :meth:`open`, for :meth:`undo`."""
+        """Store the state of the path before the first :meth:`open`, for :meth:`undo`."""
         if self._before is None:
             self._before = self.path.exists(), self.path.is_file(), self.committed() is not None
 
     def undo(self) -> None:
-        """Remove what was not there; complete a file again that was taken apart to be gone on with."""
+        """Remove a new output; complete a file again that was turned into a part to resume it."""
         if self._before is None:
             return
         existed, was_file, was_output = self._before
@@ -94,19 +94,19 @@ class FileSink(Sink):
                 self.close()
 
     def _is_empty(self) -> bool:
-        """Whether it is a directory with nothing in it."""
+        """Return whether it is an empty directory."""
         return self.path.is_dir() and not any(self.path.iterdir())
 
 
 def needs_bodies(fields: Collection[str]) -> bool:
-    """Whether bodies are read for these columns."""
+    """Return whether these columns need bodies."""
     return "body" in fields or "text" in fields
 
 
 def check_writable(name: str, path: Path) -> None:
-    """Refuse a path whose nearest existing part cannot be written to."""
+    """Raise SettingError for a path whose nearest existing ancestor is not writable."""
     existing = path
     while not existing.exists() and existing != existing.parent:
         existing = existing.parent
     if not os.access(existing, os.W_OK):
-        raise SettingError(name, path, "a place that can be written to")
+        raise SettingError(name, path, "a path that can be written to")

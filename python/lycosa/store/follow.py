@@ -1,4 +1,4 @@
-"""Followers: each sink reads the log at its own pace, on a thread of its own, as far as the log is on the disk."""
+"""Followers: each sink reads the log at its own pace, on a thread of its own, as far as the log is synced."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from lycosa.store.patient import Patience
 from lycosa.store.replace import is_full
 from lycosa.store.restart import gap
 
-#: How often a follower that has caught up looks again, in seconds.
+#: Interval, in seconds, at which a follower that has caught up checks for new records.
 PAUSE = 0.2
 
 
@@ -29,41 +29,41 @@ class Follower:
         max_body_bytes: int,
         turn: threading.Lock,
     ) -> None:
-        """Open the sink; raises StorageError or SettingError where that is not possible.
+        """Open the sink; raises StorageError or SettingError if that fails.
 
-        outcome_bytes: bytes of outcomes read at once, beside what the sink itself bounds.
-        max_body_bytes: bodies that have more when they are decoded are left out.
-        turn: of all outputs of a crawl; whoever has it has outcomes in memory. One alone may exceed any share: as
-        text, as a column and compressed again it takes several times the largest body.
+        outcome_bytes: maximum bytes of outcomes per read, beside the sink's own bound.
+        max_body_bytes: bodies that are larger when decoded are left out.
+        turn: lock of all outputs of a crawl, taken while outcomes are in memory. One outcome alone may exceed any
+        share: as text, as a column and compressed again it takes several times the largest body.
         """
         self._log, self._sink, self._output = log, sink, sink.url
         self._bytes, self._max_body_bytes = min(sink.bytes, outcome_bytes), max_body_bytes
         self._patience, self._turn = patience, turn
         self._ending = threading.Event()
-        #: Positions from and to which the log had no records for this output any more, when it was opened.
+        #: Positions from and to which the log lacked records for this output when it was opened.
         self.gap: tuple[int, int] | None = None
         self._error: Exception | None = None
-        #: What the sink said after its last commit: only its own thread asks it, others read this.
+        #: The sink's position after its last commit, for other threads: only the sink's own thread calls the sink.
         self._committed = 0
         self._reader = self._patiently_open()
         self._thread: threading.Thread | None = None
 
     def start(self) -> None:
-        """Begin to follow."""
+        """Start to follow."""
         self._thread = threading.Thread(target=self._run, name="lycosa-sink", daemon=True)
         self._thread.start()
 
     def check(self) -> None:
-        """Raise what the sink's thread died of, if it did."""
+        """Raise the error that ended the sink's thread, if any."""
         if self._error is not None:
             raise self._error
 
     def position(self) -> int:
-        """Position in the log up to which the output is on the disk."""
+        """Return the log position up to which the output is committed."""
         return self._committed
 
     def close(self) -> None:
-        """Follow to the log's end on the disk, then make the output complete; :meth:`check` tells whether it is."""
+        """Follow to the end of the synced log, then complete the output; :meth:`check` raises if that failed."""
         self._ending.set()
         if self._thread is not None:
             self._thread.join()
@@ -79,21 +79,21 @@ class Follower:
                     self._wait_for_room(error)
                     self._reader = self._patiently_open()
         except BaseException as error:
-            # Also SystemExit and a Rust library's PanicException: a thread that dies of them dies silently.
+            # Also SystemExit and a Rust library's PanicException, which would end the thread silently.
             self._error = self._explained(error)
 
     def _patiently_open(self) -> Follow:
-        """Open the sink where its last commit left it."""
+        """Open the sink at its last commit."""
         while True:
             try:
                 first = self._log.first()
                 with self._turn:
                     opened = self._sink.open(first, self._log.committed())
                 position = checked(Sink, self._sink, "open", opened)
-                # What it has beyond that is of a log that was longer.
+                # A later commit belongs to a longer log that was cut.
                 self._committed = min(self._said(), position)
             except OSError as error:
-                # Not raised again by a function that was given it: such an error keeps the log in use.
+                # Not raised by a function with the error as an argument: its traceback would keep the log in use.
                 if not is_full(error):
                     raise self._explained(error) from None
                 self._wait_for_room(error)
@@ -107,11 +107,11 @@ class Follower:
             return self._log.follow(start, self._sink.with_body, self._max_body_bytes)
 
     def _follow(self) -> None:
-        """Take outcomes as they come."""
+        """Write outcomes as they arrive."""
         sink, pending, since = self._sink, 0, time.monotonic()
         committed = -1
         while True:
-            # Asked before reading: what was written before the end was told is still taken.
+            # Checked before reading: records from before the end are still read.
             ending = self._ending.is_set()
             before = self._reader.position()
             with self._turn:
@@ -135,25 +135,25 @@ class Follower:
         self._patience.written(self._output)
 
     def _commit(self, position: int) -> None:
-        """Commit, and note what is on the disk now."""
+        """Commit, and store the committed position."""
         self._sink.commit(position)
         self._committed = self._said()
 
     def _said(self) -> int:
-        """The position that the sink says it has committed."""
+        """Return the sink's committed position."""
         return checked(Sink, self._sink, "committed", self._sink.committed()) or 0
 
     def _wait_for_room(self, error: OSError) -> None:
-        """Wait when the disk is full; raises the error when it is another, StorageFull when the crawl is to end."""
+        """Wait if the disk is full; raises any other error, and StorageFull if the crawl ends meanwhile."""
         if not is_full(error):
             raise error
         if not self._patience.wait(self._output):
             raise StorageFull(
-                f"the disk of {self._output} is full; what is missing in it is in the log and is added next time"
+                f"the disk of {self._output} is full; its missing rows are in the log and are added next time"
             ) from None
 
     def _explained(self, error: BaseException) -> Exception:
-        """An error as users see it, with the sink's URL."""
+        """Convert an error to a LycosaError with the sink's URL."""
         if isinstance(error, LycosaError):
             return error
         text = error.strerror if isinstance(error, OSError) and error.strerror else str(error)

@@ -1,8 +1,8 @@
-"""JSON lines: one object a row, in UTF-8.
+"""JSON lines: one object per row, in UTF-8.
 
-The position stands in a file of its own in the job directory, beside the output's length there: on resume the output
-is cut to the length, so that each record is in it once. The last checkpoints are kept, for the case that the log's
-end is damaged and goes back itself.
+A file in the job directory has the position, with the output's length there: on resume the output is cut to the
+length, so that each record is in it once. The last checkpoints are kept, in case the log's end is damaged and goes
+back itself.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from lycosa.store.file_sink import FileSink, needs_bodies
 from lycosa.store.replace import replace_file, sync_directory
 from lycosa.store.restart import check_restart
 
-#: Checkpoints kept: the newest all, of older ones ever fewer.
+#: Maximum number of checkpoints: all of the newest, ever fewer of older ones.
 CHECKPOINTS = 64
 
 #: A position in the log and the output's bytes up to it.
@@ -26,10 +26,10 @@ Checkpoint = tuple[int, int]
 
 
 class JsonLinesSink(FileSink):
-    """Writes ``.jsonl``; what has been written can be read while the crawl goes on."""
+    """Writes ``.jsonl``; the file can be read while the crawl runs."""
 
     def __init__(self, url: str) -> None:
-        """Nothing is opened yet."""
+        """Open nothing yet."""
         super().__init__(url)
         self._file: BinaryIO | None = None
         self._checkpoints: list[Checkpoint] = []
@@ -37,12 +37,12 @@ class JsonLinesSink(FileSink):
         self._fields: list[str] = []
 
     def attach(self, job: SinkJob) -> None:
-        """Hear which job it is for; see ``lycosa.sink.Sink``."""
+        """Set the sink's job; see ``lycosa.sink.Sink``."""
         super().attach(job)
         self._fields, self.with_body = list(job.fields), needs_bodies(job.fields)
 
     def open(self, first: int, end: int) -> int:
-        """Cut the output to its newest checkpoint that the log has; see ``lycosa.sink.Sink``."""
+        """Cut the output to its newest checkpoint within the log; see ``lycosa.sink.Sink``."""
         self.note()
         self._drop()
         known, fields = self._read()
@@ -56,7 +56,7 @@ class JsonLinesSink(FileSink):
             check_restart(self.path, None, "it is missing, or shorter than it was")
         kept = kept or [(0, 0)]
         self._checkpoints, self._written = kept, kept[-1]
-        # First the checkpoints, then the output: a longer output is cut next time as well.
+        # Checkpoints before the output: an output that is too long is cut next time.
         if kept != known or fields != self._fields:
             self.position_file().parent.mkdir(parents=True, exist_ok=True)
             self._keep()
@@ -68,15 +68,15 @@ class JsonLinesSink(FileSink):
         return kept[-1][0]
 
     def write(self, outcomes: Outcomes, position: int) -> int:
-        """Write a line for each."""
+        """Write one line per outcome."""
         assert self._file is not None, "opened before"
-        # Lines are never in memory as a whole: escaped, a body is up to six times as long.
+        # Lines are streamed: an escaped body is up to six times as long.
         length = outcomes.write_lines(self.path, self._written[1], self._fields)
         self._written = (position, self._written[1] + length)
         return length
 
     def commit(self, position: int) -> None:
-        """Sync the output, then keep position and length."""
+        """Sync the output, then store position and length."""
         if self._file is not None:
             self._written = (position, self._written[1])
         if self._file is None or self._written == self._checkpoints[-1]:
@@ -96,14 +96,14 @@ class JsonLinesSink(FileSink):
             raise
 
     def committed(self) -> int | None:
-        """The position kept."""
+        """Return the stored position."""
         if self._checkpoints:
             return self._checkpoints[-1][0]
         known, size = self._read()[0], self._size()
         return next((at for at, length in reversed(known) if size is not None and length <= size), None)
 
     def close(self) -> None:
-        """Close the file: all was committed."""
+        """Close the file: everything is committed."""
         self._drop()
 
     def remove(self) -> None:
@@ -115,20 +115,20 @@ class JsonLinesSink(FileSink):
     def _drop(self) -> None:
         """Close the file; what was not committed may be lost."""
         if self._file is not None:
-            # What is buffered may not fit; it is written again.
+            # The buffer may not fit on the disk; it is written again later.
             with contextlib.suppress(OSError):
                 self._file.close()
             self._file = None
 
     def _size(self) -> int | None:
-        """The output's length; None where it is missing."""
+        """Return the output's length, `None` if it is missing."""
         try:
             return self.path.stat().st_size
         except FileNotFoundError:
             return None
 
     def _read(self) -> tuple[list[Checkpoint], list[str]]:
-        """The checkpoints and the columns as kept; none where that cannot be read: the output is made again."""
+        """Return the stored checkpoints and columns; none if they cannot be read: the output is written again."""
         try:
             content = json.loads(self.position_file().read_bytes())
             if content["job"] != self.job.id:

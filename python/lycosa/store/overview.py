@@ -1,4 +1,4 @@
-"""What is in a job directory, read without changing anything, while a crawl goes on there or not."""
+"""The state of a job directory, read without changing anything, also while a crawl runs in it."""
 
 from __future__ import annotations
 
@@ -16,22 +16,22 @@ from lycosa.sink import Sink
 from lycosa.store.directory import VERSION, Counts, JobDirectory, Record
 from lycosa.store.restart import is_whole
 
-#: Records read at once, and bytes of them.
+#: Maximum records, and bytes, per batch.
 BATCH, BATCH_BYTES = 10_000, 8 << 20
 
 
 def overview(
     directory: JobDirectory, outputs: Sequence[Sink], progress: Callable[[int, int], None]
 ) -> dict[str, Any]:
-    """Who the job is, what it is doing, what it has recorded, what of its log is needed by whom.
+    """Return the job's record, whether it runs, its counts, its log, snapshots and outputs.
 
     outputs: the job's sinks, not opened.
-    progress: told bytes read and bytes there are, now and then.
+    progress: called from time to time with the bytes read and the bytes in total.
 
-    Raises JobVersionError and JobDamaged where the record cannot be read.
+    Raises JobVersionError and JobDamaged if the record cannot be read.
     """
     left, log = _pass(directory, progress)
-    # After the log, which takes long to read: what a session that goes on has removed meanwhile is in its numbers.
+    # After the log, which takes long to read: the record counts what a running session removed meanwhile.
     record, writer = directory.read(), directory.writer()
     counts = _counts(directory, record.counts if record else None, left, log)
     return {
@@ -53,7 +53,7 @@ def overview(
 
 
 def _output(sink: Sink, end: int, record: Record | None) -> dict[str, Any]:
-    """How far an output is, and which records it lacks."""
+    """Return an output's position, and which records it lacks."""
     position = sink.committed()
     gaps = record.gaps.get(sink.job.name, []) if record else []
     lag = end - (position or 0)
@@ -61,19 +61,19 @@ def _output(sink: Sink, end: int, record: Record | None) -> dict[str, Any]:
 
 
 def _counts(directory: JobDirectory, recorded: Counts | None, left: _Tally, log: dict[str, Any]) -> dict[str, Any]:
-    """What all sessions have recorded; ``complete`` is false where only records that are left could be counted."""
+    """Return the counts of all sessions; ``complete`` is false if only the remaining records could be counted."""
     if recorded is None or recorded.position < log["first"]:
         return {**left.counts(), "complete": is_whole(log["first"])}
     tally = _Tally(recorded)
     if recorded.position < log["end"]:
-        # Of a session that goes on or died: what came after its numbers were recorded last.
+        # A session that runs or died: add what came after its last recorded counts.
         for outcomes, _ in _read(directory, recorded.position, {}):
             tally.add(outcomes)
     return {**tally.counts(), "complete": True}
 
 
 class _Tally:
-    """Each URL's last outcomes in numbers, on top of those that are known."""
+    """Counts of URLs' last outcomes, added to known counts."""
 
     def __init__(self, known: Counts | None = None) -> None:
         self.redirects = known.redirects if known else 0
@@ -92,7 +92,7 @@ class _Tally:
             self.pages += row["redirect"] is None
 
     def counts(self) -> dict[str, Any]:
-        """As they are shown."""
+        """Return the counts for display."""
         return {
             "pages": self.pages,
             "redirects": self.redirects,
@@ -102,7 +102,7 @@ class _Tally:
 
 
 def _pass(directory: JobDirectory, progress: Callable[[int, int], None]) -> tuple[_Tally, dict[str, Any]]:
-    """Read the whole log: what is left of it in numbers, and its extent."""
+    """Read the whole log; returns the counts of its records, and its extent."""
     segments = directory.segments()
     sizes = [path.stat().st_size for path in segments]
     log: dict[str, Any] = {
@@ -123,7 +123,7 @@ def _pass(directory: JobDirectory, progress: Callable[[int, int], None]) -> tupl
 
 
 def _read(directory: JobDirectory, position: int | None, log: dict[str, Any]) -> Iterator[tuple[Outcomes, int]]:
-    """Outcomes of the log from a position on, and where it goes on; damage is passed over, and added up."""
+    """Yield the log's outcomes from a position on, with the position after them; skips and counts damage."""
     reader = _core.LogReader(directory.log, position, with_body=False)
     before = -1
     while reader.position() != before:

@@ -1,8 +1,8 @@
 """Parquet: columns with zstd, read by DuckDB, Polars, pandas, Spark.
 
-While a crawl goes on its rows stand in parts: complete files, each named by the range of the log that it holds, so
-that the rename that completes a part commits output and position together. At the crawl's end the parts become one
-file; an output that ends in ``/`` stays a directory of parts.
+While a crawl runs its rows are in parts: complete files, each named by its range of the log, so that the rename that
+completes a part commits output and position together. At the crawl's end the parts are merged to one file; an output
+that ends in ``/`` stays a directory of parts.
 """
 
 from __future__ import annotations
@@ -24,18 +24,18 @@ if TYPE_CHECKING:
 
 
 class ParquetSink(FileSink):
-    """Writes ``.parquet``; until it is complete, its parts stand in ``NAME.parquet.parts/``."""
+    """Writes ``.parquet``; until it is complete, its parts are in ``NAME.parquet.parts/``."""
 
     rows: int = parts.GROUP_ROWS
     bytes: int = parts.GROUP_BYTES
-    #: A part's rows in memory, as Arrow counts them, and seconds: what is made again after a crash, at most.
+    #: Maximum size of a part's rows in memory (as Arrow counts them), and its maximum age: what a crash repeats.
     commit_bytes: int = 256 << 20
     commit_seconds: float = 300.0
 
     def __init__(self, url: str) -> None:
-        """Nothing is opened yet."""
+        """Open nothing yet."""
         super().__init__(url)
-        # Arrow takes a relative path with a colon for a URL.
+        # Arrow parses a relative path with a colon as a URL.
         self.path, self._one_file = self.path.absolute(), not self.url.endswith("/")
         self._folder = self.path.with_name(self.path.name + ".parts") if self._one_file else self.path
         self._fields: list[str] = []
@@ -45,22 +45,22 @@ class ParquetSink(FileSink):
         self._is_open = False
 
     def attach(self, job: SinkJob) -> None:
-        """Hear which job it is for; see ``lycosa.sink.Sink``."""
+        """Set the sink's job; see ``lycosa.sink.Sink``."""
         super().attach(job)
         self._fields, self.with_body = list(job.fields), needs_bodies(job.fields)
 
     def check(self, *, fresh: bool, is_ours: bool) -> None:
-        """Refuse it without pyarrow, too; see ``lycosa.sink.Sink``."""
+        """Raise SettingError without pyarrow, too; see ``lycosa.sink.Sink``."""
         if importlib.util.find_spec("pyarrow") is None:
             raise SettingError("output", self.url, "a .jsonl file; for Parquet: pip install 'lycosa[parquet]'")
         super().check(fresh=fresh, is_ours=is_ours)
 
     def exists(self) -> bool:
-        """Whether something of it is there: its parts are beside it until it is complete."""
+        """Return whether the file or its parts exist."""
         return self.path.exists() or self._folder.exists()
 
     def open(self, first: int, end: int) -> int:
-        """Keep the parts that the log has, as far as it goes; see ``lycosa.sink.Sink``."""
+        """Keep the parts up to the log's end; see ``lycosa.sink.Sink``."""
         import pyarrow
 
         self.note()
@@ -80,7 +80,7 @@ class ParquetSink(FileSink):
         return kept[-1].end if kept else 0
 
     def write(self, outcomes: Outcomes, position: int) -> int:
-        """Take rows into the part in progress."""
+        """Write rows to the part in progress."""
         import pyarrow
 
         columns = outcomes.take_columns(self._fields)
@@ -103,7 +103,7 @@ class ParquetSink(FileSink):
         self._writer, self._start = None, self._position
 
     def committed(self) -> int | None:
-        """The end of the last part, or of the complete file."""
+        """Return the end of the last part, or of the complete file."""
         known = parts.parts_in(self._folder)
         if known:
             return known[-1].end
@@ -113,7 +113,7 @@ class ParquetSink(FileSink):
         return None
 
     def close(self) -> None:
-        """Make one file of the parts where one is wanted: also of those that :meth:`open` failed over."""
+        """Merge the parts unless the output is a directory; also after :meth:`open` failed."""
         known = parts.parts_in(self._folder)
         if not known and not self._is_open:
             return
@@ -139,21 +139,21 @@ class ParquetSink(FileSink):
             self._remove_parts()
 
     def _part(self) -> PartWriter:
-        """The part in progress."""
+        """Return the part in progress."""
         assert self._schema is not None, "opened before"
         if self._writer is None:
             self._writer = PartWriter(self._folder / f"{self._start:020}.part", self._schema)
         return self._writer
 
     def _take_apart(self) -> None:
-        """Make the first part of a file that is complete."""
+        """Turn a complete file into the first part."""
         if not self._one_file or not self.path.exists():
             return
         covered = parts.range_of(self.path)
         if covered is None or covered.job != self.job.id:
             raise StorageError(f"{self.path}: not written by this crawl; move it away")
         for part in parts.parts_in(self._folder):
-            # A crash after the parts were put together.
+            # Left by a crash after the parts were merged.
             if part.end <= covered.end:
                 part.path.unlink()
         self.path.replace(self._folder / f"{covered.start:020}-{covered.end:020}.parquet")
@@ -161,7 +161,7 @@ class ParquetSink(FileSink):
         sync_directory(self.path.parent)
 
     def _kept(self, first: int, end: int) -> list[Part]:
-        """The parts that stay: with these columns, of this job, and not beyond the log's end."""
+        """Return the parts to keep: with these columns, of this job, and not beyond the log's end."""
         import pyarrow.parquet
 
         known = parts.parts_in(self._folder)
@@ -181,7 +181,7 @@ class ParquetSink(FileSink):
         return kept
 
     def _remove_parts(self) -> None:
-        """Remove the parts, and their folder unless something else is in it or it is the output."""
+        """Remove the parts, and their folder unless it has other content or is the output."""
         for part in parts.parts_in(self._folder):
             part.path.unlink()
         for unfinished in self._folder.glob("*.part"):

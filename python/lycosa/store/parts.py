@@ -1,7 +1,7 @@
-"""Parts of a Parquet output: complete files, each named by the range of the log that it holds.
+"""Parts of a Parquet output: complete files, each named by its range of the log.
 
-A part's row groups know the position after them (in the file's key-value metadata), so that a part can be cut where
-the log's end went back, and so that a complete output can be gone on with.
+The file's key-value metadata has the log position after each row group, so that a part can be cut if the log's end
+went back, and so that a complete output can be resumed.
 """
 
 from __future__ import annotations
@@ -25,16 +25,16 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger("lycosa")
 
-#: Where the range stands in a file's metadata.
+#: Key of the range in a file's metadata.
 KEY = b"lycosa.log"
 
-#: Rows, and bytes in memory, of one row group: what a reader holds at once.
+#: Maximum rows, and bytes in memory, of one row group: what a reader loads at once.
 GROUP_ROWS, GROUP_BYTES = 10_000, 8 << 20
 
-#: Bytes of rows from which on their part is completed: until its next ones a writer keeps the last column, twice.
+#: Bytes of rows after which a part is completed: until the next rows a writer keeps two copies of the last column.
 LARGE_BYTES = 2 * GROUP_BYTES
 
-#: Columns without a smallest and a largest value: Arrow copies both, and nobody looks for bodies in a range.
+#: Columns without minimum and maximum: Arrow copies both, and range queries on bodies make no sense.
 UNMEASURED = ("body", "text")
 
 #: Seconds between two lines about a long merge.
@@ -45,7 +45,7 @@ _NAME = re.compile(r"(\d{20})-(\d{20})\.parquet")
 
 @dataclass(frozen=True, slots=True)
 class Range:
-    """What a file holds: the job's records from ``start`` on, with the position after each row group."""
+    """The range of a file: the job's records from ``start`` on, with the position after each row group."""
 
     job: str
     start: int
@@ -57,7 +57,7 @@ class Range:
         return self.positions[-1] if self.positions else self.start
 
     def metadata(self) -> dict[str, str]:
-        """As it stands in a file."""
+        """Return the metadata for a file."""
         return {KEY.decode(): json.dumps({"job": self.job, "start": self.start, "positions": self.positions})}
 
 
@@ -71,15 +71,15 @@ class Part:
 
 
 class PartWriter:
-    """Writes one file, row group by row group; it takes its name when it is complete."""
+    """Writes one file, row group by row group; it gets its final name when it is complete."""
 
     def __init__(self, path: Path, schema: pyarrow.Schema) -> None:
-        """Open a file that is not complete yet. Raises OSError."""
+        """Open an incomplete file. Raises OSError."""
         import pyarrow.parquet
 
         self.path, self._schema = path, schema
         self._file: BinaryIO = path.open("wb")
-        # The file is ours, not Arrow's, so that it can be synced and errors are the system's.
+        # Opened here, not by Arrow, so that it can be synced and errors are OSErrors.
         self._writer = pyarrow.parquet.ParquetWriter(
             self._file,
             schema,
@@ -93,19 +93,19 @@ class PartWriter:
         self._positions: list[int] = []
 
     def write(self, batches: list[pyarrow.RecordBatch], position: int) -> None:
-        """Take rows, after all of which the log goes on at ``position``."""
+        """Write rows; ``position`` is the log position after them."""
         self._batches += batches
         self._bytes += sum(batch.nbytes for batch in batches)
         self._rows += sum(batch.num_rows for batch in batches)
-        # Never between them: a row group is whole up to its position.
+        # Never between them: a row group is complete up to its position.
         if self._bytes >= GROUP_BYTES or self._rows >= GROUP_ROWS:
             self._end_group(position)
 
     def finish(self, job: str, start: int, position: int, path: Path | None = None) -> Part:
-        """Complete the file and give it its name: that of its range, or ``path``. Raises OSError."""
+        """Complete the file and rename it to the name of its range, or to ``path``. Raises OSError."""
         self._end_group(position)
         if self._positions:
-            # What follows the last row are records without rows.
+            # Only records without rows follow the last row.
             self._positions[-1] = position
         covered = Range(job, start, tuple(self._positions))
         self._writer.add_key_value_metadata(covered.metadata())
@@ -121,7 +121,7 @@ class PartWriter:
 
     def abandon(self) -> None:
         """Remove the file."""
-        # Arrow writes what it can when it is closed; that may fail again, and is removed anyway.
+        # Arrow flushes when it is closed; that may fail again, and the file is removed anyway.
         for close in (self._writer.close, self._file.close):
             try:
                 close()
@@ -131,7 +131,7 @@ class PartWriter:
         self.path.unlink(missing_ok=True)
 
     def _end_group(self, position: int) -> None:
-        """Write what was taken as one row group."""
+        """Write the buffered rows as one row group."""
         import pyarrow
 
         if self._batches:
@@ -143,7 +143,7 @@ class PartWriter:
 
 
 def parts_in(folder: Path) -> list[Part]:
-    """The complete parts, in the log's order."""
+    """Return the complete parts, in the log's order."""
     try:
         names = [(path, _NAME.fullmatch(path.name)) for path in folder.iterdir()]
     except (FileNotFoundError, NotADirectoryError):
@@ -153,7 +153,7 @@ def parts_in(folder: Path) -> list[Part]:
 
 
 def range_of(path: Path) -> Range | None:
-    """The range that a file says it holds; None where it says none. Raises StorageError where it is no Parquet."""
+    """Return the range in a file's metadata, `None` if there is none. Raises StorageError if it is not Parquet."""
     import pyarrow
     import pyarrow.parquet
 
@@ -168,7 +168,7 @@ def range_of(path: Path) -> Range | None:
 
 
 def cut(part: Part, end: int) -> Part | None:
-    """Cut a part to the row groups that lie before ``end``; None, and no part, where there are none."""
+    """Cut a part to the row groups before ``end``; if there are none, remove it and return `None`."""
     import pyarrow.parquet
 
     covered = range_of(part.path)
@@ -189,7 +189,7 @@ def cut(part: Part, end: int) -> Part | None:
 
 
 def merge(parts: list[Part], path: Path, job: str) -> None:
-    """Make one file of parts that follow each other. Raises OSError; the parts are as they were then."""
+    """Merge adjacent parts to one file. Raises OSError, and then leaves the parts unchanged."""
     import pyarrow.parquet
 
     total, done = sum(part.path.stat().st_size for part in parts), 0
@@ -203,7 +203,7 @@ def merge(parts: list[Part], path: Path, job: str) -> None:
                 writer.write(batches, position)
                 if time.monotonic() - told >= TELL:
                     told = time.monotonic()
-                    logger.info("%s: parts are put together, %d %%", path, 100 * done // max(total, 1))
+                    logger.info("%s: merging parts, %d %%", path, 100 * done // max(total, 1))
             done += part.path.stat().st_size
         writer.finish(job, parts[0].start, parts[-1].end, path)
     except BaseException:
@@ -212,7 +212,7 @@ def merge(parts: list[Part], path: Path, job: str) -> None:
 
 
 def _groups(part: Part) -> Iterator[tuple[list[pyarrow.RecordBatch], int]]:
-    """A part's row groups, and the position after each."""
+    """Yield a part's row groups, with the position after each."""
     import pyarrow.parquet
 
     covered = range_of(part.path)
@@ -223,18 +223,18 @@ def _groups(part: Part) -> Iterator[tuple[list[pyarrow.RecordBatch], int]]:
 
 
 def _schema(file: pyarrow.parquet.ParquetFile) -> pyarrow.Schema:
-    """A file's columns, without what it says of itself."""
+    """Return a file's schema without metadata."""
     return file.schema_arrow.remove_metadata()
 
 
 def _release() -> None:
-    """Give memory back that Arrow keeps for itself: else what the largest row took, for each thread that writes."""
+    """Release Arrow's unused memory: otherwise each writing thread keeps as much as the largest row took."""
     import pyarrow
 
     pyarrow.default_memory_pool().release_unused()
 
 
 def _dictionary(fields: list[str]) -> list[str]:
-    """The columns whose values recur; a dictionary of bodies or URLs would only cost time."""
+    """Return the columns with recurring values; a dictionary of bodies or URLs would only cost time."""
     recurring = {"status", "error", "address", "content_type", "charset", "depth", "attempt"}
     return [field for field in fields if field in recurring]

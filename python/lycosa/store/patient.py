@@ -1,4 +1,4 @@
-"""A full disk makes a crawl wait, not fail: what cannot be written is kept and tried again."""
+"""Waits while a disk is full instead of failing: a failed write is retried."""
 
 from __future__ import annotations
 
@@ -16,26 +16,26 @@ from lycosa.store.replace import is_full
 
 logger = logging.getLogger("lycosa")
 
-#: Seconds between two tries, and between two looks at whether the crawl is to end.
+#: Seconds between two tries, and between two checks whether the crawl should end.
 TRY, LOOK = 1.0, 0.05
 
 
 class Patience:
-    """Waits for room on a disk. Shared by all that write, so that each place is told of once. For any thread."""
+    """Waits for disk space. Shared by all writers, so that each path is reported once. For any thread."""
 
     def __init__(self, stopping: Callable[[], bool]) -> None:
-        """``stopping``: whether the crawl is to end, so that there is nothing to wait for."""
+        """``stopping``: returns whether the crawl should end, and the wait with it."""
         self._stopping = stopping
         self._full: dict[Path | str, int] = {}
         self._lock = threading.Lock()
 
     def wait(self, place: Path | str) -> bool:
-        """Wait until it is worth another try; False when the crawl is to end."""
+        """Wait until the next try; returns False if the crawl should end."""
         with self._lock:
             self._full[place] = self._full.get(place, 0) + 1
             first = self._full[place] == 1
         if first:
-            logger.warning("the disk of %s is full; free space and the crawl goes on; Ctrl-C ends it", place)
+            logger.warning("the disk of %s is full; free space and the crawl continues; Ctrl-C ends it", place)
         until = time.monotonic() + TRY
         while not self._stopping():
             if time.monotonic() >= until:
@@ -44,9 +44,9 @@ class Patience:
         return False
 
     def insist(self, place: Path | str, write: Callable[[], None], lost: str = "nothing is lost") -> None:
-        """Write as soon as there is room, again and again until then: what failed has changed nothing.
+        """Write as soon as there is space, with retries until then: a failed write has changed nothing.
 
-        place: as it is told. lost: what becomes of it when the crawl is to end meanwhile; StorageFull says so.
+        place: as in messages. lost: the consequence if the crawl ends meanwhile, for the message of StorageFull.
         """
         while True:
             try:
@@ -61,32 +61,32 @@ class Patience:
                 return
 
     def written(self, place: Path | str) -> None:
-        """Tell that there is room again."""
+        """Report that there is space again."""
         if not self._full:
             return
         with self._lock:
             tries = self._full.pop(place, 0)
         if tries:
-            logger.warning("the disk of %s has room again; the crawl goes on", place)
+            logger.warning("the disk of %s has space again; the crawl continues", place)
 
     def full(self) -> list[str]:
-        """The places that are waited for."""
+        """Return the paths whose disks are full."""
         with self._lock:
             return [str(place) for place in self._full]
 
 
 class PatientLog:
-    """A log that waits while its disk is full; raises StorageFull only when the crawl is to end meanwhile.
+    """A log that waits while its disk is full; raises StorageFull only if the crawl ends meanwhile.
 
-    While it waits no new work is taken, because the loop waits with it. What it does not write is the log's own.
+    While it waits the loop takes no new work, because it is blocked. Methods that do not write are the log's own.
     """
 
     def __init__(self, log: Log, place: Path, patience: Patience) -> None:
-        """``place``: the directory, as it is told."""
+        """``place``: the directory, as in messages."""
         self._log, self._place, self._patience = log, place, patience
 
     def __getattr__(self, name: str) -> Any:
-        """What only reads is done by the log."""
+        """Return a method of the log that only reads."""
         return getattr(self._log, name)
 
     def append_seeds(self, seeds: list[str]) -> None:
@@ -106,9 +106,9 @@ class PatientLog:
         self._try(lambda: self._log.append(outcomes))
 
     def sync(self) -> None:
-        """Bring what was appended to the disk."""
+        """Sync appended records to the disk."""
         self._try(self._log.sync)
 
     def _try(self, write: Callable[[], None]) -> None:
-        """Write as soon as there is room. A log that was full is unchanged, so that the same may be written again."""
+        """Write as soon as there is space. A failed write leaves the log unchanged, so that it can be retried."""
         self._patience.insist(self._place, write, "what was not recorded is fetched again next time")

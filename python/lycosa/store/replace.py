@@ -1,4 +1,4 @@
-"""Files that are whole or not there: written beside their place, synced, renamed."""
+"""Atomic replacement of files: written under another name, synced, renamed."""
 
 from __future__ import annotations
 
@@ -7,17 +7,17 @@ import errno
 import os
 from pathlib import Path
 
-#: What the system says when there is no room: on the file system, and in a quota.
+#: Error numbers for a full file system, and a full quota.
 FULL = frozenset({errno.ENOSPC, errno.EDQUOT})
 
 
 def is_full(error: BaseException) -> bool:
-    """Whether an error says that there is no room."""
+    """Return whether an error means a full disk."""
     return isinstance(error, OSError) and error.errno in FULL
 
 
 def replace_file(path: Path, content: bytes) -> None:
-    """Give a file a new content: after a crash it has either the old or the new one. Raises OSError."""
+    """Replace a file's content: after a crash it has either the old or the new one. Raises OSError."""
     beside = path.with_name(path.name + ".new")
     try:
         with beside.open("wb") as file:
@@ -32,12 +32,12 @@ def replace_file(path: Path, content: bytes) -> None:
 
 
 def sync_file(descriptor: int) -> None:
-    """Bring a file's content to the disk."""
+    """Sync a file's content."""
     os.fsync(descriptor)
 
 
 def sync_directory(path: Path) -> None:
-    """Bring a directory's names to the disk."""
+    """Sync a directory's entries."""
     descriptor = os.open(path, os.O_RDONLY | os.O_DIRECTORY)
     try:
         os.fsync(descriptor)

@@ -1,4 +1,4 @@
-"""When an output is written again from the log, and whether the log still has what belongs in it."""
+"""Decides whether an output can be written again from the log, and which records it lacks."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ logger = logging.getLogger("lycosa")
 
 
 def is_whole(first: int) -> bool:
-    """Whether a log whose oldest record stands at ``first`` has everything from the crawl's beginning."""
+    """Return whether a log with its oldest record at ``first`` is complete from the crawl's beginning."""
     return first <= SEGMENT_HEADER_BYTES
 
 
 def check_restart(output: Path, first: int | None, why: str) -> None:
-    """Tell that an output is written again; refuse it where that would lose records.
+    """Log that an output is written again; raises SettingError if that would lose records.
 
-    first: position of the log's oldest record; None where the output is lost already, so that nothing is lost by it.
+    first: position of the log's oldest record; `None` if the output is lost already.
     """
     if first is not None and not is_whole(first):
         raise SettingError("output", output, f"another output: {why}, and the log has only its newest records")
@@ -27,7 +27,7 @@ def check_restart(output: Path, first: int | None, why: str) -> None:
 
 
 def gap(output: str, position: int, first: int) -> tuple[int, int] | None:
-    """The positions from and to which an output lacks records, since the log lost them; that is told as well."""
+    """Return, and log, from and to which position an output lacks records that the log does not have any more."""
     if position >= first or is_whole(first):
         return None
     text = (
@@ -39,5 +39,5 @@ def gap(output: str, position: int, first: int) -> tuple[int, int] | None:
 
 
 def with_gap(known: list[list[int]], found: tuple[int, int]) -> list[list[int]]:
-    """The gaps of an output, with one that was found when it was opened: it begins where the output now ends."""
+    """Return the gaps of an output with a new one, found at its opening, that starts where the output now ends."""
     return [*(before for before in known if before[0] < found[0]), list(found)]

@@ -1,39 +1,50 @@
-"""Where the log and the frontier meet: restoring from a snapshot and the log after it, and making snapshots."""
+"""Snapshots of the frontier: writes them, and restores frontier and log from a snapshot and the log after it."""
 
 from __future__ import annotations
 
 import contextlib
 import time
+from collections.abc import Callable
+from contextlib import AbstractContextManager
 
 from lycosa.errors import JobDamaged, JobVersionError, StorageError, StorageFull
 from lycosa.stages import Frontier, Log
 from lycosa.store.restart import is_whole
 
-#: A snapshot is not due before the log has grown by this many times the size of the one before: writing them costs
-#: at most half of what the log costs, however large the frontier is.
+#: A snapshot is due only when the log has grown by this many times the size of the last one: snapshots cost at most
+#: half as many writes as the log, however large the frontier is.
 GROWTH = 2
 
 
 class Snapshots:
-    """The snapshots of a frontier: all that is made of the log, at one of its positions."""
+    """The snapshots of a frontier, each for a position of the log."""
 
-    def __init__(self, frontier: Frontier, log: Log, *, place: str, log_bytes: int, seconds: float) -> None:
-        """Nothing is read or written.
+    def __init__(
+        self,
+        frontier: Frontier,
+        log: Log,
+        *,
+        place: str,
+        log_bytes: int,
+        seconds: float,
+        quiet: Callable[[], AbstractContextManager[None]] = contextlib.nullcontext,
+    ) -> None:
+        """Read and write nothing yet.
 
-        place: the job's directory, as it is told. log_bytes: that the log grows between two snapshots, at least.
-        seconds: between two, at least.
+        place: the job's directory, as in messages. log_bytes: minimum growth of the log between two snapshots.
+        seconds: minimum time between two. quiet: prevents changes to frontier and log by other threads meanwhile.
         """
         self._frontier, self._log, self._place = frontier, log, place
-        self._log_bytes, self._seconds = log_bytes, seconds
+        self._log_bytes, self._seconds, self._quiet = log_bytes, seconds, quiet
         self._last = self._size = 0
         self._made = time.monotonic()
 
     def restore(self) -> int:
-        """Restore frontier and log from the newest snapshot that can be read, and the log after it; give its records.
+        """Restore frontier and log from the newest readable snapshot and the log after it; returns how many records.
 
-        A snapshot that is damaged or of another version is passed over for the one before, and goes once the frontier
-        is whole: it must not stand for parts of the log that are to be removed. Raises JobDamaged or JobVersionError
-        where none can be read and the log's beginning is gone.
+        A snapshot that is damaged or of another version is skipped, and removed once the frontier is restored: it
+        must not count as a snapshot when parts of the log are removed. Raises JobDamaged or JobVersionError if none
+        can be read and the log's beginning is gone.
         """
         frontier, log = self._frontier, self._log
         position, views, unreadable = self._load()
@@ -51,10 +62,9 @@ class Snapshots:
         return count
 
     def save_if_due(self) -> bool:
-        """Make a snapshot if the log has grown enough and enough time has passed.
+        """Write a snapshot if the log has grown enough and enough time has passed.
 
-        Nothing may be between its record in the log and its confirmation. A full disk is no error: the snapshots
-        before serve on.
+        All records of the log must be confirmed. A full disk is not an error: the earlier snapshots stay in use.
         """
         grown = self._log.end() - self._last
         if grown < max(self._log_bytes, GROWTH * self._size) or time.monotonic() - self._made < self._seconds:
@@ -62,9 +72,9 @@ class Snapshots:
         return self.save()
 
     def save(self) -> bool:
-        """Make a snapshot of now; whether there was room for it."""
+        """Write a snapshot of the current state; returns whether there was space for it."""
         self._made = time.monotonic()
-        with contextlib.suppress(StorageFull):
+        with contextlib.suppress(StorageFull), self._quiet():
             position, views = self._log.checkpoint()
             if size := self._frontier.save(position, views):
                 self._log.checkpointed(position)
@@ -73,7 +83,7 @@ class Snapshots:
         return False
 
     def _load(self) -> tuple[int | None, bytes | None, list[tuple[int, StorageError]]]:
-        """Load the newest snapshot that can be read: its position and what the log counted; and those that cannot."""
+        """Load the newest readable snapshot; returns its position, the log's counts, and the unreadable snapshots."""
         unreadable: list[tuple[int, StorageError]] = []
         for position in reversed(self._frontier.snapshots()):
             try:
@@ -83,7 +93,7 @@ class Snapshots:
         return None, None, unreadable
 
     def _stranded(self, first: int, unreadable: list[tuple[int, StorageError]]) -> StorageError:
-        """The error for a job whose snapshots and log's beginning are gone."""
+        """Return the error for a job without readable snapshots and without the log's beginning."""
         why = "there is no snapshot of what came before"
         if unreadable:
             why = f"no snapshot of what came before can be read ({unreadable[0][1]})"

@@ -35,14 +35,14 @@ def lycosa(*arguments: str, cwd: Path) -> subprocess.CompletedProcess[str]:
         (["http://example.com/", "--set", "politness.retries=1"], ["politness", "did you mean politeness?"]),
         (["http://example.com/", "--set", "politeness"], ["--set", "KEY=VALUE"]),
         (["http://example.com/", "-o", "pages.csv"], ["pages.csv", ".parquet"]),
-        (["--dir", "nodir"], ["directory", "nodir", "a crawl to go on with"]),
+        (["--dir", "nodir"], ["directory", "nodir", "a crawl to resume"]),
         (["--dir", "nodir", "--retry-failed"], ["directory", "nodir", "gone on with"]),
         (["http://example.com/"], ["user_agent: is missing", "--user-agent"]),
         (["http://example.com/", "-o", "missing/pages.jsonl"], ["missing/pages.jsonl", "directory that exists"]),
         (["http://example.com/", "--job", "missing.toml"], ["missing.toml"]),
         (["http://example.com/", "--report", "missing/report.json"], ["missing/report.json"]),
         (["http://example.com/", "--frsh"], ["--frsh"]),
-        (["http://example.com/", "--retry-failed"], ["retry_failed", "a crawl that is gone on with"]),
+        (["http://example.com/", "--retry-failed"], ["retry_failed", "a crawl to resume"]),
         (["http://example.com/", "--retry-failed=nams"], ["retry_failed", "'nams'", "did you mean names?"]),
         (["http://example.com/", "-o", "none", "-o", "pages.jsonl"], ["--output", "'none'", "none alone"]),
         (["http://example.com/", "-o", "-", "--report", "-"], ["--report", "standard output"]),
@@ -96,7 +96,7 @@ def test_a_signal_flushes_reports_and_shows_in_the_exit_status(signals: list[sig
         _, errors = process.communicate(timeout=15)
     assert process.returncode == 128 + signals[0], errors
     again = "Ctrl-C" if signals[0] == signal.SIGINT else "SIGTERM"
-    assert f"finishing what is in flight; {again} again to end at once" in errors
+    assert f"finishing requests in flight; {again} again to end at once" in errors
     report = json.loads((tmp_path / "report.json").read_text())
     rows = [json.loads(line) for line in (tmp_path / "pages.jsonl").read_text().splitlines()]
     assert len(rows) == report["pages"] + report["redirects"] + sum(report["failures"].values())
@@ -118,7 +118,7 @@ def test_a_limit_is_told_and_lifted(tmp_path: Path) -> None:
         first = lycosa("--job", job, "--dir", "d", "--max-pages", "5", cwd=tmp_path)
         assert first.returncode == 0, first.stderr
         assert "max_pages = 5 is reached;" in first.stdout
-        assert "to go on: lycosa crawl --dir d --max-pages none" in first.stdout
+        assert "to resume: lycosa crawl --dir d --max-pages none" in first.stdout
         second = lycosa("--dir", "d", "--max-pages", "none", "--report", "r.json", cwd=tmp_path)
         assert second.returncode == 0, second.stderr
         assert "max_pages: 5 → none" in second.stderr

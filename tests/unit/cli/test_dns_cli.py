@@ -213,7 +213,7 @@ def test_systemd_in_the_abstract_name_space_or_none_at_all(start: Start, dns: Dn
         serve(start, dns.address, notify=f"@{name}")
         assert systemd.recv(4_096) == b"READY=1"
     gone = start("--tier", "upper", "--listen", "127.0.0.1:0", "--upstream", dns.address, notify="/nowhere/notify")
-    assert gone.ready().line() == "lycosa: systemd cannot be told READY=1: No such file or directory"
+    assert gone.ready().line() == "lycosa: cannot send READY=1 to systemd: No such file or directory"
     assert resolve(gone, "www.example") == [["192.0.2.1"]]
 
 
@@ -237,7 +237,7 @@ def test_the_command_line_wins_and_a_reload_reads_the_file_again(
     assert reload() == "lycosa: reloaded; changed: upstreams, max_ttl"
     assert resolve(running, "b.example") == [["192.0.2.1"]]
     assert (first.asked["b.example"], second.asked["b.example"]) == (0, 1)
-    kept = "lycosa: not reloaded, all stays as it was: "
+    kept = "lycosa: not reloaded, the old settings stay: "
     for broken, told in [
         ("upstreams = [", f"{kept}--config: 'dns.toml' is not allowed; allowed: a TOML file ("),
         (f'{text}upstreams = ["{first.address}"]\nrat = 5\n', f"{kept}unknown setting rat; did you mean rate?"),
@@ -529,7 +529,7 @@ def test_top_shows_people_the_same(start: Start, dns: DnsServer, tmp_path: Path)
     running = serve(start, dns.address)
     done = command("top", "--http", running.http, "--once", cwd=tmp_path)
     assert (done.returncode, done.stderr) == (0, "")
-    for part in ("lower tier", running.address, "questions/s", "from memory", dns.address):
+    for part in ("lower tier", running.address, "questions/s", "from cache", dns.address):
         assert part in done.stdout
 
 
@@ -578,7 +578,7 @@ def test_top_without_a_server_says_what_to_do(dns: DnsServer, tmp_path: Path) ->
     assert done.returncode == 1
     assert done.stderr == (
         "lycosa: cannot read statistics from 127.0.0.1:9: Connection refused; "
-        "`lycosa dns` gives them where --http says\n"
+        "`lycosa dns` serves them at its --http address\n"
     )
 
 

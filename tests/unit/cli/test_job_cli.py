@@ -1,4 +1,4 @@
-"""``lycosa job``, and going on with ``lycosa crawl --dir DIR``."""
+"""``lycosa job``, and resuming with ``lycosa crawl --dir DIR``."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def test_a_crawl_goes_on_by_its_directory_alone(net: SimulatedInternet, tmp_path
     again = run("crawl", "--dir", "d", "--set", "max_pages=12", cwd=tmp_path)
     assert again.returncode == 0, again.stderr
     assert "lycosa: max_pages: 5 → 12" in again.stderr
-    assert "going on with the crawl in d: 5 pages, " in again.stderr
+    assert "resuming the crawl in d: 5 pages, " in again.stderr
     assert "--fresh starts over" in again.stderr
     rows = [json.loads(line) for line in (tmp_path / "pages.jsonl").read_text().splitlines()]
     assert len({row["url"] for row in rows}) == len(rows)
@@ -138,7 +138,7 @@ def test_show_tells_all_that_was_recorded_also_when_the_logs_beginning_was_remov
     (directory / "job.json").write_text(json.dumps(record | {"counts": None}))
     table = " ".join(run("job", "show", "d", cwd=tmp_path).stdout.split())
     assert f"{more['pages'] - 1000:,}, and " in table
-    assert "of the records that are left" in table
+    assert "of the remaining records" in table
 
 
 def test_show_tells_damage_and_reads_the_rest(net: SimulatedInternet, tmp_path: Path) -> None:
@@ -223,9 +223,9 @@ def test_what_is_exported_and_imported_goes_on(file: str, net: SimulatedInternet
     assert exported.returncode == 0, exported.stderr
     imported = run("job", "import", file, "e", cwd=tmp_path)
     assert imported.returncode == 0, imported.stderr
-    assert "lycosa crawl --dir e goes on" in imported.stdout
+    assert "lycosa crawl --dir e resumes the crawl" in imported.stdout
     again = run("crawl", "--dir", "e", "-o", "all.jsonl", "--max-pages", "1000", cwd=tmp_path)
-    assert "going on with the crawl in e: 5 pages" in again.stderr
+    assert "resuming the crawl in e: 5 pages" in again.stderr
     urls = [json.loads(line)["url"] for line in (tmp_path / "all.jsonl").read_text().splitlines()]
     assert len(set(urls)) == len(urls)
     assert net.report()["coverage"]["ratio"] == 1.0

@@ -115,7 +115,7 @@ def test_the_same_command_goes_on_with_a_longer_input(
         file.write("w0.example\nnew.example\n")
     done = lycosa(*command, cwd=tmp_path)
     assert done.returncode == 0
-    assert "500 answers are there" in done.stderr
+    assert "500 answers are in the output" in done.stderr
     report = json.loads(done.stdout)
     assert (report["before"], report["answered"]) == (500, 2)
     assert server.asked["new.example"] == 1
@@ -261,7 +261,7 @@ def test_resolvers_that_are_none_or_do_not_answer_are_named_and_the_others_go_on
     none = lycosa("names.txt", "-o", "none.jsonl", "--resolver", "127.0.0.1:9", cwd=tmp_path)
     assert none.returncode == 1
     assert none.stderr.splitlines() == [
-        "lycosa: no resolver answers: 127.0.0.1:9; name others, or run again when they do"
+        "lycosa: no resolver answers: 127.0.0.1:9; give others, or run again when they do"
     ]
     assert not (tmp_path / "none.jsonl").exists()
 
@@ -301,7 +301,7 @@ def test_a_disk_that_is_full_is_told(dns: DnsServer, tmp_path: Path) -> None:
         [sys.executable, "-c", script, *command], cwd=tmp_path, capture_output=True, text=True, timeout=60
     )
     assert done.returncode == 1
-    assert done.stderr.splitlines() == ["lycosa: out.jsonl: File too large; run again to go on"]
+    assert done.stderr.splitlines() == ["lycosa: out.jsonl: File too large; run again to resume"]
     assert lycosa(*command[1:], cwd=tmp_path).returncode == 0
     assert len(rows(tmp_path / "out.jsonl")) == 2_000
 
@@ -381,7 +381,7 @@ def test_whatever_ends_a_retry_each_line_keeps_one_row(
 @pytest.mark.parametrize(
     ("options", "told"),
     [
-        (["--retry-failed"], "with an output that is there: -o FILE"),
+        (["--retry-failed"], "with an existing output: -o FILE"),
         (["-o", "out.csv", "--retry-failed=ok"], "servfail, timeout, nxdomain, nodata"),
     ],
 )

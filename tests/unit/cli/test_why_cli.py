@@ -93,7 +93,7 @@ def why(url: str, folder: Path, *arguments: str) -> subprocess.CompletedProcess[
         ("/hidden", ["depth 1, nofollow: refused", "now: not admitted: refused: the link or its page is nofollow"]),
         ("/deep", [f"linked from {SITE}/a", "depth 2: refused", "not admitted: refused: deeper than max_depth"]),
         ("/lost", ["accepted as a seed", "no outcome is recorded", "now: waits for its turn"]),
-        ("/later", ["accepted as a seed", "now: waits for its turn at its host; lycosa crawl --dir d goes on"]),
+        ("/later", ["accepted as a seed", "now: waits for its turn at its host; lycosa crawl --dir d resumes the "]),
     ],
 )
 def test_a_story_tells_each_event_and_how_things_stand(path: str, told: list[str], folder: Path) -> None:
@@ -157,7 +157,7 @@ def test_bad_input_is_one_line(url: str, directory: str, folder: Path) -> None:
 def test_a_link_that_lost_its_tracking_parameters_is_found_by_what_the_page_says(folder: Path) -> None:
     made = why(f"{SITE}/a?utm_source=news", folder)
     assert made.returncode == 0, made
-    assert made.stdout.startswith(f"{SITE}/a?utm_source=news is taken for {SITE}/a where a page links to it")
+    assert made.stdout.startswith(f"{SITE}/a?utm_source=news in a link is normalised to {SITE}/a")
     assert "now: done: status 200" in made.stdout
     told = json.loads(why(f"{SITE}/a?utm_source=news", folder, "--json").stdout)
     assert (told["url"], told["asked"]) == (f"{SITE}/a", f"{SITE}/a?utm_source=news")

@@ -25,7 +25,7 @@ NAMES = [f"n{number}.example.com" for number in range(200)]
 def warnings(caplog: pytest.LogCaptureFixture) -> list[str]:
     """What was logged of a cut file, by a thread of its own, within a moment."""
     until = time.monotonic() + 5
-    while not (found := [text for text in caplog.messages if "cut or written over" in text]):
+    while not (found := [text for text in caplog.messages if "truncated or overwritten" in text]):
         assert time.monotonic() < until, "nothing was logged"
         time.sleep(0.01)
     return found

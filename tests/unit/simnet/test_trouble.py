@@ -293,6 +293,6 @@ def test_what_there_is_not_is_told(net: SimulatedInternet, name: str) -> None:
         net.trouble("uplink-refused", hosts=["no-such-name.example"])
     with pytest.raises(SettingError, match="share"):
         net.trouble("loss", share=1.5)
-    with pytest.raises(SettingError, match="closed for everybody"):
+    with pytest.raises(SettingError, match="closed for all hosts"):
         net.trouble("resolver-refused", hosts=[name])
     assert fetch(net, name)[0] == 200

@@ -80,7 +80,7 @@ def test_followers_of_a_live_log_see_what_is_on_the_disk(log: Path) -> None:
 
 
 def test_a_position_that_the_log_does_not_hold_is_told(log: Path) -> None:
-    with pytest.raises(StorageError, match=r"position 99999999 is not in the log: it holds 0 to \d+"):
+    with pytest.raises(StorageError, match=r"position 99999999 is not in the log: it has 0 to \d+"):
         _core.LogReader(log, 99_999_999)
     with pytest.raises(StorageError, match="no log in this directory"):
         _core.LogReader(log.parent)
@@ -108,7 +108,7 @@ def test_a_log_that_is_being_written_is_told_with_its_process(log: Path) -> None
 def test_a_log_of_another_version_is_told_apart_from_a_damaged_one(log: Path) -> None:
     path, whole = segment(log), segment(log).read_bytes()
     path.write_bytes(whole[:8] + b"\x09" + whole[9:])
-    told = r"a log of version 9; readable are versions 2 to 3; go on with the version .* `lycosa job export DIR FILE`"
+    told = r"a log of version 9; this version reads 2 to 3; go on with the version .* `lycosa job export DIR FILE`"
     with pytest.raises(JobVersionError, match=told):
         _core.Log(log, MIB)
     path.write_bytes(b"?" + whole[1:])

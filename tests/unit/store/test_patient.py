@@ -33,7 +33,7 @@ def test_what_a_full_disk_refused_is_written_as_soon_as_there_is_room(
     Patience(lambda: False).insist(Path("job"), disk.write)
     assert (disk.full, disk.written) == (0, 1)
     told = [record.getMessage() for record in caplog.records]
-    assert [text.split(";")[0] for text in told] == ["the disk of job is full", "the disk of job has room again"]
+    assert [text.split(";")[0] for text in told] == ["the disk of job is full", "the disk of job has space again"]
 
 
 def test_a_crawl_that_is_to_end_waits_for_no_room() -> None:

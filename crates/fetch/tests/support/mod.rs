@@ -1,4 +1,4 @@
-//! Scripted servers: each connection runs a script of its own and sends exact bytes.
+//! Scripted servers: each connection runs its own script and sends exact bytes.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, dead_code)]
 
@@ -12,18 +12,18 @@ use lycosa_fetch::{Fetcher, Settings};
 use lycosa_records::{Received, Request, Response, Route};
 use lycosa_url::{AddressPolicy, CrawlUrl, FailureKind};
 
-/// What one connection does.
+/// The behaviour of one connection.
 pub(crate) type Script = Box<dyn FnOnce(TcpStream) + Send>;
 
 /// A listener whose n-th connection runs the n-th script.
 pub(crate) struct Server {
-    /// Where it listens.
+    /// The address that it listens on.
     pub(crate) address: SocketAddr,
     connections: Arc<AtomicUsize>,
 }
 
 impl Server {
-    /// Starts it; connections beyond the scripts are closed at once.
+    /// Starts the server; connections beyond the scripts are closed at once.
     pub(crate) fn start(scripts: Vec<Script>) -> Server {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let address = listener.local_addr().unwrap();
@@ -41,12 +41,12 @@ impl Server {
         Server { address, connections }
     }
 
-    /// A server that gives these bytes to its first request and then closes.
+    /// A server that responds to its first request with these bytes and closes.
     pub(crate) fn once(bytes: impl Into<Vec<u8>>) -> Server {
         Server::start(vec![once(bytes)])
     }
 
-    /// How many connections came.
+    /// The number of accepted connections.
     pub(crate) fn connections(&self) -> usize {
         self.connections.load(Ordering::SeqCst)
     }
@@ -57,7 +57,7 @@ impl Server {
     }
 }
 
-/// Answers one request with these bytes and closes.
+/// Responds to one request with these bytes and closes.
 pub(crate) fn once(bytes: impl Into<Vec<u8>>) -> Script {
     let bytes = bytes.into();
     Box::new(move |mut stream| {
@@ -68,7 +68,7 @@ pub(crate) fn once(bytes: impl Into<Vec<u8>>) -> Script {
     })
 }
 
-/// Answers each request with the next of these, then closes.
+/// Responds to each request with the next of these, then closes.
 pub(crate) fn several(replies: Vec<Vec<u8>>) -> Script {
     Box::new(move |mut stream| {
         for reply in replies {
@@ -80,7 +80,7 @@ pub(crate) fn several(replies: Vec<Vec<u8>>) -> Script {
     })
 }
 
-/// Reads up to the empty line; nothing when the client has closed.
+/// Reads up to the empty line; `None` if the client has closed.
 pub(crate) fn read_request(stream: &mut impl Read) -> Option<String> {
     let (mut text, mut byte) = (Vec::new(), [0]);
     while !text.ends_with(b"\r\n\r\n") {

@@ -1,4 +1,4 @@
-//! A hosts file that may change while it is used.
+//! A hosts file that is reloaded when it changes.
 
 use std::fs::{Metadata, OpenOptions};
 use std::io::{self, Read as _};
@@ -11,42 +11,42 @@ use nix::libc::O_NONBLOCK;
 
 use super::{Hosts, MAX_FILE};
 
-/// How long nobody looks whether the file has changed, in microseconds.
+/// Minimum time between two checks for a change, in microseconds.
 const PAUSE: Micros = 1_000_000;
 
 impl Hosts {
-    /// Reads a file. One that does not exist is an empty one, as for libc; one of more than 64 MiB is refused, and what is no regular
-    /// file: reading a pipe might never end.
+    /// Reads a file. A missing file counts as empty, as in libc. Rejects files of more than 64 MiB and files
+    /// that are not regular: reading a pipe might never end.
     pub fn read(path: &Path) -> io::Result<Self> {
         load(path).map(|(hosts, _)| hosts)
     }
 }
 
-/// A hosts file and what was read of it.
+/// A hosts file and its parsed content.
 #[derive(Debug)]
 pub struct HostsFile {
     path: PathBuf,
     hosts: Arc<Hosts>,
-    /// By what a change is known; none where there is no file.
+    /// Identifies the version read; `None` if the file does not exist.
     stamp: Option<Stamp>,
-    /// When it was looked at.
+    /// When it was last checked.
     looked: Micros,
 }
 
 impl HostsFile {
-    /// Reads a file, at this time.
+    /// Reads a file at the time `now`.
     pub fn open(path: &Path, now: Micros) -> io::Result<Self> {
         let (hosts, stamp) = load(path)?;
         Ok(HostsFile { path: path.to_owned(), hosts: Arc::new(hosts), stamp, looked: now })
     }
 
-    /// What was read.
+    /// The parsed content.
     pub fn hosts(&self) -> &Arc<Hosts> {
         &self.hosts
     }
 
-    /// Reads the file again where it has changed; looks at most once a second. Tells whether there is anything new. After an error,
-    /// which names the file, what was read before stays, and the file is read again as soon as it changes or the next second has come.
+    /// Reloads the file if it has changed; checks at most once a second. Returns whether it was reloaded. On
+    /// an error, which names the file, the previous content stays; the next check tries again.
     pub fn refresh(&mut self, now: Micros) -> io::Result<bool> {
         match self.changed(now) {
             Some(_) => self.reload().map(|()| true),
@@ -54,7 +54,8 @@ impl HostsFile {
         }
     }
 
-    /// The size in bytes of a file that has changed, 0 where it cannot be told; looks at most once a second.
+    /// The size in bytes of the file if it has changed, 0 if the size is unknown; checks at most once a
+    /// second.
     pub(crate) fn changed(&mut self, now: Micros) -> Option<u64> {
         if now.abs_diff(self.looked) < PAUSE {
             return None;
@@ -64,11 +65,11 @@ impl HostsFile {
             Ok(metadata) if self.stamp == Some(Stamp::of(&metadata)) => None,
             Ok(metadata) => Some(metadata.size()),
             Err(error) if error.kind() == io::ErrorKind::NotFound && self.stamp.is_none() => None,
-            Err(_) => Some(0), // opening it tells what is wrong
+            Err(_) => Some(0), // opening it reports the error
         }
     }
 
-    /// Reads the file again. After an error, which names it, what was read before stays.
+    /// Reloads the file. On an error, which names the file, the previous content stays.
     pub(crate) fn reload(&mut self) -> io::Result<()> {
         let (hosts, stamp) = load(&self.path)?;
         (self.hosts, self.stamp) = (Arc::new(hosts), stamp);
@@ -76,20 +77,20 @@ impl HostsFile {
     }
 }
 
-/// What changes when a file is written, or another one is put in its place.
+/// Metadata that changes when a file is written or replaced.
 #[derive(Debug, PartialEq, Eq)]
 struct Stamp {
     size: u64,
     /// Seconds and nanoseconds.
     modified: (i64, i64),
-    /// The same of the last change of any kind: some programs set the time of a file's modification.
+    /// Inode change time, likewise: some programs set the modification time.
     changed: (i64, i64),
-    /// Device and number.
+    /// Device and inode.
     file: (u64, u64),
 }
 
 impl Stamp {
-    /// A file's.
+    /// The stamp of a file.
     fn of(metadata: &Metadata) -> Self {
         Stamp {
             size: metadata.size(),
@@ -100,10 +101,10 @@ impl Stamp {
     }
 }
 
-/// Reads a file. Its stamp is taken before, so that a change while it is read is found later.
+/// Reads a file. The stamp is taken first, so that a change during reading is detected later.
 fn load(path: &Path) -> io::Result<(Hosts, Option<Stamp>)> {
     let named = |error: io::Error| io::Error::new(error.kind(), format!("{}: {error}", path.display()));
-    // A pipe that nobody writes to is opened at once, too.
+    // O_NONBLOCK: opening a pipe without a writer must not block.
     let file = match OpenOptions::new().read(true).custom_flags(O_NONBLOCK).open(path) {
         Ok(file) => file,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok((Hosts::default(), None)),
@@ -112,18 +113,18 @@ fn load(path: &Path) -> io::Result<(Hosts, Option<Stamp>)> {
     let metadata = file.metadata().map_err(named)?;
     if !metadata.is_file() {
         return Err(named(io::Error::other(
-            "a hosts file has to be a regular file, not a folder, a pipe or a device",
+            "a hosts file has to be a regular file, not a directory, a pipe or a device",
         )));
     }
     if metadata.size() > MAX_FILE {
         return Err(named(too_large(metadata.size())));
     }
     let mut bytes = Vec::new();
-    file.take(MAX_FILE + 1).read_to_end(&mut bytes).map_err(named)?; // it may have grown
+    file.take(MAX_FILE + 1).read_to_end(&mut bytes).map_err(named)?; // the file may have grown
     Ok((Hosts::parse(&bytes).map_err(named)?, Some(Stamp::of(&metadata))))
 }
 
-/// What is told of a file with too many bytes.
+/// The error for a file that is too large.
 pub(super) fn too_large(size: u64) -> io::Error {
     let why = format!("a hosts file of {size} bytes; at most {MAX_FILE} (64 MiB) are allowed");
     io::Error::new(io::ErrorKind::FileTooLarge, why)
@@ -164,8 +165,8 @@ mod tests {
         assert_eq!(printer(&file), only("192.0.2.7"));
         assert!(file.refresh(6_000_000).unwrap());
         assert_eq!(printer(&file), only("192.0.2.77"));
-        assert!(!file.refresh(9_000_000).unwrap(), "nothing has changed since");
-        assert!(Arc::strong_count(&held) == 1, "who holds the older one may keep it");
+        assert!(!file.refresh(9_000_000).unwrap(), "unchanged since");
+        assert!(Arc::strong_count(&held) == 1, "a clone of the old content stays valid");
     }
 
     #[test]
@@ -203,7 +204,7 @@ mod tests {
         let path = folder.path().join("hosts");
         std::fs::write(&path, "192.0.2.7 printer.lan").unwrap();
         let mut file = HostsFile::open(&path, 0).unwrap();
-        File::options().write(true).open(&path).unwrap().set_len(MAX_FILE + 1).unwrap(); // takes no room
+        File::options().write(true).open(&path).unwrap().set_len(MAX_FILE + 1).unwrap(); // sparse
         for now in [PAUSE, 2 * PAUSE] {
             let error = file.refresh(now).unwrap_err().to_string();
             assert!(error.starts_with(&path.display().to_string()), "{error}");
@@ -224,7 +225,7 @@ mod tests {
         assert!(file.refresh(0).unwrap());
     }
 
-    /// What comes of work that must not wait for anybody.
+    /// Result of work that must not block.
     fn at_once<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> T {
         let (send, receive) = mpsc::channel();
         std::thread::spawn(move || send.send(work()));

@@ -1,4 +1,4 @@
-//! A hosts file that many threads look names up in while it changes.
+//! A hosts file that many threads use while it is reloaded.
 
 use std::io;
 use std::path::Path;
@@ -9,32 +9,34 @@ use lycosa_url::Micros;
 
 use super::{Hosts, HostsFile};
 
-/// A file of more bytes, which takes longer than a few milliseconds, is read on a thread of its own.
+/// Files larger than this, which take more than a few milliseconds, are read on a separate thread.
 const LARGE: u64 = 1 << 20;
 
-/// A hosts file for many threads. One of them reads it when it has changed; the others go on with what was read before.
+/// A hosts file shared by threads. One of them reloads it after a change; the others use the previous content
+/// meanwhile.
 #[derive(Debug)]
 pub struct SharedHosts {
-    /// Held while the file is read.
+    /// Locked while the file is read.
     file: Mutex<HostsFile>,
-    /// What was read last; held for as long as a pointer is copied.
+    /// The current content; locked only while a pointer is copied.
     hosts: RwLock<Arc<Hosts>>,
 }
 
 impl SharedHosts {
-    /// Reads a file, at this time.
+    /// Reads a file at the time `now`.
     ///
     /// # Errors
     ///
-    /// Those of reading it.
+    /// Errors of reading the file.
     pub fn open(path: &Path, now: Micros) -> io::Result<Self> {
         let file = HostsFile::open(path, now)?;
         let hosts = RwLock::new(file.hosts().clone());
         Ok(SharedHosts { file: Mutex::new(file), hosts })
     }
 
-    /// What the file says at this time; looks at most once a second whether it has changed. While a large file, or one that another
-    /// thread has begun with, is read anew, and where it cannot be read any more, this is what was read before.
+    /// The content at the time `now`; checks for a change at most once a second. Returns the previous content
+    /// while another thread reloads the file, while a large file is being reloaded, and if the file cannot be
+    /// read.
     pub fn at(self: &Arc<Self>, now: Micros) -> Arc<Hosts> {
         if let Some(mut file) = self.idle_file()
             && let Some(size) = file.changed(now)
@@ -44,7 +46,7 @@ impl SharedHosts {
             } else {
                 drop(file);
                 let own = self.clone();
-                // Without a thread the next look tries again.
+                // If no thread can be started, the next check tries again.
                 let _ = thread::Builder::new()
                     .name("lycosa-hosts".to_owned())
                     .spawn(move || own.reload(&mut own.file.lock().unwrap_or_else(PoisonError::into_inner)));
@@ -53,7 +55,7 @@ impl SharedHosts {
         self.hosts.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// The file, unless a thread looks at it or reads it.
+    /// The file, unless another thread has it locked.
     fn idle_file(&self) -> Option<MutexGuard<'_, HostsFile>> {
         match self.file.try_lock() {
             Ok(file) => Some(file),
@@ -62,7 +64,7 @@ impl SharedHosts {
         }
     }
 
-    /// Reads the file again.
+    /// Reloads the file.
     fn reload(&self, file: &mut HostsFile) {
         if file.reload().is_ok() {
             *self.hosts.write().unwrap_or_else(PoisonError::into_inner) = file.hosts().clone();
@@ -96,7 +98,7 @@ mod tests {
         let other = shared.clone();
         thread::spawn(move || send.send(other.at(5_000_000)));
         let hosts = receive.recv_timeout(Duration::from_secs(20)).unwrap();
-        assert!(has(&hosts, "printer.lan"), "what was read before");
+        assert!(has(&hosts, "printer.lan"), "the previous content");
         drop(reading);
         assert!(has(&shared.at(5_000_000), "scanner.lan"));
     }
@@ -110,7 +112,7 @@ mod tests {
         let lines: String = (0..60_000).map(|number| format!("0.0.0.0 ads{number}.example\n")).collect();
         assert!(lines.len() as u64 > LARGE);
         std::fs::write(&path, lines).unwrap();
-        assert!(has(&shared.at(5_000_000), "printer.lan"), "what was read before");
+        assert!(has(&shared.at(5_000_000), "printer.lan"), "the previous content");
         let begun = Instant::now();
         while !has(&shared.at(5_000_000), "ads59999.example") {
             assert!(begun.elapsed() < Duration::from_secs(60));

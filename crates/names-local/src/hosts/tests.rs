@@ -1,4 +1,4 @@
-//! Hosts files as they are found.
+//! Tests of hosts files.
 
 use std::collections::HashSet;
 
@@ -6,7 +6,7 @@ use proptest::prelude::*;
 
 use super::*;
 
-/// Reads a text.
+/// Parses a text.
 fn hosts_of(text: &[u8]) -> Hosts {
     Hosts::parse(text).unwrap()
 }
@@ -23,7 +23,7 @@ fn names<'h>(hosts: &'h Hosts, address: &str) -> Vec<&'h str> {
     hosts.names_of(address.parse().unwrap()).collect()
 }
 
-/// A list, as lookups give it.
+/// A list as lookups return it.
 fn listed(texts: &[&str]) -> Option<Vec<String>> {
     Some(texts.iter().map(|text| (*text).to_owned()).collect())
 }
@@ -117,10 +117,10 @@ fn a_block_list_takes_little_more_than_its_text() {
     assert_eq!(addresses(&hosts, &format!("tracker{count}.ads.example"), Families::V4), None);
     assert_eq!(hosts.names_of("0.0.0.0".parse().unwrap()).count(), count);
     let beyond_text = (hosts.memory() - hosts.text.len()) / count;
-    assert!(beyond_text <= 32, "{beyond_text} bytes a name");
+    assert!(beyond_text <= 32, "{beyond_text} bytes per name");
 }
 
-/// A plain model: pairs in their order.
+/// A simple model: pairs in order.
 fn model(text: &str) -> Vec<(String, IpAddr)> {
     let (mut pairs, mut seen) = (Vec::new(), HashSet::new());
     for line in text.split('\n') {
@@ -138,7 +138,7 @@ fn model(text: &str) -> Vec<(String, IpAddr)> {
     pairs
 }
 
-/// Texts in which names and addresses often come again.
+/// Texts in which names and addresses often recur.
 fn texts() -> impl Strategy<Value = String> {
     let word = prop_oneof![
         4 => prop::sample::select(vec!["a", "b", "A.", "a.b", "ü", "c..d", "x#y"]).prop_map(str::to_owned),

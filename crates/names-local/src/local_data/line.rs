@@ -1,5 +1,5 @@
-//! One line of a zone file (RFC 1035 section 5), as far as local data have it: no directives, no parentheses, no names that are
-//! relative to others.
+//! One line of a zone file (RFC 1035 section 5), the subset for local data: no directives, parentheses or
+//! relative names.
 
 use std::str::FromStr;
 
@@ -7,54 +7,55 @@ use super::{LocalRecord, RecordData};
 use crate::warnings::quoted;
 use lycosa_names::HostName;
 
-/// The TTL of a line without one, in seconds.
+/// Default TTL in seconds.
 const DEFAULT_TTL: u32 = 3_600;
 
-/// The longest TTL (RFC 2181 section 8).
+/// Maximum TTL (RFC 2181 section 8).
 const MAX_TTL: u32 = i32::MAX as u32;
 
-/// The longest text of a TXT record, in bytes.
+/// Maximum length of a string in a TXT record, in bytes.
 const MAX_TEXT: usize = 255;
 
-/// The most bytes of a record's data.
+/// Maximum size of a record's data.
 const MAX_DATA: usize = super::MAX_BYTES - super::HEAD;
 
-/// What a line may be.
+/// Syntax of a line.
 const ALLOWED: &str = "name [TTL] [IN] type data, with a type of A, AAAA, CNAME, PTR, TXT, MX, SRV";
 
 /// A word of a line.
 #[derive(Debug, PartialEq, Eq)]
 struct Word {
-    /// Its bytes, escapes resolved.
+    /// The bytes with escapes resolved.
     bytes: Vec<u8>,
-    /// Whether it has quotes or escapes, so that it is a text and nothing else.
+    /// Whether it has quotes or escapes and can only be a text.
     is_text: bool,
 }
 
 impl Word {
-    /// The word where it is plain.
+    /// The word as text; `None` if it has quotes or escapes, or is not UTF-8.
     fn plain(&self) -> Option<&str> {
         std::str::from_utf8(&self.bytes).ok().filter(|_| !self.is_text)
     }
 
-    /// As errors repeat it.
+    /// The word as error messages quote it.
     fn quoted(&self) -> String {
         quoted(&String::from_utf8_lossy(&self.bytes))
     }
 }
 
-/// Reads a line: a name in normal form and its record; none where it is empty. The error tells what was given, what is allowed.
+/// Parses a line into a name in normal form and its record; `None` for an empty line. The error says what was
+/// given and what is allowed.
 pub(super) fn parse(line: &str) -> Result<Option<(Box<str>, LocalRecord)>, String> {
     let words = words(line)?;
     let Some((owner, mut rest)) = words.split_first() else { return Ok(None) };
     let owner = name(owner, false)?;
     if owner.split('.').any(|label| label == "*") {
-        return Err(format!("{owner:?}: names with * are not allowed, each name has a line of its own"));
+        return Err(format!("{owner:?}: names with * are not allowed; give each name a line of its own"));
     }
     let (mut given_ttl, mut is_class_given) = (None, false);
     let kind = loop {
         let Some((word, after)) = rest.split_first() else {
-            return Err(format!("no type follows; allowed: {ALLOWED}"));
+            return Err(format!("the type is missing; allowed: {ALLOWED}"));
         };
         let text = word.plain().unwrap_or_default();
         rest = after;
@@ -70,7 +71,7 @@ pub(super) fn parse(line: &str) -> Result<Option<(Box<str>, LocalRecord)>, Strin
     Ok(Some((owner, LocalRecord { ttl: given_ttl.unwrap_or(DEFAULT_TTL), data })))
 }
 
-/// Reads a record's data by its type.
+/// Parses a record's data by its type.
 fn data(kind: &Word, words: &[Word]) -> Result<RecordData, String> {
     let upper = kind.plain().unwrap_or_default().to_ascii_uppercase();
     let host = |word| name(word, true);
@@ -105,34 +106,34 @@ fn data(kind: &Word, words: &[Word]) -> Result<RecordData, String> {
     })
 }
 
-/// Reads a name; the root, which is empty then, only where it is allowed.
+/// Parses a name. The root becomes the empty name, if it is allowed.
 fn name(word: &Word, is_root_allowed: bool) -> Result<Box<str>, String> {
     let Some(text) = word.plain() else {
-        return Err(format!("{} is no name; allowed: a host name without quotes or \\", word.quoted()));
+        return Err(format!("{} is not a name; allowed: a host name without quotes or \\", word.quoted()));
     };
     if text == "." && is_root_allowed {
         return Ok("".into());
     }
     match HostName::normalize(text, &mut String::new()) {
         Ok(name) => Ok(name.as_str().into()),
-        Err(why) => Err(format!("{}: {why}; allowed: a whole host name", word.quoted())),
+        Err(why) => Err(format!("{}: {why}; allowed: a full host name", word.quoted())),
     }
 }
 
-/// Reads an address.
+/// Parses an address.
 fn value<T: FromStr>(word: &Word, allowed: &str) -> Result<T, String> {
     let found = word.plain().and_then(|text| text.parse().ok());
     found.ok_or_else(|| format!("{}; allowed: {allowed}", word.quoted()))
 }
 
-/// Reads a number of 16 bits, decimal digits only.
+/// Parses a 16-bit number of decimal digits.
 fn number(word: &Word) -> Result<u16, String> {
     let digits = word.plain().filter(|text| text.bytes().all(|byte| byte.is_ascii_digit()));
     let number = digits.and_then(|text| text.parse().ok());
     number.ok_or_else(|| format!("{}; allowed: a number from 0 to 65535", word.quoted()))
 }
 
-/// Reads a TTL: seconds, or numbers with units, as servers have them.
+/// Parses a TTL: seconds, or numbers with units, as DNS servers accept them.
 fn ttl(text: &str) -> Result<u32, String> {
     let bad = || format!("TTL {}; allowed: 0 to {MAX_TTL} seconds, or units as in 1h30m", quoted(text));
     let (mut total, mut number) = (0_u64, None);
@@ -157,7 +158,7 @@ fn ttl(text: &str) -> Result<u32, String> {
     u32::try_from(total).ok().filter(|ttl| *ttl <= MAX_TTL).ok_or_else(bad)
 }
 
-/// Takes words as texts.
+/// Converts words to the strings of a TXT record.
 fn texts(words: &[Word]) -> Result<Vec<Box<[u8]>>, String> {
     if let Some(long) = words.iter().find(|word| word.bytes.len() > MAX_TEXT) {
         let length = long.bytes.len();
@@ -172,14 +173,14 @@ fn texts(words: &[Word]) -> Result<Vec<Box<[u8]>>, String> {
     Ok(words.iter().map(|word| word.bytes.as_slice().into()).collect())
 }
 
-/// The words of a line, up to a comment.
+/// Splits a line into words, up to a comment.
 fn words(line: &str) -> Result<Vec<Word>, String> {
     let (mut words, mut bytes) = (Vec::new(), line.bytes().peekable());
     while let Some(&first) = bytes.peek() {
         match first {
             b';' => break,
             b'(' | b')' => {
-                return Err(format!("{:?} is not allowed; each record has one line", char::from(first)));
+                return Err(format!("{:?} is not allowed; write each record on one line", char::from(first)));
             }
             _ if first.is_ascii_whitespace() => {
                 bytes.next();
@@ -191,12 +192,12 @@ fn words(line: &str) -> Result<Vec<Word>, String> {
         Some(first) if first.starts_with('$') => {
             Err(format!("{}: directives are not allowed; allowed: {ALLOWED}", quoted(first)))
         }
-        Some("@") => Err(format!("\"@\": names are whole ones; allowed: {ALLOWED}")),
+        Some("@") => Err(format!("\"@\": relative names are not allowed; allowed: {ALLOWED}")),
         _ => Ok(words),
     }
 }
 
-/// The next word, with or without quotes.
+/// Parses the next word, quoted or not.
 fn word(bytes: &mut std::iter::Peekable<std::str::Bytes<'_>>) -> Result<Word, String> {
     let is_quoted = bytes.next_if_eq(&b'"').is_some();
     let mut word = Word { bytes: Vec::new(), is_text: is_quoted };
@@ -207,7 +208,7 @@ fn word(bytes: &mut std::iter::Peekable<std::str::Bytes<'_>>) -> Result<Word, St
             Some(b'"') if is_quoted => {
                 return match bytes.peek() {
                     Some(next) if !next.is_ascii_whitespace() && *next != b';' => {
-                        Err("a text goes on after its quotes; a blank is to follow them".to_owned())
+                        Err("text follows a closing quote; put a blank between them".to_owned())
                     }
                     _ => Ok(word),
                 };
@@ -217,7 +218,7 @@ fn word(bytes: &mut std::iter::Peekable<std::str::Bytes<'_>>) -> Result<Word, St
                 word.bytes.push(escaped(bytes)?);
             }
             Some(byte) => word.bytes.push(byte),
-            None if is_quoted => return Err("a text has no quote at its end".to_owned()),
+            None if is_quoted => return Err("a text has no closing quote".to_owned()),
             None if bytes.peek() == Some(&b'"') => {
                 return Err("a quote within a word; allowed: at its start, or as \\\"".to_owned());
             }
@@ -226,9 +227,9 @@ fn word(bytes: &mut std::iter::Peekable<std::str::Bytes<'_>>) -> Result<Word, St
     }
 }
 
-/// The byte that follows a backslash: itself, or by its three decimal digits.
+/// Resolves an escape after its backslash: a literal byte, or three decimal digits.
 fn escaped(bytes: &mut impl Iterator<Item = u8>) -> Result<u8, String> {
-    let bad = || "\\ is to be followed by a character, or by three digits up to 255".to_owned();
+    let bad = || "\\ must be followed by a character, or by three digits up to 255".to_owned();
     let first = bytes.next().ok_or_else(bad)?;
     if !first.is_ascii_digit() {
         return Ok(first);

@@ -1,4 +1,4 @@
-//! Local data as people write them.
+//! Tests of local data.
 
 use domain::base::Message;
 use domain::base::iana::Rtype;
@@ -8,17 +8,17 @@ use proptest::prelude::*;
 
 use super::*;
 
-/// Reads lines that are good.
+/// Parses valid lines.
 fn data(text: &str) -> LocalData {
     LocalData::parse(text).unwrap()
 }
 
-/// What is known of a name.
+/// Looks up a name.
 fn lookup<'d>(data: &'d LocalData, name: &str, rtype: Rtype) -> Option<LocalAnswer<'d>> {
     data.lookup(HostName::new(name).unwrap(), rtype.to_int())
 }
 
-/// The records of a name, with their TTLs; it has some.
+/// The records of a name with their TTLs; the name must have some.
 fn records(data: &LocalData, name: &str, rtype: Rtype) -> Vec<(u32, RecordData)> {
     match lookup(data, name, rtype) {
         Some(LocalAnswer::Records(records)) => {
@@ -28,7 +28,7 @@ fn records(data: &LocalData, name: &str, rtype: Rtype) -> Vec<(u32, RecordData)>
     }
 }
 
-/// The one record of a line.
+/// The only record of a line.
 fn record(line: &str) -> (u32, RecordData) {
     let data = data(line);
     assert_eq!(data.len(), 1, "{line}");
@@ -36,7 +36,7 @@ fn record(line: &str) -> (u32, RecordData) {
     (ttl, data)
 }
 
-/// A record's data as the `domain` crate reads and writes them, out of a message with this record as its answer.
+/// A record's data as the `domain` crate prints it, parsed from a message with this record as its answer.
 fn shown(data: &RecordData) -> String {
     let (mut message, mut bytes) = (vec![0; 12], Vec::new());
     data.write(&mut bytes);
@@ -135,8 +135,8 @@ fn a_bad_line_is_told_with_its_number_and_what_is_allowed() {
         ("a.lan AAAA 192.0.2.1", "line 1: \"192.0.2.1\"; allowed: an IPv6 address"),
         ("a..lan A 192.0.2.1", "line 1: \"a..lan\": a label is empty; allowed: a whole host name"),
         ("192.0.2.1 A 192.0.2.1", "\"192.0.2.1\": this is an address, not a name"),
-        ("a.lan", "no type follows; allowed: name [TTL] [IN] type data"),
-        ("a.lan 60 IN", "no type follows"),
+        ("a.lan", "the type is missing; allowed: name [TTL] [IN] type data"),
+        ("a.lan 60 IN", "the type is missing"),
         (
             "a.lan HINFO x y",
             "unknown type \"HINFO\"; allowed: name [TTL] [IN] type data, with a type of A, AAAA",
@@ -156,12 +156,12 @@ fn a_bad_line_is_told_with_its_number_and_what_is_allowed() {
         ("a.lan 1hh A 192.0.2.1", "TTL \"1hh\""),
         ("a.lan 2147483647w A 192.0.2.1", "TTL \"2147483647w\""),
         ("$TTL 60", "\"$TTL\": directives are not allowed"),
-        ("@ A 192.0.2.1", "\"@\": names are whole ones"),
+        ("@ A 192.0.2.1", "\"@\": relative names are not allowed"),
         ("*.lan A 192.0.2.1", "\"*.lan\": names with * are not allowed"),
-        ("a.lan SOA ( x", "'(' is not allowed; each record has one line"),
-        ("\"a.lan\" A 192.0.2.1", "no name; allowed: a host name without quotes"),
-        ("a.lan TXT \"open", "a text has no quote at its end"),
-        ("a.lan TXT \"a\"b", "a text goes on after its quotes"),
+        ("a.lan SOA ( x", "'(' is not allowed; write each record on one line"),
+        ("\"a.lan\" A 192.0.2.1", "not a name; allowed: a host name without quotes"),
+        ("a.lan TXT \"open", "a text has no closing quote"),
+        ("a.lan TXT \"a\"b", "text follows a closing quote"),
         ("a.lan TXT a\"b\"", "a quote within a word"),
         ("a.lan TXT a\\", "followed by a character, or by three digits up to 255"),
         ("a.lan TXT a\\25", "three digits"),
@@ -189,7 +189,7 @@ fn more_than_fits_a_message_is_refused() {
     assert!(told.why.contains("60000 bytes are allowed"), "{told}");
 }
 
-/// Lines made of what matters.
+/// Lines of significant tokens.
 fn lines() -> impl Strategy<Value = String> {
     let word = prop::sample::select(vec![
         "a",

@@ -1,41 +1,41 @@
-//! The options of resolv.conf(5), from the file and from RES_OPTIONS.
+//! Options of resolv.conf(5), from the file and from RES_OPTIONS.
 
 use std::time::Duration;
 
 use crate::warnings::{Warnings, quoted};
 
-/// What the `options` lines say. Each word changes one of them, the last one wins.
+/// Parsed options. Each word sets one of them; the last one wins.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ResolvOptions {
-    /// Names with at least so many dots are tried as they are before a search domain is added to them.
+    /// Names with at least this many dots are tried as given before search domains are appended.
     pub ndots: u8,
-    /// For how long a server is waited for; none where nothing is said (libc waits for 5 seconds).
+    /// Time-out per server; `None` if not given (libc: 5 seconds).
     pub timeout: Option<Duration>,
-    /// How many times all servers are asked in turn; none where nothing is said (libc: twice).
+    /// Rounds over all servers; `None` if not given (libc: 2).
     pub attempts: Option<u32>,
-    /// Whether the servers take turns.
+    /// Whether questions rotate over the servers.
     pub rotate: bool,
     /// Whether servers are asked over TCP only.
     pub use_vc: bool,
     /// Whether questions have EDNS.
     pub edns0: bool,
-    /// Whether the AD bit of an answer (checked by DNSSEC) is believed.
+    /// Whether the AD bit of an answer (validated by DNSSEC) is trusted.
     pub trust_ad: bool,
-    /// Whether no IPv6 address is asked for.
+    /// Whether AAAA questions are suppressed.
     pub no_aaaa: bool,
-    /// Whether IPv4 and IPv6 are asked for one after the other.
+    /// Whether A and AAAA are asked for sequentially.
     pub single_request: bool,
-    /// Whether IPv4 and IPv6 are asked for from two sockets.
+    /// Whether A and AAAA are asked for from two sockets.
     pub single_request_reopen: bool,
-    /// Whether names in answers may hold any byte.
+    /// Whether names in answers may contain any byte.
     pub no_check_names: bool,
-    /// Whether `gethostbyname` prefers IPv6; of no meaning without it.
+    /// Whether `gethostbyname` prefers IPv6; not used here.
     pub inet6: bool,
-    /// Whether a name without dots is not asked for as a top-level domain, where there are search domains.
+    /// Whether a name without dots is not tried as a top-level domain if there are search domains.
     pub no_tld_query: bool,
-    /// Whether the file is not read again when it changes.
+    /// Whether the file is not reloaded when it changes.
     pub no_reload: bool,
-    /// Whether libc writes what it does.
+    /// Whether libc prints debugging messages.
     pub debug: bool,
 }
 
@@ -61,15 +61,15 @@ impl Default for ResolvOptions {
     }
 }
 
-/// What options are allowed.
+/// Allowed options.
 const ALLOWED: &str = "ndots:0 to ndots:15, timeout:1 to timeout:30, attempts:1 to attempts:5, rotate, use-vc, edns0, trust-ad, \
      no-aaaa, single-request, single-request-reopen, no-check-names, inet6, no-tld-query, no-reload, debug";
 
-/// Options that were in libc until glibc 2.24.
+/// Options that glibc supported until 2.24.
 const REMOVED: [&str; 3] = ["ip6-bytestring", "ip6-dotint", "no-ip6-dotint"];
 
 impl ResolvOptions {
-    /// Reads options, separated by blanks. `place` is where they stand, for warnings.
+    /// Applies option words. `place` is their location, for warnings.
     pub(super) fn amend<'w>(
         &mut self,
         words: impl Iterator<Item = &'w str>,
@@ -91,7 +91,7 @@ impl ResolvOptions {
         }
     }
 
-    /// The option that a word alone turns on.
+    /// The option that a word without a value turns on.
     fn flag(&mut self, word: &str) -> Option<&mut bool> {
         Some(match word {
             "rotate" => &mut self.rotate,
@@ -110,7 +110,7 @@ impl ResolvOptions {
         })
     }
 
-    /// Takes a number; one beyond its range is the nearest that is allowed, as in libc, but this is told.
+    /// Sets a numeric option; a number beyond its range is clamped, as in libc, with a warning.
     fn set(&mut self, key: &str, value: &str, (least, most): (u8, u8), place: &str, warnings: &mut Warnings) {
         let given = || quoted(&format!("{key}:{value}"));
         if value.is_empty() || !value.bytes().all(|byte| byte.is_ascii_digit()) {
@@ -118,7 +118,7 @@ impl ResolvOptions {
                 .add(|| format!("{place}: {} is ignored; allowed: {key}:{least} to {key}:{most}", given()));
             return;
         }
-        let number: u8 = value.parse().unwrap_or(u8::MAX); // digits, so what does not fit is too large
+        let number: u8 = value.parse().unwrap_or(u8::MAX); // only digits, so on failure the number is too large
         let taken = number.clamp(least, most);
         if taken != number {
             warnings.add(|| {
@@ -136,7 +136,7 @@ impl ResolvOptions {
     }
 }
 
-/// The least and the most that an option with a number may be (resolv.conf(5)).
+/// Range of a numeric option (resolv.conf(5)).
 fn range(key: &str) -> Option<(u8, u8)> {
     match key {
         "ndots" => Some((0, 15)),
@@ -152,7 +152,7 @@ mod tests {
 
     use super::*;
 
-    /// Reads options; with what is told about them.
+    /// Parses options; returns them with the warnings.
     fn read(text: &str) -> (ResolvOptions, Vec<String>) {
         let (mut options, mut warnings) = (ResolvOptions::default(), Warnings::default());
         options.amend(text.split_ascii_whitespace(), "line 1", &mut warnings);

@@ -1,4 +1,4 @@
-//! Configurations as people and programs write them.
+//! Tests of resolver configurations.
 
 use std::time::Duration;
 
@@ -6,12 +6,12 @@ use proptest::prelude::*;
 
 use super::*;
 
-/// Reads a text on a host with the interfaces `eth0` (2) and `wlan0` (3).
+/// Parses a text on a host with the interfaces `eth0` (2) and `wlan0` (3).
 fn read(text: &str) -> ResolvConf {
     amended(text, Surroundings::default())
 }
 
-/// The same, with surroundings.
+/// The same with surroundings.
 fn amended(text: &str, surroundings: Surroundings<'_>) -> ResolvConf {
     ResolvConf::parse_on(text, surroundings, |name| match name {
         "eth0" => Some(2),
@@ -89,7 +89,7 @@ fn this_host_knows_its_own_interfaces() {
 
 #[test]
 fn an_interface_counts_for_link_local_addresses_only() {
-    // A reply from a global address has no scope, so that the server must have none, either.
+    // A reply from a global address has no scope, so the server must not have one.
     let conf = read("nameserver 2001:db8::1%eth0");
     assert_eq!(conf.servers[0].to_string(), "[2001:db8::1]:53");
     assert!(conf.warnings[0].contains("not link-local"), "{:?}", conf.warnings);
@@ -137,7 +137,7 @@ fn the_environment_overrides_the_file() {
     assert_eq!(conf.search, ["x.example", "y.example"]);
     assert_eq!((conf.options.ndots, conf.options.rotate), (5, true));
     assert!(conf.warnings[0].starts_with("RES_OPTIONS: unknown option \"bad\""), "{:?}", conf.warnings);
-    // An empty variable is not the same as none: nothing is searched.
+    // An empty variable differs from an unset one: no domain is searched.
     let emptied = Surroundings { domains: Some(""), ..surroundings };
     assert_eq!(amended("search lan", emptied).search, [] as [&str; 0]);
 }
@@ -203,7 +203,7 @@ fn a_file_that_does_not_exist_is_empty_and_one_that_cannot_be_read_is_named() {
     assert!(error.starts_with(&folder.path().display().to_string()), "{error}");
 }
 
-/// Lines made of what matters.
+/// Lines of significant tokens.
 fn texts() -> impl Strategy<Value = String> {
     let word = prop_oneof![
         3 => prop::sample::select(vec!["nameserver", "search", "domain", "options", "sortlist", "#", ";", ".", "rotate"]),

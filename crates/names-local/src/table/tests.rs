@@ -55,7 +55,7 @@ fn addresses_have_names() {
     }
     assert_eq!(records(&table, "192.0.2.8", Rtype::PTR), None);
     for other in ["1.2.3.in-addr.arpa", "07.2.0.192.in-addr.arpa", "+7.2.0.192.in-addr.arpa"] {
-        assert_eq!(records(&table, other, Rtype::PTR), None, "{other} is the name of no address");
+        assert_eq!(records(&table, other, Rtype::PTR), None, "{other} encodes no address");
     }
 }
 
@@ -78,7 +78,7 @@ fn a_name_in_arpa_may_be_a_host_and_that_of_an_address() {
 
 #[test]
 fn an_answer_with_very_many_records_fits_a_message() {
-    // 3,700 addresses are the most that local data allow; the long name stands in the message once.
+    // 3,700 addresses are the maximum of local data; the long name is in the message once.
     let name = format!("{}.lan", "n".repeat(60));
     let line = |number: u32| format!("{name} A {}\n", Ipv4Addr::from(0x0a00_0000 + number));
     let (_folder, table) = table(&(0..3_700).map(line).collect::<String>()).unwrap();

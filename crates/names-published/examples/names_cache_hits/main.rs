@@ -1,11 +1,12 @@
-//! The hit rates of all caches on four streams of names, and what one shared cache saves: the `names_cache` benchmark's program.
+//! Measures hit rates of all caches on four streams of names, and what one shared cache saves: the program of
+//! the `names_cache` benchmark.
 //!
-//!     names_cache_hits LOOKUPS [FILE]    FILE: host names, one a line; without it they are made up
+//!     names_cache_hits LOOKUPS [FILE]    FILE: host names, one per line; without it they are generated
 //!
-//! Prints one JSON object. The way of a lookup: `streams` says which name, the cache is asked, and what it does not know
-//! is resolved by `world`, a simulated DNS that answers the same for a name each time.
+//! Prints one JSON object. Path of a lookup: `streams` yields a name, the cache is asked, and a miss is
+//! resolved by `world`, a simulated DNS with a constant answer per name.
 
-#![allow(clippy::panic, clippy::expect_used, reason = "a program that nobody depends on tells by panicking")]
+#![allow(clippy::panic, clippy::expect_used, reason = "a benchmark program reports errors by panicking")]
 
 mod peers;
 mod shared;
@@ -22,16 +23,16 @@ use lycosa_names_published::{
 use crate::peers::{ExactLru, Sieve};
 use crate::streams::{NAMES, Names, RATE};
 
-/// When the simulation begins, in seconds since 1970.
+/// Start of the simulation, in seconds since 1970.
 const START: Seconds = 1_800_000_000;
 
-/// Capacities, in parts of the polite crawl's window: where room for all hosts of the window is what decides.
+/// Capacities as fractions of the polite crawl's window: what decides is whether all hosts of the window fit.
 const CAPACITIES: [(usize, usize); 7] = [(1, 8), (1, 4), (1, 2), (1, 1), (2, 1), (4, 1), (8, 1)];
 
-/// Makes a contestant that has room for as many names.
+/// Makes a contestant with this capacity.
 type Make = fn(usize) -> Box<dyn NameCache>;
 
-/// Who takes part.
+/// The contestants.
 const CONTESTANTS: &[(&str, Make)] = &[
     ("compact", |names| {
         let settings = CompactSettings { capacity: names.max(1_000) as u64, ..CompactSettings::default() };
@@ -91,20 +92,20 @@ fn main() {
     );
 }
 
-/// What came of a stream.
+/// Results of a stream.
 #[derive(Default)]
 struct Done {
-    /// Lookups that were answered rightly by the cache.
+    /// Lookups that the cache answered correctly.
     hits: u64,
-    /// Those that were answered wrongly.
+    /// Lookups that the cache answered wrongly.
     wrong: u64,
-    /// Names that the cache wanted resolved again by itself.
+    /// Refreshes that the cache requested.
     refreshes: u64,
-    /// The most memory that the cache had.
+    /// Peak memory of the cache.
     memory: usize,
 }
 
-/// Asks for each name of a stream.
+/// Looks up each name of a stream.
 fn run(cache: &mut dyn NameCache, names: &Names, stream: &[u32]) -> Done {
     let mut done = Done::default();
     for (number, &id) in stream.iter().enumerate() {
@@ -128,12 +129,12 @@ fn run(cache: &mut dyn NameCache, names: &Names, stream: &[u32]) -> Done {
     done
 }
 
-/// Has a name resolved.
+/// Resolves and inserts a name.
 fn resolve(cache: &mut dyn NameCache, name: &str, now: Seconds) {
     cache.insert(host(name), NAMES, &world::resolution(name), now);
 }
 
-/// A name of the streams: they hold normal forms only.
+/// A name of the streams, which are in normal form.
 fn host(name: &str) -> HostName<'_> {
     HostName::new(name).expect("a normal form")
 }

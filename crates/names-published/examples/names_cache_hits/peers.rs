@@ -1,4 +1,4 @@
-//! What the designs are compared with: exact LRU and SIEVE (Zhang et al., NSDI 2024). Both keep TTLs and cache failures.
+//! Baselines: exact LRU and SIEVE (Zhang et al., NSDI 2024). Both respect TTLs and cache failures.
 
 use std::collections::HashMap;
 use std::num::NonZeroUsize;
@@ -7,10 +7,10 @@ use lru::LruCache;
 use lycosa_names::cache::{Answer, CacheStatistics, Class, Found, NameCache, Resolution, SLOW, Seconds};
 use lycosa_names::{Families, HostName};
 
-/// For how long a failure is kept, in seconds.
+/// Seconds that a failure is cached.
 const FAILURE: u32 = 30;
 
-/// What is kept of a name: 16 bytes, as much as a lone address needs; the streams have no other.
+/// Cached data of a name: 16 bytes, enough for one address; the streams have no other answers.
 #[derive(Clone)]
 struct Kept {
     answer: Small,
@@ -27,7 +27,7 @@ enum Small {
 }
 
 impl Kept {
-    /// Keeps a resolution.
+    /// Converts a resolution.
     fn new(resolution: &Resolution, now: Seconds) -> Self {
         let answer = match &resolution.answer {
             Answer::Addresses(addresses) => match (addresses.v4.as_slice(), addresses.v6.as_slice()) {
@@ -41,7 +41,7 @@ impl Kept {
         Kept { answer, class: resolution.class(SLOW), expires: now as u32 + ttl }
     }
 
-    /// The answer, if it still holds.
+    /// The answer, if it is still valid.
     fn found(&self, now: Seconds) -> Option<Found> {
         let answer = match &self.answer {
             Small::Address(address) => {
@@ -55,12 +55,12 @@ impl Kept {
     }
 }
 
-/// What an allocation takes from glibc's malloc.
+/// Memory of an allocation with glibc's malloc.
 fn heap(bytes: usize) -> usize {
     (bytes + 8).next_multiple_of(16).max(32)
 }
 
-/// The bytes of a hash table of this many entries: a control byte each, at most seven eighths full, a power of two.
+/// Memory of a hash table: one control byte per slot, at most seven eighths full, a power of two.
 fn table(capacity: usize, entry: usize) -> usize {
     (capacity * 8 / 7).next_power_of_two() * (entry + 1)
 }
@@ -82,7 +82,7 @@ pub(crate) struct ExactLru {
 }
 
 impl ExactLru {
-    /// An empty one.
+    /// Creates an empty cache.
     pub(crate) fn new(capacity: usize) -> Self {
         let capacity = NonZeroUsize::new(capacity).expect("a capacity");
         ExactLru { kept: LruCache::new(capacity), heap: 0, statistics: CacheStatistics::default() }
@@ -113,7 +113,7 @@ impl NameCache for ExactLru {
     }
 
     fn memory(&self) -> usize {
-        // A table of two pointers for each entry, which is a key, a value and two pointers in an allocation of its own.
+        // Two pointers per entry in the table; the entry is an allocation of key, value and two pointers.
         let entry = heap(size_of::<Box<str>>() + size_of::<Kept>() + 16);
         table(self.kept.cap().get(), 16) + self.kept.len() * entry + self.heap
     }
@@ -123,8 +123,8 @@ impl NameCache for ExactLru {
     }
 }
 
-/// SIEVE: a queue by insertion and a hand that goes from its old end to its new one, sparing once what was used since it
-/// last came by. A hit sets a bit and moves nothing.
+/// SIEVE: a queue in insertion order, and a hand that moves from its old end to its new one and spares
+/// entries used since it last passed. A hit sets a bit and moves nothing.
 pub(crate) struct Sieve {
     capacity: usize,
     places: HashMap<Box<str>, u32>,
@@ -145,11 +145,11 @@ struct Entry {
     older: u32,
 }
 
-/// No entry.
+/// Null index.
 const NONE: u32 = u32::MAX;
 
 impl Sieve {
-    /// An empty one.
+    /// Creates an empty cache.
     pub(crate) fn new(capacity: usize) -> Self {
         Sieve {
             capacity,
@@ -163,7 +163,7 @@ impl Sieve {
         }
     }
 
-    /// The place of the entry that goes; it is out of queue and table.
+    /// Evicts an entry from queue and table; returns its index.
     fn evict(&mut self, now: Seconds) -> u32 {
         let mut at = if self.hand == NONE { self.oldest } else { self.hand };
         while std::mem::take(&mut self.entries[at as usize].used) {
@@ -181,7 +181,7 @@ impl Sieve {
         at
     }
 
-    /// Takes an entry out of the queue.
+    /// Removes an entry from the queue.
     fn unlink(&mut self, at: u32) {
         let (newer, older) = (self.entries[at as usize].newer, self.entries[at as usize].older);
         match older {
@@ -242,7 +242,7 @@ impl NameCache for Sieve {
     }
 
     fn memory(&self) -> usize {
-        // The names could stand in the queue alone, as in the other caches: they are counted once.
+        // The names could be stored in the queue alone, as in the other caches: they are counted once.
         table(self.capacity, 4) + self.entries.len() * size_of::<Entry>() + self.heap / 2
     }
 

@@ -1,5 +1,6 @@
-//! What DNS is asked by several crawlers with a cache each, which keep TTLs, and by the same crawlers with one cache that
-//! has a minimum TTL: the compact design's claim. All caches have room for everything, so that nothing else counts.
+//! DNS traffic of several crawlers with one cache each that respects TTLs, compared with the same crawlers
+//! sharing one cache with a minimum TTL: the claim of the compact design. No cache evicts, so that nothing
+//! else counts.
 
 use std::collections::HashMap;
 
@@ -29,7 +30,7 @@ struct Asked {
 }
 
 impl Asked {
-    /// One crawler asks for a name.
+    /// Counts the lookup of a name by one crawler.
     fn ask(&mut self, crawler: u64, id: u32, names: &Names, minimum: Seconds, now: Seconds) {
         if self.expires.get(&(crawler, id)).is_some_and(|&expires| now < expires) {
             return;
@@ -49,13 +50,13 @@ impl Asked {
     }
 }
 
-/// For each number of crawlers a JSON object.
+/// One JSON object per number of crawlers.
 pub(crate) fn rows(names: &Names, lookups: usize) -> Vec<String> {
     let stream = crawl(names, lookups);
     let ask = |crawlers: u64, minimum: Seconds| {
         let mut asked = Asked::default();
         for (number, &id) in stream.iter().enumerate() {
-            // A site's URLs are spread over all crawlers, as the design has it.
+            // The design distributes a site's URLs over all crawlers.
             asked.ask(mix(number as u64) % crawlers, id, names, minimum, number as u64 / RATE);
         }
         asked

@@ -1,8 +1,8 @@
-//! Four streams of names, as numbers into a table.
+//! Four streams of names, as indexes into a table.
 //!
-//! zipf: popularity alone. crawl: a polite crawl, which goes round the registered domains of a window and takes one URL of
-//! each, so that a name comes back after a whole round: what defeats LRU. broad: every host is new, and asked for twice, for
-//! robots.txt and for a page. mixture: all three, by turns of chance.
+//! zipf: popularity alone. crawl: a polite crawl, which cycles through the registered domains of a window and
+//! takes one URL of each, so that a name recurs after a whole cycle, which defeats LRU. broad: every host is
+//! new and looked up twice, for robots.txt and for a page. mixture: all three, interleaved at random.
 
 use std::collections::{HashMap, VecDeque};
 use std::net::Ipv4Addr;
@@ -15,45 +15,46 @@ use crate::world::{self, mix, unit};
 /// Lookups a second of simulated time.
 pub(crate) const RATE: u64 = 500;
 
-/// What is asked for.
+/// The address families looked up.
 pub(crate) const NAMES: Families = Families::V4;
 
 /// The exponent of the Zipf stream.
 const ZIPF: f64 = 0.9;
 
-/// URLs of a host in the mean: connections a host of a crawl of 6.3 billion pages (IRLbot, Lee et al. 2008).
+/// Mean number of URLs per host: connections per host in a crawl of 6.3 billion pages (IRLbot, Lee et al.
+/// 2008).
 const URLS: f64 = 65.0;
 
-/// Makes a stream of so many lookups.
+/// Makes a stream of this many lookups.
 pub(crate) type Make = fn(&Names, usize) -> Vec<u32>;
 
 /// The streams by name.
 pub(crate) const ALL: [(&str, Make); 4] =
     [("zipf", zipf), ("crawl", crawl), ("broad", broad), ("mixture", mixture)];
 
-/// Registered domains that the polite crawl goes round, so that it makes two hundred rounds.
+/// Number of registered domains in the polite crawl's window, for two hundred cycles.
 pub(crate) fn window(lookups: usize) -> usize {
     (lookups / 200).max(1)
 }
 
-/// Lookups between a new host's robots.txt and its page: half a round of the polite crawl.
+/// Lookups between a new host's robots.txt and its page: half a cycle of the polite crawl.
 fn apart(lookups: usize) -> usize {
     (window(lookups) / 2).max(1)
 }
 
-/// All names: for each kind of stream a part of its own.
+/// All names, with a separate part for each kind of stream.
 pub(crate) struct Names {
     all: Vec<Box<str>>,
     /// What they resolve to.
     addresses: Vec<Option<Ipv4Addr>>,
-    /// Of them those that were read from the file.
+    /// Number of names read from the file.
     pub(crate) real: usize,
-    /// How many are of the Zipf stream, which begin the table, and how many of the crawl, which follow.
+    /// Number of names of the Zipf stream, which come first, and of the crawl, which follow.
     parts: [usize; 2],
 }
 
 impl Names {
-    /// Reads names, and makes more of the same kind.
+    /// Reads names and generates more of the same kind.
     pub(crate) fn new(lookups: usize, file: Option<&str>) -> Self {
         let mut read: Vec<String> = match file {
             Some(file) => {
@@ -81,7 +82,8 @@ impl Names {
     }
 }
 
-/// A name that was read, or one like it in another registered domain: `www.foo.co.uk` gives `www.foo-7.co.uk`.
+/// A name from the file, or a variant in another registered domain: `www.foo.co.uk` becomes
+/// `www.foo-7.co.uk`.
 fn another(read: &[String], number: usize) -> Box<str> {
     let (name, turn) = (&read[number % read.len()], number / read.len());
     if turn == 0 {
@@ -95,13 +97,13 @@ fn another(read: &[String], number: usize) -> Box<str> {
 
 /// Names by popularity.
 fn zipf(names: &Names, lookups: usize) -> Vec<u32> {
-    // The continuous distribution of the same exponent, cut to whole numbers.
+    // The continuous distribution with the same exponent, truncated to integers.
     let most = (names.parts[0] as f64).powf(1.0 - ZIPF);
     let rank = |number: usize| (unit(mix(number as u64 + 1)) * (most - 1.0) + 1.0).powf(1.0 / (1.0 - ZIPF));
     (0..lookups).map(|number| (rank(number) as u32).saturating_sub(1)).collect()
 }
 
-/// The rounds of a polite crawl.
+/// The cycles of a polite crawl.
 pub(crate) fn crawl(names: &Names, lookups: usize) -> Vec<u32> {
     let mut domains: HashMap<&str, Vec<u32>> = HashMap::new();
     let mut order = Vec::new();
@@ -113,7 +115,7 @@ pub(crate) fn crawl(names: &Names, lookups: usize) -> Vec<u32> {
         }
         hosts.push(id as u32);
     }
-    // Each host with its URLs, Pareto distributed; those of a domain take turns.
+    // Each host with its URLs, Pareto distributed; the hosts of a domain take turns.
     let urls =
         |id: u32| ((URLS / 3.0) * (1.0 - unit(mix(u64::from(id)))).powf(-1.0 / 1.5)).min(10_000.0) as u32;
     let mut coming =
@@ -133,7 +135,7 @@ pub(crate) fn crawl(names: &Names, lookups: usize) -> Vec<u32> {
     stream
 }
 
-/// New hosts, each asked for twice.
+/// New hosts, each looked up twice.
 fn broad(names: &Names, lookups: usize) -> Vec<u32> {
     let first = (names.parts[0] + names.parts[1]) as u32;
     let (mut stream, mut waiting, mut new) = (Vec::with_capacity(lookups), VecDeque::new(), first);
@@ -153,7 +155,7 @@ fn broad(names: &Names, lookups: usize) -> Vec<u32> {
     stream
 }
 
-/// All three.
+/// All three streams, interleaved.
 fn mixture(names: &Names, lookups: usize) -> Vec<u32> {
     let parts = [zipf(names, lookups), crawl(names, lookups), broad(names, lookups)];
     let mut places = [0; 3];

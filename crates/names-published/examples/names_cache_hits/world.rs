@@ -4,14 +4,14 @@ use std::net::Ipv4Addr;
 
 use lycosa_names::cache::{Addresses, Answer, Resolution, Trouble};
 
-/// TTLs with the share of names that have at most these: 6.26 million names seen by OpenDNS in 2012
+/// Cumulative distribution of TTLs: 6.26 million names seen by OpenDNS in 2012
 /// (00f.net/2012/05/10/distribution-of-dns-ttls), beyond an hour by its peaks at four hours and a day.
 const TTLS: [(u32, f64); 6] =
     [(60, 0.098), (120, 0.163), (300, 0.399), (3_600, 0.701), (14_400, 0.8), (86_400, 1.0)];
 
-/// Of the names, these do not exist; of the others, these are not answered in time.
+/// Share of names that do not exist.
 const ABSENT: f64 = 0.04;
-/// See [`ABSENT`].
+/// Share of the others that are not answered in time.
 const SILENT: f64 = 0.02;
 
 /// What a resolver learns about a name.
@@ -23,7 +23,7 @@ pub(crate) fn resolution(name: &str) -> Resolution {
     };
     let share = next();
     let ttl = TTLS.iter().find(|(_, at_most)| share <= *at_most).map_or(86_400, |(ttl, _)| *ttl);
-    // Lognormal: median 60 ms, sigma 1.1, so 110 ms in the mean.
+    // Lognormal: median 60 ms, sigma 1.1, so a mean of 110 ms.
     let normal = (-2.0 * (1.0 - next()).ln()).sqrt() * (std::f64::consts::TAU * next()).cos();
     let took = (60.0 * (1.1 * normal).exp()) as u32;
     let kind = next();
@@ -41,7 +41,7 @@ pub(crate) fn resolution(name: &str) -> Resolution {
     Resolution { answer: Answer::Addresses(Addresses { v4: vec![address], v6: Vec::new() }), ttl, took }
 }
 
-/// The address that a name resolves to, if it does.
+/// The address that a name resolves to, if any.
 pub(crate) fn address(name: &str) -> Option<Ipv4Addr> {
     match resolution(name).answer {
         Answer::Addresses(addresses) => addresses.v4.first().copied(),
@@ -49,7 +49,7 @@ pub(crate) fn address(name: &str) -> Option<Ipv4Addr> {
     }
 }
 
-/// Whether a cache's answer is what a name resolves to that has this address or none.
+/// Whether a cache's answer is correct for a name with this address or none.
 pub(crate) fn is_right(answer: &Answer, address: Option<Ipv4Addr>) -> bool {
     match answer {
         Answer::Addresses(found) => found.v4.as_slice() == address.as_slice() && found.v6.is_empty(),

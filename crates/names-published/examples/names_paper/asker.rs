@@ -1,33 +1,34 @@
-//! Who asks: one name's tries, from the first question to the answer or the end of patience.
+//! The attempts for one name, from the first question to the answer or the last time-out.
 
 use lycosa_names::Settings;
 use lycosa_names::cache::{Answer, Resolution};
 
 use crate::world::World;
 
-/// By whose rules it is asked.
+/// Time-outs and retries.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Rules {
-    /// The system's: 5 s, two attempts (resolv.conf(5)).
+    /// Those of the system's resolver: 5 s, two attempts (resolv.conf(5)).
     System,
-    /// Our client's, with one server: 2 s at most, less as the server is known to be quicker, four attempts.
+    /// Those of Lycosa's client with one server: at most 2 s, less if the server is known to be faster, four
+    /// attempts.
     Client,
 }
 
-/// What came of a name.
+/// Result for a name.
 pub(crate) struct Outcome {
-    /// Seconds that it took.
+    /// Duration in seconds.
     pub(crate) seconds: f64,
-    /// What was learned.
+    /// The resolution.
     pub(crate) resolution: Resolution,
 }
 
-/// Asks, and counts.
+/// Asks and counts questions.
 pub(crate) struct Asker<'a> {
     world: &'a World,
     rules: Rules,
     settings: Settings,
-    /// Questions so far about each host.
+    /// Questions about each host so far.
     numbers: Vec<u32>,
     /// Smoothed round-trip time and its mean deviation, in milliseconds (RFC 6298).
     round_trip: Option<(f64, f64)>,
@@ -36,13 +37,13 @@ pub(crate) struct Asker<'a> {
 }
 
 impl<'a> Asker<'a> {
-    /// Nobody was asked.
+    /// Creates an asker that has asked nothing yet.
     pub(crate) fn new(world: &'a World, rules: Rules) -> Self {
         let numbers = vec![0; world.hosts.len()];
         Asker { world, rules, settings: Settings::default(), numbers, round_trip: None, questions: 0 }
     }
 
-    /// Has a name resolved. A late answer to an earlier try counts, as it does with both.
+    /// Resolves a name. A late answer to an earlier attempt counts, as with both real resolvers.
     pub(crate) fn ask(&mut self, host: u32) -> Outcome {
         let (mut sent, mut arrives) = (0.0, f64::INFINITY);
         let attempts = if self.rules == Rules::System { 2 } else { self.settings.attempts };
@@ -73,7 +74,7 @@ impl<'a> Asker<'a> {
         Outcome { seconds: took / 1e3, resolution: Resolution { answer, ttl, took: took as u32 } }
     }
 
-    /// How long a try is waited for, and until when its answer is taken, in milliseconds.
+    /// Time-out of an attempt, and how long its answer is accepted, in milliseconds.
     fn waits(&self, attempt: u32, is_last: bool) -> (f64, f64) {
         if self.rules == Rules::System {
             return (5_000.0, 10_000.0);
@@ -85,7 +86,7 @@ impl<'a> Asker<'a> {
         (if is_last { ceiling } else { soft } * factor, ceiling * factor)
     }
 
-    /// Learns from an answer's delay.
+    /// Updates the round-trip time.
     fn measure(&mut self, delay: f64) {
         self.round_trip = Some(match self.round_trip {
             None => (delay, delay / 2.0),

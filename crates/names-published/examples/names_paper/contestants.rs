@@ -1,4 +1,4 @@
-//! Who takes part: a way to ask, and a cache.
+//! The contestants: a way to ask, and a cache.
 
 use lycosa_names::cache::compact::{CompactCache, CompactSettings};
 use lycosa_names::cache::{NameCache, Seconds};
@@ -8,26 +8,26 @@ use lycosa_names_published::{AsyncLru, AsyncLruSettings};
 use crate::asker::Rules;
 use crate::no_cache::NoCache;
 
-/// When simulations begin, in seconds since 1970.
+/// Start of simulations, in seconds since 1970.
 pub(crate) const START: Seconds = 1_800_000_000;
 
-/// What is asked for.
+/// The address families asked for.
 pub(crate) const FAMILIES: Families = Families::V4;
 
-/// The send queue, as published.
+/// Size of the send queue, as published.
 const QUEUE: usize = 1_024;
 
-/// Names that are asked for ahead of their turn at most: the default of `names.ahead_names`.
+/// Maximum number of names resolved ahead of their turn: the default of `names.ahead_names`.
 const AHEAD: usize = 20_000;
 
 /// How names are asked for.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Way {
-    /// By whose rules.
+    /// Time-outs and retries.
     pub(crate) rules: Rules,
-    /// Names that are handed over at most and not answered.
+    /// Maximum number of submitted, unanswered names.
     pub(crate) handed: usize,
-    /// Of them those that are asked for at the same time.
+    /// Maximum number of those in flight.
     pub(crate) in_flight: usize,
 }
 
@@ -37,13 +37,13 @@ const BLOCKING: Way = Way { rules: Rules::System, handed: 1, in_flight: 1 };
 /// As many as the send queue takes.
 const ASYNCHRONOUS: Way = Way { rules: Rules::Client, handed: QUEUE, in_flight: QUEUE };
 
-/// The same, handed over ahead of their turn.
+/// The same, submitted ahead of their turn.
 const SUBMITTED: Way = Way { handed: AHEAD, ..ASYNCHRONOUS };
 
-/// Makes a cache at a time, with room for so many names if it was not published with a room of its own.
+/// Makes a cache at a start time, with this capacity unless the design was published with its own.
 type Make = fn(usize, Seconds) -> Box<dyn NameCache>;
 
-/// All.
+/// All contestants.
 pub(crate) const ALL: [(&str, Way, Make); 5] = [
     ("plain", BLOCKING, |_, _| Box::new(NoCache)),
     ("cache", BLOCKING, |_, _| Box::new(AsyncLru::new(published()))),
@@ -52,7 +52,7 @@ pub(crate) const ALL: [(&str, Way, Make); 5] = [
     ("ahead", SUBMITTED, |names, now| Box::new(compact(names, now))),
 ];
 
-/// What keeps the second from more: its period, its room, both.
+/// Variants of the second contestant, to find what limits it: its period, its capacity, both.
 pub(crate) const CHANGED: [(&str, Way, Make); 3] = [
     ("cache, no period", BLOCKING, |_, _| {
         Box::new(AsyncLru::new(AsyncLruSettings { period: FOREVER, ..published() }))
@@ -71,19 +71,19 @@ fn published() -> AsyncLruSettings {
     AsyncLruSettings::default()
 }
 
-/// The same for as many names, with as many names to a bucket.
+/// The same for this many names, with the same number of names per bucket.
 fn roomy(names: usize) -> AsyncLruSettings {
     let buckets = (names * published().buckets).div_ceil(published().capacity);
     AsyncLruSettings { capacity: names, buckets, ..published() }
 }
 
-/// The compact cache with its defaults and this room.
+/// The compact cache with defaults and this capacity.
 fn compact(names: usize, now: Seconds) -> CompactCache {
     let settings = CompactSettings { capacity: names.max(1_000) as u64, ..CompactSettings::default() };
     CompactCache::in_memory(settings, now, None).expect("a capacity within its limits")
 }
 
-/// A name of the world: they are normal forms.
+/// A name of the world, which is in normal form.
 pub(crate) fn host(name: &str) -> HostName<'_> {
     HostName::new(name).expect("a normal form")
 }

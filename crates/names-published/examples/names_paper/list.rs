@@ -1,23 +1,24 @@
 //! The list of names that a breadth-first crawler asks for: the host of each URL, in the order of its queue.
 //!
-//! Pages have links as the simulated Internet's have (`crates/simnet/src/world.rs`): navigation, children, one for each 480
-//! bytes, a quarter of which lead to other hosts by popularity (Zipf). A host whose name does not resolve has no pages, so that
-//! other hosts' links alone lead to it. Each URL is taken once.
+//! Pages have links like those of the simulated Internet (`crates/simnet/src/world.rs`): navigation,
+//! children, and one for each 480 bytes, a quarter of which lead to other hosts by popularity (Zipf). A host
+//! whose name does not resolve has no pages; only links from other hosts lead to it. Each URL is visited
+//! once.
 
 use std::collections::{HashSet, VecDeque};
 
 use crate::world::{Dice, Kind, World};
 
-/// Links of every page to the front page and the other pages of the navigation.
+/// Links on every page to the front page and the other navigation pages.
 const NAVIGATION: u32 = 6;
 
-/// Children of a page, and of a front page in the tree of hosts.
+/// Children of a page, and of a front page in the host tree.
 const CHILDREN: (u32, u32) = (8, 4);
 
-/// Bytes of a page: the mean, the sigma of the logarithm, the least and the most.
+/// Page size in bytes: mean, sigma of the logarithm, minimum, maximum.
 const BYTES: (f64, f64, f64, f64) = (27_000.0, 0.9, 2_000.0, 300_000.0);
 
-/// The first names of the list: so many, each a host's number.
+/// The first `count` names of the list, as host numbers.
 pub(crate) fn breadth_first(world: &World, count: usize) -> Vec<u32> {
     let hosts = world.hosts.len() as u32;
     let seeds = (hosts / 100).max(10).min(hosts);
@@ -35,7 +36,7 @@ pub(crate) fn breadth_first(world: &World, count: usize) -> Vec<u32> {
     list
 }
 
-/// Queues a URL, unless it is known.
+/// Enqueues a URL unless it is known.
 fn add(queue: &mut VecDeque<(u32, u32)>, known: &mut HashSet<(u32, u32)>, host: u32, slot: u32) {
     if known.insert((host, slot)) {
         queue.push_back((host, slot));
@@ -61,26 +62,26 @@ fn links(world: &World, seeds: u32, host: u32, slot: u32, mut visit: impl FnMut(
         let host = if is_outer { popular(&mut dice, hosts) } else { host };
         let pages = pages(world, host);
         let is_front = is_outer && dice.unit() < 0.6;
-        // The lower of two draws: early pages are linked to more often.
+        // The minimum of two draws: early pages are linked more often.
         let target = if is_front { 0 } else { dice.below(pages).min(dice.below(pages)) };
         visit(host, target);
     }
 }
 
-/// A host's number of pages.
+/// Number of pages of a host.
 fn pages(world: &World, host: u32) -> u32 {
     let drawn = log_normal(&mut Dice::new(3, u64::from(host), 0), world.pages, 0.7);
     drawn.clamp(1.0, world.pages * 15.0).round() as u32
 }
 
-/// A host, with popularity like 1/rank: an octave, then a place in it.
+/// A random host with popularity ~ 1/rank: an octave, then a position in it.
 fn popular(dice: &mut Dice, hosts: u32) -> u32 {
     let octave = dice.below(32 - hosts.leading_zeros());
     let rank = (1 << octave) - 1 + dice.below(1 << octave);
     if rank < hosts { rank } else { dice.below(hosts) }
 }
 
-/// Lognormal with a mean.
+/// A lognormal random number with this mean.
 fn log_normal(dice: &mut Dice, mean: f64, sigma: f64) -> f64 {
     let normal = (-2.0 * (1.0 - dice.unit()).ln()).sqrt() * (std::f64::consts::TAU * dice.unit()).cos();
     mean * (sigma * normal - sigma * sigma / 2.0).exp()

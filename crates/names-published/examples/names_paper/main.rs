@@ -1,13 +1,13 @@
-//! The experiment of SYSTEMS.md section 2, a million names of a breadth-first crawl resolved in five ways, and pre-resolution as
-//! section 3 has it: the `names_paper` benchmark's program.
+//! The experiment of SYSTEMS.md section 2, a million names of a breadth-first crawl resolved in five ways,
+//! and the pre-resolution of section 3: the program of the `names_paper` benchmark.
 //!
-//!     names_paper learn SERVER NAMES                                   what each name of a file answers, a line each
-//!     names_paper simulate FOLDER COUNT                                both, simulated, as JSON
-//!     names_paper real FOLDER COUNT PART CONTESTANT SERVER SPEED       the first PART names by the real client, as JSON
+//!     names_paper learn SERVER NAMES                                   the answer of each name of a file, one per line
+//!     names_paper simulate FOLDER COUNT                                both experiments, simulated, as JSON
+//!     names_paper real FOLDER COUNT PART CONTESTANT SERVER SPEED       the first PART names with the real client, as JSON
 //!
-//! FOLDER holds `model`, the delays of the simulated Internet, and `hosts`, what `learn` printed.
+//! FOLDER contains `model`, the delays of the simulated Internet, and `hosts`, the output of `learn`.
 
-#![allow(clippy::panic, clippy::expect_used, reason = "a program that nobody depends on tells by panicking")]
+#![allow(clippy::panic, clippy::expect_used, reason = "a benchmark program reports errors by panicking")]
 
 mod asker;
 mod contestants;
@@ -26,7 +26,7 @@ use crate::queue::Plan;
 use crate::simulated::Done;
 use crate::world::{Kind, World};
 
-/// URLs that wait in the queue of section 3, of so many that are crawled at most.
+/// Length of the queue of section 3, and the maximum number of URLs crawled.
 const QUEUE: (usize, usize) = (1_000, 100_000);
 
 fn main() {
@@ -55,7 +55,7 @@ fn main() {
     }
 }
 
-/// Prints what both simulations give.
+/// Prints the results of both simulations.
 fn simulate(world: &World, list: &[u32]) {
     let ways = [&ALL[..], &CHANGED[..]].concat().into_iter().map(|(name, way, make)| {
         let mut cache = make(list.len(), START);
@@ -85,7 +85,7 @@ fn simulate(world: &World, list: &[u32]) {
     );
 }
 
-/// A contestant as JSON.
+/// The results of a contestant as JSON.
 fn row(name: &str, done: &Done) -> String {
     let curve: Vec<String> = done.curve.iter().map(|seconds| format!("{seconds:.3}")).collect();
     format!(
@@ -100,7 +100,7 @@ fn row(name: &str, done: &Done) -> String {
     )
 }
 
-/// A queue's URLs as JSON.
+/// The results of a queue as JSON.
 fn served(world: &World, urls: &[u32], plan: Plan) -> String {
     let mut served = queue::run(world, urls, plan);
     let count = served.waits.len();

@@ -1,8 +1,10 @@
-//! Pre-resolution as published (SYSTEMS.md section 3), on one crawl queue, with the cache of regions; simulated event by event.
+//! Pre-resolution as published (SYSTEMS.md section 3), on one crawl queue with the cache of regions;
+//! simulated event by event.
 //!
-//! One crawler takes the first URL, has its name resolved, fetches it, and a new URL joins the queue's end. The others that wait
-//! are candidates: workers take them at random, one at a time each. Read to the letter: with the swap, where the first name is not
-//! cached but a later one is, they swap places; where none is, all of them go to the resolver.
+//! One crawler takes the first URL, resolves its name, fetches it, and a new URL joins the end of the queue.
+//! The other waiting URLs are candidates: each worker takes one of them at a time, at random. Read literally:
+//! with the swap, if the first name is not cached but a later one is, their URLs swap positions; if none is
+//! cached, all go to the resolver.
 
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashMap, VecDeque};
@@ -14,53 +16,53 @@ use crate::asker::{Asker, Rules};
 use crate::contestants::{FAMILIES, START, host};
 use crate::world::{Dice, World};
 
-/// How a queue's names are resolved ahead.
+/// Parameters of pre-resolution.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Plan {
-    /// URLs that wait.
+    /// Length of the queue.
     pub(crate) length: usize,
-    /// Workers.
+    /// Number of workers.
     pub(crate) workers: usize,
-    /// Whether places are swapped.
+    /// Whether positions are swapped.
     pub(crate) swaps: bool,
 }
 
-/// What became of the URLs.
+/// Results.
 #[derive(Default)]
 pub(crate) struct Served {
-    /// For each URL how long it waited for its name, from its turn on, in seconds.
+    /// Time that each URL waited for its name from its turn on, in seconds.
     pub(crate) waits: Vec<f64>,
-    /// How long the crawler had nothing to do, in all.
+    /// Total idle time of the crawler.
     pub(crate) idle: f64,
-    /// When the last URL was done.
+    /// When the last URL was fetched.
     pub(crate) end: f64,
-    /// URLs whose name was answered from the forward region, and from the reverse one.
+    /// URLs whose name was in the forward region, and in the reverse one.
     pub(crate) regions: [u64; 2],
-    /// Swaps.
+    /// Number of swaps.
     pub(crate) swaps: u64,
     /// Questions sent.
     pub(crate) questions: u64,
 }
 
-/// A URL that waits.
+/// A waiting URL.
 #[derive(Clone, Copy)]
 struct Waiting {
     host: u32,
-    /// When its turn came first.
+    /// When its turn first came.
     turn: Option<u64>,
 }
 
-/// A resolution that ends: when, of which host, and whether a worker does it.
+/// End of a resolution: when, of which host, and whether by a worker.
 type Flight = Reverse<(u64, u32, bool)>;
 
-/// The queue at work. Times are microseconds.
+/// State of the simulation. Times are microseconds.
 struct Queue<'a> {
     world: &'a World,
     plan: Plan,
     asker: Asker<'a>,
     cache: Regions,
     waiting: VecDeque<Waiting>,
-    /// Until when each host's answer holds, as the cache said: to look at candidates is no access.
+    /// Expiry of each host's answer as the cache returned it: checking candidates does not count as access.
     known: Vec<Seconds>,
     flying: BinaryHeap<Flight>,
     learned: HashMap<u32, Resolution>,
@@ -69,7 +71,7 @@ struct Queue<'a> {
     now: u64,
 }
 
-/// Crawls a list by a plan.
+/// Crawls a list with a plan.
 pub(crate) fn run(world: &World, list: &[u32], plan: Plan) -> Served {
     let mut coming = list.iter().map(|&host| Waiting { host, turn: None });
     let mut queue = Queue {
@@ -100,7 +102,7 @@ pub(crate) fn run(world: &World, list: &[u32], plan: Plan) -> Served {
 }
 
 impl Queue<'_> {
-    /// Takes the next URL as soon as its name is known; gives the name's class.
+    /// Takes the next URL as soon as its name is resolved; returns the name's class.
     fn take(&mut self, served: &mut Served) -> Option<Class> {
         loop {
             let first = self.waiting.front_mut()?;
@@ -122,7 +124,7 @@ impl Queue<'_> {
                 let found =
                     self.cache.lookup(host(&self.world.hosts[number as usize].name), FAMILIES, self.second());
                 let Some(found) = found else {
-                    self.known[number as usize] = 0; // it had to make room
+                    self.known[number as usize] = 0; // it was evicted
                     continue;
                 };
                 self.waiting.pop_front();
@@ -139,7 +141,7 @@ impl Queue<'_> {
         }
     }
 
-    /// Hands candidates to idle workers, at random.
+    /// Assigns random candidates to idle workers.
     fn hire(&mut self) {
         if self.idle_workers == 0 {
             return;
@@ -156,7 +158,7 @@ impl Queue<'_> {
         }
     }
 
-    /// Has a name resolved, unless it is being resolved; tells whether that begins.
+    /// Starts to resolve a name unless that is in progress; returns whether it was started.
     fn ask(&mut self, host: u32, by_worker: bool) -> bool {
         if self.learned.contains_key(&host) {
             return false;
@@ -167,7 +169,7 @@ impl Queue<'_> {
         true
     }
 
-    /// Lets time pass; what is resolved meanwhile is cached, and workers that are done take others.
+    /// Advances time; caches what is resolved meanwhile and gives finished workers new candidates.
     fn pass(&mut self, until: u64) {
         while let Some(Reverse((at, number, by_worker))) =
             self.flying.peek().copied().filter(|Reverse((at, ..))| *at <= until)
@@ -177,7 +179,7 @@ impl Queue<'_> {
             self.idle_workers += usize::from(by_worker);
             let Some(resolution) = self.learned.remove(&number) else { continue };
             let name = host(&self.world.hosts[number as usize].name);
-            // As the client does: a pause of a second is not to end with the second that has begun.
+            // As in the client: a pause of one second must not end with the second that has begun.
             let second = self.second() + u64::from(matches!(resolution.answer, Answer::Failed { .. }));
             self.cache.insert(name, FAMILIES, &resolution, second);
             let found = self.cache.lookup(name, FAMILIES, self.second());
@@ -192,7 +194,7 @@ impl Queue<'_> {
         self.second() < self.known[host as usize]
     }
 
-    /// The second.
+    /// The current second.
     fn second(&self) -> Seconds {
         START + self.now / 1_000_000
     }

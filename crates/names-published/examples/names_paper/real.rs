@@ -1,4 +1,4 @@
-//! The real client, asking the simulated Internet's real server on loopback.
+//! The real client, which asks the simulated Internet's DNS server on loopback.
 
 use std::collections::HashMap;
 use std::net::SocketAddr;
@@ -12,16 +12,16 @@ use crate::no_cache::NoCache;
 use crate::simulated::Done;
 use crate::world::{Kind, World};
 
-/// Names in flight while the world is learned.
+/// Names in flight during `learn`.
 const LEARNERS: usize = 1_000;
 
-/// How long the driver waits for answers before it looks again.
+/// Polling interval for answers.
 const LOOK: Duration = Duration::from_millis(100);
 
-/// Asks what each name answers; prints name, kind and TTL on a line for each.
+/// Resolves each name; prints name, kind and TTL, one line each.
 pub(crate) fn learn(server: SocketAddr, names: &str) {
     let settings = Settings {
-        // Each with a window of its own, so that dead names do not keep the others waiting.
+        // Each entry has its own window, so that dead names do not block the others.
         servers: vec![server.into(); 8],
         timeout: Duration::from_millis(200),
         in_flight: LEARNERS,
@@ -52,7 +52,7 @@ pub(crate) fn learn(server: SocketAddr, names: &str) {
     }
 }
 
-/// What an answer says of its name.
+/// The kind of an answer.
 fn kind(answer: &Resolved) -> Kind {
     match answer.result.as_ref().map_err(|failure| failure.kind) {
         Ok(_) => Kind::Address,
@@ -63,7 +63,7 @@ fn kind(answer: &Resolved) -> Kind {
     }
 }
 
-/// Has a list resolved by one contestant, at a speed; times are unscaled.
+/// Resolves a list with one contestant at a speed-up; times are unscaled.
 pub(crate) fn run(world: &World, list: &[u32], contestant: &str, server: SocketAddr, speed: f64) -> Done {
     let (_, way, make) = ALL.into_iter().find(|(name, ..)| *name == contestant).expect("a contestant");
     let clock = Clock::shared();
@@ -79,7 +79,7 @@ pub(crate) fn run(world: &World, list: &[u32], contestant: &str, server: SocketA
     let client = Client::start(settings, cache).expect("a client");
     let numbers: HashMap<&str, u32> =
         (0..).zip(&world.hosts).map(|(number, host)| (&*host.name, number)).collect();
-    // Entries of the list that wait for each host: one answer serves all that were handed over before it came.
+    // Waiting list entries by host: one answer completes all that were submitted before it arrived.
     let mut waiting = vec![0_usize; world.hosts.len()];
     let (mut next, mut done, mut answers) = (0, Done::default(), Vec::new());
     let began = Instant::now();

@@ -1,4 +1,4 @@
-//! The experiment, simulated event by event: time passes for nobody, caches are the real ones.
+//! The experiment, simulated event by event without real waiting, with the real caches.
 
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashMap, VecDeque};
@@ -9,28 +9,28 @@ use crate::asker::{Asker, Rules};
 use crate::contestants::{FAMILIES, START, Way, host};
 use crate::world::World;
 
-/// Places of a curve.
+/// Number of points of a curve.
 pub(crate) const PLACES: usize = 200;
 
-/// What a contestant did.
+/// Results of a contestant.
 #[derive(Default)]
 pub(crate) struct Done {
-    /// When each two-hundredth part of the list was resolved, in seconds.
+    /// Time when each two-hundredth of the list was resolved, in seconds.
     pub(crate) curve: Vec<f64>,
-    /// Names of the list that are answered.
+    /// Names resolved.
     pub(crate) resolved: usize,
-    /// Of them those that the cache answered.
+    /// Of them cache hits.
     pub(crate) hits: u64,
-    /// And those that were being asked for already.
+    /// Of them those already in flight.
     pub(crate) coalesced: u64,
     /// Questions sent.
     pub(crate) questions: u64,
-    /// Questions that the client trusted its server with in the end.
+    /// The client's congestion window at the end, in questions.
     pub(crate) window: u32,
 }
 
 impl Done {
-    /// Some names are answered, of a list of so many.
+    /// Records that some names are resolved, of a list of `count`.
     pub(crate) fn resolve(&mut self, names: usize, at: f64, count: usize) {
         self.resolved += names;
         while self.curve.len() < PLACES && self.resolved * PLACES >= (self.curve.len() + 1) * count {
@@ -39,11 +39,11 @@ impl Done {
     }
 }
 
-/// Has the whole list resolved by one way.
+/// Resolves the whole list in one way.
 pub(crate) fn run(world: &World, list: &[u32], way: Way, cache: &mut dyn NameCache) -> Done {
     let mut asker = Asker::new(world, way.rules);
     let mut done = Done::default();
-    // In microseconds, so that times have an order.
+    // Integer microseconds, which can be ordered.
     let mut now: u64 = 0;
     let mut next = list.iter().copied().peekable();
     let mut waiting = VecDeque::new();
@@ -84,7 +84,8 @@ pub(crate) fn run(world: &World, list: &[u32], way: Way, cache: &mut dyn NameCac
     done
 }
 
-/// Has a cache take what was learned, as the client does: a pause of a second is not to end with the second that has begun.
+/// Inserts a resolution as the client does: a pause of one second must not end with the second that has
+/// begun.
 fn keep(world: &World, name: u32, learned: &Resolution, rules: Rules, cache: &mut dyn NameCache, now: u64) {
     let is_pause = rules == Rules::Client && matches!(learned.answer, Answer::Failed { .. });
     let second = START + now / 1_000_000 + u64::from(is_pause);

@@ -1,27 +1,27 @@
-//! The simulated Internet's DNS, as its own model has it: what each name answers was asked of its real server, and the n-th
-//! question about a name has the same fate whoever asks it.
+//! The simulated Internet's DNS by its own model: the answers come from its real server, and the n-th
+//! question about a name has the same result whoever asks it.
 
 use std::path::Path;
 
 use lycosa_names::cache::{Addresses, Answer, Trouble};
 
-/// What a name answers.
+/// Kind of answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
     /// An address.
     Address,
-    /// It has none.
+    /// The name has no address.
     NoData,
-    /// It does not exist.
+    /// The name does not exist.
     NxDomain,
     /// SERVFAIL.
     ServerFailure,
-    /// Nothing.
+    /// No answer.
     Dead,
 }
 
 impl Kind {
-    /// All, with what they are called in files.
+    /// All kinds with their names in files.
     pub(crate) const ALL: [(Kind, &str); 5] = [
         (Kind::Address, "address"),
         (Kind::NoData, "nodata"),
@@ -31,7 +31,7 @@ impl Kind {
     ];
 }
 
-/// A delay in milliseconds: lognormal, and a tail of its own (Pareto with alpha 1, cut off at its end).
+/// A delay in milliseconds: lognormal, with a separate tail (Pareto with alpha 1, truncated).
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Delay {
     median: f64,
@@ -42,7 +42,7 @@ pub(crate) struct Delay {
 }
 
 impl Delay {
-    /// Draws one.
+    /// Draws a delay.
     fn draw(&self, dice: &mut Dice) -> f64 {
         if dice.unit() < self.tail_share {
             return self.tail_from / (1.0 - dice.unit() * (1.0 - self.tail_from / self.tail_to));
@@ -54,30 +54,31 @@ impl Delay {
 
 /// A name.
 pub(crate) struct Host {
-    /// As it is asked for.
+    /// The name as text.
     pub(crate) name: Box<str>,
-    /// What it answers.
+    /// Kind of its answer.
     pub(crate) kind: Kind,
-    /// For how long an address holds, in seconds.
+    /// TTL of its address in seconds.
     pub(crate) ttl: u32,
 }
 
 /// The world: its names, most popular first, and its delays.
 pub(crate) struct World {
-    /// Of DNS.
+    /// DNS delay.
     latency: Delay,
-    /// Share of datagrams that are lost.
+    /// Share of datagrams lost.
     loss: f64,
-    /// Of a page.
+    /// Page delay.
     http: Delay,
-    /// Pages of a host in the mean.
+    /// Mean number of pages per host.
     pub(crate) pages: f64,
-    /// The names.
+    /// The hosts.
     pub(crate) hosts: Vec<Host>,
 }
 
 impl World {
-    /// Reads `model` (a key and its numbers on each line) and `hosts` (name, kind and TTL on each line) of a folder.
+    /// Reads `model` (a key and its numbers per line) and `hosts` (name, kind and TTL per line) from a
+    /// directory.
     pub(crate) fn read(folder: &Path) -> Self {
         let text = |name| std::fs::read_to_string(folder.join(name)).expect("a readable file");
         let model = text("model");
@@ -108,19 +109,19 @@ impl World {
         }
     }
 
-    /// After how many milliseconds the n-th question about a host is answered, if it is.
+    /// Milliseconds until the n-th question about a host is answered; `None` if it is not.
     pub(crate) fn fate(&self, host: u32, number: u32) -> Option<f64> {
         let mut dice = Dice::new(1, u64::from(host), u64::from(number));
         let is_lost = self.hosts[host as usize].kind == Kind::Dead || dice.unit() < self.loss;
         (!is_lost).then(|| self.latency.draw(&mut dice))
     }
 
-    /// After how many milliseconds the n-th page of a crawl is there.
+    /// Milliseconds until the n-th page of a crawl is fetched.
     pub(crate) fn fetch(&self, number: u64) -> f64 {
         self.http.draw(&mut Dice::new(2, number, 0))
     }
 
-    /// What a resolver learns of a host that answered, or did not.
+    /// The answer that a resolver gets for a host that answered or did not.
     pub(crate) fn answer(&self, host: u32, answered: bool) -> Answer {
         let failed = |trouble| Answer::Failed { trouble, attempts: 1 };
         match self.hosts[host as usize].kind {
@@ -136,11 +137,11 @@ impl World {
     }
 }
 
-/// Random numbers that are a function of what they are for (splitmix64).
+/// Random numbers that depend only on their purpose (splitmix64).
 pub(crate) struct Dice(u64);
 
 impl Dice {
-    /// Dice for a purpose and two numbers.
+    /// A generator for a purpose and two numbers.
     pub(crate) fn new(purpose: u64, a: u64, b: u64) -> Self {
         Dice(mix(mix(mix(purpose).wrapping_add(a)).wrapping_add(b)))
     }
@@ -156,7 +157,7 @@ impl Dice {
         (self.bits() >> 11) as f64 / (1_u64 << 53) as f64
     }
 
-    /// A number below another one.
+    /// A random number below a limit.
     pub(crate) fn below(&mut self, limit: u32) -> u32 {
         (((self.bits() >> 32) * u64::from(limit)) >> 32) as u32
     }

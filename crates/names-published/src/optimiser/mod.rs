@@ -1,19 +1,21 @@
-//! Design 4, the DNS optimiser (Shi, Xiao & Lu 2017; SYSTEMS.md section 5): a tree of the digits of a name's hash, which
-//! points to cells of name and address; cells in a collision are sorted by weight; addresses are refreshed periodically.
+//! Design 4, the DNS optimiser (Shi, Xiao & Lu 2017; SYSTEMS.md section 5): a tree over the digits of a
+//! name's hash points to cells of name and address; cells of a collision are sorted by weight; addresses are
+//! refreshed periodically.
 //!
 //! Guarantees, which the tests repeat:
-//! 1. At most `capacity` names. An insertion looks at [`SAMPLE`] cells at most to make room.
-//! 2. Names whose hashes agree in the tree's digits are a collision; in it the cell that was asked for most comes first.
-//! 3. A name that was asked for since it was last refreshed is due as soon as `refresh` seconds have passed; it is told once. An
-//!    answer holds for twice that time, so that a refresh may be late.
-//! 4. A name that does not exist or has no address is dropped; a failure to resolve changes nothing.
+//! 1. At most `capacity` names. An insertion compares at most [`SAMPLE`] cells for eviction.
+//! 2. Names whose hashes agree in the tree's digits form a collision; in it the cell with the most hits comes
+//!    first.
+//! 3. A name that was looked up since its last refresh is due once `refresh` seconds have passed; it is
+//!    reported once. An answer is valid for twice that time, so that a refresh may be late.
+//! 4. A name that does not exist or has no address is removed; a failure to resolve changes nothing.
 //!
-//! What the paper leaves open, and what was chosen. The digits are hexadecimal, as many as give a place to every four
-//! names; the hash is keyed, so that nobody can make a long collision. The weight is the number of hits: it decides who is
-//! found first in a linear search, and then what counts is how often a name is asked for, not what it cost. The paper has no
-//! limit; here, when all cells are taken, a few are picked by chance, of which the lightest goes, and the others lose as
-//! much weight as it had: fame has to be earned again where all are famous (as in LFU with dynamic ageing, Arlitt et al. 2000).
-//! Who is not asked for any more is not refreshed either, expires, and then goes first.
+//! Choices where the paper is silent: the digits are hexadecimal, with one leaf slot for every four names;
+//! the hash is keyed, so that no one can construct a long collision. The weight is the number of hits: it
+//! sets the order of a linear search, where frequency counts and not the cost of resolving. The paper has no
+//! limit; here, when all cells are in use, a random sample is compared, the lightest is evicted, and the
+//! others lose its weight (as in LFU with dynamic ageing, Arlitt et al. 2000). A name that is no longer
+//! looked up is not refreshed, expires, and is evicted first.
 
 mod tree;
 
@@ -24,17 +26,18 @@ use crate::kept::Kept;
 use lycosa_names::cache::{Answer, CacheStatistics, Found, NameCache, Resolution, SLOW, Seconds};
 use lycosa_names::{Families, HostName};
 
-/// How many cells are compared to find one that goes.
+/// Number of cells compared for an eviction.
 const SAMPLE: usize = 8;
 
 /// Settings of an [`Optimiser`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct OptimiserSettings {
-    /// Names: 1 to 2^30 (default 200,000).
+    /// Maximum number of names: 1 to 2^30 (default 200,000).
     pub capacity: usize,
-    /// After how many seconds a name that is in use is refreshed (default 3,600).
+    /// Seconds after which a name that is in use is refreshed (default 3,600).
     pub refresh: Seconds,
-    /// From how many milliseconds on a name counts as slow; it is only shown (default [`SLOW`](lycosa_names::cache::SLOW)).
+    /// Resolution time in milliseconds from which a name counts as slow; for display only (default
+    /// [`SLOW`](lycosa_names::cache::SLOW)).
     pub slow: u32,
 }
 
@@ -48,18 +51,18 @@ impl Default for OptimiserSettings {
 pub struct Optimiser {
     settings: OptimiserSettings,
     tree: Tree,
-    /// What chance is made of (xorshift, Marsaglia 2003).
+    /// State of the random numbers (xorshift, Marsaglia 2003).
     chance: u64,
-    /// Cells with the number of their refresh, the oldest first, each once; where the number is another one the cell was
-    /// refreshed since. Filled by insertions, emptied by [`NameCache::due`].
+    /// Queue of (cell, number of its refresh), oldest first, without duplicates; an entry is obsolete if the
+    /// cell now has another number. Filled by insertions, drained by [`NameCache::due`].
     refreshed: VecDeque<(u32, u32)>,
-    /// Counts refreshes, leaving out 0. When it begins again, no number of the last round is left.
+    /// Number of the last refresh; skips 0. When it wraps around, no number of the previous round is left.
     refreshes: u32,
     statistics: CacheStatistics,
 }
 
 impl Optimiser {
-    /// An empty cache; settings beyond their limits are set to them.
+    /// Creates an empty cache; settings beyond their limits are clamped.
     pub fn new(settings: OptimiserSettings) -> Self {
         let settings = OptimiserSettings { capacity: settings.capacity.clamp(1, 1 << 30), ..settings };
         Optimiser {
@@ -72,7 +75,7 @@ impl Optimiser {
         }
     }
 
-    /// Drops the lightest of some names; all cells are in use.
+    /// Evicts the lightest of a random sample; all cells are in use.
     fn evict(&mut self, now: Seconds) {
         let looked = [(); SAMPLE].map(|()| self.any_cell());
         let worth = |&at: &u32| (now < self.expires(self.tree.cell(at)), self.tree.cell(at).weight());
@@ -91,7 +94,7 @@ impl Optimiser {
         }
     }
 
-    /// A cell by chance.
+    /// A random cell.
     fn any_cell(&mut self) -> u32 {
         self.chance ^= self.chance << 13;
         self.chance ^= self.chance >> 7;
@@ -99,12 +102,12 @@ impl Optimiser {
         (self.chance % self.tree.count() as u64) as u32 + 1
     }
 
-    /// When a cell's answer ceases to hold.
+    /// When a cell's answer expires.
     fn expires(&self, cell: &Cell) -> Seconds {
         cell.since.saturating_add(self.settings.refresh.saturating_mul(2))
     }
 
-    /// Notes that a cell was refreshed; keeps the queue of refreshes short.
+    /// Records a refresh of a cell; removes obsolete entries from a queue that is too long.
     fn note_refresh(&mut self, at: u32, now: Seconds) {
         self.refreshes = self.refreshes.wrapping_add(1).max(1);
         let refresh = self.refreshes;

@@ -1,4 +1,4 @@
-//! The guarantees of the optimiser, and the cache beside a plain map.
+//! Tests of the guarantees of the optimiser, and comparison of the cache with a plain map.
 
 use std::collections::HashMap;
 use std::net::Ipv4Addr;
@@ -8,29 +8,29 @@ use proptest::prelude::*;
 use super::*;
 use lycosa_names::cache::{Addresses, Trouble};
 
-/// What a resolver learned: one address, held for a minute by its TTL.
+/// A resolution with one address and a TTL of a minute.
 fn found(last: u8) -> Resolution {
     let addresses = Addresses { v4: vec![Ipv4Addr::new(192, 0, 2, last)], v6: Vec::new() };
     Resolution { answer: Answer::Addresses(addresses), ttl: 60, took: 20 }
 }
 
-/// What a resolver could not learn.
+/// A resolution without addresses.
 fn failed(answer: Answer) -> Resolution {
     Resolution { answer, ttl: 60, took: 20 }
 }
 
 impl Optimiser {
-    /// Takes an address at second `now`.
+    /// Inserts an address at second `now`.
     fn put(&mut self, name: &str, now: Seconds) {
         self.insert(HostName::new(name).unwrap(), Families::V4, &found(1), now);
     }
 
-    /// Whether a name is answered at second `now`.
+    /// Whether a name is a hit at second `now`.
     fn has(&mut self, name: &str, now: Seconds) -> bool {
         self.lookup(HostName::new(name).unwrap(), Families::V4, now).is_some()
     }
 
-    /// The names that are due.
+    /// The names due.
     fn due_names(&mut self, now: Seconds) -> Vec<Box<str>> {
         self.due(now, usize::MAX).into_iter().map(|(name, _)| name).collect()
     }
@@ -45,7 +45,7 @@ impl Optimiser {
 
 #[test]
 fn in_a_collision_the_most_wanted_name_comes_first() {
-    let mut cache = Optimiser::new(OptimiserSettings { capacity: 64, ..Default::default() }); // 16 places
+    let mut cache = Optimiser::new(OptimiserSettings { capacity: 64, ..Default::default() }); // 16 leaf slots
     let names: Vec<String> = (0..64).map(|number| format!("host-{number}.example")).collect();
     for (times, name) in names.iter().enumerate() {
         cache.put(name, 0);

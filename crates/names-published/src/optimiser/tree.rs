@@ -1,8 +1,8 @@
-//! The tree of hash digits, and the cells that it points to.
+//! The tree over hash digits, and its cells.
 //!
-//! Guarantees: every cell with a name is in exactly one collision, that of its name's hash; within a collision no cell is
-//! heavier than the one before it. Nodes of the tree stay when their cells go: the tree has a place for every four
-//! names that are reckoned with, so that they are few.
+//! Guarantees: every cell with a name is in exactly one collision, that of its name's hash; within a
+//! collision weights do not increase. Tree nodes stay when their cells are removed: there are few, since the
+//! tree has one leaf slot for every four names of the capacity.
 
 use std::hash::BuildHasher;
 
@@ -12,27 +12,27 @@ use crate::kept::{Kept, heap};
 use lycosa_names::Families;
 use lycosa_names::cache::{Answer, Class, Seconds};
 
-/// Children of a node of the tree: the digits are hexadecimal.
+/// Children per tree node: the digits are hexadecimal.
 const DIGITS: usize = 16;
 
-/// Names to a place in the tree that are reckoned with.
+/// Expected names per leaf slot.
 const COLLISION: usize = 4;
 
-/// No node, no cell.
+/// Null index of nodes and cells.
 const NONE: u32 = 0;
 
 /// Tree and cells.
 pub(super) struct Tree {
-    /// For each digit the number of the node below, on the last layer that of a collision's first cell.
+    /// Per digit the index of the child node, on the last layer that of a collision's first cell.
     nodes: Vec<[u32; DIGITS]>,
-    /// Digits that count.
+    /// Number of digits used.
     layers: u32,
     hasher: DefaultHashBuilder,
-    /// Cells by number less one.
+    /// Cells; cell n is at index n - 1.
     cells: Vec<Cell>,
     /// Free cells.
     free: Vec<u32>,
-    /// Bytes of names and addresses.
+    /// Heap memory of names and addresses in bytes.
     heap: usize,
 }
 
@@ -43,35 +43,35 @@ pub(super) struct Cell {
     pub(super) families: Families,
     pub(super) class: Class,
     pub(super) turn: Turn,
-    /// Hits, fading.
+    /// Hits, reduced by ageing.
     weight: u32,
-    /// The next one in the collision, no heavier than this.
+    /// The next cell of the collision, with at most this weight.
     next: u32,
-    /// When the address came.
+    /// When the answer was inserted.
     pub(super) since: Seconds,
-    /// The number of the refresh; of a free cell 0.
+    /// Number of the last refresh; 0 for a free cell.
     pub(super) refresh: u32,
 }
 
-/// Whether a name is to be refreshed when it is time.
+/// Refresh state of a name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Turn {
-    /// Nobody asked for it since it was.
+    /// Not looked up since its last refresh.
     Unused,
-    /// Nobody had when it was time.
+    /// Not looked up before its refresh was due.
     Passed,
-    /// Somebody did.
+    /// Looked up since its last refresh.
     Used,
-    /// It was told that it is due.
+    /// Reported as due.
     Told,
 }
 
-/// A place that points to a cell.
+/// A link to a cell.
 #[derive(Clone, Copy)]
 pub(super) enum Pointer {
-    /// A node of the tree's last layer, and a digit.
+    /// A node of the last layer and a digit.
     Tree(u32, usize),
-    /// The cell before in the collision.
+    /// The previous cell of the collision.
     Cell(u32),
 }
 
@@ -89,7 +89,7 @@ impl Tree {
         }
     }
 
-    /// What points to a name's cell.
+    /// Finds the link to a name's cell.
     pub(super) fn find(&self, name: &str) -> Option<Pointer> {
         let mut pointer = self.leaf(self.hasher.hash_one(name))?;
         loop {
@@ -101,7 +101,7 @@ impl Tree {
         }
     }
 
-    /// The cell that is pointed to.
+    /// The cell that a link points to.
     pub(super) fn target(&self, pointer: Pointer) -> u32 {
         match pointer {
             Pointer::Tree(node, digit) => self.nodes[node as usize][digit],
@@ -109,7 +109,7 @@ impl Tree {
         }
     }
 
-    /// Gives a name a free cell; there has to be one, or room for more.
+    /// Assigns a cell to a name, which takes a free one or a new one; the caller checks the capacity.
     pub(super) fn add(&mut self, name: &str) -> u32 {
         let at = self.free.pop().unwrap_or_else(|| {
             self.cells.push(Cell::free());
@@ -127,7 +127,7 @@ impl Tree {
         self.heap -= std::mem::replace(&mut self.cell_mut(at).answer, answer).heap();
     }
 
-    /// Changes a cell's weight and its place in the collision.
+    /// Changes a cell's weight and its position in the collision.
     pub(super) fn set_weight(&mut self, pointer: Pointer, weight: u32) {
         let at = self.target(pointer);
         let before = match pointer {
@@ -145,7 +145,7 @@ impl Tree {
         }
     }
 
-    /// Drops the name of a cell.
+    /// Removes a name and frees its cell.
     pub(super) fn release(&mut self, pointer: Pointer) {
         let at = self.unlink(pointer);
         let cell = std::mem::replace(self.cell_mut(at), Cell::free());
@@ -153,12 +153,12 @@ impl Tree {
         self.free.push(at);
     }
 
-    /// Cells with a name.
+    /// Number of cells with a name.
     pub(super) fn count(&self) -> usize {
         self.cells.len() - self.free.len()
     }
 
-    /// Bytes in use.
+    /// Memory in bytes.
     pub(super) fn memory(&self) -> usize {
         let nodes = self.nodes.capacity() * size_of::<[u32; DIGITS]>();
         let cells = self.cells.capacity() * size_of::<Cell>() + self.free.capacity() * size_of::<u32>();
@@ -170,12 +170,12 @@ impl Tree {
         &self.cells[at as usize - 1]
     }
 
-    /// A cell by its number, to be changed.
+    /// A mutable cell by its number.
     pub(super) fn cell_mut(&mut self, at: u32) -> &mut Cell {
         &mut self.cells[at as usize - 1]
     }
 
-    /// The node and digit where a hash's collision begins; `None` where the tree does not reach.
+    /// The leaf slot of a hash; `None` if the tree has no path to it.
     fn leaf(&self, hash: u64) -> Option<Pointer> {
         let mut node = 0;
         for layer in 0..self.layers - 1 {
@@ -187,7 +187,7 @@ impl Tree {
         Some(Pointer::Tree(node, digit(hash, self.layers - 1)))
     }
 
-    /// The same, the tree being grown to reach there.
+    /// Like [`leaf`](Self::leaf), but adds missing nodes.
     fn grow_leaf(&mut self, hash: u64) -> Pointer {
         let mut node = 0;
         for layer in 0..self.layers - 1 {
@@ -204,7 +204,7 @@ impl Tree {
         Pointer::Tree(node, digit(hash, self.layers - 1))
     }
 
-    /// Points to another cell.
+    /// Sets the target of a link.
     fn set_target(&mut self, pointer: Pointer, target: u32) {
         match pointer {
             Pointer::Tree(node, digit) => self.nodes[node as usize][digit] = target,
@@ -212,14 +212,14 @@ impl Tree {
         }
     }
 
-    /// Takes a cell out of its collision.
+    /// Removes a cell from its collision.
     fn unlink(&mut self, pointer: Pointer) -> u32 {
         let at = self.target(pointer);
         self.set_target(pointer, self.cell(at).next);
         at
     }
 
-    /// Puts a cell into its collision, before those that are no heavier.
+    /// Inserts a cell into its collision, before cells of at most its weight.
     fn link(&mut self, at: u32) {
         let hash = self.hasher.hash_one(&*self.cell(at).name);
         let mut pointer = self.grow_leaf(hash);
@@ -234,7 +234,7 @@ impl Tree {
     }
 }
 
-/// A digit of a hash; the first layer has the highest one.
+/// The digit of a hash for a layer; layer 0 has the most significant one.
 fn digit(hash: u64, layer: u32) -> usize {
     (hash >> (60 - 4 * layer)) as usize % DIGITS
 }
@@ -245,17 +245,17 @@ impl Cell {
         &self.name
     }
 
-    /// What is known of it.
+    /// The answer.
     pub(super) fn answer(&self) -> Answer {
         self.answer.answer()
     }
 
-    /// Hits, fading.
+    /// Hits, reduced by ageing.
     pub(super) fn weight(&self) -> u32 {
         self.weight
     }
 
-    /// One without a name.
+    /// A free cell.
     fn free() -> Self {
         Cell {
             name: "".into(),
@@ -270,7 +270,7 @@ impl Cell {
         }
     }
 
-    /// Bytes beyond its own place.
+    /// Heap memory in bytes.
     fn heap(&self) -> usize {
         heap(self.name.len()) + self.answer.heap()
     }
@@ -278,7 +278,7 @@ impl Cell {
 
 #[cfg(test)]
 impl Tree {
-    /// All collisions; panics where one is out of order, a cell is in none, or a count is wrong.
+    /// All collisions; panics if one is out of order, a cell is in none, or a count is wrong.
     pub(super) fn collisions(&self) -> Vec<Vec<(&str, u32)>> {
         let mut nodes = vec![0];
         for _ in 1..self.layers {

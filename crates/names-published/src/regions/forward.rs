@@ -1,12 +1,12 @@
 //! The forward region: names that resolve quickly.
 //!
-//! Table 1 (domain → its hosts) and table 2 (host → address) of the patent are one index of nodes here, since no name is
-//! in both. The nodes make the patent's tree: the first host is its domain's left child, the others are siblings to the
-//! right, and so are the names of the third level below their host.
+//! Table 1 (domain → its hosts) and table 2 (host → address) of the patent are one index of nodes here, since
+//! no name is in both. The nodes form the patent's tree: a domain's left child is its first host, the other
+//! hosts are siblings to the right, and likewise the third-level names below their host.
 //!
-//! Guarantees: names of the third level are `deeper` at most, all others `hosts`; when one more comes, those of its kind
-//! that were not used since the median of their last accesses go. A node without an address stays only as long as names
-//! below it have one, so that there are three nodes a name at most.
+//! Guarantees: at most `deeper` third-level names and `hosts` others; when a limit is exceeded, names of that
+//! kind last used before the median access are evicted. A node without an address exists only while a name
+//! below it has one, so there are at most three nodes per name.
 
 use std::hash::BuildHasher;
 
@@ -17,24 +17,24 @@ use super::levels::Path;
 use crate::kept::heap;
 use lycosa_names::cache::Seconds;
 
-/// Nothing, as a number of a node.
+/// Null index of nodes.
 const NONE: u32 = u32::MAX;
 
 /// The region.
 pub(super) struct Forward {
-    /// The most names of each kind.
+    /// Maximum number of names of each kind.
     limits: [usize; 2],
-    /// How many there are of each kind that have an address.
+    /// Number of names with an address, by kind.
     counts: [usize; 2],
     nodes: Vec<Node>,
-    /// Free places in `nodes`.
+    /// Free indexes in `nodes`.
     free: Vec<u32>,
-    /// Tables 1 and 2: nodes by name.
+    /// Nodes by name (tables 1 and 2).
     index: HashTable<u32>,
     hasher: DefaultHashBuilder,
-    /// Counts accesses, so that no two are at the same time.
+    /// Counts accesses, which orders them.
     accesses: u64,
-    /// Bytes of names and addresses.
+    /// Heap memory of names and addresses in bytes.
     heap: usize,
 }
 
@@ -46,20 +46,20 @@ struct Node {
     accessed: u64,
     kind: Kind,
     parent: u32,
-    /// The first name below: the left child.
+    /// The first child: the left child of the patent's tree.
     child: u32,
-    /// The next name below the same one: the right child.
+    /// The next sibling: the right child of the patent's tree.
     next: u32,
-    /// The one that points here as its `next`.
+    /// The previous sibling.
     previous: u32,
 }
 
-/// Whose limit counts for a name.
+/// Which limit applies to a name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Kind {
-    /// A domain, or a host of the second level.
+    /// A domain or a second-level host.
     Host,
-    /// A name of the third level.
+    /// A third-level name.
     Deeper,
 }
 
@@ -78,7 +78,7 @@ impl Forward {
         }
     }
 
-    /// A name's record; this is an access.
+    /// Looks up a name's record; counts as an access.
     pub(super) fn find(&mut self, name: &str) -> Option<&Record> {
         let at = self.place(name)?;
         self.accesses += 1;
@@ -87,7 +87,7 @@ impl Forward {
         node.record.as_ref()
     }
 
-    /// Takes a record in place of the name's former one; gives how many names went that were still wanted.
+    /// Inserts or replaces a record; returns how many valid names were evicted.
     pub(super) fn insert(&mut self, path: &Path<'_>, record: Record, now: Seconds) -> u64 {
         let mut at = self.node(path.domain, Kind::Host, NONE);
         if let Some(host) = path.host {
@@ -108,23 +108,23 @@ impl Forward {
         if self.counts[kind as usize] > self.limits[kind as usize] { self.drop_old(kind, now) } else { 0 }
     }
 
-    /// Drops a name; whether it had an address.
+    /// Removes a name; returns whether it had an address.
     pub(super) fn forget(&mut self, name: &str) -> bool {
         self.place(name).is_some_and(|at| self.drop_record(at).is_some())
     }
 
-    /// Names with an address.
+    /// Number of names with an address.
     pub(super) fn count(&self) -> u64 {
         self.counts.iter().sum::<usize>() as u64
     }
 
-    /// Bytes in use.
+    /// Memory in bytes.
     pub(super) fn memory(&self) -> usize {
         let nodes = self.nodes.capacity() * size_of::<Node>() + self.free.capacity() * size_of::<u32>();
         nodes + self.index.allocation_size() + self.heap
     }
 
-    /// The names with an address at and below a name.
+    /// Names with an address at and below a name.
     pub(super) fn under(&self, name: &str) -> Vec<&str> {
         let (mut names, mut waiting) = (Vec::new(), Vec::from_iter(self.place(name)));
         while let Some(at) = waiting.pop() {
@@ -141,8 +141,8 @@ impl Forward {
         names
     }
 
-    /// The patent's eviction: those of a kind go whose last access is before the median. Half of them go, so that each
-    /// insertion pays for a bounded part of it.
+    /// The patent's eviction: removes the names of a kind whose last access is before the median. That is
+    /// half of them, so that each insertion has a bounded amortized cost.
     fn drop_old(&mut self, kind: Kind, now: Seconds) -> u64 {
         let held = |node: &&Node| node.kind == kind && node.record.is_some();
         let mut accesses: Vec<u64> = self.nodes.iter().filter(held).map(|node| node.accessed).collect();
@@ -157,7 +157,7 @@ impl Forward {
         wanted
     }
 
-    /// Takes the record of a node, and the node with those above it as far as nothing needs them.
+    /// Removes the record of a node, then the node and its ancestors as far as they are unused.
     fn drop_record(&mut self, mut at: u32) -> Option<Record> {
         let node = &mut self.nodes[at as usize];
         let record = node.record.take()?;
@@ -170,7 +170,7 @@ impl Forward {
         Some(record)
     }
 
-    /// Takes a node out of index and tree; gives the one above.
+    /// Removes a node from index and tree; returns its parent.
     fn unlink(&mut self, at: u32) -> u32 {
         let node = &mut self.nodes[at as usize];
         let (name, parent, next, previous) =
@@ -191,7 +191,7 @@ impl Forward {
         parent
     }
 
-    /// A name's node; a new one becomes the first child of the one above.
+    /// Returns a name's node; a new one becomes the first child of its parent.
     fn node(&mut self, name: &str, kind: Kind, parent: u32) -> u32 {
         if let Some(at) = self.place(name) {
             return at;
@@ -230,19 +230,19 @@ impl Forward {
         at
     }
 
-    /// Where a name's node is.
+    /// Finds a name's node.
     fn place(&self, name: &str) -> Option<u32> {
         self.index.find(self.hasher.hash_one(name), |&at| *self.nodes[at as usize].name == *name).copied()
     }
 
-    /// Panics where tree, index and counts disagree.
+    /// Panics if tree, index and counts disagree.
     #[cfg(test)]
     pub(super) fn check(&self) {
         let (mut counts, mut linked, mut bytes) = ([0; 2], 0, 0);
         for at in self.index.iter().copied() {
             let node = &self.nodes[at as usize];
             assert_eq!(self.place(&node.name), Some(at));
-            assert!(node.record.is_some() || node.child != NONE, "{} is of no use", node.name);
+            assert!(node.record.is_some() || node.child != NONE, "{} is unused", node.name);
             counts[node.kind as usize] += usize::from(node.record.is_some());
             bytes += heap(node.name.len()) + node.record.as_ref().map_or(0, |record| record.answer.heap());
             let (mut child, mut before) = (node.child, NONE);

@@ -1,31 +1,31 @@
-//! Which names stand above a name in the forward region's tree.
+//! The ancestors of a name in the forward region's tree.
 
 use lycosa_url::registered_domain;
 
-/// What makes a name's level.
+/// How a name's level is determined.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Levels {
-    /// Its dots, as published: one dot makes a domain (which has no address), two a second-level host, three a name of
-    /// the third level; others have no place.
+    /// By dots, as published: one dot is a domain (which has no address), two a second-level host, three a
+    /// third-level name; others are not cached.
     Dots,
-    /// The public suffix list: the registered domain, the host with one label more, and all names deeper than that.
+    /// By the public suffix list: the registered domain, the host with one more label, and all deeper names.
     #[default]
     PublicSuffix,
 }
 
-/// A name and those above it: all are ends of the same text.
+/// A name and its ancestors: suffixes of the same text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Path<'n> {
-    /// Table 1's name.
+    /// The domain (table 1).
     pub(super) domain: &'n str,
-    /// The name on the tree's first layer, if the name is not the domain.
+    /// The second-level host, unless the name is the domain.
     pub(super) host: Option<&'n str>,
-    /// The name on the third level, if it is on that level.
+    /// The name itself, if it is on the third level.
     pub(super) deeper: Option<&'n str>,
 }
 
 impl Levels {
-    /// Where a name stands, if it can have an address at all.
+    /// The path of a name; `None` if it cannot be cached.
     pub(super) fn path(self, name: &str) -> Option<Path<'_>> {
         let domain = match self {
             Levels::PublicSuffix => registered_domain(name),

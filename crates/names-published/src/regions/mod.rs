@@ -1,16 +1,17 @@
-//! Design 3, regions (CN110365810B; SYSTEMS.md section 3): names that resolve quickly in a forward region, those that were
-//! slow or failed in a reverse region, so that a crawler is warned which names are expensive.
+//! Design 3, regions (CN110365810B; SYSTEMS.md section 3): names that resolve quickly are in a forward
+//! region, slow and failed ones in a reverse region, so that a crawler knows which names are expensive.
 //!
 //! Guarantees, which the tests repeat:
-//! 1. A name is in one region at most: in the forward one when it was resolved in less than `slow`, else in the reverse
-//!    one. A later resolution moves it. The answer shows its class.
-//! 2. Nothing is answered beyond its TTL; a failed name holds no address and has its back-off as TTL, which
+//! 1. A name is in at most one region: in the forward one if it was resolved in less than `slow`, else in the
+//!    reverse one. A later resolution moves it. The answer carries its class.
+//! 2. No answer is returned after its TTL; a failed name has no address and its back-off as TTL, which
 //!    doubles with each failure in a row.
-//! 3. In each region there are at most as many names as the settings say; see `forward` and `reverse` for who goes.
-//! 4. By the public suffix list every name has an address; by dots, as published, only names of two and three dots have.
+//! 3. Each region has at most the number of names in the settings; see `forward` and `reverse` for eviction.
+//! 4. By the public suffix list every name can have an address; by dots, as published, only names with two or
+//!    three dots can.
 //!
-//! As published, only the names of three dots have a limit. Here names above them have one too (`hosts`), by the same
-//! median rule, and the reverse region has one (`reverse`), by weight.
+//! In the patent, only names with three dots have a limit. Here names on the levels above have one too
+//! (`hosts`), by the same median rule, and so has the reverse region (`reverse`), by weight.
 
 mod forward;
 mod levels;
@@ -27,23 +28,25 @@ use lycosa_names::{Families, HostName};
 /// Settings of [`Regions`].
 #[derive(Clone, Copy, Debug)]
 pub struct RegionsSettings {
-    /// What makes a name's level (default [`Levels::PublicSuffix`]).
+    /// How a name's level is determined (default [`Levels::PublicSuffix`]).
     pub levels: Levels,
-    /// From how many milliseconds on a resolution counts as slow (default [`SLOW`](lycosa_names::cache::SLOW)).
+    /// Resolution time in milliseconds from which a name counts as slow (default
+    /// [`SLOW`](lycosa_names::cache::SLOW)).
     pub slow: u32,
-    /// Names of the third level in the forward region, before those not used since the median go: 2 to 2^30
-    /// (default 100,000).
+    /// Maximum number of third-level names in the forward region; beyond it, those last used before the
+    /// median access are evicted: 2 to 2^30 (default 100,000).
     pub deeper: usize,
-    /// Names of the levels above, before the same happens to them: 2 to 2^30 (default 200,000).
+    /// The same limit for the levels above: 2 to 2^30 (default 200,000).
     pub hosts: usize,
-    /// Names in the reverse region, before the lightest go: 8 to 2^30 (default 50,000).
+    /// Maximum number of names in the reverse region; the lightest are evicted: 8 to 2^30 (default 50,000).
     pub reverse: usize,
-    /// Entries of the reverse region that are lighter than this go when they were not refreshed within `period`. The
-    /// default, 100, is a name that took 100 ms and was used just now, or 800 ms and was last used three hours ago.
+    /// Weight below which entries of the reverse region are evicted if they were not refreshed within
+    /// `period`. The default, 100, is a name that took 100 ms and was used just now, or 800 ms and was last
+    /// used three hours ago.
     pub light: f64,
-    /// See `light`; in seconds (default 3,600).
+    /// Interval of that eviction, in seconds (default 3,600).
     pub period: Seconds,
-    /// What an entry of the reverse region is worth (default [`Weight::COST`]).
+    /// Weight function of the reverse region (default [`Weight::COST`]).
     pub weight: Weight,
 }
 
@@ -62,21 +65,21 @@ impl Default for RegionsSettings {
     }
 }
 
-/// What is kept of a name; its name and the time of its last access stand beside it.
+/// Cached data of a name, without the name and its last access.
 #[derive(Clone, Debug)]
 struct Record {
     answer: Kept,
     families: Families,
     class: Class,
-    /// How long resolving took, in milliseconds.
+    /// Resolution time in milliseconds.
     took: u32,
-    /// In seconds.
+    /// TTL in seconds.
     ttl: u32,
     expires: Seconds,
 }
 
 impl Record {
-    /// The answer, as far as it holds for these families.
+    /// The answer, if it is valid and for these families.
     fn found(&self, families: Families, now: Seconds) -> Option<Found> {
         let holds = now < self.expires && self.families == families;
         holds.then(|| Found { answer: self.answer.answer(), expires: Some(self.expires), class: self.class })
@@ -92,7 +95,7 @@ pub struct Regions {
 }
 
 impl Regions {
-    /// An empty cache; settings beyond their limits are set to them.
+    /// Creates an empty cache; settings beyond their limits are clamped.
     pub fn new(settings: RegionsSettings) -> Self {
         let limit = |value: usize, least| value.clamp(least, 1 << 30);
         let settings = RegionsSettings {
@@ -109,7 +112,7 @@ impl Regions {
         }
     }
 
-    /// Whether addresses of a name are known that hold, of whichever family.
+    /// Whether the cache has valid addresses of a name, of any family.
     fn has_addresses(&mut self, name: &str, now: Seconds) -> bool {
         let holds = |record: &Record| {
             now < record.expires && matches!(record.answer, Kept::One(_) | Kept::Several(_))
@@ -117,7 +120,7 @@ impl Regions {
         self.forward.find(name).is_some_and(holds) || self.reverse.find(name, now).is_some_and(holds)
     }
 
-    /// The names of the forward region under a name, itself included: as its tree has them.
+    /// The names of the forward region at and below a name, in tree order.
     pub fn under(&self, name: HostName<'_>) -> Vec<&str> {
         self.forward.under(name.as_str())
     }
@@ -141,7 +144,7 @@ impl NameCache for Regions {
         let mut resolution = resolution.clone();
         if let Answer::Failed { attempts, .. } = &mut resolution.answer {
             if self.has_addresses(name, now) {
-                return; // what holds is worth more than that nobody answered
+                return; // a valid answer takes precedence over a failure
             }
             *attempts = (*attempts).max(self.reverse.failures(name).saturating_add(1));
         }

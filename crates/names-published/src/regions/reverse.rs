@@ -1,8 +1,8 @@
-//! The reverse region: names that were slow to resolve, which are worth keeping, and names that failed.
+//! The reverse region: names that were slow to resolve, which are worth caching, and names that failed.
 //!
-//! Guarantees: table 3 points into conflict areas of [`AREA`] entries at most, so that a linear search is short; within
-//! an area the heaviest comes first; a new name takes the place of the lightest when its area is full; entries that are
-//! light and were not refreshed within the period go, all at once, when a period has passed.
+//! Guarantees: table 3 points to conflict areas of at most [`AREA`] entries, so that a linear search is
+//! short; an area is sorted by decreasing weight; a new name replaces the lightest one of a full area; once
+//! per period, all entries that are light and were not refreshed within the period are evicted.
 
 use std::hash::BuildHasher;
 
@@ -12,57 +12,58 @@ use super::{Record, RegionsSettings};
 use crate::kept::heap;
 use lycosa_names::cache::{Class, Seconds};
 
-/// Entries of a conflict area.
+/// Maximum number of entries per conflict area.
 const AREA: usize = 8;
 
-/// In which time the weight of an unused entry halves, in seconds.
+/// Half-life of the weight of an unused entry, in seconds.
 const HALF: f64 = 3_600.0;
 
-/// What a weight is made of: the parameters that the patent names.
+/// Parameters of the weight, as named by the patent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Worth {
-    /// How long resolving took, in milliseconds.
+    /// Resolution time in milliseconds.
     pub took: u32,
-    /// The TTL, in seconds; of a failed name its back-off.
+    /// TTL in seconds; for a failed name its back-off.
     pub ttl: u32,
-    /// What is left of it, in seconds.
+    /// Remaining TTL in seconds.
     pub remaining: u32,
-    /// For how long nobody asked, in seconds.
+    /// Seconds since the last lookup.
     pub idle: Seconds,
 }
 
-/// What a name is worth. The patent leaves the function of its three parameters open; here it is a product of their powers,
-/// 1,000 × (seconds that resolving took)^`time` × (remaining TTL ÷ TTL)^`ttl` × 2^(−`recency` × idle ÷ 1 h).
+/// Weight function. The patent leaves the function of its three parameters open; here it is a product of
+/// their powers, 1,000 × (resolution time in seconds)^`time` × (remaining TTL ÷ TTL)^`ttl` × 2^(−`recency` ×
+/// idle ÷ 1 h).
 ///
-/// A parameter with the power 0 does not count. Powers are 0 to 10: with these no weight is infinite.
+/// A parameter with exponent 0 does not count. Exponents are 0 to 10, with which no weight is infinite.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Weight {
-    /// Of the time that resolving took.
+    /// Exponent of the resolution time.
     pub time: f64,
-    /// Of the share of the TTL that is left.
+    /// Exponent of the remaining share of the TTL.
     pub ttl: f64,
-    /// Of what halves with each hour in which nobody asked.
+    /// Exponent of the factor that halves with each hour without a lookup.
     pub recency: f64,
 }
 
 impl Weight {
-    /// SYSTEMS.md's: milliseconds × remaining TTL ÷ TTL × 2^(−idle ÷ 1 h).
+    /// The function of SYSTEMS.md: milliseconds × remaining TTL ÷ TTL × 2^(−idle ÷ 1 h).
     pub const COST: Weight = Weight { time: 1.0, ttl: 1.0, recency: 1.0 };
-    /// Milliseconds that resolving took: names that were slow stay, asked for or not.
+    /// Resolution time in milliseconds: slow names stay, looked up or not.
     pub const TIME: Weight = Weight { time: 1.0, ttl: 0.0, recency: 0.0 };
-    /// 1,000 × 2^(−idle ÷ 1 h): what was asked for last stays, whatever it cost.
+    /// 1,000 × 2^(−idle ÷ 1 h): names looked up last stay, whatever they cost.
     pub const RECENCY: Weight = Weight { time: 0.0, ttl: 0.0, recency: 1.0 };
 
     /// The weight of a name.
     pub fn of(&self, worth: &Worth) -> f64 {
         let left = f64::from(worth.remaining) / f64::from(worth.ttl.max(1));
-        // In milliseconds, so that the power 1 gives their number without rounding.
+        // In milliseconds, so that exponent 1 returns them without rounding.
         let time = power(1_000.0, 1.0 - self.time) * power(f64::from(worth.took), self.time);
         time * power(left, self.ttl) * (-self.recency * worth.idle as f64 / HALF).exp2()
     }
 }
 
-/// A number to a power; those that the named weights have cost nothing.
+/// A number to a power, with shortcuts for the exponents 0 and 1.
 fn power(of: f64, exponent: f64) -> f64 {
     if exponent == 0.0 {
         1.0
@@ -75,13 +76,13 @@ fn power(of: f64, exponent: f64) -> f64 {
 
 /// The region.
 pub(super) struct Reverse {
-    /// Table 3 and the conflict areas: a name's hash says which one is its own.
+    /// Table 3 and the conflict areas, indexed by the name's hash.
     areas: Vec<Vec<Entry>>,
     hasher: DefaultHashBuilder,
     weight: Weight,
     light: f64,
     period: Seconds,
-    /// When light entries went last.
+    /// When light entries were last evicted.
     swept: Seconds,
 }
 
@@ -91,12 +92,12 @@ struct Entry {
     record: Record,
     accessed: Seconds,
     refreshed: Seconds,
-    /// As of the last time that something happened in its area.
+    /// As of the last access to its area.
     weight: f64,
 }
 
 impl Entry {
-    /// Weighs the entry.
+    /// Updates the weight.
     fn weigh(&mut self, weight: Weight, now: Seconds) {
         let remaining = self.record.expires.saturating_sub(now).min(Seconds::from(self.record.ttl));
         let made = weight.of(&Worth {
@@ -122,7 +123,7 @@ impl Reverse {
         }
     }
 
-    /// A name's record; this is an access.
+    /// Looks up a name's record; counts as an access.
     pub(super) fn find(&mut self, name: &str, now: Seconds) -> Option<&Record> {
         let area = self.area(name);
         let found = self.areas[area].iter_mut().find(|entry| *entry.name == *name)?;
@@ -131,7 +132,7 @@ impl Reverse {
         self.areas[area].iter().find(|entry| *entry.name == *name).map(|entry| &entry.record)
     }
 
-    /// Takes a record in place of the name's former one; gives how many names went that were still wanted.
+    /// Inserts or replaces a record; returns how many valid names were evicted.
     pub(super) fn insert(&mut self, name: &str, record: Record, now: Seconds) -> u64 {
         let mut wanted = self.sweep(now);
         let at = self.area(name);
@@ -149,13 +150,13 @@ impl Reverse {
         wanted
     }
 
-    /// How many failures in a row are known of a name, even if the pause after them is over.
+    /// Number of a name's failures in a row, even if its back-off has ended.
     pub(super) fn failures(&self, name: &str) -> u8 {
         let known = self.areas[self.area(name)].iter().find(|entry| *entry.name == *name);
         known.map_or(0, |entry| entry.record.answer.failures())
     }
 
-    /// Drops a name; whether it was here.
+    /// Removes a name; returns whether it was present.
     pub(super) fn forget(&mut self, name: &str) -> bool {
         let at = self.area(name);
         let Some(known) = self.areas[at].iter().position(|entry| *entry.name == *name) else { return false };
@@ -163,12 +164,12 @@ impl Reverse {
         true
     }
 
-    /// Names with an address.
+    /// Number of names with an address.
     pub(super) fn count(&self) -> u64 {
         self.areas.iter().flatten().filter(|entry| entry.record.class != Class::Failed).count() as u64
     }
 
-    /// Bytes in use.
+    /// Memory in bytes.
     pub(super) fn memory(&self) -> usize {
         let of_entry = |entry: &Entry| heap(entry.name.len()) + entry.record.answer.heap();
         let of_area = |area: &Vec<Entry>| {
@@ -177,7 +178,7 @@ impl Reverse {
         self.areas.capacity() * size_of::<Vec<Entry>>() + self.areas.iter().map(of_area).sum::<usize>()
     }
 
-    /// Drops what is light and old, once in a period.
+    /// Evicts light entries that were not refreshed, once per period.
     fn sweep(&mut self, now: Seconds) -> u64 {
         if now < self.swept.saturating_add(self.period) {
             return 0;
@@ -195,7 +196,7 @@ impl Reverse {
         wanted
     }
 
-    /// Puts the heaviest first.
+    /// Sorts an area by decreasing weight.
     fn sort(&mut self, area: usize, now: Seconds) {
         for entry in &mut self.areas[area] {
             entry.weigh(self.weight, now);
@@ -203,12 +204,12 @@ impl Reverse {
         self.areas[area].sort_by(|one, other| other.weight.total_cmp(&one.weight));
     }
 
-    /// The number of a name's area.
+    /// Index of a name's area.
     fn area(&self, name: &str) -> usize {
         (self.hasher.hash_one(name) % self.areas.len() as u64) as usize
     }
 
-    /// Panics where an area is too large or out of order; gives the names of each area in order.
+    /// Panics if an area is too large or out of order; returns the names of each area in order.
     #[cfg(test)]
     pub(super) fn check(&self) -> Vec<Vec<&str>> {
         for area in &self.areas {

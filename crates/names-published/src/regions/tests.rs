@@ -1,4 +1,4 @@
-//! The guarantees of the regions, and both of them beside a plain map.
+//! Tests of the guarantees of the regions, and comparison of both with a plain map.
 
 use std::collections::HashMap;
 use std::net::Ipv4Addr;
@@ -14,23 +14,23 @@ fn found(last: u8, took: u32, ttl: u32) -> Resolution {
     Resolution { answer: Answer::Addresses(addresses), ttl, took }
 }
 
-/// A cache of a few names.
+/// A small cache.
 fn regions(settings: RegionsSettings) -> Regions {
     Regions::new(settings)
 }
 
 impl Regions {
-    /// Takes what a resolver learned at second `now`.
+    /// Inserts a resolution at second `now`.
     fn put(&mut self, name: &str, resolution: &Resolution, now: Seconds) {
         self.insert(HostName::new(name).unwrap(), Families::V4, resolution, now);
     }
 
-    /// The class that a name is answered with at second `now`.
+    /// The class of a name's answer at second `now`.
     fn class(&mut self, name: &str, now: Seconds) -> Option<Class> {
         self.lookup(HostName::new(name).unwrap(), Families::V4, now).map(|found| found.class)
     }
 
-    /// The names of the tree under a name, in order.
+    /// The names at and below a name, sorted.
     fn sorted(&self, name: &str) -> Vec<&str> {
         let mut names = self.under(HostName::new(name).unwrap());
         names.sort_unstable();
@@ -66,7 +66,7 @@ fn a_failure_leaves_addresses_that_hold() {
         cache.put(name, &found(1, took, 60), 0);
         cache.put(name, &failed, 30);
         assert_eq!(cache.class(name, 59), Some(class));
-        cache.put(name, &failed, 60); // they hold no longer
+        cache.put(name, &failed, 60); // the earlier answers have expired
         assert_eq!(cache.class(name, 60), Some(Class::Failed));
     }
 }
@@ -105,7 +105,7 @@ fn names_not_used_since_the_median_go_when_one_is_too_many() {
     cache.put("5.h.a.com", &found(1, 20, 60), 0);
     assert_eq!(cache.sorted("a.com"), ["1.h.a.com", "4.h.a.com", "5.h.a.com"]);
     for name in ["b.com", "c.com", "d.com"] {
-        cache.put(name, &found(1, 20, 60), 0); // the limit of hosts and domains is their own
+        cache.put(name, &found(1, 20, 60), 0); // hosts and domains have a separate limit
     }
     assert_eq!((cache.class("b.com", 0), cache.class("d.com", 0)), (None, Some(Class::Fast)));
     assert_eq!((cache.count(), cache.statistics().evictions), (5, 3));
@@ -148,7 +148,7 @@ fn the_cost_is_the_formula() {
     let none = Weight { time: f64::NAN, ..Weight::COST };
     let mut cache = regions(RegionsSettings { weight: none, ..RegionsSettings::default() });
     cache.put("a.example", &found(1, 900, 60), 0);
-    assert_eq!(cache.class("a.example", 1), Some(Class::Slow), "what is no number weighs nothing");
+    assert_eq!(cache.class("a.example", 1), Some(Class::Slow), "NaN counts as weight 0");
 }
 
 #[test]
@@ -179,7 +179,7 @@ proptest! {
         prop_assert_eq!(Weight::RECENCY.of(&worth), 1_000.0 * halved);
         let weight = Weight { time, ttl: left, recency };
         prop_assert!(weight.of(&worth).is_finite() && weight.of(&worth) >= 0.0, "{weight:?}");
-        // More of a parameter is never worth less.
+        // The weight never decreases in a parameter.
         let slower = Worth { took: took.saturating_add(1_000), ..worth };
         let asked = Worth { idle: idle / 2, ..worth };
         prop_assert!(weight.of(&slower) >= weight.of(&worth) && weight.of(&asked) >= weight.of(&worth));
@@ -211,7 +211,7 @@ proptest! {
                     let got = cache.lookup(name, Families::V4, now);
                     let held = plain.get(&text).filter(|held: &&Found| held.expires > Some(now));
                     if room < 8_000 {
-                        prop_assert!(got.is_none() || got.as_ref() == held); // never anything else
+                        prop_assert!(got.is_none() || got.as_ref() == held); // never another answer
                     } else {
                         prop_assert_eq!(got.as_ref(), held);
                     }
@@ -227,13 +227,13 @@ proptest! {
                         7 => Resolution { answer: Answer::Failed { trouble: Trouble::TimeOut, attempts: 255 }, ttl: 0, took },
                         _ => found(what, took, 1_200),
                     };
-                    let held = cache.lookup(name, Families::V4, now); // what `plain` holds may have given way to others
+                    let held = cache.lookup(name, Families::V4, now); // names in `plain` may have been evicted
                     let known = held.is_some_and(|found| matches!(found.answer, Answer::Addresses(_)));
                     cache.put(&text, &resolution, now);
                     let class = resolution.class(SLOW);
                     let ttl = match class { Class::Failed => u64::from(negative_ttl(&resolution)), _ => 1_200 };
                     if known && matches!(resolution.answer, Answer::Failed { .. }) {
-                        // addresses that hold stay
+                        // valid addresses stay
                     } else if class == Class::Fast && levels.path(&text).is_none() {
                         plain.remove(&text);
                     } else {

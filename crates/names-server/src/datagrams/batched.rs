@@ -1,4 +1,4 @@
-//! sendmmsg(2) and recvmmsg(2), with the address that was asked (IP_PKTINFO) where a socket has all of the machine's.
+//! sendmmsg(2) and recvmmsg(2), with the local address (IP_PKTINFO) for sockets bound to all addresses.
 
 use std::io::{self, IoSlice, IoSliceMut};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, UdpSocket};
@@ -14,21 +14,21 @@ use nix::sys::socket::{
 
 use super::{Answer, BATCH, Peer};
 
-/// Headers for one call.
+/// Headers for one recvmmsg call.
 pub(super) struct Receiver {
     headers: MultiHeaders<SockaddrStorage>,
-    /// Whether the kernel tells which address was asked.
+    /// Whether the kernel reports the local address.
     is_told: bool,
 }
 
 impl Receiver {
-    /// For a socket that has one address, or all.
+    /// A receiver for a socket bound to one address or to all.
     pub(super) fn new(has_all_addresses: bool) -> Self {
         let room = has_all_addresses.then(|| cmsg_space!(in6_pktinfo));
         Receiver { headers: MultiHeaders::preallocate(BATCH, room), is_told: has_all_addresses }
     }
 
-    /// Waits for one message, takes all that are there.
+    /// Waits for one message and receives all that are available.
     pub(super) fn receive(
         &mut self,
         socket: &UdpSocket,
@@ -46,7 +46,7 @@ impl Receiver {
             let local = if is_told { destination(&message) } else { None };
             match message.address.as_ref().and_then(address) {
                 Some(address) => (message.bytes, Peer { local, address }),
-                // It cannot be answered, and is as short as no question.
+                // Without an address it cannot be answered; length 0 makes the parser drop it.
                 None => (0, Peer { local, address: SocketAddr::from(([0; 4], 0)) }),
             }
         }));
@@ -54,13 +54,13 @@ impl Receiver {
     }
 }
 
-/// An address as the standard library has it.
+/// Converts to an address of the standard library.
 fn address(storage: &SockaddrStorage) -> Option<SocketAddr> {
     let v4 = storage.as_sockaddr_in().map(|address| SocketAddr::V4((*address).into()));
     v4.or_else(|| storage.as_sockaddr_in6().map(|address| SocketAddr::V6((*address).into())))
 }
 
-/// The address of this machine that a message was sent to.
+/// The local address that a message was sent to.
 fn destination(message: &RecvMsg<'_, '_, SockaddrStorage>) -> Option<IpAddr> {
     message.cmsgs().ok()?.find_map(|control| match control {
         ControlMessageOwned::Ipv4PacketInfo(told) => {
@@ -68,20 +68,20 @@ fn destination(message: &RecvMsg<'_, '_, SockaddrStorage>) -> Option<IpAddr> {
         }
         ControlMessageOwned::Ipv6PacketInfo(told) => {
             let asked = Ipv6Addr::from(told.ipi6_addr.s6_addr);
-            (!asked.is_multicast()).then_some(asked.into()) // from which nothing can be sent
+            (!asked.is_multicast()).then_some(asked.into()) // no source address
         }
         _ => None,
     })
 }
 
-/// The address that an answer leaves from, as the kernel wants it.
+/// The source address of an answer, as the kernel expects it.
 enum Source {
     V4(in_pktinfo),
     V6(in6_pktinfo),
 }
 
 impl Source {
-    /// This address, on whichever interface leads to the client.
+    /// This address, on any interface.
     fn new(address: IpAddr) -> Self {
         match address {
             IpAddr::V4(address) => Source::V4(in_pktinfo {
@@ -95,7 +95,7 @@ impl Source {
         }
     }
 
-    /// The same for a call.
+    /// The control message for a call.
     fn control(&self) -> ControlMessage<'_> {
         match self {
             Source::V4(source) => ControlMessage::Ipv4PacketInfo(source),
@@ -104,13 +104,13 @@ impl Source {
     }
 }
 
-/// Headers and addresses for one call.
+/// Headers and addresses for one sendmmsg call.
 pub(super) struct Sender {
     headers: MultiHeaders<SockaddrStorage>,
-    /// Those that have room for a source, where one was needed.
+    /// Headers with space for a source address; allocated on first use.
     with_source: Option<MultiHeaders<SockaddrStorage>>,
     to: Vec<Option<SockaddrStorage>>,
-    /// The system has refused to take several as one.
+    /// Whether the system has rejected UDP_SEGMENT.
     is_without_segments: bool,
 }
 
@@ -126,7 +126,7 @@ impl Default for Sender {
 }
 
 impl Sender {
-    /// Sends messages; gives how many: as many as leave from the same address.
+    /// Sends the first messages with a common source address; returns how many.
     pub(super) fn send(&mut self, socket: &UdpSocket, bytes: &[u8], answers: &[Answer]) -> io::Result<usize> {
         let from = answers.first().and_then(|answer| answer.to.local);
         let mut slices = [[IoSlice::new(&[])]; BATCH];
@@ -142,7 +142,7 @@ impl Sender {
         let headers = match control {
             None => &mut self.headers,
             Some(_) => self.with_source.get_or_insert_with(|| {
-                // One of IPv4 leaves less behind it than another control message would need.
+                // Sized for IPv6; what an IPv4 message leaves is too short for another control message.
                 MultiHeaders::preallocate(BATCH, Some(cmsg_space!(in6_pktinfo)))
             }),
         };
@@ -150,7 +150,8 @@ impl Sender {
         Ok(sendmmsg(socket.as_raw_fd(), headers, slices, &self.to, control.as_slice(), flags)?.count())
     }
 
-    /// Sends messages to one client in a piece: of one length, but for the last one; tells whether the system can.
+    /// Sends messages of equal length, the last one possibly shorter, to one client as one piece; returns
+    /// whether the system supports that.
     pub(super) fn send_piece(&mut self, socket: &UdpSocket, bytes: &[u8], piece: &[Answer]) -> bool {
         let (Some(first), false) = (piece.first(), self.is_without_segments) else { return false };
         let mut slices = [IoSlice::new(&[]); BATCH];
@@ -160,12 +161,12 @@ impl Sender {
         let Ok(length) = u16::try_from(first.bytes.len()) else { return false };
         let to = SockaddrStorage::from(first.to.address);
         let (segments, source) = (ControlMessage::UdpGsoSegments(&length), first.to.local.map(Source::new));
-        // The first one alone where there is no source.
+        // Only the first one if there is no source address.
         let controls = [segments, source.as_ref().map_or(segments, Source::control)];
         let controls = &controls[..1 + usize::from(source.is_some())];
         let slices = &slices[..piece.len().min(BATCH)];
         match sendmsg(socket.as_raw_fd(), slices, controls, MsgFlags::empty(), Some(&to)) {
-            // Not on this path, or not on this system: never again here.
+            // Unsupported on this path or system: not tried again.
             Err(Errno::EINVAL | Errno::EIO | Errno::EOPNOTSUPP) => {
                 self.is_without_segments = true;
                 false

@@ -1,15 +1,15 @@
-//! One call a datagram, for systems without others.
+//! One system call per datagram, for systems without batched calls.
 
 use std::io;
 use std::net::UdpSocket;
 
 use super::{Answer, Peer};
 
-/// Nothing is needed.
+/// No state is needed.
 pub(super) struct Receiver;
 
 impl Receiver {
-    /// For any socket.
+    /// A receiver for any socket.
     pub(super) fn new(_: bool) -> Self {
         Receiver
     }
@@ -28,19 +28,19 @@ impl Receiver {
     }
 }
 
-/// Nothing is needed.
+/// No state is needed.
 #[derive(Default)]
 pub(super) struct Sender;
 
 impl Sender {
-    /// Sends one message; gives how many.
+    /// Sends one message; returns how many.
     pub(super) fn send(&mut self, socket: &UdpSocket, bytes: &[u8], answers: &[Answer]) -> io::Result<usize> {
         let Some(answer) = answers.first() else { return Ok(0) };
         socket.send_to(&bytes[answer.bytes.clone()], answer.to.address)?;
         Ok(1)
     }
 
-    /// The system cannot.
+    /// Unsupported: always `false`.
     pub(super) fn send_piece(&mut self, _: &UdpSocket, _: &[u8], _: &[Answer]) -> bool {
         false
     }

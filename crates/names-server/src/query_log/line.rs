@@ -1,4 +1,4 @@
-//! Lines of the log, and what is kept of an answer until its line is written.
+//! Lines of the query log, and the data of an answer until its line is written.
 
 use std::io::Write as _;
 use std::net::IpAddr;
@@ -10,17 +10,17 @@ use lycosa_url::Micros;
 use crate::answered::Source;
 use crate::question::labels;
 
-/// What is kept of an answer.
+/// Data of an answer.
 pub(super) struct Entry {
     /// When its question was received.
     pub(super) received: Micros,
-    /// How long it took, in microseconds; known when it is sent.
+    /// Duration in microseconds; set when the answer is sent.
     took: Micros,
-    /// What is logged of the client's address, with its bits.
+    /// The client's truncated address and its prefix length.
     client: Option<(IpAddr, u8)>,
-    /// Where its name ends among those of all entries; the one before ends where it begins.
+    /// End of its name in `Entries::names`; it begins where that of the previous entry ends.
     end: usize,
-    /// None where the question could not be read.
+    /// `None` if the question could not be parsed.
     rtype: Option<u16>,
     code: u16,
     source: Source,
@@ -30,18 +30,18 @@ pub(super) struct Entry {
 /// Answers of a batch.
 #[derive(Default)]
 pub(super) struct Entries {
-    /// Names on the wire, one after the other; empty where a question could not be read.
+    /// Names in wire format, concatenated; empty for questions that could not be parsed.
     names: Vec<u8>,
     entries: Vec<Entry>,
 }
 
 impl Entries {
-    /// How many.
+    /// Number of entries.
     pub(super) fn count(&self) -> usize {
         self.entries.len()
     }
 
-    /// One more, by its answer as it is sent.
+    /// Adds an entry from the bytes of its answer.
     pub(super) fn add(
         &mut self,
         source: Source,
@@ -59,14 +59,14 @@ impl Entries {
         self.entries.push(Entry { received, took: 0, client, end, rtype, code, source, is_stream });
     }
 
-    /// All are sent now.
+    /// Sets the durations: all are sent at `now`.
     pub(super) fn settle(&mut self, now: Micros) {
         for entry in &mut self.entries {
             entry.took = now.saturating_sub(entry.received);
         }
     }
 
-    /// Each with its name on the wire.
+    /// The entries with their wire-format names.
     pub(super) fn iter(&self) -> impl Iterator<Item = (&Entry, &[u8])> {
         let mut start = 0;
         self.entries.iter().map(move |entry| {
@@ -77,12 +77,13 @@ impl Entries {
     }
 }
 
-/// Whether an answer repeats its question.
+/// Whether an answer contains its question.
 fn has_question(answer: &[u8]) -> bool {
     answer.get(4..6) == Some(&[0, 1])
 }
 
-/// An answer's code; with the upper bits, which are in EDNS (RFC 6891 section 6.1.3), where it has nothing else after its question.
+/// The response code of an answer; with the upper bits of EDNS (RFC 6891 section 6.1.3) if the OPT record
+/// follows the question directly.
 fn code_of(answer: &[u8], end: usize) -> u16 {
     let low = answer.get(3).map_or(0, |flags| flags & 0xf);
     let is_bare = answer.get(6..HEADER) == Some(&[0, 0, 0, 0, 0, 1]);
@@ -95,7 +96,7 @@ pub(super) fn write_line(entry: &Entry, name: &[u8], wall: Micros, out: &mut Vec
     out.extend_from_slice(b"{\"time\":\"");
     write_time(wall, out);
     out.extend_from_slice(b"\",\"client\":");
-    // To write to a vector cannot fail.
+    // Writing to a vector cannot fail.
     let _ = match entry.client {
         None => write!(out, "null"),
         Some((address, bits)) if bits == if address.is_ipv4() { 32 } else { 128 } => {
@@ -121,8 +122,8 @@ pub(super) fn write_line(entry: &Entry, name: &[u8], wall: Micros, out: &mut Vec
     );
 }
 
-/// Appends a name on the wire as zone files have it (RFC 1035 section 5.1), in lower case, as part of a JSON string: bytes that are
-/// no letter, digit, `-` or `_` are escaped, each backslash of which JSON wants twice.
+/// Appends a wire-format name in zone file syntax (RFC 1035 section 5.1), in lower case, for a JSON string:
+/// bytes other than letters, digits and `-_*/+:` are escaped, with the backslash doubled for JSON.
 fn write_name(name: &[u8], out: &mut Vec<u8>) {
     let mut is_first = true;
     for label in labels(name) {
@@ -143,11 +144,12 @@ fn write_name(name: &[u8], out: &mut Vec<u8>) {
     }
 }
 
-/// Appends a time as RFC 3339 has it, in UTC, with microseconds.
+/// Appends a time in RFC 3339 format, in UTC, with microseconds.
 fn write_time(wall: Micros, out: &mut Vec<u8>) {
     let (seconds, micros) = (wall / 1_000_000, wall % 1_000_000);
     let (days, second) = (seconds / 86_400, seconds % 86_400);
-    // Years begin in March, so that leap days come last; 400 of them have 146,097 days. 1970-01-01 is day 719,468 since 0000-03-01.
+    // Years begin in March, so that leap days come last; 400 years have 146,097 days. 1970-01-01 is day
+    // 719,468 since 0000-03-01.
     let days = days + 719_468;
     let (era, day) = (days / 146_097, days % 146_097);
     let year = (day - day / 1_460 + day / 36_524 - day / 146_096) / 365;
@@ -169,7 +171,7 @@ mod tests {
 
     const NOON: Micros = 1_709_208_000_000_001;
 
-    /// The line of an answer to this name, as it is on the wire.
+    /// The line of an answer to this wire-format name.
     fn line(name: &[u8], code: Code) -> String {
         let question =
             [&b"\0\x01\x01\0\0\x01\0\0\0\0\0\x01"[..], name, b"\0\x41\0\x01\0\0\x29\x04\xd0\0\0\0\0\0\0"];
@@ -229,7 +231,7 @@ mod tests {
             let line = line(&name, Code::NoError);
             prop_assert!(line.strip_suffix('\n').unwrap().bytes().all(|byte| (0x20..0x7f).contains(&byte)));
             let text = line.split("\"name\":\"").nth(1).unwrap().split('"').next().unwrap();
-            // Read back as JSON, and then as a zone file has it.
+            // Decode JSON escapes, then zone file escapes.
             let (text, mut bytes) = (text.replace("\\\\", "\\"), Vec::new());
             let mut rest = text.as_bytes();
             while let Some((&byte, next)) = rest.split_first() {

@@ -1,4 +1,4 @@
-//! What clients may do, and what they get.
+//! Tests of access, limits and answers of clients.
 
 use super::*;
 
@@ -40,7 +40,7 @@ fn who_may_not_ask_is_refused_and_who_asks_too_much_is_limited() {
     let answers: Vec<_> = std::iter::from_fn(|| receive(&client)).collect();
     let (cut, whole): (Vec<_>, Vec<_>) = answers.iter().partition(|answer| answer.header().tc());
     assert!((10..=14).contains(&whole.len()), "{} whole answers", whole.len());
-    assert!((8..=10).contains(&cut.len()), "{} that send the client to TCP", cut.len());
+    assert!((8..=10).contains(&cut.len()), "{} truncated answers", cut.len());
 }
 
 #[test]
@@ -51,7 +51,7 @@ fn private_addresses_are_taken_out_where_that_is_wanted() {
         settings.policy.private_names = Zones::new(["home.example".into()]);
     });
     for _ in 0..2 {
-        // 192.0.2.7 is for documentation, fd00::7 is private: neither is the public Internet's.
+        // 192.0.2.7 is a documentation address, fd00::7 is private: neither is public.
         assert_eq!(ask_one(&server, "evil.example", Rtype::AAAA).header_counts().ancount(), 0);
         assert_eq!(ask_one(&server, "nas.home.example", Rtype::AAAA).header_counts().ancount(), 1);
     }
@@ -71,7 +71,7 @@ fn a_full_cache_answers_all_the_same() {
             assert_eq!(receive(&client).unwrap().header_counts().ancount(), 1);
         }
     }
-    assert!(count(&server, "cache_used") < 2_000, "room for 1,000, 4,000 asked for");
+    assert!(count(&server, "cache_used") < 2_000, "capacity 1,000, 4,000 asked for");
 }
 
 #[test]
@@ -101,7 +101,7 @@ fn what_waits_to_be_passed_through_is_bounded() {
         most = most.max(count(&server, "waiting"));
         assert_eq!(code(&Message::from_octets(unframed(&mut client).unwrap()).unwrap()), Rcode::SERVFAIL);
     }
-    assert!((1..=1_000).contains(&most), "{most} at a time");
+    assert!((1..=1_000).contains(&most), "{most} concurrent");
     assert!((1..=3).contains(&upstream.asked("a.example", Rtype::MX)), "once at a time");
     assert_eq!(count(&server, "waiting"), 0);
 }
@@ -186,7 +186,7 @@ fn an_answer_comes_from_the_address_that_was_asked() {
             .map(|address| {
                 let client = UdpSocket::bind((home, 0)).unwrap();
                 client.set_read_timeout(Some(Duration::from_secs(2))).unwrap();
-                // What comes from elsewhere is dropped.
+                // Connected sockets drop datagrams from other addresses.
                 client.connect((address.parse::<IpAddr>().unwrap(), port)).unwrap();
                 client
             })
@@ -206,7 +206,7 @@ fn an_answer_comes_from_the_address_that_was_asked() {
         }
         for client in &clients {
             client.send(&question("a.example", Rtype::MX)).unwrap();
-            assert_eq!(code(&receive(client).unwrap()), Rcode::NOERROR, "what was passed through, too");
+            assert_eq!(code(&receive(client).unwrap()), Rcode::NOERROR, "also for questions passed through");
         }
     }
 }

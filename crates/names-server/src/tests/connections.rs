@@ -1,8 +1,8 @@
-//! Connections: who gets one, for how long, and what is asked over them.
+//! Tests of TCP connections: who gets one, for how long, and questions over them.
 
 use super::*;
 
-/// A connection from an address of this machine.
+/// Connects from an address of this machine.
 fn connect(server: &Server, from: [u8; 4]) -> TcpStream {
     use nix::sys::socket::{AddressFamily, SockFlag, SockType, SockaddrIn, bind, connect, socket};
     use std::os::fd::AsRawFd as _;
@@ -29,12 +29,12 @@ fn who_may_not_ask_gets_no_connection() {
     });
     let mut strangers: Vec<TcpStream> = (0..8).map(|_| connect(&server, [127, 0, 0, 9])).collect();
     for stranger in &mut strangers {
-        assert_eq!(stranger.read(&mut [0; 1]).unwrap(), 0, "closed without a word");
+        assert_eq!(stranger.read(&mut [0; 1]).unwrap(), 0, "closed without an answer");
     }
     assert_eq!((count(&server, "tcp_open"), count(&server, "refused_clients")), (0, 8));
     let mut client = connect(&server, [127, 0, 0, 1]);
     assert!(is_served(&mut client));
-    // Who may not ask any more is closed with the next question.
+    // A client that is no longer allowed is disconnected at the next question.
     let settings = lock(&server.settings).clone();
     let policy = Policy { allow: vec!["127.0.0.2".parse().unwrap()], ..settings.policy };
     server.reload(policy, settings.upstream).unwrap();
@@ -72,7 +72,7 @@ fn one_client_has_half_of_the_connections_at_most() {
     let served = greedy.iter_mut().map(is_served).filter(|is_served| *is_served).count();
     assert_eq!(served, 5);
     let mut other = connect(&server, [127, 0, 0, 2]);
-    assert!(is_served(&mut other), "there is room for others");
+    assert!(is_served(&mut other), "other clients still get connections");
 }
 
 #[test]
@@ -80,14 +80,14 @@ fn a_name_that_is_asked_for_over_a_connection_shortly_before_it_expires_is_asked
     let upstream = Upstream::start(Says::Addresses(60));
     let server = server_of(&[upstream.address], |settings| {
         settings.upstream.clock = lycosa_url::Clock::scripted(1_800_000_000_000_000).0;
-        settings.policy.min_ttl = 600; // so that the last minute is the time to ask anew
+        settings.policy.min_ttl = 600; // prefetch in the last minute of the TTL
         settings.policy.keep_ttl = Zones::new(["example".into()]);
     });
     let mut client = connect(&server, [127, 0, 0, 1]);
     assert!(is_served(&mut client) && is_served(&mut client));
     let until = Instant::now() + Duration::from_secs(5);
     while upstream.asked("a.example", Rtype::A) < 2 || count(&server, "prefetches") == 0 {
-        assert!(Instant::now() < until, "never asked for anew");
+        assert!(Instant::now() < until, "not prefetched");
         std::thread::sleep(Duration::from_millis(10));
     }
     assert_eq!(count(&server, "prefetches"), 1);

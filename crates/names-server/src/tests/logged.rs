@@ -1,16 +1,16 @@
-//! The log of questions of whole servers.
+//! Tests of the query log of complete servers.
 
 use std::path::Path;
 
 use super::*;
 
-/// A line, without its time and how long it took.
+/// A line without its time and duration.
 fn told(line: &str) -> String {
     let (start, end) = (line.find("\"client\"").unwrap(), line.rfind(",\"microseconds\"").unwrap());
     line[start..end].replace('"', "")
 }
 
-/// The lines of a log once there are so many.
+/// Waits until the log has `count` lines; returns them.
 fn lines(path: &Path, count: usize) -> Vec<String> {
     let until = Instant::now() + Duration::from_secs(5);
     loop {
@@ -74,5 +74,5 @@ fn a_reload_opens_the_log_again_and_changes_how_much_it_tells_of_clients() {
     std::fs::create_dir(&path).unwrap();
     let error = server.reload(Policy { max_ttl: 77, ..policy }, settings).unwrap_err().to_string();
     assert!(error.contains("log: Is a directory"), "{error}");
-    assert_ne!(lock(&server.settings).policy.max_ttl, 77, "all stays as it was");
+    assert_ne!(lock(&server.settings).policy.max_ttl, 77, "nothing has changed");
 }

@@ -1,4 +1,4 @@
-//! Whole servers on loopback, with an upstream that is told what to say.
+//! Tests of complete servers on loopback, with a scripted upstream.
 
 #[path = "../../../names/tests/support/mod.rs"]
 mod bound;
@@ -24,7 +24,7 @@ use bound::bind_both;
 
 use super::*;
 
-/// What an upstream says to all, and the names and types that it was asked for.
+/// A scripted upstream, which records the names and types that it is asked for.
 #[derive(Clone)]
 struct Upstream {
     address: SocketAddr,
@@ -36,9 +36,9 @@ struct Upstream {
 #[derive(Clone, Copy)]
 enum Says {
     Addresses(u32),
-    /// A record of so many bytes.
+    /// A TXT record of this many bytes.
     Text(usize),
-    /// What this makes of a question.
+    /// The reply that this function builds from a question.
     Built(fn(&Message<[u8]>) -> Vec<u8>),
     Nothing,
     Code(Rcode),
@@ -102,7 +102,8 @@ impl Upstream {
         Some(answer.into_message().into_octets())
     }
 
-    /// Answers over TCP, too: one question a connection, which it ends then. Gives how many there were.
+    /// Answers over TCP, too, one question per connection, which it closes then. Returns the number of
+    /// connections.
     fn start_with_tcp(says: Says) -> (Self, Arc<AtomicU64>) {
         let (listener, socket) = bind_both();
         let upstream = Upstream::answering(socket, says);
@@ -170,7 +171,7 @@ fn client_of(server: &Server, from: &str) -> UdpSocket {
     socket
 }
 
-/// A silent upstream, its server, and a client that waits for the addresses of a name.
+/// A silent upstream, its server, and a client that has asked for the addresses of a name.
 fn waiting_for_silence(name: &str) -> (Upstream, Server, UdpSocket) {
     let upstream = Upstream::start(Says::Nothing);
     let server = server_of(&[upstream.address], |_| ());
@@ -182,12 +183,12 @@ fn waiting_for_silence(name: &str) -> (Upstream, Server, UdpSocket) {
     (upstream, server, waiting)
 }
 
-/// A message as it goes over a connection.
+/// A message with its TCP length prefix.
 fn framed(message: &[u8]) -> Vec<u8> {
     [&(message.len() as u16).to_be_bytes()[..], message].concat()
 }
 
-/// The next message of a connection, until its end.
+/// The next message of a connection; `None` at its end.
 fn unframed(stream: &mut TcpStream) -> Option<Vec<u8>> {
     let mut length = [0; 2];
     stream.read_exact(&mut length).ok()?;

@@ -1,20 +1,21 @@
-//! Names that are asked for anew before they expire.
+//! Tests of prefetching before expiry.
 
 use lycosa_url::Clock;
 
 use super::*;
 
-/// Names under way, at most.
+/// Maximum number of names in flight.
 const IN_FLIGHT: usize = 8;
 
-/// A server that has known names for so long that all are to be asked for anew, and an upstream that has fallen silent.
+/// A server whose cached names are all due for prefetch, and an upstream that is silent from now on.
 fn with_expiring(names: usize) -> (Upstream, Server) {
     let upstream = Upstream::start(Says::Addresses(60));
     let server = server_of(&[upstream.address], |settings| {
-        // Time stands still, at the beginning of a minute, by which the cache counts: nothing expires, no try ends.
+        // The clock is frozen at the start of a minute, the cache's unit of time: nothing expires, no attempt
+        // times out.
         settings.upstream.clock = Clock::scripted(1_800_000_000_000_000).0;
         settings.upstream.in_flight = IN_FLIGHT;
-        settings.policy.min_ttl = 600; // so that the last minute is the time to ask anew
+        settings.policy.min_ttl = 600; // prefetch in the last minute of the TTL
         settings.policy.keep_ttl = Zones::new(["example".into()]);
     });
     let client = client_of(&server, "127.0.0.1");
@@ -41,12 +42,12 @@ fn a_name_that_nobody_knows_does_not_wait_for_those_that_are_asked_for_anew() {
     let place = loop {
         match asked() {
             Some(place) => break place,
-            None => assert!(Instant::now() < until, "never asked for"),
+            None => assert!(Instant::now() < until, "not asked for"),
         }
         std::thread::sleep(Duration::from_millis(5));
     };
     let before = lock(&upstream.asked)[..place].iter().filter(|(name, _)| name.starts_with('n')).count();
-    assert!(before <= NAMES + IN_FLIGHT, "{} were asked for anew before", before - NAMES);
+    assert!(before <= NAMES + IN_FLIGHT, "{} were prefetched before", before - NAMES);
 }
 
 #[test]
@@ -54,6 +55,6 @@ fn so_many_wait_to_be_asked_for_anew_and_no_more() {
     let (upstream, server) = with_expiring(1);
     let names = (0..1_500).map(|n| format!("m{n}.example").into()).collect();
     let taken = server.state.pending.upstream().client(Families::V4).prefetch(names);
-    assert!((1_020..=1_024).contains(&taken), "{taken}, and the one that was asked for twice");
-    assert!(lock(&upstream.asked).len() <= 3 + IN_FLIGHT / 2, "a part of what may be under way");
+    assert!((1_020..=1_024).contains(&taken), "{taken}, and the name that is asked for twice");
+    assert!(lock(&upstream.asked).len() <= 3 + IN_FLIGHT / 2, "only part of `in_flight`");
 }

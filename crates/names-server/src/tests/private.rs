@@ -1,4 +1,4 @@
-//! Private addresses, by whichever way they might come.
+//! Tests of the filter for private addresses, in all the ways that they can arrive.
 
 use domain::base::iana::Class;
 use domain::base::message_builder::OptBuilder;
@@ -9,7 +9,7 @@ use domain::rdata::{Cname, Mx};
 
 use super::*;
 
-/// A private address, and one of the public Internet.
+/// A private address and a public one.
 const PRIVATE: [u8; 4] = [10, 1, 2, 3];
 const PUBLIC: [u8; 4] = [198, 41, 0, 4];
 
@@ -21,7 +21,7 @@ fn name(text: &str) -> Name<Vec<u8>> {
     text.parse().unwrap()
 }
 
-/// A question whose labels are any bytes, with EDNS.
+/// A question with arbitrary label bytes and EDNS.
 fn question_of(labels: &[&[u8]], rtype: Rtype) -> Vec<u8> {
     let mut message = vec![0, 77, 1, 0, 0, 1, 0, 0, 0, 0, 0, 1];
     for label in labels {
@@ -45,7 +45,7 @@ fn filtering(upstream: &Upstream) -> Server {
     })
 }
 
-/// An upstream that leads to a private address wherever it can.
+/// A reply with private addresses wherever the question's type allows them.
 fn lead_inside(asked: &Message<[u8]>) -> Vec<u8> {
     let question = asked.sole_question().unwrap();
     let (owner, qtype) = (question.qname(), question.qtype());
@@ -102,7 +102,7 @@ fn a_name_that_is_no_host_name_leads_to_no_private_address() {
         &[b"\xff", b"evil", b"example"],
         &[b"a.b", b"evil", b"example"],
         &[b"odd^", b"evil", b"example"],
-        // They read like names that may have private addresses.
+        // As text they look like names that may have private addresses.
         &[b"x.home", b"example"],
         &[b"home", b"example", b"\xff"],
         &[b"home.example"],
@@ -135,7 +135,7 @@ fn no_section_of_what_is_passed_through_holds_a_private_address() {
     assert_eq!([counts.ancount(), counts.nscount(), counts.arcount()], [1, 0, 2]);
     assert!(has(&answer, PUBLIC) && !has(&answer, PRIVATE));
     let header = answer.header();
-    assert!(header.ra() && !header.aa() && !header.ad(), "what is left was validated by nobody");
+    assert!(header.ra() && !header.aa() && !header.ad(), "the rest was not validated");
     assert_eq!((header.id(), header.rd(), header.qr()), (77, true, true));
     assert_eq!(answer.opt().unwrap().opt().len(), 28, "with the cookie");
     let mut stream = TcpStream::connect(server.listening()[0]).unwrap();
@@ -143,7 +143,7 @@ fn no_section_of_what_is_passed_through_holds_a_private_address() {
     let answer = Message::from_octets(unframed(&mut stream).unwrap()).unwrap();
     assert!(has(&answer, PUBLIC) && !has(&answer, PRIVATE), "over TCP, too");
     let mut asked = question_of(&[b"home", b"example"], Rtype::MX);
-    asked[3] |= 0x20; // it wants to be told whether the answer was validated
+    asked[3] |= 0x20; // AD: the client wants to know whether the answer was validated
     let kept = ask_bytes(&server, &asked);
     assert!(has(&kept, PRIVATE) && kept.header().ad(), "a name that may have them");
 }
@@ -168,7 +168,7 @@ fn what_cannot_be_read_is_not_passed_on_where_addresses_are_filtered() {
     let open = server_of(&[upstream.address], |_| ());
     for rtype in [Rtype::TXT, Rtype::MX] {
         let answer = ask_bytes(&open, &question_of(&[b"evil", b"example"], rtype));
-        assert_eq!(code(&answer), Rcode::NOERROR, "nothing is read");
+        assert_eq!(code(&answer), Rcode::NOERROR, "replies are not parsed");
         assert!(rtype == Rtype::TXT || has(&answer, PRIVATE));
     }
 }

@@ -1,4 +1,4 @@
-//! Extended DNS Errors (RFC 8914) of the server's own answers.
+//! Tests of Extended DNS Errors (RFC 8914) in the server's own answers.
 
 use domain::base::Ttl;
 use domain::base::opt::ExtendedError;
@@ -13,7 +13,7 @@ fn with_edns(name: &str, rtype: Rtype) -> Vec<u8> {
     message
 }
 
-/// An answer's code, and the codes of its extended errors.
+/// An answer's response code and the codes of its extended errors.
 fn told(message: &Message<Vec<u8>>) -> (Rcode, Vec<u16>) {
     let errors = message.opt().map_or(Vec::new(), |opt| {
         let codes = opt.opt().iter::<ExtendedError<_>>();
@@ -46,7 +46,7 @@ fn an_old_answer_says_that_it_is_one() {
     let upstream = Upstream::start(Says::Addresses(60));
     let server = server_of(&[upstream.address], |settings| {
         (settings.policy.min_ttl, settings.policy.prefetch) = (0, false);
-        settings.upstream.speed = 1_000.0; // the memory counts in minutes
+        settings.upstream.speed = 1_000.0; // the cache counts in minutes
     });
     assert_eq!(ask(&server, "a.example", Rtype::A), (Rcode::NOERROR, vec![]));
     upstream.say(Says::Code(Rcode::SERVFAIL));
@@ -78,8 +78,8 @@ fn who_may_not_ask_is_told_so_and_so_is_who_asks_for_what_the_policy_takes_out()
     for _ in 0..2 {
         assert_eq!(ask(&server, "evil.example", Rtype::AAAA), (Rcode::NOERROR, vec![15]));
     }
-    assert_eq!(ask(&server, "evil.example", Rtype::MX), (Rcode::NOERROR, vec![]), "nothing was taken out");
+    assert_eq!(ask(&server, "evil.example", Rtype::MX), (Rcode::NOERROR, vec![]), "nothing was removed");
     assert_eq!(ask(&server, "a.onion", Rtype::A), (Rcode::NXDOMAIN, vec![]));
     let plain = ask_one(&server, "evil.example", Rtype::AAAA);
-    assert_eq!(plain.header_counts().arcount(), 0, "who does not understand EDNS is told nothing");
+    assert_eq!(plain.header_counts().arcount(), 0, "no extended error without EDNS");
 }

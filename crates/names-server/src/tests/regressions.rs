@@ -1,4 +1,4 @@
-//! Sizes, flags and moments that answers were once wrong in.
+//! Regression tests of sizes, flags and timing of answers.
 
 use domain::base::Serial;
 use domain::base::Ttl;
@@ -196,7 +196,7 @@ fn large_answers_over_tcp_arrive() {
     }
     let (upstream, _) = Upstream::start_with_tcp(Says::Text(3_000));
     let server = server_of(&[upstream.address], |_| ());
-    // The datagram is cut, the connection is not.
+    // The UDP answer is truncated, the TCP one is not.
     upstream.say(Says::Built(large));
     let mut client = TcpStream::connect(server.listening()[0]).unwrap();
     client.set_read_timeout(Some(Duration::from_secs(8))).unwrap();

@@ -1,17 +1,17 @@
-//! How long answers took, by where they came from.
+//! Tests of answer times by source.
 
 use lycosa_names::TIME_BOUNDS;
 
 use super::*;
 
-/// Answers of a source, and the shortest bound that all of them kept, in microseconds.
+/// Number of answers of a source, and the least bound that contains them all, in microseconds.
 fn took(server: &Server, source: &str) -> (u64, u64) {
     let (_, times) = server.answer_times().into_iter().find(|(name, _)| *name == source).unwrap();
     let last = times.counts.iter().rposition(|count| *count > 0).unwrap_or_default();
     (times.counts.iter().sum(), TIME_BOUNDS.get(last).copied().unwrap_or(u64::MAX))
 }
 
-/// Waits until so many answers of a source were counted: that is when they have been sent.
+/// Waits until `count` answers of a source are counted, that is, sent.
 fn wait(server: &Server, source: &str, count: u64) -> u64 {
     let until = Instant::now() + Duration::from_secs(5);
     while took(server, source).0 != count {
@@ -49,7 +49,7 @@ fn who_waits_in_vain_has_waited_for_all_tries() {
     let upstream = Upstream::start(Says::Nothing);
     let server = server_of(&[upstream.address], |_| ());
     ask_one(&server, "silent.example", Rtype::A);
-    // Two tries of 300 ms.
+    // Two attempts of 300 ms.
     assert!(wait(&server, "upstream", 1) >= 1_000_000);
 }
 
@@ -63,7 +63,7 @@ fn replies_of_an_upstream_are_timed_over_both_families() {
         ask_one(&server, name, Rtype::AAAA);
     }
     let until = Instant::now() + Duration::from_secs(5);
-    // With the question that looks for loops.
+    // Includes the loop probe.
     while replies().counts.iter().sum::<u64>() < 4 {
         assert!(Instant::now() < until);
         std::thread::yield_now();

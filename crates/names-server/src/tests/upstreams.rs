@@ -1,4 +1,4 @@
-//! What upstreams are asked, and what becomes of it.
+//! Tests of questions to upstreams and the use of their answers.
 
 use lycosa_names::ZoneTable;
 
@@ -17,7 +17,7 @@ fn a_name_is_asked_for_once_and_then_known() {
         assert_eq!((code(&answer), answer.header_counts().ancount()), (Rcode::NOERROR, 1));
         assert_eq!(answer.sole_question().unwrap().qname().to_string(), "wWw.example");
     }
-    assert_eq!(upstream.asked("www.example", Rtype::A), 1, "however many ask");
+    assert_eq!(upstream.asked("www.example", Rtype::A), 1, "however many clients ask");
     assert_eq!(ask_one(&server, "www.example", Rtype::AAAA).header_counts().ancount(), 1);
     assert_eq!(ask_one(&server, "www.example", Rtype::A).header_counts().ancount(), 1);
     assert_eq!((upstream.asked("www.example", Rtype::A), upstream.asked("www.example", Rtype::AAAA)), (1, 1));
@@ -68,8 +68,8 @@ fn dead_names_are_no_silence_of_upstreams() {
         assert_eq!(code(&ask_one(&server, &format!("dead.n{n}.example"), Rtype::A)), Rcode::SERVFAIL);
     }
     assert!(is_resting(), "it has been silent");
-    std::thread::sleep(Duration::from_millis(400)); // longer than a try
-    assert_eq!(count(&server, "silent"), 0, "but not about everything");
+    std::thread::sleep(Duration::from_millis(400)); // longer than an attempt
+    assert_eq!(count(&server, "silent"), 0, "but it answers the probe");
     upstream.say(Says::Nothing);
     let until = Instant::now() + Duration::from_secs(10);
     for n in 3..6 {
@@ -97,14 +97,14 @@ fn a_lower_server_waits_for_the_upper_one_that_a_name_is_spread_to() {
     assert_eq!(code(&ask_one(&server, "dead.example", Rtype::A)), Rcode::SERVFAIL);
     let mut silent = asked("dead.example");
     silent.sort_unstable();
-    assert_eq!(silent, [1, 2], "its own twice, and the other one before it is given up");
+    assert_eq!(silent, [1, 2], "its own upstream twice, and the other one before the lookup fails");
     for upstream in [&one, &other] {
         upstream.say(Says::Code(Rcode::SERVFAIL));
     }
     for n in 0..20 {
         let name = format!("n{n}.example");
         assert_eq!(code(&ask_one(&server, &name, Rtype::A)), Rcode::SERVFAIL);
-        assert_eq!(asked(&name).iter().sum::<u32>(), 1, "who has asked others is believed");
+        assert_eq!(asked(&name).iter().sum::<u32>(), 1, "the first SERVFAIL is final");
     }
 }
 
@@ -138,15 +138,15 @@ fn other_types_are_passed_through_and_any_is_not() {
 
 #[test]
 fn what_was_passed_through_is_known_for_its_time() {
-    let upstream = Upstream::start(Says::Text(20)); // with a TTL of a minute
-    // A second is half a minute.
+    let upstream = Upstream::start(Says::Text(20)); // TTL of a minute
+    // A real second is half a simulated minute.
     let server = server_of(&[upstream.address], |settings| settings.upstream.speed = 30.0);
     let before = ttl(&ask_one(&server, "a.example", Rtype::TXT));
     std::thread::sleep(Duration::from_millis(500));
     let after = ttl(&ask_one(&server, "A.Example", Rtype::TXT));
     assert!(before == 60 && (30..=50).contains(&after), "{after} s are left");
     assert_eq!((upstream.asked("a.example", Rtype::TXT), count(&server, "packet_hits")), (1, 1));
-    // Whether answers are validated is another question.
+    // CD is part of the key.
     let mut unchecked = question("a.example", Rtype::TXT);
     unchecked[3] |= 0x10;
     ask_bytes(&server, &unchecked);
@@ -154,12 +154,12 @@ fn what_was_passed_through_is_known_for_its_time() {
     std::thread::sleep(Duration::from_millis(1_700));
     assert_eq!(ttl(&ask_one(&server, "a.example", Rtype::TXT)), 60);
     assert_eq!(upstream.asked("a.example", Rtype::TXT), 3);
-    // What nobody answers is not asked for again at once.
+    // A failure is cached.
     upstream.say(Says::Nothing);
     for _ in 0..3 {
         assert_eq!(code(&ask_one(&server, "dead.example", Rtype::TXT)), Rcode::SERVFAIL);
     }
-    assert_eq!(upstream.asked("dead.example", Rtype::TXT), 2, "two tries");
+    assert_eq!(upstream.asked("dead.example", Rtype::TXT), 2, "two attempts");
 }
 
 #[test]
@@ -184,7 +184,7 @@ fn what_came_over_tcp_is_passed_over_tcp_also_to_who_closes_after_each_answer() 
 #[test]
 fn old_answers_are_given_where_nobody_can_tell_newer_ones() {
     let upstream = Upstream::start(Says::Addresses(60));
-    // A second is two minutes.
+    // A real second is two simulated minutes.
     let server = server_of(&[upstream.address], |settings| {
         settings.upstream.speed = 120.0;
         settings.policy.min_ttl = 60;
@@ -192,20 +192,20 @@ fn old_answers_are_given_where_nobody_can_tell_newer_ones() {
     });
     assert_eq!(ask_one(&server, "a.example", Rtype::A).header_counts().ancount(), 1);
     upstream.say(Says::Code(Rcode::SERVFAIL));
-    std::thread::sleep(Duration::from_millis(1_050)); // two minutes and a little: it is held for less than two
+    std::thread::sleep(Duration::from_millis(1_050)); // just over two minutes: longer than it is cached
     let old = ask_one(&server, "a.example", Rtype::A);
     assert_eq!((code(&old), old.header_counts().ancount()), (Rcode::NOERROR, 1));
     assert!(ttl(&old) == 30 && count(&server, "stale") == 1, "RFC 8767 section 4");
     upstream.say(Says::Nothing);
     std::thread::sleep(Duration::from_millis(1_000));
     let old = ask_one(&server, "a.example", Rtype::A);
-    assert_eq!(old.header_counts().ancount(), 1, "silence is failure too");
+    assert_eq!(old.header_counts().ancount(), 1, "a time-out is a failure, too");
 }
 
 #[test]
 fn an_old_answer_ends_with_its_time_however_often_it_is_given() {
     let upstream = Upstream::start(Says::Addresses(60));
-    // A second is ten minutes; the answer holds for one, and is given on for twenty.
+    // A real second is ten simulated minutes; the answer is valid for one and stale for twenty.
     let server = server_of(&[upstream.address], |settings| {
         settings.upstream.speed = 600.0;
         settings.policy = Policy { min_ttl: 60, stale: 1_200, prefetch: false, ..Policy::default() };
@@ -225,9 +225,9 @@ fn an_old_answer_ends_with_its_time_however_often_it_is_given() {
         std::thread::sleep(Duration::from_millis(100));
     }
     let other = ask_one(&server, "a.example", Rtype::AAAA);
-    assert_eq!(other.header_counts().ancount(), 1, "what was asked about IPv4 cost IPv6 nothing");
+    assert_eq!(other.header_counts().ancount(), 1, "A questions did not shorten the AAAA entry");
     std::thread::sleep(Duration::from_millis(2_600).saturating_sub(began.elapsed()));
-    assert_eq!(code(&ask_one(&server, "a.example", Rtype::A)), Rcode::SERVFAIL, "its time is over");
+    assert_eq!(code(&ask_one(&server, "a.example", Rtype::A)), Rcode::SERVFAIL, "too old to serve");
 }
 
 #[test]
@@ -251,7 +251,7 @@ fn what_one_upstream_refuses_another_one_is_asked_for() {
         let answer = ask_one(&server, &format!("n{number}.example"), Rtype::TXT);
         assert_eq!((code(&answer), answer.header_counts().ancount()), (Rcode::NOERROR, 1), "{number}");
     }
-    // Where none knows better, the error is told: each was asked once.
+    // If all upstreams return errors, the client gets an error: each was asked once.
     other.say(Says::Code(Rcode::SERVFAIL));
     let answer = ask_one(&server, "dead-end.example", Rtype::TXT);
     assert!(matches!(code(&answer), Rcode::SERVFAIL | Rcode::REFUSED));
@@ -275,7 +275,7 @@ fn another_upstream_takes_over_at_a_reload() {
     let second = Upstream::start(Says::Addresses(600));
     let settings = lock(&server.settings).clone();
     let upstream = Settings { servers: vec![second.address.into()], ..settings.upstream.clone() };
-    // Nobody, and one whose certificate nothing could vouch for.
+    // No upstream, and one whose certificate cannot be verified.
     for servers in [Vec::new(), vec!["tls://127.0.0.1#dns.example".parse().unwrap()]] {
         let ca_file = Some("/nowhere/ca.pem".into());
         let upstream = Settings { servers, ca_file, ..settings.upstream.clone() };
@@ -312,7 +312,7 @@ fn a_server_that_asks_itself_finds_out() {
 fn the_same_question_is_passed_once_and_another_type_is_another_question() {
     let upstream = Upstream::start(Says::Nothing);
     let server = server_of(&[upstream.address], |settings| settings.upstream.attempts = 1);
-    // In ASCII, the numbers of the last two types differ by the case of a letter.
+    // The numbers of the last two types differ only by the case bit of an ASCII letter.
     let asked = [("a.example", Rtype::MX), ("A.Example", Rtype::MX), ("a.example", Rtype::HTTPS)];
     let asked = asked.into_iter().chain([("a.example", Rtype::from_int(97))]);
     let clients: Vec<UdpSocket> = asked
@@ -350,13 +350,13 @@ fn nobody_is_asked_for_names_that_are_not_in_the_dns() {
     let mx = ask_one(&server, "localhost", Rtype::MX);
     assert_eq!((mx.header_counts().ancount(), mx.header_counts().nscount()), (0, 1));
     assert_eq!(code(&ask_one(&server, "a.onion.example", Rtype::A)), Rcode::NOERROR);
-    // A server that looks for loops is answered by those above.
+    // The probe of another server is answered by the upstreams.
     let probe = format!("0123.{LOOP_ZONE}");
     assert_eq!(code(&ask_one(&server, &probe, Rtype::TXT)), Rcode::NXDOMAIN);
     let asked = lock(&upstream.asked);
     let others: Vec<_> =
         asked.iter().filter(|(name, _)| *name != probe && !name.starts_with(&server.state.token)).collect();
-    assert_eq!(others, [&("a.onion.example".to_owned(), 1)], "and that name goes on");
+    assert_eq!(others, [&("a.onion.example".to_owned(), 1)], "and that name is forwarded");
     assert!(asked.iter().any(|(name, _)| *name == probe));
 }
 
@@ -367,7 +367,7 @@ fn with_edns(mut question: Vec<u8>) -> Vec<u8> {
     question
 }
 
-/// The extended error of an answer, as an option of EDNS begins with it.
+/// The code of the first extended error of an answer.
 fn extended_error(answer: &Message<Vec<u8>>) -> Option<u16> {
     let opt = answer.opt()?;
     let first = opt.opt().iter::<domain::base::opt::ExtendedError<_>>().next()?;
@@ -376,8 +376,8 @@ fn extended_error(answer: &Message<Vec<u8>>) -> Option<u16> {
 
 #[test]
 fn records_outlive_their_ttl_while_upstreams_fail() {
-    let upstream = Upstream::start(Says::Text(20)); // with a TTL of a minute
-    // A second is ten minutes: an answer holds for a tenth of one, and is given on for two.
+    let upstream = Upstream::start(Says::Text(20)); // TTL of a minute
+    // A real second is ten simulated minutes: an answer is valid for a tenth of a second and stale for two.
     let server = server_of(&[upstream.address], |settings| {
         settings.upstream.speed = 600.0;
         settings.policy = Policy { stale: 1_200, ..Policy::default() };
@@ -391,7 +391,7 @@ fn records_outlive_their_ttl_while_upstreams_fail() {
     assert_eq!((code(&old), old.header_counts().ancount(), ttl(&old)), (Rcode::NOERROR, 1, 30));
     assert_eq!((extended_error(&old), count(&server, "stale")), (Some(3), 1), "RFC 8914: stale answer");
     std::thread::sleep(Duration::from_millis(2_100));
-    assert_eq!(code(&ask_bytes(&server, &asked)), Rcode::SERVFAIL, "its time is over");
+    assert_eq!(code(&ask_bytes(&server, &asked)), Rcode::SERVFAIL, "too old to serve");
 }
 
 #[test]
@@ -416,7 +416,7 @@ fn who_is_impatient_gets_old_records() {
 
 #[test]
 fn why_an_upstream_fails_is_passed_on() {
-    /// SERVFAIL, since signatures do not validate.
+    /// SERVFAIL because of bogus signatures.
     fn bogus(message: &Message<[u8]>) -> Vec<u8> {
         let answer = MessageBuilder::new_vec().start_answer(message, Rcode::SERVFAIL).unwrap();
         let mut answer = answer.additional();
@@ -427,10 +427,10 @@ fn why_an_upstream_fails_is_passed_on() {
     let server = server_of(&[upstream.address], |_| ());
     for _ in 0..2 {
         let answer = ask_bytes(&server, &with_edns(question("a.example", Rtype::MX)));
-        assert_eq!((code(&answer), extended_error(&answer)), (Rcode::SERVFAIL, Some(6)), "also from memory");
+        assert_eq!((code(&answer), extended_error(&answer)), (Rcode::SERVFAIL, Some(6)), "cached, too");
     }
     assert_eq!(upstream.asked("a.example", Rtype::MX), 1);
-    assert!(ask_one(&server, "a.example", Rtype::MX).opt().is_none(), "not to who has no EDNS");
+    assert!(ask_one(&server, "a.example", Rtype::MX).opt().is_none(), "not without EDNS");
 }
 
 #[test]

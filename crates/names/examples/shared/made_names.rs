@@ -1,8 +1,8 @@
-//! Names that no zone has, as many as are wanted, like real ones.
+//! Synthetic names that resemble real ones, in any number.
 
 use std::fmt::Write as _;
 
-/// A pseudo-random number of a number (splitmix64).
+/// A pseudo-random function of a number (splitmix64).
 pub(crate) fn random(number: u64) -> u64 {
     let mut z = number.wrapping_add(0x9e37_79b9_7f4a_7c15).wrapping_mul(0x9e37_79b9_7f4a_7c15);
     z = (z ^ z >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -10,7 +10,8 @@ pub(crate) fn random(number: u64) -> u64 {
     z ^ z >> 31
 }
 
-/// Top-level domains and suffixes with their shares in a thousand, after the list of real host names (background/dns.md).
+/// Top-level domains and suffixes with their shares in a thousand, from the list of real host names
+/// (background/dns.md).
 pub(crate) const SUFFIXES: [(&str, u64); 12] = [
     ("com", 480),
     ("org", 70),
@@ -26,7 +27,7 @@ pub(crate) const SUFFIXES: [(&str, u64); 12] = [
     ("xn--p1ai", 50),
 ];
 
-/// Writes the name with a number: distinct for distinct numbers, 16 bytes on average, as real ones.
+/// Writes the name of a number: distinct for distinct numbers, 16 bytes on average, as real names.
 pub(crate) fn write_name(number: u64, into: &mut String) {
     let dice = random(number);
     into.clear();
@@ -36,7 +37,7 @@ pub(crate) fn write_name(number: u64, into: &mut String) {
         44..=55 => "blog.",
         _ => "",
     });
-    // Numbers in letters, so that no label is a number.
+    // Numbers as letters, so that no label is a number.
     let mut rest = number;
     loop {
         into.push(char::from(b'a' + (rest % 26) as u8));

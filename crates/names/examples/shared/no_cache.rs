@@ -1,9 +1,9 @@
-//! A client without a cache: what is measured is the client.
+//! A cache that stores nothing, to measure the client alone.
 
 use lycosa_names::cache::{CacheStatistics, Found, NameCache, Resolution, Seconds};
 use lycosa_names::{Families, HostName};
 
-/// A cache that keeps nothing.
+/// A cache that stores nothing.
 pub(crate) struct NoCache;
 
 impl NameCache for NoCache {

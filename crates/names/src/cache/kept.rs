@@ -1,22 +1,22 @@
-//! What all designs have in common: which addresses are kept, an answer's class, how long a failure pauses.
+//! What all designs share: which addresses are stored, an answer's class, how long a failure pauses.
 
 use std::net::IpAddr;
 
 use super::{Addresses, Answer, Class, MAX_ADDRESSES, Resolution};
 
-/// From how many milliseconds on a name counts as slow, unless told otherwise: servers that answer take 130 ms in the
-/// mean (Googlebot's, as Google Public DNS tells), and 1 to 2 % of their answers take longer than this.
+/// Milliseconds from which a name counts as slow, by default: servers that answer take 130 ms on average
+/// (Googlebot's, according to Google Public DNS), and 1 to 2 % of their answers take longer than this.
 pub const SLOW: u32 = 500;
 
-/// The pause after a first failure that says nothing about the name, in seconds; each further one in a row doubles it
-/// (RFC 9520 section 3.2: at least 1 s).
+/// The pause after a first resolution failure, in seconds; each further one in a row doubles it (RFC 9520
+/// section 3.2: at least 1 s).
 pub const FIRST_PAUSE: u32 = 1;
 
 /// The longest such pause, in seconds (RFC 9520 section 3.2).
 pub const LAST_PAUSE: u32 = 300;
 
 impl Addresses {
-    /// Sorts addresses, drops repeats, and cuts off what is more than [`MAX_ADDRESSES`] of a family.
+    /// Sorts addresses, removes duplicates, and cuts off those beyond [`MAX_ADDRESSES`] of a family.
     pub fn new(addresses: impl IntoIterator<Item = IpAddr>) -> Self {
         let mut found = Addresses::default();
         for address in addresses {
@@ -41,7 +41,7 @@ impl Addresses {
 }
 
 impl Resolution {
-    /// Its class; `slow` is the first time, in milliseconds, that is no longer quick.
+    /// Its class; resolutions of `slow` milliseconds or more are slow.
     pub fn class(&self, slow: u32) -> Class {
         match &self.answer {
             Answer::Addresses(_) if self.took < slow => Class::Fast,
@@ -51,7 +51,8 @@ impl Resolution {
     }
 }
 
-/// The pause after so many failures in a row, at least one: `first`, doubled each time, at most `last`, in seconds (RFC 9520 section 3.2).
+/// The pause after so many failures in a row, in seconds: `first`, doubled by each further failure, at most
+/// `last` (RFC 9520 section 3.2).
 pub fn pause(attempts: u8, first: u32, last: u32) -> u32 {
     first.saturating_mul(1_u32.checked_shl(u32::from(attempts.max(1)) - 1).unwrap_or(u32::MAX)).min(last)
 }

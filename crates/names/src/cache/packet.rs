@@ -1,4 +1,4 @@
-//! How far a message reaches, and what of it decides for how long it is kept.
+//! Parses a message to its end, and determines how long it may be cached.
 
 use domain::base::iana::Rtype;
 use domain::base::message_builder::HashCompressor;
@@ -8,27 +8,27 @@ use domain::rdata::AllRecordData;
 use crate::extended_error::ExtendedError;
 use crate::wire::{HEADER, sound_ttl};
 
-/// The longest that "no such name" and "no such data" are kept, in seconds (RFC 2308 section 5: one to three hours).
+/// The longest that NXDOMAIN and NODATA are cached, in seconds (RFC 2308 section 5: one to three hours).
 const LONGEST_NEGATIVE: u32 = 3 * 3_600;
 
-/// A message that was read to its end.
+/// A completely parsed message.
 pub(super) struct Extent {
-    /// Offsets of the TTLs, the OPT record's excepted.
+    /// Offsets of the TTLs, except that of the OPT record.
     pub(super) ttls: Vec<u16>,
-    /// What EDNS added about the answer.
+    /// The extended error in its OPT record.
     pub(super) extended_error: Option<ExtendedError>,
-    /// The shortest TTL of answer and authority.
+    /// The smallest TTL of answer and authority section.
     shortest: u32,
-    /// Whether there are records of the type that was asked for; an alias to nothing has none.
+    /// Whether it has records of the queried type; an alias without a target has none.
     pub(super) has_data: bool,
-    /// Whether a SOA record tells for how long a negative answer holds (RFC 2308 section 5).
+    /// Whether an SOA record limits a negative answer (RFC 2308 section 5).
     has_soa: bool,
-    /// Where the OPT record begins and ends.
+    /// The offsets at which the OPT record begins and ends.
     opt: Option<(usize, usize)>,
 }
 
 impl Extent {
-    /// Reads a message to its end; `None` where that is not possible, or where it is cut off.
+    /// Parses a message to its end; `None` if it is malformed or truncated.
     pub(super) fn of(message: &[u8]) -> Option<Self> {
         let header: &[u8; HEADER] = message.first_chunk()?;
         let count = |at: usize| usize::from(u16::from_be_bytes([header[at], header[at + 1]]));
@@ -55,7 +55,7 @@ impl Extent {
         (at == message.len()).then_some(extent)
     }
 
-    /// Takes the record that begins there; gives where it ends.
+    /// Parses the record at an offset; returns the offset after it.
     fn take_record(&mut self, message: &[u8], start: usize, section: usize, asked: Rtype) -> Option<usize> {
         let fixed = skip_name(message, start)?;
         let [t1, t2, _, _, a, b, c, d, l1, l2] = *message.get(fixed..)?.first_chunk()?;
@@ -81,17 +81,18 @@ impl Extent {
         Some(end)
     }
 
-    /// For how many seconds the answer may be kept, by its TTLs and these limits.
+    /// The seconds for which the answer may be cached, by its TTLs and these limits.
     pub(super) fn ttl(&self, max_ttl: u32, negative_ttl: u32) -> u32 {
         match (self.has_data, self.has_soa) {
             (true, _) => self.shortest.min(max_ttl),
             (false, true) => self.shortest.min(negative_ttl).min(LONGEST_NEGATIVE),
-            (false, false) => 0, // nothing says for how long there is none (RFC 2308 section 5)
+            (false, false) => 0, // without an SOA a negative answer is not cached (RFC 2308 section 5)
         }
     }
 }
 
-/// A reply with the number 0, its question in lower case and without its OPT record, and its extent; `None` where it cannot be read to its end.
+/// A reply with the id 0, a lower-case question and without OPT record, and its extent; `None` if it is
+/// malformed.
 pub(super) fn normalize(reply: &[u8]) -> Option<(Vec<u8>, Extent)> {
     let extent = Extent::of(reply)?;
     let (mut message, extent) = match extent.opt {
@@ -102,7 +103,7 @@ pub(super) fn normalize(reply: &[u8]) -> Option<(Vec<u8>, Extent)> {
             message[10..HEADER].copy_from_slice(&count.to_be_bytes());
             (message, extent)
         }
-        // Names behind it may refer to one another by their offsets.
+        // Names after it may refer to one another by their offsets.
         Some(_) => {
             let message = copy_records(Message::from_slice(reply).ok()?, |_| Some(true))?;
             let copied = Extent::of(&message)?;
@@ -110,24 +111,24 @@ pub(super) fn normalize(reply: &[u8]) -> Option<(Vec<u8>, Extent)> {
         }
     };
     message[..2].fill(0);
-    // The random case of the question's letters would show wherever records refer to its name.
+    // The random case of the question's letters would appear wherever records refer to its name.
     let end = skip_name(&message, HEADER)?;
     message[HEADER..end].make_ascii_lowercase();
     Some((message, extent))
 }
 
-/// What a reply says about its code (RFC 8914), if it can be read to its end.
+/// The extended error of a reply (RFC 8914), if it can be parsed to its end.
 pub(crate) fn extended_error(reply: &[u8]) -> Option<ExtendedError> {
     Extent::of(reply)?.extended_error
 }
 
-/// Writes a message again with the records that are to be kept, without OPT; `None` where `keep` gives `None`, or a record cannot be
-/// read.
+/// Copies a message with the selected records, without OPT; `None` if `keep` returns `None`, or a record is
+/// malformed.
 pub fn copy_records(
     message: &Message<[u8]>,
     mut keep: impl FnMut(&ParsedRecord<'_, [u8]>) -> Option<bool>,
 ) -> Option<Vec<u8>> {
-    // Unlike a tree of labels, it takes no more memory for a name than its labels, however many there are.
+    // Unlike a tree of labels, this needs no more memory than the labels of the names, however many there are.
     let mut builder = MessageBuilder::from_target(HashCompressor::new(Vec::new())).ok()?;
     *builder.header_mut() = message.header();
     let mut questions = builder.question();
@@ -144,7 +145,7 @@ pub fn copy_records(
     copied.ok().filter(|_| is_readable).map(|copied| copied.finish().into_target())
 }
 
-/// Lowers all TTLs of a message, as far as it can be read to its end.
+/// Lowers all TTLs of a message that can be parsed to its end.
 pub(crate) fn lower_ttls(message: &mut [u8], seconds: u32) {
     if seconds == 0 {
         return;
@@ -160,7 +161,7 @@ pub(super) fn change_ttl(message: &mut [u8], offset: u16, change: impl Fn(u32) -
     }
 }
 
-/// Where a name ends that begins there.
+/// The offset at which the name at an offset ends.
 fn skip_name(message: &[u8], mut at: usize) -> Option<usize> {
     loop {
         match *message.get(at)? {
@@ -172,7 +173,7 @@ fn skip_name(message: &[u8], mut at: usize) -> Option<usize> {
     }
 }
 
-/// A TTL out of a message.
+/// Reads a TTL.
 fn ttl_of(bytes: [u8; 4]) -> u32 {
     sound_ttl(u32::from_be_bytes(bytes))
 }

@@ -1,9 +1,9 @@
-//! Whole answers of upstreams, by name, type and the question's DO and CD bits: for records of any type, and for addresses with
-//! signatures.
+//! Whole replies by name, type and the question's DO and CD bits: for records of any type, and for addresses
+//! with signatures.
 //!
-//! Guarantees: an answer is given for its shortest TTL, no longer than the limits, with all its TTLs lowered by its age; an answer
-//! to a question without signatures (DO), or with validation (no CD), never serves another kind of question; memory is bounded; a
-//! failure is kept for [`FAILURE`] (RFC 9520) and never replaces an answer, not even one that has expired.
+//! Guarantees: a reply is returned until its smallest TTL has passed, within the limits, with all TTLs lowered
+//! by its age; questions with other DO or CD bits never share a reply; memory is bounded; a failure is cached
+//! for [`FAILURE`] (RFC 9520) and never replaces a reply, not even an expired one.
 
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -20,22 +20,22 @@ use crate::packet_key::PacketKey;
 use crate::scaled::ScaledTime;
 use crate::settings::Settings;
 
-/// Seconds for which a failure is kept: as Unbound does (RFC 9520 section 3.2: at least one second).
+/// Seconds for which a failure is cached: as in Unbound (RFC 9520 section 3.2: at least one second).
 const FAILURE: u32 = 5;
 
-/// TTL in seconds of records that have expired (RFC 8767 section 4).
+/// TTL in seconds of expired records that are served (RFC 8767 section 4).
 pub const STALE_TTL: u32 = 30;
 
-/// Bytes that an entry takes besides its key and its message.
+/// Bytes of an entry besides its key and its message.
 const OVERHEAD: u64 = 160;
 
-/// Bytes of a typical answer, from which the number of entries is estimated.
+/// Bytes of a typical reply, by which the number of entries is estimated.
 const TYPICAL: u64 = 600;
 
-/// One answer of an upstream, or why there is none.
+/// The reply of an upstream, or the failure instead.
 #[derive(Debug)]
 pub struct Packet {
-    /// The message with the number 0, its question in lower case, without its OPT record; empty where there is a failure.
+    /// The message with the id 0, a lower-case question and without OPT record; empty for a failure.
     message: Box<[u8]>,
     /// Offsets of its TTLs.
     ttls: Box<[u16]>,
@@ -43,15 +43,16 @@ pub struct Packet {
     received: Seconds,
     /// When it expires.
     expires: Seconds,
-    /// Whether it has records of the type that was asked for.
+    /// Whether it has records of the queried type.
     has_data: bool,
-    /// What EDNS added about the answer (RFC 8914).
+    /// Its extended error (RFC 8914).
     extended_error: Option<ExtendedError>,
     failure: Option<Failure>,
 }
 
 impl Packet {
-    /// The message as it was received, but for its number (0), the case of its question and its OPT record; or why there is none.
+    /// The message as received, except for its id (0), the case of its question and its OPT record; or the
+    /// failure.
     ///
     /// # Errors
     ///
@@ -60,7 +61,7 @@ impl Packet {
         self.failure.as_ref().map_or(Ok(&self.message), Err)
     }
 
-    /// What the upstream said about its answer (RFC 8914).
+    /// The upstream's extended error (RFC 8914).
     pub fn extended_error(&self) -> Option<&ExtendedError> {
         self.extended_error.as_ref()
     }
@@ -72,7 +73,7 @@ impl Packet {
         message
     }
 
-    /// Bytes that it takes in memory.
+    /// Bytes of memory.
     fn weight(&self) -> u64 {
         let text = |failure: &Failure| failure.detail.len();
         let texts = self.failure.as_ref().map_or(0, text)
@@ -81,11 +82,11 @@ impl Packet {
     }
 }
 
-/// What is known about one key.
+/// The entry of one key.
 #[derive(Clone, Debug, Default)]
 struct Entry {
     answer: Option<Arc<Packet>>,
-    /// The failure after that answer.
+    /// A failure after that reply.
     failure: Option<Arc<Packet>>,
 }
 
@@ -103,15 +104,15 @@ impl Weighter<PacketKey, Entry> for Bytes {
 /// Limits of TTLs, in seconds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PacketLimits {
-    /// The longest that records are kept.
+    /// The longest that records are cached.
     pub max_ttl: u32,
-    /// The longest that "no such name" and "no such record" are kept.
+    /// The longest that NXDOMAIN and NODATA are cached.
     pub negative_ttl: u32,
 }
 
-/// The answers. Shared by all threads of a process.
+/// The cache of replies. All threads of a process share it.
 pub struct PacketCache {
-    /// `None` where nothing is to be kept.
+    /// `None` if nothing is cached.
     entries: Option<Cache<PacketKey, Entry, Bytes>>,
     writes: Mutex<()>,
     time: ScaledTime,
@@ -120,7 +121,8 @@ pub struct PacketCache {
 }
 
 impl PacketCache {
-    /// A cache of at most so many bytes; 0: nothing is kept. Its time begins now and runs `speed` times as fast as the clock.
+    /// A cache of at most `bytes`; 0: nothing is cached. Its time starts at `now` and runs `speed` times as
+    /// fast as the clock.
     pub fn new(bytes: u64, limits: PacketLimits, now: Micros, speed: f64) -> Self {
         let count = usize::try_from(bytes / TYPICAL).unwrap_or(usize::MAX);
         PacketCache {
@@ -139,20 +141,20 @@ impl PacketCache {
         PacketCache::new(bytes, PacketLimits { max_ttl, negative_ttl }, settings.clock.now(), settings.speed)
     }
 
-    /// Sets other limits, which hold for answers that are kept from now on.
+    /// Sets other limits, for replies that arrive from now on.
     pub fn limit(&self, limits: PacketLimits) {
         self.max_ttl.store(limits.max_ttl, Relaxed);
         self.negative_ttl.store(limits.negative_ttl, Relaxed);
     }
 
-    /// The answer that holds, else the failure that does.
+    /// The valid reply; without one, the valid failure.
     pub fn get(&self, key: &PacketKey, now: Micros) -> Option<Arc<Packet>> {
         let second = self.time.seconds(now);
         let Entry { answer, failure } = self.entries.as_ref()?.get(key)?;
         answer.into_iter().chain(failure).find(|packet| second < packet.expires)
     }
 
-    /// The answer with data that expired, at most so many seconds ago (RFC 8767).
+    /// The expired reply with data, if it expired at most `within` seconds ago (RFC 8767).
     pub fn get_stale(&self, key: &PacketKey, now: Micros, within: u32) -> Option<Arc<Packet>> {
         let second = self.time.seconds(now);
         let answer = self.entries.as_ref()?.get(key)?.answer?;
@@ -160,7 +162,7 @@ impl PacketCache {
         (answer.has_data && answer.expires <= second && second < until).then_some(answer)
     }
 
-    /// The message of an answer that has expired: with [`STALE_TTL`], and no longer said to be validated.
+    /// The message of an expired reply: with [`STALE_TTL`], and without the AD bit.
     pub fn stale_message(&self, packet: &Packet) -> Vec<u8> {
         let mut message = packet.with_ttls(|_| STALE_TTL);
         if let Some(flags) = message.get_mut(3) {
@@ -169,19 +171,19 @@ impl PacketCache {
         message
     }
 
-    /// A message with the TTLs that are left.
+    /// A message with its remaining TTLs.
     pub fn message(&self, packet: &Packet, now: Micros) -> Vec<u8> {
         let second = self.time.seconds(now);
         let age = u32::try_from(second.saturating_sub(packet.received)).unwrap_or(u32::MAX);
         packet.with_ttls(|ttl| ttl.saturating_sub(age))
     }
 
-    /// When an answer expires, by the clock that the caller has.
+    /// When a reply expires, by the caller's clock.
     pub fn expires(&self, packet: &Packet) -> Micros {
         self.time.moment(packet.expires)
     }
 
-    /// Reads a reply of an upstream; `None` where it cannot be read to its end, or is cut off. Its TTLs are cut to the limits.
+    /// Parses a reply of an upstream; `None` if it is malformed or truncated. Its TTLs are cut to the limits.
     pub fn read(&self, reply: &[u8], now: Micros) -> Option<Packet> {
         let (mut message, extent) = packet::normalize(reply)?;
         let longest = self.max_ttl.load(Relaxed);
@@ -199,7 +201,7 @@ impl PacketCache {
         })
     }
 
-    /// Keeps an answer in place of what was known; one without a TTL is not kept, and contradicts that all the same.
+    /// Stores a reply in place of the entry; one without a TTL is not stored, but still removes the entry.
     pub fn put(&self, key: PacketKey, packet: Packet) -> Arc<Packet> {
         let packet = Arc::new(packet);
         if let Some(entries) = &self.entries {
@@ -213,12 +215,12 @@ impl PacketCache {
         packet
     }
 
-    /// The turn of one who writes: what is read and written again is not changed in between.
+    /// Serialises writers, so that no other one interferes between a read and the write after it.
     fn writing(&self) -> MutexGuard<'_, ()> {
         self.writes.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Keeps that the upstreams failed; gives what is to be told: the answer, where there is one that holds.
+    /// Stores that the upstreams failed; returns the valid reply if there is one, otherwise the failure.
     pub fn put_failure(
         &self,
         key: PacketKey,
@@ -246,7 +248,7 @@ impl PacketCache {
         packet
     }
 
-    /// Bytes that are kept, and the number of entries.
+    /// The bytes in use, and the number of entries.
     pub fn size(&self) -> (u64, u64) {
         self.entries.as_ref().map_or((0, 0), |entries| (entries.weight(), entries.len() as u64))
     }

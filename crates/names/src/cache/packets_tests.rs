@@ -57,7 +57,7 @@ fn after(seconds: u64) -> Micros {
     NOW + seconds * 1_000_000
 }
 
-/// For how many seconds a reply is given.
+/// The seconds for which a reply is returned.
 fn kept_for(key: &PacketKey, reply: &[u8], packets: &PacketCache) -> u64 {
     let Some(packet) = packets.read(reply, NOW) else { return 0 };
     packets.put(key.clone(), packet);
@@ -199,7 +199,7 @@ fn memory_is_bounded() {
 }
 
 proptest! {
-    /// Whatever the bytes, nothing panics, and what is kept can be read again.
+    /// Whatever the bytes, nothing panics, and a stored message can be parsed again.
     #[test]
     fn any_bytes_are_borne(changes in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 0..6), cut in 0usize..40) {
         let key = question("example.com");
@@ -223,7 +223,7 @@ fn what_a_newer_answer_without_ttl_contradicts_is_not_given_any_more() {
     let key = question("example.com");
     let packets = packets();
     packets.put(key.clone(), packets.read(&answer(&key, Rcode::NOERROR, &[60], None), NOW).unwrap());
-    // It has expired, and the name does not exist any more: without a SOA, or with a TTL of 0.
+    // It has expired, and the name no longer exists: without an SOA, or with a TTL of 0.
     packets.put(
         key.clone(),
         packets.read(&answer(&key, Rcode::NXDOMAIN, &[], Some((0, 0))), after(70)).unwrap(),
@@ -274,7 +274,7 @@ fn a_new_answer_never_says_that_it_is_old() {
     let packets = packets();
     let packet =
         packets.put(key.clone(), packets.read(&answer(&key, Rcode::NOERROR, &[1], None), NOW).unwrap());
-    // It is told a few microseconds later, in the next second.
+    // It is read a few microseconds later, in the next second.
     let told = Message::from_octets(packets.message(&packet, after(1))).unwrap();
     assert!(told.answer().unwrap().next().unwrap().unwrap().ttl().as_secs() <= 1);
 }

@@ -1,4 +1,4 @@
-//! What waits to be asked for, apart for each group of servers: names of a zone whose servers are silent hold up no others.
+//! Queues of tries and lookups, one for each group of servers: silent servers of a zone delay no other names.
 
 use std::collections::VecDeque;
 
@@ -12,22 +12,22 @@ use crate::settings::Families;
 use crate::upstream::Place;
 use crate::wire::{Kind, QueryProfile};
 
-/// Tries that are looked at for one whose server has room, where names are spread.
+/// Tries that are examined for one whose server has a free slot, if names are spread.
 const AHEAD: usize = 32;
 
-/// What waits for one group of servers.
+/// The queue of one group of servers.
 #[derive(Default)]
 pub(super) struct Lane {
-    /// Names whose questions have not begun.
+    /// Lookups whose queries have not begun.
     pub(super) queue: VecDeque<LookupId>,
-    /// How many names' questions have.
+    /// The number of lookups whose queries have.
     active: usize,
-    /// Tries to be sent before any other name's questions begin.
+    /// Tries that are sent before the queries of another lookup begin.
     pub(super) ready: VecDeque<Try>,
 }
 
 impl Core {
-    /// Queues a name, or a question about records.
+    /// Queues a lookup.
     #[inline]
     pub(super) fn enqueue(&mut self, mut lookup: Lookup) {
         lookup.lane = self.upstreams.group_number(lookup.text());
@@ -36,7 +36,7 @@ impl Core {
         self.lanes[lane].queue.push_back(id);
     }
 
-    /// The next try to be sent, and to whom; `None` where there is none, or no server has room for it.
+    /// The next try to be sent, and its server; `None` if there is none, or no server has a free slot.
     pub(crate) fn next(&mut self, now: Micros) -> Option<(Try, Place)> {
         for _ in 0..self.lanes.len() {
             let next = self.next_in(self.turn, now);
@@ -87,12 +87,12 @@ impl Core {
         }
     }
 
-    /// Puts a try behind the others whose servers may have room: where names are spread, or where not every server may be asked. Tells
-    /// whether there is one that was not looked at.
+    /// Moves a try behind others whose servers may have a free slot, if names are spread or the try is limited
+    /// to some servers. Returns whether there is a try that was not examined.
     fn pass_over(&mut self, attempt: &Try, passed_over: &mut usize, now: Micros) -> bool {
         let (lane, is_spread) = (attempt.lane, self.settings.spread);
         if attempt.whom == Whom::Any && !is_spread {
-            return false; // no server has room
+            return false; // no server has a free slot
         }
         let ready = &mut self.lanes[lane].ready;
         ready.rotate_left(1);
@@ -108,8 +108,8 @@ impl Core {
         is_begun
     }
 
-    /// Begins the questions of the next name of a lane, if the bounds allow. Of several lanes none has more than three quarters of what
-    /// may be under way, so that a zone whose servers are silent leaves room for others.
+    /// Begins the queries of the next lookup of a lane, if the bounds allow. Of several lanes, none has more
+    /// than three quarters of `in_flight`, so that silent servers of a zone leave capacity for other names.
     fn start(&mut self, lane: usize, now: Micros) -> bool {
         let most = self.settings.in_flight.max(1);
         let own = if self.lanes.len() > 1 { (most - most / 4).max(1) } else { most };
@@ -137,24 +137,24 @@ impl Core {
         true
     }
 
-    /// Makes a try ready, behind the others.
+    /// Appends a try to the ready ones.
     pub(super) fn push(&mut self, attempt: Try) {
         self.lanes[attempt.lane].ready.push_back(attempt);
     }
 
-    /// The questions of a name begin.
+    /// Counts a lookup whose queries begin.
     pub(super) fn begin_one(&mut self, lane: usize) {
         self.active += 1;
         self.lanes[lane].active += 1;
     }
 
-    /// They have ended.
+    /// Counts a lookup whose queries have ended.
     pub(super) fn end_one(&mut self, lane: usize) {
         self.active -= 1;
         self.lanes[lane].active -= 1;
     }
 
-    /// Names that wait for their questions to begin.
+    /// The number of lookups whose queries have not begun.
     pub(crate) fn queued(&self) -> usize {
         self.lanes.iter().map(|lane| lane.queue.len()).sum()
     }

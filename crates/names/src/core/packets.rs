@@ -1,4 +1,4 @@
-//! Questions about records of any type, whose whole reply is wanted.
+//! Questions for records of any type, answered with the whole reply.
 
 use std::sync::Arc;
 
@@ -14,10 +14,10 @@ use crate::packet_key::PacketKey;
 use crate::wire::{self, Kind, Reply};
 
 impl Core {
-    /// Answers a question from the cache, joins it to the same one in flight, or queues it.
+    /// Answers a question from the cache, coalesces it with the same one in flight, or queues it.
     pub(super) fn accept_packet(&mut self, key: PacketKey, now: Micros) {
         if let Some(lookup) = self.lookups.find_packet(&key) {
-            // Where nobody waited for it, its answer is this one's.
+            // Answers to a quiet lookup are not published, so the new order adopts it.
             self.statistics.coalesced += u64::from(!std::mem::take(&mut lookup.is_quiet));
             return;
         }
@@ -36,11 +36,11 @@ impl Core {
         self.enqueue(Lookup::of_packet(key, now));
     }
 
-    /// What is said of a name that no server is asked for (RFC 6761); nothing of one in a zone with servers of its own.
+    /// The local answer for a special-use name (RFC 6761); `None` for a name in a zone with servers of its own.
     fn special(&self, key: &PacketKey) -> Option<Failure> {
         let top = key.top_label();
         if top.eq_ignore_ascii_case(b"localhost") {
-            return Some(Failure::new(FailureKind::NameNoData, "localhost has addresses alone (RFC 6761)"));
+            return Some(Failure::new(FailureKind::NameNoData, "localhost has only addresses (RFC 6761)"));
         }
         let is_special =
             self.settings.special_use && is_special_use(top) && !self.upstreams.has_zone(&key.text());
@@ -48,7 +48,7 @@ impl Core {
             .then(|| Failure::new(FailureKind::NameNotFound, "no such name: it is not in the DNS (RFC 6761)"))
     }
 
-    /// Asks each server once, whether it rests or not.
+    /// Queries each server once, also those that rest.
     pub(super) fn probe(&mut self, key: &PacketKey, now: Micros) {
         for place in 0..self.upstreams.count() {
             let mut lookup = Lookup::of_packet(key.clone(), now);
@@ -65,7 +65,7 @@ impl Core {
         }
     }
 
-    /// What follows from a reply.
+    /// Acts on a reply.
     pub(super) fn weigh_packet(&mut self, sent: &Sent, reply: Reply, message: &[u8], now: Micros) {
         match reply {
             Reply::Packet => match self.packets.read(message, now) {
@@ -85,7 +85,7 @@ impl Core {
         }
     }
 
-    /// A question is answered.
+    /// Publishes the reply to a question.
     fn settle_packet(&mut self, attempt: &Try, packet: Packet, now: Micros) {
         let Some((key, elapsed_us, lookup)) = self.take_packet(attempt.lookup, now) else { return };
         if !lookup.is_quiet {
@@ -94,7 +94,7 @@ impl Core {
         }
     }
 
-    /// A question gets no answer.
+    /// Publishes the failure of a question.
     pub(super) fn fail_packet(&mut self, attempt: &Try, failure: Failure, now: Micros) {
         let Some((key, elapsed_us, mut lookup)) = self.take_packet(attempt.lookup, now) else { return };
         if !lookup.is_quiet {
@@ -104,7 +104,7 @@ impl Core {
         }
     }
 
-    /// Takes a question out, with how many microseconds it was there.
+    /// Removes a question; returns its age in microseconds, too.
     fn take_packet(&mut self, id: LookupId, now: Micros) -> Option<(PacketKey, u32, Lookup)> {
         let mut lookup = self.lookups.remove(id)?;
         self.end_one(lookup.lane);
@@ -112,7 +112,7 @@ impl Core {
         Some((lookup.take_packet()?, elapsed, lookup))
     }
 
-    /// Puts an answer out.
+    /// Stores an answer for the engine.
     fn publish_packet(&mut self, key: PacketKey, elapsed_us: u32, packet: Arc<Packet>) {
         let expires = self.packets.expires(&packet);
         self.packets_answered.push(PacketAnswer { key, elapsed_us, expires, packet });

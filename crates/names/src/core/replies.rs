@@ -1,4 +1,4 @@
-//! What becomes of a question that was sent: a reply, an error, or silence; and what follows from it.
+//! What follows from a reply to a query, from an error, or from silence.
 
 use lycosa_url::{Failure, FailureKind, Micros};
 
@@ -8,11 +8,11 @@ use crate::packet_key::PacketKey;
 use crate::upstream::{Place, Upstreams};
 use crate::wire::{self, Fit, Kind, PAYLOAD, QueryProfile, Reply};
 
-/// How often a server's replies may demand another profile of one try: TCP, without EDNS, and TCP again.
+/// How many times replies may change the profile of one try: to TCP, to no EDNS, and to TCP again.
 const CHANGES: u8 = 3;
 
 impl Core {
-    /// A message came in on a socket. One that fits no question is counted, and the wait goes on.
+    /// Handles a message from a socket. One that matches no query is only counted.
     pub(crate) fn receive(&mut self, socket: SocketId, message: &[u8], now: Micros) {
         let Some((sent, fit)) = self.asked.take(socket, message) else {
             self.statistics.mismatched += 1;
@@ -20,7 +20,7 @@ impl Core {
         };
         let attempt = sent.attempt;
         let is_changed = fit == Fit::OtherCase && !attempt.profile.is_stream();
-        // A datagram larger than was asked for has been cut off where it was received.
+        // A datagram larger than the advertised payload was truncated on receipt.
         let is_cut = message.len() > usize::from(PAYLOAD) && !attempt.profile.is_stream();
         let reply = match is_changed {
             true => None,
@@ -36,8 +36,8 @@ impl Core {
         };
         self.upstreams.at(sent.place, answered);
         match reply {
-            // Either a server that does not keep the case, or a forger who guessed port and number: TCP
-            // satisfies the one and stops the other.
+            // The server does not preserve the case, or an attacker guessed port and id: TCP works with the
+            // former and stops the latter.
             None => {
                 self.statistics.case_mismatched += 1;
                 if !sent.is_overdue {
@@ -59,14 +59,14 @@ impl Core {
         }
     }
 
-    /// What follows from a reply.
+    /// Acts on a reply.
     pub(super) fn weigh(&mut self, sent: &Sent, reply: Reply, now: Micros) {
         let attempt = &sent.attempt;
         match reply {
             Reply::Addresses(found) => self.settle(attempt, Ok(found), now),
             Reply::NotFound(denied) => {
                 let soa = self.lookups.get_mut(attempt.lookup).and_then(|lookup| lookup.negative_ttl);
-                // Below a zone with servers of its own others do not know what there is.
+                // With zones, NXDOMAIN of one server says nothing about names in a zone below it.
                 if self.settings.nxdomain_cut && self.lanes.len() == 1 {
                     self.cut(denied.as_deref(), soa, now);
                 }
@@ -87,12 +87,12 @@ impl Core {
                 self.change_profile(sent, QueryProfile::Plain, now);
             }
             Reply::Misunderstood(why) | Reply::Failed(why) => self.refused(sent, &why, now),
-            Reply::Packet => self.refused(sent, wire::MALFORMED, now), // what could be read was taken before
+            Reply::Packet => self.refused(sent, wire::MALFORMED, now), // a readable reply was handled before
         }
     }
 
-    /// A server answered with an error. Each server is believed once: repeating the question to it at once
-    /// would only double its load.
+    /// A server answered with an error. Each server's error is final: repeating the query at once would only
+    /// double the server's load.
     pub(super) fn refused(&mut self, sent: &Sent, why: &str, now: Micros) {
         let failure = self.failure(FailureKind::NameServerFailure, sent.place, why);
         let attempt = Try {
@@ -106,15 +106,16 @@ impl Core {
         }
     }
 
-    /// The same try, over TCP (RFC 7766).
+    /// Repeats the try over TCP (RFC 7766).
     fn ask_over_tcp(&mut self, sent: &Sent, now: Micros) {
         self.change_profile(sent, QueryProfile::Tcp, now);
     }
 
-    /// The same try of the same server, in another profile, as its reply demands. One that demands this again and again has failed.
+    /// Repeats the try at the same server, in another profile, as its reply demands. After [`CHANGES`] such
+    /// replies the server has failed.
     fn change_profile(&mut self, sent: &Sent, profile: QueryProfile, now: Micros) {
         if sent.attempt.changes >= CHANGES {
-            return self.refused(sent, "it answers a question in no profile", now);
+            return self.refused(sent, "it answers the query in no profile", now);
         }
         self.repeat(
             &Sent { attempt: Try { changes: sent.attempt.changes + 1, ..sent.attempt }, ..*sent },
@@ -122,38 +123,39 @@ impl Core {
         );
     }
 
-    /// The same try of the same server; it takes the room that the reply has left.
+    /// Repeats the try at the same server; it takes the slot that the reply has freed.
     fn repeat(&mut self, sent: &Sent, profile: QueryProfile) {
         self.statistics.retries += 1;
         let again = Try { profile, whom: Whom::This(sent.place), ..sent.attempt };
         self.lanes[again.lane].ready.push_front(again);
     }
 
-    /// Whether a question may be asked again without EDNS: not over TLS or HTTPS, which nobody speaks who does not know EDNS; not where
-    /// TCP alone is wanted; and not where signatures are, which the answer would not have.
+    /// Whether a query may be repeated without EDNS: not over TLS or HTTPS, whose servers all support EDNS; not
+    /// if only TCP is allowed; not if signatures are wanted, which need EDNS.
     fn may_be_plain(&mut self, attempt: &Try) -> bool {
         let is_modern = !matches!(attempt.profile, QueryProfile::Plain | QueryProfile::Tls);
         let key = self.lookups.get_mut(attempt.lookup).and_then(|lookup| lookup.packet());
         is_modern && !self.settings.tcp_only && !key.is_some_and(PacketKey::dnssec_ok)
     }
 
-    /// A socket is of no use any more: what was asked on it is asked elsewhere.
+    /// A socket failed: its queries go to other servers.
     pub(crate) fn fail(&mut self, socket: SocketId, why: &str, now: Micros) {
         for sent in self.asked.take_all(socket) {
-            // Where TCP alone is refused, UDP may well be answered.
+            // A server that refuses TCP may still answer over UDP.
             let tells = sent.attempt.profile != QueryProfile::Tcp || self.settings.tcp_only;
             self.fail_sent(&sent, tells, why, now);
         }
     }
 
-    /// One question gets no reply, by its number on a socket: it is asked elsewhere. It may have been answered.
+    /// One query, given by its id on a socket, gets no reply, so another server is queried. Does nothing if it was
+    /// answered before.
     pub(crate) fn fail_one(&mut self, (socket, number): (SocketId, u16), why: &str, now: Micros) {
         if let Some(sent) = self.asked.take_one(socket, number) {
             self.fail_sent(&sent, false, why, now);
         }
     }
 
-    /// What was sent gets no reply. `tells`: whether it says something about the way to the server, too.
+    /// Handles a query that gets no reply. `tells`: whether this is evidence about the path to the server, too.
     fn fail_sent(&mut self, sent: &Sent, tells: bool, why: &str, now: Micros) {
         self.upstreams.at(sent.place, |group, place| group.blame(place, why));
         if !sent.is_overdue {
@@ -166,21 +168,22 @@ impl Core {
         }
     }
 
-    /// A connection has ended, which is no fault of the server: what was asked on it and not answered is asked on another one.
+    /// A connection ended, which is not evidence against the server: its unanswered queries are repeated on
+    /// another one.
     pub(crate) fn reconnect(&mut self, socket: SocketId) {
         for sent in self.asked.take_all(socket) {
             self.withdraw(&sent);
         }
     }
 
-    /// The same for one question, by its number on a socket.
+    /// The same for one query, given by its id on a socket.
     pub(crate) fn reconnect_one(&mut self, (socket, number): (SocketId, u16)) {
         if let Some(sent) = self.asked.take_one(socket, number) {
             self.withdraw(&sent);
         }
     }
 
-    /// What was sent is asked on another connection.
+    /// Repeats a query on another connection.
     fn withdraw(&mut self, sent: &Sent) {
         if !sent.is_overdue {
             self.upstreams.at(sent.place, Upstreams::withdrawn);
@@ -188,28 +191,28 @@ impl Core {
         }
     }
 
-    /// A try could not be sent for want of a file descriptor, which is no fault of its server: it waits, and meanwhile that
-    /// server is not asked, so that those are that have a socket.
+    /// A try could not be sent because no file descriptor is free, which is not evidence against its server:
+    /// the try is delayed, and the server is paused, so that servers with a socket are queried.
     pub(crate) fn postpone(&mut self, attempt: Try, place: Place, why: &str, now: Micros) {
         self.upstreams.at(place, |group, place| group.pause(place, why, now));
-        let is_encrypted = attempt.profile == QueryProfile::Tls; // of this server; another one may not be
+        let is_encrypted = attempt.profile == QueryProfile::Tls; // for this server; another may be unencrypted
         let profile = if is_encrypted { self.profile(attempt.kind, attempt.number) } else { attempt.profile };
         self.push(Try { profile, ..attempt });
     }
 
-    /// A try could not be sent, since there is no way to its server.
+    /// A try could not be sent, since its server is unreachable.
     pub(crate) fn unreachable(&mut self, attempt: Try, place: Place, why: &str, now: Micros) {
         self.upstreams.at(place, |group, place| group.unreachable(place, now));
         self.unsent(attempt, place, why, now);
     }
 
-    /// A try could not be sent, or its reply cannot come.
+    /// A try could not be sent, or its reply cannot arrive.
     pub(crate) fn unsent(&mut self, attempt: Try, place: Place, why: &str, now: Micros) {
         let failure = self.failure(FailureKind::NameServerFailure, place, why);
         self.again(attempt, place, failure, now);
     }
 
-    /// Has another server asked for what was not answered in time.
+    /// Repeats overdue tries at other servers.
     pub(crate) fn expire(&mut self, now: Micros) {
         while let Some(sent) = self.asked.silent(now) {
             self.statistics.timeouts += 1;
@@ -219,13 +222,13 @@ impl Core {
         }
     }
 
-    /// A try gets no reply in time, or none can come.
+    /// Counts a try as lost: it got no reply in time, or cannot get one.
     fn lose(&mut self, sent: &Sent, now: Micros) {
         self.upstreams
             .at(sent.place, |group, place| group.lost(place, sent.at, now, sent.attempt.number == 0));
     }
 
-    /// A failure for which a server stands.
+    /// A failure whose text names the server.
     fn failure(&self, kind: FailureKind, place: Place, why: &str) -> Failure {
         match self.server(place) {
             Some(server) => Failure::new(kind, format!("{server}: {why}")),
@@ -233,7 +236,7 @@ impl Core {
         }
     }
 
-    /// A question gets no answer.
+    /// Ends a question without an answer.
     pub(super) fn give_up(&mut self, attempt: &Try, failure: Failure, now: Micros) {
         match attempt.kind {
             Kind::Packet => self.fail_packet(attempt, failure, now),
@@ -241,14 +244,14 @@ impl Core {
         }
     }
 
-    /// Asks another server, or gives up with the failure.
+    /// Queries another server, or gives up with the failure.
     fn again(&mut self, attempt: Try, place: Place, failure: Failure, now: Micros) {
-        // Under congestion the last attempt is repeated until the deadline.
+        // Under congestion the last try is repeated until the deadline.
         let is_crowded = self.settings.eager
             && failure.kind == FailureKind::NameTimeout
             && self.upstreams.is_crowded(place, now);
         let most = if is_crowded { self.settings.attempts.saturating_sub(1) } else { u32::MAX };
-        // A try that did not reach a server which may have been started again is none.
+        // A try that did not reach a server that may be restarting does not count.
         let counted = u32::from(!self.upstreams.is_gone(place, now));
         let number = (attempt.number + counted).min(most);
         let Some(lookup) = self.lookups.get_mut(attempt.lookup) else { return };
@@ -260,8 +263,8 @@ impl Core {
         }
         self.statistics.retries += 1;
         let profile = self.profile(attempt.kind, number);
-        // Where names are spread, a silent server is asked again, which costs it nothing: it may wait for others itself. Only the
-        // last try goes to another one.
+        // If names are spread, a silent server is queried again, at little cost to it: it may itself wait for
+        // its upstreams. Only the last try goes to another server.
         let stays = self.upstreams.is_spread(place)
             && failure.kind == FailureKind::NameTimeout
             && number + 1 < self.settings.attempts;

@@ -1,4 +1,4 @@
-//! What `h2` reads from, writes to, and wakes: buffers and flags instead of sockets and tasks.
+//! The connection and the wakers for `h2`: buffers and flags instead of sockets and tasks.
 
 use std::cell::RefCell;
 use std::io;
@@ -10,27 +10,27 @@ use std::task::{Context, Poll, Wake};
 
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
-/// From so many bytes on that wait to be sent no more are made.
+/// Unsent bytes from which no more are produced.
 const UNSENT: usize = 1 << 16;
 
-/// What came and is not read, and what is to be sent.
+/// Received bytes that are not read yet, and bytes to be sent.
 #[derive(Default)]
 pub(super) struct Buffers {
     pub(super) incoming: Vec<u8>,
     pub(super) outgoing: Vec<u8>,
-    /// Whether more would have been put into `outgoing`, had there been room.
+    /// Whether `outgoing` was too full for more bytes.
     pub(super) is_full: bool,
 }
 
 impl Buffers {
-    /// Exchanges both with others.
+    /// Swaps both buffers with those of the caller.
     pub(super) fn swap(&mut self, incoming: &mut Vec<u8>, outgoing: &mut Vec<u8>) {
         std::mem::swap(&mut self.incoming, incoming);
         std::mem::swap(&mut self.outgoing, outgoing);
     }
 }
 
-/// What `h2` takes for a connection. It wakes nobody: whoever fills or empties the buffers polls.
+/// The connection of `h2`. It wakes no task: the caller that fills or empties the buffers polls.
 pub(super) struct Pipe(pub(super) Rc<RefCell<Buffers>>);
 
 impl AsyncRead for Pipe {
@@ -74,7 +74,7 @@ impl AsyncWrite for Pipe {
 pub(super) struct Flag(AtomicBool);
 
 impl Flag {
-    /// One that is set.
+    /// A flag that is set.
     pub(super) fn set() -> Arc<Flag> {
         Arc::new(Flag(AtomicBool::new(true)))
     }
@@ -89,7 +89,7 @@ impl Flag {
         self.0.load(Ordering::Relaxed)
     }
 
-    /// Clears it; tells whether it was set.
+    /// Clears it; returns whether it was set.
     pub(super) fn clear(&self) -> bool {
         self.0.swap(false, Ordering::Relaxed)
     }

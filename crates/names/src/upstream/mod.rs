@@ -1,9 +1,10 @@
-//! The servers that are asked, and which one is asked next. No I/O.
+//! Chooses the server for each query. No I/O.
 //!
-//! The first server is preferred until it is slow, loaded or silent; then whichever is expected to answer first. A server that
-//! fell silent, or is of no use, rests: others are asked, and now and then one question probes it. Where all rest, the one
-//! whose rest ends first is asked. Where they rotate, each has the same number of questions as long as it is well (SYSTEMS.md section 4).
-//! Where names are spread, each has a server of its own, by the ring, as long as that one is well.
+//! The first server is preferred until it is slow, loaded or silent; then the one with the shortest expected
+//! response time. A server that is silent or replies only with errors rests: others are queried, and at times
+//! one query probes it. If all rest, the one whose rest ends first is queried. With `rotate`, healthy servers
+//! get the same number of queries (SYSTEMS.md section 4). With `spread`, each name has its own server on the
+//! ring, while that one is healthy.
 
 mod groups;
 mod server;
@@ -22,21 +23,22 @@ use crate::asked::Refusals;
 use crate::nameserver::Nameserver;
 use crate::settings::{Settings, UpstreamFigures};
 
-/// The shortest time-out is this part of the longest: 500 ms of 2 s. A resolver that has a name in its cache answers in
-/// well under a millisecond, but one that it has to ask for takes hundreds.
+/// The longest time-out divided by the shortest one: 500 ms of 2 s. A resolver answers from its cache in well
+/// under a millisecond, but takes hundreds of milliseconds when it must query others.
 const FLOOR: u32 = 4;
 
-/// After so many useless replies in a row a server rests to which names are spread: it has tried others already, and who
-/// asks another one too has them tried again.
+/// Errors in a row after which a server rests if names are spread: it has tried other servers already, and the
+/// next server would repeat these tries.
 const SPREAD_FAILURES: u32 = 100;
 
-/// For how long a server is not asked for which there is no socket, in microseconds: others are, or file descriptors come free.
+/// How long a server is paused if no socket is available for it, in microseconds: other servers are queried
+/// meanwhile, or file descriptors become free.
 const PAUSE: Micros = 50_000;
 
-/// For how long names that are given up are told of it.
+/// How long a shortage of sockets is the reason in failures of names, in microseconds.
 const SHORTAGE: Micros = 1_000_000;
 
-/// A server's place in the settings.
+/// A server's index in the settings.
 pub(crate) type Place = usize;
 
 /// All servers.
@@ -45,25 +47,25 @@ pub(crate) struct Upstreams {
     ceiling: Micros,
     is_eager: bool,
     is_spread: bool,
-    /// Where names take turns: whose turn is next.
+    /// The server whose turn is next, if the servers rotate.
     turn: Option<Place>,
-    /// By what names are spread, if they are: the servers' addresses are its nodes, so that all clients agree, in whatever
-    /// order they have them.
+    /// The ring by which names are spread, if they are; its nodes are the servers' addresses, so that all
+    /// clients agree, whatever the order of their servers.
     ring: Option<Ring>,
-    /// What the servers are called there.
+    /// The servers' names on the ring.
     names: Vec<String>,
-    /// Why there was no socket for a server, and when.
+    /// When and why no socket was available for a server.
     shortage: Option<(Micros, Arc<str>)>,
 }
 
 impl Upstreams {
-    /// The servers of the settings.
+    /// Creates the servers of the settings.
     pub(crate) fn new(settings: &Settings) -> Self {
         let ceiling = micros(settings.timeout);
         let limits = Limits {
             floor: ceiling / Micros::from(FLOOR),
             ceiling,
-            // Two questions a name where both families are asked for.
+            // Two queries per name if both families are queried.
             window: u32::try_from(settings.in_flight.max(1).saturating_mul(2)).unwrap_or(u32::MAX),
             rate: settings.rate,
             failures: if settings.spread { SPREAD_FAILURES } else { server::FAILURES },
@@ -81,22 +83,22 @@ impl Upstreams {
         Upstreams { servers, ceiling, is_eager, is_spread, turn, ring, names, shortage: None }
     }
 
-    /// How many there are.
+    /// The number of servers.
     pub(crate) fn count(&self) -> usize {
         self.servers.len()
     }
 
-    /// Whether each name has a server of its own.
+    /// Whether each name has its own server.
     pub(crate) fn is_spread(&self) -> bool {
         self.is_spread
     }
 
-    /// Who is asked there.
+    /// The server at an index.
     pub(crate) fn server(&self, place: Place) -> Option<&Nameserver> {
         self.servers.get(place).map(|(server, _)| &**server)
     }
 
-    /// The server to ask next, where possible another one than that which was asked before; none, where no server has room.
+    /// The next server to query, if possible not `before`; `None` if no server has a free slot.
     pub(crate) fn choose(&self, before: Option<Place>, now: Micros) -> Option<Place> {
         if let [(_, only)] = &self.servers[..] {
             return only.has_room(now).then_some(0);
@@ -110,7 +112,7 @@ impl Upstreams {
         let in_turn = self.turn.and_then(|turn| self.next_in_turn(turn, before, now));
         in_turn.or_else(|| self.quickest(before, now)).or_else(|| {
             if before.is_some() && self.servers.iter().any(|(_, server)| server.is_resting()) {
-                // The others rest; the one that was asked before may be alive.
+                // The others rest; `before` may be alive.
                 self.quickest(None, now).or_else(|| self.least_tired(before, now))
             } else if before.is_some() {
                 self.quickest(None, now)
@@ -120,8 +122,8 @@ impl Upstreams {
         })
     }
 
-    /// The server to ask next, where others have answered with an error: the quickest of the rest, or the one whose rest ends first;
-    /// none, where no such server has room.
+    /// The next server to query after others answered with an error: the fastest of the rest, or the one whose
+    /// rest ends first; `None` if none of them has a free slot.
     pub(crate) fn choose_unrefused(&self, refused: Refusals, now: Micros) -> Option<Place> {
         let is_other = |place: Place| !refused.has(place) && !self.is_gone(place, now);
         let has_other = (0..self.servers.len()).any(is_other);
@@ -137,8 +139,9 @@ impl Upstreams {
         }
     }
 
-    /// The same for one name: where names are spread, its own server, or the next one on the ring that is well; none while that
-    /// one has no room, since another one would have to learn what it knows.
+    /// The next server to query for a name: if names are spread, its own server, or the next healthy one on the
+    /// ring. `None` while that one has no free slot: another server would have to learn what that one has
+    /// cached.
     pub(crate) fn choose_for(&self, name: &str, before: Option<Place>, now: Micros) -> Option<Place> {
         let Some(ring) = &self.ring else { return self.choose(before, now) };
         let place_of = |node: &str| self.names.iter().position(|name| name == node);
@@ -148,14 +151,14 @@ impl Upstreams {
             Some(*place) != before && (!server.is_resting() || server.wants_probe(now))
         };
         let owner = |count| ring.owners(&digest, count).into_iter().filter_map(place_of).find(is_well);
-        // The whole order of many servers costs much, and is needed only where the first two are not well.
+        // The full order of many servers is expensive, and needed only if the first two are not healthy.
         match owner(2).or_else(|| owner(self.servers.len())) {
             Some(place) => self.servers[place].1.has_room(now).then_some(place),
             None => self.choose(before, now),
         }
     }
 
-    /// The first server from there on that has room and does not rest.
+    /// The first server from `turn` on that has a free slot and does not rest.
     fn next_in_turn(&self, turn: Place, except: Option<Place>, now: Micros) -> Option<Place> {
         let count = self.servers.len();
         (turn..turn + count).map(|place| place % count).find(|place| {
@@ -164,7 +167,7 @@ impl Upstreams {
         })
     }
 
-    /// The server that is expected to answer first, of those that have room and do not rest.
+    /// The server with the shortest expected response time, of those that have a free slot and do not rest.
     fn quickest(&self, except: Option<Place>, now: Micros) -> Option<Place> {
         let typical = self.typical();
         let open = self.servers.iter().enumerate().filter(|(place, (_, server))| {
@@ -174,13 +177,13 @@ impl Upstreams {
         by_time.min_by(|(_, one), (_, other)| one.total_cmp(other)).map(|(place, _)| place)
     }
 
-    /// The shortest round-trip time that is known, in microseconds.
+    /// The shortest known round-trip time, in microseconds; the ceiling if none is known.
     fn typical(&self) -> f64 {
         let known = self.servers.iter().filter_map(|(_, server)| server.round_trip());
         known.min().map_or(self.ceiling as f64, |time| time.as_micros() as f64)
     }
 
-    /// Where all rest: the server whose rest ends first, another one than that which was asked before if there is one.
+    /// If all rest: the server whose rest ends first, if possible not `before`.
     fn least_tired(&self, before: Option<Place>, now: Micros) -> Option<Place> {
         if self.servers.iter().any(|(_, server)| !server.is_resting()) {
             return None;
@@ -190,9 +193,9 @@ impl Upstreams {
             .map(|(place, _)| place)
     }
 
-    /// How long a try of this server is waited for: until another server is asked, and until its answer is of no use any more.
-    /// Later rounds over the servers get twice as long; the last try is waited for as long as can be. Who is not eager waits for
-    /// each try to its end.
+    /// The time until another server is queried, and the time until a reply is ignored, for a try of this
+    /// server. Later rounds over the servers get twice as long, and the last try the longest time. If not
+    /// eager, both are always the time-out of the settings.
     pub(crate) fn waits(&self, place: Place, number: u32, is_last: bool) -> (Micros, Micros) {
         if !self.is_eager {
             return (self.ceiling, self.ceiling);
@@ -203,58 +206,58 @@ impl Upstreams {
         (if is_last { longest } else { soft.saturating_mul(factor) }, longest)
     }
 
-    /// Whether a server's loss exceeds the baseline of dead names (congestion).
+    /// Whether a server's loss exceeds the share that silent names explain (congestion).
     pub(crate) fn is_crowded(&self, place: Place, now: Micros) -> bool {
         self.servers.get(place).is_some_and(|(_, server)| server.is_crowded(now))
     }
 
-    /// A question was sent.
+    /// Records that a query was sent.
     pub(crate) fn sent(&mut self, place: Place, now: Micros) {
         self.turn = self.turn.map(|_| (place + 1) % self.servers.len().max(1));
         self.change(place, |server| server.sent(now));
     }
 
-    /// A reply came: `useful` unless the server could not or would not answer; `late` if it was given up before.
+    /// Records a reply: `useful` unless it is an error; `late` if its deadline had passed.
     pub(crate) fn answered(&mut self, place: Place, sent: Micros, now: Micros, useful: bool, late: bool) {
         self.change(place, |server| server.answered(sent, now, useful, late));
     }
 
-    /// No reply came in time, or none can come.
-    /// `is_first`: it was the question's first try.
+    /// Records that no reply arrived in time, or none can arrive. `is_first`: it was the question's first try.
     pub(crate) fn lost(&mut self, place: Place, sent: Micros, now: Micros, is_first: bool) {
         self.change(place, |server| server.lost(sent, now, is_first));
     }
 
-    /// A connection failed, for this reason.
+    /// Records why a connection failed.
     pub(crate) fn blame(&mut self, place: Place, why: &str) {
         self.change(place, |server| server.trouble = Some(why.into()));
     }
 
-    /// No question reaches a server. Who is not eager is told so at once.
+    /// Records that a server is unreachable. If not eager, it is never treated as restarting.
     pub(crate) fn unreachable(&mut self, place: Place, now: Micros) {
         if self.is_eager {
             self.change(place, |server| server.unreachable(now));
         }
     }
 
-    /// A question came back, since nobody listens: the same after several in a row, and where the question has few tries left (`is_late`).
+    /// Records that a query was rejected because the port is closed: after several in a row, or if the question has
+    /// few tries left (`is_late`), the server is unreachable.
     pub(crate) fn sent_back(&mut self, place: Place, is_late: bool, now: Micros) {
         if is_late || self.servers.get(place).is_some_and(|(_, server)| server.is_silent()) {
             self.unreachable(place, now);
         }
     }
 
-    /// Whether no question reaches a server that may have been started again.
+    /// Whether a server is unreachable and may be restarting.
     pub(crate) fn is_gone(&self, place: Place, now: Micros) -> bool {
         self.servers.get(place).is_some_and(|(_, server)| server.is_gone(now))
     }
 
-    /// How many servers an error is asked of until it is believed: all that a question reaches.
+    /// The number of servers that must return an error for a question before it fails: all that are reachable.
     pub(crate) fn reached(&self, now: Micros) -> usize {
         self.servers.iter().filter(|(_, server)| !server.is_gone(now)).count().max(1)
     }
 
-    /// There is no socket for a server: it has no room for a moment.
+    /// Pauses a server for which no socket is available.
     pub(crate) fn pause(&mut self, place: Place, why: &str, now: Micros) {
         let why: Arc<str> = why.into();
         self.shortage = Some((now, why.clone()));
@@ -263,18 +266,18 @@ impl Upstreams {
         });
     }
 
-    /// Whether there was no socket for a server just now.
+    /// Whether a server is paused.
     pub(crate) fn is_paused(&self, place: Place, now: Micros) -> bool {
         self.servers.get(place).is_some_and(|(_, server)| server.paused > now)
     }
 
-    /// Why no server has room.
+    /// Why no server has a free slot.
     pub(crate) fn why_full(&self, now: Micros) -> &str {
         let is_new = |(at, _): &&(Micros, Arc<str>)| at.saturating_add(SHORTAGE) > now;
-        self.shortage.as_ref().filter(is_new).map_or("no server had room in time", |(_, why)| &**why)
+        self.shortage.as_ref().filter(is_new).map_or("no DNS server had a free slot", |(_, why)| &**why)
     }
 
-    /// A question was taken back, which says nothing about the server.
+    /// Records that a query was withdrawn, which is no evidence about the server.
     pub(crate) fn withdrawn(&mut self, place: Place) {
         self.change(place, Server::withdrawn);
     }
@@ -286,7 +289,7 @@ impl Upstreams {
         }
     }
 
-    /// What is known of each server, in the order of the settings.
+    /// Figures of each server, in the order of the settings.
     pub(crate) fn figures(&self) -> impl Iterator<Item = UpstreamFigures> + '_ {
         self.servers.iter().map(|(nameserver, server)| UpstreamFigures {
             server: nameserver.clone(),
@@ -322,13 +325,13 @@ mod tests {
         Upstreams::new(&Settings { servers, ..Settings::default() })
     }
 
-    /// A question to a server that is answered after so long.
+    /// Sends a query that the server answers after `takes`.
     fn ask(upstreams: &mut Upstreams, place: Place, at: Micros, takes: Micros) {
         upstreams.sent(place, at);
         upstreams.answered(place, at, at + takes, true, false);
     }
 
-    /// Three questions in a row that a server does not answer.
+    /// Sends three queries in a row that the server does not answer.
     fn silence(upstreams: &mut Upstreams, place: Place, at: Micros) {
         for _ in 0..3 {
             upstreams.sent(place, at);
@@ -456,11 +459,11 @@ mod tests {
         assert_eq!(upstreams.choose(None, now + SECOND), Some(0));
         upstreams.sent(0, now + SECOND);
         assert_eq!(upstreams.choose(None, now + SECOND), Some(1), "one question only");
-        // It is still silent, and rests for twice as long.
+        // It is still silent, and rests twice as long.
         upstreams.lost(0, now + SECOND, now + 3 * SECOND, true);
         assert_eq!(upstreams.choose(None, now + 5 * SECOND - 1), Some(1));
         assert_eq!(upstreams.choose(None, now + 5 * SECOND), Some(0));
-        // It is back.
+        // It answers again.
         ask(&mut upstreams, 0, now + 5 * SECOND, MS);
         assert_eq!(upstreams.choose(None, now + 6 * SECOND), Some(0));
         assert!(upstreams.figures().all(|figures| !figures.is_resting));

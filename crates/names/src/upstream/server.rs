@@ -1,11 +1,11 @@
-//! One server that is asked: how quick it is, how much it bears, whether it is worth asking. Time is an argument.
+//! One server: its speed, its capacity, and whether it is worth a query. Time is an argument.
 //!
-//! Guarantees, which the tests repeat:
-//! - the time-out lies between a floor and a ceiling, and is the ceiling until there was an answer;
-//! - the window lies between [`FEWEST`] and its limit, grows only while it is what limits, and is halved at most once for the
-//!   questions of one round;
-//! - a server that is silent or of no use rests; when its rest is over, one question probes it, and no other until that one
-//!   has ended.
+//! Guarantees, which the tests check:
+//! - the time-out lies between a floor and a ceiling, and is the ceiling until the first reply;
+//! - the window lies between [`FEWEST`] and its limit, grows only while it is the limit, and is halved at most
+//!   once per round of queries;
+//! - a server that is silent or replies only with errors rests; when its rest is over, one query probes it, and
+//!   no other one until that query has ended.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
@@ -15,119 +15,121 @@ use lycosa_url::Micros;
 
 use crate::times::Times;
 
-/// Questions in flight that a server is trusted with from the start: what a host with one CPU answers in about a millisecond.
+/// The first window, in queries: what a host with one CPU answers in about a millisecond.
 const FIRST: f64 = 128.0;
 
-/// Questions in flight that any server bears, however many of them were lost.
+/// The smallest window, however large the loss.
 pub(super) const FEWEST: f64 = 64.0;
 
-/// The share of losses that says nothing about the way to the server: a resolver is silent, too, about names whose own
-/// servers are.
+/// The share of losses that is no evidence about the path to the server: a resolver is also silent about names
+/// whose own servers are silent.
 pub(super) const TOLERATED: f64 = 0.1;
 
-/// Of fewer questions a share says nothing: names that are silent come in clusters.
+/// The fewest outcomes on which the share is based: silent names come in clusters.
 pub(super) const SAMPLE: f64 = 256.0;
 
-/// How long after losses that halved its window a server's silence may be its own, or its network's: as long as it takes to
-/// find the window that it bears, in time-outs.
+/// How long after losses halved the window the server counts as congested, in time-outs: as long as it takes to
+/// find the window that it sustains.
 const CROWDED: u64 = 10;
 
 /// Losses in a row after which a server rests.
 pub(super) const SILENCES: u32 = 3;
 
-/// Replies of no use in a row (REFUSED, SERVFAIL) after which it does; more, since they may be the names' fault.
+/// Errors in a row (REFUSED, SERVFAIL) after which a server rests; more, since the names may cause them.
 pub(super) const FAILURES: u32 = 10;
 
-/// The first rest is half the ceiling of the time-out; each further one is doubled, so many times at most.
+/// The first rest is half the longest time-out; each further one is twice as long, with at most so many
+/// doublings.
 const DOUBLINGS: u32 = 6;
 
-/// For how many time-outs a server that no question reaches may have been started again: as long as silence costs a name.
+/// How long an unreachable server may be restarting, in time-outs: as long as silence delays a name.
 const GONE: u64 = 3;
 
-/// How often one question finds out whether it is back, in microseconds.
+/// Interval of the queries that test whether it is reachable again, in microseconds.
 const LOOK: Micros = 100_000;
 
-/// How far a rate may run ahead: the time between two looks at the clock.
+/// How far a rate may run ahead, in microseconds: the time between two checks of the clock.
 const AHEAD: f64 = 10_000.0;
 
-/// Limits that all servers have in common.
+/// Limits that all servers share.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Limits {
     /// The shortest time-out.
     pub(crate) floor: Micros,
-    /// The longest, and the one before anything is known.
+    /// The longest time-out, and the one before the first reply.
     pub(crate) ceiling: Micros,
     /// The largest window.
     pub(crate) window: u32,
-    /// Questions a second; none is no limit.
+    /// Queries per second; `None`: no limit.
     pub(crate) rate: Option<f64>,
-    /// After so many useless replies in a row a server rests.
+    /// Errors in a row after which a server rests.
     pub(crate) failures: u32,
 }
 
-/// When the next question to a server is due, by its rate: of all clients that have the same one. The bits of a number of
-/// microseconds with a fraction.
+/// When the rate allows the next query to a server, for all clients that share the pace: the bits of an `f64`
+/// in microseconds.
 #[derive(Clone, Debug, Default)]
 pub struct Pace(Arc<AtomicU64>);
 
 impl Pace {
-    /// Whether a question is due.
+    /// Whether a query is due.
     pub(crate) fn is_due(&self, now: Micros) -> bool {
         f64::from_bits(self.0.load(Relaxed)) <= now as f64 + AHEAD
     }
 
-    /// A question was sent; so many a second are due.
+    /// Records that a query was sent, at `rate` queries per second.
     pub(crate) fn take(&self, rate: f64, now: Micros) {
         let next = |due| Some((f64::from_bits(due).max(now as f64) + 1e6 / rate).to_bits());
         let _ = self.0.fetch_update(Relaxed, Relaxed, next);
     }
 }
 
-/// What is known of one server.
+/// The state of one server.
 #[derive(Clone, Debug)]
 pub(crate) struct Server {
     limits: Limits,
     /// Smoothed round-trip time and its mean deviation, in microseconds (RFC 6298 section 2).
     round_trip: Option<(f64, f64)>,
     window: f64,
-    /// Below it, the window grows by one an answer; from it on, by one a window of answers (RFC 5681 section 3.1).
+    /// Slow-start threshold: below it, the window grows by one per answer; from it on, by one per window of
+    /// answers (RFC 5681 section 3.1).
     threshold: f64,
-    /// Whether the window was reached since it was half empty last.
+    /// Whether the window was full since it was last half empty.
     limited: bool,
-    /// When the round began: the outcome of what was sent before counts no more.
+    /// When the round began: the outcomes of queries sent before it do not count.
     round: Micros,
     /// Outcomes of the round, and the losses among them.
     outcomes: f64,
     losses: f64,
-    /// Until when it counts as crowded.
+    /// Until when it counts as congested.
     crowded: Micros,
     /// Losses in a row.
     silences: u32,
-    /// Replies of no use in a row.
+    /// Errors in a row.
     failures: u32,
-    /// How many times in a row it rests, and until when.
+    /// The number of rests in a row, and when the last one ends.
     rests: u32,
     rest: Micros,
-    /// Whether a question probes it.
+    /// Whether a query probes it.
     probing: bool,
-    /// When the next question is due, by the rate.
+    /// When the rate allows the next query.
     pace: Pace,
     pub(super) in_flight: u32,
     pub(super) questions: u64,
     pub(super) answers: u64,
     pub(super) timeouts: u64,
-    /// How long replies took.
+    /// Distribution of round-trip times.
     pub(super) round_trips: Times,
-    /// Since when no question reaches it, and when the next one is to find out whether that is still so; nothing once it answers.
+    /// Since when it is unreachable, and when the next query tests that; `None` once it answers.
     gone: Option<(Micros, Micros)>,
-    /// Until when it is not asked, since there is no socket for it.
+    /// Until when it is paused, since no socket was available for it.
     pub(super) paused: Micros,
-    /// Why the last connection to it failed, until it answers.
+    /// Why the last connection to it failed; `None` once it answers.
     pub(super) trouble: Option<Arc<str>>,
 }
 
 impl Server {
-    /// A server of which nothing is known.
+    /// A server without measurements.
     pub(super) fn new(limits: Limits, pace: Pace) -> Self {
         let first = FIRST.min(f64::from(limits.window));
         Server {
@@ -157,7 +159,7 @@ impl Server {
         }
     }
 
-    /// Whether a question fits window and rate, and there may be a socket for it.
+    /// Whether window and rate allow a query, the server is not paused and, if unreachable, is due for a test query.
     pub(super) fn has_room(&self, now: Micros) -> bool {
         self.in_flight < self.window()
             && self.paused <= now
@@ -165,12 +167,13 @@ impl Server {
             && (self.limits.rate.is_none() || self.pace.is_due(now))
     }
 
-    /// Whether it is not to be asked while others can be.
+    /// Whether to prefer other servers.
     pub(super) fn is_resting(&self) -> bool {
         self.rests > 0
     }
 
-    /// Whether its loss exceeds the baseline of dead names (congestion): who got no answer may have one later.
+    /// Whether its loss exceeds the share that silent names explain (congestion): a name without a reply may
+    /// get one later.
     pub(super) fn is_crowded(&self, now: Micros) -> bool {
         self.crowded > now
     }
@@ -180,12 +183,12 @@ impl Server {
         self.rest
     }
 
-    /// Whether its rest is over, so that a question is to probe it.
+    /// Whether its rest is over, so that a query should probe it.
     pub(super) fn wants_probe(&self, now: Micros) -> bool {
         self.is_resting() && !self.probing && self.rest <= now
     }
 
-    /// The window: questions in flight at most.
+    /// The window: the most queries in flight.
     pub(super) fn window(&self) -> u32 {
         self.window as u32
     }
@@ -195,8 +198,8 @@ impl Server {
         self.round_trip.map(|(mean, _)| Duration::from_micros(mean as u64))
     }
 
-    /// The time within which it answers, as far as one can tell; `typical` where nothing is known. Load counts by eighths of the
-    /// window, so that a quiet client keeps to the first of equal servers, whose cache it then shares with itself.
+    /// The expected response time; `typical` before the first reply. Load counts by eighths of the window, so
+    /// that a quiet client stays with the first of equal servers and benefits from its cache.
     pub(super) fn expected(&self, typical: f64) -> f64 {
         /// Differences below it are noise.
         const NOISE: f64 = 1_000.0;
@@ -205,7 +208,7 @@ impl Server {
         (mean + NOISE) * f64::from(1 + eighths) * f64::from(1_u32 << self.silences.min(16))
     }
 
-    /// How long an answer is waited for before another server is asked (RFC 6298, with its doubling).
+    /// How long to wait for a reply before another server is queried (RFC 6298, with its doubling).
     pub(super) fn timeout(&self) -> Micros {
         let Limits { floor, ceiling, .. } = self.limits;
         let Some((mean, deviation)) = self.round_trip else { return ceiling };
@@ -213,7 +216,7 @@ impl Server {
         (timeout.max(floor) << self.silences.min(16)).min(ceiling)
     }
 
-    /// A question was sent.
+    /// Records that a query was sent.
     pub(super) fn sent(&mut self, now: Micros) {
         self.questions += 1;
         self.in_flight += 1;
@@ -225,7 +228,7 @@ impl Server {
         }
     }
 
-    /// A reply came: `useful` unless the server could not or would not answer; `late` if it was given up before.
+    /// Records a reply: `useful` unless it is an error; `late` if its deadline had passed.
     pub(super) fn answered(&mut self, sent: Micros, now: Micros, useful: bool, late: bool) {
         self.answers += 1;
         self.round_trips.add(now.saturating_sub(sent));
@@ -246,8 +249,8 @@ impl Server {
         }
     }
 
-    /// No reply came in time, or none can come. Only a question's first try tells of the way to the server: who got no answer once
-    /// has a name that is silent, more likely than not.
+    /// Records that no reply arrived in time, or none can arrive. Only a question's first try counts as
+    /// evidence about the path: after one silent try, most likely the name is the cause.
     pub(super) fn lost(&mut self, sent: Micros, now: Micros, is_first: bool) {
         self.timeouts += 1;
         self.silences += 1;
@@ -261,8 +264,9 @@ impl Server {
         }
     }
 
-    /// No question reaches it: several in a row came back, or there is no way. One that answered before may have been started again: for
-    /// a while one question at a time finds out. One that never answered is none, and whoever asks it is told so at once.
+    /// Records that it is unreachable: several queries in a row failed, or there is no route. A server that
+    /// answered before may be restarting: for a while, one query at a time tests it. For one that never
+    /// answered, each query fails at once.
     pub(super) fn unreachable(&mut self, now: Micros) {
         if self.answers > 0 {
             let since = self.gone.map_or(now, |(since, _)| since);
@@ -270,24 +274,24 @@ impl Server {
         }
     }
 
-    /// Whether several questions in a row had no reply.
+    /// Whether several queries in a row got no reply.
     pub(super) fn is_silent(&self) -> bool {
         self.silences >= SILENCES
     }
 
-    /// Whether no question reaches it, and it may have been started again.
+    /// Whether it is unreachable and may be restarting.
     pub(super) fn is_gone(&self, now: Micros) -> bool {
         let until = |since: Micros| since.saturating_add(self.limits.ceiling.saturating_mul(GONE));
         self.gone.is_some_and(|(since, _)| now < until(since))
     }
 
-    /// A question was taken back.
+    /// Records that a query was withdrawn.
     pub(super) fn withdrawn(&mut self) {
         self.release();
         self.probing = false;
     }
 
-    /// Begins a rest, unless it has one: what was sent before it says no more.
+    /// Starts a rest unless one is running: outcomes during a rest are no new evidence.
     fn rest_from(&mut self, now: Micros) {
         if self.rest <= now {
             self.rest = now.saturating_add((self.limits.ceiling / 2) << self.rests.min(DOUBLINGS));
@@ -295,7 +299,7 @@ impl Server {
         }
     }
 
-    /// A round-trip time (RFC 6298 section 2.3).
+    /// Adds a round-trip time (RFC 6298 section 2.3).
     fn measure(&mut self, sample: f64) {
         self.round_trip = Some(match self.round_trip {
             None => (sample, sample / 2.0),
@@ -305,7 +309,7 @@ impl Server {
         });
     }
 
-    /// An answer widens the window.
+    /// Widens the window after an answer.
     fn grow(&mut self) {
         if self.limited {
             let step = if self.window < self.threshold { 1.0 } else { 1.0 / self.window };
@@ -313,7 +317,7 @@ impl Server {
         }
     }
 
-    /// Takes the outcome of a question; losses beyond the tolerated share halve the window, once a round.
+    /// Counts an outcome; losses beyond the tolerated share halve the window, once per round.
     fn count(&mut self, sent: Micros, now: Micros, is_loss: bool) {
         if sent < self.round {
             return;
@@ -331,7 +335,7 @@ impl Server {
         }
     }
 
-    /// A question is no longer in flight.
+    /// Counts a query that is no longer in flight.
     fn release(&mut self) {
         self.in_flight = self.in_flight.saturating_sub(1);
         if self.in_flight < self.window() / 2 {

@@ -8,7 +8,7 @@ const SECOND: Micros = 1_000_000;
 const LIMITS: Limits =
     Limits { floor: SECOND / 2, ceiling: 2 * SECOND, window: 2_000, rate: None, failures: FAILURES };
 
-/// A question that is answered after so long.
+/// Sends a query that is answered after `takes`.
 fn ask(server: &mut Server, at: Micros, takes: Micros) {
     server.sent(at);
     server.answered(at, at + takes, true, false);
@@ -99,7 +99,7 @@ fn names_that_are_silent_again_and_again_do_not_narrow_the_window() {
     let mut server = Server::new(LIMITS, Pace::default());
     for at in 0..10_000 {
         server.sent(at);
-        // One in twelve is silent, four times: on the average so many are on an Internet like ours.
+        // One in twelve is silent, four times: the average on the real Internet.
         match at % 15 {
             0 => server.lost(at, at + 1, true),
             1..=3 => server.lost(at, at + 1, false),
@@ -123,7 +123,7 @@ fn a_rate_holds_over_time_and_does_not_run_ahead() {
     assert!((1_000..=1_012).contains(&sent), "{sent} in a second");
 }
 
-/// A window told plainly: what has happened since the round began, as a list.
+/// A plain model of the window: the outcomes since the round began, as a list.
 struct Model {
     window: f64,
     threshold: f64,
@@ -158,7 +158,8 @@ impl Model {
 }
 
 proptest! {
-    /// Whatever is sent, answered and lost in whatever order: the window is the model's, and within its bounds.
+    /// Whatever is sent, answered and lost in any order: the window equals the model's, and is within its
+    /// bounds.
     #[test]
     fn the_window_is_the_plain_models(events in proptest::collection::vec((0..4_u8, 1..200_usize), 0..120)) {
         let mut server = Server::new(LIMITS, Pace::default());

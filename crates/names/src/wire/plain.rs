@@ -1,5 +1,5 @@
-//! Replies as most are: only records that were asked for, each under the name that was asked for. They are read in one pass; all others
-//! by `domain`, by whose reading the tests measure this one.
+//! The fast path for the most common replies: only records of the queried type, each under the queried name.
+//! One pass reads them; `domain` parses all others, and the tests compare both results.
 
 use std::net::IpAddr;
 
@@ -7,10 +7,10 @@ use domain::base::iana::{Class, Rtype};
 
 use super::{Found, HEADER, Kind, Reply, skip_uncompressed_name, sound_ttl};
 
-/// How an owner is written that is the name of the question (RFC 1035 section 4.1.4): a reference to where that one begins.
+/// An owner name that is a compression pointer to the question's name (RFC 1035 section 4.1.4).
 const OWNER: [u8; 2] = [0xc0, HEADER as u8];
 
-/// The addresses of a reply; none where it has anything else in its answer section, or nothing, or cannot be read.
+/// The addresses of a reply; `None` if its answer section has any other record, is empty, or is malformed.
 pub(super) fn addresses(message: &[u8], kind: Kind) -> Option<Reply> {
     let (rtype, length) = match kind {
         Kind::A => (Rtype::A, 4),

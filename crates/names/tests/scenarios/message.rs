@@ -1,4 +1,4 @@
-//! What servers of a scenario send: entries, and the messages that are made of them.
+//! The messages that servers of a scenario send, and the entries that describe them.
 
 use std::collections::HashMap;
 use std::ops::RangeInclusive;
@@ -8,7 +8,7 @@ use super::records::{bytes, bytes_of};
 /// Words of the form `key=value`.
 pub(crate) type Words = HashMap<String, String>;
 
-/// Response codes by number, where they have a name (RFC 1035, 2136, 6891, 8945, 2930, 7873).
+/// Response codes by number, if they have a name (RFC 1035, 2136, 6891, 8945, 2930, 7873).
 const CODES: [&str; 24] = [
     "NOERROR",
     "FORMERR",
@@ -36,7 +36,7 @@ const CODES: [&str; 24] = [
     "BADCOOKIE",
 ];
 
-/// The sections of records, by what scripts call them.
+/// The sections of records, by their names in scripts.
 pub(crate) const SECTIONS: [&str; 3] = ["ANSWER", "AUTHORITY", "ADDITIONAL"];
 
 /// Keys of `ENTRY`.
@@ -49,34 +49,34 @@ const ADJUSTMENTS: [&str; 21] = [
     "pad", "size", "cut", "delay", "hold", "copies", "port", "length", "piece", "close",
 ];
 
-/// What a server does.
+/// A reaction of a server.
 #[derive(Clone, Default)]
 pub(crate) struct Entry {
-    /// Of what questions.
+    /// The queries that it matches.
     matches: Words,
-    /// What else is done to its message.
+    /// Modifications of its message.
     pub(crate) adjust: Words,
     code: Option<usize>,
     flags: Vec<String>,
-    /// Sections' numbers, and the words of their records.
+    /// The index of the section, and the words, of each record.
     records: Vec<(usize, Vec<String>)>,
-    /// All of the message, where it is given so.
+    /// The whole message, if given.
     whole: Option<Vec<String>>,
-    /// Questions that have matched all but `nth`.
+    /// The number of queries that matched all keys but `nth`.
     seen: usize,
 }
 
-/// The part of a question that scripts speak of.
+/// The part of a query that scripts refer to.
 pub(crate) struct Question<'a> {
     message: &'a [u8],
-    /// Where the question section ends.
+    /// The end of the question section.
     end: usize,
     name: String,
     kind: &'static str,
 }
 
 impl<'a> Question<'a> {
-    /// Reads what the client sent, which is taken for granted to be well formed.
+    /// Parses a query of the client, which is assumed to be well-formed.
     pub(crate) fn read(message: &'a [u8]) -> Question<'a> {
         let (mut at, mut labels) = (12, Vec::new());
         while message[at] > 0 {
@@ -88,7 +88,7 @@ impl<'a> Question<'a> {
         Question { message, end: at + 5, name: labels.join("."), kind }
     }
 
-    /// What entries may match.
+    /// The properties that entries may match.
     fn facts(&self, server: usize, over: &str) -> [(&'static str, String); 9] {
         let (header, options) = (&self.message[..12], &self.message[self.end..]);
         let number =
@@ -112,12 +112,12 @@ impl<'a> Question<'a> {
 }
 
 impl Entry {
-    /// One for questions that match these words.
+    /// An entry for queries that match these words.
     pub(crate) fn matching(words: &[&str]) -> Entry {
         Entry { matches: pairs_of(words, &MATCHES), ..Entry::default() }
     }
 
-    /// Whether it has something to do for a question.
+    /// Whether it reacts to a query.
     pub(crate) fn fits(&mut self, server: usize, over: &str, question: &Question<'_>) -> bool {
         let facts = question.facts(server, over);
         if !facts.iter().all(|(key, fact)| self.matches.get(*key).is_none_or(|wanted| wanted == fact)) {
@@ -127,7 +127,7 @@ impl Entry {
         self.matches.get("nth").is_none_or(|nth| range(nth).contains(&self.seen))
     }
 
-    /// Takes a line that says what is sent; tells whether it is one.
+    /// Adds a line that describes the message; returns whether it is one.
     pub(crate) fn take(&mut self, words: &[&str]) -> bool {
         let owned = |words: &[&str]| words.iter().map(|word| (*word).to_owned()).collect::<Vec<_>>();
         match words {
@@ -152,7 +152,7 @@ impl Entry {
         true
     }
 
-    /// Its message; none of an entry that is silent.
+    /// Its message; `None` for a silent entry.
     pub(crate) fn message(&self, question: &Question<'_>) -> Option<Vec<u8>> {
         let mut message = match &self.whole {
             Some(words) => words.iter().flat_map(|word| part(word, question)).collect(),
@@ -169,7 +169,7 @@ impl Entry {
         Some(message)
     }
 
-    /// A message of header, question and records.
+    /// A message made of header, question and records.
     fn composed(&self, question: &Question<'_>) -> Option<Vec<u8>> {
         let code = self.code?;
         let asked = self.question(question);
@@ -236,7 +236,7 @@ fn range(text: &str) -> RangeInclusive<usize> {
     first.parse().unwrap()..=last.parse().unwrap()
 }
 
-/// A part of a message that is given as bytes: `id`, `question`, or hexadecimal digits.
+/// A part of a message in bytes: `id`, `question`, or hexadecimal digits.
 fn part(word: &str, question: &Question<'_>) -> Vec<u8> {
     match word {
         "id" => question.message[..2].to_vec(),
@@ -245,7 +245,7 @@ fn part(word: &str, question: &Question<'_>) -> Vec<u8> {
     }
 }
 
-/// `key=value` words, with keys that are known here.
+/// Parses `key=value` words, with these keys.
 pub(crate) fn pairs_of(words: &[&str], known: &[&str]) -> Words {
     let pair = |word: &&str| {
         let (key, value) = word.split_once('=').unwrap();

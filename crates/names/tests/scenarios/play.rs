@@ -1,4 +1,4 @@
-//! A scenario that is being played: the real client, its servers, and the lines that ask and check.
+//! Plays a scenario: the real client, its servers, and the lines that query and check.
 
 use std::collections::HashMap;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr, TcpStream, UdpSocket};
@@ -12,23 +12,23 @@ use lycosa_url::{Clock, Micros, Script as Hands};
 use super::message::{Entry, SECTIONS, Words};
 use super::server::Script;
 
-/// When scenarios begin, in microseconds since 1970: with a minute, since the cache counts those.
+/// The start of scenarios, in microseconds since 1970: the start of a minute, the unit of the cache.
 const START: Micros = 1_900_000_020_000_000;
 
-/// How long answers are waited for, by the machine's clock; only what has gone wrong takes as long.
+/// The longest wait for answers, by the machine's clock; reached only by failures.
 const LONGEST: Duration = Duration::from_secs(30);
 
-/// A server at which nobody listens.
+/// A server whose port is closed.
 const CLOSED: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 1);
 
-/// An answer as scripts see it.
+/// An answer in the form of scripts.
 struct Told {
     text: String,
     detail: String,
     seconds: u64,
 }
 
-/// A scenario that is being played.
+/// A scenario in progress.
 pub(crate) struct Play {
     client: Client,
     clock: Clock,
@@ -83,7 +83,7 @@ impl Play {
         Play { client, clock, hands, script, addresses, answers: HashMap::new() }
     }
 
-    /// Asks for names without waiting.
+    /// Submits names without waiting.
     fn ask(&self, words: &[&str], past_cache: bool) {
         let names = words.iter().flat_map(|word| names(word)).map(Into::into).collect();
         if past_cache {
@@ -123,7 +123,7 @@ impl Play {
         self.answers.get(name).unwrap_or_else(|| panic!("no answer for {name}"))
     }
 
-    /// Waits until so many are counted.
+    /// Waits until a counter has reached a number.
     fn wait_for(&self, key: &str, number: u64) {
         let began = Instant::now();
         while self.count(key) < number {
@@ -132,7 +132,7 @@ impl Play {
         }
     }
 
-    /// What the client has counted.
+    /// A counter of the client.
     fn count(&self, key: &str) -> u64 {
         let counts = self.client.statistics();
         match key {
@@ -151,7 +151,7 @@ impl Play {
         }
     }
 
-    /// Plays a line; tells how many checks it was.
+    /// Plays a line; returns its number of checks.
     pub(crate) fn line(&mut self, words: &[&str]) -> usize {
         match words {
             ["QUERY" | "REFRESH", names @ ..] => {

@@ -1,4 +1,4 @@
-//! Records of a scenario, in the form that they have on the wire.
+//! Records of a scenario in wire format.
 
 use std::net::IpAddr;
 
@@ -12,7 +12,7 @@ pub(crate) fn bytes(hex: &str) -> Vec<u8> {
     (0..hex.len()).step_by(2).map(|at| u8::from_str_radix(&hex[at..at + 2], 16).unwrap()).collect()
 }
 
-/// The wire form of a name; `@` is the one that was asked for, as a pointer to it.
+/// The wire form of a name; `@` is a pointer to the queried name.
 fn wire(name: &str) -> Vec<u8> {
     if name == "@" {
         return vec![0xc0, 12];

@@ -13,14 +13,14 @@ use nix::sys::socket::{setsockopt, sockopt};
 use super::message::{Entry, Question};
 use super::support::bind_both;
 
-/// What all servers share.
+/// The state that all servers share.
 pub(crate) struct Script {
     entries: Mutex<Vec<Entry>>,
-    /// Questions of each server, over each protocol.
+    /// Queries received by each server, over each protocol.
     questions: Mutex<HashMap<(usize, &'static str), usize>>,
-    /// What is sent when the next question comes.
+    /// Messages that are sent when the next query arrives.
     held: Mutex<Vec<Box<dyn FnOnce() + Send>>>,
-    /// Moves the client's clock.
+    /// Advances the client's clock.
     hands: &'static Hands,
     is_over: AtomicBool,
 }
@@ -32,12 +32,12 @@ impl Script {
         Arc::new(Script { entries: Mutex::new(entries), questions, held, hands, is_over })
     }
 
-    /// Ends all servers' threads, each with the next thing that comes.
+    /// Ends all servers' threads, each at its next event.
     pub(crate) fn end(&self) {
         self.is_over.store(true, Ordering::Release);
     }
 
-    /// How many questions a server has got, over one protocol or all.
+    /// The number of queries that a server received, over one protocol or all.
     pub(crate) fn questions(&self, server: usize, over: Option<&str>) -> usize {
         let questions = self.questions.lock().unwrap();
         let is_meant =
@@ -45,7 +45,7 @@ impl Script {
         questions.iter().filter(|(key, _)| is_meant(key)).map(|(_, count)| count).sum()
     }
 
-    /// The entries that fit a question; what was held is sent, and the time that they take passes.
+    /// The entries that match a query; sends delayed messages, and advances the clock by the entries' time.
     fn entries(&self, server: usize, over: &'static str, question: &Question<'_>) -> Vec<Entry> {
         *self.questions.lock().unwrap().entry((server, over)).or_default() += 1;
         self.held.lock().unwrap().drain(..).for_each(|send| send());
@@ -60,7 +60,8 @@ impl Script {
     /// Starts a server on UDP and TCP.
     pub(crate) fn serve(self: &Arc<Self>, server: usize) -> SocketAddr {
         let (tcp, udp) = bind_both();
-        // Room for all questions at once: time stands still, so that one that the kernel drops is never asked again.
+        // Space for all queries at once: time stands still, so that a query that the kernel drops is never
+        // repeated.
         setsockopt(&udp, sockopt::RcvBuf, &(4 << 20)).unwrap();
         let address = tcp.local_addr().unwrap();
         let script = self.clone();

@@ -1,8 +1,8 @@
-//! What tests with servers of their own share.
+//! Shared by tests with their own servers.
 
 use std::net::{TcpListener, UdpSocket};
 
-/// TCP and UDP on one port, which may be in use for one of them: clients ask from ports of all numbers.
+/// TCP and UDP on one port, which may be in use for one of them: clients use ports of all numbers.
 pub(crate) fn bind_both() -> (TcpListener, UdpSocket) {
     let bind = |_| {
         let tcp = TcpListener::bind("127.0.0.1:0").unwrap();

@@ -1,4 +1,4 @@
-//! An authority, what it certifies, and what tests of clients that ask certified servers share.
+//! A certificate authority, its certificates, and helpers for tests of clients with TLS servers.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -14,7 +14,7 @@ use rustls::ServerConfig;
 use rustls::pki_types::PrivateKeyDer;
 use tempfile::TempDir;
 
-/// An authority.
+/// A certificate authority.
 pub(crate) struct World {
     folder: TempDir,
     issuer: Issuer<'static, KeyPair>,
@@ -31,7 +31,7 @@ impl World {
         World { folder, issuer: Issuer::new(params, key) }
     }
 
-    /// What a server is that bears `name`.
+    /// The configuration of a server with a certificate for `name`.
     pub(crate) fn certified(&self, name: &str) -> ServerConfig {
         let key = KeyPair::generate().unwrap();
         let params = CertificateParams::new(vec![name.to_owned()]).unwrap();
@@ -45,7 +45,7 @@ impl World {
             .unwrap()
     }
 
-    /// A client of these servers.
+    /// The settings of a client of these servers.
     pub(crate) fn settings(&self, servers: &[String]) -> Settings {
         Settings {
             servers: servers.iter().map(|text| text.parse::<Nameserver>().unwrap()).collect(),
@@ -65,13 +65,13 @@ pub(crate) fn answer(message: &[u8]) -> Vec<u8> {
     reply.finish()
 }
 
-/// A client with a cache of its own.
+/// A client with its own cache.
 pub(crate) fn start(settings: Settings) -> Client {
     Client::start(settings, Box::new(CompactCache::in_memory(CompactSettings::default(), 0, None).unwrap()))
         .unwrap()
 }
 
-/// Asks for names, and waits for their answers.
+/// Resolves names, and waits for the answers.
 pub(crate) fn resolve(client: &Client, names: impl Iterator<Item = String>) -> Vec<Resolved> {
     client.submit(names.map(Into::into).collect());
     let (mut answers, began) = (Vec::new(), Instant::now());
@@ -83,7 +83,7 @@ pub(crate) fn resolve(client: &Client, names: impl Iterator<Item = String>) -> V
     answers
 }
 
-/// Names of several lengths.
+/// Names of different lengths.
 pub(crate) fn names(count: usize) -> impl Iterator<Item = String> {
     (0..count).map(|number| format!("n{number}.{}example", "x.".repeat(number % 7)))
 }

@@ -1,4 +1,4 @@
-//! Bodies that cost a parser more than they should, each of about so many bytes; and how to parse them.
+//! Bodies that are expensive for a parser, each of about `bytes` bytes; and a function that parses them.
 
 use bytes::Bytes;
 use lycosa_parse::{Settings, parse};
@@ -8,19 +8,19 @@ use lycosa_url::CrawlUrl;
 /// A body with its name and its Content-Type.
 pub(crate) type Hostile = (&'static str, &'static str, Vec<u8>);
 
-/// `text` until there are so many bytes.
+/// `text`, repeated to `bytes` bytes.
 fn fill(text: &str, bytes: usize) -> Vec<u8> {
     let mut body = text.repeat(bytes / text.len() + 1).into_bytes();
     body.truncate(bytes);
     body
 }
 
-/// `start`, and `text` until there are so many bytes.
+/// `start`, then `text`, repeated to `bytes` bytes.
 fn after(start: &str, text: &str, bytes: usize) -> Vec<u8> {
     [start.as_bytes(), &fill(text, bytes)].concat()
 }
 
-/// Lines that differ, until there are so many bytes.
+/// Different lines, up to about `bytes` bytes.
 fn numbered(bytes: usize, line: impl Fn(usize) -> String) -> Vec<u8> {
     let mut body = String::with_capacity(bytes + 100);
     let mut number = 0;
@@ -31,7 +31,7 @@ fn numbered(bytes: usize, line: impl Fn(usize) -> String) -> Vec<u8> {
     body.into_bytes()
 }
 
-/// Distinct links that say `nofollow`, then all again from the last on without it, behind a long common start.
+/// Distinct `nofollow` links, then all again without it in reverse order, relative to a long base.
 fn follow_again(bytes: usize) -> Vec<u8> {
     let start = format!("<base href='/{}/'>", "d".repeat(7_900));
     let count = (bytes / 40).min(5_000);
@@ -41,7 +41,7 @@ fn follow_again(bytes: usize) -> Vec<u8> {
     body.into_bytes()
 }
 
-/// All of them.
+/// All hostile bodies.
 pub(crate) fn hostile(bytes: usize) -> Vec<Hostile> {
     const HTML: &str = "text/html; charset=utf-8";
     let utf16 =
@@ -192,7 +192,7 @@ pub(crate) fn page(content_type: &str, body: Bytes) -> Outcome {
     parse(Response { request, address, started, finished, times, result }, Ok(body), &Settings::default())
 }
 
-/// Seconds of processor time that this thread has had: what other programs do does not count.
+/// Seconds of CPU time of this thread, which other programs do not affect.
 pub(crate) fn cpu_seconds() -> f64 {
     let told = std::fs::read_to_string("/proc/thread-self/schedstat").unwrap_or_default();
     told.split(' ').next().and_then(|nanos| nanos.parse::<f64>().ok()).unwrap_or_default() / 1e9

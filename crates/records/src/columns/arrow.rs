@@ -1,4 +1,4 @@
-//! Columns as Arrow arrays: what Parquet, DuckDB, Polars and pandas read without copying.
+//! Columns as Arrow arrays, which Parquet, DuckDB, Polars and pandas read without copying.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -14,14 +14,14 @@ use bytes::Bytes;
 
 use super::{Column, Get, TextDecoder};
 
-/// The schema of the chosen columns.
+/// The schema of the selected columns.
 pub fn schema<T>(columns: &[&'static Column<T>]) -> Arc<Schema> {
     let field =
         |column: &&Column<T>| Field::new(column.name, data_type(&column.get), is_nullable(&column.get));
     Arc::new(Schema::new(columns.iter().map(field).collect::<Vec<_>>()))
 }
 
-/// The chosen columns of records.
+/// The selected columns of records.
 pub fn record_batch<T>(
     records: &[impl AsRef<T>],
     columns: &[&'static Column<T>],
@@ -32,7 +32,7 @@ pub fn record_batch<T>(
     RecordBatch::try_new_with_options(schema(columns), arrays, &options)
 }
 
-/// Whether a record may have no value.
+/// Whether the column may have null values.
 fn is_nullable<T>(get: &Get<T>) -> bool {
     matches!(get, Get::MaybeText(_) | Get::Status(_) | Get::Json(_) | Get::Bytes(..) | Get::DecodedText(..))
 }
@@ -137,14 +137,14 @@ fn array<T>(records: &[impl AsRef<T>], column: &Column<T>, texts: TextDecoder) -
     }
 }
 
-/// Numbers, null where there is none.
+/// An array of numbers; null for `None`.
 fn numbers<N: ArrowPrimitiveType>(values: impl ExactSizeIterator<Item = Option<N::Native>>) -> ArrayRef {
     let mut builder = PrimitiveBuilder::<N>::with_capacity(values.len());
     values.for_each(|value| builder.append_option(value));
     Arc::new(builder.finish())
 }
 
-/// Lists of structs, of which `fill` appends those of one record.
+/// Lists of structs; `fill` appends those of one record.
 fn structs<'a, T: 'a>(
     records: impl Iterator<Item = &'a T>,
     fields: Fields,
@@ -158,7 +158,7 @@ fn structs<'a, T: 'a>(
     Arc::new(builder.finish())
 }
 
-/// Appends to a member of a struct, whose type is known.
+/// Appends to a member of a struct; the member's type is known.
 fn append<B: arrow_array::builder::ArrayBuilder>(
     builder: &mut StructBuilder,
     member: usize,
@@ -169,7 +169,7 @@ fn append<B: arrow_array::builder::ArrayBuilder>(
     }
 }
 
-/// Bodies. One alone, which may be as large as bodies get, is not copied.
+/// Bodies. A single body, which may be large, is not copied.
 fn bodies<'a>(mut bodies: impl ExactSizeIterator<Item = Option<&'a Bytes>> + Clone) -> ArrayRef {
     if bodies.len() == 1
         && let Some(body) = bodies.clone().next().flatten()
@@ -186,7 +186,7 @@ fn bodies<'a>(mut bodies: impl ExactSizeIterator<Item = Option<&'a Bytes>> + Clo
     Arc::new(builder.finish())
 }
 
-/// Bodies as text, of those that are text. One alone is not copied.
+/// Bodies as text; null for those that are not text. A single body is not copied.
 fn decoded_texts<'a>(
     rows: impl ExactSizeIterator<Item = (Option<&'a Bytes>, Option<&'a str>)> + Clone,
     texts: TextDecoder,
@@ -208,7 +208,7 @@ fn decoded_texts<'a>(
     Arc::new(builder.finish())
 }
 
-/// Bytes that lie in a body, sharing its memory; others are copied.
+/// Bytes as a slice of a body, sharing its memory; copied if they are not part of it.
 fn part_of(body: &Bytes, bytes: &[u8]) -> Bytes {
     let start = (bytes.as_ptr() as usize).wrapping_sub(body.as_ptr() as usize);
     let is_part = start <= body.len() && bytes.len() <= body.len() - start;
@@ -225,7 +225,7 @@ mod tests {
     use crate::columns::Columns;
     use crate::{Outcome, Received};
 
-    /// A byte order mark is left out; `upper` needs memory of its own.
+    /// Omits a byte order mark; `upper` allocates.
     fn text<'a>(body: &'a [u8], charset: &str, _largest: usize) -> Option<Cow<'a, str>> {
         let text = std::str::from_utf8(body.strip_prefix(b"\xef\xbb\xbf").unwrap_or(body)).ok()?;
         Some(if charset == "upper" { text.to_uppercase().into() } else { text.into() })
@@ -237,7 +237,7 @@ mod tests {
         let mut outcome = Outcome::reopened(CrawlUrl::parse("http://a.com/").unwrap(), 0, 0, Ok(200));
         outcome.charset = charset.map(Cow::Borrowed);
         match body {
-            // As a body has memory of its own.
+            // Memory of its own, as a body has.
             Some(body) => outcome.decoded = Some(body.as_bytes().to_vec().into()),
             None => {
                 outcome.response.result = Err(lycosa_url::Failure::new(lycosa_url::FailureKind::Timeout, ""))

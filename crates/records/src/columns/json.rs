@@ -1,4 +1,4 @@
-//! Records as JSON lines. The keys are the columns' names; what has no value is `null`.
+//! Records as JSON lines. The keys are the columns' names; missing values are `null`.
 
 use std::cell::RefCell;
 use std::io::Write;
@@ -24,7 +24,7 @@ pub fn write_lines<T>(
     Ok(())
 }
 
-/// One record with the chosen columns.
+/// One record with the selected columns.
 struct Line<'a, T: 'static> {
     record: &'a T,
     columns: &'a [&'static Column<T>],
@@ -34,7 +34,7 @@ struct Line<'a, T: 'static> {
 impl<T> Serialize for Line<'_, T> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let mut map = serializer.serialize_map(None)?;
-        // Once for both columns that are made of it.
+        // Decoded once for both columns that contain it.
         let text = self.columns.iter().find_map(|column| match column.get {
             Get::Bytes(body, charset) | Get::DecodedText(body, charset) => Some((body, charset)),
             _ => None,
@@ -48,7 +48,7 @@ impl<T> Serialize for Line<'_, T> {
 }
 
 impl<T> Line<'_, T> {
-    /// Writes one column. `text`: the body's.
+    /// Writes one column. `text`: the decoded body.
     fn entry<M: SerializeMap>(
         &self,
         column: &Column<T>,
@@ -77,7 +77,7 @@ impl<T> Line<'_, T> {
                 map.serialize_entry(name, &Each::of(fields))
             }
             Get::Bytes(get, _) => {
-                // Text as text, other bytes as base64; both keys are in every line.
+                // Text as text, other bytes as base64; each line has both keys.
                 let other = get(record).filter(|_| text.is_none());
                 map.serialize_entry(name, &text)?;
                 map.serialize_entry(&format!("{name}_base64"), &other.map(|body| STANDARD.encode(body)))
@@ -87,7 +87,7 @@ impl<T> Line<'_, T> {
     }
 }
 
-/// A list whose items an iterator gives, once.
+/// A list that is serialized from an iterator, once.
 struct Each<I>(RefCell<Option<I>>);
 
 impl<I> Each<I> {
@@ -102,7 +102,7 @@ impl<I: Iterator<Item: Serialize>> Serialize for Each<I> {
     }
 }
 
-/// One object of two entries.
+/// An object with two entries.
 struct Pair<L, R>((&'static str, L), (&'static str, R));
 
 impl<L: Serialize, R: Serialize> Serialize for Pair<L, R> {

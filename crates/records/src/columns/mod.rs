@@ -1,5 +1,5 @@
-//! Records as columns: the one place where a column is declared. Its type, its Arrow array, its JSON and what may be put into it
-//! follow from that.
+//! Records as columns. A column is declared once; its type, its Arrow array, its JSON and its setter follow
+//! from the declaration.
 
 mod arrow;
 mod json;
@@ -22,15 +22,15 @@ pub use value::{Value, WrongValue};
 pub struct Column<T: 'static> {
     /// Its name.
     pub name: &'static str,
-    /// What it holds, in one line.
+    /// Description, in one line.
     pub meaning: &'static str,
-    /// Whether outputs have it where nobody names columns.
+    /// Whether outputs have it by default.
     pub is_usual: bool,
     get: Get<T>,
     set: Option<Set<T>>,
 }
 
-/// How a value is put into a column.
+/// Sets a column's value.
 type Set<T> = fn(&mut T, Value) -> Result<(), WrongValue>;
 
 /// A name and a value.
@@ -39,7 +39,7 @@ type Pair<'a> = (Cow<'a, str>, Cow<'a, str>);
 /// The items of a list.
 type Items<'a, I> = Box<dyn Iterator<Item = I> + 'a>;
 
-/// How a column's values are found. What is optional is null where it is `None`.
+/// How a column's values are read. `None` becomes null.
 #[derive(Clone, Copy, Debug)]
 enum Get<T: 'static> {
     /// Text that every record has.
@@ -68,14 +68,14 @@ enum Get<T: 'static> {
     Fields(for<'a> fn(&'a T) -> Items<'a, Pair<'a>>),
     /// JSON values by name: text in Arrow, an object in JSON.
     Json(for<'a> fn(&'a T) -> Option<&'a Metadata>),
-    /// Bytes. In JSON lines bytes that are text stand under the column's name, others as base64 under `NAME_base64`; the other key is
-    /// null. The charset says whether they are text.
+    /// Bytes. In JSON lines, text is written under the column's name, other bytes as base64 under
+    /// `NAME_base64`; the other key is null. The charset decides whether they are text.
     Bytes(for<'a> fn(&'a T) -> Option<&'a Bytes>, for<'a> fn(&'a T) -> Option<&'a str>),
     /// The same bytes as text.
     DecodedText(for<'a> fn(&'a T) -> Option<&'a Bytes>, for<'a> fn(&'a T) -> Option<&'a str>),
 }
 
-/// Records that have columns.
+/// A record type with columns.
 pub trait Columns: Sized + 'static {
     /// All columns, in their order.
     fn columns() -> &'static [Column<Self>];
@@ -87,38 +87,40 @@ pub trait Columns: Sized + 'static {
 }
 
 impl<T> Column<T> {
-    /// Whether its values are made of bodies.
+    /// Whether its values are computed from bodies.
     pub fn needs_body(&self) -> bool {
         matches!(self.get, Get::Bytes(..) | Get::DecodedText(..))
     }
 
-    /// Whether values may be put into it.
+    /// Whether its values can be set.
     pub fn is_settable(&self) -> bool {
         self.set.is_some()
     }
 
-    /// Puts a value into a record.
+    /// Sets the column's value of a record.
     pub fn set(&self, record: &mut T, value: Value) -> Result<(), WrongValue> {
         match self.set {
             Some(set) => set(record, value),
             None => {
-                Err(WrongValue { given: value.name(), allowed: "nothing: this column cannot be replaced" })
+                Err(WrongValue { given: value.name(), allowed: "no value: this column cannot be changed" })
             }
         }
     }
 }
 
-/// Turns bytes of a character encoding into text: given by the caller, since decoding lives in another room.
+/// Decodes bytes of a character encoding to text: passed by the caller, since decoding belongs to another
+/// component.
 #[derive(Clone, Copy, Debug)]
 pub struct TextDecoder {
-    /// The text of bytes; `None` where it has more than so many bytes.
+    /// Returns the text of bytes in an encoding; `None` if they are not text or it exceeds the limit, in
+    /// bytes.
     pub decode: for<'a> fn(&'a [u8], &str, usize) -> Option<Cow<'a, str>>,
-    /// Bytes of a text, at most.
+    /// Maximum size of a text, in bytes.
     pub largest: usize,
 }
 
 impl TextDecoder {
-    /// The text of a body; `None` where there is none, or it is no text, or it is too large.
+    /// The text of a body; `None` if there is no body, it is not text, or it is too large.
     fn text<'a>(&self, body: Option<&'a Bytes>, charset: Option<&str>) -> Option<Cow<'a, str>> {
         (self.decode)(body?, charset?, self.largest)
     }

@@ -1,4 +1,4 @@
-//! The columns of each kind of record, in their order. Names are part of the outputs' contract and never change.
+//! The columns of each kind of record, in order. Names are part of the outputs' contract and never change.
 
 use std::borrow::Cow;
 
@@ -7,8 +7,8 @@ use lycosa_url::{CrawlUrl, NameClass};
 use super::{Column, Columns, Get, Items, Value, WrongValue};
 use crate::{Body, Link, Metadata, Outcome, Received, Request, RequestOptions, Response, header_text};
 
-/// Declares columns: what each holds, its name, how its values are found, and how they are put in. `also`: outputs have it only where
-/// it is named.
+/// Declares columns: description, name, getter and setter of each. `also`: outputs have the column only if
+/// `store.fields` names it.
 macro_rules! columns {
     ($record:ty: $($(#[doc = $line:literal])+ $($also:ident)? [$name:literal] $get:expr $(, set $set:expr)?;)+) => {
         impl Columns for $record {
@@ -30,22 +30,22 @@ macro_rules! columns {
     (@set $set:expr) => { Some($set) };
 }
 
-/// What a request has beyond a GET, to be changed.
+/// A request's options, created if there are none.
 fn options(request: &mut Request) -> &mut RequestOptions {
     request.options.get_or_insert_default()
 }
 
-/// The error of an outcome, by its stable name.
+/// The stable name of an outcome's failure.
 fn error(outcome: &Outcome) -> Option<Cow<'_, str>> {
     outcome.failure().map(|failure| failure.kind.as_str().into())
 }
 
-/// A text that is borrowed.
+/// Borrows a text.
 fn borrowed(text: Option<&str>) -> Option<Cow<'_, str>> {
     text.map(Cow::Borrowed)
 }
 
-/// The address spoken to, as text.
+/// The server's address, as text.
 fn address(response: &Response) -> Option<Cow<'_, str>> {
     response.address.map(|address| address.to_string().into())
 }
@@ -55,7 +55,7 @@ fn field<'a>(response: &'a Response, name: &str) -> Option<Cow<'a, str>> {
     response.result.as_ref().ok()?.head.get(name)
 }
 
-/// Header fields: names in lower case.
+/// Header fields, with names in lower case.
 fn fields(response: &Response) -> Items<'_, (Cow<'_, str>, Cow<'_, str>)> {
     let fields = response.result.iter().flat_map(|received| received.head.fields());
     Box::new(fields.map(|(name, value)| {
@@ -76,7 +76,7 @@ fn chain(request: &Request) -> Items<'_, (&str, u16)> {
     Box::new(request.chain.iter().map(|step| (step.url.as_str(), step.status)))
 }
 
-/// Header fields that a request has of its own.
+/// A request's additional header fields.
 fn own_fields(request: &Request) -> Items<'_, (Cow<'_, str>, Cow<'_, str>)> {
     let fields = request.options.iter().flat_map(|options| &options.headers);
     Box::new(fields.map(|(name, value)| (Cow::Borrowed(&**name), Cow::Borrowed(&**value))))
@@ -87,7 +87,7 @@ fn addresses(request: &Request) -> Items<'_, Cow<'_, str>> {
     Box::new(request.route.addresses().iter().map(|address| address.to_string().into()))
 }
 
-/// What each link says.
+/// One text of each link.
 fn links<'a>(outcome: &'a Outcome, get: fn(Link<'a>) -> &'a str) -> Items<'a, Cow<'a, str>> {
     Box::new(outcome.links.iter().map(move |link| get(link).into()))
 }
@@ -103,12 +103,12 @@ fn status(response: &Response) -> Option<u16> {
     response.result.as_ref().ok().map(|received| received.status)
 }
 
-/// The body as received, where it is in memory.
+/// The body as received, if it is in memory.
 fn received_body(response: &Response) -> Option<&bytes::Bytes> {
     response.result.as_ref().ok()?.body.memory()
 }
 
-/// What the user attached to a request.
+/// The user's metadata of a request.
 fn metadata(request: &Request) -> Option<&Metadata> {
     request.options.as_ref().map(|options| &options.metadata)
 }
@@ -116,11 +116,11 @@ fn metadata(request: &Request) -> Option<&Metadata> {
 /// Replaces a response's body.
 fn set_body(response: &mut Response, value: Value) -> Result<(), WrongValue> {
     let (given, body) = (value.name(), value.bytes()?);
-    let no_response = WrongValue { given, allowed: "nothing, where there is no response" };
+    let no_response = WrongValue { given, allowed: "no value: there is no response" };
     response.result.as_mut().map(|received| received.body = Body::Memory(body)).map_err(|_| no_response)
 }
 
-/// Replaces an outcome's links; what the page says of those that stay, it still says.
+/// Replaces an outcome's links; links that stay keep their details and `nofollow`.
 fn set_links(outcome: &mut Outcome, value: Value) -> Result<(), WrongValue> {
     let (given, texts) = (value.name(), value.texts()?);
     let parse = |text: String| {
@@ -136,66 +136,66 @@ columns! { Request:
     ["url"] Get::Text(|request| request.url.as_str());
     /// The method.
     ["method"] Get::Text(|request| request.method()), set |request, value| { options(request).method = value.text()?.unwrap_or_default(); Ok(()) };
-    /// What the request is for: page, robots, sitemap, resource.
+    /// Purpose of the request: page, robots, sitemap, resource.
     ["purpose"] Get::Text(|request| request.purpose.as_str());
-    /// The number of the lease; unique within a crawl.
+    /// The lease's number; unique within a crawl.
     ["lease"] Get::Large(|request| request.lease);
-    /// The job; empty where one crawl has a process to itself.
+    /// The job; empty if the process runs a single crawl.
     ["job"] Get::Text(|request| &request.task.job);
-    /// One of the job's tasks.
+    /// The task within the job.
     ["task"] Get::Text(|request| &request.task.name);
-    /// Requests with a greater priority come first, where the strategy heeds it.
+    /// Requests with a greater priority come first, if the strategy uses it.
     ["priority"] Get::Signed(|request| request.options.as_ref().map_or(0, |options| options.priority)), set |request, value| { options(request).priority = value.number("an int of 32 bits")?; Ok(()) };
-    /// Links from the nearest seed.
+    /// Number of links from the nearest seed.
     ["depth"] Get::Number(|request| request.depth);
-    /// Earlier tries.
+    /// Number of earlier tries.
     ["attempt"] Get::Number(|request| request.attempt);
     /// The redirects that led here, oldest first: URL and status.
     ["chain"] Get::Steps(chain);
-    /// The host's addresses, vetted, best first.
+    /// The host's permitted addresses, best first.
     ["addresses"] Get::Texts(addresses);
-    /// The value of the field cookie.
+    /// Value of the header field cookie.
     ["cookies"] Get::MaybeText(|request| borrowed(request.cookies.as_deref())), set |request, value| { request.cookies = value.text()?; Ok(()) };
-    /// Header fields besides the crawler's own: name and value.
+    /// Header fields that add to the crawler's own or replace them: name and value.
     ["headers"] Get::Fields(own_fields), set |request, value| { options(request).headers = value.pairs()?; Ok(()) };
-    /// When the lease ends, by the crawl's clock.
+    /// When the lease expires, by the crawl's clock.
     ["deadline"] Get::Time(|request| request.deadline);
-    /// What the user attached: JSON values by name.
+    /// The user's metadata: JSON values by name.
     ["metadata"] Get::Json(metadata), set |request, value| { options(request).metadata = value.map()?; Ok(()) };
-    /// The body that is sent.
+    /// Body of the request.
     ["body"] Get::Bytes(|request| request.options.as_ref().map(|options| &options.body), |_| None), set |request, value| { options(request).body = value.bytes()?; Ok(()) };
 }
 
 columns! { Response:
     /// The URL, in canonical form.
     ["url"] Get::Text(|response| response.request.url.as_str());
-    /// The number of the lease; unique within a crawl.
+    /// The lease's number; unique within a crawl.
     ["lease"] Get::Large(|response| response.request.lease);
-    /// Status code; null where there is no response.
+    /// Status code; null if there is no response.
     ["status"] Get::Status(status);
-    /// Kind of failure, a stable name (docs/errors.md); null where there is a response.
+    /// Kind of failure, a stable name (docs/errors.md); null if there is a response.
     ["error"] Get::MaybeText(|response| response.result.as_ref().err().map(|failure| failure.kind.as_str().into()));
-    /// The failure's circumstances, for people.
+    /// Details of the failure, human-readable.
     ["error_detail"] Get::MaybeText(|response| response.result.as_ref().err().map(|failure| failure.detail.as_str().into()));
-    /// The address spoken to.
+    /// IP address of the server.
     ["address"] Get::MaybeText(address);
     /// When the response was complete, in UTC.
     ["fetched_at"] Get::Time(|response| response.fetched_at());
-    /// Microseconds to connect; 0 on a connection that was kept alive.
+    /// Microseconds to connect; 0 on a reused connection.
     ["connect_us"] Get::Number(|response| response.times.connect_us);
     /// Microseconds of the TLS handshake.
     ["tls_us"] Get::Number(|response| response.times.tls_us);
     /// Microseconds from the request's first byte to the response's head.
     ["first_byte_us"] Get::Number(|response| response.times.first_byte_us);
-    /// Microseconds from there to the response's last byte.
+    /// Microseconds from the response's head to its last byte.
     ["body_us"] Get::Number(|response| response.times.body_us);
     /// Header fields in the order received: names in lower case, and values.
     ["headers"] Get::Fields(fields);
-    /// The field content-type.
+    /// The header field content-type.
     ["content_type"] Get::MaybeText(|response| field(response, "content-type"));
-    /// How the response was made: http/1.0, http/1.1, h2, browser, cache.
+    /// Source of the response: http/1.0, http/1.1, h2, browser, cache.
     ["source"] Get::MaybeText(|response| response.result.as_ref().ok().map(|received| received.source.as_str().into()));
-    /// What the user attached to the request: JSON values by name.
+    /// The user's metadata of the request: JSON values by name.
     ["metadata"] Get::Json(|response| metadata(&response.request));
     /// The body as received, with its content coding.
     ["body"] Get::Bytes(received_body, |_| None), set set_body;
@@ -206,47 +206,47 @@ columns! { Outcome:
     ["url"] Get::Text(|outcome| outcome.url().as_str());
     /// The redirects that led here, oldest first: URL and status.
     ["chain"] Get::Steps(|outcome| chain(outcome.request()));
-    /// Links from the nearest seed.
+    /// Number of links from the nearest seed.
     ["depth"] Get::Number(|outcome| outcome.request().depth);
-    /// Earlier tries.
+    /// Number of earlier tries.
     ["attempt"] Get::Number(|outcome| outcome.request().attempt);
-    /// Status code; null where there is no response.
+    /// Status code; null if there is no response.
     ["status"] Get::Status(|outcome| status(&outcome.response));
-    /// Kind of failure, a stable name (docs/errors.md); null where there is a response.
+    /// Kind of failure, a stable name (docs/errors.md); null if there is a response.
     ["error"] Get::MaybeText(error);
-    /// The failure's circumstances, for people.
+    /// Details of the failure, human-readable.
     ["error_detail"] Get::MaybeText(|outcome| outcome.failure().map(|failure| failure.detail.as_str().into()));
-    /// The address spoken to.
+    /// IP address of the server.
     ["address"] Get::MaybeText(|outcome| address(&outcome.response));
     /// When the outcome was complete, in UTC.
     ["fetched_at"] Get::Time(|outcome| outcome.response.fetched_at());
-    /// Microseconds that the host's name took to resolve; 0 where it was known.
+    /// Microseconds to resolve the host's name; 0 if it was cached.
     ["name_us"] Get::Number(|outcome| outcome.request().name_us);
-    /// What the name cost to resolve: fast, slow or failed; null where the URL was refused before a request.
+    /// Cost of resolving the name: fast, slow or failed; null if the URL was refused before a request.
     ["dns_class"] Get::MaybeText(|outcome| borrowed(outcome.request().name_class.map(NameClass::as_str)));
-    /// Microseconds to connect; 0 on a connection that was kept alive.
+    /// Microseconds to connect; 0 on a reused connection.
     ["connect_us"] Get::Number(|outcome| outcome.response.times.connect_us);
     /// Microseconds of the TLS handshake.
     ["tls_us"] Get::Number(|outcome| outcome.response.times.tls_us);
     /// Microseconds from the request's first byte to the response's head.
     ["first_byte_us"] Get::Number(|outcome| outcome.response.times.first_byte_us);
-    /// Microseconds from there to the response's last byte.
+    /// Microseconds from the response's head to its last byte.
     ["body_us"] Get::Number(|outcome| outcome.response.times.body_us);
     /// Header fields in the order received: names in lower case, and values.
     ["headers"] Get::Fields(|outcome| fields(&outcome.response));
-    /// The field content-type.
+    /// The header field content-type.
     ["content_type"] Get::MaybeText(|outcome| field(&outcome.response, "content-type"));
-    /// Character encoding (WHATWG); null for what is no text.
+    /// Character encoding (WHATWG); null if the body is not text.
     ["charset"] Get::MaybeText(|outcome| borrowed(outcome.charset.as_deref()));
     /// Text of the first title element.
     ["title"] Get::MaybeText(|outcome| borrowed(outcome.title.as_deref())), set |outcome, value| { outcome.title = value.text()?; Ok(()) };
     /// Target of rel=canonical.
     ["canonical"] Get::MaybeText(|outcome| borrowed(outcome.canonical.as_ref().map(CrawlUrl::as_str)));
-    /// Target of the redirect, where the status is one.
+    /// Target of the redirect, if the status is one.
     ["redirect"] Get::MaybeText(|outcome| borrowed(outcome.redirect.as_ref().map(CrawlUrl::as_str)));
-    /// Whether robots meta or X-Robots-Tag say noindex.
+    /// Whether a robots meta element or X-Robots-Tag says noindex.
     ["noindex"] Get::Flag(|outcome| outcome.noindex), set |outcome, value| { outcome.noindex = value.flag()?; Ok(()) };
-    /// Whether robots meta or X-Robots-Tag say nofollow.
+    /// Whether a robots meta element or X-Robots-Tag says nofollow.
     ["nofollow"] Get::Flag(|outcome| outcome.nofollow), set |outcome, value| { outcome.nofollow = value.flag()?; Ok(()) };
     /// Number of links in the page.
     ["link_count"] Get::Number(|outcome| u32::try_from(outcome.links.len()).unwrap_or(u32::MAX));
@@ -254,21 +254,28 @@ columns! { Outcome:
     ["links"] Get::Texts(|outcome| links(outcome, |link| link.url.as_str())), set set_links;
     /// The body without content coding, as bytes. In JSON lines: the text under body, or other bytes under body_base64; the other key is null.
     ["body"] Get::Bytes(|outcome| outcome.decoded.as_ref(), |outcome| outcome.charset.as_deref());
-    /// The body decoded to text by its charset: of an HTML page its HTML with all tags, not the main text. Null for what is no text, or has more than parse.max_decoded_bytes in UTF-8. Not written unless store.fields names it.
+    /// The body decoded to text by its charset: for an HTML page the HTML with all tags, not the main text.
+    /// Null if the body is not text, or is longer than parse.max_decoded_bytes in UTF-8. Not written unless
+    /// store.fields names it.
     also ["text"] Get::DecodedText(|outcome| outcome.decoded.as_ref(), |outcome| outcome.charset.as_deref());
-    /// What the user attached to the request: JSON values by name. Not written unless store.fields names it.
+    /// The user's metadata of the request: JSON values by name. Not written unless store.fields names it.
     also ["metadata"] Get::Json(|outcome| metadata(outcome.request()));
-    /// What rules or a parse stage of your own extracted: JSON values by name. Not written unless store.fields names it.
+    /// Values that rules or your own parse stage extracted: JSON values by name. Not written unless
+    /// store.fields names it.
     also ["fields"] Get::Json(|outcome| Some(&outcome.fields)), set |outcome, value| { outcome.fields = value.map()?; Ok(()) };
-    /// The text of each link, where parse.link_details has anchor; in the order of links. Not written unless store.fields names it.
+    /// The text of each link, if parse.link_details contains anchor; in the order of links. Not written
+    /// unless store.fields names it.
     also ["link_anchors"] Get::Texts(|outcome| links(outcome, |link| link.details.anchor));
-    /// Whether each link, or its page, says nofollow; in the order of links. Not written unless store.fields names it.
+    /// Whether each link, or its page, is nofollow; in the order of links. Not written unless store.fields
+    /// names it.
     also ["link_nofollow"] Get::Flags(|outcome| Box::new(outcome.links.iter().map(|link| link.nofollow)));
-    /// The attribute rel of each link, where parse.link_details has rel; in the order of links. Not written unless store.fields names it.
+    /// The attribute rel of each link, if parse.link_details contains rel; in the order of links. Not written
+    /// unless store.fields names it.
     also ["link_rels"] Get::Texts(|outcome| links(outcome, |link| link.details.rel));
     /// The method of the request. Not written unless store.fields names it.
     also ["method"] Get::Text(|outcome| outcome.request().method());
-    /// How the response was made: http/1.0, http/1.1, h2, browser, cache. Not written unless store.fields names it.
+    /// Source of the response: http/1.0, http/1.1, h2, browser, cache. Not written unless store.fields names
+    /// it.
     also ["source"] Get::MaybeText(|outcome| outcome.received().map(|received| received.source.as_str().into()));
     /// Request line and header fields as sent. Not written unless store.fields names it.
     also ["request_head"] Get::MaybeText(|outcome| head(&outcome.response, |received| &received.sent));

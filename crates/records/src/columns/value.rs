@@ -1,4 +1,4 @@
-//! What is put into columns from outside.
+//! Values that callers set in columns.
 
 use std::fmt;
 
@@ -6,10 +6,10 @@ use bytes::Bytes;
 
 use crate::Metadata;
 
-/// A value, whatever the language that it comes from.
+/// A value, independent of the caller's language.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Value {
-    /// Nothing.
+    /// No value.
     None,
     /// A flag.
     Flag(bool),
@@ -27,12 +27,12 @@ pub enum Value {
     Map(Metadata),
 }
 
-/// A value that a column does not take.
+/// A value that a column does not accept.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct WrongValue {
-    /// What was given.
+    /// The kind of value that was passed.
     pub given: &'static str,
-    /// What is allowed.
+    /// The kinds that are allowed.
     pub allowed: &'static str,
 }
 
@@ -46,7 +46,7 @@ impl fmt::Display for WrongValue {
 type Pairs = Vec<(Box<str>, Box<str>)>;
 
 impl Value {
-    /// What kind of value it is.
+    /// The kind of value.
     pub fn name(&self) -> &'static str {
         match self {
             Value::None => "None",
@@ -60,7 +60,7 @@ impl Value {
         }
     }
 
-    /// The error for another kind than is allowed.
+    /// The error of a value that is not allowed.
     pub(crate) fn wrong(&self, allowed: &'static str) -> WrongValue {
         WrongValue { given: self.name(), allowed }
     }
@@ -81,7 +81,7 @@ impl Value {
         }
     }
 
-    /// A text, or none.
+    /// A text, or `None`.
     pub(crate) fn text(self) -> Result<Option<Box<str>>, WrongValue> {
         match self {
             Value::None => Ok(None),

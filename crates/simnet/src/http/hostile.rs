@@ -1,4 +1,4 @@
-//! The answers of hosts that are not ordinary, and of names in wildcard zones.
+//! Responses of hosts that are not ordinary, and of names in wildcard zones.
 
 use std::time::{Duration, SystemTime};
 
@@ -8,16 +8,16 @@ use crate::nature::{Gate, Manner, Nature, Trap};
 use crate::page;
 use crate::trap::{self, Reply};
 
-/// The type of everything here that is not mangled.
+/// Content-Type of pages that are not mangled.
 const HTML: &str = "Content-Type: text/html; charset=utf-8\r\n";
 
-/// Where a redirected robots.txt goes, step by step.
+/// Redirect chain of a redirected robots.txt.
 const ROBOTS_WAY: [&str; 3] = ["/robots.txt", "/site/robots.txt", "/site/rules/robots.txt"];
 
-/// Least size of a huge robots.txt, and how much stands in front of its rules: RFC 9309, 2.5 wants 500 KiB read.
+/// Minimum size of a huge robots.txt, and minimum size of what precedes its rules: RFC 9309, 2.5 requires at least 500 KiB to be parsed.
 const HUGE: (usize, usize) = (700 << 10, 400 << 10);
 
-/// The answer of a host that is not ordinary, where it differs from an ordinary one's.
+/// Response of a host that is not ordinary; `None` if it is the same as an ordinary host's.
 pub(super) fn answer(
     site: &Site,
     host: u32,
@@ -62,7 +62,7 @@ pub(super) fn answer(
     })
 }
 
-/// The answer of a name in a host's wildcard zone: the host's robots.txt, and one page at whatever path.
+/// Response of a name in a host's wildcard zone: the host's robots.txt, or one page at any other path.
 pub(super) fn wild(
     site: &Site,
     host: u32,
@@ -88,7 +88,7 @@ pub(super) fn wild(
     finish(200, Kind::Trap, own, site.ledger.intern(head.path), head, &[HTML], out)
 }
 
-/// Renders a page as its host's manner wants it; the result is its Content-Type line, `None` for an ordinary page.
+/// Renders a page by its host's [`Manner`]; returns its Content-Type line, or `None` for an ordinary page.
 pub(super) fn render(site: &Site, host: u32, slot: u32, start: usize, out: &mut Vec<u8>) -> Option<String> {
     if site.world.nature(host) == Nature::default() {
         return None;
@@ -101,7 +101,7 @@ pub(super) fn render(site: &Site, host: u32, slot: u32, start: usize, out: &mut 
     kind.map(|kind| format!("Content-Type: {kind}\r\n"))
 }
 
-/// The answer about a difficult robots.txt.
+/// Response for a difficult robots.txt; `None` for an ordinary one and for other paths.
 fn robots(
     site: &Site,
     host: u32,
@@ -132,7 +132,7 @@ fn robots(
     Some(finish(200, Kind::Robots, host, NONE, head, &[TEXT], out))
 }
 
-/// Groups for agents that nobody has, up to a length.
+/// Appends groups for unused agents, up to a length.
 fn pad(length: usize, out: &mut Vec<u8>) {
     let mut n = 0;
     while out.len() < length {
@@ -144,7 +144,7 @@ fn pad(length: usize, out: &mut Vec<u8>) {
     }
 }
 
-/// 429 with seconds, or 503 with a date.
+/// 429 with Retry-After in seconds, or 503 with a date.
 fn refuse(
     host: u32,
     kind: Kind,
@@ -158,7 +158,8 @@ fn refuse(
     if manner == Manner::Limited {
         return finish(429, kind, host, page, head, &[&format!("Retry-After: {pause}\r\n"), HTML], out);
     }
-    // Whole seconds, rounded up, and one for the way: the date never asks for less. As all on the wire it is unscaled: divide what is left from Date on.
+    // One second for rounding and one for transit, so that the date never allows less. Unscaled like all
+    // times on the wire: clients divide its distance from Date.
     let now = SystemTime::now();
     let until = now + Duration::from_secs(u64::from(pause) + 2);
     let (date, until) = (httpdate::fmt_http_date(now), httpdate::fmt_http_date(until));

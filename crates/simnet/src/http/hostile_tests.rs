@@ -1,4 +1,4 @@
-//! Answers of difficult hosts, without sockets.
+//! Tests of the responses of difficult hosts, without sockets.
 
 use crate::http::tests::{ask, field, get, site_of};
 use crate::ledger::{Kind, NONE, WILD};
@@ -98,7 +98,7 @@ fn two_worlds_of_one_seed_answer_alike() {
     for profile in ["internet", "hostile"] {
         let (one, two) = (site_of(profile, 80), site_of(profile, 80));
         for host in 0..80 {
-            // A date is the only thing that may differ.
+            // Only a date may differ.
             if one.world.nature(host).manner == Manner::Overloaded {
                 continue;
             }

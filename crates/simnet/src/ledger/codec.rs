@@ -1,45 +1,46 @@
-//! The bytes of a ledger file. All numbers are little endian; `varint` is LEB128, `zigzag` a varint of a signed difference.
+//! Format of a ledger file. All numbers are little-endian; `varint` is LEB128, `zigzag` a varint of a signed difference.
 //!
-//! The file is [`MAGIC`] (with the version) and blocks. A block is a head of 48 bytes and its payload:
+//! The file consists of [`MAGIC`] (with the version) and blocks. A block consists of a head of 48 bytes and a payload:
 //!
 //! | bytes | what |
 //! |---|---|
 //! | 4 | [`MARKER`] |
 //! | 1 | kind: 1 header, 2 strings, 3 requests, 4 DNS questions, 5 late completions, 6 end |
-//! | 1 | shard: the serving thread whose records these are |
+//! | 1 | shard: the serving thread of these records |
 //! | 2 | 0 |
 //! | 4 | number of entries |
 //! | 4 | bytes of payload |
 //! | 8 | number of entries of this kind and shard in earlier blocks |
-//! | 8 | microseconds: all that was recorded before is in this or earlier blocks of this round, or follows before the next round |
+//! | 8 | microseconds: all records up to this time are in earlier rounds or in this one |
 //! | 4 | connections accepted so far |
 //! | 4 | TLS handshakes so far |
 //! | 4 | TLS handshakes that failed so far |
 //! | 4 | CRC-32 of the 44 bytes before and the payload |
 //!
-//! Entries: header: JSON. Strings: varint length, UTF-8; numbered from 0 through all blocks. Requests: zigzag time, varint host + 1, page + 1
-//! (0: none), 4 bytes address, zigzag connection, varint body, Retry-After in ms, microseconds until complete, status, and a byte: kind + 8 if complete.
-//! Questions: zigzag time, varint host + 1, type, byte response code, byte 1 for TCP. Late completions: zigzag place in the shard, zigzag time. A zigzag
-//! is the difference from the entry before, at a block's first entry from 0.
+//! Entries: header: JSON. Strings: varint length, UTF-8; numbered from 0 over all blocks. Requests: zigzag
+//! time, varint host + 1, page + 1 (0: none), 4 bytes address, zigzag connection, varint body, Retry-After in
+//! ms, microseconds until complete, status, and a byte: kind + 8 if complete. Questions: zigzag time, varint
+//! host + 1, type, byte response code, byte 1 for TCP. Late completions: zigzag index in the shard, zigzag
+//! time. A zigzag is the difference from the previous entry, or from 0 at a block's first entry.
 
 use flate2::Crc;
 
 use super::{Kind, Question, Request};
 use crate::secure::Handshakes;
 
-/// What every ledger file begins with; the number is the version.
+/// Beginning of every ledger file; the number is the version.
 pub(super) const MAGIC: &[u8; 16] = b"LYCOSA-LEDGER 1\n";
 
-/// What every block begins with.
+/// Beginning of every block.
 pub(super) const MARKER: [u8; 4] = [0xd7, b'L', b'y', b'B'];
 
-/// Bytes of a block's head.
+/// Length of a block's head in bytes.
 pub(super) const HEAD: usize = 48;
 
-/// Most bytes of a payload: a longer one is damage.
+/// Maximum length of a payload in bytes: a longer one is damage.
 pub(super) const MAX_PAYLOAD: u32 = 16 << 20;
 
-/// What requests were for, by their numbers in files: new ones are added at the end.
+/// Kinds of requests by their numbers in files; new ones must be appended.
 const KINDS: [Kind; 8] = [
     Kind::Page,
     Kind::Robots,
@@ -51,7 +52,7 @@ const KINDS: [Kind; 8] = [
     Kind::Captive,
 ];
 
-/// What a block holds.
+/// Kind of a block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Content {
     /// Parameters, as JSON; the first block.
@@ -62,18 +63,18 @@ pub(super) enum Content {
     Requests = 3,
     /// DNS questions.
     Questions = 4,
-    /// Requests of earlier blocks that were completed since.
+    /// Completions of requests in earlier blocks.
     Late = 5,
-    /// Nothing: the ledger was closed.
+    /// No entries: the ledger was closed.
     End = 6,
 }
 
-/// A block's head without marker and checksum.
+/// A block's head, without marker and checksum.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Head {
-    /// What it holds.
+    /// Kind of the block.
     pub(super) content: Content,
-    /// Whose records.
+    /// The serving thread of the records.
     pub(super) shard: u8,
     /// Number of entries.
     pub(super) count: u32,
@@ -81,7 +82,7 @@ pub(super) struct Head {
     pub(super) length: u32,
     /// Number of earlier entries of this kind and shard.
     pub(super) first: u64,
-    /// Microseconds up to which the ledger is complete when all blocks of the round are there.
+    /// Microseconds up to which the ledger is complete if all blocks of the round are present.
     pub(super) time: u64,
     /// Connections accepted so far.
     pub(super) connections: u32,
@@ -90,7 +91,7 @@ pub(super) struct Head {
 }
 
 impl Head {
-    /// The head's bytes in front of `payload`, whose length is set here.
+    /// Encodes the head for `payload`, and sets the length.
     pub(super) fn seal(mut self, payload: &[u8]) -> [u8; HEAD] {
         self.length = payload.len() as u32;
         let mut out = [0; HEAD];
@@ -109,7 +110,7 @@ impl Head {
         out
     }
 
-    /// Reads a head; `None` if it cannot be one.
+    /// Parses a head; `None` if it is invalid. Does not check the checksum.
     pub(super) fn parse(bytes: &[u8; HEAD]) -> Option<Self> {
         let short = |at: usize| u32::from_le_bytes([bytes[at], bytes[at + 1], bytes[at + 2], bytes[at + 3]]);
         let long = |at: usize| u64::from(short(at)) | u64::from(short(at + 4)) << 32;
@@ -132,7 +133,7 @@ impl Head {
             connections: short(32),
             handshakes: Handshakes { good: short(36), failed: short(40) },
         };
-        // Every entry has a byte at least.
+        // Every entry has at least one byte.
         let plausible = bytes[..4] == MARKER
             && bytes[6..8] == [0; 2]
             && head.length <= MAX_PAYLOAD
@@ -140,13 +141,13 @@ impl Head {
         plausible.then_some(head)
     }
 
-    /// Whether head and payload are as they were written.
+    /// Whether head and payload match the checksum.
     pub(super) fn fits(bytes: &[u8; HEAD], payload: &[u8]) -> bool {
         bytes[HEAD - 4..] == checksum(&bytes[..HEAD - 4], payload).to_le_bytes()
     }
 }
 
-/// CRC-32 of a head's first bytes and the payload.
+/// CRC-32 of a head without its checksum, and the payload.
 fn checksum(head: &[u8], payload: &[u8]) -> u32 {
     let mut crc = Crc::new();
     crc.update(head);
@@ -154,17 +155,17 @@ fn checksum(head: &[u8], payload: &[u8]) -> u32 {
     crc.sum()
 }
 
-/// Appends entries; keeps what differences are taken from.
+/// Encoder of entries, with the state for differences.
 #[derive(Default)]
 pub(super) struct Encoder {
     /// The payload.
     pub(super) out: Vec<u8>,
-    /// The last time or place, and the last connection.
+    /// The bases of differences: the last time or index, and the last connection or time.
     last: [u64; 2],
 }
 
 impl Encoder {
-    /// Begins a payload in the room of the one before.
+    /// Starts a new payload and reuses the buffer.
     pub(super) fn clear(&mut self) {
         self.out.clear();
         self.last = [0; 2];
@@ -173,7 +174,7 @@ impl Encoder {
     /// Appends a request.
     pub(super) fn request(&mut self, request: &Request) {
         self.difference(0, request.time);
-        // NONE is the largest number: it wraps to 0.
+        // NONE is the maximum and wraps to 0.
         self.varint(u64::from(request.host.wrapping_add(1)));
         self.varint(u64::from(request.page.wrapping_add(1)));
         self.out.extend_from_slice(&request.address.to_le_bytes());
@@ -186,7 +187,7 @@ impl Encoder {
         self.out.push(kind as u8 | u8::from(request.complete) << 3);
     }
 
-    /// Appends a question.
+    /// Appends a DNS question.
     pub(super) fn question(&mut self, question: &Question) {
         self.difference(0, question.time);
         self.varint(u64::from(question.host.wrapping_add(1)));
@@ -206,14 +207,14 @@ impl Encoder {
         self.out.extend_from_slice(text.as_bytes());
     }
 
-    /// Appends the difference from the last number of its sort.
+    /// Appends the difference from the last number of this sort.
     fn difference(&mut self, sort: usize, number: u64) {
         let difference = number.wrapping_sub(self.last[sort]) as i64;
         self.last[sort] = number;
         self.varint((difference << 1 ^ difference >> 63) as u64);
     }
 
-    /// Appends seven bits a byte, lowest first.
+    /// Appends a number as LEB128: seven bits per byte, lowest first.
     fn varint(&mut self, mut number: u64) {
         while number >= 0x80 {
             self.out.push(number as u8 | 0x80);
@@ -223,16 +224,16 @@ impl Encoder {
     }
 }
 
-/// Reads what [`Encoder`] wrote; every method gives `None` at an end or at nonsense.
+/// Inverse of [`Encoder`]; every method returns `None` at the end or for invalid bytes.
 pub(super) struct Decoder<'a> {
-    /// What is left.
+    /// The remaining bytes.
     rest: &'a [u8],
     /// As in [`Encoder`].
     last: [u64; 2],
 }
 
 impl<'a> Decoder<'a> {
-    /// Reads a payload from its beginning.
+    /// Starts at the beginning of a payload.
     pub(super) fn new(payload: &'a [u8]) -> Self {
         Self { rest: payload, last: [0; 2] }
     }
@@ -263,7 +264,7 @@ impl<'a> Decoder<'a> {
         (byte < 16).then_some(request)
     }
 
-    /// The next question.
+    /// The next DNS question.
     pub(super) fn question(&mut self) -> Option<Question> {
         Some(Question {
             time: self.difference(0)?,
@@ -274,7 +275,7 @@ impl<'a> Decoder<'a> {
         })
     }
 
-    /// The next late completion: place and time.
+    /// The next late completion: index and time.
     pub(super) fn late(&mut self) -> Option<(u64, u64)> {
         Some((self.difference(0)?, self.difference(1)?))
     }
@@ -287,7 +288,7 @@ impl<'a> Decoder<'a> {
         std::str::from_utf8(text).ok()
     }
 
-    /// A number of a sort, from its difference.
+    /// Decodes a number of a sort from its difference.
     fn difference(&mut self, sort: usize) -> Option<u64> {
         let zigzag = self.varint()?;
         let difference = (zigzag >> 1) ^ (zigzag & 1).wrapping_neg();
@@ -295,12 +296,12 @@ impl<'a> Decoder<'a> {
         Some(self.last[sort])
     }
 
-    /// A varint of 32 bits; NONE + 1 is 0, so that all of them fit.
+    /// Decodes a varint of 32 bits; NONE + 1 is encoded as 0, so that all values fit.
     fn short(&mut self) -> Option<u32> {
         u32::try_from(self.varint()?).ok()
     }
 
-    /// A varint.
+    /// Decodes a varint.
     fn varint(&mut self) -> Option<u64> {
         let mut number = 0;
         for shift in (0..64).step_by(7) {
@@ -313,7 +314,7 @@ impl<'a> Decoder<'a> {
         None
     }
 
-    /// A byte.
+    /// Reads a byte.
     fn byte(&mut self) -> Option<u8> {
         let (&byte, rest) = self.rest.split_first()?;
         self.rest = rest;

@@ -1,4 +1,4 @@
-//! Reads a ledger file: everything up to its end or to the first damage, and how much is missing behind that.
+//! Reads a ledger file up to its end or to the first damage, and counts what is missing after that.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -17,28 +17,28 @@ use crate::params::Params;
 use crate::ports::Ports;
 use crate::world::World;
 
-/// Hosts whose properties tell one world from another.
+/// Number of hosts in the fingerprint.
 const SAMPLE: u32 = 500;
 
-/// What a ledger needs to be judged without the simnet that wrote it.
+/// Header of a ledger: all that is needed to judge it without the simnet that wrote it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Header {
-    /// The version of the program.
+    /// Version of the program.
     pub software: String,
     /// The world's parameters.
     pub params: Params,
-    /// The world's model: a file that the profile named may be another one by now.
+    /// The world's model, since the profile's file may have changed.
     pub model: Model,
-    /// What stands around host names in URLs.
+    /// Schemes and ports of URLs.
     pub ports: Ports,
-    /// When the ledger's time began, in microseconds since 1970.
+    /// Start of the ledger's time, in microseconds since 1970.
     pub started_us: u64,
-    /// [`fingerprint`] of the world: another version may make another one of the same parameters.
+    /// [`fingerprint`] of the world, since another version may build a different world from the same parameters.
     pub fingerprint: u32,
 }
 
 impl Header {
-    /// The header of a ledger that begins now; its clock sets the time.
+    /// The header of a new ledger, whose clock sets `started_us` later.
     pub(crate) fn new(params: &Params, ports: &Ports, world: &World) -> Self {
         Self {
             software: env!("CARGO_PKG_VERSION").to_owned(),
@@ -51,46 +51,46 @@ impl Header {
     }
 }
 
-/// A ledger that was read.
+/// A ledger read from a file.
 #[derive(Clone, Debug)]
 pub struct Saved {
-    /// What it was written with.
+    /// Its header.
     pub header: Header,
-    /// What it holds.
+    /// Its records.
     pub records: Records,
     /// Microseconds up to which it is complete, to about 100 ms.
     pub until: u64,
-    /// Why it is not whole; `None` for a ledger that was closed and is undamaged.
+    /// Its damage; `None` if the ledger was closed and is intact.
     pub damage: Option<Damage>,
 }
 
 impl Saved {
-    /// The world that it was recorded in.
+    /// Rebuilds the world of the recording.
     pub fn world(&self) -> Result<World> {
         let Header { params, model, .. } = &self.header;
-        // The profile's own model is of no concern: it may be a file that is gone.
+        // The profile is replaced, since its file may not exist any more; the model is in the header.
         Params { profile: "lan".to_owned(), ..params.clone() }.check()?;
         let world = World::with_model(params, model.clone());
         if fingerprint(&world) == self.header.fingerprint {
             return Ok(world);
         }
-        let ours = format!("a ledger of a version whose worlds are those of {}", env!("CARGO_PKG_VERSION"));
+        let ours = format!("a ledger of a version with the same worlds as {}", env!("CARGO_PKG_VERSION"));
         Err(Error::setting("LEDGER", format!("one of version {}", self.header.software), ours))
     }
 }
 
-/// What is wrong with a ledger file, and what is missing because of it.
+/// Damage of a ledger file, and what is missing because of it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Damage {
-    /// What is wrong, in words.
+    /// The kind of damage: `not closed`, `truncated` or `damaged`.
     pub why: &'static str,
-    /// Bytes that were read.
+    /// Number of bytes read.
     pub at: u64,
-    /// Bytes behind them that were not.
+    /// Number of remaining bytes that were not read.
     pub unread: u64,
-    /// Requests that were recorded and are missing, as far as the file still tells.
+    /// Missing requests, as far as the file still contains their number.
     pub requests: u64,
-    /// DNS questions that were recorded and are missing, as far as the file still tells.
+    /// Missing DNS questions, as far as the file still contains their number.
     pub questions: u64,
     /// Microseconds up to which the ledger is complete.
     pub until: u64,
@@ -101,8 +101,8 @@ impl fmt::Display for Damage {
         let Self { why, at, unread, requests, questions, until } = self;
         write!(f, "{why}: read {at} bytes, up to {:.1} s; ", *until as f64 / 1e6)?;
         match (unread, requests, questions) {
-            (0, ..) => write!(f, "what came later is missing"),
-            (_, 0, 0) => write!(f, "{unread} bytes and what came later are missing"),
+            (0, ..) => write!(f, "later records are missing"),
+            (_, 0, 0) => write!(f, "{unread} bytes and later records are missing"),
             _ => write!(
                 f,
                 "{unread} bytes with at least {requests} requests and {questions} DNS questions are missing"
@@ -111,7 +111,7 @@ impl fmt::Display for Damage {
     }
 }
 
-/// Creates the file; an existing one is replaced only if it is a ledger, or empty.
+/// Creates the file; an existing one is replaced only if it is a ledger or empty.
 pub(super) fn create(path: &Path) -> Result<File> {
     let refused = |e: io::Error| {
         let allowed = format!("a file that can be written ({})", reason(&e));
@@ -128,7 +128,7 @@ pub(super) fn create(path: &Path) -> Result<File> {
     Ok(file)
 }
 
-/// Reads a ledger. An error means that there is nothing to read: no file, no ledger, or not even a header.
+/// Reads a ledger. Fails if the file is missing, is no ledger, or has no intact header.
 pub fn read(path: &Path) -> Result<Saved> {
     let refused = |e: io::Error| {
         Error::setting("LEDGER", path.display(), format!("a ledger that can be read ({})", reason(&e)))
@@ -142,7 +142,7 @@ pub fn read(path: &Path) -> Result<Saved> {
     source.read_exact(&mut magic).map_err(|_| wrong(ours))?;
     if magic != *MAGIC {
         let newer = magic.starts_with(&MAGIC[..MAGIC.len() - 2]);
-        return Err(wrong(if newer { "a ledger of version 1: this one is of another" } else { ours }));
+        return Err(wrong(if newer { "a ledger of version 1; this file has another version" } else { ours }));
     }
     let mut reader = Reader { source, at: MAGIC.len() as u64, payload: Vec::new() };
     let header = match reader.block().map_err(refused)? {
@@ -157,7 +157,7 @@ pub fn read(path: &Path) -> Result<Saved> {
                 book.connections(head);
                 break None;
             }
-            // What the checksum does not find: blocks missing, doubled, or of another file.
+            // Not detected by the checksum: blocks that are missing, duplicated, or of another file.
             Ok(head) if book.enter(head, &reader.payload).is_none() => break Some("damaged"),
             Ok(_) => reader.at += (HEAD + reader.payload.len()) as u64,
             Err(why) => break Some(why),
@@ -173,7 +173,7 @@ pub fn read(path: &Path) -> Result<Saved> {
     Ok(Saved { header, records: book.records, until: book.until, damage })
 }
 
-/// A number that worlds with different hosts, pages or addresses do not share.
+/// A checksum of a world's hosts, pages and addresses, to detect different worlds.
 pub(crate) fn fingerprint(world: &World) -> u32 {
     let mut crc = Crc::new();
     for host in 0..world.host_count().min(SAMPLE) {
@@ -196,18 +196,18 @@ pub(crate) fn fingerprint(world: &World) -> u32 {
     crc.sum()
 }
 
-/// Reads blocks.
+/// Reader of blocks.
 struct Reader {
     /// The file.
     source: BufReader<File>,
-    /// Where the next block begins.
+    /// Start of the next block.
     at: u64,
-    /// Of the last block.
+    /// Payload of the last block.
     payload: Vec<u8>,
 }
 
 impl Reader {
-    /// The next block that is whole, or what is wrong with it.
+    /// Reads the next block; returns its head, or the kind of damage.
     fn block(&mut self) -> io::Result<std::result::Result<Head, &'static str>> {
         let mut bytes = [0; HEAD];
         let got = fill(&mut self.source, &mut bytes)?;
@@ -249,31 +249,31 @@ fn fill(source: &mut impl Read, mut buffer: &mut [u8]) -> io::Result<usize> {
     Ok(got)
 }
 
-/// Some requests of a shard that stand together.
+/// Consecutive requests of a shard.
 struct Run {
-    /// The first one's place in the shard.
+    /// Index of the first one in the shard.
     first: u64,
-    /// Its place among all.
+    /// Its index among all requests.
     at: usize,
-    /// How many.
+    /// Number of requests.
     count: u64,
 }
 
-/// What was read so far.
+/// The records read so far.
 #[derive(Default)]
 struct Book {
     /// The records, in the order of the file.
     records: Records,
-    /// Each shard's requests.
+    /// Runs of requests, by shard.
     runs: BTreeMap<u8, Vec<Run>>,
-    /// Each shard's number of questions, and of late completions.
+    /// Number of DNS questions and of late completions, by kind and shard.
     others: BTreeMap<(u8, u8), u64>,
     /// The last block's time.
     until: u64,
 }
 
 impl Book {
-    /// Enters a block; `None` if it does not continue what was read.
+    /// Adds a block; returns `None` if it is invalid or does not continue the earlier blocks.
     fn enter(&mut self, head: Head, payload: &[u8]) -> Option<()> {
         let mut decoder = Decoder::new(payload);
         let count = head.count as usize;
@@ -311,7 +311,7 @@ impl Book {
         decoder.is_done().then_some(())
     }
 
-    /// How many entries of a kind and shard there are.
+    /// Number of entries of a kind and shard so far.
     fn next(&self, content: Content, shard: u8) -> u64 {
         match content {
             Content::Header | Content::End => 0,
@@ -325,14 +325,14 @@ impl Book {
         }
     }
 
-    /// Takes over what every head tells.
+    /// Stores the counters of a block's head.
     fn connections(&mut self, head: Head) {
         self.records.connections = u64::from(head.connections);
         self.records.handshakes = head.handshakes;
         self.until = head.time;
     }
 
-    /// Enters a late completion.
+    /// Adds a late completion.
     fn complete(&mut self, shard: u8, place: u64, time: u64) -> Option<()> {
         let runs = self.runs.get(&shard)?;
         let run = &runs[runs.partition_point(|run| run.first <= place).checked_sub(1)?];
@@ -341,7 +341,7 @@ impl Book {
         Some(())
     }
 
-    /// Looks behind a damage for heads of blocks: requests and questions that they count and nobody has read.
+    /// Searches for heads of blocks after a damage; returns the numbers of unread requests and DNS questions by their counters.
     fn count_missing(&self, reader: &mut Reader, size: u64) -> io::Result<(u64, u64)> {
         let mut ends: BTreeMap<(Content, u8), u64> = BTreeMap::new();
         let mut at = reader.at;
@@ -376,7 +376,7 @@ impl Book {
         Ok((missing(Content::Requests), missing(Content::Questions)))
     }
 
-    /// Whether a head that was found behind a damage can be believed: its block is whole, or cut off and next in order.
+    /// Whether a head found after a damage is credible: its block is intact, or truncated and next in order.
     fn is_plausible(&self, head: &Head, bytes: &[u8; HEAD], reader: &mut Reader) -> bool {
         reader.payload.resize(head.length as usize, 0);
         match fill(&mut reader.source, &mut reader.payload) {
@@ -387,7 +387,7 @@ impl Book {
     }
 }
 
-/// An error's reason in few words.
+/// Short text of an error.
 fn reason(error: &io::Error) -> String {
     error
         .raw_os_error()

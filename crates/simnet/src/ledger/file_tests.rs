@@ -1,4 +1,4 @@
-//! A ledger file gives back what was recorded; a cut or damaged one gives back what stands before, and says what is missing.
+//! Tests of ledger files: all records are read back; from a truncated or damaged file, all before the damage, with the number missing.
 
 use std::fs;
 use std::path::PathBuf;
@@ -8,11 +8,11 @@ use proptest::prelude::*;
 use super::*;
 use crate::ledger::{Kind, Ledger, NONE, Question, Request};
 
-/// A file of its own for a test, gone with it.
+/// A temporary file, removed on drop.
 struct Temporary(PathBuf);
 
 impl Temporary {
-    /// A path that nothing has.
+    /// Returns an unused path.
     fn new(name: &str) -> Self {
         let path = std::env::temp_dir().join(format!("lycosa-ledger-{}-{name}", std::process::id()));
         let _ = fs::remove_file(&path);
@@ -89,7 +89,7 @@ fn what_was_recorded_is_read_without_the_simnet() {
     assert_eq!((handshakes.good, handshakes.failed), (15, 5));
     assert_eq!(strings, ["/0", "/1", "/2", "/3"]);
     let completed = requests.iter().filter(|r| r.complete && r.took > 0).count();
-    assert_eq!(completed, 19, "late completions too");
+    assert_eq!(completed, 19, "including late completions");
     assert!(requests.is_sorted_by_key(|r| r.time) && questions.iter().filter(|q| q.tcp).count() == 4);
 }
 
@@ -117,7 +117,7 @@ fn cut_anywhere_it_is_read_up_to_the_cut() {
     for length in 0..whole.len() {
         fs::write(&file.0, &whole[..length]).unwrap();
         let Ok(saved) = read(&file.0) else {
-            assert!(most == 0, "once it can be read, a longer part can be read too");
+            assert!(most == 0, "a prefix longer than a readable one is readable too");
             continue;
         };
         let damage = saved.damage.unwrap();
@@ -125,7 +125,7 @@ fn cut_anywhere_it_is_read_up_to_the_cut() {
         assert!(saved.records.requests.len() >= most);
         most = saved.records.requests.len();
         told = told.max(damage.requests);
-        // What a cut block's head counts is told; nothing else can be known.
+        // The entries of a truncated block are counted by its head; later ones are unknown.
         assert!(most + damage.requests as usize <= all.requests.len(), "{damage:?}");
         assert!(saved.records.strings.iter().zip(&all.strings).all(|(a, b)| a == b));
     }
@@ -143,13 +143,13 @@ fn a_flipped_byte_ends_the_reading_and_what_is_missing_is_counted() {
         bytes[at] ^= 1 << (at % 8);
         fs::write(&file.0, &bytes).unwrap();
         let Ok(saved) = read(&file.0) else { continue };
-        let damage = saved.damage.expect("no flip goes unnoticed");
+        let damage = saved.damage.expect("every flip is detected");
         let read = saved.records.requests.len() + damage.requests as usize;
         assert!(read <= all.requests.len() && damage.at <= at as u64, "{at} {damage:?}");
         counted += usize::from(read == all.requests.len());
         readable += 1;
     }
-    // Only what the last blocks of the shards held cannot be counted when they are hit themselves.
+    // Only the entries of the last block of a shard cannot be counted if its head is damaged.
     assert!(counted * 4 > readable * 3, "{counted} of {readable}");
 }
 
@@ -184,7 +184,7 @@ fn only_ledgers_are_replaced() {
 
 #[test]
 fn a_full_disk_is_told() {
-    // What accepts nothing: writing to it fails with ENOSPC.
+    // /dev/full: writing fails with ENOSPC.
     let Ok(file) = OpenOptions::new().write(true).open("/dev/full") else { return };
     let store = std::sync::Arc::new(crate::ledger::Store::new(1));
     let writer =
@@ -214,7 +214,7 @@ fn a_flood_of_four_threads_is_complete_and_small() {
                     if i % 4 == 0 {
                         ledger.question(shard, Question { time, host: 1, qtype: 1, rcode: 0, tcp: false });
                     }
-                    // Sixteen answers are always under way.
+                    // Sixteen responses are always in flight.
                     if open.len() > 16 {
                         ledger.complete(shard, open.remove(0));
                     }
@@ -260,7 +260,7 @@ proptest! {
         }
         filed.close();
         let mut both = [memory.records().unwrap(), filed.records().unwrap()];
-        // Completed a moment apart.
+        // The times of completion differ slightly.
         both.iter_mut().flat_map(|records| &mut records.requests).for_each(|r| r.took = r.took.min(1));
         prop_assert_eq!(&both[0], &both[1]);
     }

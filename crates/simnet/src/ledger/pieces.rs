@@ -1,9 +1,9 @@
-//! A list that grows by pieces: no copying, no doubling, so that it never stalls a serving thread nor holds room twice.
+//! A list that grows in fixed pieces, without copying or doubling, so that it neither stalls a serving thread nor needs double memory.
 
-/// Entries of one piece.
+/// Number of entries per piece.
 pub(super) const PIECE: usize = 4096;
 
-/// A list whose entries stay where they are.
+/// A list whose entries never move.
 pub(super) struct Pieces<T>(Vec<Vec<T>>);
 
 impl<T> Default for Pieces<T> {
@@ -30,17 +30,17 @@ impl<T: Copy> Pieces<T> {
         self.0.last().map_or(0, |last| (self.0.len() - 1) * PIECE + last.len())
     }
 
-    /// The entry at a place.
+    /// The entry at an index.
     pub(super) fn get_mut(&mut self, place: usize) -> Option<&mut T> {
         self.0.get_mut(place / PIECE)?.get_mut(place % PIECE)
     }
 
-    /// All entries in their order.
+    /// All entries in order.
     pub(super) fn iter(&self) -> impl Iterator<Item = T> + '_ {
         self.0.iter().flatten().copied()
     }
 
-    /// The pieces in their order, each with at least one entry.
+    /// The pieces in order, each with at least one entry.
     pub(super) fn pieces(&self) -> impl Iterator<Item = &[T]> {
         self.0.iter().map(Vec::as_slice)
     }

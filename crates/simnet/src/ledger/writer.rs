@@ -1,4 +1,4 @@
-//! Moves a ledger to its file: a thread of its own empties the shards every 100 ms, so that no serving thread ever waits for a disk.
+//! Writes a ledger to its file: a separate thread empties the shards every 100 ms, so that serving threads never wait for the disk.
 
 use std::fs::File;
 use std::io::{self, Write};
@@ -15,28 +15,28 @@ use super::{Shard, Store, lock};
 use crate::error::{Error, Result};
 use crate::secure::Handshakes;
 
-/// How long records stay in memory at most.
+/// Maximum time that records stay in memory.
 const PAUSE: Duration = Duration::from_millis(100);
 
-/// Late completions of a block at most.
+/// Maximum of late completions per block.
 const BLOCK: usize = 4096;
 
-/// A block of strings ends when it has so many bytes.
+/// Size in bytes at which a block of strings ends.
 const STRINGS: usize = 256 << 10;
 
-/// The result of a flush: the system's error number, if the file could not be written.
+/// Result of a flush; the error is the system's error number.
 type Answer = std::result::Result<(), i32>;
 
-/// Where a flush is asked for, and the thread that does it.
+/// Channel for flush requests, and the thread that serves them.
 type Thread = (Sender<Sender<Answer>>, JoinHandle<Answer>);
 
-/// The thread, as seen from the ledger.
+/// Handle of the writing thread.
 pub(super) struct Writer {
     /// The file.
     path: PathBuf,
-    /// Asks for a flush; `None` once the file was closed.
+    /// Requests flushes; `None` after the file was closed.
     orders: Mutex<Option<Thread>>,
-    /// What the thread ended with.
+    /// Result of the ended thread.
     ended: Mutex<Answer>,
 }
 
@@ -45,7 +45,7 @@ impl Writer {
     pub(super) fn start(path: &Path, header: &Header, store: Arc<Store>) -> Result<Self> {
         let refused = |e| Error::system(format!("writing the ledger {}", path.display()), e);
         let file = file::create(path)?;
-        // A later change of the working directory must not hide it.
+        // Absolute, so that a later change of the working directory has no effect.
         let absolute = path.canonicalize().map_err(refused)?;
         let header = serde_json::to_vec(header).map_err(|e| refused(e.into()))?;
         let writer = Self::spawn(&absolute, file, header, store)?;
@@ -53,7 +53,7 @@ impl Writer {
         Ok(writer)
     }
 
-    /// Starts the thread; with its first round it writes the header.
+    /// Starts the thread, which writes the header in its first round.
     pub(super) fn spawn(path: &Path, file: File, header: Vec<u8>, store: Arc<Store>) -> Result<Self> {
         let mut output = Output {
             file,
@@ -79,7 +79,7 @@ impl Writer {
         &self.path
     }
 
-    /// Returns when all that was recorded before is in the file.
+    /// Waits until all earlier records are in the file.
     pub(super) fn flush(&self) -> Result<()> {
         let (sender, answer) = channel();
         let ended = || *lock(&self.ended);
@@ -88,12 +88,12 @@ impl Writer {
             _ => ended(),
         };
         result.map_err(|code| {
-            let what = format!("writing the ledger {}: what was recorded since is lost", self.path.display());
+            let what = format!("writing the ledger {}: later records are lost", self.path.display());
             Error::system(what, io::Error::from_raw_os_error(code))
         })
     }
 
-    /// Writes what is left and the end; a failure is told by the next flush.
+    /// Writes the remaining records and the end block; the next flush reports a failure.
     pub(super) fn close(&self) {
         if let Some((orders, thread)) = lock(&self.orders).take() {
             drop(orders);
@@ -108,7 +108,7 @@ impl Drop for Writer {
     }
 }
 
-/// The thread: writes a round after each pause and for each order, until nobody can give orders any more.
+/// Main loop of the thread: writes a round after each pause and for each flush request, until the channel is closed.
 fn work(mut output: Output, store: &Store, orders: &Receiver<Sender<Answer>>) -> Answer {
     let mut state = Ok(());
     loop {
@@ -119,12 +119,12 @@ fn work(mut output: Output, store: &Store, orders: &Receiver<Sender<Answer>>) ->
             output.encoder.clear();
             output.block(Content::End, 0, 0, 0);
         }
-        // A file that has failed once has a hole: nothing is written behind it.
+        // After a failed write the file has a gap: nothing is written after it.
         let told = |e: io::Error| e.raw_os_error().unwrap_or(0);
         state = state.and_then(|()| output.flush().map_err(told));
         output.out.clear();
         if let Ok(asker) = order {
-            // An asker who has gone needs no answer.
+            // Ignores a caller that no longer waits.
             let _ = asker.send(state);
         }
         if ended {
@@ -133,27 +133,27 @@ fn work(mut output: Output, store: &Store, orders: &Receiver<Sender<Answer>>) ->
     }
 }
 
-/// Numbers of entries of one shard that are in the file.
+/// Numbers of one shard's entries in the file.
 #[derive(Clone, Copy, Default)]
 struct Written {
-    /// Questions.
+    /// DNS questions.
     questions: u64,
     /// Late completions.
     late: u64,
 }
 
-/// What all blocks of one round have in common.
+/// Fields common to all blocks of one round.
 #[derive(Clone, Copy, Default)]
 struct Round {
-    /// When it began.
+    /// Start of the round.
     time: u64,
-    /// Connections then.
+    /// Connections at that time.
     connections: u32,
-    /// TLS handshakes then.
+    /// TLS handshakes at that time.
     handshakes: Handshakes,
 }
 
-/// The file and what is on its way there.
+/// The file and data to be written.
 struct Output {
     /// The file.
     file: File,
@@ -161,11 +161,11 @@ struct Output {
     encoder: Encoder,
     /// Blocks to be written.
     out: Vec<u8>,
-    /// By shard.
+    /// Written entries, by shard.
     written: Vec<Written>,
-    /// Strings that are in the file.
+    /// Number of strings in the file.
     strings: usize,
-    /// The round that is being made.
+    /// The current round.
     round: Round,
 }
 
@@ -180,7 +180,7 @@ impl Output {
             std::mem::replace(&mut *shard, Shard { filed, ..Shard::default() })
         };
         let taken: Vec<_> = store.shards.iter().map(take).collect();
-        // After the shards are taken and before they are written: every string that they refer to stands in front of them.
+        // After taking the shards and before writing them, so that every string precedes the records that refer to it.
         self.strings(store);
         for (shard, taken) in taken.into_iter().enumerate() {
             let mut first = taken.filed as u64;
@@ -207,7 +207,7 @@ impl Output {
         }
     }
 
-    /// Writes the strings that the file does not have yet.
+    /// Adds blocks of the strings that are not in the file yet.
     fn strings(&mut self, store: &Store) {
         let new = lock(&store.strings).list[self.strings..].to_vec();
         let mut new = new.iter().peekable();
@@ -222,17 +222,17 @@ impl Output {
         }
     }
 
-    /// Makes a block of the encoder's payload.
+    /// Adds a block with the encoder's payload.
     fn block(&mut self, content: Content, shard: usize, count: usize, first: u64) {
         let Round { time, connections, handshakes } = self.round;
-        // There are at most 64 shards and 2^32 entries of 1 byte at least in a payload.
+        // There are at most 64 shards, and a payload has fewer than 2^32 entries.
         let (shard, count) = (shard as u8, count as u32);
         let head = Head { content, shard, count, length: 0, first, time, connections, handshakes };
         self.out.extend_from_slice(&head.seal(&self.encoder.out));
         self.out.extend_from_slice(&self.encoder.out);
     }
 
-    /// Writes what was made.
+    /// Writes the blocks.
     fn flush(&mut self) -> io::Result<()> {
         self.file.write_all(&self.out)?;
         self.out.clear();

@@ -1,4 +1,4 @@
-//! Going on after damage: the next whole frame is found by its checksum.
+//! Resuming after damage: the next intact frame is found by its checksum.
 
 use lycosa_records::frame::{FRAME_HEADER_BYTES, Header};
 
@@ -7,18 +7,18 @@ use crate::error::LogError;
 use crate::layout::SEGMENT_HEADER_BYTES;
 use crate::segment;
 
-/// The longest facts of a frame that is found by searching (10,000 links of 100 bytes). Bodies hold what strangers
-/// wrote: without a limit, a page full of false headers would make each of its bytes cost a checksum of the segment.
+/// Maximum length of facts in a frame found by searching (10,000 links of 100 bytes). Bodies are untrusted: without
+/// a limit, each byte of a page full of false headers would cost a checksum over the segment.
 const MAX_FACTS_BYTES: u32 = 1 << 20;
 
 impl Reader {
-    /// Goes on at the next whole frame behind damage, or at the log's end; gives how many bytes were passed over.
+    /// Skips to the next intact frame after damage, or to the log's end; returns the number of bytes skipped.
     ///
-    /// Of a frame whose body alone is damaged, all is passed over. Where the damage is before, the next frame is
-    /// searched for byte by byte, in this segment and then at the beginning of the next.
+    /// A frame with a damaged body only is skipped as a whole. If its header or facts are damaged, the next frame is
+    /// searched byte by byte in this segment, else taken from the start of the next.
     pub fn skip_damage(&mut self) -> Result<u64, LogError> {
         let from = self.position;
-        // At most once a call, so that a frame which is whole but cannot be decoded is passed as well.
+        // First, so that an intact frame that cannot be decoded is skipped too.
         if let Some(header) = self.whole_header(u32::MAX)? {
             self.position += header.frame_bytes();
         } else if !self.search_segment()? {
@@ -31,7 +31,7 @@ impl Reader {
         Ok(self.position.saturating_sub(from))
     }
 
-    /// Goes to the next frame of this segment whose header and facts are as they were written.
+    /// Moves to the next frame of this segment with an intact header and facts.
     fn search_segment(&mut self) -> Result<bool, LogError> {
         self.position += if self.position == self.start { SEGMENT_HEADER_BYTES as u64 } else { 1 };
         while self.has(FRAME_HEADER_BYTES as u64)? {
@@ -43,7 +43,7 @@ impl Reader {
         Ok(false)
     }
 
-    /// The header at the position, if one stands there that fits its facts and the segment.
+    /// Returns the header at the position if it fits the segment and its facts match their checksum.
     fn whole_header(&mut self, max_facts: u32) -> Result<Option<Header>, LogError> {
         if self.position == self.start || !self.has(FRAME_HEADER_BYTES as u64)? {
             return Ok(None);

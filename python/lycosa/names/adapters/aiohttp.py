@@ -17,13 +17,13 @@ class AiohttpResolver(AbstractResolver):
     """Resolves for a connector; the lookups stay open when it closes, since others may use them."""
 
     def __init__(self, lookups: Lookups) -> None:
-        """Take the lookups."""
+        """Use the lookups."""
         self._lookups = lookups
 
     async def resolve(
         self, host: str, port: int = 0, family: socket.AddressFamily = socket.AF_INET
     ) -> list[ResolveResult]:
-        """The host's addresses. Raises socket.gaierror, which aiohttp makes its ClientConnectorDNSError of."""
+        """Return the host's addresses. Raises socket.gaierror, which aiohttp wraps in ClientConnectorDNSError."""
         return [
             ResolveResult(
                 hostname=host,
@@ -37,10 +37,10 @@ class AiohttpResolver(AbstractResolver):
         ]
 
     def open_socket(self, entry: AddrInfoType) -> socket.socket:
-        """A socket for an address, unless ``filter_private`` refuses it: aiohttp resolves none that is in a URL."""
+        """Return a socket if ``filter_private`` permits the address: aiohttp does not resolve addresses in URLs."""
         family, kind, protocol, _, address = entry
         self._lookups.check_host(str(address[0]))
         return socket.socket(family, kind, protocol)
 
     async def close(self) -> None:
-        """Nothing is held."""
+        """Do nothing."""

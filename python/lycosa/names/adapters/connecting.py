@@ -1,4 +1,4 @@
-"""Happy Eyeballs (RFC 8305) on one thread: sockets that connect side by side, and whichever is first."""
+"""Happy Eyeballs (RFC 8305) on one thread: connects several sockets concurrently, and returns the first."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ DELAY = 0.25
 def connect_to_first(
     addresses: Iterable[str], port: int, deadline: float, local_address: str | None, options: Sequence[Any]
 ) -> socket.socket:
-    """A socket connected to the first address that answers; the next is tried after DELAY, or when one has failed.
+    """Return a socket connected to the first address that answers; tries the next after DELAY or a failure.
 
-    ``deadline``: when ``time.monotonic`` says so, it is too late. ``options`` are set before connecting. All other
-    sockets are closed, however this ends. Raises TimeoutError, or what failed first when all addresses have failed.
+    ``deadline``: by ``time.monotonic``. ``options`` are set before connecting. All other sockets are closed in any
+    case. Raises TimeoutError, or the first error if all addresses fail.
     """
     left, failures = deque(addresses), list[OSError]()
     next_try = time.monotonic()
@@ -61,7 +61,7 @@ def connect_to_first(
 
 
 def _begin(address: str, port: int, local_address: str | None, options: Sequence[Any]) -> socket.socket:
-    """A socket that is connecting to an address. Raises OSError where that fails at once."""
+    """Return a socket that is connecting to an address. Raises OSError if that fails at once."""
     begun = socket.socket(family_of(address), socket.SOCK_STREAM)
     try:
         begun.setblocking(False)

@@ -1,6 +1,6 @@
-"""An asyncio loop's ``getaddrinfo`` by Lycosa's resolver: asyncio's own connections, and anyio's, so httpx's too.
+"""Replaces an asyncio loop's ``getaddrinfo``: for asyncio's own connections, and anyio's, so httpx's, too.
 
-uvloop resolves inside libuv and never asks its own ``getaddrinfo``: there, use a library's adapter.
+uvloop resolves inside libuv and never calls its own ``getaddrinfo``: there, use a library's adapter.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from lycosa.names.lookups import Lookups
 async def loop_getaddrinfo_by(lookups: Lookups) -> AsyncIterator[None]:
     """Replace ``getaddrinfo`` of the running loop while the block runs; waits may be cancelled.
 
-    ``create_connection`` is replaced, too: asyncio resolves no addresses, which ``filter_private`` may refuse.
+    ``create_connection`` is replaced, too, so that ``filter_private`` also applies to addresses.
     """
     loop = asyncio.get_running_loop()
     system, connect = loop.getaddrinfo, loop.create_connection

@@ -1,7 +1,7 @@
 """httpcore: ``httpcore.ConnectionPool(network_backend=HttpcoreSyncBackend(lookups))``, and the same for asyncio.
 
-That is ``httpcore.AsyncConnectionPool(network_backend=HttpcoreBackend(lookups))``, through anyio. httpx lets nobody
-choose its backend; the transports of ``adapters.httpx`` have these.
+That is ``httpcore.AsyncConnectionPool(network_backend=HttpcoreBackend(lookups))``, through anyio. httpx does not
+allow another backend; the transports of ``adapters.httpx`` use these.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from lycosa.names.lookups import Lookups
 
 
 class HttpcoreBackend(AsyncNetworkBackend):
-    """Connects to the addresses that the lookups give, in turn and side by side, until one answers (RFC 8305)."""
+    """Connects to the addresses of the lookups by Happy Eyeballs (RFC 8305)."""
 
     def __init__(self, lookups: Lookups) -> None:
         """Take the lookups."""
@@ -56,7 +56,7 @@ class HttpcoreBackend(AsyncNetworkBackend):
             async with asyncio.timeout(timeout):
                 try:
                     found = self._lookups.addresses(await self._lookups.lookup(host))
-                except (OSError, ValueError) as error:  # that one where they were closed before
+                except (OSError, ValueError) as error:  # ValueError if the lookups are closed
                     raise ConnectError(str(error)) from error
                 return await _race(found, connect)
         except TimeoutError as error:
@@ -74,7 +74,7 @@ class HttpcoreBackend(AsyncNetworkBackend):
 
 
 class HttpcoreSyncBackend(NetworkBackend):
-    """The same on the caller's thread, which waits for all addresses at once; there are no others."""
+    """The same, but synchronous: the caller's thread waits for all connections; there are no other threads."""
 
     def __init__(self, lookups: Lookups) -> None:
         """Take the lookups."""
@@ -100,7 +100,7 @@ class HttpcoreSyncBackend(NetworkBackend):
             raise ConnectError(str(error)) from error
 
     def _wait(self, host: str, timeout: float | None) -> Resolution:
-        """Ask and wait. Raises ConnectError when the lookups are closed, before or while it waits; TimeoutError."""
+        """Ask and wait. Raises ConnectError if the lookups are closed, before or while it waits; TimeoutError."""
         try:
             return self._lookups.wait(host, timeout)
         except (CancelledError, ValueError) as error:
@@ -116,9 +116,9 @@ class HttpcoreSyncBackend(NetworkBackend):
 async def _race(
     addresses: Iterable[str], connect: Callable[[str], Coroutine[Any, Any, AsyncNetworkStream]]
 ) -> AsyncNetworkStream:
-    """The first connection that comes about; the next address is tried after DELAY, or when one has failed.
+    """Return the first connection that succeeds; tries the next address after DELAY or a failure.
 
-    All others are given up and closed, however this ends. Raises what became of the first address when all failed.
+    All others are cancelled and closed in any case. Raises the first address's error if all fail.
     """
     left = deque(addresses)
     tries: list[asyncio.Task[AsyncNetworkStream]] = []

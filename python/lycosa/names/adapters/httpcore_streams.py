@@ -1,4 +1,4 @@
-"""Connections as synchronous httpcore wants them: it has its own, but does not give them away for a given socket."""
+"""Network streams for synchronous httpcore, which does not export its own for an existing socket."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ from httpcore import (
     WriteTimeout,
 )
 
-#: What a step of TLS gives.
+#: Result of a TLS step.
 Given = TypeVar("Given")
 
-#: Bytes read at once for TLS within TLS: a record and its frame (RFC 8446 section 5.2).
+#: Bytes per read for TLS within TLS: a record and its frame (RFC 8446 section 5.2).
 RECORD = 16_384 + 256 + 5
 
 
@@ -32,7 +32,7 @@ class SocketStream(NetworkStream):
     """A connected socket, plain or with TLS."""
 
     def __init__(self, connected: socket.socket) -> None:
-        """Take the socket, which is closed with the stream."""
+        """Use the socket, which is closed with the stream."""
         self._socket = connected
 
     def read(self, max_bytes: int, timeout: float | None = None) -> bytes:
@@ -42,7 +42,7 @@ class SocketStream(NetworkStream):
             return self._socket.recv(max_bytes)
 
     def write(self, buffer: bytes, timeout: float | None = None) -> None:
-        """Send all; ``timeout`` is for each part that the system takes. Raises WriteTimeout, WriteError."""
+        """Send all; ``timeout`` is for each partial write. Raises WriteTimeout, WriteError."""
         with _raising(WriteTimeout, WriteError), memoryview(buffer) as rest:
             self._socket.settimeout(timeout)
             sent = 0
@@ -56,7 +56,7 @@ class SocketStream(NetworkStream):
     def start_tls(
         self, ssl_context: ssl.SSLContext, server_hostname: str | None = None, timeout: float | None = None
     ) -> NetworkStream:
-        """The connection with TLS, which takes this one's place. Raises ConnectTimeout, ConnectError."""
+        """Return the connection with TLS, which replaces this one. Raises ConnectTimeout, ConnectError."""
         if isinstance(self._socket, ssl.SSLSocket):
             return TlsStream(self, ssl_context, server_hostname, timeout)
         try:
@@ -68,7 +68,7 @@ class SocketStream(NetworkStream):
             raise
 
     def get_extra_info(self, info: str) -> Any:
-        """What httpcore documents: the socket, its addresses, its TLS, whether reading would not wait."""
+        """Return what httpcore documents: the socket, its addresses, its TLS, whether it is readable."""
         if info == "ssl_object":
             return self._socket if isinstance(self._socket, ssl.SSLSocket) else None
         if info == "client_addr":
@@ -83,12 +83,12 @@ class SocketStream(NetworkStream):
 
 
 class TlsStream(NetworkStream):
-    """TLS over a stream that has TLS already, as through a proxy on HTTPS: no system's socket does that."""
+    """TLS over a stream that has TLS already, as through an HTTPS proxy, which SSL sockets cannot do."""
 
     def __init__(
         self, below: NetworkStream, context: ssl.SSLContext, server_hostname: str | None, timeout: float | None
     ) -> None:
-        """Shake hands over ``below``, which is closed with this one. Raises ConnectTimeout, ConnectError."""
+        """Do the handshake over ``below``, which is closed with this one. Raises ConnectTimeout, ConnectError."""
         self._below = below
         self._incoming, self._outgoing = ssl.MemoryBIO(), ssl.MemoryBIO()
         try:
@@ -104,7 +104,7 @@ class TlsStream(NetworkStream):
         with _raising(ReadTimeout, ReadError):
             try:
                 return self._step(lambda: self._tls.read(max_bytes), timeout)
-            except (ssl.SSLZeroReturnError, ssl.SSLEOFError):  # as a socket with TLS has it: who leaves, leaves
+            except (ssl.SSLZeroReturnError, ssl.SSLEOFError):  # the end, with or without close_notify
                 return b""
 
     def write(self, buffer: bytes, timeout: float | None = None) -> None:
@@ -116,17 +116,17 @@ class TlsStream(NetworkStream):
                 sent += self._step(lambda part=part: self._tls.write(part), timeout)  # type: ignore[misc]
 
     def close(self) -> None:
-        """Close what is below."""
+        """Close the stream below."""
         self._below.close()
 
     def start_tls(
         self, ssl_context: ssl.SSLContext, server_hostname: str | None = None, timeout: float | None = None
     ) -> NetworkStream:
-        """One more layer. Raises ConnectTimeout, ConnectError."""
+        """Return the stream with one more layer of TLS. Raises ConnectTimeout, ConnectError."""
         return TlsStream(self, ssl_context, server_hostname, timeout)
 
     def get_extra_info(self, info: str) -> Any:
-        """What httpcore documents: this layer's TLS, and what the socket says."""
+        """Return what httpcore documents: this layer's TLS, and the socket's information."""
         if info == "ssl_object":
             return self._tls
         if info == "is_readable" and self._incoming.pending:
@@ -134,7 +134,7 @@ class TlsStream(NetworkStream):
         return self._below.get_extra_info(info)
 
     def _step(self, step: Callable[[], Given], timeout: float | None) -> Given:
-        """Do something with TLS, and all sending and receiving that it needs."""
+        """Run a TLS operation, with the sends and receives that it needs."""
         while True:
             try:
                 return step()
@@ -146,17 +146,17 @@ class TlsStream(NetworkStream):
                 else:
                     self._incoming.write_eof()
             finally:
-                self._flush(timeout)  # with an alert, too, that says why
+                self._flush(timeout)  # may send an alert
 
     def _flush(self, timeout: float | None) -> None:
-        """Send what TLS has to say."""
+        """Send TLS's pending output."""
         if self._outgoing.pending:
             self._below.write(self._outgoing.read(), timeout)
 
 
 @contextlib.contextmanager
 def _raising(late: type[Exception], failed: type[Exception]) -> Iterator[None]:
-    """Turn the system's errors, and those of a stream below, into these."""
+    """Convert the system's errors, and those of a stream below, to these."""
     try:
         yield
     except (TimeoutError, TimeoutException) as error:
@@ -166,10 +166,10 @@ def _raising(late: type[Exception], failed: type[Exception]) -> Iterator[None]:
 
 
 def _is_readable(asked: socket.socket) -> bool:
-    """Whether something came that nobody has read, or the end; a closed socket counts as its own end."""
+    """Return whether there is unread data, or the end of the stream; a closed socket counts as the end."""
     if asked.fileno() < 0:
         return True
-    # No select.select: it knows no file descriptor from 1,024 on.
+    # Not select.select: it does not support file descriptors from 1,024 on.
     poll = select.poll()
     poll.register(asked, select.POLLIN)
     return bool(poll.poll(0))

@@ -16,7 +16,7 @@ import httpx
 from lycosa.names.adapters.httpcore import HttpcoreBackend, HttpcoreSyncBackend
 from lycosa.names.lookups import Lookups
 
-#: As many connections as httpx has by default.
+#: httpx's default limits of connections.
 LIMITS = httpx.Limits(max_connections=100, max_keepalive_connections=20)
 
 
@@ -37,10 +37,10 @@ class HttpxOptions(TypedDict, total=False):
 
 
 class HttpxTransport(httpx.BaseTransport):
-    """`httpx.HTTPTransport` that connects to the addresses which the lookups give, by Happy Eyeballs (RFC 8305)."""
+    """`httpx.HTTPTransport` that connects to the addresses of the lookups, by Happy Eyeballs (RFC 8305)."""
 
     def __init__(self, lookups: Lookups, **options: Unpack[HttpxOptions]) -> None:
-        """Take the lookups, which stay open, and what `httpx.HTTPTransport` takes."""
+        """Use the lookups, which stay open; options are those of `httpx.HTTPTransport`."""
         self._pool = httpcore.ConnectionPool(network_backend=HttpcoreSyncBackend(lookups), **_for_pool(**options))
 
     def handle_request(self, request: httpx.Request) -> httpx.Response:
@@ -57,10 +57,10 @@ class HttpxTransport(httpx.BaseTransport):
 
 
 class HttpxAsyncTransport(httpx.AsyncBaseTransport):
-    """`httpx.AsyncHTTPTransport` in the same way, on asyncio."""
+    """The same for `httpx.AsyncHTTPTransport`, on asyncio."""
 
     def __init__(self, lookups: Lookups, **options: Unpack[HttpxOptions]) -> None:
-        """Take the lookups, which stay open, and what `httpx.AsyncHTTPTransport` takes."""
+        """Use the lookups, which stay open; options are those of `httpx.AsyncHTTPTransport`."""
         self._pool = httpcore.AsyncConnectionPool(network_backend=HttpcoreBackend(lookups), **_for_pool(**options))
 
     async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
@@ -77,7 +77,7 @@ class HttpxAsyncTransport(httpx.AsyncBaseTransport):
 
 
 class _Body(httpx.SyncByteStream):
-    """A body as it comes."""
+    """A body as a stream."""
 
     def __init__(self, answer: httpcore.Response) -> None:
         """Take the response."""
@@ -120,7 +120,7 @@ def _for_pool(
     proxy: httpx.Proxy | httpx.URL | str | None = None,
     **same: Any,
 ) -> dict[str, Any]:
-    """What httpcore's pool takes for these options of a transport; most are the same."""
+    """Convert a transport's options to those of httpcore's pool; most are the same."""
     options: dict[str, Any] = {
         "ssl_context": httpx.create_ssl_context(verify=verify, cert=cert, trust_env=trust_env),
         "max_connections": limits.max_connections,
@@ -136,7 +136,7 @@ def _for_pool(
 
 
 def _for_httpcore(request: httpx.Request) -> httpcore.Request:
-    """A request as httpcore has it."""
+    """Convert a request to httpcore's."""
     return httpcore.Request(
         request.method,
         _url(request.url),
@@ -147,13 +147,13 @@ def _for_httpcore(request: httpx.Request) -> httpcore.Request:
 
 
 def _url(url: httpx.URL) -> httpcore.URL:
-    """A URL as httpcore has it."""
+    """Convert a URL to httpcore's."""
     return httpcore.URL(scheme=url.raw_scheme, host=url.raw_host, port=url.port, target=url.raw_path)
 
 
 @contextlib.contextmanager
 def _errors_of_httpx() -> Iterator[None]:
-    """Turn httpcore's errors into those of httpx, which have the same names."""
+    """Convert httpcore's errors to httpx's, which have the same names."""
     try:
         yield
     except Exception as error:

@@ -1,6 +1,6 @@
-"""Scrapy: ``TWISTED_DNS_RESOLVER = "lycosa.names.adapters.scrapy.ScrapyResolver"``, once called ``DNS_RESOLVER``.
+"""Scrapy: ``TWISTED_DNS_RESOLVER = "lycosa.names.adapters.scrapy.ScrapyResolver"``, formerly ``DNS_RESOLVER``.
 
-``LYCOSA_RESOLVER`` in the settings holds the options of `lycosa.names.lookups.Lookups` as a dictionary.
+``LYCOSA_RESOLVER`` in the settings has the options of `lycosa.names.lookups.Lookups` as a dictionary.
 """
 
 from __future__ import annotations
@@ -26,19 +26,19 @@ if TYPE_CHECKING:
 
 @implementer(IHostnameResolver)
 class ScrapyResolver:
-    """The reactor's resolver of names, for Scrapy and everything else that runs on the reactor."""
+    """The reactor's name resolver, for Scrapy and everything else that runs on the reactor."""
 
     def __init__(self, reactor: Any, lookups: Lookups) -> None:
-        """Take the reactor and the lookups, which end with it."""
+        """Use the reactor and the lookups, which are closed with it."""
         self._reactor, self._lookups = reactor, lookups
 
     @classmethod
     def from_crawler(cls, crawler: Crawler, reactor: Any) -> Self:
-        """What Scrapy calls."""
+        """Create the resolver; called by Scrapy."""
         return cls(reactor, Lookups(**crawler.settings.getdict("LYCOSA_RESOLVER")))
 
     def install_on_reactor(self) -> None:
-        """What Scrapy calls next."""
+        """Install it on the reactor; called by Scrapy."""
         self._reactor.installNameResolver(self)
         self._reactor.addSystemEventTrigger("after", "shutdown", self._lookups.close)
 
@@ -50,7 +50,7 @@ class ScrapyResolver:
         addressTypes: Sequence[type] | None = None,
         transportSemantics: Literal["TCP", "UDP"] = "TCP",
     ) -> _Resolution:
-        """Resolve for Twisted: the receiver is told of addresses on the reactor's thread; none: not resolved."""
+        """Resolve for Twisted: the receiver gets addresses on the reactor's thread; none if the lookup fails."""
         future = self._lookups.ask(hostName)
         resolution = _Resolution(hostName, future)
         resolutionReceiver.resolutionBegan(resolution)
@@ -72,7 +72,7 @@ class ScrapyResolver:
         return resolution
 
     def _permitted(self, answer: Resolution) -> list[str]:
-        """The addresses that may be spoken to; why there are none is logged, since Twisted has no place for it."""
+        """Return the permitted addresses; logs why there are none, since Twisted cannot pass that on."""
         if answer.status != "ok":
             return []
         try:
@@ -84,14 +84,14 @@ class ScrapyResolver:
 
 @implementer(IHostResolution)
 class _Resolution:
-    """A name under way, as Twisted sees it."""
+    """A pending lookup, for Twisted."""
 
     def __init__(self, name: str, future: Future[Resolution]) -> None:
-        """Take the name and its question."""
+        """Store the name and its future."""
         self.name, self._future = name, future
         self.cancelled = False
 
     def cancel(self) -> None:
-        """Nobody wants to know any more."""
+        """Cancel the lookup."""
         self.cancelled = True
         self._future.cancel()

@@ -1,4 +1,4 @@
-"""``socket.getaddrinfo`` by Lycosa's resolver: for every library of this process that resolves by it."""
+"""Replaces ``socket.getaddrinfo``: for every library of this process that resolves by it."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 
 from lycosa.names.lookups import Lookups, refusal
 
-#: One entry of getaddrinfo: family, kind, protocol, canonical name, address of a socket.
+#: One entry of getaddrinfo: family, type, protocol, canonical name, socket address.
 Entry = tuple[socket.AddressFamily, socket.SocketKind, int, str, Any]
 
 
@@ -17,7 +17,7 @@ Entry = tuple[socket.AddressFamily, socket.SocketKind, int, str, Any]
 def getaddrinfo_by(lookups: Lookups) -> Iterator[None]:
     """Replace ``socket.getaddrinfo`` while the block runs, for all threads.
 
-    The caller's thread waits, as it does for the system's resolver, and no other.
+    It blocks the caller's thread only, like the system's resolver.
     """
     system = socket.getaddrinfo
 
@@ -43,16 +43,16 @@ def getaddrinfo_by(lookups: Lookups) -> Iterator[None]:
 
 
 def name_of(host: bytes | str | None, flags: int) -> str | None:
-    """The name to be asked for; None where getaddrinfo asks for none: no host, or an address is all it may be."""
+    """Return the name to look up; `None` if getaddrinfo would not: no host, or only an address is allowed."""
     if not host or flags & socket.AI_NUMERICHOST:
         return None
-    # An address with a zone (fe80::1%eth0) is no name, and only the system knows zones.
+    # An address with a zone (fe80::1%eth0) is not a name, and only the system knows zones.
     text = host if isinstance(host, str) else host.decode("ascii", "replace")
     return None if "%" in text else text
 
 
 def permitted(lookups: Lookups, host: bytes | str | None, found: list[Any], flags: int) -> list[Any]:
-    """What the system gave and ``filter_private`` keeps; who listens (no host, or AI_PASSIVE) speaks to nobody."""
+    """Return the system's results that ``filter_private`` permits; all for listening (no host, or AI_PASSIVE)."""
     if not host or flags & socket.AI_PASSIVE:
         return found
     kept = [entry for entry in found if lookups.permits(entry[4][0])]
@@ -70,8 +70,8 @@ def entries(
     proto: int,
     flags: int,
 ) -> list[Entry]:
-    """What getaddrinfo gives for these addresses; the system makes it, with ports by their services' names."""
-    # Configured addresses are asked about for names, not for these: 127.0.0.1 would not be one.
+    """Return getaddrinfo's entries for these addresses; the system makes them and resolves service names to ports."""
+    # AI_ADDRCONFIG is for names, not for addresses: it would exclude 127.0.0.1.
     kept = (flags | socket.AI_NUMERICHOST) & ~(socket.AI_CANONNAME | socket.AI_ADDRCONFIG)
     made = [entry for text in found for entry in system(text, port, 0, type, proto, kept)]
     if flags & socket.AI_CANONNAME and made:

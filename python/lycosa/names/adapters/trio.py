@@ -1,4 +1,4 @@
-"""trio: its own connections, and those of libraries on top of it: httpx, anyio."""
+"""trio: for its own connections, and those of libraries on top of it: httpx, anyio."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from lycosa.names.lookups import Lookups
 def trio_resolver_by(lookups: Lookups) -> Iterator[None]:
     """Replace the resolver of this ``trio.run`` while the block runs; waits may be cancelled.
 
-    The sockets' factory is replaced, too: trio resolves no addresses, which ``filter_private`` may refuse.
+    The socket factory is replaced, too: trio does not resolve addresses, but ``filter_private`` applies to them.
     """
     resolver = trio.socket.set_custom_hostname_resolver(TrioResolver(lookups))
     factory = trio.socket.set_custom_socket_factory(None)
@@ -47,7 +47,7 @@ class TrioResolver(trio.abc.HostnameResolver):
         proto: int = 0,
         flags: int = 0,
     ) -> list[Any]:
-        """The host's addresses. Raises socket.gaierror."""
+        """Return the host's addresses. Raises socket.gaierror."""
         name = name_of(host, flags)
         if name is None:
             ask = functools.partial(socket.getaddrinfo, host, port, family, type, proto, flags)
@@ -56,12 +56,12 @@ class TrioResolver(trio.abc.HostnameResolver):
         return entries(socket.getaddrinfo, name, found, port, type, proto, flags)
 
     async def getnameinfo(self, sockaddr: Any, flags: int) -> tuple[str, str]:
-        """An address's name, by the system's resolver: the lookups go from names to addresses."""
+        """Return an address's name, by the system's resolver: the lookups only resolve names to addresses."""
         ask = functools.partial(socket.getnameinfo, sockaddr, flags)
         return await trio.to_thread.run_sync(ask, abandon_on_cancel=True)
 
     async def _answer(self, name: str) -> Resolution:
-        """Ask and wait in trio's loop; who is cancelled takes the question back."""
+        """Ask and wait in trio's loop; cancellation cancels the lookup."""
         answered, token = trio.Event(), trio.lowlevel.current_trio_token()
         future = self._lookups.ask(name)
 
@@ -83,7 +83,7 @@ class TrioSockets(trio.abc.SocketFactory):
     """Makes sockets that connect to permitted addresses only."""
 
     def __init__(self, lookups: Lookups, factory: trio.abc.SocketFactory | None = None) -> None:
-        """Take the lookups, and who makes sockets otherwise (None: trio itself)."""
+        """Use the lookups, and another socket factory (`None`: trio itself)."""
         self._lookups, self._factory = lookups, factory
 
     def socket(
@@ -92,7 +92,7 @@ class TrioSockets(trio.abc.SocketFactory):
         type: socket.SocketKind | int = socket.SOCK_STREAM,
         proto: int = 0,
     ) -> trio.socket.SocketType:
-        """A socket."""
+        """Return a socket."""
         if self._factory is not None:
             made = self._factory.socket(family, type, proto)
         else:
@@ -108,9 +108,9 @@ class TrioSockets(trio.abc.SocketFactory):
         return made
 
     def _check(self, host: bytes | str | None) -> None:
-        """Raise socket.gaierror for an address, however it is written, that may not be spoken to.
+        """Raise socket.gaierror for an address, in any notation, that is not permitted.
 
-        The resolver looks after names. No host is the machine itself, as for trio.
+        The resolver checks names. No host means the machine itself, as for trio.
         """
         try:
             found = socket.getaddrinfo(host or None, 0, flags=socket.AI_NUMERICHOST)
@@ -118,7 +118,7 @@ class TrioSockets(trio.abc.SocketFactory):
             if error.errno != socket.EAI_NONAME:
                 raise
         except ValueError:
-            return  # neither an address nor a name, which trio says better
+            return  # neither an address nor a name: trio raises the error
         else:
             for entry in found:
                 self._lookups.check_host(str(entry[4][0]))

@@ -1,7 +1,7 @@
 //! A bucket: six slots under one control word, a sequence lock with one owner.
 //!
 //! Guarantees:
-//! - A reader takes no lock, writes nothing and never waits: it gets a consistent snapshot, or nothing.
+//! - A reader takes no lock, writes nothing and never waits: it gets a consistent snapshot, or `None`.
 //! - At most one writer owns a bucket. A writer that finds it locked by a live owner gives up after a bounded time.
 //! - A writer that dies while it owns a bucket neither blocks it nor leaves torn slots: the next writer takes it over, empty.
 //!

@@ -8,6 +8,7 @@ use std::sync::atomic::AtomicU64;
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 use std::sync::{Arc, Mutex};
 
+use lycosa_mapped::Mapping;
 use nix::errno::Errno;
 use nix::fcntl::posix_fallocate;
 use nix::sys::statvfs::statvfs;
@@ -16,7 +17,6 @@ use super::bucket::WriterId;
 use super::key::KeyHasher;
 use super::layout::{FIXED_BYTES, FileHeader, GENERATIONS, HEADER, Layout, Outdated, UNFINISHED, Upgrade};
 use super::layout::{boot_digest, word};
-use super::memory::Mapping;
 use super::negative::Failures;
 use super::settings::{CompactError, CompactSettings, Refusal};
 use super::sharing::FileLocks;
@@ -24,11 +24,11 @@ use super::{CompactCache, PlaceOf, Tally};
 use crate::cache::Seconds;
 
 impl CompactCache {
-    /// Opens the cache in a file, which is created if it is missing. If the disk is full the cache is in the memory of this process
-    /// instead; [`CompactCache::place`] tells.
+    /// Opens the cache in a file, which is created if it is missing. If the disk is full, the cache is in the
+    /// memory of this process instead, as [`CompactCache::place`] shows.
     ///
-    /// A file of the previous version, or made with other lists of suffixes or top-level domains, is upgraded;
-    /// [`CompactCache::renewed`] tells.
+    /// A file of the previous version, or made with other lists of suffixes or top-level domains, is upgraded,
+    /// as [`CompactCache::renewed`] shows.
     ///
     /// Errors: a setting out of range; a capacity that exceeds disk or memory; a file that is no cache, is damaged, or was made with
     /// other settings.
@@ -42,7 +42,7 @@ impl CompactCache {
         Opening { path, settings, now }.open(FileHeader::check_shared)
     }
 
-    /// Opens an existing cache as it was made: for operators. Limits of time are the defaults.
+    /// Opens an existing cache with the settings of its header: for operators. Time limits are the defaults.
     pub fn open_as_made(path: &Path, now: Seconds) -> Result<Self, CompactError> {
         let locks = lock_file(path, false)?;
         let (header, outdated) = read_header(path, &locks.0)?.ok_or_else(|| no_cache(path))?;
@@ -64,7 +64,7 @@ impl CompactCache {
         Ok(Self::of(place, None, map, settings_of(&header), header, WriterId::new(1, 1)))
     }
 
-    /// Puts an empty cache in the place of any file. Processes that have the old one open keep it.
+    /// Replaces any file by an empty cache. Processes that have the old one open keep using it.
     pub fn rebuild(path: &Path, settings: CompactSettings, now: Seconds) -> Result<Self, CompactError> {
         let mut aside = path.as_os_str().to_owned();
         aside.push(format!(".new.{}", std::process::id()));
@@ -126,7 +126,7 @@ impl CompactCache {
         self.header.write(self.map.words(HEADER).0);
     }
 
-    /// A cache of its parts.
+    /// A cache made of its parts.
     fn of(
         place: PlaceOf,
         locks: Option<FileLocks>,
@@ -154,7 +154,7 @@ impl CompactCache {
     }
 }
 
-/// What all ways of opening a file have in common.
+/// The arguments of all ways to open a file.
 struct Opening<'p> {
     path: &'p Path,
     settings: CompactSettings,
@@ -179,9 +179,9 @@ impl Opening<'_> {
             return self.join(locks, header, outdated);
         }
         if !locks.alone() {
-            // Truncated while other processes have it open: they keep theirs.
+            // Truncated while other processes have it open: they keep their mapping.
             return self
-                .replace(&locks, "it was emptied while others had it open: a new one takes its place");
+                .replace(&locks, "it was truncated while others had it open: an empty file replaces it");
         }
         let Err(error) = allocate(&locks.0, needed) else { return self.create(locks) };
         // Best effort: an empty file is made into a cache by the next process.
@@ -215,8 +215,8 @@ impl Opening<'_> {
 
     /// Opens an existing file, and upgrades it if it is outdated.
     ///
-    /// If other processes have an outdated file open, it is changed only if they do not notice; else they keep it, and an empty
-    /// file takes its place.
+    /// If other processes have an outdated file open, it is changed only if they do not notice; otherwise they
+    /// keep it, and an empty file replaces it.
     fn join(
         self,
         locks: FileLocks,
@@ -228,7 +228,7 @@ impl Opening<'_> {
         if let Some((reason, Upgrade::KeepTable | Upgrade::Reset)) = &upgrade
             && !alone
         {
-            let why = format!("{reason}, and others have it open: an empty one takes its place");
+            let why = format!("{reason}, and other processes have it open: an empty file replaces it");
             return self.replace(&locks, &why);
         }
         let (mut cache, boot) = (self.map(locks, header)?, boot_digest());
@@ -250,12 +250,12 @@ impl Opening<'_> {
                 Upgrade::KeepAll => "its names are kept",
                 Upgrade::KeepTable => {
                     cache.filter().clear();
-                    "its names are kept, not those that did not resolve"
+                    "its names are kept, except those that did not resolve"
                 }
                 Upgrade::Reset => {
                     cache.wipe();
                     cache.recount();
-                    "it begins empty"
+                    "it is empty now"
                 }
             };
             if let Some(locks) = cache.locks.as_ref().filter(|_| alone) {
@@ -308,7 +308,7 @@ fn lock_file(path: &Path, create: bool) -> Result<FileLocks, CompactError> {
     }
 }
 
-/// The settings by which a file was made, as far as its header has them. Limits of time are the defaults.
+/// The settings by which a file was made, as far as its header has them. Time limits are the defaults.
 fn settings_of(header: &FileHeader) -> CompactSettings {
     CompactSettings { capacity: header.capacity, verify: header.verify, ..CompactSettings::default() }
 }
@@ -337,7 +337,8 @@ fn allocate(file: &File, bytes: u64) -> io::Result<()> {
     }
 }
 
-/// Checks that a file of this size fits; gives the reason if it does not fit only because the disk is full now.
+/// Checks that a file of this size fits; returns the reason if it does not fit only because the disk is full
+/// now.
 fn check_disk(path: &Path, needed: u64) -> Result<Option<String>, CompactError> {
     check_memory(needed, "MemTotal:")?;
     let directory = path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));

@@ -1,4 +1,4 @@
-//! Insertion of what a resolver learned, and removal.
+//! Insertion of resolutions, and removal.
 
 use std::net::IpAddr;
 use std::sync::atomic::Ordering::Relaxed;
@@ -17,7 +17,7 @@ use crate::settings::Families;
 const SHORTEST: u32 = 60;
 
 impl CompactCache {
-    /// Inserts what a resolver learned; whether there was room for it.
+    /// Inserts a resolution; returns whether there was space for it.
     pub fn put(&self, name: HostName<'_>, families: Families, resolution: &Resolution, now: Seconds) -> bool {
         self.maintain(now);
         let name = name.as_str();
@@ -45,7 +45,7 @@ impl CompactCache {
         is_taken
     }
 
-    /// Inserts an answer about families, merged with what is known of the other one: a name has one slot.
+    /// Inserts an answer about families, merged with the known one about the other family: a name has one slot.
     fn put_answer(
         &self,
         (name, key): (&str, &NameKey),
@@ -75,7 +75,8 @@ impl CompactCache {
         }
     }
 
-    /// Merges one family's answer with what is known of the other one, until the first of them expires. `None`: what is known stays.
+    /// Merges one family's answer with the known one of the other family, until the first of them expires.
+    /// `None`: the entry stays.
     fn merge(
         &self,
         key: &NameKey,
@@ -108,7 +109,7 @@ impl CompactCache {
         Some((Families::Both, Resolution { answer, ttl, took: new.took }))
     }
 
-    /// Adds a failure with another first pause than the cache's own, in seconds.
+    /// Adds a failure with a first pause that differs from the cache's own, in seconds.
     pub fn put_failure(
         &self,
         name: HostName<'_>,
@@ -138,7 +139,7 @@ impl CompactCache {
         }
     }
 
-    /// Removes the failures of families of a name; whether there were any.
+    /// Removes the failures of families of a name; returns whether there were any.
     pub fn forget_failures(&self, name: HostName<'_>, families: Families) -> bool {
         self.remove_failures(&self.keys.of(name.as_str()), families)
     }
@@ -149,13 +150,13 @@ impl CompactCache {
         each(families).iter().map(forget).fold(false, |any, known| any | known)
     }
 
-    /// Removes a name; whether it was known. The filter cannot remove names.
+    /// Removes a name; returns whether it was known. The filter cannot remove names.
     pub fn remove(&self, name: HostName<'_>) -> bool {
         let key = self.keys.of(name.as_str());
         self.purge_key(&key, |_| true) | self.remove_failures(&key, Families::Both)
     }
 
-    /// Empties a key's slots that match; whether there were any.
+    /// Empties a key's matching slots; returns whether there were any.
     fn purge_key(&self, key: &NameKey, matches: impl Fn(&Slot) -> bool) -> bool {
         let is_own = key.matches();
         let matches = |slot: &Slot| slot.verify == key.verify && is_own(slot) && matches(slot);
@@ -164,7 +165,7 @@ impl CompactCache {
         [first, second, first].into_iter().fold(false, |any, home| any | (self.purge(home, matches) > 0))
     }
 
-    /// Empties the slots of a bucket that match; gives their number.
+    /// Empties the matching slots of a bucket; returns their number.
     pub(super) fn purge(&self, home: usize, matches: impl Fn(&Slot) -> bool) -> usize {
         if !self.may_write() {
             return 0;
@@ -258,13 +259,13 @@ impl CompactCache {
             return (SlotKind::Set, value, false);
         }
         self.tally.sets_full.fetch_add(1, Relaxed);
-        // One address is better than none, but is no answer about IPv6.
+        // One address is better than none, but does not answer for IPv6.
         let keeps_one = set.v4 > 0 && families == Families::V4;
         (if keeps_one { SlotKind::Address } else { SlotKind::Empty }, set.words[0], false)
     }
 
-    /// Inserts a name that did not resolve: into the filter if there is one. No-data goes there in the published mode only, since
-    /// the filter cannot tell it from NXDOMAIN.
+    /// Inserts a name that did not resolve: into the filter if there is one. NODATA is inserted there in the
+    /// published mode only, since the filter cannot distinguish it from NXDOMAIN.
     fn put_negative(
         &self,
         (name, key): (&str, &NameKey),
@@ -278,7 +279,7 @@ impl CompactCache {
             let kind = if is_no_data { NegativeKind::NoData } else { NegativeKind::NxDomain };
             let entry = NegativeEntry { kind, families, attempts: 0, seconds: 0 };
             let ttl = u64::from(resolution.ttl).clamp(1, self.header.negative_ttl);
-            // A cut denies the name already, and those below it.
+            // A cut already denies the name and those below it.
             let is_cut = !is_no_data && self.cut_at(key, now).is_some();
             return is_cut || self.put_entry(name, key, entry, now + ttl, now);
         }

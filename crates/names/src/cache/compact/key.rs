@@ -51,7 +51,7 @@ pub(super) struct NameKey {
 }
 
 impl NameKey {
-    /// Whether a slot with this key's `verify` word is the name's.
+    /// Returns a test whether a slot with this key's `verify` word belongs to the name.
     #[inline]
     pub(super) fn matches(&self) -> impl Fn(&Slot) -> bool + use<> {
         let tld = self.tld;

@@ -97,7 +97,7 @@ impl Layout {
         }
     }
 
-    /// Whether any settings give this layout: else the header is damaged.
+    /// Whether some settings lead to this layout; otherwise the header is damaged.
     fn is_possible(&self) -> bool {
         (2..=1 << 32).contains(&self.buckets)
             && self.sets.iter().all(|&sets| sets <= MAX_CELLS)
@@ -180,7 +180,7 @@ pub(super) struct FileHeader {
     pub(super) verify: Verify,
     /// The secret of all hashes.
     pub(super) secret: [u64; 2],
-    /// Names it is made for.
+    /// The number of names it is made for.
     pub(super) capacity: u64,
     /// The sizes of all parts.
     pub(super) layout: Layout,
@@ -211,7 +211,7 @@ impl FileHeader {
         header[0].store(words[0], Release);
     }
 
-    /// It as bytes.
+    /// The header as bytes.
     pub(super) fn to_bytes(self) -> [u8; FIXED_BYTES] {
         let mut bytes = [0; FIXED_BYTES];
         let (places, _) = bytes.as_chunks_mut::<8>();
@@ -219,7 +219,7 @@ impl FileHeader {
         bytes
     }
 
-    /// Parses it from the first bytes of a file of that length; also tells how the file is outdated.
+    /// Parses it from the first bytes of a file of `bytes`; also returns how the file is outdated.
     pub(super) fn read(start: &[u8; FIXED_BYTES], bytes: u64) -> Result<(Self, Option<Outdated>), Refusal> {
         let (chunks, _) = start.as_chunks::<8>();
         let words: [u64; 17] = std::array::from_fn(|index| u64::from_ne_bytes(chunks[index]));
@@ -249,7 +249,7 @@ impl FileHeader {
         Ok((header, Some(outdated).filter(|outdated| *outdated != Outdated::default())))
     }
 
-    /// Checks that it is what the settings give.
+    /// Checks that it matches the settings.
     pub(super) fn check(&self, settings: &CompactSettings) -> Result<(), Refusal> {
         self.check_shared(settings)?;
         let (found, given) = (self.layout, Layout::of(settings));

@@ -16,7 +16,7 @@ use crate::settings::Families;
 const GROUP: usize = 32;
 
 impl CompactCache {
-    /// What is known of a name's addresses of these families.
+    /// Looks up a name's addresses of these families.
     pub fn get(&self, name: HostName<'_>, families: Families, now: Seconds) -> Option<Record> {
         self.look_up(name, families, now, true)
     }
@@ -26,8 +26,8 @@ impl CompactCache {
         self.look_up(name, families, now, false)
     }
 
-    /// The name's own entry if it was valid at some time since `since` seconds before `now`: stale data (RFC 8767). Expired entries
-    /// stay until their slot is needed.
+    /// The name's own entry if it was valid within `since` seconds before `now`: stale data (RFC 8767). Expired
+    /// entries stay until their slot is needed.
     pub fn get_expired(
         &self,
         name: HostName<'_>,
@@ -138,7 +138,7 @@ impl CompactCache {
         }
     }
 
-    /// Looks in the table, and raises the weight of what is found.
+    /// Looks in the table, and raises the weight of the entry.
     #[inline]
     fn find(
         &self,
@@ -182,7 +182,7 @@ impl CompactCache {
         FilterHash::of(&hash, if self.clears_all() { families } else { Families::Both })
     }
 
-    /// The result of recent failures; for both families joined with what is known of the other one.
+    /// The result of recent failures; for both families, joined with the known answer of the other one.
     fn after_failure(&self, key: &NameKey, families: Families, now: Seconds) -> Option<Record> {
         if families != Families::Both {
             return self.failure(key, families, now);
@@ -209,13 +209,13 @@ impl CompactCache {
         each(families).iter().filter_map(of).map(|failure| failure.until).min()
     }
 
-    /// What the table has of a name, without raising its weight.
+    /// The table's entry of a name, without raising its weight.
     pub(super) fn known(&self, key: &NameKey, families: Families, now: Seconds) -> Option<Record> {
         let found = self.locate(key, |slot| self.set_of(slot))?;
         Record::of(&found.slot, found.loaded, families, now)
     }
 
-    /// Finds a key in the table, with what `load` gives for its slot.
+    /// Finds a key in the table, with the result of `load` for its slot.
     pub(super) fn locate<R>(&self, key: &NameKey, load: impl Fn(&Slot) -> R) -> Option<Located<R>> {
         let table = self.table();
         table.find(key, table.homes(key), load)

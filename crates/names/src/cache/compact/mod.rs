@@ -6,9 +6,10 @@
 //! `sharing` has locks and writer IDs; `scan` counts, sweeps and repairs.
 //!
 //! Guarantees:
-//! - A lookup takes no lock and never waits for a writer; it gives what one writer completed, or nothing.
-//! - A lookup gives another name's answer with probability 10^-18 at most, for any number of names ([`WRONG_ANSWERS`]).
-//! - An expired answer is never given, except by a filter's false positive.
+//! - A lookup takes no lock and never waits for a writer; it returns what one writer completed, or `None`.
+//! - A lookup returns another name's answer with probability 10^-18 at most, for any number of names
+//!   ([`WRONG_ANSWERS`]).
+//! - An expired answer is never returned, except by a filter's false positive.
 //! - Up to 1,023 processes read and write one file. A process that is killed at any moment neither blocks nor corrupts it; only the
 //!   buckets that it was writing to are lost.
 //! - Memory is fixed at creation: 24 bytes per name of the capacity, plus address sets and filter.
@@ -40,6 +41,8 @@ use std::sync::atomic::AtomicU64;
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::{Arc, Mutex};
 
+use lycosa_mapped::Mapping;
+
 use super::{CacheStatistics, Found, NameCache, Resolution, Seconds};
 use crate::host::HostName;
 use crate::settings::Families;
@@ -51,7 +54,7 @@ pub use sharing::Notices;
 use bucket::WriterId;
 use key::KeyHasher;
 use layout::{FileHeader, GENERATIONS, HEADER, SET_WORDS, word};
-use memory::{Mapping, Native};
+use memory::Native;
 use negative::{Failures, Filter};
 use sets::SetArea;
 use sharing::{FileLocks, WriterRegistry};
@@ -70,12 +73,12 @@ pub struct CompactCache {
     me: WriterId,
     /// The process that opened it. A forked child shares the writer-ID lock and must not write.
     process: u32,
-    /// Held while sweeping or rotating the filter; other processes are excluded by the maintenance lock of the file.
+    /// Locked while sweeping or rotating the filter; the maintenance lock of the file excludes other processes.
     maintenance: Mutex<()>,
     tally: Tally,
     /// How the file was upgraded or replaced when it was opened.
     renewed: Option<String>,
-    /// What happened to the file since.
+    /// Events of the file since it was opened.
     notices: Arc<Notices>,
     /// The second at which the file was last checked.
     checked: AtomicU64,
@@ -86,7 +89,7 @@ pub struct CompactCache {
 pub enum PlaceOf {
     /// In a file, which other processes may share.
     File(PathBuf),
-    /// In the memory of this process; with the reason, if a file was asked for.
+    /// In the memory of this process; with the reason, if a file was requested.
     Memory(Option<String>),
 }
 
@@ -111,13 +114,13 @@ pub struct CompactStatistics {
     pub negative_hits: u64,
     /// Names in the filter that were then resolved: false positives, or names registered since.
     pub suspected_false_positives: u64,
-    /// Insertions without room for their address set, which stored one IPv4 address or nothing.
+    /// Insertions without space for their address set, which stored one IPv4 address or nothing.
     pub sets_full: u64,
     /// Buckets taken over from dead writers.
     pub inherited: u64,
     /// Occupied slots, by all processes: names with addresses, negative entries, cuts.
     pub used: u64,
-    /// Slots in all.
+    /// All slots.
     pub slots: u64,
     /// Bytes of the buckets.
     pub table_bytes: u64,
@@ -137,7 +140,7 @@ impl CompactCache {
         &self.place
     }
 
-    /// Why it is in the memory of this process, if a file was asked for.
+    /// Why it is in the memory of this process, if a file was requested.
     pub fn fallen_back(&self) -> Option<&str> {
         match &self.place {
             PlaceOf::Memory(why) => why.as_deref(),
@@ -150,7 +153,7 @@ impl CompactCache {
         self.renewed.as_deref()
     }
 
-    /// What happened to its file while it was open.
+    /// Events of its file while it was open.
     pub fn notices(&self) -> &Arc<Notices> {
         &self.notices
     }
@@ -194,7 +197,7 @@ impl CompactCache {
         self.map.bytes()
     }
 
-    /// What this process has done.
+    /// Counts of this process.
     pub fn statistics(&self) -> CacheStatistics {
         let Tally { hits, misses, insertions, evictions, refused, .. } = &self.tally;
         CacheStatistics {

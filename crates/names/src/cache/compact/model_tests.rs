@@ -76,7 +76,7 @@ impl Words {
         }
     }
 
-    /// Reads the first two slots, which have to be whole.
+    /// Reads the first two slots, which must be whole.
     fn read(&self) {
         if let Some(slots) = self.bucket().read(|snapshot| [snapshot.slot(0), snapshot.slot(1)]) {
             assert!(slots.iter().all(is_whole), "{slots:?}");

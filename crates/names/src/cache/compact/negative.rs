@@ -1,4 +1,4 @@
-//! What does not resolve: the negative filter, cuts, and failures.
+//! Names that do not resolve: the negative filter, cuts, and failures.
 
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 use std::sync::atomic::{AtomicBool, AtomicU64};
@@ -10,7 +10,6 @@ use super::super::kept::pause;
 use super::super::{Seconds, Trouble};
 use super::key::{GOLDEN, NameKey};
 use super::layout::word;
-use super::memory;
 use super::record::{NegativeEntry, NegativeKind, Record, State, families_bits};
 use super::{CompactCache, add, scan};
 use crate::host::HostName;
@@ -49,7 +48,7 @@ pub(super) struct FilterHash {
 }
 
 impl FilterHash {
-    /// Of the keyed hash of a whole name and the families that were asked for.
+    /// Derived from the keyed hash of a whole name and the queried families.
     pub(super) fn of(hash: &NameKey, families: Families) -> Self {
         let salt = GOLDEN.wrapping_mul(u64::from(families_bits(families)) + 1);
         // The same hash selects the buckets; multiplication makes the bits independent of them.
@@ -95,7 +94,7 @@ impl Filter<'_> {
     pub(super) fn prefetch(&self, hash: FilterHash) {
         let size = self.size();
         let Some((word, _)) = hash.bits(1, size as u64 * 64).next() else { return };
-        self.words.iter().skip(word).step_by(size.max(1)).for_each(memory::prefetch);
+        self.words.iter().skip(word).step_by(size.max(1)).for_each(lycosa_mapped::prefetch);
     }
 
     /// Inserts a name into the current generation.
@@ -108,14 +107,14 @@ impl Filter<'_> {
         self.filled.fetch_add(is_new.into(), Relaxed);
     }
 
-    /// Whether [`Self::advance`] has something to do by time.
+    /// Whether [`Self::advance`] has work because of the time.
     #[inline]
     pub(super) fn is_due(&self, now: Seconds) -> bool {
         let began = self.state.load(Relaxed) << 8 >> 8;
         self.steps(began, now) > 0 || is_absurd(began, now)
     }
 
-    /// Whether the current generation has the names it was made for: half of its bits are set.
+    /// Whether the current generation has the number of names that it was made for: half of its bits are set.
     pub(super) fn is_full(&self) -> bool {
         let bits = self.size() as f64 * 64.0;
         self.filled.load(Relaxed) as f64 * self.hashes as f64 >= bits * std::f64::consts::LN_2
@@ -156,8 +155,8 @@ impl Filter<'_> {
         set as f64 / (self.words.len().max(1) * 64) as f64
     }
 
-    /// Generations that have to begin. None if the current one began in the future (a clock was set back, or clocks of processes
-    /// differ): else two such processes would clear the filter in turn.
+    /// The number of generations that have to begin. 0 if the current one began in the future (a clock was set
+    /// back, or clocks of processes differ): otherwise two such processes would clear the filter in turn.
     fn steps(&self, began: Seconds, now: Seconds) -> u64 {
         now.saturating_sub(began) / self.slice()
     }
@@ -179,7 +178,8 @@ impl Filter<'_> {
     }
 }
 
-/// Whether a generation began more than a day in the future, the largest clock difference that is tolerated: it begins now.
+/// Whether a generation began more than a day in the future, the largest tolerated clock difference: it then
+/// begins now.
 fn is_absurd(began: Seconds, now: Seconds) -> bool {
     began.saturating_sub(now) > 86_400
 }
@@ -190,7 +190,8 @@ fn is_absurd(began: Seconds, now: Seconds) -> bool {
 /// registered domain only, so that no answer denies names of other registrants. In a chain of aliases the cut is at the last
 /// target, because the aliases exist (RFC 6604 section 3).
 impl CompactCache {
-    /// Inserts a cut at the queried name or, if that is an alias, at the last target. False for a public suffix, or without room.
+    /// Inserts a cut at the queried name or, if that is an alias, at the last target. False for a public
+    /// suffix, or without space.
     pub fn put_cut(&self, name: HostName<'_>, ttl: u32, now: Seconds) -> bool {
         let name = name.as_str();
         if scan::is_public_suffix(name) || !self.may_write() {
@@ -229,15 +230,16 @@ impl CompactCache {
 /// Most failures that are stored, about 6 MB; the least used are evicted first.
 const MAX_FAILURES: usize = 65_536;
 
-/// Resolution failures, which say nothing about the name (RFC 9520): per family, in the memory of this process only.
+/// Resolution failures, which are no evidence about the name (RFC 9520): per family, in the memory of this
+/// process only.
 ///
-/// Guarantees: a failure takes no slot, so that it evicts no addresses, valid or expired; it counts with earlier ones until the
-/// name is resolved; a failure while an answer is valid only lengthens the retry pause: after the answer expires the name is
-/// queried again. Memory is bounded.
+/// Guarantees: a failure takes no slot, so that it evicts no addresses, valid or expired; it counts with
+/// earlier ones until the name is resolved; a failure while an answer is valid only lengthens the retry pause:
+/// after the answer expires the name is queried again. Memory is bounded.
 #[derive(Debug)]
 pub(super) struct Failures {
     known: Cache<(u64, u64), Failure>,
-    /// Whether there was ever one: until then no name is looked for.
+    /// Whether there was ever one: until then lookups skip the table.
     any: AtomicBool,
 }
 
@@ -257,7 +259,7 @@ pub(super) struct Failure {
 }
 
 impl Failures {
-    /// An empty table, for a cache of so many names.
+    /// An empty table, for a cache of `capacity` names.
     pub(super) fn new(capacity: u64) -> Self {
         let most = usize::try_from(capacity).unwrap_or(MAX_FAILURES).saturating_mul(4);
         Failures { known: Cache::new(most.clamp(4_096, MAX_FAILURES)), any: AtomicBool::new(false) }
@@ -280,14 +282,14 @@ impl Failures {
         self.known.insert(key, Failure { trouble, attempts, since: now, until, is_beside });
     }
 
-    /// The failure whose pause lasts. None if it lies more than 2 s in the future (threads read the clock at different times):
-    /// then the clock was set back, which would prolong the pause.
+    /// The failure whose pause has not ended. `None` if it lies more than 2 s in the future (threads read the
+    /// clock at different times): then the clock was set back, which would prolong the pause.
     pub(super) fn get(&self, key: (u64, u64), now: Seconds) -> Option<Failure> {
         let failure = self.any.load(Relaxed).then(|| self.known.get(&key))??;
         (now < failure.until && failure.since <= now + 2).then_some(failure)
     }
 
-    /// Removes a failure; whether there was one.
+    /// Removes a failure; returns whether there was one.
     pub(super) fn remove(&self, key: (u64, u64)) -> bool {
         self.any.load(Relaxed) && self.known.remove(&key).is_some()
     }

@@ -1,4 +1,4 @@
-//! What a slot contains, bit by bit, and what a lookup makes of it.
+//! The bits of a slot, and how a lookup decodes them.
 //!
 //! | bits | field | meaning |
 //! |---|---|---|
@@ -49,7 +49,7 @@ impl SlotKind {
         [SlotKind::Empty, SlotKind::Address, SlotKind::Set, SlotKind::Negative][bits as usize & 3]
     }
 
-    /// Whether the slot gives addresses.
+    /// Whether the slot has addresses.
     pub(super) fn has_addresses(self) -> bool {
         matches!(self, SlotKind::Address | SlotKind::Set)
     }
@@ -66,7 +66,7 @@ pub(super) struct Slot {
 }
 
 impl Slot {
-    /// The value for a set: size class, families that were asked for, cell.
+    /// The value for a set: size class, queried families, cell.
     pub(super) fn set_value(is_large: bool, families: Families, cell: u32) -> u32 {
         u32::from(is_large) << 31 | families_bits(families) << 29 | cell
     }
@@ -78,7 +78,7 @@ impl Slot {
         (self.kind == SlotKind::Set).then_some((self.value >> 31 != 0, cell))
     }
 
-    /// Whether it says that nothing exists at or below its name.
+    /// Whether it denies its name and all names below it.
     pub(super) fn is_cut(&self) -> bool {
         self.kind == SlotKind::Negative && NegativeEntry::unpack(self.value).kind == NegativeKind::Cut
     }
@@ -130,9 +130,9 @@ impl SlotMeta {
 /// A slot's value without addresses: 2 bits kind, 2 families, 1 trouble, 7 attempts, 6 seconds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct NegativeEntry {
-    /// What is known.
+    /// The kind of entry.
     pub(super) kind: NegativeKind,
-    /// Which families were asked for.
+    /// The queried families.
     pub(super) families: Families,
     /// Failures in a row.
     pub(super) attempts: u8,
@@ -140,7 +140,7 @@ pub(super) struct NegativeEntry {
     pub(super) seconds: u8,
 }
 
-/// What a [`NegativeEntry`] says.
+/// The kind of a [`NegativeEntry`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum NegativeKind {
     /// The name has no address of these families.
@@ -192,35 +192,35 @@ pub(super) fn families_from(bits: u32) -> Families {
     [Families::V4, Families::V6, Families::Both, Families::Both][bits as usize & 3]
 }
 
-/// What a lookup gives, without heap memory: addresses are copied out of the shared memory.
+/// The result of a lookup, without heap memory: addresses are copied from the shared memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Record {
-    /// What is known of the name.
+    /// The state of the name.
     pub state: State,
     /// When it expires; `None` if only the negative filter has the name.
     pub expires: Option<Seconds>,
-    /// What resolving cost.
+    /// The cost of resolving it.
     pub class: Class,
     /// The addresses, if `state` is [`State::Addresses`].
     set: AddressSet,
 }
 
-/// What is known of a name.
+/// The state of a name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum State {
     /// It has addresses.
     Addresses,
     /// It does not exist.
     NxDomain,
-    /// It has no address of the families that were asked for.
+    /// It has no address of the queried families.
     NoData,
-    /// It did not resolve; the filter does not tell why.
+    /// It did not resolve; the filter does not store why.
     Negative,
     /// It could not be resolved.
     Failed {
-        /// How.
+        /// The kind of failure.
         trouble: Trouble,
-        /// How many times in a row.
+        /// Failures in a row.
         attempts: u8,
     },
 }
@@ -254,8 +254,9 @@ impl Record {
         Found { answer, expires: self.expires, class: self.class }
     }
 
-    /// Joins this record of IPv4 with one of IPv6, until the first of them expires: all addresses; else a failure before a denial,
-    /// because a family without an answer may have addresses.
+    /// Joins this record of IPv4 with one of IPv6, until the first of them expires. If only one has addresses,
+    /// it wins; if none has, a failure takes precedence over a denial, because a family without an answer may
+    /// have addresses.
     pub(super) fn join(&self, v6: &Record) -> Record {
         let expires = self.expires.into_iter().chain(v6.expires).min();
         let rank = |record: &Record| match record.state {
@@ -279,7 +280,8 @@ impl Record {
         Record { state, expires, class: Class::Failed, set: AddressSet::default() }
     }
 
-    /// What a slot and its address set say about families at a second; `None` if expired or if it says nothing about them.
+    /// Decodes a slot and its address set for families at a time; `None` if expired or not about these
+    /// families.
     #[inline]
     pub(super) fn of(slot: &Slot, set: Option<AddressSet>, families: Families, now: Seconds) -> Option<Self> {
         let minute = now / 60;
@@ -312,7 +314,7 @@ impl Record {
         Some(Record { state: State::Addresses, expires: Some(expires), class, set })
     }
 
-    /// What a negative entry says. Its expiry is exact to the second, within the minute before `expires`.
+    /// Decodes a negative entry. Its expiry is exact to the second, within the minute before `expires`.
     fn of_negative(value: u32, families: Families, expires: Seconds, now: Seconds) -> Option<Self> {
         let entry = NegativeEntry::unpack(value);
         let expires = expires - 60 + u64::from(entry.seconds);

@@ -46,16 +46,16 @@ impl fmt::Display for BadRange {
             BadRange::Name(name, why) => write!(out, "{name:?}: {why}"),
             BadRange::Unknown(name) => write!(
                 out,
-                "{name}: no top-level domain of the list that is compiled in; unknown ones are kept together"
+                "{name} is not in the compiled-in list of top-level domains; unlisted ones share one code"
             ),
             BadRange::Suffix(name) => write!(
                 out,
-                "{name} is a public suffix of several labels: ask for its top-level domain or for a registered domain"
+                "{name} is a public suffix of several labels: use its top-level domain or a registered domain"
             ),
             BadRange::Deeper { name, domain } => {
                 write!(
                     out,
-                    "{name} lies below the registered domain {domain}: ask for that, or look the name up"
+                    "{name} is below the registered domain {domain}: use that domain, or look the name up"
                 )
             }
         }
@@ -96,8 +96,8 @@ impl KeyRange {
         Ok(KeyRange(number..=number))
     }
 
-    /// From the first name of this range to the last one of another; `None` if that one ends before. Top-level domains are in the
-    /// order of the alphabet, registered domains in that of their hashes.
+    /// From the first name of this range to the last one of another; `None` if that one ends before. Top-level
+    /// domains are in alphabetical order, registered domains in the order of their hashes.
     pub fn up_to(&self, last: &KeyRange) -> Option<KeyRange> {
         let (start, end) = (*self.0.start(), *last.0.end());
         (start <= end).then_some(KeyRange(start..=end))
@@ -110,7 +110,7 @@ impl KeyRange {
     }
 }
 
-/// What is known of a slot's name.
+/// The content of a slot.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Entry {
     /// The top-level domain, if it is known.
@@ -119,7 +119,7 @@ pub struct Entry {
     pub label: u32,
     /// 64 bits of the keyed hash of the whole name.
     pub hash: u64,
-    /// What is known of the name.
+    /// The state of the name.
     pub record: Record,
 }
 
@@ -141,7 +141,7 @@ impl CompactCache {
         named
     }
 
-    /// Passes all valid entries in a range to `tell`, in no order.
+    /// Passes all valid entries in a range to `tell`, in no particular order.
     pub fn scan(&self, range: &KeyRange, now: Seconds, mut tell: impl FnMut(Entry)) {
         self.maintain(now);
         let table = self.table();
@@ -163,7 +163,7 @@ impl CompactCache {
         }
     }
 
-    /// Removes all names in a range; gives the number of slots that were emptied.
+    /// Removes all names in a range; returns the number of emptied slots.
     pub fn forget_in(&self, range: &KeyRange) -> u64 {
         let table = self.table();
         let is_in = |slot: &Slot| slot.kind != SlotKind::Empty && range.contains(slot);
@@ -216,12 +216,13 @@ impl CompactCache {
         (now / 60).abs_diff(self.live(word::SWEPT).load(Relaxed))
     }
 
-    /// Empties the buckets of dead writers and, in a sweep, all expired slots; else these stay as stale data (RFC 8767). Requires
-    /// the maintenance lock.
+    /// Empties the buckets of dead writers and, in a sweep, all expired slots; otherwise these stay as stale
+    /// data (RFC 8767). Requires the maintenance lock.
     fn clean_up(&self, now: Seconds, is_sweep: bool) {
         let (table, minute) = (self.table(), now / 60);
-        // Every insertion sweeps first if that is due, so that no entry is younger than the last sweep by more than a span, nor lives
-        // longer than one. After two spans all have expired, while their minutes modulo 2^16 might look valid.
+        // Every insertion sweeps first if that is due, so that no entry is younger than the last sweep by more
+        // than a span, or lives longer than one. After two spans all have expired, while their minutes modulo
+        // 2^16 might look valid.
         let is_late = self.since_sweep(now) >= 2 * SPAN;
         let is_stale = |slot: &Slot| is_late || (is_sweep && slot.meta.left(minute).is_none());
         for home in 0..table.len() {

@@ -4,11 +4,12 @@
 //! - A set is immutable while it is referenced: its reference count is incremented before a slot is published and decremented
 //!   after the slot is removed. A reader copies the set first and then validates the slot.
 //! - Equal sets are stored once, except that concurrent insertions may store two.
-//! - A writer that dies may leak references, never release too many; the next process that has the file to itself recounts.
+//! - A writer that dies may leak references, but never releases too many; the next process that has exclusive
+//!   use of the file recounts.
 //!
-//! A cell: a header of 64 bits (32 references, 8 generation, 1 ready, 3 + 3 numbers of addresses, 16 tag), then the addresses,
-//! IPv4 first. Small cells (32 bytes) hold 24 bytes of addresses, large ones (96 bytes) the maximum. The hash of a set
-//! selects two windows of eight cells.
+//! A cell: a header of 64 bits (32 references, 8 generation, 1 ready, 3 + 3 numbers of addresses, 16 tag), then
+//! the addresses, IPv4 first. Small cells (32 bytes) have space for 24 bytes of addresses, large ones (96
+//! bytes) for the maximum. The hash of a set selects two windows of eight cells.
 
 use std::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
 
@@ -65,7 +66,8 @@ impl<'m, M: Memory> SetArea<'m, M> {
         (2 * self.size - 2).min(MAX_WORDS)
     }
 
-    /// References a set with this hash, which is stored if absent; gives its cell, or `None` if both windows are full.
+    /// References a set with this hash, which is stored if absent; returns its cell, or `None` if both windows
+    /// are full.
     pub(super) fn acquire(&self, set: &AddressSet, hash: u64) -> Option<u32> {
         let tag = hash >> 48 << 48 | (set.v4 as u64) << 41 | (set.v6 as u64) << 44 | READY;
         self.candidates(hash)

@@ -6,8 +6,8 @@ use std::{fmt, io};
 use super::super::{FIRST_PAUSE, LAST_PAUSE, SLOW};
 use super::record::{MAX_CELLS, MAX_TTL};
 
-/// The probability that a lookup of an unknown name gives another name's answer, with [`Verify::Keyed`]: at most twelve slots are
-/// compared by 64 bits of a keyed hash. It does not depend on the number of names.
+/// The probability that a lookup of an unknown name returns another name's answer, with [`Verify::Keyed`]: at
+/// most twelve slots are compared by 64 bits of a keyed hash. It does not depend on the number of names.
 pub const WRONG_ANSWERS: f64 = 12.0 / (1_u128 << 64) as f64;
 
 /// How names are compared.
@@ -124,11 +124,11 @@ impl CompactSettings {
 pub enum CompactError {
     /// A setting is out of range.
     Setting {
-        /// Which.
+        /// Its name.
         name: &'static str,
-        /// What was given.
+        /// The invalid value.
         given: String,
-        /// What is allowed.
+        /// The allowed values.
         allowed: String,
     },
     /// It does not fit; nothing was written.
@@ -163,7 +163,7 @@ pub enum CompactError {
 pub enum Refusal {
     /// It is not a cache.
     NoCache,
-    /// It is shorter than its header says.
+    /// It is shorter than its header states.
     Truncated {
         /// Its bytes.
         is: u64,
@@ -189,7 +189,7 @@ pub enum Refusal {
     TopLevelDomains,
     /// It was made with another value of a setting that determines its layout.
     Setting {
-        /// Which.
+        /// Its name.
         name: &'static str,
         /// The value in the file.
         found: String,
@@ -214,17 +214,17 @@ impl fmt::Display for Refusal {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Refusal::NoCache => out.write_str("this is no cache of names"),
-            Refusal::Truncated { is, should } => write!(out, "it was cut to {is} of {should} bytes"),
-            Refusal::ByteOrder => out.write_str("it comes from a machine of the other byte order"),
+            Refusal::Truncated { is, should } => write!(out, "it is truncated to {is} of {should} bytes"),
+            Refusal::ByteOrder => out.write_str("it comes from a machine with the other byte order"),
             Refusal::Version { found, known } => {
-                write!(out, "it has version {found}; this program knows {known}")
+                write!(out, "it has version {found}; this program supports {known}")
             }
             Refusal::Damaged => out.write_str("its header is damaged"),
             Refusal::Secret => out.write_str("it was made with another secret than the one given"),
             Refusal::SuffixList => out.write_str("it was made with another Public Suffix List"),
             Refusal::TopLevelDomains => out.write_str("it was made with another list of top-level domains"),
             Refusal::Setting { name, found, given } => {
-                write!(out, "it was made with {name} = {found}; {given} was given")
+                write!(out, "it was made with {name} = {found}; the settings have {given}")
             }
         }
     }
@@ -238,29 +238,29 @@ impl fmt::Display for CompactError {
             }
             CompactError::NoRoom { place, needed, available } => write!(
                 out,
-                "the cache needs {needed} bytes; {place} has {available}: give a smaller capacity or another place"
+                "the cache needs {needed} bytes; {place} has {available}: reduce the capacity or choose another path"
             ),
             CompactError::Refused { path, refusal } => {
                 let path = path.display();
                 write!(out, "{path}: {refusal}: ")?;
                 match refusal {
-                    Refusal::NoCache => out.write_str("give another path"),
+                    Refusal::NoCache => out.write_str("choose another path"),
                     // An older file, which is upgraded when it is opened for writing.
                     Refusal::SuffixList | Refusal::TopLevelDomains => out.write_str(UPGRADED),
                     Refusal::Version { found, known } if found < known => out.write_str(UPGRADED),
-                    _ => write!(out, "remove it, or make it anew with `lycosa cache rebuild {path}`"),
+                    _ => write!(out, "remove it, or recreate it with `lycosa cache rebuild {path}`"),
                 }
             }
             CompactError::Crowded(path) => {
-                write!(out, "{}: 1,023 processes have it open already: end some", path.display())
+                write!(out, "{}: 1,023 processes have it open, which is the limit: stop some", path.display())
             }
             CompactError::Io { path, error } => write!(out, "{}: {error}", path.display()),
         }
     }
 }
 
-/// What is said of an outdated file.
-const UPGRADED: &str = "the next program that uses it brings it up to date";
+/// The advice for an outdated file.
+const UPGRADED: &str = "the next program that opens it for writing upgrades it";
 
 impl std::error::Error for CompactError {
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {

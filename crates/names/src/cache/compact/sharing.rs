@@ -1,9 +1,10 @@
 //! Sharing of the file with other processes: writer IDs, locks, and detection of a truncated or replaced file.
 //!
-//! Each writer holds a lock on the byte of the file for its ID. The lock belongs to the open file description (fcntl(2)), so that
-//! the kernel drops it however the process ends, and it works across containers and PID namespaces. An ID that is reused gets
-//! another generation, so that a bucket locked by its last holder is not taken for the new one's. A forked child shares the
-//! writer-ID lock: until both processes have ended, their ID counts as alive.
+//! Each writer locks the byte of the file for its ID. The lock belongs to the open file description (fcntl(2)),
+//! so that the kernel releases it however the process ends, and it works across containers and PID namespaces.
+//! A reused ID gets another generation, so that a bucket locked by its previous owner is not attributed to the
+//! new one. A forked child shares the writer-ID lock: until both processes have ended, their ID counts as
+//! alive.
 
 use std::fs::{self, File};
 use std::os::unix::fs::MetadataExt as _;
@@ -122,7 +123,7 @@ impl Writers for WriterRegistry<'_> {
 /// How often the file is checked, in seconds.
 const CHECK_EVERY: Seconds = 60;
 
-/// What happened to a cache's file while it was open; each event is reported once, with what to do.
+/// Events of a cache's file while it was open; each is reported once, with the remedy.
 #[derive(Default)]
 pub struct Notices {
     lost: OnceLock<String>,
@@ -211,20 +212,20 @@ impl CompactCache {
         let Ok(opened) = open.metadata().map(inode) else { return };
         let is_there = match fs::metadata(path) {
             Ok(found) => inode(found) == opened,
-            Err(error) => error.kind() != io::ErrorKind::NotFound, // without permission nothing is known
+            Err(error) => error.kind() != io::ErrorKind::NotFound, // without permission this is unknown
         };
         if !is_there {
             self.notices.report(&self.notices.replaced, || {
                 format!(
-                    "{}: it was removed, or another file took its place: this process goes on with the one that it has open, which \
-                     nobody else finds; start it again to share the new one",
+                    "{}: the file was removed or replaced: this process keeps using the file that it has open, which no other \
+                     process can find; restart it to share the new file",
                     path.display()
                 )
             });
         }
     }
 
-    /// Gives the file up, and reports once that it was truncated or overwritten.
+    /// Stops using the file, and reports once that it was truncated or overwritten.
     #[cold]
     fn report_lost(&self) {
         self.notices.report(&self.notices.lost, || {
@@ -235,9 +236,9 @@ impl CompactCache {
                 PlaceOf::Memory(_) => "memory".to_owned(),
             };
             format!(
-                "{path}: it was cut or written over while it was open: this process asks for all names again and keeps none; make the \
-                 file anew with `lycosa cache rebuild {path}` and start this program again (a file that is in use is replaced \
-                 by `mv`, never by `cp`)"
+                "{path}: the file was truncated or overwritten while it was open: this process caches no names any more; recreate the \
+                 file with `lycosa cache rebuild {path}` and restart this program (replace a file that is in use \
+                 with `mv`, never with `cp`)"
             )
         });
     }

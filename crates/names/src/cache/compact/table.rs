@@ -9,19 +9,21 @@
 
 use std::sync::atomic::{AtomicU32, AtomicU64};
 
+use lycosa_mapped::prefetch;
+
 use super::bucket::{Bucket, SLOTS, WORDS, WriteGuard, Writers, occupied};
 use super::key::{GOLDEN, NameKey};
-use super::memory::{Native, prefetch};
+use super::memory::Native;
 use super::record::{MAX_WEIGHT, Slot, SlotKind};
 
 /// Slots of two buckets.
 const PAIR: usize = 2 * SLOTS;
 
-/// Occupied slots in percent from which no entry is moved to make room: in a full table that would only cost twelve cache misses.
+/// Occupied slots in percent from which no entry is moved to free a slot: in a full table that would only cost twelve cache misses.
 const MOVE_BELOW: u64 = 97;
 
-/// One eviction in so many lowers the weights of the other entries, so that entries that were useful long ago give way. Of
-/// names with full weight nineteen in twenty survive a scan three times as large as the table.
+/// One eviction in so many lowers the weights of the other entries, so that entries that were useful long ago
+/// are evicted. Of names with full weight, nineteen in twenty survive a scan three times as large as the table.
 const AGE_EVERY: u64 = 16;
 
 /// All buckets.
@@ -90,8 +92,8 @@ impl<'m> BucketTable<'m> {
         })
     }
 
-    /// Empties the slots of a bucket that match; gives their contents, and whether the bucket was taken over from a dead owner.
-    /// `None` if the bucket stayed locked.
+    /// Empties the matching slots of a bucket; returns their contents, and whether the bucket was taken over
+    /// from a dead owner. `None` if the bucket stayed locked.
     pub(super) fn purge(
         &self,
         bucket: usize,
@@ -215,14 +217,14 @@ impl<'b, 'm> BucketPair<'b, 'm> {
         free(usize::from(free(1).count() > free(0).count())).next()
     }
 
-    /// Writes a slot; gives its former content.
+    /// Writes a slot; returns its former content.
     fn put(&mut self, at: usize, slot: Slot) -> Option<Slot> {
         self.guards[at / SLOTS].as_mut()?.put(at % SLOTS, slot);
         self.slots[at].replace(slot).filter(|before| before.kind != SlotKind::Empty)
     }
 
-    /// Copies an entry to its other bucket; gives its slot here, which may be overwritten. A reader finds the entry in one of
-    /// the two, or misses it.
+    /// Copies an entry to its other bucket; returns its slot here, which may be overwritten. A reader finds the
+    /// entry in one of the two, or misses it.
     fn make_room(&self, table: &BucketTable<'_>, writers: &impl Writers) -> Option<usize> {
         // All control words are loaded first, so that the cache misses overlap.
         let mut targets: [Option<(u32, usize, usize)>; PAIR] = std::array::from_fn(|at| {

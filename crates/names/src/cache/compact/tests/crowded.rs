@@ -23,8 +23,8 @@ fn a_wrong_answer_takes_all_of_64_bits_in_one_of_twelve_slots() {
     assert!(found(key.verify) && (0..64).all(|bit| !found(key.verify ^ 1 << bit)));
     assert_eq!(homes.len() * bucket::SLOTS, 12);
     const { assert!(WRONG_ANSWERS <= 1e-12) };
-    // The 64 bits are as good as chance: of half a million names no two share 39 of them more often than chance would have
-    // it (expected: 0.23 pairs).
+    // The 64 bits are random: of half a million names, no two share 39 of them more often than by chance
+    // (expected: 0.23 pairs).
     let mut hashes: Vec<u64> =
         (0..500_000).map(|n| cache.keys.of(&format!("n{n}.example.com")).verify >> 25).collect();
     hashes.sort_unstable();

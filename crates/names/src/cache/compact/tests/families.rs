@@ -17,7 +17,7 @@ fn only6(last: u16) -> Resolution {
     resolved(addresses(&[], &[v6(last)]), 3_600)
 }
 
-/// What is known of IPv4, IPv6 and both.
+/// The cached answers for IPv4, IPv6 and both.
 fn known(cache: &CompactCache, now: Seconds) -> [Option<Answer>; 3] {
     [V4, V6, Both].map(|families| answer(cache, NAME, families, now))
 }
@@ -86,7 +86,7 @@ fn a_family_that_failed_pauses_while_the_other_one_is_valid() {
     let failure = Some(Answer::Failed { trouble: Trouble::TimeOut, attempts: 4 });
     assert_eq!(known(&cache, NOW + 7), [half.clone(), failure, half.clone()]);
     assert_eq!(known(&cache, NOW + 8), [half, None, None], "eight seconds after the fourth failure");
-    // Where the family that was answered has no address, the name may still have one.
+    // If the family that was answered has no address, the name may still have one.
     cache.put(name("b.example.com"), V4, &resolved(Answer::NoData, 900), NOW);
     cache.put(name("b.example.com"), V6, &failed(), NOW);
     let told = cache.get(name("b.example.com"), Both, NOW).unwrap();

@@ -7,12 +7,12 @@ fn deny(cache: &CompactCache, text: &str, now: Seconds) {
     cache.put(name(text), V4, &resolved(Answer::NxDomain, 60), now);
 }
 
-/// Inserts so many names that do not exist.
+/// Inserts `names` names that do not exist.
 fn deny_many(cache: &CompactCache, names: u64) {
     (0..names).for_each(|number| deny(cache, &format!("dead{number}.example.com"), NOW));
 }
 
-/// How many of so many names that were never inserted seem not to exist.
+/// The number of names that were never inserted and seem not to exist, of `names`.
 fn false_positives(cache: &CompactCache, names: u64) -> usize {
     (0..names).filter(|n| answer(cache, &format!("live{n}.example.com"), V4, NOW).is_some()).count()
 }

@@ -2,10 +2,10 @@
 
 use super::*;
 
-/// What the map knows of a name's IPv4 and IPv6.
+/// The model's entries for a name's IPv4 and IPv6.
 type Parts = [Option<Part>; 2];
 
-/// What is known of one family; it expires at some second between `earliest` and `latest`.
+/// The entry of one family; it expires at some second between `earliest` and `latest`.
 #[derive(Clone, Debug)]
 struct Part {
     addresses: Addresses,
@@ -13,7 +13,7 @@ struct Part {
     latest: Seconds,
 }
 
-/// The places of families in [`Parts`].
+/// The indexes of families in [`Parts`].
 fn places(families: Families) -> &'static [usize] {
     match families {
         V4 => &[0],
@@ -47,7 +47,8 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 300, failure_persistence: None, ..ProptestConfig::default() })]
 
-    /// With room for all, the cache knows what a plain map does; expiries lie within the minute that they are rounded down to.
+    /// With space for all names, the cache equals a plain map; expiries lie within the minute that they are
+    /// rounded down to.
     #[test]
     fn a_plain_map_gives_the_same_answers(steps in steps()) {
         let cache = memory(CompactSettings { negative_capacity: Some(0), min_ttl: 120, max_ttl: 7_200, ..small() });
@@ -71,7 +72,7 @@ proptest! {
                     }.filter(|other| now < other.latest);
                     let mut latest = now + u64::from(ttl);
                     let had = other.as_ref().is_some_and(|other| !other.addresses.is_empty());
-                    // Whether the merged answer is valid for the minute that addresses are kept at least.
+                    // Whether the merged answer is valid for the shortest retention of addresses, a minute.
                     let left = other.as_ref().map_or(0, |other| other.latest - now);
                     let near = other.as_ref().is_some_and(|other| (other.earliest.saturating_sub(now) < 60) != (left < 60));
                     prop_assume!(!near);

@@ -1,0 +1,117 @@
+"""Lanes: the loop on several threads, each with a shard of the frontier, a fetch and a parser; one log.
+
+Nothing is shared between lanes but the log, the clocks of hosts and addresses, and the links that one finds for
+another (``lycosa.frontier.shards``): so cores add up.
+"""
+
+from __future__ import annotations
+
+import queue
+import threading
+from collections.abc import Generator, Sequence
+from typing import Any
+
+from lycosa.frontier.shards import Shard
+from lycosa.loop import Control, run
+from lycosa.records import Outcomes, Requests
+from lycosa.stages import Fetch, Stages
+
+#: Batches that wait for the caller, at most, for each lane: a slow caller slows the lanes.
+WAITING = 2
+
+#: Seconds between two looks at whether a lane that waits for the caller is to end.
+LOOK = 0.05
+
+
+class Fetches:
+    """The fetches of all lanes as one, for reports and for the end."""
+
+    def __init__(self, lanes: Sequence[Stages]) -> None:
+        """lanes: whose fetches."""
+        self._all: list[Fetch] = [lane.fetch for lane in lanes]
+
+    def __getattr__(self, name: str) -> Any:
+        """What only one fetch has."""
+        return getattr(self._all[0], name)
+
+    def free(self) -> int:
+        """Slots that are free."""
+        return sum(fetch.free() for fetch in self._all)
+
+    def in_flight(self) -> int:
+        """Requests submitted and not completed."""
+        return sum(fetch.in_flight() for fetch in self._all)
+
+    def submit(self, requests: Requests) -> None:
+        """Requests are submitted by their lane alone."""
+        raise NotImplementedError("each lane submits its own requests")
+
+    def cancel(self) -> None:
+        """End everything in flight at once."""
+        for fetch in self._all:
+            fetch.cancel()
+
+
+class LaneControl(Control):
+    """How a lane is told to end: by the crawl's control, or by the end of another lane."""
+
+    def __init__(self, control: Control) -> None:
+        """control: the crawl's."""
+        self._control, self.is_closed = control, False
+
+    @property
+    def stopping(self) -> bool:  # type: ignore[override]  # read only
+        """Whether no new work is taken."""
+        return self.is_closed or self._control.stopping
+
+    @property
+    def aborting(self) -> bool:  # type: ignore[override]  # read only
+        """Whether what is in flight is cancelled."""
+        return self.is_closed or self._control.aborting
+
+
+def run_lanes(lanes: Sequence[Stages], control: Control) -> Generator[Outcomes, None, None]:
+    """Crawl on a thread a lane; yield each batch once it is confirmed. An error of one lane ends all."""
+    own = LaneControl(control)
+    batches: queue.Queue[Outcomes | None] = queue.Queue(WAITING * len(lanes))
+    errors: list[BaseException] = []
+
+    def hand_over(batch: Outcomes | None) -> None:
+        while not own.is_closed:
+            try:
+                batches.put(batch, timeout=LOOK)
+            except queue.Full:
+                continue
+            return
+
+    def crawl(lane: Stages) -> None:
+        try:
+            for batch in run(lane, own):
+                hand_over(batch)
+        except BaseException as error:
+            errors.append(error)
+        finally:
+            if isinstance(lane.frontier, Shard):
+                lane.frontier.leave()
+            hand_over(None)
+
+    threads = [
+        threading.Thread(target=crawl, args=(lane,), name=f"lycosa-lane-{number}")
+        for number, lane in enumerate(lanes)
+    ]
+    for thread in threads:
+        thread.start()
+    try:
+        for _ in range(len(lanes)):
+            while (batch := batches.get()) is not None:
+                yield batch
+                if errors:
+                    break
+            if errors:
+                break
+    finally:
+        own.is_closed = True
+        for thread in threads:
+            thread.join()
+    if errors:
+        raise errors[0]
